@@ -33,8 +33,8 @@ if TYPE_CHECKING:
     from distkern.kernels import kernel_matrix
     from distkern.runs.persistence import load_model
     from distkern.runs.writing import write_dataset
+    from distkern.search.tuning.api import tune
     from distkern.storage.dataset import Dataset, open_dataset
-    from distkern.tuning.api import tune
 
 __all__ = [
     "AVMClassifier",
@@ -105,7 +105,7 @@ _HOMES = {
     "kernel_matrix": "distkern.kernels",
     "load_model": "distkern.runs.persistence",
     "open_dataset": "distkern.storage.dataset",
-    "tune": "distkern.tuning.api",
+    "tune": "distkern.search.tuning.api",
     "write_dataset": "distkern.runs.writing",
 }
 

@@ -25,8 +25,7 @@ CALIBRATED = [*SEARCHED, *settings_of(probability="true")]
 GIVEN = settings_of(search="none", metric="full", kernel="rbf", scale="standard", max_cell_rows=400)
 #: what a run has written when it is in a phase
 PHASES = {
-    "search": "search/ladder/*",
-    "search on": "search/metric of*/*",
+    "search": "search/metric of*/*",
     "probe": "search/probe/*.rows",
     "tune": "search/tune 1/*",
     "learn": "search/metric of more rows*/*",

@@ -61,12 +61,11 @@ def _write_pages(record: Record, source: Place, target: Path, model: Any) -> Non
     """The report, and the trials of a search with their page: pages are written anew and never copied."""
     from distkern.cli.job import Job
     from distkern.cli.training import run_facts
-    from distkern.cli.tuning import search_folder
-    from distkern.cli.tuning_job import JOBS
+    from distkern.cli.tuning import JOBS, search_folder
     from distkern.common.errors import CorruptDataError, InputError
     from distkern.monitor.report import write_report
+    from distkern.search.tuning.record import SearchFolder
     from distkern.storage.dataset import open_dataset
-    from distkern.tuning.record import SearchFolder
 
     try:
         job = Job(**{key: value for key, value in record.description.items() if key != JOBS})
@@ -92,8 +91,8 @@ def _write_pages(record: Record, source: Place, target: Path, model: Any) -> Non
 def _write_search_page(job: Job, dataset: Dataset) -> None:
     from distkern.cli.tuning import search_of, searched
     from distkern.common.errors import CorruptDataError
-    from distkern.tuning.record import Candidate, Task
-    from distkern.tuning.workshop import Watcher, Where
+    from distkern.search.tuning.record import Candidate, Task
+    from distkern.search.tuning.workshop import Watcher, Where
 
     class Reading(Watcher):
         def began(self, candidate: Candidate, task: Task) -> None:

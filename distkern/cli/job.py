@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import tomllib
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError, field_validator
 
 from distkern.cli import options
 from distkern.cli.algorithms import CHOSEN
-from distkern.cli.search_table import SearchTable, read_search
 from distkern.cli.values import check_scheduler, parse_bytes
 from distkern.common.errors import InputError, unknown_name
+from distkern.search.tuning.asked import Asked
 from distkern.storage.places import Place, place_of
 
 if TYPE_CHECKING:
@@ -20,6 +20,10 @@ if TYPE_CHECKING:
 
 #: without kernels of rows, or without targets to learn a metric of
 _WITHOUT_METRIC = {"simba", "dsg_novelty", "dsg_density_ratio"}
+
+
+def _asked(given: Any) -> Any:
+    return Asked.of_table(given, "the job") if isinstance(given, dict) else given
 
 
 class Job(BaseModel):
@@ -49,7 +53,7 @@ class Job(BaseModel):
     workers: int | None = Field(default=None, ge=1)
     memory_limit: int | None = Field(default=None, ge=1)
     params: dict[str, Any] = Field(default_factory=dict)
-    search: SearchTable | None = None
+    search: Annotated[Asked | None, BeforeValidator(_asked)] = None
 
     @property
     def model_folder(self) -> Place:
@@ -146,7 +150,7 @@ def resolve_job(path: Place | None, flags: Mapping[str, Any], settings: Sequence
     merged = keys | given
     merged["params"] = keys.get("params", {}) | parse_settings(settings)
     if "search" in keys:
-        merged["search"] = read_search(keys["search"], where)
+        merged["search"] = Asked.of_table(keys["search"], where)
     if "data" not in merged:
         raise InputError(
             "no data set given", where=where, mend='add --data D.zarr, or data = "D.zarr" to a job file'

@@ -141,7 +141,7 @@ def _refuse_if_driven(folder: JobFolder, scheduler: JobScheduler) -> None:
 def _send(job: Job, jobs: int | None, folder: JobFolder, retries: int, runs: Place) -> Record:
     """Write the job down and hand its driver to the scheduler."""
     from distkern.cli.training import train_described
-    from distkern.cli.tuning_job import JOBS, tune_described
+    from distkern.cli.tuning import JOBS, tune_described
     from distkern.engine.dask.jobs import JobScheduler
     from distkern.jobs.driver import drive
     from distkern.jobs.index import JobIndex

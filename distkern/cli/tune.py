@@ -12,7 +12,7 @@ from distkern.storage.places import Place
 
 if TYPE_CHECKING:
     from distkern.cli.job import Job
-    from distkern.tuning.search import Ranked, Search
+    from distkern.search.tuning.search import Ranked, Search
 
 #: candidates that are printed; the page has all
 _MOST_ROWS = 12
@@ -69,8 +69,8 @@ def tune(
     from distkern.cli.supervision import driving
     from distkern.cli.training import has_dashboard
     from distkern.monitor.terminal import Terminal
-    from distkern.tuning.record import in_words
-    from distkern.tuning.workshop import Where
+    from distkern.search.tuning.record import in_words
+    from distkern.search.tuning.workshop import Where
 
     search = tuning.search_of(job, dataset)
     tuning.check_search_folder(job)
@@ -79,7 +79,8 @@ def tune(
         click.echo(f"{job.algorithm} chooses {tuned.algorithm} with {in_words(tuned.params)}", err=True)
     where = Where(job.scheduler, job.workers, job.memory_limit, has_dashboard(job, dashboard), jobs)
     with driving(job, resume=True) as guards, Terminal() as terminal:
-        ranked = tuning.searched(job, dataset, search, where, tuning.ShownSearch(search, terminal, guards))
+        told = tuning.ToldSearch(search, (*guards, terminal))
+        ranked = tuning.searched(job, dataset, search, where, told)
         terminal.clear()
         history, test = tuning.train_best(
             job, dataset, search, ranked, listeners=[*guards, terminal], dashboard=dashboard

@@ -6,28 +6,24 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from distkern.cli.job import Job, make_estimator
-from distkern.cli.search_table import SearchTable
 from distkern.common.errors import InputError
 from distkern.engine.events import Event, Listener
 from distkern.monitor.text import in_number, in_percent, in_time
+from distkern.search.tuning.asked import Asked, place_of
+from distkern.search.tuning.record import Candidate, SearchFolder, Task, Trial, in_words
+from distkern.search.tuning.search import Ranked, Search
+from distkern.search.tuning.space import own_candidates, settings_of
+from distkern.search.tuning.workshop import Watcher, Where
 from distkern.storage.places import Place
-from distkern.tuning.record import Candidate, SearchFolder, Task, Trial, in_words
-from distkern.tuning.search import Ranked, Search
-from distkern.tuning.space import own_candidates, settings_of, values_of
-from distkern.tuning.workshop import Watcher, Where
 
 if TYPE_CHECKING:
-    from distkern.monitor.terminal import Terminal
     from distkern.runs.evaluation import Evaluation
     from distkern.storage.dataset import Dataset
 
+#: key of a job's description: how many candidates are tried at a time
+JOBS = "jobs"
 #: shares of rows, which are shown as percentages
 _SHARES = ("error", "accuracy", "balanced_accuracy")
-_PLACES = {
-    "params": "[search.params]",
-    "candidates": "[search], key 'candidates'",
-    "metric": "[search], key 'metric'",
-}
 
 
 def search_folder(job: Job) -> Place:
@@ -43,7 +39,7 @@ def search_of(job: Job, dataset: Dataset) -> Search:
     InputError
         If it asks for a value that a hyperparameter cannot have.
     """
-    asked = job.search or SearchTable()
+    asked = job.search or Asked()
     for name in asked.params:
         if name in job.params:
             raise InputError(
@@ -51,19 +47,17 @@ def search_of(job: Job, dataset: Dataset) -> Search:
                 where=f"hyperparameter {name!r}",
                 mend="leave it out of [params] and --set, or out of [search.params]",
             )
-    method = asked.method or ("grid" if asked.params else "halving")
+    method = asked.way
     try:
         if asked.params:
-            space = {name: values_of(name, one) for name, one in asked.model_dump()["params"].items()}
-            settings = settings_of(space, method, asked.candidates, job.seed)
+            settings = settings_of(asked.space, method, asked.candidates, job.seed)
             jobs = [job.model_copy(update={"params": {**job.params, **one}}) for one in settings]
         else:
             candidates = own_candidates(
                 make_estimator(job), dataset.train, method, asked.candidates, job.seed, job.params
             )
     except InputError as error:
-        where = _PLACES.get(str(error.where), f"[search.params], {error.where!r}")
-        raise InputError(error.what, where=where, mend=error.mend) from None
+        raise InputError(error.what, where=place_of(error), mend=error.mend) from None
     if asked.params:
         made = zip(settings, map(make_estimator, jobs), strict=True)
         candidates = [Candidate(number, *one) for number, one in enumerate(made)]
@@ -82,7 +76,7 @@ def search_of(job: Job, dataset: Dataset) -> Search:
         # refused before anything runs
         assert search.metric
     except InputError as error:
-        raise InputError(error.what, where=_PLACES.get(str(error.where)), mend=error.mend) from None
+        raise InputError(error.what, where=place_of(error), mend=error.mend) from None
     return search
 
 
@@ -237,46 +231,72 @@ def check_search_folder(job: Job) -> None:
     check_folder(job.model_folder, resume=(search_folder(job) / "search.json").exists())
 
 
-class ShownSearch(Watcher):
-    """A search in the terminal: a bar, and a line for every trial that has finished."""
+def tune_described(description: dict[str, Any], listeners: Sequence[Listener], resume: bool) -> None:
+    """What a job's driver runs on a worker: the search of a :class:`~distkern.cli.job.Job` from its fields.
 
-    def __init__(self, search: Search, terminal: Terminal, guards: Sequence[Listener]) -> None:
-        self._search, self._terminal, self._guards = search, terminal, guards
-        self._done = 0
+    The training of what it has found follows. Trials and fits that were begun go on.
+    """
+    from distkern.cli.job import prepare
+
+    fields = dict(description)
+    jobs = int(fields.pop(JOBS))
+    job = Job(**fields)
+    _, dataset = prepare(job)
+    search = search_of(job, dataset)
+    told = ToldSearch(search, listeners)
+    where = Where(None, job.workers, job.memory_limit, jobs=jobs)
+    ranked = searched(job, dataset, search, where, told)
+    told.say(chosen_words(search, ranked))
+    train_best(job, dataset, search, ranked, listeners=listeners, on_cluster=True)
+
+
+class ToldSearch(Watcher):
+    """Tells the listeners of a run about a search: each trial is a message and counts as a checkpoint.
+
+    From the fits of trials they hear of checkpoints and lost workers. All else is a sign of life, at which a
+    job that was cancelled stops and a terminal shows how far the search is.
+    """
+
+    def __init__(self, search: Search, listeners: Sequence[Listener]) -> None:
+        self._search, self._listeners, self._done = search, listeners, 0
+        self._trial = ""
+
+    def say(self, text: str) -> None:
+        """A line of the log or of the terminal."""
+        self._tell(Event("message", {"text": text}))
 
     def began(self, candidate: Candidate, task: Task) -> None:
-        self._show(candidate)
-        self._told_guards()
+        self._trial = in_words(candidate.settings)
+        self._tell(Event("pass_started", {**self._at(), "bytes": 0, "unit": "tasks"}))
 
     def finished(self, candidate: Candidate, trial: Trial, n_done: int, n_all: int) -> None:
         self._done = n_done
         for line in trial_words(self._search, candidate, trial, n_done, n_all):
-            self._terminal.line(line)
+            self.say(line)
+        path = str(self._search.folder.place)
+        self._tell(Event("checkpoint_saved", {"stage": 0, "path": path, "seconds": 0.0}))
 
     def resumed(self, n_found: int) -> None:
         self._done = n_found
-        self._terminal.line(f"{n_found} trials were made before, and are not made again")
+        self.say(f"{n_found} trials were made before, and are not made again")
 
     def listeners(self, candidate: Candidate, task: Task) -> Sequence[Listener]:
-        def show(event: Event) -> None:
-            if event.kind == "stage_finished":
-                self._show(candidate, event["metrics"]["stage"])
-            elif event.kind == "worker_lost":
-                self._terminal(event)
+        def hear(event: Event) -> None:
+            if event.kind in ("checkpoint_saved", "worker_lost"):
+                self._tell(event)
+            else:
+                self.look()
 
-        return *self._guards, show
+        return (hear,)
 
     def look(self) -> None:
-        self._told_guards()
+        self._tell(Event("pass_progress", {**self._at(), "rows_done": 0, "bytes_done": 0}))
 
-    def _show(self, candidate: Candidate, stage: int | None = None) -> None:
-        at = "" if stage is None else f", stage {stage}"
-        words = f"{self._done + 1} of {self._search.n_trials}{at}: {in_words(candidate.settings)}"
-        self._terminal.show(f"trial {words}", self._done, self._search.n_trials)
+    def _at(self) -> dict[str, Any]:
+        n_trials = self._search.n_trials
+        name = f"trial {min(self._done + 1, n_trials)} of {n_trials}: {self._trial}"
+        return {"name": name, "stage": 0, "tasks": n_trials, "tasks_done": self._done, "rows": 0}
 
-    def _told_guards(self) -> None:
-        event = Event(
-            "pass_started", {"stage": 0, "name": f"trial {self._done + 1} of {self._search.n_trials}"}
-        )
-        for guard in self._guards:
-            guard(event)
+    def _tell(self, event: Event) -> None:
+        for listener in self._listeners:
+            listener(event)

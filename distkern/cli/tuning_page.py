@@ -10,7 +10,7 @@ from distkern.cli.tuning import at_an_end, candidate_table, compared_on, in_metr
 from distkern.monitor.look import STYLES, Style
 from distkern.monitor.page import Axis, Curve, Plot, Plots, Section, heading, note, page, table, tiles
 from distkern.monitor.text import in_percent, in_time
-from distkern.tuning.search import Ranked, Search
+from distkern.search.tuning.search import Ranked, Search
 
 if TYPE_CHECKING:
     from distkern.cli.job import Job

@@ -14,7 +14,6 @@ from distkern.bases.base import AbstractBasis
 from distkern.common import blas
 from distkern.common.errors import InputError
 from distkern.common.parameters import AUTO
-from distkern.common.scores import mean_difference
 from distkern.common.tiles import release
 from distkern.common.types import Floats
 from distkern.engine.plan import Extent
@@ -27,6 +26,7 @@ from distkern.losses.base import AbstractLoss
 from distkern.maps.mapping import MapChoice
 from distkern.runs.algorithms import algorithm
 from distkern.runs.data import TrainingData
+from distkern.search.choice import Tried, is_better
 from distkern.solvers.base import AbstractSolver, Problem
 from distkern.solvers.hyperparameters import (
     CHOICE,
@@ -43,14 +43,13 @@ from distkern.storage.places import Place
 if TYPE_CHECKING:
     from distkern.estimators.cells import AbstractCells
     from distkern.estimators.sample import Sample
-    from distkern.search.ladder import Setting, Tried
+    from distkern.search.ladder import Setting
+    from distkern.search.ladder import Tried as Climbed
 
 #: columns up to which distances say something, whole metrics can be learned, and sparse rows are written out
 _NARROW = 1024
 #: columns from which on sparse rows are about as good as separable, and kernels of them gain little
 _WIDE = 2**14
-#: standard errors of a difference that are not chance
-_CERTAIN = 2.0
 #: rows of cells where those of the usual number do not fit the memory limit
 _SMALLER_CELLS = (4000, 2000, 1000)
 
@@ -69,7 +68,7 @@ class Candidate:
     settings: dict[str, Any] = field(default_factory=dict)
     because: str = ""
     notes: tuple[str, ...] = ()
-    ladder: tuple[Tried, ...] = ()
+    ladder: tuple[Climbed, ...] = ()
 
     @property
     def spoken(self) -> str:
@@ -286,13 +285,13 @@ class AbstractKernelMachine(AbstractEstimator):
         candidates = [_LINEAR, Candidate("newton")]
         n_classes = 0 if sample.classes is None else len(sample.classes)
         made = [self._made(one, n_classes).set_params(random_state=seed) for one in candidates]
-        losses = [sample.losses(one) for one in made]
-        mean, error = mean_difference(*losses)
-        notes = tuple(
-            f"tried: {one.spoken}: {lost.mean():.4g}" for one, lost in zip(candidates, losses, strict=True)
+        straight, over_landmarks = (
+            Tried(*one) for one in zip(candidates, map(sample.losses, made), strict=True)
         )
+        notes = tuple(f"tried: {one.setting.spoken}: {one.score:.4g}" for one in (straight, over_landmarks))
         because = f"{columns}, and by {self._unit} on held-out rows of a sample"
-        return replace(candidates[mean > _CERTAIN * error], because=because, notes=notes)
+        chosen = over_landmarks if is_better(over_landmarks, straight) else straight
+        return replace(chosen.setting, because=because, notes=notes)
 
     def choosing_bytes(self, data: TrainingData) -> int:
         source = data.source

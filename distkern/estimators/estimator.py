@@ -188,7 +188,7 @@ class AbstractEstimator(OfPrecision, BaseEstimator):  # type: ignore[misc]
 
         The solver first chooses the hyperparameters that are to be searched, if there are any.
         """
-        from distkern.solvers._searched.solver import searched
+        from distkern.search.values.searched import searched
 
         solver, problem = self.problem(data, has_test=has_test)
         return searched(solver, self.open_names(), problem), problem
@@ -288,7 +288,7 @@ class AbstractEstimator(OfPrecision, BaseEstimator):  # type: ignore[misc]
         from distkern.estimators.given import training_data
         from distkern.estimators.held_out import held_out_rows
         from distkern.runs.spooled import in_random_order
-        from distkern.solvers._searched.solver import searched
+        from distkern.search.values.searched import searched
 
         self.found_ = {}
         self.check_parameters()

@@ -1,1 +1,1 @@
-"""What is chosen for data: a ladder of machines over a sample, judged on rows that are held out."""
+"""All that is chosen: one rule, and what it is applied to; `ARCHITECTURE.md` says how it hangs together."""

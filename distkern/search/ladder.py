@@ -14,10 +14,12 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from distkern.common.scores import mean_difference
 from distkern.maps.mapping import MapChoice, RowMap
 from distkern.maps.metric import MetricKind
 from distkern.maps.transform import TransformKind
+from distkern.search.choice import Tried as Judged
+from distkern.search.choice import best as _best
+from distkern.search.choice import best_of_each, is_better, not_worse
 from distkern.search.machines import Kernel, Rows, linear, over_all_rows, over_centres
 
 Array = NDArray[np.float64]
@@ -49,9 +51,9 @@ _AROUND = (3.0, 1.0, 0.5)
 _BEST_MAPS, _SOME_MAPS, _FEW_ROWS = 2, 4, 1000
 #: centres of the machines that are trained on all rows
 _LANDMARKS = 1024
-#: standard errors of a difference that are not chance; and those, with the share of the loss, by which a rung
-#: that takes more work must be better: more functions gain more from more rows than few do
-_CERTAIN, _LIKELY, _WORTH = 2.0, 1.0, 0.01
+#: standard errors of a difference, and share of the loss, by which a rung that takes more work must be
+#: better: more functions gain more from more rows than few do
+_LIKELY, _WORTH = 1.0, 0.01
 
 
 @dataclass(frozen=True)
@@ -85,22 +87,14 @@ class Setting:
 
 
 @dataclass(frozen=True)
-class Tried:
+class Tried(Judged[Setting]):
     """A setting, and what it lost on the rows that were held out."""
-
-    setting: Setting
-    losses: Array
 
     @property
     def kernel(self) -> Kernel:
         """That of a setting which has one."""
         assert self.setting.kernel is not None
         return self.setting.kernel
-
-    @property
-    def score(self) -> float:
-        """The mean loss."""
-        return float(self.losses.mean())
 
 
 @dataclass(frozen=True)
@@ -254,10 +248,8 @@ def best_map(
     """
     learned, asked = part
     tried = _over_centres([_Fold(rows.part(learned), rows.part(asked))], maps, KERNELS[:1])
-    of_map = {choice: [one for one in tried if one.setting.map == choice] for choice in maps}
-    best = {choice: _best(own) for choice, own in of_map.items() if own}
-    least = _best(list(best.values()))
-    return next(choice for choice, one in best.items() if not is_better(least, one))
+    found = best_of_each(tried, lambda one: one.setting.map)
+    return min((one.setting.map for one in not_worse(found)), key=maps.index)
 
 
 def _over_centres(
@@ -397,10 +389,6 @@ def _joined(folds: Sequence[list[Tried]]) -> list[Tried]:
     ]
 
 
-def _best(tried: Sequence[Tried]) -> Tried:
-    return min(tried, key=lambda one: one.score)
-
-
 def leading_maps(tried: Sequence[Tried], n_maps: int = _BEST_MAPS) -> list[MapChoice]:
     """The maps of the best settings, without those that are worse than the first by more than chance."""
     return [one.setting.map for one in _leaders(tried, n_maps)]
@@ -408,33 +396,18 @@ def leading_maps(tried: Sequence[Tried], n_maps: int = _BEST_MAPS) -> list[MapCh
 
 def _of_every_metric(tried: Sequence[Tried], n_maps: int = _BEST_MAPS) -> list[MapChoice]:
     """The maps that lead, and the best one of each kind of metric: few rows do not tell what many ask for."""
-    best: dict[MetricKind, MapChoice] = {}
-    for one in sorted(tried, key=lambda one: one.score):
-        best.setdefault(one.setting.map.metric, one.setting.map)
-    return list(dict.fromkeys([*leading_maps(tried, n_maps), *best.values()]))
+    of_metrics = best_of_each(tried, lambda one: one.setting.map.metric)
+    return list(dict.fromkeys([*leading_maps(tried, n_maps), *(one.setting.map for one in of_metrics)]))
 
 
 def _best_of_each_kind(tried: Sequence[Tried]) -> list[Tried]:
     """The best setting of each map and kernel, the best first."""
-    best: dict[tuple[MapChoice, str], Tried] = {}
-    for one in sorted(tried, key=lambda one: one.score):
-        best.setdefault((one.setting.map, one.kernel.name), one)
-    return list(best.values())
+    return best_of_each(tried, lambda one: (one.setting.map, one.kernel.name))
 
 
 def _leaders(tried: Sequence[Tried], n_maps: int = _BEST_MAPS) -> list[Tried]:
     """The best settings of these maps."""
-    best: dict[MapChoice, Tried] = {}
-    for one in sorted(tried, key=lambda one: one.score):
-        best.setdefault(one.setting.map, one)
-    several = list(best.values())[:n_maps]
-    return [one for one in several if one is several[0] or not is_better(several[0], one)]
-
-
-def is_better(costly: Tried, cheap: Tried, certain: float = _CERTAIN) -> bool:
-    """Whether it loses less on the same rows by more than so many standard errors."""
-    mean, error = mean_difference(cheap.losses, costly.losses)
-    return mean > certain * error
+    return not_worse(best_of_each(tried, lambda one: one.setting.map)[:n_maps])
 
 
 def _is_worth(costly: Tried, cheap: Tried) -> bool:

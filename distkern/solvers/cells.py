@@ -157,7 +157,7 @@ class Cells(AbstractSolver[CellsState]):
         layout = self._layout(problem)
         scale = yield from target_scale(problem, self.risk)
         risk = scaled_risk(self.risk, scale.center, scale.scale)
-        sample: Sample = yield layout.sampling(risk)
+        sample: Sample = yield layout.sampling(risk, climbs=self._given.climbs(problem.n_features))
         test_error, absolute = None, np.full(2, math.nan)
         errors = [sample.sums.mean_errors]
         if problem.has_test:
@@ -357,7 +357,7 @@ class Cells(AbstractSolver[CellsState]):
         layout = self._layout(problem)
         passes = [
             *target_outline(problem),
-            Outline(layout.sampling(None), 1),
+            Outline(layout.sampling(None, climbs=self._given.climbs(problem.n_features)), 1),
             *outlines.choosing(layout, self._given),
             Outline(layout.counting(None), 1),
             Outline(layout.moving(None, None), 1),

@@ -217,7 +217,7 @@ def drawn_rows(block: Block, n_rows: int, seed: int, key: int) -> Block:
 class MeasuredState:
     """What is in the state of every solver: the stages done, and what the model achieves after them.
 
-    ``searched``: what a :class:`~distkern.solvers._searched.solver.Searched` has chosen; else empty.
+    ``searched``: what a :class:`~distkern.search.values.searched.Searched` has chosen; else empty.
     """
 
     stage: int = 0

@@ -12,7 +12,7 @@ import pytest
 from distkern.cli.job import resolve_job
 from distkern.cli.main import main
 from distkern.cli.training import train_described
-from distkern.cli.tuning_job import JOBS, tune_described
+from distkern.cli.tuning import JOBS, tune_described
 from distkern.jobs.driver import drive
 from distkern.jobs.folder import JobFolder
 from distkern.jobs.index import JobIndex

@@ -188,16 +188,19 @@ def test_values_that_are_words_have_a_plot_and_the_metric_is_told_of_test_rows(
 @pytest.mark.parametrize(
     ("table", "words"),
     [
-        ("[search]\nparams = 3", ["key 'params'", "is 3", "name = [value, value]"]),
+        ("[search]\nparams = 3", ["key 'params'", "is 3", "[search.params]"]),
         ("[search]\nmetod = 'grid'\n[search.params]\nlam = [1.0]", ["'metod'", "did you mean 'method'"]),
-        ("[search]\nmethod = 'best'\n[search.params]\nlam = [1.0]", ["'method'", "grid, random or halving"]),
+        (
+            "[search]\nmethod = 'best'\n[search.params]\nlam = [1.0]",
+            ["'method'", "use one of: grid, halving"],
+        ),
         ("[search]\nvalidation = 1.5\n[search.params]\nlam = [1.0]", ["'validation'", "number of folds"]),
         ("[search]\nvalidation = 1\n[search.params]\nlam = [1.0]", ["'validation'", "number of folds"]),
         ("[search]\nmetric = 'rmse'\n[search.params]\nlam = [1.0]", ["'metric'", "unknown metric"]),
         ("[search]\ncandidates = 3\n[search.params]\nlam = [1.0]", ["'candidates'", "no effect"]),
         ("[search.params]\nlan = [1.0]", ["unknown hyperparameter of csvrg 'lan'", "did you mean 'lam'"]),
         ("[search.params]\nlam = [1.0, -2.0]", ["hyperparameter 'lam'", "is -2.0", "use a number > 0"]),
-        ("[search.params]\nlam = 3.0", ["[search.params], 'lam'", "is 3.0", "name = [value, value]"]),
+        ("[search.params]\nlam = 3.0", ["[search.params], 'lam'", "is 3.0", "give a list of values"]),
         ("[search.params]\nlam = []", ["[search.params], 'lam'", "an empty list"]),
         ("[search.params]\nlam = {low = 1.0}", ["[search.params], 'lam'", "not a range"]),
         ("[search.params]\nlam = {low = 1.0, hihg = 2.0}", ["'hihg'", "did you mean 'high'"]),

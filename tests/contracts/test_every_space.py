@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -12,9 +13,10 @@ import pytest
 import distkern
 from distkern.common.errors import MemoryBudgetError
 from distkern.runs.algorithms import algorithms
-from distkern.tuning.search import Search
-from distkern.tuning.space import own_candidates
-from distkern.tuning.workshop import Where, Workshop
+from distkern.search.choice import rungs_of
+from distkern.search.tuning.search import Search
+from distkern.search.tuning.space import own_candidates
+from distkern.search.tuning.workshop import Where, Workshop
 from small import most_classes, small
 
 #: the rows choose which of the others are tuned
@@ -98,7 +100,7 @@ def test_of_a_choice_what_it_chooses_is_tuned(task: str, tmp_path: Path) -> None
 
 
 def test_the_first_one_comes_to_the_last_rung_whatever_it_is(few_rows: Any, monkeypatch: Any) -> None:
-    monkeypatch.setattr("distkern.tuning.search.LEAST_ROWS", 20)
+    monkeypatch.setattr("distkern.search.tuning.search.rungs_of", partial(rungs_of, least_rows=20))
     made = Search._ranked
 
     def worst(self: Search, number: int, *given: Any) -> Any:

@@ -9,6 +9,8 @@ import numpy as np
 import pytest
 
 from distkern.common.blas import single_threaded
+from distkern.features.kernel_choice import KernelChoice
+from distkern.kernels import find_kernel
 from distkern.losses import find_loss
 from distkern.maps.mapping import MapChoice, RowMap
 from distkern.search.ladder import KERNELS, LAPLACIAN, MATERN, exact_machines
@@ -18,9 +20,9 @@ from distkern.solvers._cells.arenas import OnSample
 from distkern.solvers._cells.choosing import Given
 from distkern.solvers._cells.layout import Layout
 from distkern.solvers._cells.machine import CellSettings, solve_costs
-from distkern.solvers._cells.ranking import MOST_KINDS, MOST_SETTINGS, Outcome, Ranking, around, leaders_of
+from distkern.solvers._cells.ranking import MOST_KINDS, MOST_SETTINGS, Ranking, around, leaders_of
 from distkern.solvers._cells.sizes import Sizes
-from distkern.solvers._cells.trials import Climbing, Sampled, Setting, Trial, climb_sample, worth_its_work
+from distkern.solvers._cells.trials import Outcome, Sampled, Setting, Trial
 from distkern.solvers.base import Problem
 
 
@@ -37,48 +39,47 @@ def problem(n=600, seed=0, scales=(1.0, 1.0, 1.0, 1.0)):
     return (x * scales).astype(np.float32), y[:, None] / y.std()
 
 
-def outcome(losses, work=1.0, mapping=None):
-    return Outcome(np.asarray(losses, dtype=float), work, mapping)
+def outcome(setting, losses, mapping=None):
+    return Outcome(setting, np.asarray(losses, dtype=float), 1.0, mapping)
 
 
-def climbed(x, targets, weights=None, *, maps, kernels=(MATERN,), is_wide=True, cost=None):
+def climbed(x, targets, weights=None, **given):
     weights = np.ones(len(x)) if weights is None else weights
     sampled = Sampled(x, targets, weights, find_loss("squared_hinge")(), 0, weights)
-    record, arrays = climb_sample(0, iter(()), Climbing(sampled, tuple(maps), tuple(kernels), is_wide, cost))
-    scores = arrays["losses"].mean(axis=1)
-    return [{**one, "score": score} for one, score in zip(record["found"], scores, strict=True)]
+    said = {"kernel": None, "gamma": "auto", "C": "auto", "scale": "auto", "metric": "auto", "search": "full"}
+    layout = SimpleNamespace(problem=SimpleNamespace(n_features=x.shape[1]))
+    return Given(**{**said, **given})._climbed(layout, sampled).outcomes
 
 
 def test_the_ladder_finds_the_metric_and_keeps_a_map_without_one():
     x, y = problem(scales=(1.0, 1.0, 30.0, 30.0))
-    maps = [
-        MapChoice(transform, metric)
-        for metric in ("none", "diagonal", "full")
-        for transform in ("none", "standard")
-    ]
-    found = climbed(x, y, maps=maps)
-    assert maps[found[0]["map"]].transform == "standard"
-    assert maps[found[0]["map"]].metric != "none"
-    plain = [one for one in found if maps[one["map"]].metric == "none"]
-    assert found[0]["score"] < 0.7 * plain[0]["score"]
+    found = climbed(x, y)
+    assert found[0].setting.map.transform != "none"
+    assert found[0].setting.map.metric != "none"
+    plain = [one for one in found if one.setting.map.metric == "none"]
+    assert found[0].score < 0.7 * plain[0].score
     # weights are rows, and C is that of a row of weight 1
-    of_weight = climbed(x, y, np.full(len(x), 4.0), maps=maps)
-    assert [one["cost"] for one in of_weight] == pytest.approx([one["cost"] / 4 for one in found])
-    assert [one["score"] for one in of_weight] == pytest.approx([one["score"] for one in found])
+    of_weight = climbed(x, y, np.full(len(x), 4.0))
+    assert [one.setting.cost for one in of_weight] == pytest.approx([one.setting.cost / 4 for one in found])
+    assert [one.score for one in of_weight] == pytest.approx([one.score for one in found])
 
 
 def test_what_is_given_is_not_changed_by_the_ladder():
     x, y = problem()
-    kernel = replace(LAPLACIAN, width=0.7)
-    (found,) = climbed(x, y, maps=[MapChoice("ranks")], kernels=[kernel], is_wide=False, cost=7.0)
-    assert (found["map"], found["kernel"], found["width"]) == (0, 0, 0.7)
-    assert found["cost"] == pytest.approx(7.0)
+    kernel = KernelChoice(find_kernel("laplacian"), "median")
+    given = {"kernel": kernel, "gamma": "median/2", "C": 7.0, "scale": "ranks", "metric": None}
+    (found,) = climbed(x, y, **given)
+    assert found.setting == Setting(MapChoice("ranks", "none", 3), replace(LAPLACIAN, width=0.5**0.5), 7.0)
     rows = Rows(x, y, None, np.ones(len(x)))
-    part = np.arange(400), np.arange(400, 600)
     (one,) = exact_machines(
-        rows, part, maps=[MapChoice("ranks")], kernels=[kernel], ridges=[1 / 7], is_wide=False
+        rows,
+        (np.arange(400), np.arange(400, 600)),
+        maps=[MapChoice("ranks")],
+        kernels=[found.setting.kernel],
+        ridges=[1 / 7],
+        is_wide=False,
     )
-    assert one.score == pytest.approx(found["score"])
+    assert one.score == pytest.approx(found.score)
 
 
 def test_rows_of_weight_zero_teach_nothing():
@@ -88,8 +89,13 @@ def test_rows_of_weight_zero_teach_nothing():
     # a third of what is learned from has wrong targets
     weights[100:240] = 0
     signs[100:240] *= -1
-    found, misled = (climbed(x, signs, each, maps=[MapChoice("none")])[0] for each in (weights, None))
-    assert found["score"] < misled["score"] - 0.05
+    given = {
+        "scale": "none",
+        "metric": None,
+        "kernel": KernelChoice(find_kernel("matern"), "median", {"smoothness": 0.5}),
+    }
+    found, misled = (climbed(x, signs, each, **given)[0] for each in (weights, None))
+    assert found.score < misled.score - 0.05
 
 
 @pytest.mark.parametrize(
@@ -127,8 +133,8 @@ def test_metrics_that_gain_nothing_for_certain_are_not_chosen():
         (city_block, lucky, plain),
         (city_block, better, city_block),
     ):
-        found = {plain: outcome(wrong, mapping=mapping), more: outcome(losses, mapping=mapping)}
-        assert leaders_of(found, 1) == [more, plain]
+        found = outcome(plain, wrong, mapping), outcome(more, losses, mapping)
+        assert [one.setting for one in leaders_of(found, 1)] == [more, plain]
         assert Ranking(found).choice().setting == expected
 
 
@@ -140,20 +146,8 @@ def test_a_diagonal_is_taken_unless_a_whole_metric_is_surely_better():
         wrong = generator.random(2000) < 0.3
         better = np.where(generator.random(2000) < gain, 0.0, wrong)
         better[:10] = 1.0 - wrong[:10]
-        found = {diagonal: outcome(wrong, mapping=mapping), whole: outcome(better, mapping=mapping)}
+        found = outcome(diagonal, wrong, mapping), outcome(whole, better, mapping)
         assert Ranking(found).choice().setting == expected
-
-
-def test_work_is_weighed_with_what_it_gains():
-    """Half the work is worth a fifth of a standard error."""
-    losses = np.zeros((2, 400))
-    losses[1, :8], losses[1, 8:12] = 1.0, -1.0
-    mean, error = 4 / 400, losses[1].std() / 20
-    worth = mean / error / 0.2
-    assert worth_its_work(losses, np.array([2.0 ** (worth + 0.1), 1.0])) == 1
-    assert worth_its_work(losses, np.array([2.0 ** (worth - 0.1), 1.0])) == 0
-    # every row is worse by as much
-    assert worth_its_work(np.array([np.zeros(9), np.ones(9)]), np.array([1e9, 1.0])) == 0
 
 
 def test_work_of_a_trial_is_that_of_its_machine_and_what_is_left():
@@ -176,32 +170,18 @@ def test_no_more_kinds_are_tried_than_are_planned():
     kinds = [(MapChoice("none", "full", rounds), MATERN) for rounds in (1, 2, 3, 4)]
     kinds += [(MapChoice("none", kind), LAPLACIAN) for kind in ("diagonal", "none")]
     kinds += [(MapChoice("none", kind), MATERN) for kind in ("diagonal", "none")]
-    found = {Setting(*kind, 1.0): outcome([place]) for place, kind in enumerate(kinds)}
+    found = tuple(outcome(Setting(*kind, 1.0), [place]) for place, kind in enumerate(kinds))
     # the best, what is Euclidean, what has a diagonal or nothing, and what cuts the cells
     leaders = leaders_of(found, 3)
-    assert [one.map.metric for one in leaders] == ["full"] * 3 + ["diagonal", "none"]
+    assert [one.setting.map.metric for one in leaders] == ["full"] * 3 + ["diagonal", "none"]
     assert [one.map.metric for one in Ranking(found).best_of_city_block] == ["diagonal"]
     assert len(leaders) + 2 <= MOST_KINDS
 
 
-def test_what_is_surely_worse_does_not_go_on():
-    losses, noise = np.random.default_rng(0).normal(size=(2, 1000))
-    settings = [Setting(MapChoice("none", kind), MATERN, 1.0) for kind in ("full", "diagonal", "none")]
-    # by none, 3 and 30 standard errors
-    found = {
-        setting: outcome(losses + gap + noise * (gap > 0))
-        for setting, gap in zip(settings, (0.0, 0.1, 1.0), strict=True)
-    }
-    assert leaders_of(found, 3) == settings
-    assert leaders_of(found, 3, 6.0) == settings[:2]
-    assert leaders_of(found, 3, 2.0) == settings[:1]
-
-
 @pytest.mark.parametrize(("kinds", "cutting"), [(["full", "diagonal"], "diagonal"), (["full"], "full")])
 def test_cells_are_not_cut_by_a_whole_metric_where_there_is_another(kinds, cutting):
-    found = {
-        Setting(MapChoice("none", kind), MATERN, 1.0): outcome([place]) for place, kind in enumerate(kinds)
-    }
+    settings = [Setting(MapChoice("none", kind), MATERN, 1.0) for kind in kinds]
+    found = tuple(outcome(one, [place]) for place, one in enumerate(settings))
     assert Ranking(found).cutting.map.metric == cutting
 
 
@@ -212,13 +192,13 @@ def test_an_edge_that_is_best_is_told(best, edge):
     trial = around(setting, mapping, 0, is_wide=True, has_costs=False)
     assert [kernel.width for kernel in trial.kernels] == [1.5, 0.5, 0.1667, 0.05556]
     assert trial.costs == (1.0,)
-    outcomes = {
-        each: outcome([float(abs(each.kernel.width - best) > 1e-3)] * 4, mapping=mapping)
-        for each in trial.settings
-    }
-    choice = Ranking({setting: outcome([0.5])}).then(outcomes).choice()
+    outcomes = [
+        outcome(each, [float(abs(each.kernel.width - best) > 1e-3)] * 4, mapping) for each in trial.settings
+    ]
+    ranking = Ranking((outcome(setting, [0.5]),)).then(outcomes)
+    choice = ranking.choice()
     assert choice.setting.kernel.width == pytest.approx(best, abs=1e-3)
-    assert choice.edges == (edge, 0)
+    assert ranking.edges(choice.setting) == (edge, 0)
     wide = Setting(setting.map, replace(MATERN, width=2.0), 1.0)
     widths = [
         [kernel.width for kernel in around(wide, mapping, 1, is_wide=True, has_costs=False, **given).kernels]
@@ -244,8 +224,8 @@ def test_what_is_chosen_is_as_good_in_cells_that_its_own_map_cuts(monkeypatch, p
     whole, begun, cut_by = {"diagonal": 0.10, "none": plain}, [], []
     mapping = RowMap.fit(MapChoice(), np.zeros((4, 2), np.float32), np.ones((4, 1)))
 
-    def found(share):
-        return outcome((np.arange(2000) % 100 < 100 * share).astype(float), mapping=mapping)
+    def found(setting, share):
+        return outcome(setting, (np.arange(2000) % 100 < 100 * share).astype(float), mapping)
 
     class Arena:
         def cut(self, mapping, number):
@@ -255,7 +235,7 @@ def test_what_is_chosen_is_as_good_in_cells_that_its_own_map_cuts(monkeypatch, p
         def tried(self, number, cells, trials):
             begun.append(number)
             of_kind = {"none": own} if number == 2 else whole
-            return {each: found(of_kind[each.map.metric]) for trial in trials for each in trial.settings}
+            return [found(each, of_kind[each.map.metric]) for trial in trials for each in trial.settings]
             yield
 
     def learned(layout, sampled, choices, most):
@@ -264,7 +244,8 @@ def test_what_is_chosen_is_as_good_in_cells_that_its_own_map_cuts(monkeypatch, p
 
     monkeypatch.setattr(choosing, "learned", learned)
     layout = SimpleNamespace(is_tuned=True, learns_again=False, metric_rows=100, quadratic=False)
-    ranking = Ranking({Setting(maps[kind], MATERN, 10.0): found(0.1) for kind in ("diagonal", "none")})
+    both = [Setting(maps[kind], MATERN, 10.0) for kind in ("diagonal", "none")]
+    ranking = Ranking(tuple(found(one, 0.1) for one in both))
     given = Given(None, "auto", "auto", "auto", "auto", "full")
     steps = given._tried(layout, None, Arena(), ranking)
     with pytest.raises(StopIteration) as ended:

@@ -17,7 +17,7 @@ from distkern.storage.parts import ArrayParts, SlicedParts
 from problems import waves
 
 #: of which the slow tests take all
-PASSES = ("search", "tune 1", "move", "solve")
+PASSES = ("tune 1", "move", "solve")
 OTHERS = ("sample", "metric", "probe", "count", "calibrate")
 
 

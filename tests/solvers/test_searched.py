@@ -33,9 +33,8 @@ from distkern.engine.drive import Driver, Interrupted
 from distkern.engine.events import EventLog
 from distkern.engine.executors import open_executor
 from distkern.runs.run import plan, train
-from distkern.solvers._searched.alone import run_alone
-from distkern.solvers._searched.sizes import outline_of_most, work_of
-from distkern.solvers._searched.trials import losses_of
+from distkern.search.values.sizes import outline_of_most, work_of
+from distkern.search.values.trials import losses_of, run_alone
 from distkern.solvers.avm import AVM
 from distkern.solvers.base import Problem
 from distkern.solvers.hyperparameters import SEARCHED_LAM, SEARCHED_NU
@@ -198,7 +197,7 @@ def test_rows_in_any_order_are_sampled_in_all_blocks(tmp_path):
     assert sampling.blocks == tuple(range(40))
 
 
-@pytest.mark.parametrize(("n_columns", "noise"), [(5, 2.0), (3, 0.02)])
+@pytest.mark.parametrize(("n_columns", "noise"), [(5, 2.0), (20, 0.02)])
 def test_simba_chooses_how_far_rows_may_fall_short(n_columns, noise, made):
     generator = np.random.default_rng(0)
     X = generator.normal(size=(2000, n_columns)).astype(np.float32)
@@ -220,7 +219,7 @@ def test_simba_chooses_how_far_rows_may_fall_short(n_columns, noise, made):
 def test_a_trial_has_fewer_rounds_of_more_rows_and_holds_nothing_out():
     solver = SIMBAClassifier(max_rounds=40_000, max_feature_accesses=1e6)._solver(None, 1.0)
     trial = solver.stand_in()
-    assert (trial.max_rounds, trial.stages, trial.patience, trial.validation_fraction) == (2000, 1, None, 0.0)
+    assert (trial.max_rounds, trial.stages, trial.patience, trial.validation_fraction) == (8000, 1, None, 0.0)
     assert (trial.rows_per_round, trial.columns_per_round) == (16, 4)
     assert trial.max_feature_accesses is None
     few = SIMBAClassifier(max_rounds=1500)._solver(None, 1.0).stand_in()

@@ -16,10 +16,8 @@ from distkern.solvers._cells.buckets import Cut
 from distkern.solvers._cells.layout import Layout
 from distkern.solvers._cells.moving import Moving, Sample
 from distkern.solvers._cells.place import Places
-from distkern.solvers._cells.ranking import Outcome
 from distkern.solvers._cells.tree import Tree
-from distkern.solvers._cells.trials import Asking, Learning, Sampled, Setting, Trial, loaded_maps
-from distkern.solvers._cells.tuning import Tuning
+from distkern.solvers._cells.trials import Asking, Learning, Outcome, Sampled, Trial, Tuning, loaded_maps
 from distkern.solvers.base import Steps
 from distkern.solvers.risk import Risk
 
@@ -82,9 +80,7 @@ class OnCells:
         cut = Cut(rows, len(layout.parts), self.risk, layout.tuned_rows, 0.0, problem.seed)
         return CutCells(cut, mapping, counts)
 
-    def tried(
-        self, number: int, cells: CutCells | None, trials: Sequence[Trial]
-    ) -> Steps[dict[Setting, Outcome]]:
+    def tried(self, number: int, cells: CutCells | None, trials: Sequence[Trial]) -> Steps[list[Outcome]]:
         """What the settings achieve in a round."""
         assert cells is not None
         items, n_cells = self.layout.tuned_items(number, cells.counts)
@@ -93,13 +89,13 @@ class OnCells:
         records = yield step
         losses = np.hstack([losses_of_task(step, place) for place in range(len(records))])
         if not losses.size:
-            return {}
+            return []
         work = np.sum([record["work"] for record in records], axis=0)
         pairs = [(setting, trial.fitted) for trial in trials for setting in trial.settings]
-        return {
-            setting: Outcome(losses[place], work[place], fitted)
+        return [
+            Outcome(setting, losses[place], work[place], fitted)
             for place, (setting, fitted) in enumerate(pairs)
-        }
+        ]
 
 
 @dataclass(frozen=True)
@@ -113,17 +109,14 @@ class OnSample:
         """Nothing is cut."""
         yield from ()
 
-    def tried(
-        self, number: int, cells: CutCells | None, trials: Sequence[Trial]
-    ) -> Steps[dict[Setting, Outcome]]:
+    def tried(self, number: int, cells: CutCells | None, trials: Sequence[Trial]) -> Steps[list[Outcome]]:
         """What the settings achieve in a round, each trial in a task."""
         sizes = self.layout.asked(number, len(self.sampled.rows))
         step = self.layout.asking_sample(round_name(number), trials, Asking(self.sampled, *sizes), sizes)
-        records, found = (yield step), {}
+        records, found = (yield step), list[Outcome]()
         for item, (trial, record) in enumerate(zip(trials, records, strict=True)):
-            losses = losses_of_task(step, item)
-            for place, setting in enumerate(trial.settings):
-                found[setting] = Outcome(losses[place], record["work"][place], trial.fitted)
+            several = zip(trial.settings, losses_of_task(step, item), record["work"], strict=True)
+            found += [Outcome(*one, trial.fitted) for one in several]
         return found
 
 

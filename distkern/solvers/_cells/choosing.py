@@ -8,6 +8,7 @@ are farther apart than those of a cell, or on the sample where that has most of 
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -15,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from distkern.common.held_out import groups_of, keys_of, stratified_order
+from distkern.common.tiles import release
 from distkern.common.types import Block
 from distkern.features.kernel_choice import KernelChoice
 from distkern.kernels import find_kernel
@@ -23,9 +25,9 @@ from distkern.kernels.base import AbstractScaledKernel
 from distkern.losses.conjugate import AbstractDualLoss
 from distkern.maps.mapping import MapChoice, RowMap
 from distkern.maps.metric import METRIC_ROWS, MORE_METRIC_ROWS, MetricKind
-from distkern.search.ladder import KERNELS, Tried, maps_of
-from distkern.search.machines import Kernel
-from distkern.solvers._cells.arenas import OnCells, OnSample, learned, losses_of_task
+from distkern.search.ladder import KERNELS, Tried, exact_machines, maps_of
+from distkern.search.machines import Kernel, Rows
+from distkern.solvers._cells.arenas import OnCells, OnSample, learned
 from distkern.solvers._cells.layout import Layout
 from distkern.solvers._cells.moving import Sample
 from distkern.solvers._cells.place import centred
@@ -33,14 +35,13 @@ from distkern.solvers._cells.ranking import (
     FIRST_KINDS,
     LAST_KINDS,
     ROUNDS,
-    Choice,
-    Outcome,
     Ranking,
     around,
     is_worse,
+    leaders_of,
 )
 from distkern.solvers._cells.sizes import FEW
-from distkern.solvers._cells.trials import Climbing, Sampled, Setting
+from distkern.solvers._cells.trials import Outcome, Sampled, Setting, codes_of, most_learned
 from distkern.solvers.base import Steps
 from distkern.solvers.risk import Risk
 
@@ -63,7 +64,7 @@ class Chosen:
     gamma, cost : of the kernel over mapped rows, and C
     score : on held-out rows: log loss, or squared error over that of the mean; NaN where nothing was searched
     metric : its kind
-    edges : see :class:`~distkern.solvers._cells.ranking.Choice`
+    edges : see :class:`~distkern.solvers._cells.ranking.Ranking.edges`
     """
 
     map: RowMap
@@ -128,45 +129,54 @@ class Given:
         is_single = len(self.kernels) == 1 and len(self.maps(n_features)) == 1
         return not is_single or self.gamma == "auto" or self.C == "auto"
 
+    def climbs(self, n_features: int) -> bool:
+        """Whether the ladder is climbed."""
+        return not self.ladder and self.is_open(n_features)
+
     def choose(self, layout: Layout, risk: Risk, sample: Sample) -> Steps[Chosen]:
         """From a sample of the rows, and from what the best settings achieve on whole cells."""
         sampled = _sampled(risk, sample, layout.problem.seed)
         n_rows, n_features = sampled.rows.shape
         if not self.is_open(n_features) or n_rows < FEW:
             return self._as_given(sampled, (yield from self._given_map(layout, sampled)))
-        ranking = yield from self._climbed(layout, sampled)
+        ranking = self._climbed(layout, sampled)
         arena = OnCells(layout, sample, risk) if layout.is_tuned else OnSample(layout, sampled)
-        found = (yield from self._tried(layout, sampled, arena, ranking)).choice()
+        ranking = yield from self._tried(layout, sampled, arena, ranking)
+        found = ranking.choice()
         if not layout.is_tuned and layout.learns_again and found.setting.map.metric != "none":
             # what chose it held rows out, of which it may learn now
             choice = found.setting.map
             found = replace(found, map=(yield from learned(layout, sampled, [choice], METRIC_ROWS))[choice])
-        return self._chosen(found)
+        width_edge, cost_edge = ranking.edges(found.setting)
+        edges = width_edge if self.gamma == "auto" else 0, cost_edge if self.C == "auto" else 0
+        return _chosen(found, edges)
 
-    def _climbed(self, layout: Layout, sampled: Sampled) -> Steps[Ranking]:
-        """The best ridge machines of the sample."""
-        if self.ladder:
-            # ridges are of rows whose mean weight is 1
-            weight = float(sampled.weights.mean()) or 1.0
-            costs = [1.0 / (one.setting.ridge * weight) for one in self.ladder]
-            return Ranking(
-                {
-                    Setting(_learned_longer(one.setting.map), one.kernel, cost): Outcome(
-                        one.losses, 1.0, None
-                    )
-                    for one, cost in zip(self.ladder, costs, strict=True)
-                }
-            )
-        maps, kernels = self.maps(layout.problem.n_features), self.kernels
+    def _climbed(self, layout: Layout, sampled: Sampled) -> Ranking:
+        """The best ridge machines of the sample, or of the ladder that was climbed before."""
+        # ridges are of rows whose mean weight is 1
+        mean = float(sampled.weights.mean()) or 1.0
         cost = None if isinstance(self.C, str) else float(self.C)
-        step = layout.climbing(Climbing(sampled, maps, kernels, self.gamma == "auto", cost))
-        [record] = yield step
-        outcomes = {}
-        for found, losses in zip(record["found"], losses_of_task(step, 0), strict=True):
-            kernel = replace(kernels[found["kernel"]], width=found["width"])
-            setting = Setting(_learned_longer(maps[found["map"]]), kernel, cost or found["cost"])
-            outcomes[setting] = Outcome(losses, 1.0, None)
-        return Ranking(outcomes)
+        ladder: Sequence[Tried] = self.ladder
+        if not ladder:
+            codes, weights = codes_of(sampled.targets), sampled.weights / mean
+            rows = Rows(sampled.rows, sampled.targets, codes, weights, sampled.group_keys)
+            sides = sampled.parts(most_learned(rows.n_rows), rows.n_rows)
+            learned_from, held_out = (np.arange(rows.n_rows)[side] for side in sides)
+            ladder = exact_machines(
+                rows,
+                (learned_from, held_out),
+                maps=self.maps(layout.problem.n_features),
+                kernels=self.kernels,
+                ridges=None if cost is None else (1.0 / (cost * mean),),
+                is_wide=self.gamma == "auto",
+            )
+            release()
+        settings = [
+            Setting(_learned_longer(one.setting.map), one.kernel, cost or 1.0 / (one.setting.ridge * mean))
+            for one in ladder
+        ]
+        losses = [one.losses for one in ladder]
+        return Ranking(tuple(map(Outcome, settings, losses)))
 
     def _tried(
         self, layout: Layout, sampled: Sampled, arena: OnCells | OnSample, ranking: Ranking
@@ -189,7 +199,7 @@ class Given:
                 cut = yield from arena.cut(maps[cutting], 0)
             elif layout.is_tuned and not any(one.map.family == cutting.family for one in leaders):
                 # what is chosen in its stead has to be as good in cells of its own
-                leaders.append(ranking.best_of(cutting.family))
+                leaders.append(ranking.best_of(cutting.family).setting)
             if number and layout.is_tuned and layout.learns_again:
                 leaders = [
                     one if one.map.metric == "none" else replace(one, map=replace(one.map, more_rows=True))
@@ -208,28 +218,20 @@ class Given:
                 for one in leaders
             ]
             ranking = ranking.then((yield from arena.tried(number, cut, trials)))
-            if any(outcome.map is None for outcome in ranking.outcomes.values()):
+            if any(one.map is None for one in ranking.outcomes):
                 # cells of one class say nothing
-                [best] = ranking.leaders(1, 0.0)
-                return replace(ranking, outcomes={best: replace(ranking.outcomes[best], map=maps[best.map])})
+                [first] = leaders_of(ranking.outcomes, 1, 0.0)
+                return replace(ranking, outcomes=(replace(first, map=maps[first.setting.map]),))
         found = ranking.choice()
-        if not layout.is_tuned or found.setting.map.family == cutting.family:
-            return ranking
-        cut = yield from arena.cut(found.map, 1)
         setting = found.setting
+        if not layout.is_tuned or setting.map.family == cutting.family:
+            return ranking
+        assert found.map is not None
+        cut = yield from arena.cut(found.map, 1)
         trial = around(setting, found.map, 0, is_wide=False, has_costs=False)
         own = yield from arena.tried(len(ROUNDS), cut, [trial])
-        best_cut = ranking.outcomes[ranking.best_of(cutting.family)]
-        refused = setting in own and is_worse(own[setting].losses, best_cut.losses)
+        refused = own and is_worse(own[0].losses, ranking.best_of(cutting.family).losses)
         return replace(ranking, refused=setting.map.family) if refused else ranking
-
-    def _chosen(self, found: Choice) -> Chosen:
-        setting = found.setting
-        kernel = setting.kernel.over(found.map)
-        assert isinstance(kernel, AbstractScaledKernel)
-        edges = (found.edges[0] if self.gamma == "auto" else 0, found.edges[1] if self.C == "auto" else 0)
-        gamma = float(kernel.gamma)
-        return Chosen(found.map, setting.kernel, gamma, setting.cost, found.score, setting.map.metric, edges)
 
     def _given_map(self, layout: Layout, sampled: Sampled) -> Steps[RowMap]:
         choice = self.map_choice
@@ -254,6 +256,15 @@ class Given:
             width = scale_width(moments(mapped + mean, sampled.given_weights), n_features)
         gamma = gamma_from_width(rule, find_kernel(kernel.name), width, n_features)
         return Chosen(mapping, kernel, gamma, cost, metric=choice.metric)
+
+
+def _chosen(found: Outcome, edges: tuple[int, int]) -> Chosen:
+    setting, mapping = found.setting, found.map
+    assert mapping is not None
+    kernel = setting.kernel.over(mapping)
+    assert isinstance(kernel, AbstractScaledKernel)
+    gamma = float(kernel.gamma)
+    return Chosen(mapping, setting.kernel, gamma, setting.cost, found.score, setting.map.metric, edges)
 
 
 def _learned_longer(choice: MapChoice) -> MapChoice:

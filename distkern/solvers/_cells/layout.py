@@ -46,15 +46,14 @@ from distkern.solvers._cells.sizes import LEAST_TUNED, Sizes
 from distkern.solvers._cells.tree import Overlap, Tree
 from distkern.solvers._cells.trials import (
     Asking,
-    Climbing,
     Learning,
     Trial,
-    climb_sample,
+    Tuning,
     learn_map,
     trial_bytes,
+    try_cells,
     try_sample,
 )
-from distkern.solvers._cells.tuning import Tuning, try_cells
 from distkern.solvers.base import Steps
 from distkern.solvers.measuring import Model, Sums, measure
 from distkern.solvers.risk import Risk
@@ -111,8 +110,8 @@ class Layout(Sizes):
 
     # -- the passes
 
-    def sampling(self, risk: Risk | None) -> Reduce[Sample]:
-        """The sample, and the sums of the model 0."""
+    def sampling(self, risk: Risk | None, *, climbs: bool) -> Reduce[Sample]:
+        """The sample, and the sums of the model 0; the driver climbs the ladder over it, or does not."""
         operand = None
         if risk is not None:
             ends = np.concatenate([[0], np.cumsum(self.problem.block_rows)])
@@ -123,19 +122,15 @@ class Layout(Sizes):
         # some rows of it transformed here
         is_fitted = self.searched is None and self.maps[0].is_transform
         exact = problem.n_features * (3 * (min(rows, METRIC_ROWS) + N_QUANTILES) if is_fitted else rows)
+        driver = {"in double precision": (exact, 8), "scores": (3, rows, problem.n_outputs, 8)}
+        if climbs:
+            driver["the ladder"] = (memory_of(rows, problem.n_features, LADDER_ROWS),)
         cost = Cost().holding(
             task={"rows of a block": (max(problem.block_rows), row_bytes + 64 * problem.n_outputs)},
             joined={"the sample": (rows, row_bytes)},
-            driver={"in double precision": (exact, 8), "scores": (3, rows, problem.n_outputs, 8)},
+            driver=driver,
         )
         return Reduce("sample", sample_block, Sample.add, operand, cost=cost)
-
-    def climbing(self, operand: Climbing | None) -> Each:
-        """The ridge machines of the ladder on the sample, in one task."""
-        workspace = memory_of(self.sample_rows, self.problem.n_features, LADDER_ROWS)
-        cost = self._cost(workspace, sample=True)
-        store = None if operand is None else self._store("ladder")
-        return Each("search", climb_sample, (0,), store, operand=operand, record_bytes=8192, cost=cost)
 
     def learning(self, choices: Sequence[MapChoice], operand: Learning | None, n_rows: int = 0) -> Each:
         """Maps with metrics, each in a task, from so many rows of the sample."""

@@ -24,7 +24,7 @@ def choosing(layout: Layout, given: Given) -> list[Outline]:
     maps = given.maps(n_features)
     largest = max(maps, key=lambda choice: (choice.is_full, choice.metric != "none", choice.has_quantiles))
     has_metrics = largest.metric != "none"
-    passes = [] if given.ladder else [Outline(layout.climbing(None))]
+    passes = []
     # unless what is best on the sample has no metric
     share = 1.0 if all(choice.metric != "none" for choice in maps) else 0.5
     if has_metrics:

@@ -36,7 +36,7 @@ class CellsState:
     transform ... bucket_of_leaf : of the :class:`Places`
     metric : the number of its kind
     search_score : see :class:`~distkern.solvers._cells.choosing.Chosen`
-    width_edge, cost_edge : see :class:`~distkern.solvers._cells.ranking.Choice`
+    width_edge, cost_edge : see :class:`~distkern.solvers._cells.ranking.Ranking.edges`
     rows_of_bucket : (n_buckets,), at most
     machines : (n_buckets, 32) fingerprints of the buckets' machines
     bucket_bytes : of the largest one's

@@ -1,4 +1,4 @@
-"""Settings of exact machines on rows that are held out, and which of several is taken."""
+"""Settings of exact machines on rows that are held out."""
 
 from __future__ import annotations
 
@@ -11,14 +11,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from distkern.common.held_out import Keys, keys_of
-from distkern.common.scores import by_group, log_losses, mean_difference
+from distkern.common.scores import by_group, log_losses
 from distkern.common.tiles import release
 from distkern.common.types import Block, Floats
 from distkern.losses.conjugate import AbstractDualLoss
 from distkern.maps.mapping import MapChoice, RowMap, map_from_arrays, map_to_arrays
-from distkern.search.ladder import exact_machines
+from distkern.search.choice import Tried
 from distkern.search.machines import Kernel
-from distkern.search.machines import Rows as LadderRows
+from distkern.solvers._cells.buckets import Cut
+from distkern.solvers._cells.held_out import folds_of
 from distkern.solvers._cells.machine import CellSettings, predict_cell, solve_costs, solving_bytes
 
 Array = NDArray[np.float64]
@@ -27,8 +28,6 @@ Rows: TypeAlias = tuple[Floats, Array, "Array | None"]
 
 #: of the dual solver: a ranking needs no more, and settings whose sweeps do not get on are not waited for
 TOLERANCE, MOST_SWEEPS = 0.1, 40
-#: standard errors of a difference that half the work is worth
-_WORTH = 0.2
 
 
 @dataclass(frozen=True)
@@ -43,6 +42,13 @@ class Setting:
     def kind(self) -> tuple[MapChoice, str]:
         """What is the same for all widths and C."""
         return self.map, self.kernel.name
+
+
+@dataclass(frozen=True)
+class Outcome(Tried[Setting]):
+    """What a setting achieved, with its map where that was fitted."""
+
+    map: RowMap | None = None
 
 
 @dataclass(frozen=True)
@@ -103,53 +109,6 @@ class Sampled:
 
 
 @dataclass(frozen=True)
-class Climbing:
-    """The operand of :func:`climb_sample`: rows, maps, kernels, whether their widths are searched, and C."""
-
-    sampled: Sampled
-    maps: tuple[MapChoice, ...]
-    kernels: tuple[Kernel, ...]
-    is_wide: bool
-    cost: float | None
-
-
-def climb_sample(
-    _: int, __: Iterator[Block], operand: Climbing
-) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
-    """The exact ridge machines of the ladder (:func:`~distkern.search.ladder.exact_machines`) on the sample.
-
-    Returns
-    -------
-    a record: of the best of each map and kernel, "found", the best first, the places of both among those
-    that are tried, "width" and "cost" (C); and the "losses" of held-out rows, (n_settings, n_held_out), in
-    that order
-    """
-    sampled, maps, kernels = operand.sampled, operand.maps, operand.kernels
-    codes = codes_of(sampled.targets)
-    mean = float(sampled.weights.mean())
-    mean = mean if mean > 0 else 1.0
-    weights = sampled.weights / mean
-    rows = LadderRows(sampled.rows, sampled.targets, codes, weights, sampled.group_keys)
-    ridges = None if operand.cost is None else (1.0 / (operand.cost * mean),)
-    n_rows = len(rows.features)
-    learned, held_out = (np.arange(n_rows)[part] for part in sampled.parts(most_learned(n_rows), n_rows))
-    parts = learned, held_out
-    found = exact_machines(rows, parts, maps=maps, kernels=kernels, ridges=ridges, is_wide=operand.is_wide)
-    release()
-    names = [kernel.name for kernel in kernels]
-    record = [
-        {
-            "map": maps.index(one.setting.map),
-            "kernel": names.index(one.kernel.name),
-            "width": one.kernel.width,
-            "cost": 1.0 / (one.setting.ridge * mean),
-        }
-        for one in found
-    ]
-    return {"found": record}, {"losses": np.stack([one.losses for one in found])}
-
-
-@dataclass(frozen=True)
 class Learning:
     """The operand of :func:`learn_map`: the rows of the sample, the first of which are learned from."""
 
@@ -190,6 +149,74 @@ def try_sample(
         losses = by_group(losses, sampled.group_keys[parts[1]])
     release()
     return {"work": work.tolist()}, {"losses": losses}
+
+
+@dataclass(frozen=True)
+class Tuning:
+    """The operand of :func:`try_cells`.
+
+    Attributes
+    ----------
+    cut : rows, in their own features, and how they are cut into cells
+    map : to the coordinates in which they are cut
+    trials : with maps that are fitted
+    n_cells : of a bucket that are tried
+    """
+
+    cut: Cut
+    map: RowMap
+    trials: tuple[Trial, ...]
+    n_cells: int
+
+
+def try_cells(
+    item: tuple[int, int], _: Iterator[Block], operand: Tuning
+) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
+    """The trials on some cells of a bucket, given its number and rows at most.
+
+    Returns
+    -------
+    a record: the multiplications that each setting took, "work"; and the "losses" of the held-out rows,
+    (n_settings, n_held_out). Nothing is held out of cells of one target.
+    """
+    number, most = item
+    cut = operand.cut
+    rows, lies = cut.gathered(number, most)
+    placed = operand.map.apply(np.asarray(rows.features))
+    n_settings = sum(len(trial.settings) for trial in operand.trials)
+    losses, work = [np.zeros((n_settings, 0))], np.zeros(n_settings)
+    for _leaf, inside, own in cut.tree(placed, number).members(placed):
+        assert rows.targets is not None
+        if len(losses) <= operand.n_cells and len(np.unique(rows.targets[inside])) > 1:
+            some, mine = inside[: cut.cell_rows], (own & lies[inside])[: cut.cell_rows]
+            cell = rows.take(some)
+            is_out = folds_of(keys_of(cell)) == 0
+            if is_out.all() or not (is_out & mine).any():
+                continue
+            found = [_tried_in_cell(cell, mine, is_out, cut, trial) for trial in operand.trials]
+            losses.append(np.vstack([each for each, _ in found]))
+            work += np.concatenate([each for _, each in found])
+    release()
+    return {"work": work.tolist()}, {"losses": np.hstack(losses)}
+
+
+def _tried_in_cell(
+    rows: Block, lies: NDArray[np.bool_], is_out: NDArray[np.bool_], cut: Cut, trial: Trial
+) -> tuple[Array, Array]:
+    risk, mapping = cut.risk, trial.fitted
+    assert mapping is not None
+
+    def part(numbers: NDArray[np.intp]) -> Rows:
+        some = rows.take(numbers)
+        return (
+            mapping.apply(np.asarray(some.features)),
+            risk.targets(some).astype(np.float64),
+            risk.repeats(some),
+        )
+
+    learned, held = part(np.flatnonzero(~is_out)), part(np.flatnonzero(is_out & lies))
+    losses, work = tried(trial, mapping, cut.loss, learned, held, cut.seed)
+    return by_group(losses, None if rows.group_keys is None else rows.group_keys[is_out & lies]), work
 
 
 def most_learned(n_rows: int) -> int:
@@ -246,19 +273,6 @@ def losses_of(values: Array, targets: Array, weights: Array | None) -> Array:
         return log_losses(values, codes, weights)
     shares = np.ones(len(values)) if weights is None else weights * (len(weights) / weights.sum())
     return np.asarray(shares * np.square(values - targets).sum(axis=1))
-
-
-def worth_its_work(losses: Array, work: Array) -> int:
-    """The setting that is worth its work, of several with losses (n_settings, n).
-
-    That is the least of how many standard errors it is worse than the best one, and a fifth of one for each
-    doubling of the work.
-    """
-    best = losses[int(losses.mean(axis=1).argmin())]
-    mean, error = np.array([mean_difference(each, best) for each in losses]).T
-    with np.errstate(divide="ignore", invalid="ignore"):
-        worse = np.where(mean > 0, mean / error, 0.0)
-    return int(np.argmin(worse + _WORTH * np.log2(np.maximum(work, 1.0))))
 
 
 def loaded_maps(choices: Sequence[MapChoice], store: Any) -> dict[MapChoice, RowMap]:

@@ -12,9 +12,9 @@ from numpy.typing import NDArray
 from distkern.common.choices import with_values
 from distkern.common.scores import by_group, log_losses, row_log_losses
 from distkern.common.tiles import release
-from distkern.common.types import Block
-from distkern.solvers._searched.alone import run_alone
-from distkern.solvers.base import Problem
+from distkern.common.types import ArrayGroup, Block
+from distkern.passes import AbstractResident, Derived, Message, Reduce, Rounds, Stream, pieces
+from distkern.solvers.base import AbstractSolver, Problem, Steps
 from distkern.solvers.measuring import Model
 from distkern.solvers.searchable import AbstractSearchable
 
@@ -83,3 +83,46 @@ def losses_of(model: Model, rows: Block) -> Array:
             return log_losses(losses, rows.targets, factors)
         losses = row_log_losses(losses, rows.targets) * (factors / factors.mean())
     return np.nan_to_num(losses, nan=_MOST_LOST, posinf=_MOST_LOST).clip(max=_MOST_LOST)
+
+
+def run_alone(solver: AbstractSolver[Any], problem: Problem, rows: Block) -> Any:
+    """The last state of a run over the only block of a problem, by a solver without batches."""
+    derived: dict[str, Any] = {}
+    residents: dict[str, AbstractResident] = {}
+    group = ArrayGroup(rows, slice(None), (rows.n_rows,), 0)
+
+    def complete(steps: Steps[Any]) -> Any:
+        answer: Any = None
+        resident: AbstractResident | None = None
+        try:
+            while True:
+                step = steps.send(answer)
+                if isinstance(step, Derived):
+                    if step.name not in derived:
+                        derived[step.name] = complete(step.make())
+                    answer = derived[step.name]
+                elif isinstance(step, Reduce):
+                    answer = step.map(rows, step.operand)
+                elif isinstance(step, Stream):
+                    answer = _prepared(step, rows)
+                elif isinstance(step, Rounds):
+                    if step.name not in residents:
+                        residents[step.name] = step.open({0: lambda: group}, step.operand, {})
+                    resident = residents[step.name]
+                elif isinstance(step, Message) and resident is not None:
+                    answer = resident.answer(step.content)
+                else:
+                    raise TypeError(f"{step} is not for a process alone")
+        except StopIteration as stop:
+            return stop.value
+
+    state = complete(solver.init(problem))
+    while not solver.finished(state):
+        state = complete(solver.stage(problem, state))
+    return state
+
+
+def _prepared(step: Stream[Any], rows: Block) -> Iterator[Any]:
+    for visit in step.visits:
+        for piece in pieces(rows.take(visit.rows(rows.n_rows)), step.piece_rows):
+            yield step.prepare(piece, step.operand)

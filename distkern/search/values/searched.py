@@ -12,12 +12,12 @@ from numpy.typing import NDArray
 
 from distkern.common.choices import Choices, value_of, with_values
 from distkern.common.held_out import keys_of, parted
-from distkern.common.scores import mean_difference
 from distkern.common.stores import Store
 from distkern.common.types import Block
 from distkern.passes import Each, Outline, Reduce
-from distkern.solvers._searched.sizes import Sizes, after, outline_of_most, sizes_of
-from distkern.solvers._searched.trials import Trials, try_values
+from distkern.search.choice import Tried, best, is_better
+from distkern.search.values.sizes import Sizes, after, outline_of_most, sizes_of
+from distkern.search.values.trials import Trials, try_values
 from distkern.solvers.base import AbstractSolver, Measures, Problem, Steps, Trouble
 from distkern.solvers.sample import sample_of, sampling
 from distkern.solvers.searchable import AbstractSearchable, State
@@ -86,7 +86,7 @@ class Searched(AbstractSolver[State]):
         share = learned.n_rows / problem.n_rows
         chosen = {name: self._choices(name).otherwise for name in self.names}
         places = dict.fromkeys(self.names, 0)
-        kept: list[Array] = []
+        kept: list[Tried[int]] = []
         assert problem.workplace is not None
         # rows of one group, or equal ones, have none to hold out
         for number, name in enumerate(self.names if held_out.n_rows else ()):
@@ -97,14 +97,13 @@ class Searched(AbstractSolver[State]):
             yield self._searching(problem, number, items, store, operand)
             losses = [store.load(place)["losses"] for place in range(len(items))]
             if not kept:
-                kept.append(losses.pop(0))
-            least = int(np.argmin([each.mean() for each in losses]))
-            gain, error = mean_difference(kept[-1], losses[least])
-            if gain > self._choices(name).certain * error:
-                kept.append(losses[least])
-                chosen, places[name] = others[least], least + 1
+                kept.append(Tried(0, losses.pop(0)))
+            found = best(Tried(place, lost) for place, lost in enumerate(losses, 1))
+            if is_better(found, kept[-1], self._choices(name).certain):
+                kept.append(found)
+                chosen, places[name] = others[found.setting - 1], found.setting
         state = yield from with_values(self.solver, chosen).init(problem)
-        scores = (float(kept[-1].mean()), float(kept[0].mean())) if kept else (math.nan, math.nan)
+        scores = (kept[-1].score, kept[0].score) if kept else (math.nan, math.nan)
         return replace(
             state, searched=np.array([problem.n_rows, *scores, *places.values()], dtype=np.float64)
         )

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 import distkern as dk
-from distkern.tuning.space import Range
+from distkern.search.tuning.asked import Range
 
 SPACE: dict[str, Any] = {"gamma": np.array([0.01, 3.0, 1000.0]), "nu": [1e-6, 1e-2]}
 
@@ -67,7 +67,10 @@ def test_what_was_tried_is_found_in_the_folder(data: dk.Dataset, tmp_path: Path)
         ({"random_state": [1]}, {}, "unknown hyperparameter"),
         ({"gamma": 1.0}, {}, r"gamma: is 1\.0; give a list"),
         ({"gamma": "median"}, {}, "gamma: is 'median'; give a list"),
-        ({"gamma": {"from": 1.0}}, {}, "gamma: is .*'from'.*low"),
+        ({"gamma": {"from": 1.0}}, {}, "gamma: unknown key of a range 'from'.*low"),
+        ({"gamma": {"low": 1.0}}, {}, "gamma: not a range: .*high = 10"),
+        ({"gamma": []}, {}, "gamma: an empty list"),
+        ({"gamma": [1.0]}, {"candidates": 0}, "candidates: is 0"),
         ({"gamma": {"low": 2.0, "high": 1.0}}, {}, "gamma: a range from 2 to 1"),
         ({"gamma": [1.0, -1.0]}, {}, r"gamma: is -1\.0"),
         ({"gamma": [1.0]}, {"method": "gird"}, "did you mean 'grid'"),

@@ -8,99 +8,20 @@ from __future__ import annotations
 
 import math
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
-import numpy as np
 from sklearn.base import clone
 from sklearn.model_selection import ParameterGrid, ParameterSampler
-from sklearn.utils import check_random_state
 
 from distkern.common.errors import InputError
+from distkern.search.tuning.asked import Range
+from distkern.search.tuning.record import Candidate
 from distkern.storage.dataset import Split
-from distkern.tuning.record import Candidate
 
-#: significant digits of a number that is drawn: more tell nothing, and are hard to read
-_DIGITS = 4
 #: that are drawn where no number is given
 DRAWN = 10
 #: candidates where no values are given either
 _OWN = 20
-
-
-@dataclass(frozen=True)
-class Range:
-    """Numbers from ``low`` to ``high``, both among them; whole ones if both ends are.
-
-    Attributes
-    ----------
-    log : drawn uniformly on a logarithmic scale
-    points : how many of them a grid has, evenly apart on that scale; None: it is drawn from only
-
-    Raises
-    ------
-    InputError
-        If it holds nothing, or has no logarithm.
-    """
-
-    low: float
-    high: float
-    log: bool = False
-    points: int | None = None
-
-    def __post_init__(self) -> None:
-        what, mend = "", "give low < high"
-        if not (math.isfinite(self.low) and math.isfinite(self.high)) or self.low >= self.high:
-            what = f"a range from {self.low:g} to {self.high:g}"
-        elif self.log and self.low <= 0:
-            what, mend = f"a logarithmic range from {self.low:g}", "let it begin above 0, or leave log out"
-        elif self.points is not None and self.points < 2:
-            what, mend = f"a grid of {self.points} points", "give at least 2"
-        if what:
-            raise InputError(what, mend=mend)
-
-    @property
-    def is_whole(self) -> bool:
-        return isinstance(self.low, int) and isinstance(self.high, int)
-
-    def rvs(self, random_state: Any = None) -> float:
-        """A number, drawn as :class:`sklearn.model_selection.ParameterSampler` asks for it."""
-        share = float(check_random_state(random_state).uniform())
-        if not self.is_whole:
-            return self._at(share, self.high)
-        # every whole number is as likely as it is wide, the last one too
-        return min(math.floor(self._at(share, self.high + 1)), self.high)
-
-    def grid(self) -> list[float]:
-        """Its points, without repetition."""
-        assert self.points is not None
-        places = (self._at(share, self.high) for share in np.linspace(0, 1, self.points).tolist())
-        return list(dict.fromkeys(round(place) if self.is_whole else place for place in places))
-
-    def _at(self, share: float, high: float) -> float:
-        if self.log:
-            value = self.low * (high / self.low) ** share
-        else:
-            value = self.low + share * (high - self.low)
-        return value if self.is_whole else min(max(float(f"{value:.{_DIGITS}g}"), self.low), high)
-
-
-def values_of(name: str, given: Any) -> Sequence[Any] | Range:
-    """The values of a hyperparameter that are asked for; raises :class:`InputError` that names it."""
-    if isinstance(given, Mapping):
-        try:
-            return Range(**given)
-        except TypeError:
-            raise InputError(
-                f"is {dict(given)!r}", where=name, mend='give {"low": 0.1, "high": 10.0, "log": True}'
-            ) from None
-        except InputError as error:
-            raise InputError(error.what, where=name, mend=error.mend) from None
-    if isinstance(given, Range):
-        return given
-    if isinstance(given, str) or not isinstance(given, Sequence | np.ndarray):
-        raise InputError(f"is {given!r}", where=name, mend="give a list of values")
-    return [value.item() if isinstance(value, np.generic) else value for value in given]
 
 
 def own_candidates(
@@ -165,9 +86,6 @@ def settings_of(
     """
     if not parameters:
         raise InputError("nothing to try", where="params", mend="give lists of values or ranges")
-    for name, values in parameters.items():
-        if not isinstance(values, Range) and not len(values):
-            raise InputError("an empty list", where=name, mend="give at least one value")
     open_ranges = [
         name for name, values in parameters.items() if isinstance(values, Range) and values.points is None
     ]

@@ -18,13 +18,13 @@ from distkern.common.errors import CorruptDataError, DistkernError, DivergenceEr
 from distkern.common.scores import log_losses
 from distkern.engine import cache
 from distkern.runs.algorithms import algorithms
+from distkern.search.tuning.record import Candidate, SearchFolder, Task, Trial
+from distkern.search.tuning.search import Ranked, Search
+from distkern.search.tuning.workshop import Watcher, Where
 from distkern.storage.dataset import Dataset
 from distkern.storage.ingest import write_dataset
 from distkern.storage.part import PartReader
 from distkern.storage.shard_reader import ShardReader
-from distkern.tuning.record import Candidate, SearchFolder, Task, Trial
-from distkern.tuning.search import Ranked, Search
-from distkern.tuning.workshop import Watcher, Where
 from parts import parts_of
 from small import small
 
@@ -344,24 +344,6 @@ def test_of_what_cannot_be_told_apart_the_cheapest_is_chosen(data: Dataset, give
         assert chosen.number in (2, 3)
     for one in ranked:
         assert one.apart[0] == pytest.approx(one.value - by_value[0].value, abs=3e-3)
-
-
-def test_a_better_value_for_no_more_work_is_chosen_though_it_is_surely_not_the_best() -> None:
-    def found(number: int, work: float, losses: list[float]) -> Ranked:
-        trial = Trial(number, 0, 0, 100, 8, 1.0, float(np.mean(losses)), losses=losses, work=work)
-        return Ranked(number, {}, trial.value, work, 0, 100, 1.0, (trial,))
-
-    ranked = Search._chosen_first(
-        [
-            found(0, 100.0, [1.0, 2.0, 3.0, 4.0]),
-            # a little worse everywhere, and by chance worse in one group alone
-            found(1, 10.0, [1.1, 2.1, 3.1, 4.1]),
-            found(2, 10.0, [1.0, 2.0, 3.0, 5.0]),
-            found(3, 1.0, [3.0, 4.0, 5.0, 6.0]),
-        ]
-    )
-    assert [one.number for one in ranked] == [1, 0, 2, 3]
-    assert [one.is_near for one in ranked] == [False, True, True, False]
 
 
 def test_figures_that_are_no_means_over_rows_choose_the_best_value(data: Dataset) -> None:

@@ -30,12 +30,12 @@ from distkern.runs.evaluation import evaluate_split, evaluation_passes
 from distkern.runs.limits import check_limit, opened_executor, stop_if_asked, whose_limit
 from distkern.runs.run import plan_on
 from distkern.runs.sides import counted_sides
+from distkern.search.tuning.record import Candidate, Task, Trial, in_words
 from distkern.storage.dataset import Split
 from distkern.storage.part import Part, held_out_parts, sides_of
-from distkern.tuning.record import Candidate, Task, Trial, in_words
 
 if TYPE_CHECKING:
-    from distkern.tuning.search import Search
+    from distkern.search.tuning.search import Search
 
 #: seconds between two looks at what threads are doing
 _LOOK_SECONDS = 0.2

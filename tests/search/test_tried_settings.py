@@ -8,8 +8,9 @@ import numpy as np
 import pytest
 
 from distkern.common.errors import InputError
-from distkern.tuning.search import Metric, Rung, rungs_of
-from distkern.tuning.space import Range, settings_of
+from distkern.search.tuning.asked import Range
+from distkern.search.tuning.search import Metric
+from distkern.search.tuning.space import settings_of
 
 
 def test_a_grid_has_all_combinations() -> None:
@@ -53,7 +54,6 @@ def test_draws_follow_from_the_seed_and_do_not_repeat() -> None:
     ("space", "method", "n_drawn", "message"),
     [
         ({}, "grid", None, "params: nothing to try"),
-        ({"a": []}, "grid", None, "a: an empty list"),
         ({"a": Range(0.0, 1.0)}, "grid", None, "a: is a range.*points = 5"),
         ({"a": [1]}, "grid", 3, "candidates: has no effect"),
         ({"a": [1, 2]}, "random", 3, "candidates: 3 are asked for, and there are 2"),
@@ -78,17 +78,6 @@ def test_what_cannot_be_tried_is_refused(
 def test_ranges_that_hold_nothing_are_refused(given: tuple[Any, ...], message: str) -> None:
     with pytest.raises(InputError, match=message):
         Range(*given)
-
-
-def test_a_third_goes_on_to_three_times_the_rows() -> None:
-    assert rungs_of("halving", 20, 10**6) == [Rung(20, 1 / 9), Rung(7, 1 / 3), Rung(3, 1.0)]
-    assert rungs_of("halving", 3, 10**6) == rungs_of("random", 3, 10**6) == [Rung(3, 1.0)]
-    assert rungs_of("halving", 8, 10**6, factor=2) == [Rung(8, 0.25), Rung(4, 0.5), Rung(2, 1.0)]
-
-
-def test_rungs_of_few_rows_are_left_out() -> None:
-    assert rungs_of("halving", 20, 1600) == [Rung(20, 1 / 3), Rung(7, 1.0)]
-    assert rungs_of("halving", 20, 1000) == [Rung(20, 1.0)]
 
 
 def test_metrics_say_which_way_is_better() -> None:

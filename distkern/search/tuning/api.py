@@ -10,12 +10,13 @@ import numpy as np
 from sklearn.base import clone
 
 from distkern.common.errors import InputError, unknown_name
+from distkern.search.tuning.asked import Asked, check_whole
+from distkern.search.tuning.record import Candidate, SearchFolder
+from distkern.search.tuning.search import Ranked, Search
+from distkern.search.tuning.space import own_candidates, settings_of
+from distkern.search.tuning.workshop import Where
 from distkern.storage.dataset import Dataset, Split
 from distkern.storage.places import Location, absolute
-from distkern.tuning.record import Candidate, SearchFolder
-from distkern.tuning.search import METHODS, Ranked, Search
-from distkern.tuning.space import own_candidates, settings_of, values_of
-from distkern.tuning.workshop import Where
 
 
 @dataclass(frozen=True)
@@ -75,11 +76,12 @@ def tune(
         of one that chooses its algorithm the one that it chooses for the data is tuned
     data : a data set, of which the training rows are used alone, or a split
     parameters : hyperparameter -> list of values, or ``{"low": ..., "high": ...}`` with ``"log"`` and
-        ``"points"`` where wanted (see :class:`~distkern.tuning.space.Range`); None: those that are worth it,
-        but for those that the estimator was given, see :func:`~distkern.tuning.space.own_candidates`
+        ``"points"`` where wanted (see :class:`~distkern.search.tuning.asked.Range`); None: those that are
+        worth it, but for those that the estimator was given, see
+        :func:`~distkern.search.tuning.space.own_candidates`
     method : "grid" tries all combinations, "random" draws some; with "halving" a ``factor``-th goes on from
         rung to rung, to ``factor`` times the rows (Jamieson and Talwalkar 2016; see
-        :func:`~distkern.tuning.search.rungs_of`); None: "grid", and "halving" without ``parameters``
+        :func:`~distkern.search.choice.rungs_of`); None: "grid", and "halving" without ``parameters``
     candidates : how many are drawn (10 where they must be drawn, 20 without ``parameters``)
     validation : share of the rows that are held out, or a number of folds
     metric : a figure of ``distkern evaluate`` (None: the log loss, or the root mean squared error)
@@ -104,8 +106,8 @@ def tune(
             where="data",
             mend="give open_dataset(path); of arrays make one with write_dataset(X, y, path)",
         )
-    method = method or ("halving" if parameters is None else "grid")
-    _check(method, validation, factor, jobs)
+    check_whole("jobs", jobs, 1)
+    asked = Asked(method, candidates, validation, metric, factor, dict(parameters or {}))
     known = {name for name in estimator.hyperparameters if name != "random_state"}
     for name in parameters or ():
         if name not in known:
@@ -114,33 +116,15 @@ def tune(
     if seed is not None and not isinstance(seed, int | np.integer):
         raise InputError(f"is a {type(seed).__name__}", where="random_state", mend="give a whole number")
     base = clone(estimator).set_params(random_state=int(seed or 0))
-    if parameters is None:
+    own, method = parameters is None, asked.way
+    if own:
         tried = own_candidates(base, split, method, candidates, base.random_state)
     else:
-        space = {name: values_of(name, values) for name, values in parameters.items()}
-        settings = settings_of(space, method, candidates, base.random_state)
+        settings = settings_of(asked.space, method, candidates, base.random_state)
         tried = [Candidate(number, one, clone(base).set_params(**one)) for number, one in enumerate(settings)]
     kept = SearchFolder(None if folder is None else absolute(folder))
-    search = Search(
-        tried, split, method, validation, metric, factor, base.random_state, parameters is None, kept
-    )
+    search = Search(tried, split, method, validation, metric, factor, base.random_state, own, kept)
     ranked = search.run(Where(jobs=jobs))
     best = ranked[0]
     assert best.value is not None
     return Tuned(clone(tried[best.number].estimator), best.settings, search.metric.name, best.value, ranked)
-
-
-def _check(method: str, validation: float | int, factor: int, jobs: int) -> None:
-    if method not in METHODS:
-        raise unknown_name("method", method, METHODS)
-    is_share = isinstance(validation, float) and 0 < validation < 1
-    is_number = isinstance(validation, int) and not isinstance(validation, bool) and validation >= 2
-    if not (is_share or is_number):
-        raise InputError(
-            f"is {validation!r}",
-            where="validation",
-            mend="give a share of the rows, like 0.2, or a number of folds, like 5",
-        )
-    for name, value, least in (("factor", factor, 2), ("jobs", jobs, 1)):
-        if not isinstance(value, int) or isinstance(value, bool) or value < least:
-            raise InputError(f"is {value!r}", where=name, mend=f"give a whole number >= {least}")

@@ -13,17 +13,11 @@ from numpy.typing import NDArray
 
 from distkern.common.errors import DistkernError, InputError, unknown_name
 from distkern.common.scores import mean_difference
+from distkern.search.choice import CERTAIN, Rung, cheapest, going_on, rungs_of
+from distkern.search.tuning.record import Candidate, SearchFolder, Task, Trial, in_words
+from distkern.search.tuning.workshop import Watcher, Where, Workshop
 from distkern.storage.dataset import Split
-from distkern.tuning.record import Candidate, SearchFolder, Task, Trial, in_words
-from distkern.tuning.workshop import Watcher, Where, Workshop
 
-METHODS = ("grid", "random", "halving")
-#: standard errors of a difference that are not chance
-_CERTAIN = 2.0
-#: times the least work that is as little
-_AS_CHEAP = 1.5
-#: rows below which a first rung is not worth it: errors of so few say little
-LEAST_ROWS = 500
 #: task -> figure of an evaluation -> whether smaller is better; the first is taken where none is given
 _FIGURES = {
     "classification": {
@@ -99,36 +93,6 @@ class Metric:
 
 
 @dataclass(frozen=True)
-class Rung:
-    """So many candidates learn from a share of the rows that are not held out."""
-
-    n_candidates: int
-    share: float
-
-
-def rungs_of(method: str, n_candidates: int, n_rows: int, factor: int = 3) -> list[Rung]:
-    """All candidates on all rows, or by successive halving (Jamieson and Talwalkar 2016, Algorithm 1).
-
-    From rung to rung a ``factor``-th of the candidates goes on, to ``factor`` times the rows. The resource is
-    rows, as in scikit-learn's HalvingGridSearchCV, so that any algorithm can be tried, also one that does not
-    go on from a model; unlike there the last rung has more than one candidate, because one alone needs no
-    trial. There are as many rungs as leave the first one 500 rows.
-
-    >>> rungs_of("halving", 9, 9000)
-    [Rung(n_candidates=9, share=0.3333333333333333), Rung(n_candidates=3, share=1.0)]
-    >>> rungs_of("grid", 9, 9000)
-    [Rung(n_candidates=9, share=1.0)]
-    """
-    counts = [n_candidates]
-    while method == "halving" and counts[-1] > factor:
-        counts.append(-(-counts[-1] // factor))
-    n_rungs = len(counts)
-    while n_rungs > 1 and n_rows < LEAST_ROWS * factor ** (n_rungs - 1):
-        n_rungs -= 1
-    return [Rung(count, float(factor) ** (at + 1 - n_rungs)) for at, count in enumerate(counts[:n_rungs])]
-
-
-@dataclass(frozen=True)
 class Ranked:
     """What was found of a candidate, in the last rung that it came to.
 
@@ -154,7 +118,7 @@ class Ranked:
     @property
     def is_near(self) -> bool:
         """Whether chance may be why it is not the best."""
-        return self.apart is not None and self.apart[0] <= _CERTAIN * self.apart[1]
+        return self.apart is not None and self.apart[0] <= CERTAIN * self.apart[1]
 
     @property
     def losses(self) -> NDArray[np.float64]:
@@ -232,7 +196,8 @@ class Search:
     @cached_property
     def rungs(self) -> list[Rung]:
         n_rows = int(self.split.n_rows * (1 - self.held_out_share))
-        return rungs_of(self.method, len(self.candidates), n_rows, self.factor)
+        n_tried = len(self.candidates)
+        return rungs_of(n_tried, n_rows, self.factor) if self.method == "halving" else [Rung(n_tried, 1.0)]
 
     @property
     def n_trials(self) -> int:
@@ -286,25 +251,20 @@ class Search:
         for candidate in self.candidates:
             candidate.estimator.check_parameters()
         self.folder.begin(self.identity())
-        going_on = [candidate.number for candidate in self.candidates]
+        trying = [candidate.number for candidate in self.candidates]
         found: dict[int, Ranked] = {}
         with Workshop(self, where or Where(), watcher) as workshop:
             for number, rung in enumerate(self.rungs):
-                going_on = going_on[: rung.n_candidates]
-                if self.own_space and 0 in found and found[0].value is not None and 0 not in going_on:
-                    going_on[-1] = 0
+                if number:
+                    ranks = {one: self.metric.rank(found[one].value) for one in trying}
+                    trying = going_on(ranks, rung.n_candidates, [0] if self.own_space else [])
                 folds = range(self.n_folds)
-                trials = workshop.make([Task(one, number, fold) for one in going_on for fold in folds])
-                for one in going_on:
+                trials = workshop.make([Task(one, number, fold) for one in trying for fold in folds])
+                for one in trying:
                     own = tuple(trials[Task(one, number, fold)] for fold in folds)
                     found[one] = self._ranked(one, own, found.get(one))
-                going_on = sorted(
-                    (one for one in going_on if found[one].value is not None),
-                    key=lambda one: (self.metric.rank(found[one].value), one),
-                )
-                if not going_on:
-                    first = next(iter(found.values()))
-                    raise DistkernError(f"no candidate could be trained: {first.failed}")
+                if all(found[one].value is None for one in trying):
+                    raise DistkernError(f"no candidate could be trained: {found[trying[0]].failed}")
         self.folder.clear()
         return self._chosen_first(
             sorted(found.values(), key=lambda one: (-one.rung, self.metric.rank(one.value), one.number))
@@ -316,10 +276,9 @@ class Search:
         for place, one in enumerate(ranked):
             if one.rung == best.rung and len(one.losses) == len(best.losses) > 0:
                 ranked[place] = replace(one, apart=mean_difference(one.losses, best.losses))
-        near = [one for one in ranked if one.is_near] or ranked[:1]
-        most = _AS_CHEAP * min(one.work for one in near)
         # differences from one that is much like it are surer: a better value may not be near
-        chosen = next(one for one in ranked if one.work <= most and one.rung == best.rung)
+        near = [one for one in ranked if one.is_near] or ranked[:1]
+        chosen = cheapest([one for one in ranked if one.rung == best.rung], near)
         return [chosen, *(one for one in ranked if one is not chosen)]
 
     def _ranked(self, number: int, trials: tuple[Trial, ...], before: Ranked | None) -> Ranked:
