@@ -113,7 +113,7 @@ HOMES = {
     "distributed": ("engine/executors", "engine/dask", "dashboard"),
     "bokeh": ("dashboard", "monitor/plots.py"),
     "dask_ml": ("engine/dask",),
-    "zarr": ("storage/chunks.py",),
+    "zarr": ("storage/_zarr.py",),
     "click": ("cli",),
     "pydantic": ("cli", "storage"),
     "rich": ("cli", "monitor"),

@@ -16,18 +16,14 @@ from numpy.typing import NDArray
 from distkern.common.errors import CorruptDataError, InputError
 from distkern.common.sparse import SparseRows, from_arrays, to_arrays
 from distkern.engine.rounds import Saved
-from distkern.storage.arrays import Layout, array_names, load_arrays, save_arrays
+from distkern.storage.arrays import array_names, check_arrays, load_arrays, save_arrays
 from distkern.storage.description import as_read, described, json_object
 from distkern.storage.places import Place, is_whole, remove_tree
 
 State = TypeVar("State")
 
 _KEPT = 2
-_FORMAT = 3
-#: smaller arrays of a state are kept together, because each array of its own takes some milliseconds
-_PACKED_BYTES = 2**20
-#: of the header, which is a line of JSON
-_END = b"\n"
+_FORMAT = 4
 _NAME = re.compile(r"stage-(\d{5})")
 
 
@@ -44,11 +40,10 @@ class Checkpoint:
 
 @dataclass(frozen=True)
 class Header:
-    """What a checkpoint says of itself; ``packed`` are the arrays that follow it."""
+    """What a checkpoint says of itself."""
 
     stage: int
     identity: dict[str, Any]
-    packed: dict[str, Layout]
     scalars: dict[str, Any]
     history: list[dict[str, Any]]
     counters: dict[str, float]
@@ -119,10 +114,8 @@ class CheckpointFolder:
                 arrays |= to_arrays(f"state.{part.name}", value)
             else:
                 scalars[part.name] = value
-        packed = {name: arrays.pop(name) for name in list(arrays) if arrays[name].nbytes <= _PACKED_BYTES}
         header = {
             "format": _FORMAT,
-            "packed": {name: dataclasses.asdict(Layout.of(values)) for name, values in packed.items()},
             "stage": stage,
             "identity": self.identity,
             "scalars": scalars,
@@ -131,8 +124,7 @@ class CheckpointFolder:
             "residents": list(residents),
         }
         # an array as well, so that the checkpoint is one atomic, checksummed unit
-        content = b"".join([json.dumps(header).encode(), _END, *map(_bytes_of, packed.values())])
-        arrays["header"] = np.frombuffer(content, dtype=np.uint8)
+        arrays["header"] = np.frombuffer(json.dumps(header).encode(), dtype=np.uint8)
         path = self.path / f"stage-{stage:05d}"
         self.path.mkdir(parents=True, exist_ok=True)
         save_arrays(path, chain(arrays.items(), _flat(residents)))
@@ -154,19 +146,15 @@ class CheckpointFolder:
         for stage in reversed(self.stages()):
             path = self.path / f"stage-{stage:05d}"
             try:
-                names = array_names(path)
-                own = {"header", *(name for name in names if not name.startswith("resident."))}
+                # whether all can be read must be known now, when there is an older one to turn to
+                check_arrays(path)
+                header = _header(path)
+                own = [name for name in array_names(path) if name.startswith("state.")]
                 arrays = load_arrays(path, own)
-                # whether the others can be read must be known now, when there is an older one to turn to
-                for name in names:
-                    if name.startswith("resident."):
-                        load_arrays(path, [name])
-                header, packed = _split(arrays.pop("header"), path)
             except CorruptDataError as error:
                 problem = error
                 continue
             self._compare(header, path)
-            arrays |= packed
             # state.landmarks, or of sparse landmarks state.landmarks.data and its fellows
             fields = {name.split(".")[1] for name in arrays}
             values = {name: from_arrays(f"state.{name}", arrays) for name in fields}
@@ -214,18 +202,8 @@ class CheckpointFolder:
         remove_tree(self.path)
 
 
-def _bytes_of(values: NDArray[Any]) -> bytes:
-    return np.ascontiguousarray(values).tobytes()
-
-
 def _header(path: Place) -> Header:
-    return _split(load_arrays(path, ["header"])["header"], path)[0]
-
-
-def _split(stored: NDArray[np.uint8], path: Place) -> tuple[Header, dict[str, NDArray[Any]]]:
-    """The header and the small arrays behind it."""
-    text, _, packed = stored.tobytes().partition(_END)
-    again = "remove this checkpoint, or train from the beginning in another folder"
+    text = load_arrays(path, ["header"])["header"].tobytes()
     try:
         content = json_object(text)
         version = content.get("format")
@@ -235,17 +213,12 @@ def _split(stored: NDArray[np.uint8], path: Place) -> tuple[Header, dict[str, ND
                 where=str(path),
                 mend="go on with the distkern that wrote it, or train to another folder",
             )
-        header = described(Header, content)
-        arrays, start = {}, 0
-        for name, layout in header.packed.items():
-            stop = start + layout.n_bytes
-            values = np.frombuffer(packed[start:stop], layout.dtype)
-            arrays[name], start = values.reshape(layout.shape).copy(), stop
+        return described(Header, content)
     except InputError:
         raise
     except ValueError as error:
+        again = "remove this checkpoint, or train from the beginning in another folder"
         raise CorruptDataError(f"the checkpoint is damaged ({error})", where=str(path), mend=again) from None
-    return header, arrays
 
 
 def _flat(

@@ -1,10 +1,10 @@
-"""Files that are read piece by piece: a bounded number of them is open, whatever is read."""
+"""Files that are read piece by piece: each is checked once, and a bounded number of them is open."""
 
 from __future__ import annotations
 
 import os
 from itertools import count
-from typing import Any, ClassVar, TypeAlias
+from typing import ClassVar, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -28,6 +28,10 @@ def _most_open() -> int:
 #: of this process, whatever it reads: at most a quarter of its limit, which sockets and others share
 MOST_OPEN = _most_open()
 
+_VERIFIED_AT_ONCE = 2**20
+#: of a store, fewer bytes are not asked for: what is read next is mostly right behind
+_WINDOW_BYTES = 2**16
+
 #: device, number, size and time of change of a file: another file has another identity
 Identity: TypeAlias = tuple[int, int, int, int]
 
@@ -38,9 +42,7 @@ class ReadFile:
     Attributes
     ----------
     path : of the file
-    size : bytes
     identity : see :data:`Identity`
-    table : what a reader keeps of the file while it is open
 
     Raises
     ------
@@ -48,12 +50,11 @@ class ReadFile:
         If the file is missing or cannot be read.
     """
 
-    __slots__ = ("_descriptor", "identity", "path", "size", "table")
+    __slots__ = ("_descriptor", "identity", "path")
 
     def __init__(self, path: str) -> None:
         self._descriptor = -1
         self.path = path
-        self.table: NDArray[Any] | None = None
         try:
             self._descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
             found = os.fstat(self._descriptor)
@@ -61,7 +62,6 @@ class ReadFile:
             raise chunks.damaged("the file is missing", path) from None
         except OSError as error:
             raise self._unreadable(error) from error
-        self.size = found.st_size
         self.identity: Identity = (found.st_dev, found.st_ino, found.st_size, found.st_mtime_ns)
 
     def read(self, size: int, offset: int) -> bytes:
@@ -98,50 +98,40 @@ class ReadFile:
             os.close(self._descriptor)
 
 
-#: least bytes that are asked of a store at a time: what is read next is mostly right behind
-_WINDOW_BYTES = 2**16
-
-
 class RemoteFile:
-    """An object of a store, read at any place; a :class:`ReadFile` in all else.
+    """An object of a store, of which the last small piece is kept; a :class:`ReadFile` in all else."""
 
-    The last bytes that came are kept, at most twice :data:`_WINDOW_BYTES`.
-    """
-
-    __slots__ = ("_place", "_window", "identity", "path", "size", "table")
+    __slots__ = ("_place", "_window", "identity", "path")
 
     def __init__(self, url: str) -> None:
         self.path = url
-        self.table: NDArray[Any] | None = None
         self._place = URLPlace(url)
         self._window = (0, b"")
         try:
             info = ask(url, lambda system, path: system.info(path))
         except FileNotFoundError:
             raise chunks.damaged("the file is missing", url) from None
-        self.size = int(info["size"])
         changed = str([info.get(key) for key in ("ETag", "etag", "LastModified", "mtime", "created")])
-        self.identity: Identity = (0, chunks.crc32c(np.frombuffer(changed.encode(), np.uint8)), self.size, 0)
+        number = chunks.crc32c(np.frombuffer(changed.encode(), np.uint8))
+        self.identity: Identity = (0, number, int(info["size"]), 0)
 
     def read(self, size: int, offset: int) -> bytes:
         """``size`` bytes at ``offset``."""
         # one assignment, so that another thread finds the old window or the new
         start, window = self._window
         if not start <= offset <= offset + size <= start + len(window):
-            start, window = offset, self._fetched(offset, min(offset + size + _WINDOW_BYTES, self.size))
-            # a long piece is not read again, what is behind it is
-            kept = min(size, max(0, len(window) - 2 * _WINDOW_BYTES))
-            self._window = (start + kept, window[kept:] if kept else window)
+            start, window = offset, self._fetched(offset, max(size, _WINDOW_BYTES))
+            if size < _WINDOW_BYTES:
+                self._window = start, window
         piece = window[offset - start : offset - start + size]
         if len(piece) != size:
             raise chunks.damaged(f"the file ends before byte {offset + size:,}", self.path)
         return piece
 
-    def _fetched(self, start: int, stop: int) -> bytes:
-        if stop <= start:
-            return b""
+    def _fetched(self, start: int, size: int) -> bytes:
+        stop = min(start + size, self.identity[2])
         try:
-            return read_range(self._place, start, stop)
+            return read_range(self._place, start, stop) if start < stop else b""
         except FileNotFoundError:
             raise chunks.damaged("the file is missing", self.path) from None
 
@@ -164,19 +154,26 @@ class OpenFiles:
 
     def __init__(self) -> None:
         self._owner = next(self._numbers)
+        self._verified: dict[str, Identity] = {}
 
-    def get(self, path: str) -> AnyFile:
-        """The file at ``path``, a path or a URL, opened if it is not.
+    def get(self, path: str, size: int, checksum: int) -> AnyFile:
+        """The file of a chunk, a path or a URL, opened if it is not.
+
+        It is read whole once, a piece in memory at a time, to compare it with its crc32c.
 
         Raises
         ------
         CorruptDataError
-            If it is missing or cannot be read.
+            If it is missing or not what was written.
         """
         key = self._owner, path
         file = self.kept.get(key)
         if file is None:
             file = self.kept[key] = RemoteFile(path) if is_url(path) else ReadFile(path)
+        # by what the file is, because one that was closed may be another when it is opened again
+        if self._verified.get(path) != file.identity:
+            _verify(file, size, checksum)
+            self._verified[path] = file.identity
         return file
 
     def close(self) -> None:
@@ -184,3 +181,19 @@ class OpenFiles:
         for key in list(self.kept):
             if key[0] == self._owner:
                 self.kept.pop(key, None)
+
+
+def _verify(file: AnyFile, size: int, checksum: int) -> None:
+    if file.identity[2] != size:
+        raise chunks.damaged(f"the chunk has {file.identity[2]:,} bytes instead of {size:,}", file.path)
+    end = size - chunks.CRC_BYTES
+    if int.from_bytes(file.read(chunks.CRC_BYTES, end), "little") != checksum:
+        raise chunks.damaged("the chunk is not the one that was written", file.path)
+    found = 0
+    buffer = np.empty(min(_VERIFIED_AT_ONCE, end), dtype=np.uint8)
+    for start in range(0, end, _VERIFIED_AT_ONCE):
+        piece = buffer[: min(_VERIFIED_AT_ONCE, end - start)]
+        file.read_into(piece, start)
+        found = chunks.crc32c(piece, found)
+    if found != checksum:
+        raise chunks.damaged("the stored values are damaged (their checksum is wrong)", file.path)

@@ -6,7 +6,6 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,7 +13,6 @@ from numpy.typing import NDArray
 from distkern.common.errors import InputError
 from distkern.common.sparse import Rows, SparseRows, count_nonzero, stacked
 from distkern.formats.base import first_not_finite
-from distkern.storage import chunks
 from distkern.storage.scaling import Scaling
 
 #: anndata's name and version of the layout (its "Sparse arrays" on disk)
@@ -70,7 +68,11 @@ class DenseFeatureWriter(AbstractFeatureWriter):
     """One array, a shard a chunk."""
 
     def __post_init__(self) -> None:
-        self._array = chunks.RowChunks(self.folder / "features", self.shape, self.rows_per_shard, np.float32)
+        from distkern.storage._zarr import RowsWriter
+
+        n_rows, *row = self.shape
+        folder = self.folder / "features"
+        self._array = RowsWriter(folder, tuple(row), self.rows_per_shard, np.float32, n_rows)
 
     def write(self, index: int, n_rows: int, parts: Iterable[Placed]) -> tuple[int, None, int, int]:
         features = np.empty((n_rows, self.shape[1]), dtype=np.float32)
@@ -85,7 +87,9 @@ class SparseFeatureWriter(AbstractFeatureWriter):
     """A group of anndata's csr_matrix layout for each shard: data, indices, indptr of one chunk each."""
 
     def __post_init__(self) -> None:
-        chunks.create_group(self.folder / "features")
+        from distkern.storage._zarr import create_group
+
+        create_group(self.folder / "features")
 
     def write(
         self, index: int, n_rows: int, parts: Iterable[Placed]
@@ -102,17 +106,30 @@ class SparseFeatureWriter(AbstractFeatureWriter):
         assert isinstance(features, SparseRows)
         features = features[places]
         self._check_fits(features)
-        attributes: dict[str, Any] = {
+        checksums = write_sparse(self.folder / "features" / str(index), features)
+        zero_rows = int(np.count_nonzero(np.diff(features.indptr) == 0))
+        return checksums, features.n_entries, zero_rows, count_nonzero(features)
+
+
+def write_sparse(folder: Path, features: SparseRows) -> tuple[int, ...]:
+    """Write rows as a group of anndata's csr_matrix layout.
+
+    Returns the crc32c of data, indices and indptr, of one chunk each; 0 of those without values.
+    """
+    from distkern.storage._zarr import RowsWriter, create_group
+
+    create_group(
+        folder,
+        {
             "encoding-type": SPARSE_TYPE,
             "encoding-version": SPARSE_VERSION,
-            "shape": [n_rows, self.shape[1]],
-        }
-        folder = self.folder / "features" / str(index)
-        chunks.create_group(folder, attributes)
-        checksums = []
-        for name in ("data", "indices", "indptr"):
-            values = getattr(features, name)
-            array = chunks.RowChunks(folder / name, values.shape, len(values), values.dtype)
-            checksums.append(array.write(0, values) if values.size else 0)
-        zero_rows = int(np.count_nonzero(np.diff(features.indptr) == 0))
-        return tuple(checksums), features.n_entries, zero_rows, count_nonzero(features)
+            "shape": [len(features), features.n_features],
+        },
+    )
+    checksums: list[int] = []
+    for name in ("data", "indices", "indptr"):
+        values = getattr(features, name)
+        writer = RowsWriter(folder / name, (), len(values), values.dtype)
+        writer.append(values)
+        checksums += writer.finish() or (0,)
+    return tuple(checksums)

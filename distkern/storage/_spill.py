@@ -1,11 +1,9 @@
-"""Entries of sparse rows in the order of their columns, in memory and parked on disk."""
+"""Entries of sparse rows in the order of their columns, parked on disk."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from pathlib import Path
-from typing import Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -55,15 +53,10 @@ def by_column(features: SparseRows, first_row: int) -> ColumnRun:
 
 
 class Spill:
-    """Runs parked in a file that is gone afterwards; ranges of columns are read back.
+    """Runs parked in a file; ranges of columns are read back."""
 
-    Parameters
-    ----------
-    path : of the file, which must not exist
-    """
-
-    def __init__(self, path: Path) -> None:
-        self._file = ParkedFile(path)
+    def __init__(self, file: ParkedFile) -> None:
+        self._file = file
         # of each run: where it begins and its entries
         self._runs: list[tuple[int, int]] = []
         self._read: list[int] = []
@@ -96,10 +89,3 @@ class Spill:
             found = int(self._file.read(offset + 4 * middle, np.int32, 1)[0])
             low, high = (middle + 1, high) if found < column else (low, middle)
         return low
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self._file.close()
-        self._file.path.unlink()

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
@@ -12,30 +11,25 @@ from numpy.typing import NDArray
 
 from distkern.common.errors import InputError
 from distkern.common.sparse import SparseRows
-from distkern.storage import chunks
-from distkern.storage._sharded import AppendingWriter, Layout, PlacedWriter
+from distkern.storage._shard import write_sparse
 from distkern.storage._spill import ColumnRun, Spill, by_column
+from distkern.storage._zarr import RowsWriter, create_group
 from distkern.storage.atomic import disk_full, free_bytes, write_text_atomic
-from distkern.storage.columns import (
-    ENDS_PER_CHUNK,
-    ENTRIES_PER_CHUNK,
-    FILE,
-    ColumnsManifest,
-    GroupEntry,
-    dense_layout,
-    ends_layout,
-    entries_layout,
-)
+from distkern.storage.columns import FILE, ColumnsManifest, GroupEntry
 from distkern.storage.dataset import Dataset, Split
+from distkern.storage.manifest import ShardEntry
 from distkern.storage.places import Place
+from distkern.storage.spool import ParkedFile
 
 #: rows are transposed in pieces of this size, or of one shard if that is larger
 _PIECE_BYTES = 64 * 2**20
 _TILE = 256
 #: entries of a sparse group that are put in order at a time
 _MOST_ENTRIES = 2**22
-#: columns whose ends are written at a time
-_MOST_ENDS = 2**20
+#: columns of a block of sparse ones
+_MOST_COLUMNS = 2**20
+#: of a block of dense columns, or one column
+_BLOCK_BYTES = 16 * 2**20
 #: entries per column are counted in memory, 4 bytes each
 MOST_FEATURES = 2**25
 
@@ -47,8 +41,8 @@ def write_columns(dataset: Dataset, folder: Path, target: Place, progress: Progr
     """Write the copy of the training rows into ``folder``, which must not exist or be empty.
 
     Memory does not grow with rows: a dense group takes about 64 MiB and a few shards, a sparse one about
-    150 MiB, a few shards and 16 bytes a feature. The entries of a sparse group that has more than fit are
-    parked on disk and put in order a range of columns at a time.
+    150 MiB, a few shards and 16 bytes a feature. A group is parked on disk, its rows in the order of their
+    columns a few shards at a time, and put together a block of columns at a time.
 
     Parameters
     ----------
@@ -69,7 +63,7 @@ def write_columns(dataset: Dataset, folder: Path, target: Place, progress: Progr
             mend="number the features anew, leaving out those that do not occur, or do without --columns",
         )
     _check_room(split, folder, target)
-    chunks.create_group(folder)
+    create_group(folder)
     groups = []
     done = 0
     n_groups = len(split.groups)
@@ -89,40 +83,56 @@ def write_columns(dataset: Dataset, folder: Path, target: Place, progress: Progr
 def _check_room(split: Split, folder: Path, target: Place) -> None:
     needed = parked = 0
     for blocks in split.groups:
-        rows = sum(split.block_rows[block] for block in blocks)
+        rows, entries = sum(split.block_rows[block] for block in blocks), split.entries_of(blocks)
         if split.is_sparse:
-            entries = split.entries_of(blocks)
-            needed += 2 * entries_layout(entries).stored_bytes + ends_layout(split.n_features).stored_bytes
-            if entries > _MOST_ENTRIES:
-                parked = max(parked, 12 * entries)
+            needed += 8 * (entries + split.n_features)
+            parked = max(parked, 12 * entries)
         else:
-            needed += dense_layout(split.n_features, rows).stored_bytes
+            per_block = _columns_of_a_block(split.n_features, rows)
+            needed += 4 * rows * per_block * -(-split.n_features // per_block)
+            parked = max(parked, 4 * entries)
     if needed + parked > free_bytes(folder):
         raise disk_full(target, needed + parked)
+
+
+def _columns_of_a_block(n_features: int, n_rows: int) -> int:
+    return max(1, min(n_features, _BLOCK_BYTES // (4 * n_rows)))
 
 
 def _dense_group(
     split: Split, blocks: tuple[int, ...], folder: Path, on_shard: Callable[[int], None]
 ) -> GroupEntry:
-    n_rows = sum(split.block_rows[block] for block in blocks)
-    layout = dense_layout(split.n_features, n_rows)
-    shape = (split.n_features, n_rows)
-    chunks.create_sharded_array(folder, shape, (1, n_rows), (layout.per_file, n_rows), np.float32)
-    writer = PlacedWriter(lambda file: chunks.chunk_file(folder, file, 0), layout)
-    start = 0
-    for piece in _pieces(split, blocks):
-        size = sum(split.block_rows[block] for block in piece)
-        columns = np.empty((split.n_features, size), dtype=np.float32)
-        filled = 0
-        for block in piece:
-            rows = np.asarray(split.reader(block)().features)
-            _transpose_into(columns[:, filled : filled + len(rows)], rows)
-            filled += len(rows)
-            on_shard(len(rows))
-            del rows
-        writer.write(4 * start, columns)
-        start += size
-    return GroupEntry(n_rows, None, {"values": writer.close()})
+    n_features, n_rows = split.n_features, sum(split.block_rows[block] for block in blocks)
+    per_block = _columns_of_a_block(n_features, n_rows)
+    create_group(folder)
+    writer = RowsWriter(folder / "features", (n_rows,), per_block, np.float32, n_features)
+    entries = []
+    with ParkedFile(folder.with_name(f".{folder.name}.columns")) as parked:
+        sizes = []
+        for piece in _pieces(split, blocks):
+            sizes.append(sum(split.block_rows[block] for block in piece))
+            columns = np.empty((n_features, sizes[-1]), dtype=np.float32)
+            filled = 0
+            for block in piece:
+                rows = np.asarray(split.reader(block)().features)
+                _transpose_into(columns[:, filled : filled + len(rows)], rows)
+                filled += len(rows)
+                on_shard(len(rows))
+                del rows
+            parked.append(columns)
+            del columns
+        for first in range(0, n_features, per_block):
+            found = np.empty((min(per_block, n_features - first), n_rows), dtype=np.float32)
+            start = 0
+            for size in sizes:
+                # of the pieces, the columns of each one after the other
+                offset = 4 * (start * n_features + first * size)
+                values = parked.read(offset, np.float32, len(found) * size)
+                found[:, start : start + size] = values.reshape(-1, size)
+                start += size
+            checksum = writer.write(first // per_block, found)
+            entries.append(ShardEntry(len(found), checksum, None, None))
+    return GroupEntry(n_rows, tuple(entries))
 
 
 def _pieces(split: Split, blocks: tuple[int, ...]) -> Iterator[tuple[int, ...]]:
@@ -151,48 +161,22 @@ def _sparse_group(
     split: Split, blocks: tuple[int, ...], folder: Path, on_shard: Callable[[int], None]
 ) -> GroupEntry:
     n_rows = sum(split.block_rows[block] for block in blocks)
-    n_entries = split.entries_of(blocks)
-    layouts = GroupEntry(n_rows, n_entries, {}).layouts(split.n_features)
-    writers = _make_arrays(folder, layouts, (split.n_features, n_rows), n_entries)
     counts = np.zeros(split.n_features, dtype=np.int32)
-    runs: list[ColumnRun] | Spill = []
-    try:
-        with ExitStack() as stack:
-            if n_entries > _MOST_ENTRIES:
-                runs = stack.enter_context(Spill(folder.with_name(f".{folder.name}.entries")))
-            for block, run in zip(blocks, _runs(split, blocks), strict=True):
-                runs.append(run)
-                run.count(counts)
-                on_shard(split.block_rows[block])
-            _write_ends(counts, writers["indptr"])
-            # those of a list are in one range
-            for first, stop, entries in _ranges(counts):
-                parts = runs if isinstance(runs, list) else runs.read(stop)
-                _write_merged(parts, entries, counts[first:stop], first, writers)
-                on_shard(0)
-        checksums = {name: writer.close() for name, writer in writers.items()}
-    finally:
-        for writer in writers.values():
-            writer.abandon()
-    return GroupEntry(n_rows, n_entries, checksums)
-
-
-def _make_arrays(
-    folder: Path, layouts: dict[str, Layout], shape: tuple[int, int], n_entries: int
-) -> dict[str, AppendingWriter]:
-    """The arrays of anndata's csc_matrix layout: rows of a group are its rows, not its columns."""
-    attributes = {"encoding-type": "csc_matrix", "encoding-version": "0.1.0", "shape": [shape[1], shape[0]]}
-    chunks.create_group(folder, attributes)
-    writers = {}
-    for name, size, per_chunk, dtype in (
-        ("data", n_entries, ENTRIES_PER_CHUNK, np.float32),
-        ("indices", n_entries, ENTRIES_PER_CHUNK, np.int32),
-        ("indptr", shape[0] + 1, ENDS_PER_CHUNK, np.int64),
-    ):
-        per_file = layouts[name].per_file * per_chunk
-        chunks.create_sharded_array(folder / name, (size,), (per_chunk,), (per_file,), dtype)
-        writers[name] = AppendingWriter(folder / name, layouts[name], dtype)
-    return writers
+    create_group(folder)
+    create_group(folder / "features")
+    entries = []
+    with ParkedFile(folder.with_name(f".{folder.name}.entries")) as parked:
+        runs = Spill(parked)
+        for block, run in zip(blocks, _runs(split, blocks), strict=True):
+            runs.append(run)
+            run.count(counts)
+            on_shard(split.block_rows[block])
+        for number, (first, stop) in enumerate(_ranges(counts)):
+            columns = _merged(runs.read(stop), counts[first:stop], first, n_rows)
+            checksums = write_sparse(folder / "features" / str(number), columns)
+            entries.append(ShardEntry(stop - first, checksums, None, None, columns.n_entries))
+            on_shard(0)
+    return GroupEntry(n_rows, tuple(entries))
 
 
 def _runs(split: Split, blocks: tuple[int, ...]) -> Iterator[ColumnRun]:
@@ -205,45 +189,22 @@ def _runs(split: Split, blocks: tuple[int, ...]) -> Iterator[ColumnRun]:
         start += len(features)
 
 
-def _ranges(counts: NDArray[np.int32]) -> Iterator[tuple[int, int, int]]:
-    """Consecutive columns with at most :data:`_MOST_ENTRIES` entries, or one: first, stop and entries."""
+def _ranges(counts: NDArray[np.int32]) -> Iterator[tuple[int, int]]:
+    """Consecutive columns with at most :data:`_MOST_ENTRIES` entries, or one: first and stop."""
     first = 0
     while first < len(counts):
-        total, stop = 0, first
-        while stop < len(counts):
-            ends = np.cumsum(counts[stop : stop + _MOST_ENDS], dtype=np.int64) + total
-            fitting = int(np.searchsorted(ends, _MOST_ENTRIES, side="right"))
-            if fitting:
-                total = int(ends[fitting - 1])
-            stop += fitting
-            if fitting < len(ends):
-                break
-        if stop == first:
-            total, stop = int(counts[first]), first + 1
-        yield first, stop, total
+        ends = np.cumsum(counts[first : first + _MOST_COLUMNS], dtype=np.int64)
+        stop = first + max(1, int(np.searchsorted(ends, _MOST_ENTRIES, side="right")))
+        yield first, stop
         first = stop
 
 
-def _write_ends(counts: NDArray[np.int32], writer: AppendingWriter) -> None:
-    total = 0
-    writer.append(np.zeros(1, dtype=np.int64))
-    for start in range(0, len(counts), _MOST_ENDS):
-        ends = np.cumsum(counts[start : start + _MOST_ENDS], dtype=np.int64) + total
-        writer.append(ends)
-        total = int(ends[-1])
-
-
-def _write_merged(
-    runs: Iterable[ColumnRun],
-    n_entries: int,
-    counts: NDArray[np.int32],
-    first: int,
-    writers: dict[str, AppendingWriter],
-) -> None:
-    """Put runs, each in the order of its columns from ``first`` on, into one: a column's rows increase."""
-    data = np.empty(n_entries, dtype=np.float32)
-    rows = np.empty(n_entries, dtype=np.int32)
-    following = np.cumsum(counts, dtype=np.int64) - counts
+def _merged(runs: Iterable[ColumnRun], counts: NDArray[np.int32], first: int, n_rows: int) -> SparseRows:
+    """Runs, each in the order of its columns from ``first`` on, as one: a column's rows increase."""
+    indptr = np.append(0, np.cumsum(counts, dtype=np.int64))
+    data = np.empty(indptr[-1], dtype=np.float32)
+    rows = np.empty(indptr[-1], dtype=np.int32)
+    following = indptr[:-1].copy()
     for run in runs:
         columns, starts, lengths = run.occurring()
         columns = columns - first
@@ -251,5 +212,4 @@ def _write_merged(
         data[places] = run.data
         rows[places] = run.rows
         following[columns] += lengths
-    writers["data"].append(data)
-    writers["indices"].append(rows)
+    return SparseRows(data, rows, indptr, n_rows)

@@ -1,4 +1,4 @@
-"""Named arrays in one folder: models and checkpoints."""
+"""Named arrays in one stored array of bytes: models and checkpoints, whose arrays are many and small."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import math
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass
-from pathlib import Path
+from itertools import groupby
 from typing import Any
 
 import numpy as np
@@ -19,9 +19,12 @@ from distkern.storage.description import Description
 from distkern.storage.places import Location, Place, absolute, is_whole
 
 _AGAIN = "make them again or restore them from a copy"
-_DESCRIPTION = Description("distkern-arrays", "stored arrays", 2, 2, _AGAIN)
-_CHUNK_BYTES = 64 * 2**20
-#: of an array: the name of a folder in the same folder
+_DESCRIPTION = Description("distkern-arrays", "stored arrays", 3, 3, _AGAIN)
+_CHUNK_BYTES = 4 * 2**20
+#: every array begins at a multiple of it, where numbers of any type may lie
+_ALIGNMENT = 64
+#: read at a time when arrays are only checked
+_CHECKED_BYTES = 64 * 2**20
 _NAME = re.compile(r"\w[\w.-]*")
 
 
@@ -53,46 +56,47 @@ class Layout:
 
 
 @dataclass(frozen=True, slots=True)
-class StoredArray(Layout):
-    """An array in chunks of whole rows, with the checksum of each; the last chunk is filled up with zeros."""
-
-    rows_per_chunk: int
-    crc32c: tuple[int, ...]
-
-    def __post_init__(self) -> None:
-        Layout.__post_init__(self)
-        if self.rows_per_chunk < 1 or len(self.crc32c) != _n_chunks(self.shape, self.rows_per_chunk):
-            raise ValueError(f"{len(self.crc32c)} chunks of {self.rows_per_chunk} rows for {self.shape}")
-
-    @property
-    def chunk_bytes(self) -> int:
-        """Without the checksum."""
-        rows = (self.rows_per_chunk, *self.shape[1:]) if self.shape else ()
-        return math.prod(rows) * np.dtype(self.dtype).itemsize
-
-
-def _n_chunks(shape: tuple[int, ...], rows_per_chunk: int) -> int:
-    if not math.prod(shape):
-        return 0
-    return -(-shape[0] // rows_per_chunk) if shape else 1
-
-
-@dataclass(frozen=True, slots=True)
 class StoredArrays:
-    """What a folder of arrays says it holds, in order."""
+    """What a folder of arrays says it holds: their bytes, one after the other, in chunks.
 
-    arrays: dict[str, StoredArray]
+    Attributes
+    ----------
+    arrays : in order
+    chunk_bytes : of every chunk; the last one is filled up with zeros
+    crc32c : of every chunk
+    """
+
+    arrays: dict[str, Layout]
+    chunk_bytes: int
+    crc32c: tuple[int, ...]
 
     def __post_init__(self) -> None:
         for name in self.arrays:
             if not _NAME.fullmatch(name):
                 raise ValueError(f"{name!r} is not the name of an array")
+        n_bytes = max((stop for _, stop in self.spans().values()), default=0)
+        if not 0 < self.chunk_bytes <= _CHUNK_BYTES or len(self.crc32c) != -(-n_bytes // self.chunk_bytes):
+            raise ValueError(f"{len(self.crc32c)} chunks of {self.chunk_bytes} bytes for {n_bytes}")
+
+    def spans(self) -> dict[str, tuple[int, int]]:
+        """Where each array begins and ends."""
+        spans, stop = {}, 0
+        for name, layout in self.arrays.items():
+            start = stop + _gap(stop)
+            stop = start + layout.n_bytes
+            spans[name] = start, stop
+        return spans
+
+
+def _gap(n_bytes: int) -> int:
+    """Bytes between an array that ends there and the next one."""
+    return -n_bytes % _ALIGNMENT
 
 
 def save_arrays(
     path: Location, arrays: Mapping[str, NDArray[Any]] | Iterable[tuple[str, NDArray[Any]]]
 ) -> str:
-    """Write arrays (numbers or booleans, any shape) as a zarr v3 group that appears whole or not at all.
+    """Write arrays (numbers or booleans, any shape) into one zarr array that appears whole or not at all.
 
     What is at ``path`` is replaced. Every chunk is checksummed. Pairs of name and array are taken and written
     one after the other, so they need not be in memory together. Returns their fingerprint, for
@@ -103,35 +107,28 @@ def save_arrays(
     InputError
         If the disk is full or the place cannot be written.
     """
+    from distkern.storage._zarr import RowsWriter
+
+    layouts, n_bytes = {}, 0
     with staged_folder(path) as staged:
-        stored = {}
+        writer = RowsWriter(staged.path, (), _CHUNK_BYTES, np.uint8)
         for name, values in arrays.items() if isinstance(arrays, Mapping) else arrays:
-            stored[name] = asdict(_save(staged.path / name, values))
+            layouts[name] = Layout.of(values)
+            writer.append(np.zeros(_gap(n_bytes), np.uint8))
+            writer.append(np.ascontiguousarray(values, layouts[name].dtype).reshape(-1).view(np.uint8))
+            n_bytes += _gap(n_bytes) + values.nbytes
             # the next array may be made before this name is bound to it
             del values
-        content = _DESCRIPTION.seal({"arrays": stored})
-        chunks.create_group(staged.path, content)
+        checksums = writer.finish()
+        content = _DESCRIPTION.seal(asdict(StoredArrays(layouts, writer.rows_per_chunk, checksums)))
+        writer.describe(content)
         staged.commit()
     fingerprint: str = content["fingerprint"]
     return fingerprint
 
 
-def _save(folder: Path, values: NDArray[Any]) -> StoredArray:
-    shape = values.shape
-    row_bytes = values.nbytes // shape[0] if values.ndim and shape[0] else 0
-    first = max(1, _CHUNK_BYTES // row_bytes) if row_bytes else 1
-    rows_per_chunk = max(1, min(first, shape[0])) if shape else 1
-    layout = Layout.of(values)
-    array = chunks.RowChunks(folder, shape, rows_per_chunk, values.dtype)
-    checksums = tuple(
-        array.write(number, values[number * rows_per_chunk :][:rows_per_chunk] if shape else values)
-        for number in range(_n_chunks(shape, rows_per_chunk))
-    )
-    return StoredArray(layout.dtype, shape, rows_per_chunk, checksums)
-
-
-def _read(folder: Place) -> tuple[dict[str, StoredArray], str]:
-    """What is in the folder, and its fingerprint."""
+def _read(folder: Place, fingerprint: str | None = None) -> StoredArrays:
+    """What is in the folder, which must have this fingerprint."""
     if not is_whole(folder):
         raise InputError("there are no stored arrays", where=str(folder), mend="check the path")
     where = str(folder / "zarr.json")
@@ -141,13 +138,16 @@ def _read(folder: Place) -> tuple[dict[str, StoredArray], str]:
         raise _DESCRIPTION.damaged(f"it cannot be read: {error.strerror}", where) from None
     if not isinstance(content, dict):
         raise _DESCRIPTION.damaged("it has no attributes", where)
-    fingerprint = _DESCRIPTION.unseal(content, where)
-    return _DESCRIPTION.read(StoredArrays, content, where).arrays, fingerprint
+    found = _DESCRIPTION.unseal(content, where)
+    stored = _DESCRIPTION.read(StoredArrays, content, where)
+    if fingerprint is not None and found != fingerprint:
+        raise chunks.damaged("these arrays are not those that were written with the rest", folder)
+    return stored
 
 
 def array_names(path: Location) -> list[str]:
     """The names of what :func:`save_arrays` wrote, in its order; raises as :func:`load_arrays`."""
-    return [*_read(absolute(path))[0]]
+    return [*_read(absolute(path)).arrays]
 
 
 def load_arrays(
@@ -165,27 +165,35 @@ def load_arrays(
         If anything in it is missing or changed, or they are other arrays.
     """
     folder = absolute(path)
-    stored, found = _read(folder)
-    if fingerprint is not None and found != fingerprint:
-        raise chunks.damaged("these arrays are not those that were written with the rest", folder)
-    wanted = [*stored] if names is None else [*names]
-    missing = next((name for name in wanted if name not in stored), None)
+    stored = _read(folder, fingerprint)
+    wanted = [*stored.arrays] if names is None else [*names]
+    missing = next((name for name in wanted if name not in stored.arrays), None)
     if missing is not None:
         raise chunks.damaged(f"there is no array {missing!r}", folder)
-    return {name: _load(folder / name, stored[name]) for name in wanted}
+    spans, found = stored.spans(), {}
+    for is_wanted, run in groupby(stored.arrays, set(wanted).__contains__):
+        # those that lie side by side are read at once
+        side_by_side = [*run] if is_wanted else []
+        if side_by_side:
+            first = spans[side_by_side[0]][0]
+            content = _bytes(folder, stored, first, spans[side_by_side[-1]][1])
+            for name in side_by_side:
+                start, stop = spans[name]
+                layout = stored.arrays[name]
+                found[name] = content[start - first : stop - first].view(layout.dtype).reshape(layout.shape)
+    return {name: found[name] for name in wanted}
 
 
-def _load(folder: Place, stored: StoredArray) -> NDArray[Any]:
-    size = stored.chunk_bytes
-    values, content = None, np.empty(0, np.uint8)
-    for number, checksum in enumerate(stored.crc32c):
-        file = chunks.chunk_file(folder, *chunks.index_of_rows(number, len(stored.shape)))
-        chunk = chunks.verified_chunk(file, checksum, size + chunks.CRC_BYTES)
-        if len(stored.crc32c) == 1:
-            return chunk[: stored.n_bytes].view(stored.dtype).reshape(stored.shape)
-        if values is None:
-            # only now: an edited description may speak of more than there is
-            values = np.empty(stored.shape, stored.dtype)
-            content = values.reshape(-1).view(np.uint8)
-        content[number * size :][:size] = chunk[: len(content) - number * size]
-    return np.empty(stored.shape, stored.dtype) if values is None else values
+def check_arrays(path: Location, *, fingerprint: str | None = None) -> None:
+    """Read everything, a piece in memory at a time; raises as :func:`load_arrays`."""
+    folder = absolute(path)
+    stored = _read(folder, fingerprint)
+    stop = max((stop for _, stop in stored.spans().values()), default=0)
+    for start in range(0, stop, _CHECKED_BYTES):
+        _bytes(folder, stored, start, min(stop, start + _CHECKED_BYTES))
+
+
+def _bytes(folder: Place, stored: StoredArrays, start: int, stop: int) -> NDArray[np.uint8]:
+    from distkern.storage._zarr import read_rows
+
+    return read_rows(folder, (), stored.chunk_bytes, np.uint8, dict(enumerate(stored.crc32c)), start, stop)

@@ -17,9 +17,7 @@ from distkern.common.held_out import Keys
 from distkern.common.sparse import SparseRows, converted
 from distkern.formats._kinds import MISSING, TableKinds
 from distkern.formats.base import CHUNK_BYTES, Indices, Meter, RawChunk
-from distkern.storage import chunks as stored
 from distkern.storage import writer
-from distkern.storage._transpose import write_columns
 from distkern.storage.atomic import StagedFolder, disk_full, free_bytes, write_text_atomic
 from distkern.storage.collect import Collector, Form, Shape
 from distkern.storage.columns import FOLDER
@@ -138,6 +136,8 @@ class Builder:
             file.unlink()
         spools.rmdir()
         if self.columns:
+            from distkern.storage._transpose import write_columns
+
             dataset = Dataset(self.staged.path, manifest, manifest.fingerprint)
             write_columns(dataset, self.staged.path / FOLDER, self.staged.target, self.progress)
         write_text_atomic(self.staged.path / FILE, manifest.to_text())
@@ -277,6 +277,8 @@ class Builder:
         return beside["group_keys"] if beside is not None and "group_keys" in self.of_rows else None
 
     def _write(self, train_spool: Spool, test_spool: Spool) -> Manifest:
+        from distkern.storage._zarr import create_group
+
         options = self.options
         classes: tuple[int, ...] | tuple[str, ...] | None = None
         mapping: NDArray[np.int32] | None = None
@@ -309,7 +311,7 @@ class Builder:
         )
         if needed > free_bytes(self.staged.path):
             raise disk_full(self.staged.target, needed)
-        stored.create_group(self.staged.path)
+        create_group(self.staged.path)
         splits: dict[str, SplitEntry] = {}
         done = zero_rows = 0
         n_rows = sum(spool.n_rows for spool in present.values())

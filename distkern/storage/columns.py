@@ -3,65 +3,41 @@
 from __future__ import annotations
 
 import shlex
-from dataclasses import asdict, dataclass, field, replace
-from typing import Any
+from dataclasses import dataclass, replace
+from pathlib import Path
 
 from distkern.common.errors import CorruptDataError, InputError
-from distkern.storage._sharded import Layout
-from distkern.storage.description import Description, without_absent
+from distkern.storage.description import Description
+from distkern.storage.manifest import ShardEntry
 from distkern.storage.places import Place
+from distkern.storage.shard_reader import ShardReader
 
-_DESCRIPTION = Description("distkern-columns", "the feature-major copy", 1, 1, "")
+_DESCRIPTION = Description("distkern-columns", "the feature-major copy", 2, 2, "")
 #: the copy's folder inside that of its data set, and the manifest in it
 FOLDER, FILE = "columns", "manifest.json"
-
-#: values of an inner chunk of the arrays of a sparse group: small, because a column is a run within them
-ENTRIES_PER_CHUNK = 4096
-ENDS_PER_CHUNK = 1024
-
-
-def dense_layout(n_features: int, n_rows: int) -> Layout:
-    """Inner chunks of the (n_features, n_rows) float32 array of a dense group, one for each column."""
-    return Layout(n_features, 4 * n_rows)
-
-
-def entries_layout(n_entries: int) -> Layout:
-    """Inner chunks of ``data`` (float32) or ``indices`` (int32), (n_entries,) arrays of a sparse group."""
-    return Layout(-(-n_entries // ENTRIES_PER_CHUNK), 4 * ENTRIES_PER_CHUNK)
-
-
-def ends_layout(n_features: int) -> Layout:
-    """Inner chunks of the (n_features + 1,) int64 array ``indptr`` of a sparse group."""
-    return Layout(-(-(n_features + 1) // ENDS_PER_CHUNK), 8 * ENDS_PER_CHUNK)
 
 
 @dataclass(frozen=True, slots=True)
 class GroupEntry:
-    """A group of the copy.
+    """A group of the copy: its columns, stored as the rows of a split are.
 
     Attributes
     ----------
     rows : of the group
-    entries : of the group if it is sparse, else None
-    checksums : array ("values"; or "data", "indices", "indptr") -> one for each of its files
+    blocks : its columns; the ``rows`` of a block are columns
     """
 
     rows: int
-    entries: int | None = None
-    checksums: dict[str, tuple[int, ...]] = field(default_factory=dict)
+    blocks: tuple[ShardEntry, ...]
 
-    def layouts(self, n_features: int) -> dict[str, Layout]:
-        """The layout of each array."""
-        if self.entries is None:
-            return {"values": dense_layout(n_features, self.rows)}
-        return {
-            "data": entries_layout(self.entries),
-            "indices": entries_layout(self.entries),
-            "indptr": ends_layout(n_features),
-        }
-
-    def to_json(self) -> dict[str, Any]:
-        return without_absent(asdict(self), "entries")
+    def readers(self, folder: Place, number: int) -> list[ShardReader]:
+        """What reads each block of columns of group ``number`` of the data set at ``folder``."""
+        name = f"{FOLDER}/{number}"
+        per_block = self.blocks[0].rows
+        return [
+            ShardReader(str(folder), "", name, index, entry, per_block, self.rows, None)
+            for index, entry in enumerate(self.blocks)
+        ]
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,20 +57,25 @@ class ColumnsManifest:
 
     def __post_init__(self) -> None:
         for group in self.groups:
-            files = {name: layout.n_files for name, layout in group.layouts(self.n_features).items()}
-            if files != {name: len(sums) for name, sums in group.checksums.items()}:
-                raise ValueError("a group of rows with checksums of other files")
+            columns = [block.rows for block in group.blocks]
+            is_even = group.blocks[0].entries is not None or not set(columns[:-1]) - {columns[0]}
+            if sum(columns) != self.n_features or not is_even:
+                raise ValueError(f"blocks of columns that are not {self.n_features}")
 
     @property
     def stored_bytes(self) -> int:
         """Size of all files that hold values."""
-        return sum(
-            layout.stored_bytes for group in self.groups for layout in group.layouts(self.n_features).values()
+        readers = (
+            reader for number, group in enumerate(self.groups) for reader in group.readers(Path(), number)
         )
+        return sum(size for reader in readers for _, size, _ in reader.feature_files())
 
     def to_text(self) -> str:
         """The file's content."""
-        groups = [group.to_json() for group in self.groups]
+        groups = [
+            {"rows": group.rows, "blocks": [block.to_json() for block in group.blocks]}
+            for group in self.groups
+        ]
         content = {"copy_of": self.copy_of, "n_features": self.n_features, "groups": groups}
         return _DESCRIPTION.text(content)
 

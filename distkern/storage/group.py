@@ -1,9 +1,10 @@
-"""Single rows and columns of a group of stored shards, each a few small reads that are checked."""
+"""Single rows and columns of a group of stored shards, each a few small reads of files that are checked."""
 
 from __future__ import annotations
 
 import weakref
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -11,16 +12,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from distkern.common.errors import CorruptDataError
 from distkern.common.sparse import Rows, SparseRows
 from distkern.common.types import AbstractGroup, Block, Floats, Indices
-from distkern.storage import chunks
-from distkern.storage._descriptors import AnyFile, Identity, OpenFiles
-from distkern.storage._sharded_reader import ShardedReader
-from distkern.storage.columns import FOLDER, GroupEntry, make_again, no_columns
+from distkern.storage._descriptors import AnyFile, OpenFiles
+from distkern.storage.columns import GroupEntry, make_again, no_columns
 from distkern.storage.places import place_of
 from distkern.storage.shard_reader import ShardReader
-
-_VERIFIED_AT_ONCE = 2**20
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,10 +43,10 @@ class StoredGroupOpener:
 class StoredGroup(AbstractGroup):
     """Reads rows from the shards' own files and columns from the feature-major copy.
 
-    The first row that is read of a shard makes its files be read whole, once, to compare their checksums with
-    the manifest; every inner chunk of a column is checked each time. What is kept does not grow with the
-    reads: 4 bytes for each inner chunk of the files that are open (at most
-    :data:`distkern.storage._descriptors.MOST_OPEN` in the process), and the targets.
+    Columns are stored as rows are, so both are read in the same way, and not by zarr: that decodes whole
+    chunks, while a row is a few bytes at a known place of one. The first that is read of a chunk makes its
+    file be read whole, once, to compare its checksum with the manifest. What is kept does not grow with the
+    reads: the targets, and at most :data:`distkern.storage._descriptors.MOST_OPEN` open files in the process.
 
     Everything raises :class:`~distkern.common.errors.CorruptDataError` naming a file that is missing, changed
     or of another data set. :meth:`rows` and :meth:`columns` may be called from several threads.
@@ -58,12 +56,10 @@ class StoredGroup(AbstractGroup):
         self._readers = opener.readers
         self._number = opener.number
         self._copy = opener.copy
-        self._ends = np.cumsum([reader.entry.rows for reader in opener.readers])
-        self.n_rows = int(self._ends[-1])
-        self.n_features = opener.readers[0].n_features
-        self._is_sparse = opener.readers[0].entry.entries is not None
         self._files = OpenFiles()
-        self._verified: dict[str, Identity] = {}
+        self._rows = _StoredRows(opener.readers, self._files)
+        self.n_rows = self._rows.n_rows
+        self.n_features = opener.readers[0].n_features
         weakref.finalize(self, self._files.close).atexit = False
 
     @cached_property
@@ -83,131 +79,116 @@ class StoredGroup(AbstractGroup):
         """The rows of the given positions; :class:`IndexError` for one that is not in the group."""
         wanted = np.asarray(positions)
         _check_range(wanted, self.n_rows, "rows")
-        places = np.searchsorted(self._ends, wanted, side="right")
-        pairs = zip(places.tolist(), wanted.tolist(), strict=True)
-        located = [
-            (place, position - int(self._ends[place - 1]) if place else position) for place, position in pairs
-        ]
-        return self._sparse_rows(located) if self._is_sparse else self._dense_rows(located)
-
-    def _dense_rows(self, located: list[tuple[int, int]]) -> NDArray[Any]:
-        rows = np.empty((len(located), self.n_features), dtype=np.float32)
-        stored = rows.view(np.uint8)
-        for row, (place, position) in zip(stored, located, strict=True):
-            self._files_of(place)[0].read_into(row, position * len(row))
-        return rows
-
-    def _sparse_rows(self, located: list[tuple[int, int]]) -> SparseRows:
-        data, indices, lengths = [], [], [0]
-        for place, position in located:
-            files = self._files_of(place)
-            start, stop = np.frombuffer(files[-1].read(16, 8 * position), np.int64).tolist()
-            lengths.append(stop - start)
-            if stop > start:
-                data.append(files[0].read(4 * (stop - start), 4 * start))
-                indices.append(files[1].read(4 * (stop - start), 4 * start))
-        return SparseRows(
-            np.frombuffer(b"".join(data), np.float32),
-            np.frombuffer(b"".join(indices), np.int32),
-            np.cumsum(lengths, dtype=np.int64),
-            self.n_features,
-        )
+        return self._rows.read(wanted)
 
     def column_bytes(self) -> int | None:
-        if self._copy is None or not self._is_sparse:
+        if self._copy is None or not self._rows.is_sparse:
             return None
         entries = sum(reader.entry.entries or 0 for reader in self._readers)
         return 8 * (entries + self.n_features + 1)
 
     def columns(self, columns: Indices) -> Rows:
-        wanted = np.asarray(columns)
-        _check_range(wanted, self.n_features, "columns")
-        arrays = self._arrays
-        if "values" in arrays:
-            found = np.empty((len(wanted), self.n_rows), dtype=np.float32)
-            self.columns_into(wanted, list(found))
-            return found
-        if len(wanted) > 1 and (np.diff(wanted) == 1).all():
-            return self._consecutive_columns(arrays, int(wanted[0]), int(wanted[-1]) + 1)
-        data, indices, lengths = [np.empty(0, np.float32)], [np.empty(0, np.int32)], [0]
-        for column in wanted.tolist():
-            start, stop = arrays["indptr"].values(column, column + 2, np.int64).tolist()
-            lengths.append(stop - start)
-            data.append(arrays["data"].values(start, stop, np.float32))
-            indices.append(arrays["indices"].values(start, stop, np.int32))
-        return SparseRows(
-            np.concatenate(data), np.concatenate(indices), np.cumsum(lengths, dtype=np.int64), self.n_rows
-        )
+        with self._of_the_copy(columns) as stored:
+            return stored.read(np.asarray(columns))
 
     def columns_into(self, columns: Indices, places: Sequence[Floats]) -> None:
-        for place, column in zip(places, columns.tolist(), strict=True):
-            self._arrays["values"].read_into(column, place.view(np.uint8))
+        with self._of_the_copy(columns) as stored:
+            stored.read_into(np.asarray(columns), places)
 
-    def _consecutive_columns(self, arrays: dict[str, ShardedReader], first: int, end: int) -> SparseRows:
-        ends = arrays["indptr"].values(first, end + 1, np.int64)
-        start, stop = int(ends[0]), int(ends[-1])
-        return SparseRows(
-            arrays["data"].values(start, stop, np.float32),
-            arrays["indices"].values(start, stop, np.int32),
-            ends - start,
-            self.n_rows,
-        )
+    @contextmanager
+    def _of_the_copy(self, columns: Indices) -> Iterator[_StoredRows]:
+        _check_range(np.asarray(columns), self.n_features, "columns")
+        try:
+            yield self._columns
+        except CorruptDataError as error:
+            mend = make_again(place_of(self._readers[0].path))
+            raise CorruptDataError(error.what, where=error.where, mend=mend) from error
 
     @cached_property
-    def _arrays(self) -> dict[str, ShardedReader]:
+    def _columns(self) -> _StoredRows:
         folder = place_of(self._readers[0].path)
         if self._copy is None:
             raise no_columns(folder)
-        own = folder / FOLDER / str(self._number)
-        return {
-            name: ShardedReader(
-                self._files,
-                own if name == "values" else own / name,
-                2 if name == "values" else 1,
-                layout,
-                self._copy.checksums[name],
-                make_again(folder),
-            )
-            for name, layout in self._copy.layouts(self.n_features).items()
-        }
+        return _StoredRows(self._copy.readers(folder, self._number), self._files)
 
-    def _files_of(self, place: int) -> list[AnyFile]:
+
+class _StoredRows:
+    """Single rows of consecutive shards, which are those of a split or the blocks of columns of a group.
+
+    Parameters
+    ----------
+    readers : of the shards
+    files : that are open
+    """
+
+    def __init__(self, readers: Sequence[ShardReader], files: OpenFiles) -> None:
+        self._files = files
+        self._ends = np.cumsum([reader.entry.rows for reader in readers])
+        self._readers = readers
+        self.n_rows, self._width = int(self._ends[-1]), readers[0].n_features
+        self.is_sparse = readers[0].entry.entries is not None
+
+    def read(self, positions: Indices) -> Rows:
+        """The rows of the given positions."""
+        if self.is_sparse:
+            return self._sparse(positions)
+        rows = np.empty((len(positions), self._width), dtype=np.float32)
+        self.read_into(positions, list(rows))
+        return rows
+
+    def read_into(self, positions: Indices, places: Sequence[Floats]) -> None:
+        """Fill each of ``places``, (width,) float32, with a dense row."""
+        for (shard, position), place in zip(self._located(positions), places, strict=True):
+            row = place.view(np.uint8)
+            self._files_of(shard)[0].read_into(row, position * len(row))
+
+    def _sparse(self, positions: Indices) -> SparseRows:
+        data, indices, lengths = [], [], [np.zeros(1, np.int64)]
+        for shard, first, stop in _runs(self._located(positions)):
+            files = self._files_of(shard)
+            ends = np.frombuffer(files[-1].read(8 * (stop - first + 1), 8 * first), np.int64)
+            start, size = int(ends[0]), int(ends[-1] - ends[0])
+            lengths.append(np.diff(ends))
+            if size:
+                data.append(files[0].read(4 * size, 4 * start))
+                indices.append(files[1].read(4 * size, 4 * start))
+        return SparseRows(
+            np.frombuffer(b"".join(data), np.float32),
+            np.frombuffer(b"".join(indices), np.int32),
+            np.cumsum(np.concatenate(lengths)),
+            self._width,
+        )
+
+    def _located(self, positions: Indices) -> Iterator[tuple[int, int]]:
+        """The shard of each row, and its position there."""
+        shards = np.searchsorted(self._ends, positions, side="right")
+        starts = np.append(0, self._ends)[shards]
+        return zip(shards.tolist(), (positions - starts).tolist(), strict=True)
+
+    def _files_of(self, shard: int) -> list[AnyFile]:
         """The checked files of a shard: features; or data and indices, if there are any, and indptr."""
-        return [self._checked(*file) for file in self._shard_files[place]]
+        return [self._files.get(*file) for file in self._paths[shard]]
 
     @cached_property
-    def _shard_files(self) -> list[list[tuple[str, int, int]]]:
+    def _paths(self) -> list[list[tuple[str, int, int]]]:
         """Path, size and checksum of the files of every shard."""
         return [reader.feature_files() for reader in self._readers]
 
-    def _checked(self, path: str, size: int, checksum: int) -> AnyFile:
-        file = self._files.get(path)
-        # by what the file is, because one that was closed may be another when it is opened again
-        if self._verified.get(path) != file.identity:
-            _verify(file, size, checksum)
-            self._verified[path] = file.identity
-        return file
+
+def _runs(located: Iterable[tuple[int, int]]) -> Iterator[tuple[int, int, int]]:
+    """Rows that follow each other in a shard: the shard, the first of them and where they end."""
+    run = None
+    for shard, position in located:
+        if run is not None and run[0] == shard and run[2] == position:
+            run = shard, run[1], position + 1
+            continue
+        if run is not None:
+            yield run
+        run = shard, position, position + 1
+    if run is not None:
+        yield run
 
 
 def _check_range(wanted: NDArray[Any], size: int, what: str) -> None:
     if len(wanted) and not (wanted.min() >= 0 and wanted.max() < size):
         raise IndexError(f"{what} {wanted.min()} to {wanted.max()} of {size:,}")
-
-
-def _verify(file: AnyFile, size: int, checksum: int) -> None:
-    """Compare a chunk's file with its checksum, a piece in memory at a time."""
-    where = file.path
-    if file.size != size:
-        raise chunks.damaged(f"the chunk has {file.size:,} bytes instead of {size:,}", where)
-    end = size - chunks.CRC_BYTES
-    stored = int.from_bytes(file.read(chunks.CRC_BYTES, end), "little")
-    if stored != checksum:
-        raise chunks.damaged("the chunk is not the one that was written", where)
-    found = 0
-    buffer = np.empty(min(_VERIFIED_AT_ONCE, end), dtype=np.uint8)
-    for start in range(0, end, _VERIFIED_AT_ONCE):
-        piece = buffer[: min(_VERIFIED_AT_ONCE, end - start)]
-        file.read_into(piece, start)
-        found = chunks.crc32c(piece, found)
-    if found != checksum:
-        raise chunks.damaged("the stored values are damaged (their checksum is wrong)", where)

@@ -26,7 +26,6 @@ from distkern.formats.base import (
     numeric,
     refuse_non_finite,
 )
-from distkern.storage._transpose import write_columns
 from distkern.storage._upload import is_left_over
 from distkern.storage.atomic import is_empty_folder, staged_folder
 from distkern.storage.build import Builder, Chunks, Notice, Options, Progress, Task
@@ -244,6 +243,8 @@ def add_columns(path: Source, *, overwrite: bool = False, progress: Progress | N
     CorruptDataError
         If a shard is missing or changed.
     """
+    from distkern.storage._transpose import write_columns
+
     dataset = open_dataset(path)
     try:
         present = dataset.train.has_columns

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from distkern.common.errors import InputError
 from distkern.storage import chunks
-from distkern.storage.arrays import array_names, load_arrays, save_arrays
+from distkern.storage.arrays import check_arrays, load_arrays, save_arrays
 from distkern.storage.atomic import flushed, write_bytes_atomic, write_text_atomic
 from distkern.storage.description import Description, as_read
 from distkern.storage.places import Location, Place, absolute, read_range
@@ -120,9 +120,7 @@ class ArrayParts(_Parts):
             return self._describe(number, record, arrays=fingerprint)
 
     def _check(self, part: _Part) -> None:
-        folder = self.folder / f"{part.number}"
-        for name in array_names(folder):
-            load_arrays(folder, [name], fingerprint=part.arrays)
+        check_arrays(self.folder / f"{part.number}", fingerprint=part.arrays)
 
     def fingerprint(self, number: int) -> str:
         """What a part's arrays are known by, for :class:`StoredParts`."""

@@ -15,14 +15,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from distkern.storage import chunks
 from distkern.storage.atomic import StagedFolder, explain_errors, staged_folder
 from distkern.storage.parts import SharedFolder
 from distkern.storage.places import Place
 from distkern.storage.predictions import (
     check_place,
     codes,
-    create_group,
+    create_predictions,
     header,
     write_lines,
     write_npy_header,
@@ -99,12 +98,14 @@ class _ZarrStore(PredictionStore):
         classes: list[Any],
         rows: bool,
     ) -> None:
+        from distkern.storage._zarr import RowsWriter
+
         super().__init__(folder)
         self._classes = np.asarray(classes) if dtype.kind in "OU" else None
         stored = dtype if self._classes is None else np.dtype(np.int32)
-        create_group(folder, None if self._classes is None else classes)
-        self._predictions = chunks.RowChunks(folder / "predictions", (n_rows, *inner), block_rows, stored)
-        self._keys = chunks.RowChunks(folder / "row", (n_rows,), block_rows, np.int64) if rows else None
+        create_predictions(folder, None if self._classes is None else classes)
+        self._predictions = RowsWriter(folder / "predictions", inner, block_rows, stored, n_rows)
+        self._keys = RowsWriter(folder / "row", (), block_rows, np.int64, n_rows) if rows else None
 
     def write(self, number: int, start: int, values: NDArray[Any], keys: NDArray[Any] | None) -> None:
         self._predictions.write(number, values if self._classes is None else codes(values, self._classes))

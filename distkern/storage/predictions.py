@@ -11,47 +11,15 @@ from typing import IO, Any, Protocol
 
 import numpy as np
 from numpy.lib import format as npy_format
-from numpy.typing import DTypeLike, NDArray
+from numpy.typing import NDArray
 
 from distkern.common.errors import InputError
-from distkern.storage import chunks
 from distkern.storage.atomic import StagedFolder, already_there, explain_errors, staged_folder
 from distkern.storage.places import Place
 
 _TEXT_CHUNK = 2**20
 #: made to text at a time: numbers of Python take ten times what they take in an array
 _ROWS_AS_TEXT = 4096
-
-
-class _Growing:
-    """An array that rows are added to, written a whole chunk at a time."""
-
-    def __init__(self, folder: Path, inner: tuple[int, ...], chunk_rows: int, dtype: DTypeLike) -> None:
-        self._array = chunks.RowChunks(folder, (0, *inner), chunk_rows, dtype)
-        self._inner, self._chunk_rows = inner, chunk_rows
-        self._waiting: list[NDArray[Any]] = []
-        self._n_waiting = self._n_written = 0
-
-    def append(self, values: NDArray[Any]) -> None:
-        self._waiting.append(values)
-        self._n_waiting += len(values)
-        if self._n_waiting >= self._chunk_rows:
-            self._write(self._n_waiting // self._chunk_rows * self._chunk_rows)
-
-    def finish(self) -> None:
-        self._write(self._n_waiting)
-        self._array.describe((self._n_written, *self._inner))
-
-    def _write(self, count: int) -> None:
-        if not count:
-            return
-        values = np.concatenate(self._waiting)
-        for start in range(0, count, self._chunk_rows):
-            chunk = values[start : min(start + self._chunk_rows, count)]
-            self._array.write((self._n_written + start) // self._chunk_rows, chunk)
-        self._n_written += count
-        self._n_waiting -= count
-        self._waiting = [values[count:].copy()]
 
 
 class _ZarrWriter:
@@ -72,17 +40,19 @@ class _ZarrWriter:
         rows: bool,
         id: str | None,
     ) -> None:
+        from distkern.storage._zarr import RowsWriter
+
         self._staged, folder = staged, staged.path
         self._classes = np.asarray(classes) if dtype.kind in "OU" else None
-        create_group(folder, None if self._classes is None else classes, id)
+        create_predictions(folder, None if self._classes is None else classes, id)
         stored = dtype if self._classes is None else np.dtype(np.int32)
-        self._predictions = _Growing(folder / "predictions", inner, rows_per_chunk, stored)
+        self._predictions = RowsWriter(folder / "predictions", inner, rows_per_chunk, stored)
         self._keys = self._ends = None
         if rows:
-            self._keys = _Growing(folder / "row", (), rows_per_chunk, np.int64)
+            self._keys = RowsWriter(folder / "row", (), rows_per_chunk, np.int64)
         elif id is not None:
-            self._keys = _Growing(folder / "id_bytes", (), _TEXT_CHUNK, np.uint8)
-            self._ends = _Growing(folder / "id_ends", (), rows_per_chunk, np.int64)
+            self._keys = RowsWriter(folder / "id_bytes", (), _TEXT_CHUNK, np.uint8)
+            self._ends = RowsWriter(folder / "id_ends", (), rows_per_chunk, np.int64)
         self._n_bytes = 0
 
     def write(self, values: NDArray[Any], keys: NDArray[Any] | None = None) -> None:
@@ -105,12 +75,14 @@ class _ZarrWriter:
         self._staged.commit_new()
 
 
-def create_group(folder: Path, classes: list[Any] | None, id: str | None = None) -> None:
+def create_predictions(folder: Path, classes: list[Any] | None, id: str | None = None) -> None:
     """The group that predictions are in, without arrays."""
+    from distkern.storage._zarr import create_group
+
     attributes: dict[str, Any] = {"encoding-type": "distkern-predictions", "encoding-version": 1}
     attributes |= {} if classes is None else {"classes": classes}
     attributes |= {} if id is None else {"id": id}
-    chunks.create_group(folder, attributes)
+    create_group(folder, attributes)
 
 
 class Writer(Protocol):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 from typing import Any
 
@@ -76,11 +75,11 @@ class ShardReader:
         folder, checksums = self._folder / "features", self.entry.features_crc32c
         if isinstance(checksums, int):
             size = 4 * self.rows_per_shard * self.n_features + chunks.CRC_BYTES
-            return [(str(chunks.chunk_file(folder, self.index, 0)), size, checksums)]
+            return [(str(folder / chunks.chunk_key(self.index, 2)), size, checksums)]
         entries = self.entry.entries or 0
         sizes = {"data": 4 * entries, "indices": 4 * entries, "indptr": 8 * (self.entry.rows + 1)}
         return [
-            (str(chunks.chunk_file(folder / str(self.index) / name, 0)), size + chunks.CRC_BYTES, checksum)
+            (str(folder / str(self.index) / name / chunks.chunk_key(0)), size + chunks.CRC_BYTES, checksum)
             for (name, size), checksum in zip(sizes.items(), checksums, strict=True)
             if size
         ]
@@ -90,10 +89,9 @@ class ShardReader:
         return place_of(self.path) / self.split
 
     def _array(self, name: str, checksum: int, dtype: DTypeLike, *inner: int) -> NDArray[Any]:
-        """The shard's chunk of an array of all rows; the last chunk is stored full as well."""
-        file = chunks.chunk_file(self._folder / name, *chunks.index_of_rows(self.index, 1 + len(inner)))
-        values = _values(file, checksum, dtype, math.prod((self.rows_per_shard, *inner)))
-        return values.reshape(-1, *inner)[: self.entry.rows]
+        """The shard's chunk of an array of all rows."""
+        folder, rows = self._folder / name, self.entry.rows
+        return _chunk(folder, self.index, checksum, dtype, (self.rows_per_shard, *inner), rows)
 
     def _sparse_rows(self, checksums: tuple[int, ...], entries: int) -> SparseRows:
         """The shard's own group, whole."""
@@ -104,15 +102,17 @@ class ShardReader:
             ("indptr", np.int64, self.entry.rows + 1),
         )
         data, indices, indptr = (
-            _values(chunks.chunk_file(group / name, 0), checksum, dtype, size)
+            _chunk(group / name, 0, checksum, dtype, (size,), size)
             for (name, dtype, size), checksum in zip(expected, checksums, strict=True)
         )
         return SparseRows(data, indices, indptr, self.n_features)
 
 
-def _values(file: Place, checksum: int, dtype: DTypeLike, size: int) -> NDArray[Any]:
-    """The chunk of the manifest, which says of it all that the description of the array does."""
-    if not size:
-        return np.empty(0, dtype)
-    n_bytes = size * np.dtype(dtype).itemsize + chunks.CRC_BYTES
-    return chunks.verified_chunk(file, checksum, n_bytes).view(dtype)
+def _chunk(
+    folder: Place, number: int, checksum: int, dtype: DTypeLike, shape: tuple[int, ...], n_rows: int
+) -> NDArray[Any]:
+    """The first rows of a chunk of this shape."""
+    from distkern.storage._zarr import read_rows
+
+    start = number * shape[0]
+    return read_rows(folder, shape[1:], shape[0], dtype, {number: checksum}, start, start + n_rows)

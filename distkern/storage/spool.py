@@ -37,7 +37,10 @@ class Run:
 
 
 class ParkedFile:
-    """A file that rows are added to, and read back from while it is open; it must not exist."""
+    """A file that rows are added to, and read back from while it is open; it must not exist.
+
+    It is gone when the context closes.
+    """
 
     def __init__(self, path: Path) -> None:
         self.path, self.n_bytes = path, 0
@@ -59,6 +62,13 @@ class ParkedFile:
     def close(self) -> None:
         """Removing it is left to whoever owns the folder."""
         self._file.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+        self.path.unlink()
 
 
 class Spool:

@@ -91,18 +91,19 @@ def write_split(
     InputError
         If a scaled value does not fit float32.
     """
+    from distkern.storage._zarr import RowsWriter, create_group
+
     n_rows = sum(sizes)
-    chunks.create_group(folder)
+    create_group(folder)
     kind = SparseFeatureWriter if is_sparse else DenseFeatureWriter
     writer = kind(folder, (n_rows, n_features), rows_per_shard, scaling)
     target_array = None
     if target_type is not None:
-        target_array = chunks.RowChunks(folder / "targets", (n_rows,), rows_per_shard, target_type)
+        target_array = RowsWriter(folder / "targets", (), rows_per_shard, target_type, n_rows)
     beside_arrays = {
-        name: chunks.RowChunks(folder / name, (n_rows,), rows_per_shard, dtype)
-        for name, dtype in beside.items()
+        name: RowsWriter(folder / name, (), rows_per_shard, dtype, n_rows) for name, dtype in beside.items()
     }
-    numbers_array = chunks.RowChunks(folder / SOURCE_ROWS, (n_rows,), rows_per_shard, np.int64)
+    numbers_array = RowsWriter(folder / SOURCE_ROWS, (), rows_per_shard, np.int64, n_rows)
     entries: list[ShardEntry] = []
     for index, (rows, pieces) in enumerate(zip(sizes, plan, strict=True)):
         targets = None if target_type is None else np.empty(rows, dtype=target_type)

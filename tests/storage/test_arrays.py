@@ -20,10 +20,10 @@ from zarr.codecs import BytesCodec, Crc32cCodec
 
 from distkern.common.errors import CorruptDataError, InputError
 from distkern.common.processes import birth
-from distkern.storage import atomic
-from distkern.storage.arrays import load_arrays, save_arrays
+from distkern.storage import arrays, atomic
+from distkern.storage._zarr import RowsWriter, create_group, read_rows
+from distkern.storage.arrays import check_arrays, load_arrays, save_arrays
 from distkern.storage.atomic import staged_folder, write_text_atomic
-from distkern.storage.chunks import RowChunks, create_group
 from distkern.storage.description import sealed
 from distkern.storage.predictions import open_prediction_writer
 
@@ -35,6 +35,9 @@ ARRAYS = {
     "empty": np.zeros((0, 4), dtype=np.int64),
     "flags": np.array([True, False]),
 }
+
+
+SMALL = {"dtype": "|u1", "shape": [1]}
 
 
 def test_round_trip(tmp_path: Path) -> None:
@@ -55,32 +58,43 @@ def test_saving_again_replaces(tmp_path: Path) -> None:
     assert os.listdir(tmp_path) == ["m"]
 
 
-@pytest.mark.parametrize("shape", [(), (7,), (0, 4), (6, 2, 3)], ids=str)
+@pytest.mark.parametrize("shape", [(7,), (0, 4), (6, 2, 3)], ids=str)
 @pytest.mark.parametrize("dtype", ["?", "u1", "<i8", ">i4", "<f2", "<f4", "<c16"])
-def test_files_are_those_that_zarr_writes(shape: tuple[int, ...], dtype: str, tmp_path: Path) -> None:
+@pytest.mark.parametrize("in_order", [True, False])
+def test_any_zarr_reads_the_rows(shape: tuple[int, ...], dtype: str, in_order: bool, tmp_path: Path) -> None:
     values = np.random.default_rng(0).integers(0, 5, shape).astype(dtype)
-    pieces = [values[start : start + 3] for start in range(0, len(values), 3)] if shape else [values]
-    create_group(tmp_path / "ours", {"names": ["é", 1.5]})
-    array = RowChunks(tmp_path / "ours" / "a", shape, 3, dtype)
-    for number, piece in enumerate(pieces):
-        array.write(number, piece)
-    group = zarr.create_group(tmp_path / "its", zarr_format=3, attributes={"names": ["é", 1.5]})
-    group.create_array(
-        "a",
-        shape=shape,
-        chunks=(3, *shape[1:])[: len(shape)],
-        dtype=dtype,
-        serializer=BytesCodec(endian="little"),
-        compressors=[Crc32cCodec()],
-        filters=[],
-        fill_value=0,
-        config={"write_empty_chunks": True},
-    )[...] = values
-    ours, its = (
-        {path.relative_to(folder): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
-        for folder in (tmp_path / "ours", tmp_path / "its")
-    )
-    assert ours == its
+    create_group(tmp_path, {"names": ["é", 1.5]})
+    starts = range(0, len(values), 3)
+    if in_order:
+        writer = RowsWriter(tmp_path / "a", shape[1:], 3, dtype)
+        for start in range(len(values)):
+            writer.append(values[start : start + 1])
+    else:
+        writer = RowsWriter(tmp_path / "a", shape[1:], 3, dtype, len(values))
+        for start in reversed(starts):
+            writer.write(start // 3, values[start : start + 3])
+    checksums = dict(enumerate(writer.finish()))
+    assert len(checksums) == len(starts)
+    array: Any = zarr.open_group(tmp_path, mode="r")["a"]
+    assert array.dtype == values.dtype.newbyteorder("=")
+    np.testing.assert_array_equal(array[...], values)
+    assert [type(codec) for codec in array.metadata.codecs] == [BytesCodec, Crc32cCodec]
+    for start, stop in ((0, len(values)), (2, 4), (3, 3)):
+        found = read_rows(tmp_path / "a", shape[1:], 3, dtype, checksums, start, min(stop, len(values)))
+        np.testing.assert_array_equal(found, values[start:stop])
+
+
+def test_the_chunk_that_is_damaged_is_named(tmp_path: Path) -> None:
+    writer = RowsWriter(tmp_path, (), 100, np.uint8)
+    writer.append(np.arange(1000).astype(np.uint8))
+    checksums = dict(enumerate(writer.finish()))
+    file = tmp_path / "c" / "6"
+    content = bytearray(file.read_bytes())
+    content[5] ^= 1
+    file.write_bytes(content)
+    with pytest.raises(CorruptDataError, match="c/6: the stored values are damaged"):
+        read_rows(tmp_path, (), 100, np.uint8, checksums, 0, 1000)
+    assert len(read_rows(tmp_path, (), 100, np.uint8, checksums, 700, 1000)) == 300
 
 
 def test_every_flipped_bit_and_missing_file_is_noticed(tmp_path: Path) -> None:
@@ -88,7 +102,7 @@ def test_every_flipped_bit_and_missing_file_is_noticed(tmp_path: Path) -> None:
     files = sorted(
         path for path in (tmp_path / "m").rglob("*") if path.is_file() and path.name != "zarr.json"
     )
-    assert len(files) == 5
+    assert len(files) == 1
     for file in files:
         content = file.read_bytes()
         for position in range(0, len(content), max(1, len(content) // 11)):
@@ -105,9 +119,9 @@ def test_every_flipped_bit_and_missing_file_is_noticed(tmp_path: Path) -> None:
             load_arrays(tmp_path / "m")
         file.write_bytes(content)
     load_arrays(tmp_path / "m")
-    shutil.rmtree(tmp_path / "m" / "flags")
-    with pytest.raises(CorruptDataError, match=r"flags/c/0: the chunk is missing"):
-        load_arrays(tmp_path / "m")
+    shutil.rmtree(tmp_path / "m" / "c")
+    with pytest.raises(CorruptDataError, match=r"m/c/0: the chunk is missing"):
+        load_arrays(tmp_path / "m", ["flags"])
 
 
 def test_what_is_not_arrays(tmp_path: Path) -> None:
@@ -119,7 +133,7 @@ def test_what_is_not_arrays(tmp_path: Path) -> None:
     save_arrays(tmp_path / "n", ARRAYS)
     file = tmp_path / "n" / "zarr.json"
     meta = json.loads(file.read_text())
-    for version, message in ((3, "reads up to 2"), (1, "an older distkern")):
+    for version, message in ((4, "reads up to 3"), (2, "an older distkern")):
         file.write_text(
             json.dumps({**meta, "attributes": {**meta["attributes"], "encoding-version": version}})
         )
@@ -131,19 +145,19 @@ def resealed(folder: Path, change: Callable[[dict[str, Any]], object]) -> None:
     """Edit what a folder of arrays says it holds, as one who knows the fingerprint."""
     meta = json.loads((folder / "zarr.json").read_text())
     content = {key: value for key, value in meta["attributes"].items() if key != "fingerprint"}
-    change(content["arrays"])
+    change(content)
     (folder / "zarr.json").write_text(json.dumps({**meta, "attributes": sealed(content)}))
 
 
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        (lambda arrays: arrays.update({"../../other": arrays.pop("scalar")}), "not the name of an array"),
-        (lambda arrays: arrays["coefficients"].update(shape=[2**36, 3], crc32c=[0]), "1 chunks of 40 rows"),
-        (lambda arrays: arrays["coefficients"].update(shape=[2**36, 3], rows_per_chunk=2**36), "bytes"),
-        (lambda arrays: arrays["coefficients"].update(dtype="|O8"), "no array has type"),
-        (lambda arrays: arrays["coefficients"].pop("shape"), "field required"),
-        (lambda arrays: arrays["empty"].update(shape=[0, 2**70]), "no array has type"),
+        (lambda kept: kept["arrays"].update({"../../other": SMALL}), "not the name of an array"),
+        (lambda kept: kept["arrays"]["coefficients"].update(shape=[2**36, 3]), "1 chunks of"),
+        (lambda kept: kept.update(chunk_bytes=2**36), "chunks of 68719476736 bytes"),
+        (lambda kept: kept["arrays"]["coefficients"].update(dtype="|O8"), "no array has type"),
+        (lambda kept: kept["arrays"]["coefficients"].pop("shape"), "field required"),
+        (lambda kept: kept["arrays"]["empty"].update(shape=[0, 2**70]), "no array has type"),
     ],
 )
 def test_an_edited_description_is_refused_before_memory_is_taken(
@@ -168,9 +182,32 @@ def test_arrays_of_another_set_of_the_same_shapes_are_refused(tmp_path: Path) ->
     assert load_arrays(tmp_path / "m", fingerprint=mine)["a"].tolist() == [0.0] * 5
     with pytest.raises(CorruptDataError, match="not those that were written with the rest"):
         load_arrays(tmp_path / "n", fingerprint=mine)
-    shutil.copy(tmp_path / "n" / "a" / "c" / "0", tmp_path / "m" / "a" / "c" / "0")
+    shutil.copy(tmp_path / "n" / "c" / "0", tmp_path / "m" / "c" / "0")
     with pytest.raises(CorruptDataError, match="not the one that was written"):
         load_arrays(tmp_path / "m")
+
+
+def test_some_of_many_arrays_in_many_chunks(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(arrays, "_CHUNK_BYTES", 1000)
+    monkeypatch.setattr(arrays, "_CHECKED_BYTES", 2500)
+    generator = np.random.default_rng(0)
+    kept = {f"a{number}": generator.normal(size=generator.integers(0, 300)) for number in range(20)}
+    save_arrays(tmp_path / "m", iter(kept.items()))
+    files = sorted((tmp_path / "m" / "c").iterdir(), key=lambda file: int(file.name))
+    assert len(files) > 10
+    for names in (["a3"], ["a7", "a5", "a6"], ["a19", "a0"], []):
+        found = load_arrays(tmp_path / "m", names)
+        assert [*found] == names
+        for name in names:
+            np.testing.assert_array_equal(found[name], kept[name])
+            assert found[name].flags.aligned
+            assert found[name].flags.writeable
+    check_arrays(tmp_path / "m")
+    # what is not asked for is not read
+    files[-1].unlink()
+    load_arrays(tmp_path / "m", ["a0"])
+    with pytest.raises(CorruptDataError, match="missing"):
+        check_arrays(tmp_path / "m")
 
 
 def test_text_files(tmp_path: Path) -> None:

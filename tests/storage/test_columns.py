@@ -18,7 +18,7 @@ from scipy import sparse
 
 from distkern.common.errors import CorruptDataError, InputError
 from distkern.common.sparse import converted
-from distkern.storage import _sharded, _transpose
+from distkern.storage import _transpose
 from distkern.storage.columns import FOLDER
 from distkern.storage.dataset import Dataset, Split, open_dataset
 from distkern.storage.ingest import add_columns, write_dataset
@@ -50,7 +50,7 @@ def files_of(folder: Path) -> list[Path]:
     columns=st.integers(1, 40),
     per_shard=st.integers(3, 60),
     is_sparse=st.booleans(),
-    file_bytes=st.sampled_from([1, 2000, 2**25]),
+    block_bytes=st.sampled_from([1, 2000, 2**25]),
     piece_bytes=st.sampled_from([1, 3000, 2**26]),
     most_entries=st.sampled_from([1, 20, 10**6]),
     with_rows=st.booleans(),
@@ -61,16 +61,17 @@ def test_columns_equal_the_rows(
     columns: int,
     per_shard: int,
     is_sparse: bool,
-    file_bytes: int,
+    block_bytes: int,
     piece_bytes: int,
     most_entries: int,
     with_rows: bool,
 ) -> None:
     path = tmp_path_factory.mktemp("columns") / "d.zarr"
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(_sharded, "FILE_BYTES", file_bytes)
+        patch.setattr(_transpose, "_BLOCK_BYTES", block_bytes)
         patch.setattr(_transpose, "_PIECE_BYTES", piece_bytes)
         patch.setattr(_transpose, "_MOST_ENTRIES", most_entries)
+        patch.setattr(_transpose, "_MOST_COLUMNS", max(1, most_entries // 4))
         data = make(path, rows, columns, is_sparse=is_sparse, rows_per_shard=per_shard, columns=with_rows)
         if not with_rows:
             assert not data.train.has_columns
@@ -105,41 +106,43 @@ def test_the_data_set_stays_what_it_was(tmp_path: Path, is_sparse: bool) -> None
         assert (together.path / file.relative_to(before.path)).read_bytes() == file.read_bytes()
 
 
-@pytest.mark.parametrize("file_bytes", [150, 2**25])
+@pytest.mark.parametrize("block_bytes", [150, 2**25])
 def test_plain_zarr_reads_a_dense_copy(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, file_bytes: int
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, block_bytes: int
 ) -> None:
-    monkeypatch.setattr(_sharded, "FILE_BYTES", file_bytes)
+    monkeypatch.setattr(_transpose, "_BLOCK_BYTES", block_bytes)
     data = make(tmp_path / "d.zarr", is_sparse=False, columns=True)
     root = zarr.open_group(data.path / FOLDER, mode="r")
     for number, blocks in enumerate(data.train.groups):
-        array: Any = root[str(number)]
+        array: Any = root[f"{number}/features"]
         expected = table(data.train, blocks)
         assert array.shape == expected.shape[::-1]
-        assert array.chunks == (1, len(expected))
-        files = len(files_of(data.path / FOLDER / str(number))) - 1
-        assert (files > 1) == (file_bytes == 150)
+        assert array.chunks == (max(1, min(13, block_bytes // (4 * len(expected)))), len(expected))
         assert_array_equal(array[...], expected.T)
         assert_array_equal(array[4], expected[:, 4])
 
 
-@pytest.mark.parametrize("file_bytes", [500, 2**25])
+@pytest.mark.parametrize("most_entries", [1000, 2**22])
 def test_plain_zarr_reads_a_sparse_copy_in_the_layout_of_anndata(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, file_bytes: int
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, most_entries: int
 ) -> None:
-    monkeypatch.setattr(_sharded, "FILE_BYTES", file_bytes)
+    monkeypatch.setattr(_transpose, "_MOST_ENTRIES", most_entries)
     data = make(tmp_path / "d.zarr", 5000, 20, is_sparse=True, rows_per_shard=2500, columns=True)
     for number, blocks in enumerate(data.train.groups):
-        group = zarr.open_group(data.path / FOLDER / str(number), mode="r")
-        expected = table(data.train, blocks)
-        assert dict(group.attrs) == {
-            "encoding-type": "csc_matrix",
-            "encoding-version": "0.1.0",
-            "shape": list(expected.shape),
-        }
-        arrays: Any = [group[name][...] for name in ("data", "indices", "indptr")]
-        assert [array.dtype.name for array in arrays] == ["float32", "int32", "int64"]
-        assert_array_equal(sparse.csc_array(tuple(arrays), shape=expected.shape).toarray(), expected)
+        group: Any = zarr.open_group(data.path / FOLDER / str(number) / "features", mode="r")
+        expected = table(data.train, blocks).T
+        done = 0
+        for block in range(len([*group.group_keys()])):
+            columns = group[str(block)]
+            shape = tuple(columns.attrs["shape"])
+            assert columns.attrs["encoding-type"] == "csr_matrix"
+            arrays = [columns[name][...] for name in ("data", "indices", "indptr")]
+            assert [array.dtype.name for array in arrays] == ["float32", "int32", "int64"]
+            found = sparse.csr_array(tuple(arrays), shape=shape).toarray()
+            assert_array_equal(found, expected[done : done + shape[0]])
+            done += shape[0]
+        assert done == len(expected)
+        assert (block > 0) == (most_entries == 1000)
 
 
 def test_a_copy_without_entries(tmp_path: Path) -> None:
@@ -149,7 +152,7 @@ def test_a_copy_without_entries(tmp_path: Path) -> None:
     assert data.is_sparse
     found = data.train.group(1)().columns(np.array([0, 2, 2]))
     assert_array_equal(np.asarray(converted(found, sparse=False)), np.zeros((3, 5)))
-    assert zarr.open_group(data.path / FOLDER / "1", mode="r")["data"].shape == (0,)
+    assert zarr.open_group(data.path / FOLDER / "1/features/0", mode="r")["data"].shape == (0,)
 
 
 def test_regression_and_no_targets(tmp_path: Path) -> None:
@@ -183,7 +186,7 @@ def test_the_copy_of_other_data_is_refused_and_replaced(tmp_path: Path) -> None:
     )
 
 
-@pytest.mark.parametrize("damage", ["text", "edited", "newer", "not an object", "cut"])
+@pytest.mark.parametrize("damage", ["text", "edited", "newer", "older", "not an object", "cut"])
 def test_a_damaged_manifest_of_the_copy_is_refused(tmp_path: Path, damage: str) -> None:
     data = make(tmp_path / "d.zarr", is_sparse=True, columns=True)
     file = data.path / FOLDER / "manifest.json"
@@ -191,12 +194,13 @@ def test_a_damaged_manifest_of_the_copy_is_refused(tmp_path: Path, damage: str) 
     changed = {
         "text": "what?",
         "edited": json.dumps(content | {"n_features": 12}),
-        "newer": json.dumps(content | {"encoding-version": 2}),
+        "newer": json.dumps(content | {"encoding-version": 3}),
+        "older": json.dumps(content | {"encoding-version": 1}),
         "not an object": "[]",
         "cut": file.read_text()[:-20],
     }[damage]
     file.write_text(changed)
-    kind = InputError if damage == "newer" else CorruptDataError
+    kind = InputError if damage in ("newer", "older") else CorruptDataError
     with pytest.raises(kind, match=r"columns/manifest\.json"):
         _ = open_dataset(data.path).train.has_columns
 
@@ -233,11 +237,11 @@ def test_a_disk_without_room_is_found_out_first(
     needed = add_columns(data.path).train.column_copy
     assert needed is not None
     shutil.rmtree(data.path / FOLDER)
-    monkeypatch.setattr(_transpose, "free_bytes", lambda path: needed.stored_bytes - 1)
+    monkeypatch.setattr(_transpose, "free_bytes", lambda path: needed.stored_bytes)
     with pytest.raises(InputError, match=r"d\.zarr: the disk is full.*needed"):
         add_columns(data.path)
     assert not (data.path / FOLDER).exists()
-    monkeypatch.setattr(_transpose, "free_bytes", lambda path: needed.stored_bytes)
+    monkeypatch.setattr(_transpose, "free_bytes", lambda path: 2 * needed.stored_bytes)
     assert add_columns(data.path).train.has_columns
 
 

@@ -140,12 +140,6 @@ def test_a_changed_description_of_an_array_changes_no_value(data: Dataset, tmp_p
     assert found.dtype == np.float32
 
 
-def test_who_reads_does_not_load_zarr(data: Dataset) -> None:
-    check = "import pickle, sys; pickle.load(sys.stdin.buffer)(); sys.exit('zarr' in sys.modules)"
-    reader = pickle.dumps(data.train.reader(0))
-    subprocess.run([sys.executable, "-c", check], input=reader, check=True)
-
-
 def test_a_replaced_data_set_is_not_read_through_old_handles(data: Dataset) -> None:
     old = data.train.reader(0)
     before = old().features

@@ -21,7 +21,7 @@ from test_columns import files_of, make, table
 import distkern
 from distkern.common.errors import CorruptDataError, InputError
 from distkern.common.sparse import Rows, SparseRows, converted, stacked
-from distkern.storage import _descriptors, _sharded
+from distkern.storage import _descriptors, _transpose
 from distkern.storage.columns import FOLDER
 from distkern.storage.dataset import Dataset
 from distkern.storage.group import StoredGroup
@@ -149,7 +149,6 @@ def test_every_flipped_byte_is_noticed(data: Dataset) -> None:
             file.write_bytes(changed)
             group = opened(data, 2)
             read_all = group.rows if relative[0] == "train" else group.columns
-            # the padding of the last inner chunk and the places between chunks are checked as well
             with pytest.raises(CorruptDataError) as caught:
                 read_all(np.arange(group.n_rows if relative[0] == "train" else group.n_features))
             assert caught.value.where == str(file)
@@ -185,7 +184,7 @@ def test_columns_in_a_row_are_those_one_by_one(data: Dataset) -> None:
 @pytest.mark.parametrize("damage", ["missing", "of another group", "of other data", "short", "long"])
 def test_every_wrong_file_is_noticed(data: Dataset, tmp_path: Path, damage: str) -> None:
     other = made(tmp_path / "e.zarr", is_sparse=data.is_sparse, columns=True, seed=1)
-    name = "indptr/c/0" if data.is_sparse else "c/0/0"
+    name = "features/0/indptr/c/0" if data.is_sparse else "features/c/0/0"
     rows_of = "features/{}/indptr/c/0" if data.is_sparse else "features/c/{}/0"
     shard = data.train.groups[1][0]
     for file, group_file, other_file in (
@@ -268,7 +267,8 @@ def test_few_files_are_open_and_threads_do_not_mind(data: Dataset, monkeypatch: 
 
 @BOTH
 def test_memory_does_not_grow_with_the_reads(data: Dataset, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(_sharded, "FILE_BYTES", 1000)
+    monkeypatch.setattr(_transpose, "_BLOCK_BYTES", 1000)
+    monkeypatch.setattr(_transpose, "_MOST_ENTRIES", 100)
     shutil.rmtree(data.path / FOLDER)
     data = made(data.path, is_sparse=data.is_sparse, columns=True, overwrite=True)
     group = opened(data, 0)

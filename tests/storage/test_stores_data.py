@@ -43,11 +43,11 @@ def test_arrays_come_back(url: URLPlace) -> None:
         for name, values in arrays.items():
             assert np.array_equal(found[name], values)
             assert found[name].dtype == values.dtype
-    content = (url / "a" / "c" / "0" / "0").read_bytes()
-    (url / "a" / "c" / "0" / "0").write_bytes(bytes([content[0] ^ 1]) + content[1:])
+    content = (url / "c" / "0").read_bytes()
+    (url / "c" / "0").write_bytes(bytes([content[0] ^ 1]) + content[1:])
     with pytest.raises(CorruptDataError, match="memory://"):
         load_arrays(url)
-    (url / "a" / "c" / "0" / "0").unlink()
+    (url / "c" / "0").unlink()
     with pytest.raises(CorruptDataError, match="missing"):
         load_arrays(url, ["a"])
 
@@ -56,7 +56,7 @@ class DiedError(Exception):
     pass
 
 
-@pytest.mark.parametrize("survived", range(0, 12, 2))
+@pytest.mark.parametrize("survived", range(4))
 def test_a_writer_that_dies_leaves_nothing_that_counts(
     url: URLPlace, survived: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -77,7 +77,7 @@ def test_a_writer_that_dies_leaves_nothing_that_counts(
     monkeypatch.setattr(_upload, "_SMALL_BYTES", -1)
     try:
         save_arrays(url, new)
-        assert survived >= 5
+        assert survived >= 2
     except DiedError:
         assert not places.is_whole(url)
         with pytest.raises(InputError):
@@ -85,7 +85,7 @@ def test_a_writer_that_dies_leaves_nothing_that_counts(
     monkeypatch.setattr(_upload, "put_file", real)
     save_arrays(url, new)
     assert np.array_equal(load_arrays(url)["b"], new["b"])
-    assert {entry.name for entry in url.iterdir()} == {"a", "b", "zarr.json"}
+    assert {entry.name for entry in url.iterdir()} == {"c", "zarr.json"}
 
 
 def rows(n: int = 400, d: int = 6) -> tuple[np.ndarray, np.ndarray]:
@@ -148,7 +148,7 @@ def test_a_flipped_byte_and_a_lost_object_are_found(url: URLPlace) -> None:
     file.unlink()
     with pytest.raises(CorruptDataError, match="missing"):
         dataset.train.reader(1)()
-    copied = url / "columns" / "0" / "c" / "0" / "0"
+    copied = url / "columns" / "0" / "features" / "c" / "0" / "0"
     content = bytearray(copied.read_bytes())
     content[5] ^= 1
     copied.write_bytes(bytes(content))

@@ -1,0 +1,232 @@
+"""The one place where zarr is called: arrays in chunks of whole rows, each chunk known by its crc32c.
+
+Whoever needs it imports it when it is needed: loading zarr takes a tenth of a second.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import zarr
+from numpy.typing import DTypeLike, NDArray
+from zarr.abc.store import ByteRequest, Store
+from zarr.codecs import BytesCodec, Crc32cCodec
+from zarr.core.buffer import Buffer, BufferPrototype
+from zarr.storage import FsspecStore, LocalStore, StorePath, WrapperStore
+
+from distkern.common.errors import DistkernError
+from distkern.storage._file_systems import ask
+from distkern.storage.chunks import CRC_BYTES, chunk_key, damaged
+from distkern.storage.places import Place
+
+
+def create_group(folder: Path, attributes: Mapping[str, Any] | None = None) -> None:
+    """A zarr v3 group at ``folder``, which is made where it is missing."""
+    zarr.create_group(folder, attributes=dict(attributes or {}), zarr_format=3)
+
+
+class _KnownChunks(WrapperStore[Store]):
+    """The store of one array, which keeps the checksums of chunks.
+
+    Attributes
+    ----------
+    where : of the array
+    checksums : crc32c by key: of what was written, and of what is expected; another chunk is not handed out
+    """
+
+    def __init__(self, store: Store, where: Place, checksums: dict[str, int]) -> None:
+        super().__init__(store)
+        self.where, self.checksums = where, checksums
+
+    async def get(
+        self, key: str, prototype: BufferPrototype, byte_range: ByteRequest | None = None
+    ) -> Buffer | None:
+        found = await super().get(key, prototype, byte_range)
+        expected = self.checksums.get(key)
+        if expected is None:
+            return found
+        if found is None:
+            raise damaged("the chunk is missing", self.where / key)
+        if _checksum(found) != expected:
+            raise damaged("the chunk is not the one that was written", self.where / key)
+        return found
+
+    async def set(self, key: str, value: Buffer) -> None:
+        if key != "zarr.json":
+            self.checksums[key] = _checksum(value)
+        await super().set(key, value)
+
+    def _with_store(self, store: Store) -> _KnownChunks:
+        return type(self)(store, self.where, self.checksums)
+
+
+def _checksum(chunk: Buffer) -> int:
+    """The crc32c that a stored chunk ends with."""
+    return int.from_bytes(chunk.as_numpy_array()[-CRC_BYTES:].tobytes(), "little")
+
+
+class RowsWriter:
+    """Writes a new array: rows in order or, where it is known how many there will be, chunks in any order.
+
+    The codecs are ``bytes``, little-endian, and ``crc32c``: without that zarr reads a flipped byte as another
+    number. Chunks of zeros are written like any other, the last one is filled up with zeros.
+
+    Parameters
+    ----------
+    folder : of the array
+    row_shape, dtype : of numbers or booleans
+    rows_per_chunk : of rows in order, a chunk has no more than all of them
+    n_rows : of the array, for :meth:`write`; :meth:`append` needs none
+    """
+
+    def __init__(
+        self,
+        folder: Path,
+        row_shape: tuple[int, ...],
+        rows_per_chunk: int,
+        dtype: DTypeLike,
+        n_rows: int | None = None,
+    ) -> None:
+        self._folder, self._row_shape = folder, row_shape
+        self._dtype, self._rows_per_chunk = np.dtype(dtype), max(1, rows_per_chunk)
+        self._checksums: dict[str, int] = {}
+        self._array: zarr.Array[Any] | None = None if n_rows is None else self._create(n_rows)
+        self._waiting: list[NDArray[Any]] = []
+        self._n_waiting = 0
+
+    def _create(self, n_rows: int) -> zarr.Array[Any]:
+        return zarr.create_array(
+            _KnownChunks(LocalStore(self._folder), self._folder, self._checksums),
+            shape=(n_rows, *self._row_shape),
+            chunks=(self._rows_per_chunk, *self._row_shape),
+            dtype=self._dtype,
+            serializer=BytesCodec(endian="little"),
+            compressors=[Crc32cCodec()],
+            filters=[],
+            fill_value=0,
+            zarr_format=3,
+            config={"write_empty_chunks": True},
+        )
+
+    def write(self, number: int, values: NDArray[Any]) -> int:
+        """Write the rows of a chunk; its crc32c."""
+        assert self._array is not None
+        start = number * self._rows_per_chunk
+        self._array[start : start + len(values)] = values
+        return self._checksums[chunk_key(number, self._array.ndim)]
+
+    def append(self, values: NDArray[Any]) -> None:
+        """Add rows to the end; what fills no chunk waits in memory."""
+        missing = self._rows_per_chunk - self._n_waiting
+        if self._waiting and len(values) >= missing:
+            self._put(np.concatenate([*self._waiting, values[:missing]]))
+            self._waiting, self._n_waiting, values = [], 0, values[missing:]
+        while len(values) >= self._rows_per_chunk:
+            self._put(values[: self._rows_per_chunk])
+            values = values[self._rows_per_chunk :]
+        if len(values):
+            self._waiting.append(values.copy())
+            self._n_waiting += len(values)
+
+    def finish(self) -> tuple[int, ...]:
+        """Write what waits; the crc32c of all chunks."""
+        if self._array is None:
+            self._rows_per_chunk = min(self._rows_per_chunk, max(1, self._n_waiting))
+        if self._waiting:
+            self._put(np.concatenate(self._waiting))
+        elif self._array is None:
+            self._array = self._create(0)
+        keys = (chunk_key(number, 1 + len(self._row_shape)) for number in range(len(self._checksums)))
+        return tuple(self._checksums[key] for key in keys)
+
+    def _put(self, values: NDArray[Any]) -> None:
+        if self._array is None:
+            self._array = self._create(len(values))
+            self._array[...] = values
+        else:
+            self._array.append(values)
+
+    @property
+    def rows_per_chunk(self) -> int:
+        return self._rows_per_chunk
+
+    def describe(self, attributes: Mapping[str, Any]) -> None:
+        """Give the array attributes, once it is finished."""
+        assert self._array is not None
+        self._array.update_attributes(dict(attributes))
+
+
+def _is_whole(array: zarr.Array[Any], number: int) -> bool:
+    start = number * array.chunks[0]
+    try:
+        array[start : start + 1]
+    except ValueError:
+        return False
+    return True
+
+
+def read_rows(
+    folder: Place,
+    row_shape: tuple[int, ...],
+    rows_per_chunk: int,
+    dtype: DTypeLike,
+    checksums: Mapping[int, int],
+    start: int,
+    stop: int,
+) -> NDArray[Any]:
+    """Rows ``start : stop`` of an array, of which nothing is believed that its own description says.
+
+    Chunks are read whole, about ten at a time.
+
+    Parameters
+    ----------
+    checksums : number of a chunk -> crc32c, of all that hold these rows
+
+    Raises
+    ------
+    CorruptDataError
+        Naming the file of a chunk that is missing, changed or not the one with this checksum.
+    """
+    if start >= stop:
+        return np.empty((0, *row_shape), dtype)
+    kind = np.dtype(dtype)
+    shape = (stop, *row_shape)
+    fill_value = np.zeros((), kind).item()
+    metadata: Any = {
+        "shape": shape,
+        "data_type": kind.name,
+        "chunk_grid": {"name": "regular", "configuration": {"chunk_shape": (rows_per_chunk, *row_shape)}},
+        "chunk_key_encoding": {"name": "default", "configuration": {"separator": "/"}},
+        "fill_value": [0.0, 0.0] if isinstance(fill_value, complex) else fill_value,
+        "codecs": [{"name": "bytes", "configuration": {"endian": "little"}}, {"name": "crc32c"}],
+        "attributes": {},
+        "zarr_format": 3,
+        "node_type": "array",
+    }
+    expected = {chunk_key(number, len(shape)): checksum for number, checksum in checksums.items()}
+
+    def read(store: Store) -> NDArray[Any]:
+        known = StorePath(_KnownChunks(store, folder, expected))
+        array = zarr.Array(zarr.AsyncArray(metadata=metadata, store_path=known))
+        try:
+            return np.asarray(array[start:stop])
+        except DistkernError:
+            raise
+        except ValueError as error:
+            # the codec does not say of which chunk
+            chunks = range(start // rows_per_chunk, -(-stop // rows_per_chunk))
+            wrong = next((number for number in chunks if not _is_whole(array, number)), chunks.start)
+            file = folder / chunk_key(wrong, len(shape))
+            raise damaged("the stored values are damaged (their checksum is wrong)", file) from error
+
+    if isinstance(folder, Path):
+        try:
+            return read(LocalStore(folder, read_only=True))
+        except OSError as error:
+            file = error.filename or str(folder)
+            raise damaged(f"the chunk cannot be read ({error.strerror})", file) from error
+    options = {"use_listings_cache": False}
+    return ask(folder.url, lambda *_: read(FsspecStore.from_url(folder.url, options, read_only=True)))
