@@ -8,9 +8,9 @@ from distkern.passes import Cost
 
 MIB = 2**20
 
-#: resident bytes of a Dask worker process that serves a dashboard and has read a small block (85 measured),
+#: resident bytes of a Dask worker process that serves a dashboard and has read a small block (92 measured),
 #: and what the pages of the dashboard (bokeh) are of them
-WORKER_BASE_BYTES = 86 * MIB
+WORKER_BASE_BYTES = 94 * MIB
 PAGES_BYTES = 17 * MIB
 #: resident bytes of the driver process with scheduler and scikit-learn loaded (206 to 230 measured)
 DRIVER_BASE_BYTES = 290 * MIB

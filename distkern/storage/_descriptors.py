@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from abc import ABC, abstractmethod
 from itertools import count
 from typing import ClassVar, TypeAlias
 
@@ -36,8 +37,8 @@ _WINDOW_BYTES = 2**16
 Identity: TypeAlias = tuple[int, int, int, int]
 
 
-class ReadFile:
-    """A file open for reading at any place; it is closed when nobody holds it any longer.
+class AbstractFile(ABC):
+    """A file or an object of a store, open for reading at any place.
 
     Attributes
     ----------
@@ -50,7 +51,22 @@ class ReadFile:
         If the file is missing or cannot be read.
     """
 
-    __slots__ = ("_descriptor", "identity", "path")
+    path: str
+    identity: Identity
+
+    @abstractmethod
+    def read_into(self, out: NDArray[np.uint8], offset: int) -> None:
+        """Fill contiguous bytes with those at ``offset``."""
+
+    def read(self, size: int, offset: int) -> memoryview:
+        """``size`` bytes at ``offset``."""
+        out = np.empty(size, dtype=np.uint8)
+        self.read_into(out, offset)
+        return out.data
+
+
+class _LocalFile(AbstractFile):
+    """It is closed when nobody holds it any longer."""
 
     def __init__(self, path: str) -> None:
         self._descriptor = -1
@@ -62,22 +78,9 @@ class ReadFile:
             raise chunks.damaged("the file is missing", path) from None
         except OSError as error:
             raise self._unreadable(error) from error
-        self.identity: Identity = (found.st_dev, found.st_ino, found.st_size, found.st_mtime_ns)
-
-    def read(self, size: int, offset: int) -> bytes:
-        """``size`` bytes at ``offset``."""
-        try:
-            piece = os.pread(self._descriptor, size, offset)
-        except OSError as error:
-            raise self._unreadable(error) from error
-        if len(piece) == size:
-            return piece
-        whole = np.empty(size, dtype=np.uint8)
-        self.read_into(whole, offset)
-        return whole.tobytes()
+        self.identity = found.st_dev, found.st_ino, found.st_size, found.st_mtime_ns
 
     def read_into(self, out: NDArray[np.uint8], offset: int) -> None:
-        """Fill contiguous bytes with those at ``offset``."""
         view = out.data
         done = 0
         while done < len(view):
@@ -98,10 +101,8 @@ class ReadFile:
             os.close(self._descriptor)
 
 
-class RemoteFile:
-    """An object of a store, of which the last small piece is kept; a :class:`ReadFile` in all else."""
-
-    __slots__ = ("_place", "_window", "identity", "path")
+class _RemoteFile(AbstractFile):
+    """The last small piece that came is kept."""
 
     def __init__(self, url: str) -> None:
         self.path = url
@@ -113,10 +114,10 @@ class RemoteFile:
             raise chunks.damaged("the file is missing", url) from None
         changed = str([info.get(key) for key in ("ETag", "etag", "LastModified", "mtime", "created")])
         number = chunks.crc32c(np.frombuffer(changed.encode(), np.uint8))
-        self.identity: Identity = (0, number, int(info["size"]), 0)
+        self.identity = 0, number, int(info["size"]), 0
 
-    def read(self, size: int, offset: int) -> bytes:
-        """``size`` bytes at ``offset``."""
+    def read_into(self, out: NDArray[np.uint8], offset: int) -> None:
+        size = len(out)
         # one assignment, so that another thread finds the old window or the new
         start, window = self._window
         if not start <= offset <= offset + size <= start + len(window):
@@ -126,7 +127,7 @@ class RemoteFile:
         piece = window[offset - start : offset - start + size]
         if len(piece) != size:
             raise chunks.damaged(f"the file ends before byte {offset + size:,}", self.path)
-        return piece
+        out[...] = np.frombuffer(piece, dtype=np.uint8)
 
     def _fetched(self, start: int, size: int) -> bytes:
         stop = min(start + size, self.identity[2])
@@ -135,13 +136,6 @@ class RemoteFile:
         except FileNotFoundError:
             raise chunks.damaged("the file is missing", self.path) from None
 
-    def read_into(self, out: NDArray[np.uint8], offset: int) -> None:
-        """Fill contiguous bytes with those at ``offset``."""
-        out[...] = np.frombuffer(self.read(len(out), offset), dtype=np.uint8)
-
-
-AnyFile: TypeAlias = ReadFile | RemoteFile
-
 
 class OpenFiles:
     """The files of one reader among those that the process keeps open, which are the ones used last.
@@ -149,14 +143,14 @@ class OpenFiles:
     A file that another thread pushes out is closed only when its read is done.
     """
 
-    kept: ClassVar[LRU[tuple[int, str], AnyFile]] = LRU(MOST_OPEN, {})
+    kept: ClassVar[LRU[tuple[int, str], AbstractFile]] = LRU(MOST_OPEN, {})
     _numbers: ClassVar[count[int]] = count()
 
     def __init__(self) -> None:
         self._owner = next(self._numbers)
         self._verified: dict[str, Identity] = {}
 
-    def get(self, path: str, size: int, checksum: int) -> AnyFile:
+    def get(self, path: str, size: int, checksum: int) -> AbstractFile:
         """The file of a chunk, a path or a URL, opened if it is not.
 
         It is read whole once, a piece in memory at a time, to compare it with its crc32c.
@@ -169,7 +163,7 @@ class OpenFiles:
         key = self._owner, path
         file = self.kept.get(key)
         if file is None:
-            file = self.kept[key] = RemoteFile(path) if is_url(path) else ReadFile(path)
+            file = self.kept[key] = _RemoteFile(path) if is_url(path) else _LocalFile(path)
         # by what the file is, because one that was closed may be another when it is opened again
         if self._verified.get(path) != file.identity:
             _verify(file, size, checksum)
@@ -183,7 +177,7 @@ class OpenFiles:
                 self.kept.pop(key, None)
 
 
-def _verify(file: AnyFile, size: int, checksum: int) -> None:
+def _verify(file: AbstractFile, size: int, checksum: int) -> None:
     if file.identity[2] != size:
         raise chunks.damaged(f"the chunk has {file.identity[2]:,} bytes instead of {size:,}", file.path)
     end = size - chunks.CRC_BYTES

@@ -21,8 +21,6 @@ from distkern.storage.manifest import ShardEntry
 from distkern.storage.places import Place
 from distkern.storage.spool import ParkedFile
 
-#: rows are transposed in pieces of this size, or of one shard if that is larger
-_PIECE_BYTES = 64 * 2**20
 _TILE = 256
 #: entries of a sparse group that are put in order at a time
 _MOST_ENTRIES = 2**22
@@ -41,8 +39,8 @@ def write_columns(dataset: Dataset, folder: Path, target: Place, progress: Progr
     """Write the copy of the training rows into ``folder``, which must not exist or be empty.
 
     Memory does not grow with rows: a dense group takes about 64 MiB and a few shards, a sparse one about
-    150 MiB, a few shards and 16 bytes a feature. A group is parked on disk, its rows in the order of their
-    columns a few shards at a time, and put together a block of columns at a time.
+    150 MiB, a few shards and 16 bytes a feature. A group is parked on disk, each of its shards in the order
+    of its columns, and put together a block of columns at a time.
 
     Parameters
     ----------
@@ -102,59 +100,38 @@ def _columns_of_a_block(n_features: int, n_rows: int) -> int:
 def _dense_group(
     split: Split, blocks: tuple[int, ...], folder: Path, on_shard: Callable[[int], None]
 ) -> GroupEntry:
-    n_features, n_rows = split.n_features, sum(split.block_rows[block] for block in blocks)
+    n_features, sizes = split.n_features, [split.block_rows[block] for block in blocks]
+    n_rows = sum(sizes)
     per_block = _columns_of_a_block(n_features, n_rows)
     create_group(folder)
     writer = RowsWriter(folder / "features", (n_rows,), per_block, np.float32, n_features)
     entries = []
     with ParkedFile(folder.with_name(f".{folder.name}.columns")) as parked:
-        sizes = []
-        for piece in _pieces(split, blocks):
-            sizes.append(sum(split.block_rows[block] for block in piece))
-            columns = np.empty((n_features, sizes[-1]), dtype=np.float32)
-            filled = 0
-            for block in piece:
-                rows = np.asarray(split.reader(block)().features)
-                _transpose_into(columns[:, filled : filled + len(rows)], rows)
-                filled += len(rows)
-                on_shard(len(rows))
-                del rows
-            parked.append(columns)
-            del columns
+        for block, size in zip(blocks, sizes, strict=True):
+            parked.append(_transposed(np.asarray(split.reader(block)().features)))
+            on_shard(size)
         for first in range(0, n_features, per_block):
-            found = np.empty((min(per_block, n_features - first), n_rows), dtype=np.float32)
+            columns = np.empty((min(per_block, n_features - first), n_rows), dtype=np.float32)
             start = 0
             for size in sizes:
-                # of the pieces, the columns of each one after the other
+                # what is parked of a shard are its columns, one after the other
                 offset = 4 * (start * n_features + first * size)
-                values = parked.read(offset, np.float32, len(found) * size)
-                found[:, start : start + size] = values.reshape(-1, size)
+                values = parked.read(offset, np.float32, len(columns) * size)
+                columns[:, start : start + size] = values.reshape(-1, size)
                 start += size
-            checksum = writer.write(first // per_block, found)
-            entries.append(ShardEntry(len(found), checksum, None, None))
+            checksum = writer.write(first // per_block, columns)
+            entries.append(ShardEntry(len(columns), checksum, None, None))
     return GroupEntry(n_rows, tuple(entries))
 
 
-def _pieces(split: Split, blocks: tuple[int, ...]) -> Iterator[tuple[int, ...]]:
-    """Consecutive blocks that are transposed together."""
-    piece: list[int] = []
-    rows = 0
-    most = _PIECE_BYTES // (4 * split.n_features)
-    for block in blocks:
-        if piece and rows + split.block_rows[block] > most:
-            yield tuple(piece)
-            piece, rows = [], 0
-        piece.append(block)
-        rows += split.block_rows[block]
-    yield tuple(piece)
-
-
-def _transpose_into(columns: NDArray[Any], rows: NDArray[Any]) -> None:
+def _transposed(rows: NDArray[Any]) -> NDArray[Any]:
+    columns = np.empty(rows.shape[::-1], dtype=np.float32)
     # in tiles that fit the processor's cache
     for row in range(0, rows.shape[0], _TILE):
         for column in range(0, rows.shape[1], _TILE):
             tile = rows[row : row + _TILE, column : column + _TILE]
             columns[column : column + _TILE, row : row + _TILE] = tile.T
+    return columns
 
 
 def _sparse_group(

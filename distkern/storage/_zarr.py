@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 import zarr
+from fsspec.implementations.asyn_wrapper import AsyncFileSystemWrapper
 from numpy.typing import DTypeLike, NDArray
 from zarr.abc.store import ByteRequest, Store
 from zarr.codecs import BytesCodec, Crc32cCodec
@@ -228,5 +229,10 @@ def read_rows(
         except OSError as error:
             file = error.filename or str(folder)
             raise damaged(f"the chunk cannot be read ({error.strerror})", file) from error
-    options = {"use_listings_cache": False}
-    return ask(folder.url, lambda *_: read(FsspecStore.from_url(folder.url, options, read_only=True)))
+    # not zarr's own way to open a URL, whose sessions nobody closes
+    return ask(
+        folder.url,
+        lambda system, path: read(
+            FsspecStore(AsyncFileSystemWrapper(system, True), path=path, read_only=True)
+        ),
+    )

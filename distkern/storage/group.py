@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from distkern.common.errors import CorruptDataError
 from distkern.common.sparse import Rows, SparseRows
 from distkern.common.types import AbstractGroup, Block, Floats, Indices
-from distkern.storage._descriptors import AnyFile, OpenFiles
+from distkern.storage._descriptors import AbstractFile, OpenFiles
 from distkern.storage.columns import GroupEntry, make_again, no_columns
 from distkern.storage.places import place_of
 from distkern.storage.shard_reader import ShardReader
@@ -165,7 +165,7 @@ class _StoredRows:
         starts = np.append(0, self._ends)[shards]
         return zip(shards.tolist(), (positions - starts).tolist(), strict=True)
 
-    def _files_of(self, shard: int) -> list[AnyFile]:
+    def _files_of(self, shard: int) -> list[AbstractFile]:
         """The checked files of a shard: features; or data and indices, if there are any, and indptr."""
         return [self._files.get(*file) for file in self._paths[shard]]
 

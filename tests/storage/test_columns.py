@@ -51,7 +51,6 @@ def files_of(folder: Path) -> list[Path]:
     per_shard=st.integers(3, 60),
     is_sparse=st.booleans(),
     block_bytes=st.sampled_from([1, 2000, 2**25]),
-    piece_bytes=st.sampled_from([1, 3000, 2**26]),
     most_entries=st.sampled_from([1, 20, 10**6]),
     with_rows=st.booleans(),
 )
@@ -62,14 +61,12 @@ def test_columns_equal_the_rows(
     per_shard: int,
     is_sparse: bool,
     block_bytes: int,
-    piece_bytes: int,
     most_entries: int,
     with_rows: bool,
 ) -> None:
     path = tmp_path_factory.mktemp("columns") / "d.zarr"
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(_transpose, "_BLOCK_BYTES", block_bytes)
-        patch.setattr(_transpose, "_PIECE_BYTES", piece_bytes)
         patch.setattr(_transpose, "_MOST_ENTRIES", most_entries)
         patch.setattr(_transpose, "_MOST_COLUMNS", max(1, most_entries // 4))
         data = make(path, rows, columns, is_sparse=is_sparse, rows_per_shard=per_shard, columns=with_rows)

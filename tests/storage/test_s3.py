@@ -148,7 +148,7 @@ def test_an_interrupted_run_goes_on_from_its_checkpoint(
     with pytest.raises(InputError, match="--resume"):
         run(dataset, out)
     # half a checkpoint of a writer that died is as good as none
-    (out / "checkpoints" / "stage-00002" / "zarr.json").write_text("{")
+    (out / "checkpoints" / "stage-00002" / "c" / "0").write_text("{")
     assert CheckpointFolder(out / "checkpoints", {}).stages() == [0, 1]
     resumed: list[Event] = []
     fitted = run(dataset, out, resume=True, listeners=[resumed.append])
