@@ -92,7 +92,6 @@ def _dataset(path: Place) -> Found:
     record["classes"] = None if dataset.classes is None else list(np.asarray(dataset.classes).tolist())
     record["feature_names"] = None if dataset.feature_names is None else list(dataset.feature_names)
     record |= {"target_name": dataset.target_name, "group_name": dataset.group_name}
-    record |= {"source_rows": dataset.train.has_source_rows}
     copy = column_facts(dataset)
     record |= {"scaling": dataset.scaling.kind, "columns": copy, "fingerprint": dataset.fingerprint}
     facts = data_facts(dataset)

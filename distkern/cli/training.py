@@ -272,8 +272,6 @@ def data_facts(dataset: Dataset) -> dict[str, str]:
         facts["target"] = dataset.target_name
     if dataset.group_name is not None:
         facts["groups"] = f"rows of one {dataset.group_name!r} are held out together"
-    known = dataset.train.has_source_rows
-    facts["rows of the source"] = "each row has its number" if known else "not known (an older data set)"
     if dataset.is_sparse:
         per_row = dataset.train.n_entries / dataset.n_rows
         facts["stored"] = f"sparse, {per_row:,.1f} numbers a row ({per_row / dataset.n_features:.2%})"

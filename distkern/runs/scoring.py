@@ -72,13 +72,7 @@ def predict_to(
     check = check_limit(steps, Extent.of(source), memory_limit)
     with (
         open_prediction_store(
-            place_of(out),
-            columns,
-            dtype,
-            source.n_rows,
-            max(source.block_rows),
-            labels,
-            rows=source.has_source_rows,
+            place_of(out), columns, dtype, source.n_rows, max(source.block_rows), labels
         ) as (store, commit),
         opened_executor(scheduler, workers, memory_limit, check) as executor,
         ExitStack() as stack,
@@ -101,7 +95,7 @@ def _answering(model: Learner, source: Split, output: str, store: Store | None, 
     starts = accumulate(source.block_rows[:-1], initial=0)
     numbers = range(source.n_blocks)
     items = [
-        (start, source.block_rows[block], source.reader(block) if source.has_source_rows else None)
+        (start, source.block_rows[block], source.reader(block))
         for block, start in zip(numbers, starts, strict=True)
     ]
     cost, blocks = _cost(model, Extent.of(source), source.row_numbers, output, found), [(n,) for n in numbers]
@@ -115,25 +109,23 @@ def _answering(model: Learner, source: Split, output: str, store: Store | None, 
 
 
 def _predict_block(
-    item: tuple[int, int, ShardReader | None],
-    blocks: Iterator[Block],
-    function: Callable[[Any], NDArray[Any]],
-) -> tuple[int, NDArray[Any], NDArray[np.int64] | None]:
+    item: tuple[int, int, ShardReader], blocks: Iterator[Block], function: Callable[[Any], NDArray[Any]]
+) -> tuple[int, NDArray[Any], NDArray[np.int64]]:
     """Number of the first row of a block, predictions and row numbers of its rows."""
     start, _, reader = item
-    return start, function(next(blocks).features), None if reader is None else reader.source_rows()
+    return start, function(next(blocks).features), reader.source_rows()
 
 
 def _answer_block(
-    item: tuple[int, tuple[int, int, ShardReader | None]],
+    item: tuple[int, tuple[int, int, ShardReader]],
     _: Iterator[Block],
     operand: tuple[Applied, Callable[[Floats], NDArray[Any]]],
-) -> tuple[int, NDArray[Any], NDArray[np.int64] | None]:
+) -> tuple[int, NDArray[Any], NDArray[np.int64]]:
     """What :func:`_predict_block` returns, made of what the places said."""
     number, (start, n_rows, reader) = item
     model, answer = operand
     found = answer(model.combined(number, n_rows, None))
-    return start, found, None if reader is None else reader.source_rows()
+    return start, found, reader.source_rows()
 
 
 def files_for(

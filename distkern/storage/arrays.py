@@ -19,7 +19,7 @@ from distkern.storage.description import Description
 from distkern.storage.places import Location, Place, absolute, is_whole
 
 _AGAIN = "make them again or restore them from a copy"
-_DESCRIPTION = Description("distkern-arrays", "stored arrays", 3, 3, _AGAIN)
+_DESCRIPTION = Description("distkern-arrays", "stored arrays", 3, _AGAIN)
 _CHUNK_BYTES = 4 * 2**20
 #: every array begins at a multiple of it, where numbers of any type may lie
 _ALIGNMENT = 64

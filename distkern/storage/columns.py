@@ -12,7 +12,7 @@ from distkern.storage.manifest import ShardEntry
 from distkern.storage.places import Place
 from distkern.storage.shard_reader import ShardReader
 
-_DESCRIPTION = Description("distkern-columns", "the feature-major copy", 2, 2, "")
+_DESCRIPTION = Description("distkern-columns", "the feature-major copy", 2, "")
 #: the copy's folder inside that of its data set, and the manifest in it
 FOLDER, FILE = "columns", "manifest.json"
 

@@ -104,7 +104,6 @@ class Split(RowsView):
     n_entries : numbers that are stored
     weight_totals, largest_weights : (n_classes,) sum and largest of the weights of each class's rows, or (1,)
         of all; None if rows have no weights
-    has_source_rows : it is known which rows of their source they are
     """
 
     def __init__(self, dataset: Dataset, name: str, manifest: Manifest) -> None:
@@ -128,7 +127,6 @@ class Split(RowsView):
         self.has_groups = entry.shards[0].group_keys_crc32c is not None
         self._rows_per_shard = entry.rows_per_shard
         self._shards = entry.shards
-        self.has_source_rows = all(shard.source_rows_crc32c is not None for shard in entry.shards)
         self.n_entries = self.entries_of(range(len(entry.shards)))
         self._target_type = TARGET_TYPES.get(dataset.task)
         # more rows than can be shuffled are only accepted as shuffled already
@@ -146,9 +144,8 @@ class Split(RowsView):
         return 2 + max(-(-2 * (shard.entries or 0) // shard.rows) for shard in self._shards)
 
     @property
-    def n_nonzero(self) -> int | None:
-        counts = [shard.nonzero for shard in self._shards]
-        return None if None in counts else sum(count or 0 for count in counts)
+    def n_nonzero(self) -> int:
+        return sum(shard.nonzero or 0 for shard in self._shards)
 
     def entries_of(self, blocks: Iterable[int]) -> int:
         """Numbers that are stored of some shards."""

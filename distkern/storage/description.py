@@ -96,20 +96,19 @@ class Description:
     ----------
     encoding : its ``encoding-type``
     noun : what it describes
-    oldest, newest : versions that are read
+    version : that is written, and read
     again : how to get a new one
     """
 
     encoding: str
     noun: str
-    oldest: int
-    newest: int
+    version: int
     again: str
 
     def seal(self, content: Mapping[str, Any]) -> dict[str, Any]:
-        """The content with type, version (the newest, unless it has one) and ``fingerprint``."""
+        """The content with type, version and ``fingerprint``."""
         # through JSON first: the fingerprint is of what a reader will find
-        kind: Mapping[str, Any] = {"encoding-type": self.encoding, "encoding-version": self.newest}
+        kind: Mapping[str, Any] = {"encoding-type": self.encoding, "encoding-version": self.version}
         return sealed(as_read({**kind, **content}))
 
     def text(self, content: Mapping[str, Any], *, ensure_ascii: bool = True) -> str:
@@ -134,18 +133,12 @@ class Description:
         if content.get("encoding-type") != self.encoding:
             raise InputError(f"not {self.noun} of distkern", where=where, mend=self.again)
         version = content.get("encoding-version")
-        if not isinstance(version, int) or version > self.newest:
+        if version != self.version:
+            is_older = isinstance(version, int) and version < self.version
             raise InputError(
-                f"written in format version {version}, and this distkern reads up to {self.newest}",
+                f"written in format version {version}, and this distkern reads {self.version}",
                 where=where,
-                mend="upgrade distkern",
-            )
-        if version < self.oldest:
-            raise InputError(
-                f"written by an older distkern, in format version {version}, and this one reads "
-                f"{self.oldest} and later",
-                where=where,
-                mend=self.again,
+                mend=self.again if is_older else "upgrade distkern",
             )
         stored = content.pop("fingerprint", None)
         if stored != fingerprint(content):

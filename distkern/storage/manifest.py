@@ -11,13 +11,9 @@ from distkern.storage.places import Place, URLPlace
 from distkern.storage.scaling import Scaling
 from distkern.storage.table import Table
 
-#: of data sets with dense rows, with sparse rows, of tables of other things than numbers, and with groups of
-#: rows; the last is the newest this version reads
-DENSE_VERSION, SPARSE_VERSION, TABLE_VERSION, VERSION = 1, 2, 3, 4
+VERSION = 5
 FILE = "manifest.json"
-_DESCRIPTION = Description(
-    "distkern-dataset", "a data set", DENSE_VERSION, VERSION, "make one with `distkern shard`"
-)
+_DESCRIPTION = Description("distkern-dataset", "a data set", VERSION, "make one with `distkern shard`")
 #: name of the array of the rows' numbers in their source
 SOURCE_ROWS = "source_rows"
 
@@ -26,8 +22,7 @@ SOURCE_ROWS = "source_rows"
 class ShardEntry:
     """One shard: rows, crc32c of its stored features and targets, rows of each class.
 
-    Sparse shards have the number of stored ``entries``, and a crc32c each of data, indices and indptr. Data
-    sets of older versions do not know which rows of their source these are, nor how many numbers are not 0.
+    Sparse shards have the number of stored ``entries``, and a crc32c each of data, indices and indptr.
     """
 
     rows: int
@@ -107,6 +102,8 @@ class Manifest:
         for shard in shards:
             if (shard.entries is not None) != self.is_sparse:
                 raise ValueError("both sparse and dense shards")
+            if shard.source_rows_crc32c is None or shard.nonzero is None:
+                raise ValueError("a shard that does not say which rows of its source it has")
             if (shard.targets_crc32c is None) != (self.task == "none"):
                 raise ValueError(f"task {self.task}, and a shard that has other targets")
             for of_weights in (shard.weight_totals, shard.largest_weights):
@@ -122,13 +119,6 @@ class Manifest:
 
     def _content(self) -> dict[str, Any]:
         return {
-            "encoding-version": VERSION
-            if self.group_name is not None
-            else TABLE_VERSION
-            if self.table is not None or any(shard.weight_totals for shard in self.splits["train"].shards)
-            else SPARSE_VERSION
-            if self.is_sparse
-            else DENSE_VERSION,
             **({"features": "csr_matrix"} if self.is_sparse else {}),
             "task": self.task,
             "n_features": self.n_features,

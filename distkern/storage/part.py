@@ -126,9 +126,8 @@ class PartReader(ShardReader):
         values = self.stored.group_keys()
         return None if values is None else values[self.positions()]
 
-    def source_rows(self) -> NDArray[np.int64] | None:
-        values = self.stored.source_rows()
-        return None if values is None else values[self.positions()]
+    def source_rows(self) -> NDArray[np.int64]:
+        return self.stored.source_rows()[self.positions()]
 
     def positions(self) -> NDArray[np.int64]:
         """The rows of the shard that are in the part, in order."""
@@ -191,9 +190,8 @@ class Part(Split):
         np.maximum.at(self.largest_weights, codes, own.weights)
 
     @property
-    def n_nonzero(self) -> int | None:
-        of_all = self.whole.n_nonzero
-        return None if of_all is None else of_all * self.n_rows // self.whole.n_rows
+    def n_nonzero(self) -> int:
+        return self.whole.n_nonzero * self.n_rows // self.whole.n_rows
 
     @property
     def row_bytes(self) -> int:

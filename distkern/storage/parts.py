@@ -108,7 +108,7 @@ class _Parts(SharedFolder):
 class ArrayParts(_Parts):
     """Arrays by the numbers of the tasks that made them: a result is (record, named arrays)."""
 
-    description = Description("distkern-part", "a task's result", 1, 1, "remove it and resume the run")
+    description = Description("distkern-part", "a task's result", 1, "remove it and resume the run")
 
     def put(
         self, number: int, result: tuple[Mapping[str, Any], Mapping[str, NDArray[Any]]]
@@ -154,7 +154,7 @@ class SlicedParts(_Parts):
     layout : of each array its dtype and the shape of a row
     """
 
-    description = Description("distkern-slices", "sorted rows", 1, 1, "remove them and resume the run")
+    description = Description("distkern-slices", "sorted rows", 1, "remove them and resume the run")
 
     def __init__(
         self,

@@ -34,20 +34,20 @@ class PredictionStore(SharedFolder):
     store of :class:`~distkern.passes.Each`.
 
     A task's result is the number of its first row, (n,) or (n, n_outputs) predictions and the row numbers of
-    their rows, or None; its record is n.
+    their rows in their source; its record is n.
     """
 
     def __init__(self, folder: Path) -> None:
         super().__init__(folder)
         self._path = folder
 
-    def put(self, number: int, result: tuple[int, NDArray[Any], NDArray[Any] | None]) -> int:
+    def put(self, number: int, result: tuple[int, NDArray[Any], NDArray[Any]]) -> int:
         """Write the predictions to where they belong."""
         self.write(number, *result)
         return len(result[1])
 
     @abstractmethod
-    def write(self, number: int, start: int, values: NDArray[Any], keys: NDArray[Any] | None) -> None:
+    def write(self, number: int, start: int, values: NDArray[Any], keys: NDArray[Any]) -> None:
         """Write the predictions of block ``number``, whose first row is ``start``."""
 
     def records(self) -> dict[int, int]:
@@ -67,8 +67,6 @@ def open_prediction_store(
     n_rows: int,
     block_rows: int,
     classes: list[Any],
-    *,
-    rows: bool = False,
 ) -> Iterator[tuple[PredictionStore, Callable[[], None]]]:
     """The store of the predictions of ``n_rows`` rows in blocks of ``block_rows``, all but the last full, and
     what puts them into their place once all are there; otherwise as :func:`open_prediction_writer`."""
@@ -77,11 +75,11 @@ def open_prediction_store(
     with staged_folder(path) as staged, explain_errors(path):
         store: PredictionStore
         if path.suffix == ".zarr":
-            store = _ZarrStore(staged.path, inner, dtype, n_rows, block_rows, classes, rows)
+            store = _ZarrStore(staged.path, inner, dtype, n_rows, block_rows, classes)
         elif path.suffix == ".npy":
             store = _NpyStore(staged.path / path.name, inner, dtype, n_rows)
         else:
-            store = _CsvStore(staged.path, header(columns, rows), -(-n_rows // block_rows))
+            store = _CsvStore(staged.path, header(columns, "row"), -(-n_rows // block_rows))
         yield store, lambda: store.finish(staged, path.name)
 
 
@@ -96,7 +94,6 @@ class _ZarrStore(PredictionStore):
         n_rows: int,
         block_rows: int,
         classes: list[Any],
-        rows: bool,
     ) -> None:
         from distkern.storage._zarr import RowsWriter
 
@@ -105,12 +102,11 @@ class _ZarrStore(PredictionStore):
         stored = dtype if self._classes is None else np.dtype(np.int32)
         create_predictions(folder, None if self._classes is None else classes)
         self._predictions = RowsWriter(folder / "predictions", inner, block_rows, stored, n_rows)
-        self._keys = RowsWriter(folder / "row", (), block_rows, np.int64, n_rows) if rows else None
+        self._keys = RowsWriter(folder / "row", (), block_rows, np.int64, n_rows)
 
-    def write(self, number: int, start: int, values: NDArray[Any], keys: NDArray[Any] | None) -> None:
+    def write(self, number: int, start: int, values: NDArray[Any], keys: NDArray[Any]) -> None:
         self._predictions.write(number, values if self._classes is None else codes(values, self._classes))
-        if keys is not None and self._keys is not None:
-            self._keys.write(number, keys)
+        self._keys.write(number, keys)
 
     def finish(self, staged: StagedFolder, name: str) -> None:
         self.remove_mark()
@@ -128,7 +124,7 @@ class _NpyStore(PredictionStore):
             self._start = opened.tell()
             opened.truncate(self._start + n_rows * math.prod(inner) * dtype.itemsize)
 
-    def write(self, number: int, start: int, values: NDArray[Any], keys: NDArray[Any] | None) -> None:
+    def write(self, number: int, start: int, values: NDArray[Any], keys: NDArray[Any]) -> None:
         content = np.ascontiguousarray(values, dtype=self._dtype)
         with open(self._file, "r+b") as opened:
             opened.seek(self._start + start * (content.nbytes // max(1, len(content))))
@@ -142,7 +138,7 @@ class _CsvStore(PredictionStore):
         super().__init__(folder)
         self._first_line, self._n_blocks = first_line, n_blocks
 
-    def write(self, number: int, start: int, values: NDArray[Any], keys: NDArray[Any] | None) -> None:
+    def write(self, number: int, start: int, values: NDArray[Any], keys: NDArray[Any]) -> None:
         # renamed: who was taken for dead may still write
         partial = self._path / f"{number}-{secrets.token_hex(4)}"
         with open(partial, "wb") as file:

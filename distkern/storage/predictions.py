@@ -26,8 +26,8 @@ class _ZarrWriter:
     """A zarr group with an array ``predictions``, (n_rows,) or (n_rows, n_outputs), crc32c on every chunk.
 
     Text labels are stored as int32 positions in ``classes``, which the group's attributes keep: zarr v3 has
-    no settled encoding of text. Beside them is an array ``row`` of row numbers or, of ids, ``id_bytes``
-    (their UTF-8, one after the other) and ``id_ends`` (where each ends).
+    no settled encoding of text. Beside them are, of ids, ``id_bytes`` (their UTF-8, one after the other) and
+    ``id_ends`` (where each ends).
     """
 
     def __init__(
@@ -37,7 +37,6 @@ class _ZarrWriter:
         dtype: np.dtype[Any],
         rows_per_chunk: int,
         classes: list[Any],
-        rows: bool,
         id: str | None,
     ) -> None:
         from distkern.storage._zarr import RowsWriter
@@ -47,31 +46,25 @@ class _ZarrWriter:
         create_predictions(folder, None if self._classes is None else classes, id)
         stored = dtype if self._classes is None else np.dtype(np.int32)
         self._predictions = RowsWriter(folder / "predictions", inner, rows_per_chunk, stored)
-        self._keys = self._ends = None
-        if rows:
-            self._keys = RowsWriter(folder / "row", (), rows_per_chunk, np.int64)
-        elif id is not None:
-            self._keys = RowsWriter(folder / "id_bytes", (), _TEXT_CHUNK, np.uint8)
-            self._ends = RowsWriter(folder / "id_ends", (), rows_per_chunk, np.int64)
+        self._ids: tuple[RowsWriter, RowsWriter] | None = None
+        if id is not None:
+            ends = RowsWriter(folder / "id_ends", (), rows_per_chunk, np.int64)
+            self._ids = RowsWriter(folder / "id_bytes", (), _TEXT_CHUNK, np.uint8), ends
         self._n_bytes = 0
 
-    def write(self, values: NDArray[Any], keys: NDArray[Any] | None = None) -> None:
+    def write(self, values: NDArray[Any], ids: NDArray[Any] | None = None) -> None:
         self._predictions.append(values if self._classes is None else codes(values, self._classes))
-        if keys is None or self._keys is None:
+        if ids is None or self._ids is None:
             return
-        if self._ends is None:
-            self._keys.append(keys)
-            return
-        texts = [str(key).encode() for key in keys]
-        self._keys.append(np.frombuffer(b"".join(texts), dtype=np.uint8))
+        texts = [str(key).encode() for key in ids]
         ends = self._n_bytes + np.cumsum([len(text) for text in texts], dtype=np.int64)
         self._n_bytes = int(ends[-1]) if len(ends) else self._n_bytes
-        self._ends.append(ends)
+        self._ids[0].append(np.frombuffer(b"".join(texts), dtype=np.uint8))
+        self._ids[1].append(ends)
 
     def commit(self) -> None:
-        for array in (self._predictions, self._keys, self._ends):
-            if array is not None:
-                array.finish()
+        for array in (self._predictions, *(self._ids or ())):
+            array.finish()
         self._staged.commit_new()
 
 
@@ -88,8 +81,8 @@ def create_predictions(folder: Path, classes: list[Any] | None, id: str | None =
 class Writer(Protocol):
     """Takes blocks of predictions in order."""
 
-    def write(self, values: NDArray[Any], keys: NDArray[Any] | None = None) -> None:
-        """Add predictions and the row numbers or ids of their rows."""
+    def write(self, values: NDArray[Any], ids: NDArray[Any] | None = None) -> None:
+        """Add predictions and the ids of their rows."""
 
     def commit(self) -> None:
         """Put the file in its place."""
@@ -103,7 +96,6 @@ def open_prediction_writer(
     rows_per_chunk: int,
     classes: list[Any],
     *,
-    rows: bool = False,
     id: str | None = None,
 ) -> Iterator[Writer]:
     """A writer for ``.zarr``, ``.csv`` (with a header) or ``.npy``.
@@ -112,8 +104,7 @@ def open_prediction_writer(
     ----------
     columns : names of the columns of two-dimensional predictions; None for one column
     classes : labels; in zarr, text predictions are stored as positions in this list
-    rows : with row numbers, in a column (array) ``row``; a .npy file has no place for them
-    id : with the texts of this column
+    id : with the texts of this column; a .npy file has no place for them
 
     Raises
     ------
@@ -124,11 +115,11 @@ def open_prediction_writer(
     inner = () if columns is None else (len(columns),)
     with staged_folder(path) as staged, explain_errors(path):
         if path.suffix == ".zarr":
-            yield _ZarrWriter(staged, inner, dtype, rows_per_chunk, classes, rows, id)
+            yield _ZarrWriter(staged, inner, dtype, rows_per_chunk, classes, id)
             return
         with open(staged.path / path.name, "wb") as file:
             if path.suffix == ".csv":
-                yield _CsvWriter(file, staged, path.name, header(columns, rows, id))
+                yield _CsvWriter(file, staged, path.name, header(columns, id))
             else:
                 yield _NpyWriter(file, staged, path.name, inner, dtype)
 
@@ -149,10 +140,9 @@ def check_place(path: Place, id: str | None = None) -> None:
         )
 
 
-def header(columns: list[str] | None, rows: bool, id: str | None = None) -> list[str]:
+def header(columns: list[str] | None, id: str | None) -> list[str]:
     """The first line of a .csv file."""
-    key = ["row"] if rows else [] if id is None else [id]
-    return key + (columns or ["prediction"])
+    return ([] if id is None else [id]) + (columns or ["prediction"])
 
 
 def codes(values: NDArray[Any], classes: NDArray[Any]) -> NDArray[np.int32]:
@@ -176,8 +166,8 @@ class _CsvWriter(_FileWriter):
         super().__init__(file, staged, name)
         write_lines(file, [columns])
 
-    def write(self, values: NDArray[Any], keys: NDArray[Any] | None = None) -> None:
-        write_rows(self._file, values, keys)
+    def write(self, values: NDArray[Any], ids: NDArray[Any] | None = None) -> None:
+        write_rows(self._file, values, ids)
 
 
 def write_rows(file: IO[bytes], values: NDArray[Any], keys: NDArray[Any] | None) -> None:
@@ -205,7 +195,7 @@ class _NpyWriter(_FileWriter):
         self._dtype, self._inner, self._n_rows = dtype, inner, 0
         write_npy_header(file, dtype, (0, *inner))
 
-    def write(self, values: NDArray[Any], keys: NDArray[Any] | None = None) -> None:
+    def write(self, values: NDArray[Any], ids: NDArray[Any] | None = None) -> None:
         self._file.write(np.ascontiguousarray(values, dtype=self._dtype).tobytes())
         self._n_rows += len(values)
 

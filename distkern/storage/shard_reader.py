@@ -60,11 +60,9 @@ class ShardReader:
             return None
         return self._array("group_keys", self.entry.group_keys_crc32c, np.uint64)
 
-    def source_rows(self) -> NDArray[np.int64] | None:
-        """(n_rows,) the number of each row in its source, counted from 0 over all its files; None if the data
-        set does not know them."""
-        if self.entry.source_rows_crc32c is None:
-            return None
+    def source_rows(self) -> NDArray[np.int64]:
+        """(n_rows,) the number of each row in its source, counted from 0 over all its files."""
+        assert self.entry.source_rows_crc32c is not None
         return self._array(SOURCE_ROWS, self.entry.source_rows_crc32c, np.int64)
 
     def feature_files(self) -> list[tuple[str, int, int]]:

@@ -10,10 +10,10 @@ import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
 from distkern.common.held_out import Keys
-from distkern.common.sparse import Rows, SparseRows
+from distkern.common.sparse import Rows, SparseRows, count_nonzero
 from distkern.formats.base import CHUNK_BYTES
 from distkern.storage import chunks
-from distkern.storage._shard import DenseFeatureWriter, Placed, SparseFeatureWriter
+from distkern.storage._shard import Placed, scaled_rows, write_sparse, zero_rows
 from distkern.storage.manifest import SOURCE_ROWS, ShardEntry, SplitEntry
 from distkern.storage.scaling import Scaling
 from distkern.storage.spool import Piece, Spool
@@ -95,8 +95,11 @@ def write_split(
 
     n_rows = sum(sizes)
     create_group(folder)
-    kind = SparseFeatureWriter if is_sparse else DenseFeatureWriter
-    writer = kind(folder, (n_rows, n_features), rows_per_shard, scaling)
+    features_array = None
+    if is_sparse:
+        create_group(folder / "features")
+    else:
+        features_array = RowsWriter(folder / "features", (n_features,), rows_per_shard, np.float32, n_rows)
     target_array = None
     if target_type is not None:
         target_array = RowsWriter(folder / "targets", (), rows_per_shard, target_type, n_rows)
@@ -114,7 +117,13 @@ def write_split(
         )
         if of_table is not None:
             placed = _encoded(placed, rows, n_features, of_table, others.get("group_keys"))
-        checksums, n_entries, zero_rows, nonzero = writer.write(index, rows, placed)
+        features = scaled_rows(placed, (rows, n_features), scaling, folder.name, is_sparse=is_sparse)
+        checksums: int | tuple[int, ...]
+        if isinstance(features, SparseRows):
+            checksums = write_sparse(folder / "features" / str(index), features)
+        else:
+            assert features_array is not None
+            checksums = features_array.write(index, features)
         stored = {name: beside_arrays[name].write(index, values) for name, values in others.items()}
         entries.append(
             ShardEntry(
@@ -124,15 +133,15 @@ def write_split(
                 None
                 if targets is None or n_classes is None
                 else tuple(int(count) for count in np.bincount(targets, minlength=n_classes)),
-                n_entries,
+                features.n_entries if isinstance(features, SparseRows) else None,
                 numbers_array.write(index, numbers),
-                nonzero,
+                count_nonzero(features),
                 stored.get("weights"),
                 *_weighed(targets, others.get("weights"), n_classes),
                 stored.get("group_keys"),
             )
         )
-        on_shard(rows, zero_rows)
+        on_shard(rows, zero_rows(features))
     return SplitEntry(rows_per_shard, tuple(entries))
 
 

@@ -133,7 +133,7 @@ def test_what_is_not_arrays(tmp_path: Path) -> None:
     save_arrays(tmp_path / "n", ARRAYS)
     file = tmp_path / "n" / "zarr.json"
     meta = json.loads(file.read_text())
-    for version, message in ((4, "reads up to 3"), (2, "an older distkern")):
+    for version, message in ((4, "reads 3; upgrade distkern"), (2, "reads 3; make them again")):
         file.write_text(
             json.dumps({**meta, "attributes": {**meta["attributes"], "encoding-version": version}})
         )
@@ -268,18 +268,17 @@ def test_leftovers_of_dead_processes_are_removed(tmp_path: Path) -> None:
 
 
 def test_predictions(tmp_path: Path) -> None:
-    with open_prediction_writer(tmp_path / "p.zarr", ["a", "b"], np.dtype(float), 4, [], rows=True) as writer:
+    with open_prediction_writer(tmp_path / "p.zarr", ["a", "b"], np.dtype(float), 4, []) as writer:
         # chunks are filled whatever the blocks are; zeros are stored as well
         for start, count in ((0, 3), (3, 6), (9, 1)):
             values = np.arange(start, start + count)
-            writer.write(np.stack([0 * values, 2.0 * values], axis=1), 100 - values)
+            writer.write(np.stack([0 * values, 2.0 * values], axis=1))
         writer.commit()
     group: Any = zarr.open_group(tmp_path / "p.zarr", mode="r")
     array = group["predictions"]
     assert array.shape == (10, 2)
     assert array.chunks == (4, 2)
     assert array[:, 1].tolist() == [2.0 * row for row in range(10)]
-    assert group["row"][...].tolist() == [100 - row for row in range(10)]
     with (
         pytest.raises(InputError, match="already exists"),
         open_prediction_writer(tmp_path / "p.zarr", None, np.dtype(int), 1, []),

@@ -172,7 +172,8 @@ def test_a_newer_or_damaged_manifest_is_refused(data: Dataset) -> None:
     file = data.path / "manifest.json"
     whole = file.read_bytes()
     for changes, kind, message in (
-        ({"encoding-version": 5}, InputError, "format version 5"),
+        ({"encoding-version": 6}, InputError, "format version 6"),
+        ({"encoding-version": 4}, InputError, "version 4, and .* reads 5; make one with `distkern shard`"),
         ({"encoding-type": "other"}, InputError, "not a data set of distkern"),
         ({"n_features": 6}, CorruptDataError, "does not match its fingerprint"),
         ({"classes": [0, 2, 1]}, CorruptDataError, "does not match its fingerprint"),

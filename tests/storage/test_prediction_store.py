@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import pickle
+import shutil
 from contextlib import ExitStack
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
+import zarr
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -31,7 +34,7 @@ def test_of_two_who_write_to_one_place_the_second_is_refused(ending: str, tmp_pa
     with ExitStack() as stack:
         first, second = (stack.enter_context(open_prediction_writer(*given, 3, [])) for _ in range(2))
         store, commit = stack.enter_context(open_prediction_store(*given, 3, 3, []))
-        store.put(0, (0, -values, None))
+        store.put(0, (0, -values, np.arange(3)))
         first.write(values, None)
         second.write(2 * values, None)
         first.commit()
@@ -65,14 +68,12 @@ def test_any_order_gives_the_same_files(
     keys = generator.permutation(n_rows)
     starts = list(range(0, n_rows, block_rows))
     wanted, made = folder / f"w{ending}", folder / f"m{ending}"
-    with open_prediction_writer(wanted, columns, values.dtype, block_rows, LABELS, rows=True) as writer:
+    id = "row" if ending == ".csv" else None
+    with open_prediction_writer(wanted, columns, values.dtype, block_rows, LABELS, id=id) as writer:
         for start in starts:
             writer.write(values[start : start + block_rows], keys[start : start + block_rows])
         writer.commit()
-    with open_prediction_store(made, columns, values.dtype, n_rows, block_rows, LABELS, rows=True) as (
-        store,
-        commit,
-    ):
+    with open_prediction_store(made, columns, values.dtype, n_rows, block_rows, LABELS) as (store, commit):
         # one task runs twice, as that of a killed worker does
         for number in [*generator.permutation(len(starts)), 0]:
             sent, part = pickle.loads(pickle.dumps(store)), slice(starts[number], starts[number] + block_rows)
@@ -80,6 +81,11 @@ def test_any_order_gives_the_same_files(
             assert sent.put(number, (starts[number], values[part], keys[part])) == len(values[part])
         assert not made.exists()
         commit()
+    if ending == ".zarr":
+        group: Any = zarr.open_group(made, mode="r")
+        np.testing.assert_array_equal(group["row"][...], keys)
+        assert group["row"].chunks == (block_rows,)
+        shutil.rmtree(made / "row")
     assert files(made) == files(wanted)
     assert sorted(path.name for path in folder.iterdir()) == sorted([wanted.name, made.name])
 
@@ -87,7 +93,7 @@ def test_any_order_gives_the_same_files(
 def test_without_commit_nothing_is_left(tmp_path: Path) -> None:
     for ending in (".zarr", ".csv", ".npy"):
         with open_prediction_store(tmp_path / f"p{ending}", None, np.dtype(float), 3, 2, []) as (store, _):
-            store.put(0, (0, np.ones(2), None))
+            store.put(0, (0, np.ones(2), np.arange(2)))
         assert list(tmp_path.iterdir()) == []
     refused = pytest.raises(InputError, match=r"p.txt: cannot write '.txt'; end the name in")
     with refused, open_prediction_store(tmp_path / "p.txt", None, np.dtype(float), 3, 2, []):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -203,7 +202,6 @@ def test_the_layout_is_that_of_anndata(data: Dataset) -> None:
     np.testing.assert_array_equal(
         sparse.csr_array(tuple(arrays), shape=(100, 80)).toarray(), features.toarray()
     )
-    assert json.loads((data.path / "manifest.json").read_text())["encoding-version"] == 2
 
 
 def test_every_flipped_byte_is_noticed(data: Dataset) -> None:

@@ -11,9 +11,9 @@ from distkern.storage.atomic import explain_errors, write_text_atomic
 from distkern.storage.description import Description, as_read, fingerprint
 from distkern.storage.places import Place, remove_tree
 
-_SEARCH = Description("distkern-search", "a search", 1, 1, "search again in another folder")
+_SEARCH = Description("distkern-search", "a search", 1, "search again in another folder")
 _TRIAL = Description(
-    "distkern-trial", "a trial", 1, 1, "remove this file, and search again: the trial is made anew"
+    "distkern-trial", "a trial", 1, "remove this file, and search again: the trial is made anew"
 )
 
 
