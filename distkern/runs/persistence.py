@@ -59,7 +59,8 @@ class _Model:
         columns = self.n_features if self.table is None else len(self.table.columns)
         if self.table is not None and self.table.n_features != self.n_features:
             raise ValueError(f"a table of {self.table.n_features} features for {self.n_features}")
-        if self.n_features < 1 or len(self.feature_names or range(columns)) != columns:
+        n_names = columns if self.feature_names is None else len(self.feature_names)
+        if self.n_features < 1 or n_names != columns:
             raise ValueError(f"other names than those of {self.n_features} features")
 
 

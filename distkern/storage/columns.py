@@ -58,9 +58,11 @@ class ColumnsManifest:
     def __post_init__(self) -> None:
         for group in self.groups:
             columns = [block.rows for block in group.blocks]
-            is_even = group.blocks[0].entries is not None or not set(columns[:-1]) - {columns[0]}
-            if sum(columns) != self.n_features or not is_even:
+            of_sparse = {block.entries is not None for block in group.blocks}
+            if sum(columns) != self.n_features or len(of_sparse) != 1:
                 raise ValueError(f"blocks of columns that are not {self.n_features}")
+            if of_sparse == {False} and set(columns[:-1]) - {columns[0]}:
+                raise ValueError("blocks of dense columns of several sizes")
 
     @property
     def stored_bytes(self) -> int:
