@@ -27,7 +27,7 @@ _MOST_ENTRIES = 2**22
 #: columns of a block of sparse ones
 _MOST_COLUMNS = 2**20
 #: of a block of dense columns, or one column
-_BLOCK_BYTES = 16 * 2**20
+_BLOCK_BYTES = 8 * 2**20
 #: entries per column are counted in memory, 4 bytes each
 MOST_FEATURES = 2**25
 
@@ -94,7 +94,9 @@ def _check_room(split: Split, folder: Path, target: Place) -> None:
 
 
 def _columns_of_a_block(n_features: int, n_rows: int) -> int:
-    return max(1, min(n_features, _BLOCK_BYTES // (4 * n_rows)))
+    # spread evenly: the last block is stored full
+    n_blocks = -(-n_features // max(1, _BLOCK_BYTES // (4 * n_rows)))
+    return -(-n_features // n_blocks)
 
 
 def _dense_group(

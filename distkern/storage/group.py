@@ -138,14 +138,17 @@ class _StoredRows:
 
     def read_into(self, positions: Indices, places: Sequence[Floats]) -> None:
         """Fill each of ``places``, (width,) float32, with a dense row."""
-        for (shard, position), place in zip(self._located(positions), places, strict=True):
+        shards, within = self._located(positions)
+        for shard, position, place in zip(shards.tolist(), within.tolist(), places, strict=True):
             row = place.view(np.uint8)
             self._files_of(shard)[0].read_into(row, position * len(row))
 
     def _sparse(self, positions: Indices) -> SparseRows:
         data, indices, lengths = [], [], [np.zeros(1, np.int64)]
-        for shard, first, stop in _runs(self._located(positions)):
-            files = self._files_of(shard)
+        shards, within = self._located(positions)
+        for low, high in _runs(shards, within):
+            first, stop = int(within[low]), int(within[high]) + 1
+            files = self._files_of(int(shards[low]))
             ends = np.frombuffer(files[-1].read(8 * (stop - first + 1), 8 * first), np.int64)
             start, size = int(ends[0]), int(ends[-1] - ends[0])
             lengths.append(np.diff(ends))
@@ -159,11 +162,10 @@ class _StoredRows:
             self._width,
         )
 
-    def _located(self, positions: Indices) -> Iterator[tuple[int, int]]:
+    def _located(self, positions: Indices) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         """The shard of each row, and its position there."""
         shards = np.searchsorted(self._ends, positions, side="right")
-        starts = np.append(0, self._ends)[shards]
-        return zip(shards.tolist(), (positions - starts).tolist(), strict=True)
+        return shards, positions - np.append(0, self._ends)[shards]
 
     def _files_of(self, shard: int) -> list[AbstractFile]:
         """The checked files of a shard: features; or data and indices, if there are any, and indptr."""
@@ -175,18 +177,12 @@ class _StoredRows:
         return [reader.feature_files() for reader in self._readers]
 
 
-def _runs(located: Iterable[tuple[int, int]]) -> Iterator[tuple[int, int, int]]:
-    """Rows that follow each other in a shard: the shard, the first of them and where they end."""
-    run = None
-    for shard, position in located:
-        if run is not None and run[0] == shard and run[2] == position:
-            run = shard, run[1], position + 1
-            continue
-        if run is not None:
-            yield run
-        run = shard, position, position + 1
-    if run is not None:
-        yield run
+def _runs(shards: NDArray[np.int64], within: NDArray[np.int64]) -> Iterable[tuple[int, int]]:
+    """Rows that follow each other in a shard, which are read at once: the first and the last of each run."""
+    if len(shards) < 2:
+        return [(0, 0)][: len(shards)]
+    breaks = np.flatnonzero((np.diff(within) != 1) | (np.diff(shards) != 0)).tolist()
+    return zip([0, *(place + 1 for place in breaks)], [*breaks, len(shards) - 1], strict=True)
 
 
 def _check_range(wanted: NDArray[Any], size: int, what: str) -> None:
