@@ -198,8 +198,8 @@ def test_newer_formats(folder: Path, capsys: pytest.CaptureFixture[str]) -> None
 
 
 def test_a_damaged_model(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    flip_a_byte(folder / "m" / "arrays" / "coefficients" / "c" / "0" / "0")
-    refused(capsys, READING["evaluate"], "m/arrays/coefficients", "checksum is wrong", "restore it")
+    flip_a_byte(folder / "m" / "arrays" / "c" / "0")
+    refused(capsys, READING["evaluate"], "m/arrays/c/0", "checksum is wrong", "restore it")
     (folder / "m" / "model.json").write_text('{"encoding-type": ')
     refused(capsys, READING["evaluate"], "m/model.json", "damaged", "train it again")
 
@@ -244,7 +244,7 @@ def test_resuming_something_else(unfinished: Path, capsys: pytest.CaptureFixture
     refused(capsys, changed, "new: the run was started with another gamma", "(3.0)", "same data and job")
     other = ["scaled.zarr" if word == "d.zarr" else word for word in train]
     refused(capsys, [*other, "--resume"], "new: the run was started with another data set")
-    for checkpoint in unfinished.glob("checkpoints/*/header/c/0"):
+    for checkpoint in unfinished.glob("checkpoints/*/c/0"):
         flip_a_byte(checkpoint)
     refused(capsys, [*train, "--resume"], "checkpoints/stage-0000", "checksum is wrong")
 

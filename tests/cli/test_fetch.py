@@ -65,11 +65,11 @@ def test_a_model_that_is_not_whole_is_not_fetched(
 ) -> None:
     finished(data, "cells", CELLS)
     machines = tmp_path / "m" / "machines"
-    file = machines / "1" / "support" / "c" / "0" / "0"
+    file = machines / "1" / "c" / "0"
     content = file.read_bytes()
     file.write_bytes(content[:9] + bytes([content[9] ^ 1]) + content[10:])
     assert fetch(tmp_path) == 2
-    assert "machines/1/support" in capsys.readouterr().err
+    assert "machines/1/c/0" in capsys.readouterr().err
     file.write_bytes(content)
     (machines / "0").rename(tmp_path / "0")
     assert fetch(tmp_path) == 2

@@ -30,7 +30,6 @@ NOT_USED = (
     "distkern.solvers.simba",
     "pandas.core",
     "scipy.stats.distributions",
-    "zarr",
 )
 MORE_STAGES = ["--algorithm", "csvrg", *settings_of(n_landmarks=60, gamma=0.3, stages=40, tol=0.0)]
 

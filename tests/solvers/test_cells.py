@@ -195,11 +195,11 @@ def test_damaged_machines_are_refused(stored, tmp_path):
     model = stored[1]
     model.save(tmp_path / "m")
     loaded = load_model(tmp_path / "m")
-    file = tmp_path / "m" / "machines" / "1" / "support" / "c" / "0" / "0"
+    file = tmp_path / "m" / "machines" / "1" / "c" / "0"
     content = bytearray(file.read_bytes())
     content[3] ^= 1
     file.write_bytes(content)
-    with pytest.raises(CorruptDataError, match="machines/1/support"):
+    with pytest.raises(CorruptDataError, match="machines/1/c/0"):
         loaded.parts_.load(1)
     (tmp_path / "m" / "machines" / "0").rename(tmp_path / "away")
     (tmp_path / "m" / "machines" / "2").rename(tmp_path / "m" / "machines" / "0")
@@ -257,7 +257,7 @@ def flip(file):
 
 
 DAMAGES = {
-    "a machine": lambda folder, made: flip(folder / "machines" / made / "support" / "c" / "0" / "0"),
+    "a machine": lambda folder, made: flip(folder / "machines" / made / "c" / "0"),
     "a machine's record": lambda folder, made: flip(folder / "machines" / f"{made}.json"),
     "a machine is gone": lambda folder, made: (folder / "machines" / made).rename(folder.parent / "away"),
     "moved rows": lambda folder, made: flip(folder / "moved" / "0.rows"),

@@ -105,14 +105,14 @@ def test_the_same_bits_for_any_number_of_workers(fitted, nothing_kept, tmp_path)
 def test_a_bucket_that_was_changed_is_refused(fitted, nothing_kept, tmp_path):
     data, folder, _, _ = fitted["several classes"]
     load_model(folder).save(tmp_path / "m")
-    file = tmp_path / "m" / "machines" / "1" / "support" / "c" / "0" / "0"
+    file = tmp_path / "m" / "machines" / "1" / "c" / "0"
     content = bytearray(file.read_bytes())
     content[3] ^= 1
     file.write_bytes(content)
     model = load_model(tmp_path / "m")
-    with pytest.raises(CorruptDataError, match="machines/1/support"):
+    with pytest.raises(CorruptDataError, match="machines/1/c/0"):
         predict_to(model, data.train, tmp_path / "p.npy", scheduler="synchronous")
-    with pytest.raises(CorruptDataError, match="machines/1/support"):
+    with pytest.raises(CorruptDataError, match="machines/1/c/0"):
         evaluate(model, data.train, scheduler="synchronous")
     assert [file.name for file in tmp_path.iterdir()] == ["m"]
 
