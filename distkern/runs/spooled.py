@@ -86,8 +86,7 @@ def spooled(source: AbstractSource, executor: AbstractExecutor, stack: ExitStack
     blocks = whole_blocks(source, executor)
     first = next(blocks)
     options = TableOptions(
-        group="groups" if source.has_groups else None,
-        weight=None if first.weights is None else "weights",
+        group="groups" if source.has_groups else None, weight=None if first.weights is None else "weights"
     )
     chunks = (
         (block.features, block.targets, block.group_keys, block.weights) for block in chain([first], blocks)

@@ -40,8 +40,7 @@ from distkern.storage.table_fit import Impute, TableOptions
 Source: TypeAlias = Location
 #: features (n, d), an array or of scipy.sparse; targets (n,) or None
 Generated: TypeAlias = (
-    tuple[Any, NDArray[Any] | None]
-    | tuple[Any, NDArray[Any] | None, Keys | None, NDArray[Any] | None]
+    tuple[Any, NDArray[Any] | None] | tuple[Any, NDArray[Any] | None, Keys | None, NDArray[Any] | None]
 )
 
 _TARGET_KINDS: dict[str, TargetKind] = {"classification": "label", "regression": "number", "none": "none"}
