@@ -36,6 +36,11 @@ class AbstractKind(ABC):
         """In words, for messages and tables."""
 
     @property
+    def annotation(self) -> str:
+        """The type of those that are not :attr:`words`, as type checkers read it."""
+        return ""
+
+    @property
     def words(self) -> tuple[str, ...]:
         """The words among them."""
         return ()
@@ -52,6 +57,7 @@ class Number(AbstractKind):
     least: float = -math.inf
     most: float = math.inf
     open: tuple[bool, bool] = (False, False)
+    annotation = "float"
 
     def accepts(self, value: Any) -> bool:
         if not isinstance(value, Real) or isinstance(value, bool) or not math.isfinite(value):
@@ -79,6 +85,7 @@ class Whole(Number):
     """Whole numbers from ``least`` to ``most``."""
 
     least: float = 1
+    annotation = "int"
 
     def accepts(self, value: Any) -> bool:
         return isinstance(value, Integral) and super().accepts(value)
@@ -99,6 +106,7 @@ class Numbers(AbstractKind):
 
     kind: Number
     length: int | None = None
+    annotation = "float | Sequence[float]"
 
     def accepts(self, value: Any) -> bool:
         numbers = _as_list(value)
@@ -154,6 +162,10 @@ class Literal(AbstractKind):
     def spoken(self) -> str:
         return self.text
 
+    @property
+    def annotation(self) -> str:
+        return " | ".join(dict.fromkeys("None" if one is None else type(one).__name__ for one in self.values))
+
     def clean(self, value: Any) -> Any:
         return bool(value) if isinstance(value, np.bool_) else value
 
@@ -175,6 +187,10 @@ class Instance(AbstractKind):
     @property
     def spoken(self) -> str:
         return self.text
+
+    @property
+    def annotation(self) -> str:
+        return "dict[Any, Any]" if self.type is dict else self.type.__name__
 
 
 @dataclass(frozen=True)
@@ -209,6 +225,13 @@ class Parameter:
     def spoken(self) -> str:
         """What it may be, in words."""
         return " or ".join(kind.spoken for kind in self.kinds)
+
+    @property
+    def annotation(self) -> str:
+        """Its type, as type checkers read it."""
+        words = ", ".join(f'"{word}"' for word in dict.fromkeys(self.words))
+        types = [f"Literal[{words}]" if words else "", *(kind.annotation for kind in self.kinds)]
+        return " | ".join(dict.fromkeys(one for one in types if one))
 
     @property
     def words(self) -> list[str]:

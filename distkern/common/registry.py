@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib
 import inspect
 import pkgutil
+from collections.abc import Callable
 from functools import cache
 from typing import TypeVar
 
@@ -22,16 +23,51 @@ def _files(package: str) -> tuple[str, ...]:
 
 
 @cache
-def _in_file(package: str, file: str) -> dict[str, type]:
-    """The members that a module holds, by name."""
+def _in_file(package: str, file: str) -> tuple[type, ...]:
+    """The concrete classes that a module holds."""
     module = importlib.import_module(f"{package}.{file}")
-    found: dict[str, type] = {}
-    for member in vars(module).values():
-        own = inspect.isclass(member) and member.__module__ == module.__name__
-        name = vars(member).get("name") if own else None
-        if isinstance(name, str) and not inspect.isabstract(member):
-            found[name] = member
-    return found
+    kinds = (kind for kind in vars(module).values() if inspect.isclass(kind))
+    return tuple(
+        kind for kind in kinds if kind.__module__ == module.__name__ and not inspect.isabstract(kind)
+    )
+
+
+def _name_of(kind: type) -> str | None:
+    name = vars(kind).get("name")
+    return name if isinstance(name, str) else None
+
+
+def _class_name_of(kind: type) -> str | None:
+    return None if kind.__name__.startswith("Abstract") else kind.__name__
+
+
+def _members(
+    package: str, base: type[Member], name_of: Callable[[type], str | None]
+) -> dict[str, type[Member]]:
+    found: dict[str, type[Member]] = {}
+    for file in _files(package):
+        for kind in _in_file(package, file):
+            name = name_of(kind)
+            if name in found:
+                raise RuntimeError(f"{package}: two members are named {name!r}")
+            if name is not None and issubclass(kind, base):
+                found[name] = kind
+    return dict(sorted(found.items()))
+
+
+def _lookup(
+    package: str, base: type[Member], name: str, name_of: Callable[[type], str | None]
+) -> type[Member] | None:
+    for file in sorted(_files(package), key=lambda file: -_likeness(file, name)):
+        for kind in _in_file(package, file):
+            if name_of(kind) == name and issubclass(kind, base):
+                return kind
+    return None
+
+
+def _likeness(file: str, name: str) -> int:
+    stem = file.replace("_", "").removesuffix("s")
+    return len(stem) if stem in name.replace("_", "").lower() else 0
 
 
 def members(package: str, base: type[Member]) -> dict[str, type[Member]]:
@@ -39,27 +75,29 @@ def members(package: str, base: type[Member]) -> dict[str, type[Member]]:
 
     Dropping a file with such a class into the folder is all it takes to add one.
     """
-    found: dict[str, type[Member]] = {}
-    for file in _files(package):
-        for name, kind in _in_file(package, file).items():
-            if name in found:
-                raise RuntimeError(f"{package}: two members are named {name!r}")
-            if issubclass(kind, base):
-                found[name] = kind
-    return dict(sorted(found.items()))
+    return _members(package, base, _name_of)
+
+
+def classes(package: str, base: type[Member]) -> dict[str, type[Member]]:
+    """The concrete subclasses of ``base`` in ``package``'s modules, by the names of the classes.
+
+    A class whose name begins with Abstract is not concrete.
+    """
+    return _members(package, base, _class_name_of)
 
 
 def lookup(package: str, base: type[Member], name: str) -> type[Member] | None:
     """The member called ``name``, if there is one.
 
     A file whose own name is a part of that name is read first, the longest such name before others, and the
-    rest of the folder only where it is in none of them.
+    rest of the folder only where it is in none of them. Capitals, underscores and a plural's s do not count.
     """
-    for file in sorted(_files(package), key=lambda file: -len(file) if file in name else 0):
-        kind = _in_file(package, file).get(name)
-        if kind is not None and issubclass(kind, base):
-            return kind
-    return None
+    return _lookup(package, base, name, _name_of)
+
+
+def lookup_class(package: str, base: type[Member], name: str) -> type[Member] | None:
+    """The one of :func:`classes` that is called ``name``, as :func:`lookup` looks for it."""
+    return _lookup(package, base, name, _class_name_of)
 
 
 def find(package: str, base: type[Member], name: str) -> type[Member]:

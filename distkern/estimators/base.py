@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import ClassifierMixin
-from sklearn.utils.metaestimators import available_if
 
 from distkern.common.errors import InputError
 from distkern.common.parameters import NOT_NEGATIVE
@@ -18,6 +17,14 @@ from distkern.estimators.estimator import AbstractEstimator
 from distkern.losses import find_loss
 from distkern.runs.data import TrainingData
 from distkern.solvers.base import AbstractSolver, Problem
+
+if TYPE_CHECKING:
+    Method = TypeVar("Method", bound=Callable[..., Any])
+
+    def available_if(check: Callable[[Any], bool]) -> Callable[[Method], Method]:
+        """scikit-learn's, with types: the method keeps its signature."""
+else:
+    from sklearn.utils.metaestimators import available_if
 
 
 class AbstractClassifier(ClassifierMixin, AbstractEstimator):  # type: ignore[misc]
@@ -159,7 +166,7 @@ class AbstractClassifier(ClassifierMixin, AbstractEstimator):  # type: ignore[mi
             mend = ": set probability=True"
         raise AttributeError(f"loss {self._loss().name!r} gives no probabilities{mend}")
 
-    @available_if(_has_probabilities)  # type: ignore[untyped-decorator]
+    @available_if(_has_probabilities)
     def predict_proba(self, X: Any) -> Any:
         """Probabilities (n_rows, n_classes), where the model has them; lazy as predict."""
         return self._map(X, "probability", np.float64, len(self._fitted().classes_))

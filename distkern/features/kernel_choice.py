@@ -35,6 +35,8 @@ _LEAST_SAMPLE = 64
 class WidthRule(AbstractKind):
     """The rules for gamma, each with or without a divisor of the width."""
 
+    annotation = "str"
+
     def accepts(self, value: Any) -> bool:
         if not isinstance(value, str):
             return False

@@ -27,6 +27,8 @@ _HIGHEST = 52
 class Coefficients(AbstractKind):
     """Few numbers >= 0, not all of them 0; or none."""
 
+    annotation = "Sequence[float]"
+
     @property
     def spoken(self) -> str:
         return f"a list of at most {_HIGHEST} numbers >= 0, not all 0"

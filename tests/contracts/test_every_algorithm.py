@@ -2,32 +2,48 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
+
 import numpy as np
 import pytest
 
 import distkern
 from distkern.losses import find_loss
-from distkern.runs.algorithms import algorithms
+from distkern.runs.algorithms import algorithms, estimators
 from small import small as small_settings
 
 WITH_LOSSES = {name: kind for name, kind in algorithms().items() if "loss" in kind.hyperparameters}
 
 
-@pytest.mark.parametrize("name", algorithms())
-def test_every_algorithm_is_a_public_class(name):
-    kind = algorithms()[name]
-    assert kind.__name__ in dir(distkern)
-    assert getattr(distkern, kind.__name__) is kind
+@pytest.mark.parametrize("name", estimators())
+def test_every_estimator_is_public(name):
+    assert name in distkern.__all__
+    assert getattr(distkern, name) is estimators()[name]
 
 
-def test_an_estimator_that_no_list_names_is_public(monkeypatch):
-    monkeypatch.delitem(distkern._HOMES, "AVMClassifier")
-    monkeypatch.delattr(distkern, "AVMClassifier", raising=False)
-    monkeypatch.setattr(distkern, "__all__", [name for name in distkern.__all__ if name != "AVMClassifier"])
-    assert "AVMClassifier" in dir(distkern)
-    assert distkern.AVMClassifier is algorithms()["avm"]
+def test_every_algorithm_is_an_estimator():
+    assert set(algorithms().values()) <= set(estimators().values())
     with pytest.raises(AttributeError, match="AVMClassifer"):
         distkern.AVMClassifer  # noqa: B018
+
+
+def test_an_estimator_is_public_once_its_file_is_there(tmp_path):
+    code = (
+        "import sys\n"
+        "import distkern.estimators\n"
+        "distkern.estimators.__path__.append(sys.argv[1])\n"
+        "import distkern\n"
+        "assert distkern.BoostedClassifier(gamma=2.0).gamma == 2.0\n"
+        "assert 'BoostedClassifier' in distkern.__all__ and 'BoostedClassifier' in dir(distkern)\n"
+    )
+    (tmp_path / "boosted.py").write_text(
+        "from distkern.estimators.avm import AVMClassifier\n"
+        "class BoostedClassifier(AVMClassifier):\n"
+        "    name = 'boosted'\n"
+        "    hyperparameters = AVMClassifier.hyperparameters\n"
+    )
+    subprocess.run([sys.executable, "-c", code, str(tmp_path)], check=True, timeout=60)
 
 
 def listed_losses(kind):
