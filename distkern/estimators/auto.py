@@ -19,9 +19,9 @@ from distkern.common.types import Floats
 from distkern.engine.plan import Extent
 from distkern.engine.plan_run import bytes_alone
 from distkern.engine.workplace import RunWorkplace
-from distkern.estimators.base import AbstractClassifier
+from distkern.estimators.base import AbstractClassifier, AbstractRegressor
 from distkern.estimators.estimator import AbstractEstimator
-from distkern.estimators.regressor import AbstractRegressor
+from distkern.estimators.fitted import fitted
 from distkern.losses.base import AbstractLoss
 from distkern.maps.mapping import MapChoice
 from distkern.runs.algorithms import algorithm
@@ -86,16 +86,10 @@ def _short(value: Any) -> str:
 
 
 class AbstractKernelMachine(AbstractEstimator):
-    """A model that is another estimator's, which it chooses.
+    """A model that is another estimator's, which it chooses."""
 
-    Fitted attributes
-    -----------------
-    machine_ : the estimator that was chosen, fitted
-    algorithm_ : its name
-    chosen_because_ : why, a clause
-    """
-
-    machine_: Any
+    machine_: Any = fitted("the estimator that was chosen, fitted")
+    chosen_because_: str = fitted("why, a clause")
 
     # -- which
 

@@ -1,4 +1,4 @@
-"""What the classifiers share: classes, class weights, labels, accuracy."""
+"""The kinds of targets: what classifiers share, and what regressors do."""
 
 from __future__ import annotations
 
@@ -8,15 +8,17 @@ from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.base import ClassifierMixin
+from sklearn.base import ClassifierMixin, RegressorMixin
 
 from distkern.common.errors import InputError
-from distkern.common.parameters import NOT_NEGATIVE
+from distkern.common.parameters import NOT_NEGATIVE, Parameter
 from distkern.common.types import Floats
 from distkern.estimators.estimator import AbstractEstimator
+from distkern.estimators.fitted import fitted
 from distkern.losses import find_loss
 from distkern.runs.data import TrainingData
 from distkern.solvers.base import AbstractSolver, Problem
+from distkern.solvers.hyperparameters import CLASS_WEIGHT, METRIC, RANDOM_STATE, SCALE, THRESHOLD, loss_for
 
 if TYPE_CHECKING:
     Method = TypeVar("Method", bound=Callable[..., Any])
@@ -28,20 +30,28 @@ else:
 
 
 class AbstractClassifier(ClassifierMixin, AbstractEstimator):  # type: ignore[misc]
-    """A classifier f(x) = basis(x) @ coef_ + intercept_, binary or one-vs-rest.
+    """A classifier f(x) = basis(x) @ coef_ + intercept_, binary or one-vs-rest."""
 
-    Fitted attributes
-    -----------------
-    classes_ : (n_classes,) label values
-    coef_ : (size, n_outputs) float64, n_outputs = 1 for two classes
-    class_weights_ : (n_classes,) weight of each class, or None
-    class_shares_ : (n_classes,) of the training rows, as probabilities count them
-    mean_weight_ : mean of the rows' weights, which the weights of the losses are divided by
-    and those of :class:`~distkern.estimators.estimator.AbstractEstimator`
-    """
+    beside: ClassVar[Mapping[str, Parameter | None]] = {
+        "class_weight": CLASS_WEIGHT,
+        "threshold": THRESHOLD,
+        "scale": SCALE,
+        "metric": METRIC,
+        "random_state": RANDOM_STATE,
+    }
+    classes_: NDArray[Any] = fitted("(n_classes,) label values")
+    coef_: NDArray[np.float64] = fitted(
+        "(size, n_outputs), in the order of the basis functions, n_outputs = 1 for two classes",
+        array="coefficients",
+    )
 
     #: how many it tells apart at most
     most_classes: ClassVar[float] = math.inf
+
+    @classmethod
+    def loss_of(cls, solver: type[AbstractSolver[Any]]) -> dict[str, Parameter]:
+        loss = solver.choices.get("loss")
+        return {} if loss is None else {"loss": loss_for(loss, ("binary", "classes"), loss.default)}
 
     def n_outputs(self, n_classes: int) -> int:
         """Outputs of the model."""
@@ -184,3 +194,49 @@ class AbstractClassifier(ClassifierMixin, AbstractEstimator):  # type: ignore[mi
         from distkern.runs.evaluation import score_of
 
         return score_of(self._fitted(), X, y, sample_weight, "accuracy", accuracy, accuracy_score)
+
+
+class AbstractRegressor(RegressorMixin, AbstractEstimator):  # type: ignore[misc]
+    """A regressor f(x) = basis(x) @ coef_ + intercept_; with several quantiles one output for each."""
+
+    task = "regression"
+    beside: ClassVar[Mapping[str, Parameter | None]] = {
+        "scale": SCALE,
+        "metric": METRIC,
+        "random_state": RANDOM_STATE,
+    }
+
+    @classmethod
+    def name_with(cls, solver: type[AbstractSolver[Any]]) -> str:
+        return f"{solver.name}_regressor"
+
+    @classmethod
+    def loss_of(cls, solver: type[AbstractSolver[Any]]) -> dict[str, Parameter]:
+        loss = solver.choices.get("loss")
+        return {} if loss is None else {"loss": loss_for(loss, ("real",), "square")}
+
+    def n_outputs(self) -> int:
+        """Outputs of the model."""
+        return 1
+
+    def problem(self, data: TrainingData, *, has_test: bool) -> tuple[AbstractSolver[Any], Problem]:
+        self.mean_weight_ = data.mean_weight()
+        problem = data.problem(self.n_outputs(), has_test, self._seed(), real_targets=True)
+        return self._solver(None, self.mean_weight_), problem
+
+    def _keep_data(self, data: TrainingData) -> None:
+        """Real targets leave nothing to keep."""
+
+    def predict(self, X: Any) -> Any:
+        """Predictions (n_rows,), or (n_rows, n_quantiles); lazy for Dask arrays and splits."""
+        outputs = self._fitted().n_outputs()
+        return self._map(X, "decision", np.float64, None if outputs == 1 else outputs)
+
+    def score(self, X: Any, y: Any = None, sample_weight: Any = None) -> float:
+        """R^2 on arrays, or on a split of a data set, which has its own targets."""
+        from sklearn.metrics import r2_score
+
+        from distkern.engine.dask.scores import r2
+        from distkern.runs.evaluation import score_of
+
+        return score_of(self._fitted(), X, y, sample_weight, "r2", r2, r2_score)

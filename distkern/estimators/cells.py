@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import asdict
-from functools import partial
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
@@ -13,19 +12,19 @@ from numpy.typing import DTypeLike, NDArray
 from distkern.common.errors import CorruptDataError
 from distkern.common.types import Floats
 from distkern.engine.workplace import RunWorkplace
+from distkern.estimators.fitted import fitted
 from distkern.estimators.functional import (
     AbstractFunctionalClassifier,
     AbstractFunctionalEstimator,
     AbstractFunctionalRegressor,
 )
-from distkern.losses import dual_loss_names
 from distkern.search.ladder import Tried
 from distkern.solvers._cells.basis import CellBasis, cell_basis
 from distkern.solvers._cells.calibrating import Sigmoids
-from distkern.solvers._cells.place import places_from_arrays, places_to_arrays
+from distkern.solvers._cells.place import Places, places_from_arrays, places_to_arrays
 from distkern.solvers._cells.state import CellsState, Settled
 from distkern.solvers.cells import Cells
-from distkern.solvers.hyperparameters import CLASS_WEIGHT, RANDOM_STATE, THRESHOLD, a_loss, hyperparameters_of
+from distkern.solvers.hyperparameters import CLASS_WEIGHT, RANDOM_STATE, THRESHOLD
 from distkern.storage.parts import HeldParts, StoredParts, save_parts
 from distkern.storage.places import Place, place_of
 
@@ -33,18 +32,26 @@ _FOLDER = "machines"
 
 
 class AbstractCells(AbstractFunctionalEstimator):
-    """What the classifier and the regressor share.
-
-    Fitted attributes
-    -----------------
-    settled_ : what was chosen: ``gamma_``, ``cost_`` and which kernel
-    places_ : where a row lies; ``places_.map`` has the transform and the metric
-    machines : (n_buckets, 32) uint8, fingerprints of the buckets' machines
-    parts_ : the buckets' machines, in memory or in the folder of the model
-    n_cells_, n_support_ : cells, and rows with a coefficient
-    """
+    """What the classifier and the regressor share."""
 
     folders = (_FOLDER,)
+    settled_: Settled = fitted(
+        "what was chosen: ``gamma_``, ``cost_`` and which kernel",
+        fact="settled",
+        write=asdict,
+        read=lambda facts: Settled(**facts),
+    )
+    places_: Places = fitted("where a row lies; ``places_.map`` has the transform and the metric")
+    machines_: NDArray[np.uint8] = fitted(
+        "(n_buckets, 32), fingerprints of the buckets' machines", array="machines"
+    )
+    parts_: StoredParts | HeldParts = fitted("the buckets' machines, in memory or in the folder of the model")
+    bucket_bytes_: int = fitted("of the largest bucket's machines", fact="bucket_bytes", write=int)
+    n_cells_: int = fitted("cells", fact="cells", write=int)
+    n_support_: int = fitted("rows with a coefficient", fact="support", write=int)
+    regulariser_: float = fitted(
+        "|w|^2 / (2 C n) of n training rows, summed over the cells", fact="regulariser", write=float
+    )
     #: exact machines of the ladder by which this algorithm was chosen, from which its search goes on
     climbed: tuple[Tried, ...] = ()
 
@@ -113,7 +120,6 @@ class AbstractCells(AbstractFunctionalEstimator):
 
     def _take_parts(self, state: CellsState, workplace: RunWorkplace) -> None:
         store = workplace.arrays(_FOLDER)
-        self.parts_: StoredParts | HeldParts
         if workplace.stays:
             self.parts_ = StoredParts(store.folder, _texts(state.machines))
         else:
@@ -128,22 +134,12 @@ class AbstractCells(AbstractFunctionalEstimator):
         return losses / n_rows + self.regulariser_
 
     def _arrays(self) -> dict[str, NDArray[Any]]:
-        return super()._arrays() | places_to_arrays(self.places_) | {"machines": self.machines_}
-
-    def _facts(self) -> dict[str, Any]:
-        return {
-            "settled": asdict(self.settled_),
-            "cells": int(self.n_cells_),
-            "support": int(self.n_support_),
-            "bucket_bytes": int(self.bucket_bytes_),
-            "regulariser": float(self.regulariser_),
-        }
+        return super()._arrays() | places_to_arrays(self.places_)
 
     def _restore(self, arrays: Mapping[str, NDArray[Any]], facts: Mapping[str, Any], where: str) -> None:
         super()._restore(arrays, facts, where)
         folder = place_of(where)
         self.places_ = places_from_arrays(arrays)
-        self.machines_ = arrays["machines"]
         self.parts_ = StoredParts(folder / _FOLDER, _texts(self.machines_))
         missing = self.parts_.missing()
         if missing is not None:
@@ -152,16 +148,13 @@ class AbstractCells(AbstractFunctionalEstimator):
                 where=str(missing),
                 mend="copy the whole folder of the model again",
             )
-        self.settled_ = Settled(**facts["settled"])
-        self.n_cells_, self.n_support_ = facts["cells"], facts["support"]
-        self.bucket_bytes_, self.regulariser_ = facts["bucket_bytes"], facts["regulariser"]
 
 
 def _texts(machines: NDArray[np.uint8]) -> tuple[str, ...]:
     return tuple(row.tobytes().hex() for row in machines)
 
 
-class CellClassifier(AbstractCells, AbstractFunctionalClassifier):
+class CellClassifier(AbstractCells, AbstractFunctionalClassifier, solver=Cells):
     """An exact kernel machine in each cell of the rows, several classes by one-vs-rest.
 
     The rows are cut into cells of at most ``max_cell_rows`` rows, and each cell's machine minimises
@@ -175,10 +168,6 @@ class CellClassifier(AbstractCells, AbstractFunctionalClassifier):
     likeliest class may differ from its label where they are close. Weights of classes do not count in it,
     those of rows do.
 
-    Fitted attributes
-    -----------------
-    sigmoids_ : (n_outputs, 3) slopes, offsets and a power, with ``probability=True``
-
     Examples
     --------
     >>> from sklearn.datasets import make_moons
@@ -187,13 +176,9 @@ class CellClassifier(AbstractCells, AbstractFunctionalClassifier):
     True
     """
 
-    name = "cells"
-    hyperparameters = hyperparameters_of(
-        Cells,
-        loss=a_loss("squared_hinge", partial(dual_loss_names, "binary")),
-        class_weight=CLASS_WEIGHT,
-        threshold=THRESHOLD,
-        random_state=RANDOM_STATE,
+    beside: ClassVar = {"class_weight": CLASS_WEIGHT, "threshold": THRESHOLD, "random_state": RANDOM_STATE}
+    sigmoids_: NDArray[np.float64] = fitted(
+        "(n_outputs, 3) slopes, offsets and a power, with ``probability=True``"
     )
 
     def _chances(self) -> Callable[[Floats], NDArray[np.float64]] | None:
@@ -211,15 +196,9 @@ class CellClassifier(AbstractCells, AbstractFunctionalClassifier):
         self.sigmoids_ = arrays.get("sigmoids", np.zeros((0, 3)))
 
 
-class CellRegressor(AbstractCells, AbstractFunctionalRegressor):
+class CellRegressor(AbstractCells, AbstractFunctionalRegressor, solver=Cells):
     """An exact kernel machine in each cell of the rows: f = target_center_ + target_scale_ g, see
     :class:`CellClassifier` for what g minimises.
     """
 
-    name = "cells_regressor"
-    hyperparameters = hyperparameters_of(
-        Cells,
-        loss=a_loss("square", partial(dual_loss_names, "real")),
-        probability=None,
-        random_state=RANDOM_STATE,
-    )
+    beside: ClassVar = {"probability": None, "random_state": RANDOM_STATE}

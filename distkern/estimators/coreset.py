@@ -9,23 +9,24 @@ import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
 from distkern.bases.landmarks import LandmarkBasis
-from distkern.common.sparse import from_arrays, to_arrays
+from distkern.common.sparse import Rows
 from distkern.estimators.base import AbstractClassifier
+from distkern.estimators.fitted import fitted
 from distkern.features.landmarks import DEFAULT_LANDMARKS
 from distkern.landmarks import AbstractLandmarkRule, find_landmark_rule
-from distkern.solvers.coreset import CoresetProblem
+from distkern.solvers.coreset import AbstractCoresetSolver, CoresetProblem
 
 
 class AbstractCoresetClassifier(AbstractClassifier):
-    """A classifier f(x) = sum_k coef_k k(x, c_k) over landmarks chosen before training.
+    """A classifier f(x) = sum_k coef_k k(x, c_k) over landmarks chosen before training."""
 
-    Fitted attributes
-    -----------------
-    landmarks_ : (r, n_features) array, or :class:`~distkern.common.sparse.SparseRows` if it was fitted on
-    sparse rows
-    gamma_ : the kernel's gamma
-    and those of :class:`~distkern.estimators.base.AbstractClassifier`; intercept_ is zero
-    """
+    landmarks_: Rows = fitted(
+        "(r, n_features) array, or :class:`~distkern.common.sparse.SparseRows` if it was fitted on sparse "
+        "rows",
+        rows="landmarks",
+    )
+    gamma_: float = fitted("the kernel's gamma", fact="gamma", write=float)
+    intercept_: NDArray[np.float64] = fitted("(n_outputs,) zeros")
 
     #: landmarks where neither their number nor a diameter is given
     usual_landmarks: ClassVar[int] = DEFAULT_LANDMARKS
@@ -42,18 +43,19 @@ class AbstractCoresetClassifier(AbstractClassifier):
         self.landmarks_, self.coef_, self.gamma_ = state.landmarks, state.coefficients, state.gamma
         self.intercept_ = np.zeros(self.coef_.shape[1])
 
-    def _arrays(self) -> dict[str, NDArray[Any]]:
-        return to_arrays("landmarks", self.landmarks_) | {"coefficients": self.coef_}
-
-    def _facts(self) -> dict[str, Any]:
-        return {"gamma": float(self.gamma_)}
-
     def _restore(self, arrays: Mapping[str, NDArray[Any]], facts: Mapping[str, Any], where: str) -> None:
-        self.landmarks_, self.coef_ = from_arrays("landmarks", arrays), arrays["coefficients"]
+        super()._restore(arrays, facts, where)
         if self.landmarks_.shape[1] != self.width_:
             raise ValueError(f"landmarks of {self.landmarks_.shape[1]} features for {self.width_}")
         self.intercept_ = np.zeros(self.coef_.shape[1])
-        self.gamma_ = facts["gamma"]
+
+    def _solver(
+        self, class_weights: NDArray[np.float64] | None, mean_weight: float
+    ) -> AbstractCoresetSolver[Any]:
+        solver: AbstractCoresetSolver[Any] = self.solver_type(
+            self._parts(class_weights, mean_weight), **self.values_of(self.solver_type)
+        )
+        return solver
 
     def _parts(self, class_weights: NDArray[np.float64] | None, mean_weight: float) -> CoresetProblem:
         return CoresetProblem(

@@ -4,23 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
-from numpy.typing import NDArray
-
 from distkern.bases.nystroem import NystroemBasis
 from distkern.estimators.coreset import AbstractCoresetClassifier
 from distkern.solvers.csvrg import CSVRG
-from distkern.solvers.hyperparameters import (
-    CLASS_WEIGHT,
-    METRIC,
-    RANDOM_STATE,
-    SCALE,
-    THRESHOLD,
-    hyperparameters_of,
-)
 
 
-class CSVRGClassifier(AbstractCoresetClassifier):
+class CSVRGClassifier(AbstractCoresetClassifier, solver=CSVRG):
     """Kernel machine trained by coreset variance-reduced stochastic gradients (Tan et al. 2019, Algorithm 1).
 
     Minimises 1/2 |w|^2 + (lam / m) sum_i l(y_i <w, phi(x_i)>) over w in the span of at most ``n_landmarks``
@@ -36,22 +25,9 @@ class CSVRGClassifier(AbstractCoresetClassifier):
     True
     """
 
-    name = "csvrg"
-    hyperparameters = hyperparameters_of(
-        CSVRG,
-        class_weight=CLASS_WEIGHT,
-        threshold=THRESHOLD,
-        scale=SCALE,
-        metric=METRIC,
-        random_state=RANDOM_STATE,
-    )
-
     def _keep(self, state: Any) -> None:
         super()._keep(state)
         if self.value("projection") == "span":
             # the same model over the kernels themselves, which are quicker
             kernel = self.kernel_choice().with_gamma(self.gamma_)
             self.coef_ = NystroemBasis(kernel, self.landmarks_).landmark_coefficients(self.coef_)
-
-    def _solver(self, class_weights: NDArray[np.float64] | None, mean_weight: float) -> CSVRG:
-        return CSVRG(self._parts(class_weights, mean_weight), **self.values_of(CSVRG))

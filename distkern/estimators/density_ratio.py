@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
@@ -12,14 +11,14 @@ from sklearn.utils import Tags, check_random_state
 from distkern.common.errors import InputError
 from distkern.common.targets import plain_targets
 from distkern.estimators.dsg import AbstractDSG
+from distkern.estimators.fitted import fitted
 from distkern.estimators.functional import AbstractFunctionalClassifier
 from distkern.losses.density_ratio import DensityRatio
 from distkern.runs.data import TrainingData
 from distkern.runs.samples import are_samples, joined_arrays, joined_splits
 from distkern.solvers.base import AbstractSolver, Problem
-from distkern.solvers.dsg import DSG
 from distkern.solvers.dsg_density_ratio import DSGDensityRatio as DensityRatioSolver
-from distkern.solvers.hyperparameters import RANDOM_STATE, SCALE, hyperparameters_of
+from distkern.solvers.hyperparameters import RANDOM_STATE, SCALE
 from distkern.storage.dataset import Dataset, Split
 
 
@@ -38,7 +37,7 @@ class PermutationTest(NamedTuple):
     n_permutations: int
 
 
-class DSGDensityRatio(AbstractDSG, AbstractFunctionalClassifier):
+class DSGDensityRatio(AbstractDSG, AbstractFunctionalClassifier, solver=DensityRatioSolver):
     """f = log(p/q) of two samples by doubly stochastic functional gradients (Dai et al. 2014, Section 4).
 
     Minimises E_q exp(f) - E_p f + nu/2 |f|^2 (Nguyen et al. 2010), whose minimiser without the last term is
@@ -47,12 +46,6 @@ class DSGDensityRatio(AbstractDSG, AbstractFunctionalClassifier):
     the rows of ``classes_[1]``, and with two arrays that of the first.
 
     As a classifier it predicts the sample of the larger density, and ``decision_function`` is ``log_ratio``.
-
-    Fitted attributes
-    -----------------
-    kl_divergence_ : E_p f - E_q exp(f) + 1 of the training rows (of about 16,384 of them), which is too large
-        where they are few; of other rows see :meth:`kl_divergence`
-    and those of :class:`AbstractDSG`
 
     Examples
     --------
@@ -63,11 +56,15 @@ class DSGDensityRatio(AbstractDSG, AbstractFunctionalClassifier):
     True
     """
 
-    name = "dsg_density_ratio"
-    solver_type: ClassVar[type[DSG]] = DensityRatioSolver
     most_classes = 2
     least_visits = 4
-    hyperparameters = hyperparameters_of(DensityRatioSolver, scale=SCALE, random_state=RANDOM_STATE)
+    beside: ClassVar = {"scale": SCALE, "random_state": RANDOM_STATE}
+    kl_divergence_: float = fitted(
+        "E_p f - E_q exp(f) + 1 of the training rows (of about 16,384 of them), which is too large where "
+        "they are few; of other rows see :meth:`kl_divergence`",
+        fact="kl_divergence",
+        read=float,
+    )
 
     def _loss(self) -> DensityRatio:
         return DensityRatio(self.value("cap"))
@@ -121,13 +118,6 @@ class DSGDensityRatio(AbstractDSG, AbstractFunctionalClassifier):
         super()._keep_coefficients(coefficients, state)
         norm = 0.5 * float(self.value("nu")) * self._squared_norm()
         self.kl_divergence_ = 1.0 - (float(state.objective) - norm)
-
-    def _facts(self) -> dict[str, Any]:
-        return super()._facts() | {"kl_divergence": self.kl_divergence_}
-
-    def _restore(self, arrays: Mapping[str, NDArray[Any]], facts: Mapping[str, Any], where: str) -> None:
-        super()._restore(arrays, facts, where)
-        self.kl_divergence_ = float(facts["kl_divergence"])
 
     # -- what the ratio says
 

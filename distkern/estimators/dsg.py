@@ -17,9 +17,8 @@ from distkern.common.sparse import Rows, SparseRows, converted
 from distkern.common.targets import plain_targets
 from distkern.engine.drive import Driver
 from distkern.engine.executors import open_executor
+from distkern.estimators.fitted import fitted
 from distkern.estimators.functional import (
-    CLASSIFIER,
-    REGRESSOR,
     AbstractFunctionalClassifier,
     AbstractFunctionalEstimator,
     AbstractFunctionalRegressor,
@@ -33,20 +32,16 @@ from distkern.solvers._dsg.rules import StepRule
 from distkern.solvers._dsg.settings import DSGState
 from distkern.solvers.base import Problem
 from distkern.solvers.dsg import DSG
-from distkern.solvers.hyperparameters import hyperparameters_of
 from distkern.storage.preparation import Preparation
 
 
 class AbstractDSG(AbstractFunctionalEstimator):
-    """What the estimators by doubly stochastic gradients share.
+    """What the estimators by doubly stochastic gradients share."""
 
-    Fitted attributes
-    -----------------
-    gamma_ : the kernel's gamma
-    n_blocks_ : blocks of random features in use
-    """
-
-    solver_type: ClassVar[type[DSG]] = DSG
+    solver_type: ClassVar[type[DSG]]
+    gamma_: float = fitted("the kernel's gamma", fact="gamma", write=float)
+    n_blocks_: int = fitted("blocks of random features in use", fact="n_blocks", write=int)
+    seed_: int = fitted("of every random choice that was made", fact="seed", write=int)
     #: steps of a run, and how often each block of features is changed, at least: 32 are as many as the
     #: default features of a classifier make
     least_steps: ClassVar[int] = 32
@@ -150,16 +145,10 @@ class AbstractDSG(AbstractFunctionalEstimator):
         return self._solver(None, 1.0).most_blocks * float(np.einsum("ij,ij->", self.coef_, self.coef_))
 
     def _facts(self) -> dict[str, Any]:
-        return {
-            "gamma": float(self.gamma_),
-            "n_blocks": int(self.n_blocks_),
-            "seed": int(self.seed_),
-            "features_digest": self.basis(np.float64).digest(),
-        }
+        return super()._facts() | {"features_digest": self.basis(np.float64).digest()}
 
     def _restore(self, arrays: Mapping[str, NDArray[Any]], facts: Mapping[str, Any], where: str) -> None:
         super()._restore(arrays, facts, where)
-        self.gamma_, self.n_blocks_, self.seed_ = facts["gamma"], facts["n_blocks"], facts["seed"]
         basis = self.basis(np.float64)
         if self.coef_.shape[0] != basis.size:
             raise CorruptDataError(
@@ -170,7 +159,7 @@ class AbstractDSG(AbstractFunctionalEstimator):
         basis.check_digest(facts["features_digest"], written_with=facts["numpy-version"], where=where)
 
 
-class DSGClassifier(AbstractDSG, AbstractFunctionalClassifier):
+class DSGClassifier(AbstractDSG, AbstractFunctionalClassifier, solver=DSG):
     """Kernel classifier by doubly stochastic gradients (Dai et al. 2014; variants of Li and Poczos 2016).
 
     Minimises mean_i s_i l(f(x_i), y_i) + nu/2 |f|^2 over the kernel's function space: each step draws a batch
@@ -183,9 +172,6 @@ class DSGClassifier(AbstractDSG, AbstractFunctionalClassifier):
     >>> DSGClassifier(gamma=4.0, n_features=512, block_size=64, random_state=0).fit(X, y).score(X, y) > 0.98
     True
     """
-
-    name = "dsg"
-    hyperparameters = hyperparameters_of(DSG, **CLASSIFIER)
 
     def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Self:
         """Go on with a batch of rows: as many steps as ``batch_size`` goes into them, at least one.
@@ -241,15 +227,12 @@ class DSGClassifier(AbstractDSG, AbstractFunctionalClassifier):
         return self.n_outputs(len(self.classes_))
 
 
-class DSGRegressor(AbstractDSG, AbstractFunctionalRegressor):
+class DSGRegressor(AbstractDSG, AbstractFunctionalRegressor, solver=DSG):
     """Kernel regressor by doubly stochastic gradients (Dai et al. 2014; variants of Li and Poczos 2016).
 
     ``nu`` weighs |g|^2 / 2, where f = target_center_ + target_scale_ g: it means the same for targets in any
     unit.
     """
-
-    name = "dsg_regressor"
-    hyperparameters = hyperparameters_of(DSG, **REGRESSOR)
 
     def partial_fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Go on with a batch of rows, see :meth:`DSGClassifier.partial_fit`."""

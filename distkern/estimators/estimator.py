@@ -2,10 +2,10 @@
 
 An estimator is a model f(x) = basis(x) @ coef_ + intercept_. To add one, write a file in this folder with a
 class that derives from :class:`~distkern.estimators.base.AbstractClassifier` or
-:class:`~distkern.estimators.regressor.AbstractRegressor`, gives itself a ``name`` (what ``--algorithm``
-takes; a regressor's ends in ``_regressor``), and implements ``_solver``, ``basis``, ``_keep`` and
-``objective_value`` (and ``_arrays``, ``_facts``, ``_restore``, ``folders`` where its basis is more than the
-coefficients); the command line and the contract tests pick it up.
+:class:`~distkern.estimators.base.AbstractRegressor`, says its ``solver`` (see
+:class:`~distkern.estimators.from_solver.FromSolver`), declares what ``fit`` leaves and which of it a model's
+files hold (:mod:`~distkern.estimators.fitted`), and implements ``_solver``, ``basis``, ``_keep`` and
+``objective_value``; the command line and the contract tests pick it up.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import replace
 from functools import partial
+from types import MappingProxyType
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -39,8 +40,9 @@ from distkern.engine.events import EventLog, Listener
 from distkern.engine.executors import AbstractExecutor
 from distkern.engine.stopping import Callback, Stopping
 from distkern.engine.workplace import RunWorkplace
+from distkern.estimators.fitted import fitted
+from distkern.estimators.from_solver import FromSolver
 from distkern.estimators.mapped import arrays_of, map_choices, map_of, mapped, mapping
-from distkern.estimators.precision import OfPrecision
 from distkern.maps.mapping import MapChoice, RowMap
 from distkern.monitor.history import History
 from distkern.passes import Outline
@@ -59,44 +61,63 @@ from distkern.storage.scaling import Scaling
 from distkern.storage.table import Table
 
 
-class AbstractEstimator(OfPrecision, BaseEstimator):  # type: ignore[misc]
-    """A model f(x) = basis(x) @ coef_ + intercept_ that a solver fits.
+class AbstractEstimator(FromSolver, BaseEstimator):  # type: ignore[misc]
+    """A model f(x) = basis(x) @ coef_ + intercept_ that a solver fits."""
 
-    Fitted attributes
-    -----------------
-    coef_ : (size, n_outputs) float64, in the order of the basis functions
-    intercept_ : (n_outputs,) float64
-    n_features_in_ : columns of what it was fitted on
-    feature_names_in_ : (n_features_in_,) their names, where it had some
-    table_ : how they became features, where they were not mere numbers, see
-        :class:`~distkern.storage.table.Table`; else None
-    width_ : features of a row, d: ``n_features_in_``, or those of ``table_``
-    target_name_ : of the column that held the target, where it was fitted on a data set of a table
-    seed_ : of every random choice that was made
-    n_iter_ : stages done, of the model that is kept
-    history_ : :class:`~distkern.monitor.history.History`, a list of dict, a line of figures for each stage
-    found_ : what was chosen for hyperparameters that were "auto", by name
-    importances_ : :class:`~distkern.runs.importance_figures.Importances` of a model that ``distkern train``
-        has made, or None
-    ended_ : why: "converged", "stages used up", "diverged", "stopped early" or "stopped by a callback"
-    map_ : of rows that are scaled, in front of the basis, where ``metric`` or ``scale`` ask for one, or None
-    scaling_ : of the data set it was fitted on, or what ``scale`` has chosen; applied to what is given to
-        ``predict``. Coefficients are those of scaled rows. None where nothing is scaled
-    and those of :class:`~distkern.estimators.precision.OfPrecision`
-    """
-
-    name: ClassVar[str]
     #: of the data sets it learns from
     task: ClassVar[str] = "classification"
     #: single rows are drawn from all of them at any time, so it does not matter where they are
     draws_any_row: ClassVar[bool] = False
     folders: ClassVar[tuple[str, ...]] = ()
-    table_: Table | None = None
-    importances_: Importances | None = None
-    map_: RowMap | None = None
-    class_shares_: NDArray[np.float64] | None = None
-    #: whether indices of svmlight files start at 0, where it was fitted on a data set
-    zero_based_: bool | None = None
+
+    coef_: NDArray[np.float64] = fitted(
+        "(size, n_outputs), in the order of the basis functions", array="coefficients"
+    )
+    intercept_: NDArray[np.float64] = fitted("(n_outputs,)", array="intercept")
+    n_features_in_: int = fitted("columns of what it was fitted on")
+    feature_names_in_: NDArray[Any] = fitted("(n_features_in_,) their names, where it had some")
+    table_: Table | None = fitted(
+        "how they became features, where they were not mere numbers, see "
+        ":class:`~distkern.storage.table.Table`; else None",
+        default=None,
+    )
+    target_name_: str | None = fitted(
+        "of the column that held the target, where it was fitted on a data set of a table"
+    )
+    zero_based_: bool | None = fitted(
+        "whether indices of svmlight files start at 0, where it was fitted on a data set", default=None
+    )
+    seed_: int = fitted("of every random choice that was made")
+    n_iter_: int = fitted("stages done, of the model that is kept")
+    history_: History = fitted(
+        ":class:`~distkern.monitor.history.History`, a list of dict, a line of figures for each stage"
+    )
+    found_: Mapping[str, Any] = fitted(
+        'what was chosen for hyperparameters that were "auto", by name', default=MappingProxyType({})
+    )
+    importances_: Importances | None = fitted(
+        ":class:`~distkern.runs.importance_figures.Importances` of a model that ``distkern train`` has made, "
+        "or None",
+        default=None,
+    )
+    ended_: str = fitted(
+        'why: "converged", "stages used up", "diverged", "stopped early" or "stopped by a callback"'
+    )
+    map_: RowMap | None = fitted(
+        "of rows that are scaled, in front of the basis, where ``metric`` or ``scale`` ask for one, or None",
+        default=None,
+    )
+    scaling_: Scaling | None = fitted(
+        "of the data set it was fitted on, or what ``scale`` has chosen; applied to what is given to "
+        "``predict``. Coefficients are those of scaled rows. None where nothing is scaled"
+    )
+    mean_weight_: float = fitted("mean of the rows' weights, which the weights of the losses are divided by")
+    class_weights_: NDArray[np.float64] | None = fitted(
+        "(n_classes,) weight of each class, or None", default=None
+    )
+    class_shares_: NDArray[np.float64] | None = fitted(
+        "(n_classes,) of the training rows, as probabilities count them, or None", default=None
+    )
 
     # -- what an estimator is made of
 
@@ -123,7 +144,7 @@ class AbstractEstimator(OfPrecision, BaseEstimator):  # type: ignore[misc]
 
     def _arrays(self) -> dict[str, NDArray[Any]]:
         """The fitted arrays that a model folder holds."""
-        return {"coefficients": self.coef_, "intercept": self.intercept_}
+        return self.fitted_arrays()
 
     def map_arrays(self) -> dict[str, NDArray[Any]]:
         """The arrays that a model folder holds of the map."""
@@ -135,11 +156,11 @@ class AbstractEstimator(OfPrecision, BaseEstimator):  # type: ignore[misc]
 
     def _facts(self) -> dict[str, Any]:
         """The fitted numbers that ``model.json`` holds beside what it holds of every model."""
-        return {}
+        return self.fitted_facts()
 
     def _restore(self, arrays: Mapping[str, NDArray[Any]], facts: Mapping[str, Any], where: str) -> None:
         """Take back what :meth:`_arrays` and :meth:`_facts` gave; :class:`KeyError` if a part is missing."""
-        self.coef_, self.intercept_ = arrays["coefficients"], arrays["intercept"]
+        self.take_fitted(arrays, facts)
 
     def risk(self) -> Risk:
         """What is lost on rows, of the fitted model."""
@@ -292,7 +313,7 @@ class AbstractEstimator(OfPrecision, BaseEstimator):  # type: ignore[misc]
 
         self.found_ = {}
         self.check_parameters()
-        self.target_name_: str | None = None
+        self.target_name_ = None
         self.table_ = self.zero_based_ = self.importances_ = None
         with ExitStack() as stack:
             stack.enter_context(blas.single_threaded())

@@ -24,13 +24,14 @@ class AbstractExplicitEstimator(AbstractFeatureEstimator, AbstractFunctionalEsti
     """
 
     solver_type: ClassVar[type[AbstractExplicit[Any]]]
+    #: the same solver of a model over kernels at training rows that it finds, if it has such models
+    solver_of_rows: ClassVar[type[AbstractExplicit[Any]] | None] = None
 
     def _solver(self, class_weights: NDArray[np.float64] | None, mean_weight: float) -> AbstractExplicit[Any]:
-        return self.solver_type(
-            self._risk_for(self._least_outputs(), class_weights, mean_weight),
-            self.feature_choice(),
-            **self.values_of(self.solver_type),
-        )
+        features = self.feature_choice()
+        kind = self.solver_of_rows if features.finds_rows and self.solver_of_rows else self.solver_type
+        risk = self._risk_for(self._least_outputs(), class_weights, mean_weight)
+        return kind(risk, features, **self.values_of(self.solver_type))
 
     def feature_choice(self) -> AbstractFeatures:
         choice = super().feature_choice()

@@ -9,9 +9,10 @@ import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
 from distkern.bases.base import AbstractBasis
-from distkern.common.sparse import from_arrays, to_arrays
+from distkern.common.sparse import Rows
 from distkern.estimators.base import AbstractClassifier
 from distkern.estimators.estimator import AbstractEstimator
+from distkern.estimators.fitted import fitted
 from distkern.features import AbstractFeatures, find_features
 from distkern.landmarks.base import Layout
 
@@ -20,13 +21,18 @@ class AbstractFeatureEstimator(AbstractEstimator):
     """A model that is linear in features of the rows: the rows themselves, random features, or landmarks.
 
     Subclasses have the hyperparameters of :func:`feature_parameters`.
-
-    Fitted attributes
-    -----------------
-    gamma_ : the kernel's gamma; 1 for linear features and for kernels without one
-    landmarks_ : (n_landmarks, n_features), without rows unless ``features`` are made of landmarks
-    seed_ : of the random features
     """
+
+    gamma_: float = fitted(
+        "the kernel's gamma; 1 for linear features and for kernels without one",
+        fact="gamma",
+        write=float,
+        read=float,
+    )
+    landmarks_: Rows = fitted(
+        "(n_landmarks, n_features), without rows unless ``features`` are made of landmarks", rows="landmarks"
+    )
+    seed_: int = fitted("of the random features, and of every other choice", fact="seed", write=int, read=int)
 
     def feature_choice(self) -> AbstractFeatures:
         """The features, before any row is read.
@@ -52,19 +58,12 @@ class AbstractFeatureEstimator(AbstractEstimator):
         self.landmarks_, self.gamma_ = state.landmarks, state.gamma
         self.coef_, self.intercept_ = state.coefficients, state.intercept
 
-    def _arrays(self) -> dict[str, NDArray[Any]]:
-        arrays = super()._arrays()
-        return to_arrays("landmarks", self.landmarks_) | arrays if len(self.landmarks_) else arrays
-
     def _facts(self) -> dict[str, Any]:
-        digest = self.basis(np.float32).digest()
-        return {"gamma": float(self.gamma_), "seed": int(self.seed_), "features": digest}
+        return super()._facts() | {"features": self.basis(np.float32).digest()}
 
     def _restore(self, arrays: Mapping[str, NDArray[Any]], facts: Mapping[str, Any], where: str) -> None:
+        self.landmarks_ = np.empty((0, self.width_))
         super()._restore(arrays, facts, where)
-        self.gamma_, self.seed_ = float(facts["gamma"]), int(facts["seed"])
-        has_landmarks = any(name.startswith("landmarks") for name in arrays)
-        self.landmarks_ = from_arrays("landmarks", arrays) if has_landmarks else np.empty((0, self.width_))
         self.basis(np.float32).check_digest(
             facts["features"], written_with=facts["numpy-version"], where=where
         )

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import replace
 from functools import partial
 from typing import Any
@@ -10,32 +9,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from distkern.estimators.base import AbstractClassifier
+from distkern.estimators.base import AbstractClassifier, AbstractRegressor
 from distkern.estimators.estimator import AbstractEstimator
-from distkern.estimators.regressor import AbstractRegressor
-from distkern.losses import loss_names
+from distkern.estimators.fitted import fitted
 from distkern.runs.data import TrainingData
 from distkern.runs.prediction import rearranged
 from distkern.solvers.base import AbstractSolver, Problem
-from distkern.solvers.hyperparameters import CLASS_WEIGHT, METRIC, RANDOM_STATE, SCALE, THRESHOLD, a_loss
 from distkern.solvers.risk import Risk
 from distkern.solvers.targets import Scaled, scaled_risk
-
-#: the hyperparameters of the classifiers and of the regressors beside the solver's own
-CLASSIFIER = {
-    "loss": a_loss("logistic", partial(loss_names, "binary", "classes")),
-    "class_weight": CLASS_WEIGHT,
-    "threshold": THRESHOLD,
-    "scale": SCALE,
-    "metric": METRIC,
-    "random_state": RANDOM_STATE,
-}
-REGRESSOR = {
-    "loss": a_loss("square", partial(loss_names, "real")),
-    "scale": SCALE,
-    "metric": METRIC,
-    "random_state": RANDOM_STATE,
-}
 
 
 class AbstractFunctionalEstimator(AbstractEstimator):
@@ -86,15 +67,20 @@ class AbstractFunctionalRegressor(AbstractFunctionalEstimator, AbstractRegressor
 
     Predictions of several quantiles are sorted in each row, so that they do not cross, see
     :func:`~distkern.runs.prediction.rearranged`; the objective is that of g as it is.
-
-    Fitted attributes
-    -----------------
-    target_center_ : (n_outputs,), of the square loss the mean of the targets, of the others their median or
-        the quantiles that are asked for; of DSG's quantiles those of y - target_scale_ g
-    target_scale_ : of the square loss the standard deviation of the targets, of the others the spread between
-        their deciles 1 and 9, divided by 2.563, see :func:`~distkern.solvers.targets.target_scale`
-    and those of :class:`~distkern.estimators.regressor.AbstractRegressor`, in the units of the targets
     """
+
+    target_center_: NDArray[np.float64] = fitted(
+        "(n_outputs,), of the square loss the mean of the targets, of the others their median or the "
+        "quantiles that are asked for; of DSG's quantiles those of y - target_scale_ g",
+        array="target_center",
+    )
+    target_scale_: float = fitted(
+        "of the square loss the standard deviation of the targets, of the others the spread between their "
+        "deciles 1 and 9, divided by 2.563, see :func:`~distkern.solvers.targets.target_scale`",
+        array="target_scale",
+        write=lambda scale: np.array([scale]),
+        read=lambda stored: float(stored[0]),
+    )
 
     def n_outputs(self) -> int:
         return self._loss().n_outputs()
@@ -117,14 +103,6 @@ class AbstractFunctionalRegressor(AbstractFunctionalEstimator, AbstractRegressor
         self.target_center_, self.target_scale_ = state.center, state.target_scale
         super()._keep_coefficients(state.target_scale * coefficients, state)
         self.intercept_ = state.center.copy()
-
-    def _arrays(self) -> dict[str, NDArray[Any]]:
-        scale = np.array([self.target_scale_])
-        return super()._arrays() | {"target_center": self.target_center_, "target_scale": scale}
-
-    def _restore(self, arrays: Mapping[str, NDArray[Any]], facts: Mapping[str, Any], where: str) -> None:
-        super()._restore(arrays, facts, where)
-        self.target_center_, self.target_scale_ = arrays["target_center"], float(arrays["target_scale"][0])
 
     def _least_outputs(self) -> int:
         return self.n_outputs()

@@ -5,27 +5,26 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping
 from functools import partial
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from distkern.common.errors import InputError
 from distkern.estimators.dsg import AbstractDSG
+from distkern.estimators.fitted import fitted
 from distkern.estimators.functional import AbstractFunctionalRegressor
 from distkern.losses.square import Square
 from distkern.runs.data import TrainingData
 from distkern.runs.prediction import deviations_of_rows
 from distkern.solvers.base import AbstractSolver, Problem
-from distkern.solvers.dsg import DSG
 from distkern.solvers.dsg_gaussian_process import DSGGaussianProcess, GaussianProcessState
-from distkern.solvers.hyperparameters import METRIC, RANDOM_STATE, SCALE, hyperparameters_of
 from distkern.storage.preparation import Preparation
 
 _DEVIATION = "deviation"
 
 
-class DSGGaussianProcessRegressor(AbstractDSG, AbstractFunctionalRegressor):
+class DSGGaussianProcessRegressor(AbstractDSG, AbstractFunctionalRegressor, solver=DSGGaussianProcess):
     """Gaussian process regressor over random features, whose predictions have standard deviations.
 
     The prior of f has the mean of the targets and the covariance target_scale_^2 k(x, x'), target_scale_ the
@@ -34,15 +33,6 @@ class DSGGaussianProcessRegressor(AbstractDSG, AbstractFunctionalRegressor):
     ``n_features`` random features, in whose space covariances are within about n_features^-1/2 of k. Where
     there are many more rows than features, and they leave the process room (narrow kernels, points far from
     all rows), standard deviations are too small, as of any process of finite rank.
-
-    Fitted attributes
-    -----------------
-    noise_ : standard deviation of the noise, in the units of the targets
-    nu_ : (noise_ / target_scale_)^2 / n, n the sum of the rows' weights
-    log_marginal_likelihood_ : of the training targets, in units of target_scale_; NaN if the fit was ended
-        before its last stage, as noise_
-    spread_ : (n_features, n_features), D: the standard deviation of f(x) is |z(x)' D|
-    and those of :class:`AbstractDSG` and :class:`AbstractFunctionalRegressor`
 
     Examples
     --------
@@ -55,9 +45,14 @@ class DSGGaussianProcessRegressor(AbstractDSG, AbstractFunctionalRegressor):
     """
 
     name = "dsg_gaussian_process"
-    solver_type: ClassVar[type[DSG]] = DSGGaussianProcess
-    hyperparameters = hyperparameters_of(
-        DSGGaussianProcess, scale=SCALE, metric=METRIC, random_state=RANDOM_STATE
+    noise_: float = fitted("standard deviation of the noise, in the units of the targets")
+    nu_: float = fitted("(noise_ / target_scale_)^2 / n, n the sum of the rows' weights")
+    log_marginal_likelihood_: float = fitted(
+        "of the training targets, in units of target_scale_; NaN if the fit was ended before its last stage, "
+        "as noise_"
+    )
+    spread_: NDArray[np.float64] = fitted(
+        "(n_features, n_features), D: the standard deviation of f(x) is |z(x)' D|", array="spread"
     )
 
     def _loss(self) -> Square:
@@ -83,11 +78,10 @@ class DSGGaussianProcessRegressor(AbstractDSG, AbstractFunctionalRegressor):
 
     def _arrays(self) -> dict[str, NDArray[Any]]:
         numbers = np.array([self.noise_, self.nu_, self.log_marginal_likelihood_])
-        return super()._arrays() | {"spread": self.spread_, "process": numbers}
+        return super()._arrays() | {"process": numbers}
 
     def _restore(self, arrays: Mapping[str, NDArray[Any]], facts: Mapping[str, Any], where: str) -> None:
         super()._restore(arrays, facts, where)
-        self.spread_ = arrays["spread"]
         self.noise_, self.nu_, self.log_marginal_likelihood_ = arrays["process"].tolist()
         if self.spread_.size and self.spread_.shape != (len(self.coef_),) * 2:
             raise ValueError(

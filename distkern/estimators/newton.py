@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from functools import partial
 from typing import Any, cast
+
+import numpy as np
+from numpy.typing import NDArray
 
 from distkern.engine.plan import Extent
 from distkern.engine.plan_run import bytes_alone
@@ -13,12 +15,10 @@ from distkern.estimators.explicit import (
     AbstractExplicitEstimator,
     AbstractExplicitRegressor,
 )
-from distkern.estimators.functional import CLASSIFIER, REGRESSOR
+from distkern.estimators.fitted import fitted
 from distkern.features import AbstractFeatures
-from distkern.losses import curved_loss_names
 from distkern.runs.data import TrainingData
 from distkern.solvers.base import AbstractSolver, Problem
-from distkern.solvers.hyperparameters import a_loss, hyperparameters_of
 from distkern.solvers.newton import Newton
 
 _SPOKEN = "conjugate gradients over passes"
@@ -29,7 +29,11 @@ _MOST_OF_MATRICES = 8192
 class AbstractNewton(AbstractExplicitEstimator):
     """What the classifier and the regressor share."""
 
-    solver_type = Newton
+    hessian_: str = fitted('"matrix" or "products"')
+    coef_: NDArray[np.float64] = fitted(
+        "(r, n_outputs); of Nystroem features the coefficients of the kernels at ``landmarks_``",
+        array="coefficients",
+    )
 
     def feature_choice(self) -> AbstractFeatures:
         return super().feature_choice().spanning()
@@ -85,7 +89,7 @@ def that_fits(solver: Newton, problem: Problem) -> Newton:
     return solver
 
 
-class NewtonClassifier(AbstractNewton, AbstractExplicitClassifier):
+class NewtonClassifier(AbstractNewton, AbstractExplicitClassifier, solver=Newton):
     """Linear classifier over features of a kernel, by Newton's method on summed Gram matrices.
 
     Minimises mean_i s_i l(<w, z(x_i)>, y_i) + nu/2 |w|^2, as
@@ -101,11 +105,6 @@ class NewtonClassifier(AbstractNewton, AbstractExplicitClassifier):
     features, gamma = 16, nu = 1e-6: 11 passes, 12 CPU seconds (0.4260, 19.3 %), products 19 passes and 52 to
     59 CPU seconds (0.4261, 19.2 %).
 
-    Fitted attributes
-    -----------------
-    hessian_ : "matrix" or "products"
-    coef_ : (r, n_outputs); of Nystroem features the coefficients of the kernels at ``landmarks_``
-
     Examples
     --------
     >>> from sklearn.datasets import make_moons
@@ -114,20 +113,10 @@ class NewtonClassifier(AbstractNewton, AbstractExplicitClassifier):
     True
     """
 
-    name = "newton"
-    hyperparameters = hyperparameters_of(
-        Newton, **{**CLASSIFIER, "loss": a_loss("logistic", partial(curved_loss_names, "binary", "classes"))}
-    )
 
-
-class NewtonRegressor(AbstractNewton, AbstractExplicitRegressor):
+class NewtonRegressor(AbstractNewton, AbstractExplicitRegressor, solver=Newton):
     """Linear regressor over features of a kernel, by Newton's method on summed Gram matrices.
 
     For the square loss that is ridge regression, in one pass. ``nu`` weighs |g|^2 / 2, where
     f = target_center_ + target_scale_ g: it means the same for targets in any unit.
     """
-
-    name = "newton_regressor"
-    hyperparameters = hyperparameters_of(
-        Newton, **{**REGRESSOR, "loss": a_loss("square", partial(curved_loss_names, "real"))}
-    )

@@ -17,15 +17,15 @@ from distkern.common.errors import InputError
 from distkern.common.parameters import AUTO, NOTHING, Words, declared
 from distkern.common.sparse import Rows, SparseRows
 from distkern.estimators.dsg import AbstractDSG
+from distkern.estimators.fitted import fitted
 from distkern.features.random import SAMPLER
 from distkern.losses.novelty import Novelty
 from distkern.runs.data import TrainingData
 from distkern.runs.prediction import side_of
 from distkern.solvers._dsg.one_class import MOST_EXACT_ROWS
 from distkern.solvers.base import AbstractSolver, Problem
-from distkern.solvers.dsg import DSG
 from distkern.solvers.dsg_novelty import DSGNovelty, NoveltyState
-from distkern.solvers.hyperparameters import RANDOM_STATE, SCALE, hyperparameters_of
+from distkern.solvers.hyperparameters import RANDOM_STATE, SCALE
 
 _SOLVER = declared(DSGNovelty)
 #: features of an exact polish, and bytes of the rows that the driver takes for one without being asked
@@ -56,7 +56,7 @@ _CHOICES = {
 }
 
 
-class DSGNoveltyDetector(OutlierMixin, AbstractDSG):  # type: ignore[misc]
+class DSGNoveltyDetector(OutlierMixin, AbstractDSG, solver=DSGNovelty):  # type: ignore[misc]
     """Novelty detector by doubly stochastic functional gradients (Dai et al. 2014, Section 4).
 
     Minimises mean_i s_i max(0, tau - f(x_i)) - nu tau + nu/2 |f|^2 over f and its threshold tau, as
@@ -71,11 +71,6 @@ class DSGNoveltyDetector(OutlierMixin, AbstractDSG):  # type: ignore[misc]
     more steps do not make it smaller. More ``n_features`` do: for 4,000 rows with nu = .01 the rank
     correlation is .80 with 2,048 of them and .98 with 8,192, at ten times the time.
 
-    Fitted attributes
-    -----------------
-    offset_ : tau: ``decision_function`` is ``score_samples`` less it
-    and those of :class:`AbstractDSG`
-
     Examples
     --------
     >>> X = np.random.default_rng(0).normal(size=(500, 2))
@@ -84,12 +79,10 @@ class DSGNoveltyDetector(OutlierMixin, AbstractDSG):  # type: ignore[misc]
     ([1, -1], True)
     """
 
-    name = "dsg_novelty"
     task = "none"
-    class_weights_ = None
-    solver_type: ClassVar[type[DSG]] = DSGNovelty
     least_visits = 32
-    hyperparameters = hyperparameters_of(DSGNovelty, **_CHOICES, scale=SCALE, random_state=RANDOM_STATE)
+    beside: ClassVar = {**_CHOICES, "scale": SCALE, "random_state": RANDOM_STATE}
+    offset_: float = fitted("tau: ``decision_function`` is ``score_samples`` less it")
 
     def _loss(self) -> Novelty:
         return Novelty(self.value("nu"))

@@ -6,18 +6,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from distkern.estimators.features import AbstractFeatureClassifier
-from distkern.solvers.hyperparameters import (
-    CLASS_WEIGHT,
-    METRIC,
-    RANDOM_STATE,
-    SCALE,
-    THRESHOLD,
-    hyperparameters_of,
-)
 from distkern.solvers.pegasos import Pegasos
 
 
-class PegasosClassifier(AbstractFeatureClassifier):
+class PegasosClassifier(AbstractFeatureClassifier, solver=Pegasos):
     """Linear support vector machine on rows, random features or landmarks, by Pegasos.
 
     Minimises lam/2 |w|^2 + mean_i s_i l(y_i (<w, phi(x_i)> + b)), several classes one-vs-rest in one pass
@@ -31,16 +23,6 @@ class PegasosClassifier(AbstractFeatureClassifier):
     >>> model.fit(X, y).score(X, y) > 0.98
     True
     """
-
-    name = "pegasos"
-    hyperparameters = hyperparameters_of(
-        Pegasos,
-        class_weight=CLASS_WEIGHT,
-        threshold=THRESHOLD,
-        scale=SCALE,
-        metric=METRIC,
-        random_state=RANDOM_STATE,
-    )
 
     def objective_value(self, losses: float, n_rows: int) -> float:
         """lam/2 (|w|^2 + b^2) + mean_i s_i l_i."""

@@ -19,7 +19,7 @@ from distkern.common.parameters import NOTHING, Parameter, Whole
 from distkern.common.sparse import Rows, SparseRows, converted, stacked
 from distkern.common.types import Floats
 from distkern.engine.dask.arrays import as_array, is_dask
-from distkern.estimators.hyperparameters import Hyperparameters
+from distkern.estimators.fitted import FittedAttributes, fitted
 from distkern.features.kernel_choice import GAMMA, a_kernel
 from distkern.features.random import SAMPLER
 from distkern.kernels import AbstractKernel, feature_kernel_names
@@ -36,19 +36,21 @@ _SAMPLE = 4000
 _PRECISIONS = (np.float64, np.float32)
 
 
-class RandomFeatures(Hyperparameters, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):  # type: ignore[misc]
+class RandomFeatures(FittedAttributes, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):  # type: ignore[misc]
     """Explicit features z(x) with E[z(x) . z(y)] = k(x, y), for any linear model.
 
     The features are a function of the parameters and the seed alone; fitting checks the rows and reads off
     their number of columns (and gamma, where a rule is given).
 
-    Fitted attributes
-    -----------------
-    kernel_ : the kernel
-    seed_ : of all draws
-    n_features_in_ : d
-    scaling_ : of the data set it was fitted on, applied to arrays given to ``transform``; None for arrays
     """
+
+    kernel_: AbstractKernel = fitted("the kernel")
+    seed_: int = fitted("of all draws")
+    n_features_in_: int = fitted("d")
+    scaling_: Scaling | None = fitted(
+        "of the data set it was fitted on, applied to arrays given to ``transform``; None for arrays"
+    )
+    table_: Table | None = fitted("how columns became features, where they were not mere numbers")
 
     hyperparameters = hyperparameters_of(
         kernel=a_kernel(feature_kernel_names),
@@ -76,7 +78,7 @@ class RandomFeatures(Hyperparameters, ClassNamePrefixFeaturesOutMixin, Transform
         kernel, gamma = self.kernel_choice(), self.value("gamma")
         if isinstance(gamma, str):
             gamma = gamma_by_rule(gamma, kernel.kind, sample)
-        self.kernel_: AbstractKernel = kernel.with_gamma(1.0 if gamma is None else gamma)
+        self.kernel_ = kernel.with_gamma(1.0 if gamma is None else gamma)
         self.kernel_.check_domain(sample)
         self.seed_ = self._seed()
         self._n_features_out = int(self.n_features)
@@ -103,8 +105,7 @@ class RandomFeatures(Hyperparameters, ClassNamePrefixFeaturesOutMixin, Transform
 
     def _sample(self, X: Any) -> Rows:
         """Rows to check and to read gamma off: all of those in memory, some of the others."""
-        self.scaling_: Scaling | None = None
-        self.table_: Table | None = None
+        self.scaling_ = self.table_ = None
         if isinstance(X, Split):
             self.n_features_in_, self.scaling_ = X.n_features, X.dataset.scaling
             learn_names_of_dataset(self, X.dataset)

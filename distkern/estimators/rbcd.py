@@ -2,16 +2,11 @@
 
 from __future__ import annotations
 
-from functools import partial
-
 from distkern.estimators.explicit import AbstractExplicitClassifier, AbstractExplicitRegressor
-from distkern.estimators.functional import CLASSIFIER, REGRESSOR
-from distkern.losses import curved_loss_names
-from distkern.solvers.hyperparameters import a_loss, hyperparameters_of
 from distkern.solvers.rbcd import RBCD
 
 
-class RBCDClassifier(AbstractExplicitClassifier):
+class RBCDClassifier(AbstractExplicitClassifier, solver=RBCD):
     """Linear classifier over features of a kernel, by random block coordinate descent (Dai et al. 2014).
 
     Minimises mean_i s_i l(<w, z(x_i)>, y_i) + nu/2 |w|^2, as
@@ -27,22 +22,10 @@ class RBCDClassifier(AbstractExplicitClassifier):
     True
     """
 
-    name = "rbcd"
-    solver_type = RBCD
-    hyperparameters = hyperparameters_of(
-        RBCD, **{**CLASSIFIER, "loss": a_loss("logistic", partial(curved_loss_names, "binary", "classes"))}
-    )
 
-
-class RBCDRegressor(AbstractExplicitRegressor):
+class RBCDRegressor(AbstractExplicitRegressor, solver=RBCD):
     """Linear regressor over features of a kernel, by block coordinate descent.
 
     ``nu`` weighs |g|^2 / 2, where f = target_center_ + target_scale_ g: it means the same for targets in any
     unit.
     """
-
-    name = "rbcd_regressor"
-    solver_type = RBCD
-    hyperparameters = hyperparameters_of(
-        RBCD, **{**REGRESSOR, "loss": a_loss("square", partial(curved_loss_names, "real"))}
-    )

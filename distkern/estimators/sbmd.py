@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 from distkern.estimators.explicit import AbstractExplicitClassifier, AbstractExplicitRegressor
-from distkern.estimators.functional import CLASSIFIER, REGRESSOR
-from distkern.solvers.hyperparameters import hyperparameters_of
 from distkern.solvers.sbmd import SBMD
 
 
-class SBMDClassifier(AbstractExplicitClassifier):
+class SBMDClassifier(AbstractExplicitClassifier, solver=SBMD):
     """Linear classifier on a kernel's features by stochastic block mirror descent (Dai et al. 2014, Table 2).
 
     Minimises mean_i s_i l(<w, z(x_i)>, y_i) + nu/2 |w|^2, as
@@ -24,18 +22,10 @@ class SBMDClassifier(AbstractExplicitClassifier):
     True
     """
 
-    name = "sbmd"
-    solver_type = SBMD
-    hyperparameters = hyperparameters_of(SBMD, **CLASSIFIER)
 
-
-class SBMDRegressor(AbstractExplicitRegressor):
+class SBMDRegressor(AbstractExplicitRegressor, solver=SBMD):
     """Linear regressor over features of a kernel, by stochastic block mirror descent.
 
     ``nu`` weighs |g|^2 / 2, where f = target_center_ + target_scale_ g: it means the same for targets in any
     unit.
     """
-
-    name = "sbmd_regressor"
-    solver_type = SBMD
-    hyperparameters = hyperparameters_of(SBMD, **REGRESSOR)

@@ -2,35 +2,12 @@
 
 from __future__ import annotations
 
-from functools import partial
-
-import numpy as np
-from numpy.typing import NDArray
-
-from distkern.estimators.explicit import (
-    AbstractExplicitClassifier,
-    AbstractExplicitEstimator,
-    AbstractExplicitRegressor,
-)
-from distkern.estimators.functional import CLASSIFIER, REGRESSOR
-from distkern.losses import coordinate_loss_names
+from distkern.estimators.explicit import AbstractExplicitClassifier, AbstractExplicitRegressor
 from distkern.solvers._sdca.kernel import KernelSDCA
-from distkern.solvers.hyperparameters import a_loss, hyperparameters_of
 from distkern.solvers.sdca import SDCA
 
 
-class AbstractSDCA(AbstractExplicitEstimator):
-    """What the classifier and the regressor share."""
-
-    solver_type = SDCA
-
-    def _solver(self, class_weights: NDArray[np.float64] | None, mean_weight: float) -> SDCA:
-        solver = super()._solver(class_weights, mean_weight)
-        assert isinstance(solver, SDCA)
-        return KernelSDCA(**vars(solver)) if solver.features.finds_rows else solver
-
-
-class SDCAClassifier(AbstractSDCA, AbstractExplicitClassifier):
+class SDCAClassifier(AbstractExplicitClassifier, solver=SDCA):
     """Linear classifier on features of a kernel by dual coordinate ascent (Dai et al. 2014, Table 2).
 
     Minimises mean_i s_i l(<w, z(x_i)>, y_i) + nu/2 |w|^2, as
@@ -49,21 +26,14 @@ class SDCAClassifier(AbstractSDCA, AbstractExplicitClassifier):
     True
     """
 
-    name = "sdca"
-    hyperparameters = hyperparameters_of(
-        SDCA,
-        **{**CLASSIFIER, "loss": a_loss("logistic", partial(coordinate_loss_names, "binary", "classes"))},
-    )
+    solver_of_rows = KernelSDCA
 
 
-class SDCARegressor(AbstractSDCA, AbstractExplicitRegressor):
+class SDCARegressor(AbstractExplicitRegressor, solver=SDCA):
     """Linear regressor over features of a kernel, by stochastic dual coordinate ascent.
 
     ``nu`` weighs |g|^2 / 2, where f = target_center_ + target_scale_ g: it means the same for targets in any
     unit.
     """
 
-    name = "sdca_regressor"
-    hyperparameters = hyperparameters_of(
-        SDCA, **{**REGRESSOR, "loss": a_loss("square", partial(coordinate_loss_names, "real"))}
-    )
+    solver_of_rows = KernelSDCA

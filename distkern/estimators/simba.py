@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from contextlib import ExitStack
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,14 +16,14 @@ from distkern.losses.base import AbstractLoss
 from distkern.runs.data import TrainingData
 from distkern.runs.scaled import check_stored
 from distkern.runs.spooled import spooled
-from distkern.solvers.hyperparameters import CLASS_WEIGHT, RANDOM_STATE, SCALE, hyperparameters_of
+from distkern.solvers.hyperparameters import CLASS_WEIGHT, RANDOM_STATE, SCALE
 from distkern.solvers.risk import Risk
 from distkern.solvers.simba import SIMBA
 from distkern.storage.columns import no_columns
 from distkern.storage.dataset import Split
 
 
-class SIMBAClassifier(AbstractFeatureClassifier):
+class SIMBAClassifier(AbstractFeatureClassifier, solver=SIMBA):
     """Linear support vector machine learned from single rows and columns (Hazan et al. 2011, Algorithm 1).
 
     Maximises the margin gamma of <w, x> + b with |w| <= 1 where rows may fall short of it by nu on
@@ -41,11 +42,8 @@ class SIMBAClassifier(AbstractFeatureClassifier):
     True
     """
 
-    name = "simba"
     draws_any_row = True
-    hyperparameters = hyperparameters_of(
-        SIMBA, class_weight=CLASS_WEIGHT, scale=SCALE, random_state=RANDOM_STATE
-    )
+    beside: ClassVar = {"class_weight": CLASS_WEIGHT, "scale": SCALE, "random_state": RANDOM_STATE}
 
     def _data_of_lazy(
         self, raw: DaskArraySource, executor: AbstractExecutor, stack: ExitStack

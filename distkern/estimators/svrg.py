@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 from distkern.estimators.explicit import AbstractExplicitClassifier, AbstractExplicitRegressor
-from distkern.estimators.functional import CLASSIFIER, REGRESSOR
-from distkern.solvers.hyperparameters import hyperparameters_of
 from distkern.solvers.svrg import SVRG
 
 
-class SVRGClassifier(AbstractExplicitClassifier):
+class SVRGClassifier(AbstractExplicitClassifier, solver=SVRG):
     """Linear classifier on a kernel's features by variance-reduced gradients (Li and Poczos 2016, Section 5).
 
     Minimises mean_i s_i l(<w, z(x_i)>, y_i) + nu/2 |w|^2 with linear convergence for smooth losses; the
@@ -22,18 +20,10 @@ class SVRGClassifier(AbstractExplicitClassifier):
     True
     """
 
-    name = "svrg"
-    solver_type = SVRG
-    hyperparameters = hyperparameters_of(SVRG, **CLASSIFIER)
 
-
-class SVRGRegressor(AbstractExplicitRegressor):
+class SVRGRegressor(AbstractExplicitRegressor, solver=SVRG):
     """Linear regressor over features of a kernel, by variance-reduced stochastic gradients.
 
     ``nu`` weighs |g|^2 / 2, where f = target_center_ + target_scale_ g: it means the same for targets in any
     unit.
     """
-
-    name = "svrg_regressor"
-    solver_type = SVRG
-    hyperparameters = hyperparameters_of(SVRG, **REGRESSOR)

@@ -116,6 +116,15 @@ def a_loss(default: str, names: Callable[[], Iterable[str]]) -> Parameter:
     return Parameter(default, (Words(of=names),), "the loss")
 
 
+def loss_for(loss: Parameter, target_kinds: tuple[str, ...], default: str) -> Parameter:
+    """A solver's parameter ``loss``, of the losses for some kinds of targets alone."""
+
+    def names() -> list[str]:
+        return [word for word in loss.words if find_loss(word).target_kind in target_kinds]
+
+    return replace(loss, default=default, kinds=(Words(of=names),))
+
+
 #: of solvers over landmarks: what a row's loss weighs
 SEARCHED_LAM = Choices(1024.0, (0.1, 0.4, 1.6, 6.4), 1)
 #: of a mean loss; less is not told apart in single precision

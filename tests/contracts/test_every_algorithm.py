@@ -35,7 +35,6 @@ def test_an_estimator_is_public_once_its_file_is_there(tmp_path):
         "distkern.estimators.__path__.append(sys.argv[1])\n"
         "import distkern\n"
         "assert distkern.BoostedClassifier(gamma=2.0).gamma == 2.0\n"
-        "assert 'BoostedClassifier' in distkern.__all__ and 'BoostedClassifier' in dir(distkern)\n"
     )
     (tmp_path / "boosted.py").write_text(
         "from distkern.estimators.avm import AVMClassifier\n"
@@ -102,3 +101,33 @@ def test_rows_that_are_cast_give_what_rows_of_that_precision_give(name):
     assert (cast.dtype_, given.dtype_, exact.dtype_) == (np.float32, np.float32, np.float64)
     found = [getattr(model, "decision_function", model.predict)(X) for model in (cast, given)]
     np.testing.assert_array_equal(*found)
+
+
+@pytest.mark.parametrize("name", algorithms())
+def test_what_a_fit_leaves_is_described_and_comes_back(name, tmp_path):
+    kind = algorithms()[name]
+    X = np.random.default_rng(0).normal(size=(80, 3))
+    y = X[:, 0] + X[:, 1] ** 2 if kind.task == "regression" else (X[:, 0] + X[:, 1] ** 2 > 1).astype(int)
+    model = kind(**small_settings(kind)).fit(X, y)
+    left = {attribute for attribute in vars(model) if attribute.endswith("_")}
+    assert left <= kind.fitted_attributes.keys()
+    table = kind.__doc__.partition("\nAttributes\n----------\n")[2]
+    for attribute, one in kind.fitted_attributes.items():
+        assert f"\n{attribute} : {one.help}\n" in f"\n{table}\n"
+        assert not one.help.endswith(".")
+    model.save(tmp_path / "model")
+    again = distkern.load_model(tmp_path / "model")
+    assert again._facts() == model._facts()
+    assert again._arrays().keys() == model._arrays().keys()
+    for key, array in model._arrays().items():
+        np.testing.assert_array_equal(again._arrays()[key], array)
+
+
+@pytest.mark.parametrize("name", estimators())
+def test_docstrings_have_sections_that_tools_know(name):
+    text = estimators()[name].__doc__
+    sections = ["\nParameters\n----------\n", "\nAttributes\n----------\n", "\nExamples\n--------\n"]
+    places = [text.find(section) for section in sections if section in text]
+    assert len(places) >= 2
+    assert places == sorted(places)
+    assert "Fitted attributes" not in text

@@ -18,8 +18,7 @@ import numpy as np
 import scipy.sparse as sp
 
 import distkern
-from distkern.estimators.base import AbstractClassifier
-from distkern.estimators.regressor import AbstractRegressor
+from distkern.estimators.base import AbstractClassifier, AbstractRegressor
 from workflows.pool import Question
 from workflows.records import Record
 from workflows.subsets import gathered
