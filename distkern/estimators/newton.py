@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from distkern.engine.plan import Extent
 from distkern.engine.plan_run import bytes_alone
-from distkern.estimators.explicit import (
+from distkern.estimators.features import (
     AbstractExplicitClassifier,
     AbstractExplicitEstimator,
     AbstractExplicitRegressor,

@@ -12,7 +12,7 @@ from sklearn.base import BaseEstimator
 
 from distkern import NewtonClassifier
 from distkern.common.errors import InputError
-from distkern.common.registry import find, lookup, members
+from distkern.common.registry import find, lookup, lookup_class, members
 from distkern.engine.executors import AbstractExecutor
 from distkern.features import AbstractFeatures
 from distkern.formats.base import AbstractFormat
@@ -47,6 +47,20 @@ def test_an_unknown_name_is_refused_with_the_nearest() -> None:
     assert lookup("distkern.kernels", AbstractKernel, "laplacain") is None
     with pytest.raises(InputError, match="did you mean 'laplacian'"):
         find("distkern.kernels", AbstractKernel, "laplacain")
+
+
+def test_a_class_is_found_by_its_own_name_and_without_the_files_of_others() -> None:
+    code = (
+        "import sys\n"
+        "from sklearn.base import BaseEstimator\n"
+        "from distkern.common.registry import lookup_class\n"
+        "kind = lookup_class('distkern.estimators', BaseEstimator, 'DSGGaussianProcessRegressor')\n"
+        "assert kind.name == 'dsg_gaussian_process'\n"
+        "files = {'auto', 'avm', 'cells', 'csvrg', 'newton', 'svrg'}\n"
+        "assert not {f'distkern.estimators.{file}' for file in files} & set(sys.modules)\n"
+    )
+    subprocess.run([sys.executable, "-c", code], check=True, timeout=60)
+    assert lookup_class("distkern.estimators", BaseEstimator, "AbstractDSG") is None
 
 
 def test_a_member_of_another_base_is_none() -> None:
