@@ -38,9 +38,9 @@ from distkern.estimators.svrg import SVRGRegressor as _SVRGRegressor
 from distkern.kernels import kernel_matrix as kernel_matrix
 from distkern.runs.persistence import load_model as load_model
 from distkern.runs.writing import write_dataset as write_dataset
+from distkern.search.tuning.api import tune as tune
 from distkern.storage.dataset import Dataset as Dataset
 from distkern.storage.dataset import open_dataset as open_dataset
-from distkern.tuning.api import tune as tune
 
 __version__: str
 
