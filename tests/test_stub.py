@@ -28,6 +28,7 @@ WRONG = {
     'dk.CSVRGClassifier(kernel="rfb")': 'Argument "kernel"',
     'dk.KernelClassifier(random_state="none")': 'Argument "random_state"',
     'dk.open_dataset("d.zarr", 1)': "Too many arguments",
+    'dk.CellRegressor().n_support_ + ""': "Unsupported operand types",
     "dk.CSVRGClasifier()": 'no attribute "CSVRGClasifier"',
 }
 
