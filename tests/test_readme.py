@@ -1,79 +1,100 @@
-"""What the README shows works as it is written."""
+"""What README shows works as it is written, and its figures are those of the reports."""
 
 from __future__ import annotations
 
 import re
-import shlex
-import tomllib
 from pathlib import Path
 
 import pytest
 
-from distkern.cli.job import Job, make_estimator
-from distkern.cli.main import group
 from distkern.demo.digits import VirtualDigits
+from distkern.storage.ingest import write_dataset
+from pages import Reader, blocks, write_examples
+
+REPORT = Path("workflows/defaults/reports/beside.md")
+BENCHMARKS = Path("workflows/benchmarks/reports/report.md")
 
 
-def blocks(repository: Path, language: str) -> list[str]:
-    text = (repository / "README.md").read_text(encoding="utf-8")
-    found = re.findall(rf"^```{language}\n(.*?)^```", text, flags=re.MULTILINE | re.DOTALL)
-    assert found
-    return found
+@pytest.fixture
+def readme(repository: Path) -> Path:
+    return repository / "README.md"
+
+
+def cells(text: str, *starts: str) -> list[list[str]]:
+    """The cells of the lines of a table of which the first ones are these, without what is bold of them."""
+    rows = [
+        line.replace("**", "").strip().strip("|").split(" | ") for line in text.splitlines() if "|" in line
+    ]
+    found = [[cell.strip() for cell in row] for row in rows]
+    return [row for row in found if tuple(row[: len(starts)]) == starts]
+
+
+def section(text: str, heading: str) -> str:
+    return text.partition(f"\n## {heading}\n")[2].partition("\n## ")[0]
 
 
 def test_the_python_runs(
-    repository: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    readme: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    from distkern.storage.ingest import write_dataset
-
-    # fewer rows than `distkern demo` makes: the choice of a machine takes most of the time
-    digits = VirtualDigits(chunk_rows=600)
-    (tmp_path / "distkern-demo").mkdir()
-    path = tmp_path / "distkern-demo" / "digits.zarr"
-    write_dataset(digits.chunks(600), path, test_chunks=digits.chunks(300, "test"), scale="none")
+    # fewer rows and classes than `distkern demo` makes: the choice of a machine takes most of the time
+    digits = VirtualDigits(chunk_rows=1200)
+    parts = [[(X[y < 2], y[y < 2]) for X, y in digits.chunks(1200, which)] for which in ("train", "test")]
     monkeypatch.chdir(tmp_path)
-    names: dict[str, object] = {}
-    for code in blocks(repository, "python"):
-        exec(compile(code, "README.md", "exec"), names)
-    scores = capsys.readouterr().out.split("\n")
-    assert float(scores[0].split()[0]) > 0.9
-    assert "newton of 64 dense columns, and by log loss on held-out rows" in scores[0]
-    assert float(scores[1]) > 0.95
-    assert scores[2] == "(2, 3)"
-    assert (tmp_path / "digits-model" / "model.json").exists()
+    Path("distkern-demo").mkdir()
+    write_dataset(parts[0], "distkern-demo/digits.zarr", test_chunks=parts[1], scale="none")
+    Reader(readme).read("python")
+    score, labels = capsys.readouterr().out.splitlines()
+    assert float(score.split()[0]) > 0.95
+    assert "newton of 64 dense columns, and by log loss on held-out rows" in score
+    assert len(labels.split()) == 5
+    assert Path("digits-model/model.json").exists()
 
 
-def test_every_command_is_one_that_the_command_line_accepts(repository: Path) -> None:
-    lines = [
-        part.strip()
-        for block in blocks(repository, "sh")
-        for line in block.splitlines()
-        for part in line.split("&&")
-        if part.strip().startswith("distkern ")
-    ]
-    assert len(lines) >= 8
-    for line in lines:
-        _, name, *arguments = shlex.split(line)
-        command = group.get_command(group.make_context("distkern", [name]), name)
-        assert command is not None, line
-        command.make_context(name, arguments)
+def test_the_commands_run(readme: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    write_examples(tmp_path)
+    Reader(readme).read("sh")
+    header, first = Path("predictions.csv").read_text(encoding="utf-8").splitlines()[:2]
+    assert header.split(",")[0] == "parcel"
+    assert first.split(",")[0] == "0"
 
 
-def test_the_job_file_is_one_that_train_accepts(repository: Path) -> None:
-    trained, searched = map(tomllib.loads, blocks(repository, "toml"))
-    assert make_estimator(Job(**trained)).gamma == trained["params"]["gamma"]
-    search = Job(**searched).search
-    assert search is not None
-    assert search.params["gamma"] == searched["search"]["params"]["gamma"]
-
-
-def test_the_set_up_commands_are_there(repository: Path) -> None:
-    shown = "".join(blocks(repository, "sh"))
+def test_the_set_up_commands_are_there(readme: Path) -> None:
+    shown = "".join(block.text for block in blocks(readme, "sh"))
     assert "pip install . && distkern demo\n" in shown
     assert "pip install '.[test]' && pytest\n" in shown
 
 
-def test_the_links_lead_somewhere(repository: Path) -> None:
-    text = (repository / "README.md").read_text(encoding="utf-8")
-    for target in re.findall(r"\]\((?!https?:)([^)#]+)", text):
-        assert (repository / target).exists(), target
+def test_the_figures_beside_lightgbm_are_those_of_the_report(repository: Path, readme: Path) -> None:
+    text, report = readme.read_text(encoding="utf-8"), (repository / REPORT).read_text(encoding="utf-8")
+    verdicts = {
+        row[0]: float(row[5]) for row in cells(section(report, "Verdicts")) if re.match(r"[\d.]+$", row[5])
+    }
+    scores = section(report, "Scores")
+    compared = [row for row in cells(text) if len(row) == 5]
+    for name in verdicts:
+        pair = [next(iter(cells(scores, name, model))) for model in ("distkern", "LightGBM")]
+        real = not pair[0][2]
+        losses = [row[6 if real else 2].split(" ± ")[0] for row in pair]
+        seconds = [row[7].split(" ± ")[0] for row in pair]
+        shown = name + ", RMSE" * real
+        assert [row for row in compared if row[0] == shown] == [[shown, *losses, *seconds]]
+    # the losses too, below the head
+    assert len(compared) == len(verdicts) + 1
+    slower = sum(ratio > 1 for ratio in verdicts.values())
+    assert f"it took less CPU time on {slower} of these {len(verdicts)}" in " ".join(text.split())
+
+
+def test_the_figures_beside_scikit_learn_are_those_of_the_report(repository: Path, readme: Path) -> None:
+    text, report = readme.read_text(encoding="utf-8"), (repository / BENCHMARKS).read_text(encoding="utf-8")
+    shown = [row for row in cells(text) if len(row) == 3 and re.search(r"%, [\d.]+ s, \d+ MiB$", row[2])]
+    assert shown
+    for name, *told in shown:
+        for method, figures in zip(("nystroem_linear", "newton"), told, strict=True):
+            row = next(iter(cells(section(report, name), method)))
+            measured = f"{100 * float(row[1]):.2f} %, {row[3]} s, {row[5]} MiB" if row[1] else row[7]
+            assert figures == measured, (name, method)
+
+
+def test_it_is_short(readme: Path) -> None:
+    assert len(readme.read_text(encoding="utf-8").split()) <= 1000
