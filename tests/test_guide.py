@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import re
+import shlex
 import shutil
 import tomllib
 from pathlib import Path
 
 import pytest
 
+import distkern
 from cluster_processes import Processes, wait_for
 from distkern.cli.job import Job, make_estimator
 from distkern.cli.main import main
@@ -75,7 +77,7 @@ def test_the_page_of_jobs_runs_as_it_is_written(
         if command == "submit":
             name = capsys.readouterr().out.split()[-1]
             wait_for(lambda: JobFolder(desk / "covtype-csvrg").state() == "finished")
-    assert load_model(desk / "covtype-model").get_params()["gamma"] == 4.0
+    assert load_model(desk / "fetched-model").get_params()["gamma"] == 4.0
 
 
 def test_every_page_of_the_guide_is_linked_and_run(repository: Path) -> None:
@@ -88,6 +90,10 @@ def test_every_page_of_the_guide_is_linked_and_run(repository: Path) -> None:
 def test_every_command_is_one_that_the_command_line_accepts(repository: Path) -> None:
     lines = [line for page in pages(repository) for block in blocks(page, "sh") for line in commands(block)]
     assert len(lines) >= 30
+    for page in pages(repository):
+        # those within sentences, but for names that stand for any command
+        inline = re.findall(r"`distkern ([a-z]+ [^`]*)`", page.read_text(encoding="utf-8"))
+        lines += [shlex.split(line.removesuffix(" --help")) for line in inline]
     for line in lines:
         parsed(line)
 
@@ -97,6 +103,13 @@ def test_blocks_are_of_languages_that_are_run(repository: Path) -> None:
         found = [block.language for block in blocks(page)]
         assert set(found) <= {"sh", "python", "toml"}, page
         assert page.read_text(encoding="utf-8").count("```") == 2 * len(found), page
+
+
+def test_commands_that_start_clusters_are_those_that_are_tried(repository: Path) -> None:
+    tried = (repository / "cluster" / "README.md").read_text(encoding="utf-8")
+    for page in pages(repository):
+        for line in re.findall(r"^    (python .*)$", page.read_text(encoding="utf-8"), flags=re.M):
+            assert line in " ".join(tried.replace("\\\n", " ").split()), (page, line)
 
 
 def test_job_files_are_ones_that_train_accepts(repository: Path) -> None:
@@ -122,7 +135,17 @@ def test_links_lead_somewhere(repository: Path) -> None:
 def test_every_algorithm_has_a_section_and_a_row(repository: Path) -> None:
     solvers = {name.removesuffix("_regressor") for name in members("distkern.solvers", AbstractSolver)}
     page = (repository / GUIDE / "algorithms.md").read_text(encoding="utf-8")
-    assert set(re.findall(r"^## (\w+)$", page, flags=re.M)) == {"auto", *solvers}
+    sections = dict(re.findall(r"^## (\w+)\n(.*?)(?=^## |\Z)", page, flags=re.M | re.S))
+    assert set(sections) == {"auto", *solvers}
+    for name in solvers:
+        assert f"(../../distkern/solvers/{name}.py)" in sections[name]
+        assert re.search(r"^    \S|[Tt]he objective of `\w+`", sections[name], flags=re.M), name
+        assert re.search(r"^- When: ", sections[name], flags=re.M), name
+        assert re.search(r"Papers?: .*\b\d{4}", sections[name]), name
+    estimators = [
+        name for name in distkern.__all__ if re.search(r"(Classifier|Regressor|Ratio|Detector)$", name)
+    ]
+    assert [name for name in estimators if f"`{name}`" not in page] == []
     models = (repository / "README.md").read_text(encoding="utf-8").partition("## Models")[2]
     first = re.findall(r"^\| (`.*?) \|", models, flags=re.M)
     assert set(re.findall(r"`(\w+)`", " ".join(first))) == {"auto", *solvers}

@@ -1,4 +1,4 @@
-"""Newton's method over explicit features, by Gram matrices that are summed in passes over the rows."""
+"""Newton's method over explicit features, by Gram matrices summed in passes (Keerthi and DeCoste 2005)."""
 
 from __future__ import annotations
 

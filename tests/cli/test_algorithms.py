@@ -33,6 +33,7 @@ def test_lists_every_algorithm_within_80_columns(capsys):
     assert {*facts.pop("auto")["chooses"]} == {*CHOOSABLE}
     for known in facts.values():
         assert {"what", "paper", "regulariser", "cost of a pass", "memory", "hyperparameters"} <= set(known)
+        assert known["what"]
         assert known["paper"]
         for loss in known.get("loss", []):
             assert find_loss(loss).name == loss
