@@ -85,6 +85,13 @@ def test_the_figures_beside_lightgbm_are_those_of_the_report(repository: Path, r
     assert f"it took less CPU time on {slower} of these {len(verdicts)}" in " ".join(text.split())
 
 
+def test_the_errors_on_all_rows_of_covtype_are_those_of_the_report(repository: Path, readme: Path) -> None:
+    report = (repository / "workflows/cells/README.md").read_text(encoding="utf-8")
+    row = next(row for row in cells(report, "covtype") if len(row) == 8)
+    said = f"On all rows of covtype it errs on {row[4]}, `cells` on {row[1]} "
+    assert said in " ".join(readme.read_text(encoding="utf-8").split())
+
+
 def test_the_figures_beside_scikit_learn_are_those_of_the_report(repository: Path, readme: Path) -> None:
     text, report = readme.read_text(encoding="utf-8"), (repository / BENCHMARKS).read_text(encoding="utf-8")
     shown = [row for row in cells(text) if len(row) == 3 and re.search(r"%, [\d.]+ s, \d+ MiB$", row[2])]
