@@ -14,7 +14,7 @@ import click
 
 from distkern.cli.deferred import defer_imports
 from distkern.common import interrupts
-from distkern.common.errors import DistkernError, FencedError, InputError, nearest
+from distkern.common.errors import DistkernError, FencedError, InputError, Problems, nearest
 
 #: exit statuses
 DONE, FAILED, WRONG_INPUT, INTERRUPTED = 0, 1, 2, 130
@@ -110,6 +110,8 @@ def explain(error: BaseException) -> tuple[int, str]:
     if isinstance(error, click.ClickException):
         return WRONG_INPUT, _line(error.format_message())
     # two runs were asked to write to one folder
+    if isinstance(error, Problems):
+        return WRONG_INPUT, "\n".join(_line(str(one)) for one in error.errors)
     if isinstance(error, (InputError, FencedError)):
         return WRONG_INPUT, _line(str(error))
     if isinstance(error, (KeyboardInterrupt, click.Abort)):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import difflib
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 #: characters of a part of a message
 _LONGEST = 800
@@ -36,6 +36,25 @@ class InputError(DistkernError, ValueError):
 
     def __reduce__(self) -> tuple[object, ...]:
         return _rebuild, (type(self), self.what, self.where, self.mend)
+
+
+class Problems(InputError):
+    """Several things are wrong with the user's input: a line for each.
+
+    Attributes
+    ----------
+    errors : one for each thing
+    """
+
+    def __init__(self, errors: Sequence[InputError]) -> None:
+        super().__init__(f"{len(errors)} problems")
+        self.errors = tuple(errors)
+
+    def __str__(self) -> str:
+        return "\n".join(map(str, self.errors))
+
+    def __reduce__(self) -> tuple[object, ...]:
+        return type(self), (self.errors,)
 
 
 class CorruptDataError(InputError):

@@ -67,9 +67,15 @@ def choose_columns(
     left_out = {target, weight, group}
     left_out |= {at for at, name in enumerate(names) if name not in wanted and at == id_}
     left_out |= {_beside(names, name, "to leave out", where, options) for name in options.drop}
+    if has_header and wanted and options.unknown is not None:
+        unknown = [at for at, name in enumerate(names) if name not in wanted and at not in left_out]
+        options.unknown.update(names[at] for at in unknown if names[at] not in options.ignored)
+        left_out |= {*unknown}
     if has_header:
         ignored = {*options.ignored} - {*wanted}
         left_out |= {at for at, name in enumerate(names) if name in ignored}
+    for name in () if options.kinds is None or options.features is not None else options.kinds.keep_na:
+        _beside(names, name, "to keep the texts of", where, options)
     features = tuple(position for position in range(len(names)) if position not in left_out)
     if wanted:
         order = order_by_name([names[at] for at in features], wanted, where=where, whose="the training data")

@@ -4,42 +4,71 @@ from __future__ import annotations
 
 import difflib
 import re
+from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from datetime import UTC, datetime, timedelta
 from typing import Any, Literal, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
-from distkern.common.errors import InputError
+from distkern.common.errors import InputError, Problems
 from distkern.common.names import written
+from distkern.formats import _texts
+from distkern.formats._arrow import TICKS, any_matches, are_numbers, first_beyond, in_numpy, is_plain, is_text
 from distkern.formats._lines import parse_number
 
-Kind: TypeAlias = Literal["number", "boolean", "date", "category"]
+Kind: TypeAlias = Literal["number", "boolean", "date", "time", "category", "text"]
 
-#: what stands for a missing value in text, where its user does not say
-MISSING = frozenset(
-    ["", "?", "NA", "N/A", "n/a", "#N/A", "<NA>", "NaN", "nan", "NAN", "NaT", "null", "NULL", "None", "none"]
+#: what stands for a missing label or group, where its user does not say: classes may be + and -
+MISSING_LABELS = frozenset(
+    [
+        "",
+        "?",
+        "NA",
+        "N/A",
+        "n/a",
+        "#N/A",
+        "#NA",
+        "#N/A N/A",
+        "<NA>",
+        "NaN",
+        "nan",
+        "NAN",
+        "-NaN",
+        "-nan",
+        "NaT",
+    ]
+    + ["null", "Null", "NULL", "None", "none", "NONE", "1.#IND", "-1.#IND", "1.#QNAN", "-1.#QNAN"]
 )
+#: what stands for any other missing value: pandas' own list, and some more
+MISSING = MISSING_LABELS.union(
+    ["-", "--", "---", ".", "missing", "Missing", "MISSING", "unknown", "Unknown", "UNKNOWN"]
+)
+LABELS_OR_NUMBERS = (
+    "a regression target is a number; give --task classification for labels, or --target COLUMN"
+)
+#: features that the words of a text become
+TEXT_FEATURES = 256
 #: distinct values that a column of categories may have: they are held in memory
 MAX_LEVELS = 100_000
 
-_BOOLEANS = {"true": 1.0, "false": 0.0}
-_DATE = re.compile(
-    r"(\d{4})[-/](\d\d)[-/](\d\d)(?:[T ](\d\d)(?::(\d\d)(?::([0-5]\d(?:\.\d{1,9})?))?)?)?"
-    r"(Z|[+-](?:[01]\d|2[0-3]):?[0-5]\d)?"
-)
+_PAIRS = (("true", "false"), ("yes", "no"), ("y", "n"), ("t", "f"))
+_BOOLEANS = {word: float(word == pair[0]) for pair in _PAIRS for word in pair}
 #: of a text that is an integer
 _FRACTION = re.compile(r"(?<=\d)\.0*$")
-_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
-#: of the years 1 to 9999, which are those that ISO 8601 and Python write; from the first day, before the last
-_DAYS = (datetime(1, 1, 1, tzinfo=UTC) - _EPOCH).days, (datetime(9999, 12, 31, tzinfo=UTC) - _EPOCH).days + 1
-_TICKS = {"s": 1, "ms": 10**3, "us": 10**6, "ns": 10**9}
-_A = {"number": "a number", "boolean": "True or False", "date": "a date", "category": "a category"}
+_A = {
+    "number": "a number",
+    "boolean": "yes or no",
+    "date": "a date",
+    "time": "a time of day",
+    "category": "a category",
+    "text": "a text",
+}
+_LEADING_ZERO = r"^0\d+$"
 
 
 class TableKinds:
-    """What each column of some tables holds: numbers, booleans, dates or categories.
+    """What each column of some tables holds: numbers, booleans, dates, times, categories or texts.
 
     A column's kind is decided on the first rows that are read of it, and stays: a later value of another kind
     is refused by its place. Categories have codes, in the order in which they are met; or, where they are
@@ -52,7 +81,12 @@ class TableKinds:
     levels : categories of columns by position, of a model
     order : names of the columns of the first table, where it was read before
     is_named : those are the table's own names; else columns stand in this order in all tables
-    na : texts that stand for a missing value, of the target too; None: :data:`MISSING`
+    na : texts that stand for a missing value, of the target too; None: :data:`MISSING`, and of labels
+        :data:`MISSING_LABELS`
+    keep_na : columns in which these texts, but for the empty one, are what they say
+    rules : how numbers and dates are written, by name of column, see below
+    decimal : what stands before the decimals of numbers, where a file does not tell
+    day_first : whether 3/4/2024 is a day of April, where a column does not tell
     unused : columns that become nothing, so that it does not matter what they hold
     fixed : there are no other categories
     refuses_missing : a missing value that is no category is refused
@@ -61,14 +95,23 @@ class TableKinds:
     ----------
     kinds : by name of column
     levels : code of each category, by name of column
-    na : texts that stand for a missing value
+    rules : what the numbers of a column are of ("%", a currency), or the order of day and month in its dates
+    decimal : as above, of the last file that told
+    target : name of the column with the target, if it holds numbers
+    n_rows : that were read of a column
+    problems : what was refused, by name of column, where :attr:`collects` is set; else it is raised at once
+    overflowing : columns of categories with too many of them, which are left out
+    with_zeros : columns of numbers some of which begin with a zero that means nothing
+    told : what the user should know of the files, a sentence each
     missing : values that are missing, by name of column
     order : names of the columns of the first table
-    as_category, leave_out : how its user says that a column, ``{}``, holds categories, or is left out
+    as_category, leave_out, as_dates : how its user says that a column, ``{}``, holds categories, or is left
+        out, or how its dates are written
     """
 
     as_category = "give --categorical {}=onehot (or target, or drop)"
     leave_out = "give --drop {}"
+    as_dates = "give --day-first or --month-first"
 
     def __init__(
         self,
@@ -80,10 +123,25 @@ class TableKinds:
         refuses_missing: bool = False,
         is_named: bool = True,
         na: Sequence[str] | None = None,
+        keep_na: Iterable[str] = (),
+        rules: Mapping[str, str] | None = None,
+        decimal: str | None = None,
+        day_first: bool | None = None,
         unused: Iterable[str] = (),
     ) -> None:
         self._unused = frozenset(unused)
-        self.na = MISSING if na is None else frozenset(na)
+        self._na = None if na is None else frozenset(na)
+        self.keep_na = frozenset(keep_na)
+        self.rules: dict[str, str] = dict(rules or {})
+        self.decimal = decimal
+        self._day_first = day_first
+        self.target: str | None = None
+        self.collects = False
+        self.problems: dict[str, InputError] = {}
+        self._n_refused: dict[str, int] = {}
+        self.overflowing: set[str] = set()
+        self.with_zeros: set[str] = set()
+        self.told: list[str] = []
         self.kinds: dict[str, Kind] = dict(kinds or {})
         self._said = frozenset(self.kinds)
         self._of_integers: dict[str, bool] = {}
@@ -98,13 +156,67 @@ class TableKinds:
 
     @property
     def all_numbers(self) -> bool:
-        """Nothing but numbers is in the tables."""
-        return all(kind == "number" for kind in self.kinds.values())
+        """Nothing but numbers is in the tables, or texts that become some."""
+        return all(kind in ("number", "text") for kind in self.kinds.values())
 
     @property
     def is_plain(self) -> bool:
-        """Nothing but numbers, and none is missing."""
-        return self.all_numbers and not self.missing
+        """Nothing but numbers as Python writes them, and none is missing."""
+        rules = any(name != self.target for name in self.rules)
+        others = self.missing or rules or self.decimal == "," or "text" in self.kinds.values()
+        return self.all_numbers and not others
+
+    @property
+    def has_own_na(self) -> bool:
+        """Whether the user says which texts of labels stand for a missing value."""
+        return self._na is not None or bool(self.keep_na)
+
+    def na_of(self, key: str, *, is_label: bool = False) -> frozenset[str]:
+        """The texts that stand for a missing value of a column."""
+        if key in self.keep_na:
+            return frozenset([""])
+        default = MISSING_LABELS if is_label else MISSING
+        return default if self._na is None else self._na
+
+    def is_mere_number(self, key: str) -> bool:
+        """Whether a column holds numbers that are written as Python writes them, as far as is known."""
+        return self.kinds.get(key) == "number" and key not in self.rules and key not in self.keep_na
+
+    def tell_form(self, file: str, delimiter: str, decimal: str) -> None:
+        """How the fields of a text file, and the decimals in them, are separated."""
+        self.decimal = decimal
+        said = f"fields are separated by {delimiter!r}, decimals by {decimal!r}"
+        if (delimiter, decimal) not in ((",", "."), ("\t", ".")) and not any(
+            said in told for told in self.told
+        ):
+            self.told.append(f"{file}: {said} (--delimiter and --decimal say otherwise)")
+
+    def width(self, key: str) -> int:
+        """Numbers that a value of a column becomes."""
+        return TEXT_FEATURES if self.kinds.get(key) == "text" else 1
+
+    def value_names(self, keys: Sequence[str]) -> tuple[str, ...]:
+        """Names of the numbers that the values of columns become."""
+        if "text" not in self.kinds.values():
+            return tuple(keys)
+        return tuple(name for key in keys for name in names_of_values(key, self.width(key)))
+
+    def refuse(self, key: str, error: InputError, count: int = 1) -> None:
+        """Raise what is wrong with so many rows of a column, or keep it for :meth:`raise_problems`."""
+        if not self.collects:
+            raise error
+        self.problems.setdefault(key, error)
+        self._n_refused[key] = self._n_refused.get(key, 0) + count
+
+    def raise_problems(self) -> None:
+        """Raise what was kept, all of it at once: of each column the first place, and how many rows more."""
+        found = []
+        for key, error in self.problems.items():
+            more = self._n_refused[key] - 1
+            what = f"{error.what} (and {more:,} more row{'s' * (more > 1)})" if more else error.what
+            found.append(InputError(what, where=error.where, mend=error.mend))
+        if found:
+            raise found[0] if len(found) == 1 else Problems(found)
 
     def keys(self, names: Sequence[str], *, has_header: bool, file: str) -> tuple[str, ...]:
         """The names under which columns are known: those of the first table where a file has none."""
@@ -113,7 +225,8 @@ class TableKinds:
                 if name not in names:
                     close = difflib.get_close_matches(name, names, n=1, cutoff=0.0)
                     mend = f"did you mean {close[0]!r}?" if close else "check the name"
-                    raise InputError(f"there is no column {name!r} of categories", where=file, mend=mend)
+                    of = "texts" if self.kinds[name] == "text" else "categories"
+                    raise InputError(f"there is no column {name!r} of {of}", where=file, mend=mend)
             self.order, self._is_named = tuple(names), has_header
         if has_header and self._is_named:
             return tuple(names)
@@ -138,17 +251,88 @@ class TableKinds:
         import pyarrow as pa
 
         kind = values.type.value_type if pa.types.is_dictionary(values.type) else values.type
-        if pa.types.is_temporal(kind) and not (pa.types.is_time(kind) or pa.types.is_duration(kind)):
+        if pa.types.is_time(kind):
+            self.kinds[key] = "time"
+        elif pa.types.is_temporal(kind) and not pa.types.is_duration(kind):
             self.kinds[key] = "date"
         elif pa.types.is_dictionary(values.type) and not from_text:
             self.kinds[key] = "category"
-        elif _is_text(kind) and _are_numbers(values):
-            self.kinds[key] = "number"
-        elif _is_text(kind):
-            words = {word.strip() for word in values.unique().to_pylist() if word is not None} - self.na
-            self.kinds[key] = _kind_of_words(words)
+        elif is_text(kind):
+            self._decide_texts(key, values)
         else:
             self.kinds[key] = "number"
+
+    def _decide_texts(self, key: str, values: Any) -> None:
+        """What most words are: one that is not is rather a mistake, to be refused, than the name of a
+        category."""
+        if self.decimal != "," and are_numbers(values):
+            self.kinds[key] = "number"
+            if any_matches(values, _LEADING_ZERO):
+                self.with_zeros.add(key)
+            return
+        words = {word.strip() for word in values.unique().to_pylist() if word is not None}
+        some = sorted(words - self.na_of(key))
+        numbers, units = _texts.numbers_of(some, self.decimal or ".")
+        fine = _texts.parsed(some, numbers)
+        if key == self.target or 2 * sum(fine) >= len(some):
+            self.kinds[key] = "number"
+            unit = _most_common(unit for unit, is_fine in zip(units, fine, strict=True) if is_fine and unit)
+            if unit:
+                self.rules[key] = unit
+            if any_matches(values, _LEADING_ZERO):
+                self.with_zeros.add(key)
+        elif _are_booleans(set(some)):
+            self.kinds[key] = "boolean"
+        elif 2 * sum(map(_texts.is_date, some)) >= len(some):
+            self.kinds[key] = "date"
+        elif 2 * sum(map(_texts.is_time, some)) >= len(some):
+            self.kinds[key] = "time"
+        else:
+            self.kinds[key] = "category"
+
+    def _order_of_dates(self, key: str, words: Sequence[str | None]) -> tuple[str | None, str | None]:
+        """Settle the order of day and month in a column by the first dates that tell; else a word that leaves
+        it open, and why."""
+        if key in self.rules:
+            return None, None
+        orders, unsure = _texts.order_of_dates([word for word in words if word is not None])
+        if len(orders) > 1:
+            what = "in {} and others of the column the day is first, in some the month"
+            return next(word for word in words if word and _texts.tells_order(word)), what
+        if orders:
+            self.rules[key] = next(iter(orders))
+        elif unsure is not None and self._day_first is None:
+            what = "whether the day or the month is first in {} is told by no other date of the first rows"
+            return unsure, what
+        elif unsure is not None:
+            self.rules[key] = _texts.DAY_FIRST if self._day_first else _texts.MONTH_FIRST
+        return None, None
+
+    def features(
+        self, keys: Sequence[str], columns: Iterable[Any], places: Sequence[Callable[[int], str]], n_rows: int
+    ) -> NDArray[np.float64]:
+        """Numbers (n_rows, sum of widths) of columns, as :meth:`numbers` gives them."""
+        found = np.empty((n_rows, sum(map(self.width, keys))))
+        first = 0
+        for key, column, place in zip(keys, columns, places, strict=True):
+            last = first + self.width(key)
+            if self.kinds[key] == "text":
+                found[:, first:last] = self._hashed(key, column)
+            else:
+                found[:, first] = self.numbers(key, column, place)
+            first = last
+        return found
+
+    def _hashed(self, key: str, column: Any) -> NDArray[np.float64]:
+        """(n, 256) words of texts, counted by their hashes with signs, of norm 1; zeros where missing."""
+        from sklearn.feature_extraction.text import HashingVectorizer
+
+        words = [word_of(value, self.na_of(key)) or "" for value in column.to_pylist()]
+        absent = sum(not word for word in words)
+        if absent:
+            self.missing[key] = self.missing.get(key, 0) + absent
+        hashed = HashingVectorizer(n_features=TEXT_FEATURES).transform(words)
+        return np.asarray(hashed.toarray(), dtype=np.float64)
 
     def numbers(self, key: str, values: Any, place: Callable[[int], str]) -> NDArray[np.float64]:
         """Numbers (n,) of an Arrow array: NaN where a value is missing, 0 or 1 of a boolean, seconds since
@@ -163,16 +347,16 @@ class TableKinds:
         from pyarrow import compute
 
         kind, of = self.kinds[key], values.type
-        if key in self._unused:
+        if key in self._unused or key in self.overflowing:
             return np.full(len(values), np.nan)
-        if pa.types.is_dictionary(of) and not (_is_text(of.value_type) or kind == "category"):
+        if pa.types.is_dictionary(of) and not (is_text(of.value_type) or kind == "category"):
             values, of = values.cast(of.value_type), of.value_type
-        if pa.types.is_dictionary(of) or _is_text(of) or (kind == "category" and _is_plain(of)):
+        if pa.types.is_dictionary(of) or is_text(of) or (kind == "category" and is_plain(of)):
             numbers = self._of_words(key, kind, values, place)
         elif pa.types.is_null(of):
             numbers = np.full(len(values), np.nan)
         elif kind == "date" and (pa.types.is_timestamp(of) or pa.types.is_date(of)):
-            row = _first_beyond(values)
+            row = first_beyond(values)
             if row is not None:
                 raise InputError(
                     "the date is not of the years 1 to 9999",
@@ -181,26 +365,35 @@ class TableKinds:
                 )
             whole = values.cast(pa.timestamp("us", getattr(of, "tz", None)), safe=False).cast(pa.int64())
             numbers = compute.divide(whole.cast(pa.float64(), safe=False), 1e6).to_numpy(zero_copy_only=False)
-        elif kind in ("number", "boolean") and _is_plain(of) and not pa.types.is_temporal(of):
+        elif kind == "time" and pa.types.is_time(of):
+            ticks = values.cast(pa.int32() if pa.types.is_time32(of) else pa.int64()).cast(pa.float64())
+            numbers = in_numpy(ticks) / TICKS[of.unit]
+        elif kind == "number" and pa.types.is_duration(of):
+            numbers = in_numpy(values.cast(pa.int64()).cast(pa.float64(), safe=False)) / TICKS[of.unit]
+        elif kind in ("number", "boolean") and is_plain(of) and not pa.types.is_temporal(of):
             if pa.types.is_boolean(of):
                 values = values.cast(pa.int8())
             numbers = in_numpy(values.cast(pa.float64(), safe=False))
         else:
-            raise InputError(
-                f"the column holds {of}, not {_A[kind]}",
-                where=place(0),
-                mend=f"encode it as numbers, or {self.leave_out.format(key)}",
-            )
+            what, mend = f"the column holds {of}, not {_A[kind]}", self.leave_out.format(key)
+            error = InputError(what, where=place(0), mend=f"encode it as numbers, or {mend}")
+            self.refuse(key, error, len(values))
+            return np.full(len(values), np.nan)
         absent = int(np.count_nonzero(np.isnan(numbers)))
         if absent:
             if self._refuses_missing and kind != "category":
                 row = int(np.flatnonzero(np.isnan(numbers))[0])
-                raise InputError(
-                    "the value is missing", where=place(row), mend="fill it in, or leave the row out"
-                )
+                mend = "fill it in, or leave the row out"
+                self.refuse(key, InputError("the value is missing", where=place(row), mend=mend), absent)
             self.missing[key] = self.missing.get(key, 0) + absent
         found: NDArray[np.float64] = np.asarray(numbers, dtype=np.float64)
         return found
+
+    def target_numbers(self, values: Any, place: Callable[[int], str]) -> NDArray[np.float64]:
+        """Numbers (n,) of targets, 0 for those that are kept as problems."""
+        assert self.target is not None
+        numbers = self.numbers(self.target, values, place)
+        return np.where(np.isnan(numbers), 0.0, numbers) if self.target in self.problems else numbers
 
     def _of_words(
         self, key: str, kind: Kind, values: Any, place: Callable[[int], str]
@@ -208,45 +401,88 @@ class TableKinds:
         import pyarrow as pa
 
         encoded = values if pa.types.is_dictionary(values.type) else values.dictionary_encode()
-        words = [word_of(value, self.na) for value in encoded.dictionary.to_pylist()]
+        na = self.na_of(key)
+        words = [word_of(value, na) for value in encoded.dictionary.to_pylist()]
         if kind == "category" and self._is_of_integers(key, words):
             words = [word and _FRACTION.sub("", word) for word in words]
         indices = encoded.indices.cast(pa.int64())
         indices = in_numpy(indices.fill_null(-1) if indices.null_count else indices)
 
-        def refused(position: int, what: str, mend: str) -> InputError | None:
-            rows = np.flatnonzero(indices == position)
-            return InputError(what, where=place(int(rows[0])), mend=mend) if rows.size else None
+        def refuse(positions: list[int], what: str, mend: str) -> None:
+            rows = np.flatnonzero(np.isin(indices, positions))
+            if rows.size:
+                word = words[indices[rows[0]]] or ""
+                error = InputError(what.format(repr(word[:60])), where=place(int(rows[0])), mend=mend)
+                self.refuse(key, error, rows.size)
 
         of_words = np.full(len(words) + 1, np.nan)
-        if kind == "date":
-            of_words[:-1] = _seconds(words)
-        for position, word in enumerate(words):
-            if word is None:
-                continue
-            if kind == "category":
-                of_words[position] = code = self._code(key, word)
-                if code == MAX_LEVELS:
+        if kind == "category":
+            codes = [np.nan if word is None else self._code(key, word) for word in words]
+            if MAX_LEVELS in codes:
+                if key in self._said:
                     what = f"more than {MAX_LEVELS:,} different values in a column of categories"
-                    error = refused(position, what, f"{self.leave_out.format(key)}, or group its values")
-                    if error:
-                        raise error
-            elif kind != "date":
-                number = parse_number(word) if kind == "number" else None
-                of_words[position] = _BOOLEANS.get(word.lower(), np.nan) if number is None else number
-                if number is not None:
-                    # NaN is no number, whatever stands for a missing value
-                    continue
-            if np.isnan(of_words[position]):
-                mend = "correct it"
-                if not self._fixed:
-                    mend += f", or {self.as_category.format(key)}"
-                what = f"{word[:60]!r} is not {_A[kind]}, as other values of the column are"
-                error = refused(position, what, mend)
-                if error:
-                    raise error
+                    refuse(
+                        [codes.index(MAX_LEVELS)], what, f"{self.leave_out.format(key)}, or group its values"
+                    )
+                self.overflowing.add(key)
+                self.levels[key] = {}
+                return np.full(len(indices), np.nan)
+            of_words[:-1] = codes
+        else:
+            mend = "correct it"
+            if key == self.target:
+                mend = LABELS_OR_NUMBERS
+            elif not self._fixed:
+                mend += f", or {self.as_category.format(key)}"
+            if kind == "date":
+                unsure, why = self._order_of_dates(key, words)
+                if why is not None:
+                    refuse([words.index(unsure)], why, self.as_dates.format(key))
+                    return np.full(len(indices), np.nan)
+            of_words[:-1], fine, what = self._values(key, kind, words)
+            odd = [position for position, is_fine in enumerate(fine) if not is_fine]
+            if odd:
+                refuse(odd, what, mend)
         numbers: NDArray[np.float64] = of_words[indices]
         return numbers
+
+    def _values(
+        self, key: str, kind: Kind, words: Sequence[str | None]
+    ) -> tuple[NDArray[np.float64], list[bool], str]:
+        """Numbers (n,) of words, NaN where one is missing; which words are fine; what is said of others."""
+        if kind == "number":
+            return self._amounts(key, words)
+        if kind == "boolean":
+            values = np.array([_BOOLEANS.get((word or "").lower(), np.nan) for word in words], np.float64)
+        elif kind == "time":
+            values = _texts.times_of(words)
+        else:
+            values = _texts.dates_of(words, self.rules.get(key, _texts.DAY_FIRST))
+        fine = [word is None or value == value for word, value in zip(words, values.tolist(), strict=True)]
+        return values, fine, f"{{}} is not {_A[kind]}, as other values of the column are"
+
+    def _amounts(self, key: str, words: Sequence[str | None]) -> tuple[NDArray[np.float64], list[bool], str]:
+        """Numbers of words that are of what the column's numbers are of; a currency may be left out, and may
+        be met late."""
+        values, units = _texts.numbers_of(words, self.decimal or ".")
+        fine = _texts.parsed(words, values)
+        rule = self.rules.get(key, "")
+        if not (rule or self._fixed):
+            currencies = {unit for unit, is_fine in zip(units, fine, strict=True) if is_fine} - {"", "%"}
+            if currencies:
+                rule = self.rules[key] = min(currencies)
+        said = "{} is not a number, as other values of the column are"
+        if all(fine):
+            said = f"{{}} is not in {rule or 'plain numbers'}, as other values of the column are"
+        # 0 % is 0, and NaN is in no unit
+        is_free = (values == 0) | np.isnan(values)
+        wanted = [
+            unit == rule or free or (unit == "" and rule != "%")
+            for unit, free in zip(units, is_free, strict=True)
+        ]
+        if rule == "%":
+            values /= 100.0
+        return values, [one and other for one, other in zip(fine, wanted, strict=True)], said
 
     def _is_of_integers(self, key: str, words: Sequence[str | None]) -> bool:
         """Whether a column whose user says that it holds categories holds nothing but numbers: in the first
@@ -275,64 +511,14 @@ class TableKinds:
         return MAX_LEVELS
 
 
-def in_one_piece(values: Any) -> Any:
-    """An Arrow array in one piece."""
-    import pyarrow as pa
-
-    if not isinstance(values, pa.ChunkedArray):
-        return values
-    if pa.types.is_dictionary(values.type):
-        values = values.unify_dictionaries()
-    whole = values.combine_chunks()
-    if isinstance(whole, pa.ChunkedArray):
-        whole = whole.chunk(0) if whole.num_chunks else pa.array([], values.type)
-    return whole
+def names_of_values(key: str, width: int) -> tuple[str, ...]:
+    """Names of the numbers that a value of a column becomes."""
+    return (key,) if width == 1 else tuple(f"{key} words {at + 1}" for at in range(width))
 
 
-def in_numpy(values: Any) -> NDArray[Any]:
-    """The numbers (n,) of an Arrow array, NaN where one is missing.
-
-    The first number that Arrow itself converts has it import pandas, which takes longer than a small file.
-    """
-    whole = in_one_piece(values)
-    found: NDArray[Any]
-    if whole.null_count or whole.type.bit_width < 8:
-        found = whole.to_numpy(zero_copy_only=False)
-    else:
-        found = np.from_dlpack(whole)
-    return found
-
-
-def is_number(kind: Any) -> bool:
-    """Whether an Arrow type is one of numbers or booleans."""
-    import pyarrow as pa
-
-    return bool(pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_boolean(kind))
-
-
-def _is_text(kind: Any) -> bool:
-    import pyarrow as pa
-
-    return bool(pa.types.is_string(kind) or pa.types.is_large_string(kind) or pa.types.is_string_view(kind))
-
-
-def _are_numbers(values: Any) -> bool:
-    """Whether Arrow, which is quick, takes all texts for numbers."""
-    import pyarrow as pa
-
-    texts = values.dictionary if pa.types.is_dictionary(values.type) else values
-    try:
-        texts.cast(pa.float64())
-    except pa.ArrowInvalid:
-        return False
-    return True
-
-
-def _is_plain(kind: Any) -> bool:
-    """Single values that can be written down."""
-    import pyarrow as pa
-
-    return bool(pa.types.is_primitive(kind) or pa.types.is_decimal(kind))
+def _most_common(words: Iterable[str]) -> str | None:
+    counts = Counter(words)
+    return min(counts, key=lambda word: (-counts[word], word)) if counts else None
 
 
 def word_of(value: Any, na: frozenset[str]) -> str | None:
@@ -345,59 +531,8 @@ def word_of(value: Any, na: frozenset[str]) -> str | None:
     return written(value)
 
 
-def _kind_of_words(words: set[str]) -> Kind:
-    """What most of them are: one that is not is rather a mistake, to be refused, than the name of a
-    category."""
-    if not words or 2 * sum(parse_number(word) is not None for word in words) >= len(words):
-        return "number"
-    if all(word.lower() in _BOOLEANS for word in words):
-        return "boolean"
-    dates = sum(_DATE.fullmatch(word) is not None for word in words)
-    return "date" if 2 * dates >= len(words) else "category"
-
-
-def _first_beyond(values: Any) -> int | None:
-    """The first of an Arrow array of dates or timestamps that is of no year from 1 to 9999."""
-    import pyarrow as pa
-
-    of = values.type
-    if pa.types.is_date32(of):
-        days = values.cast(pa.int32()).fill_null(0).to_numpy(zero_copy_only=False)
-    else:
-        ticks = 86_400 * _TICKS["ms" if pa.types.is_date64(of) else of.unit]
-        days = values.cast(pa.int64()).fill_null(0).to_numpy(zero_copy_only=False) // ticks
-    beyond = np.flatnonzero((days < _DAYS[0]) | (days >= _DAYS[1]))
-    return int(beyond[0]) if beyond.size else None
-
-
-def _seconds(words: Sequence[str | None]) -> NDArray[np.float64]:
-    """Seconds since 1970 of dates as ISO 8601 writes them, NaN for what is none."""
-    import pyarrow as pa
-
-    seconds = np.full(len(words), np.nan)
-    try:
-        moments = pa.array(words, pa.string()).cast(pa.timestamp("us")).cast(pa.int64())
-        there = moments.is_valid().to_numpy(zero_copy_only=False)
-        seconds[there] = moments.drop_null().to_numpy() / 1e6
-        # Arrow has a year 0
-        seconds[seconds < 86_400.0 * _DAYS[0]] = np.nan
-    except pa.ArrowInvalid:
-        for position, word in enumerate(words):
-            seconds[position] = np.nan if word is None else _seconds_of(word)
-    return seconds
-
-
-def _seconds_of(word: str) -> float:
-    found = _DATE.fullmatch(word)
-    if found is None:
-        return np.nan
-    year, month, day, hour, minute, second, zone = found.groups()
-    try:
-        moment = datetime(int(year), int(month), int(day), int(hour or 0), int(minute or 0), tzinfo=UTC)
-    except ValueError:
-        return np.nan
-    away = 0
-    if zone and zone != "Z":
-        away = (3600 * int(zone[1:3]) + 60 * int(zone[-2:])) * (-1 if zone[0] == "-" else 1)
-    whole = (moment - _EPOCH) // timedelta(seconds=1) - away
-    return whole + float(second or 0)
+def _are_booleans(words: set[str]) -> bool:
+    """Whether these are yes and no; a letter alone may stand for anything else."""
+    lower = {word.lower() for word in words}
+    pairs = [pair for pair in _PAIRS if not lower.isdisjoint(pair)]
+    return lower <= {*_BOOLEANS} and all(len(pair[0]) > 1 or lower.issuperset(pair) for pair in pairs)

@@ -23,7 +23,7 @@ from distkern.common.sparse import Rows, SparseRows, first_place
 from distkern.common.types import Floats
 from distkern.common.urls import is_url, no_driver, redact_urls
 from distkern.formats._compressed import decompressed
-from distkern.formats._kinds import TableKinds
+from distkern.formats._kinds import MISSING_LABELS, TableKinds
 
 PACKAGE = "distkern.formats"
 
@@ -58,6 +58,8 @@ class ReadOptions:
     weight, group : columns of tables that hold the weights and the groups of the rows
     kinds : what the columns of tables hold, for features of other kinds than numbers; None: numbers alone
     indices : where the indices of svmlight files start
+    delimiter, decimal : of CSV files: what stands between fields, and before decimals; None: looked at
+    unknown : filled with the columns that are not wanted, which are left out; None: they are refused
     """
 
     target_kind: TargetKind = "label"
@@ -72,6 +74,19 @@ class ReadOptions:
     group: str | None = None
     kinds: TableKinds | None = None
     indices: Indices = field(default_factory=Indices)
+    delimiter: str | None = None
+    decimal: str | None = None
+    unknown: set[str] | None = None
+
+    def na_of(self, column: str, *, is_label: bool = False) -> frozenset[str]:
+        """The texts that stand for a missing value of a column."""
+        return MISSING_LABELS if self.kinds is None else self.kinds.na_of(column, is_label=is_label)
+
+    def refuse(self, column: str, error: InputError, count: int = 1) -> None:
+        """Raise what is wrong with rows of a column, or keep it with what else is wrong."""
+        if self.kinds is None:
+            raise error
+        self.kinds.refuse(column, error, count)
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,7 +158,10 @@ def missing_target(text: str, where: str, *, is_label: bool = True) -> InputErro
         return InputError("the target is missing (empty field)", where=where, mend=FILL_OR_DROP)
     mend = FILL_OR_DROP
     if is_label:
-        mend += "; if it is the name of a class, say what else stands for a missing value, as --na ''"
+        mend += (
+            "; if it is the name of a class, give --keep-na and the column, or say what else stands for a "
+            "missing value, as --na ''"
+        )
     return InputError(f"the target is missing ({text[:60]!r})", where=where, mend=mend)
 
 
@@ -158,11 +176,6 @@ def refuse_missing_groups(
             where=place_of(row),
             mend=f"{FILL_OR_DROP}; if it is the name of one, say what else stands for a missing value (--na)",
         )
-
-
-LABELS_OR_NUMBERS = (
-    "a regression target is a number; give --task classification for labels, or --target COLUMN"
-)
 
 
 class AbstractFormat(ABC):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, ClassVar, TypeAlias
 
@@ -15,12 +15,13 @@ from numpy.typing import NDArray
 from distkern.common.errors import InputError
 from distkern.common.groups import keys_of_texts
 from distkern.common.types import Floats
+from distkern.formats._arrow import in_numpy, in_one_piece
 from distkern.formats._columns import Columns, choose_columns
-from distkern.formats._kinds import MISSING, in_numpy, in_one_piece
 from distkern.formats._lines import LineBlock, line_blocks, parse_number
+from distkern.formats._texts import decimal_of
 from distkern.formats.base import (
+    CHUNK_BYTES,
     FILL_OR_DROP,
-    LABELS_OR_NUMBERS,
     AbstractFormat,
     InputFile,
     RawChunk,
@@ -31,7 +32,11 @@ from distkern.formats.base import (
 
 #: features, targets, and by name what else a chunk has of each row
 _Parsed: TypeAlias = tuple[Floats, NDArray[Any] | None, dict[str, Any]]
-_DELIMITERS = (",", "\t", ";")
+_DELIMITERS = (",", "\t", ";", "|")
+#: what may be a decimal comma: outside quotation marks where the comma is no delimiter, else inside
+_COMMA, _QUOTED_COMMA = re.compile(rb"\d,\d"), re.compile(rb'"[^"\n]*\d,\d')
+#: of a file, to tell the delimiter by
+_FIRST_LINES = 20
 
 
 class Csv(AbstractFormat):
@@ -68,21 +73,23 @@ class Csv(AbstractFormat):
                     if not block.text.strip():
                         continue
                     layout, block = _read_header(block, file.url, options)
-                features, targets, beside, lines = layout.parse(block, first_row)
-                if len(features):
-                    yield RawChunk(
-                        features,
-                        targets,
-                        first_row,
-                        file.url,
-                        lines=lines,
-                        names=layout.columns.feature_names,
-                        target_name=layout.columns.target_name,
-                        has_header=layout.has_header,
-                        **beside,
-                        blank_lines=block.text.count(b"\n") - len(lines),
-                    )
-                    first_row += len(features)
+                layout.decide(block, first_row)
+                for piece in layout.pieces(block):
+                    features, targets, beside, lines = layout.parse(piece, first_row)
+                    if len(features):
+                        yield RawChunk(
+                            features,
+                            targets,
+                            first_row,
+                            file.url,
+                            lines=lines,
+                            names=layout.names,
+                            target_name=layout.columns.target_name,
+                            has_header=layout.has_header,
+                            **beside,
+                            blank_lines=piece.text.count(b"\n") - len(lines),
+                        )
+                        first_row += len(features)
 
 
 def _check_characters(block: LineBlock, file: str) -> None:
@@ -125,11 +132,7 @@ def _read_header(block: LineBlock, file: str, options: ReadOptions) -> tuple[_La
     line = block.first_line + block.text[:blank].count(b"\n")
     where = f"{file}, line {line}"
     text = _decode(block.text[blank:end].rstrip(b"\r\n"), where)
-    delimiter = "\t" if re.search(r"\.tsv(\.\w+)?$", file.lower()) else ","
-    # a name may have one in it
-    outside = re.sub(r'"[^"]*"', "", text)
-    if delimiter not in outside:
-        delimiter = next((mark for mark in _DELIMITERS if mark in outside), delimiter)
+    delimiter = options.delimiter or _delimiter(block.text[blank:], file)
     fields = [field.strip() for field in _fields(text, delimiter, where)]
     has_header = _is_header(fields, where) if options.header is None else options.header
     if has_header:
@@ -139,6 +142,21 @@ def _read_header(block: LineBlock, file: str, options: ReadOptions) -> tuple[_La
         names = [str(position) for position in range(len(fields))]
     columns = choose_columns(names, where=where, options=options, has_header=has_header)
     return _Layout(file, delimiter, columns, options, has_header), block
+
+
+def _delimiter(text: bytes, file: str) -> str:
+    """What stands between the fields of a file: as often in the first lines as in the first of them, outside
+    quotation marks; else what stands in that."""
+    usual = "\t" if re.search(r"\.tsv(\.\w+)?$", file.lower()) else ","
+    lines = re.sub(rb'"[^"\n]*"', b"", text[: text.index(b"\n") + 2**16])
+    first, *others = [line for line in lines.split(b"\n")[:-1] if line.strip()][:_FIRST_LINES]
+    there = [mark for mark in dict.fromkeys((usual, *_DELIMITERS)) if mark.encode() in first]
+    alike = [
+        mark
+        for mark in there
+        if all(line.count(mark.encode()) == first.count(mark.encode()) for line in others)
+    ]
+    return next(iter(alike or there), usual)
 
 
 def _is_header(fields: Sequence[str], where: str) -> bool:
@@ -165,17 +183,42 @@ class _Layout:
         self.has_header = has_header
         self.delimiter = delimiter
         self.columns = columns
+        self.options = options
         self.target = None if options.target_kind == "none" else columns.target
         self.is_label = options.target_kind == "label"
         self.kinds = options.kinds
-        self.na = MISSING if options.kinds is None else options.kinds.na
         self.keys = columns.feature_names
+        self.decimal = options.decimal
         if self.kinds is not None:
             self.keys = self.kinds.keys(self.keys, has_header=has_header, file=file)
+            if self.target is not None and not self.is_label:
+                self.kinds.target = columns.target_name
         # Arrow skips a blank line, and reads a column in one way
         self.is_single = len(columns.names) == 1
         read_twice = columns.id is not None and columns.id in (self.target, *columns.features)
         self.is_plain = not self.is_single and not read_twice
+
+    @property
+    def _na(self) -> frozenset[str]:
+        """The texts that stand for a missing target."""
+        return self.options.na_of(str(self.columns.target_name), is_label=self.is_label) | {""}
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Names of the numbers of a row."""
+        names = self.columns.feature_names
+        return names if self.kinds is None else self.kinds.value_names(names)
+
+    def pieces(self, block: LineBlock) -> Iterator[LineBlock]:
+        """Whole lines in pieces whose numbers are few enough."""
+        width = len(self.names)
+        if width == len(self.keys):
+            yield block
+            return
+        lines = block.text.splitlines(keepends=True)
+        step = max(1, CHUNK_BYTES // (8 * width))
+        for start in range(0, len(lines), step):
+            yield LineBlock(b"".join(lines[start : start + step]), block.first_line + start)
 
     def parse(self, block: LineBlock, first_row: int) -> tuple[*_Parsed, NDArray[np.int64]]:
         """Features (n, d) float64, targets (n,) str objects or float64, what else there is, line numbers."""
@@ -184,46 +227,84 @@ class _Layout:
             lines = _filled_lines(block)
         if not lines.size:
             return np.zeros((0, len(self.columns.features))), None, {}, lines
-        if self.kinds is not None and self.kinds.unknown(self.keys):
-            self._decide(block, lines, first_row)
         fast = self._parse_fast(block.text, lines, first_row)
+        if fast is None and self.kinds is not None:
+            fast = self._parse_fast(block.text, lines, first_row, as_words=True)
         if fast is None:
             return *self._parse_slowly(block, lines, first_row), lines
         return *fast, lines
 
-    def _decide(self, block: LineBlock, lines: NDArray[np.int64], first_row: int) -> None:
-        """What the columns hold that are met for the first time."""
+    def decide(self, block: LineBlock, first_row: int) -> None:
+        """What stands before decimals in the file, and what columns hold that are met for the first time."""
+        wanted = dict(zip(self.keys, self.columns.features, strict=True))
+        if self.kinds is None:
+            self.decimal = self.decimal or "."
+            return
+        if self.kinds.target is not None and self.target is not None:
+            wanted[self.kinds.target] = self.target
+        unknown = self.kinds.unknown(wanted)
+        if self.decimal is not None and not unknown:
+            return
+        has_commas = (_QUOTED_COMMA if self.delimiter == "," else _COMMA).search(block.text) is not None
+        looks = self.decimal is None and (has_commas or self.kinds.decimal == ",")
+        columns = self._words(block, first_row, wanted) if looks or unknown else {}
+        if self.decimal is None:
+            self.decimal = self._decimal(columns) if looks else "."
+        self.kinds.tell_form(self.file, self.delimiter, self.decimal)
+        for key in unknown:
+            self.kinds.decide(key, columns[key], from_text=True)
+
+    def _words(self, block: LineBlock, first_row: int, wanted: Mapping[str, int]) -> dict[str, Any]:
+        """Columns as texts, by key."""
         import pyarrow as pa
 
-        assert self.kinds is not None
-        table = self._table(block.text, len(lines))
-        fields = None if table is not None else self._fields(block, first_row)
-        for key, at in zip(self.keys, self.columns.features, strict=True):
-            if self.kinds.unknown([key]):
-                texts = pa.array(row[at] for row in fields) if fields else in_one_piece(table[str(at)])
-                self.kinds.decide(key, texts, from_text=True)
+        table = self._table(block.text, len(_filled_lines(block)), as_words=True)
+        if table is not None:
+            return {key: in_one_piece(table[str(at)]) for key, at in wanted.items()}
+        fields = self._fields(block, first_row)
+        return {key: pa.array([row[at] for row in fields], pa.string()) for key, at in wanted.items()}
 
-    def _table(self, text: bytes, n_rows: int) -> Any:
-        """The columns that are wanted, by Arrow, or None if anything at all is unusual."""
+    def _decimal(self, columns: Mapping[str, Any]) -> str:
+        assert self.kinds is not None
+        words = {word.strip() for column in columns.values() for word in column.unique().to_pylist()}
+        found = decimal_of(sorted(words)) or self.kinds.decimal
+        if found is None and self.delimiter != ",":
+            raise InputError(
+                "whether commas in numbers stand before decimals or between thousands is told by no number",
+                where=self.file,
+                mend="give --decimal , or --decimal .",
+            )
+        return found or "."
+
+    def _table(self, text: bytes, n_rows: int, *, as_words: bool = False) -> Any:
+        """The columns that are wanted, by Arrow, or None if anything at all is unusual.
+
+        ``as_words``: numbers too are texts.
+        """
         import pyarrow as pa
         from pyarrow import csv as arrow_csv
 
         if not self.is_plain:
             return None
         words = pa.dictionary(pa.int32(), pa.string())
+        numbers = words if as_words else pa.float64()
         types: dict[str, Any] = {}
         for key, at in zip(self.keys, self.columns.features, strict=True):
-            is_number = self.kinds is None or self.kinds.kinds.get(key) == "number"
-            types[str(at)] = pa.float64() if is_number else words
+            types[str(at)] = numbers if self.kinds is None or self.kinds.is_mere_number(key) else words
+            if self.kinds is not None and self.kinds.kinds.get(key) == "text":
+                types[str(at)] = pa.string()
         if self.target is not None:
-            types[str(self.target)] = words if self.is_label else pa.float64()
+            is_mere = self.kinds is None or self.kinds.is_mere_number(str(self.columns.target_name))
+            types[str(self.target)] = words if self.is_label or not is_mere else numbers
         if self.columns.weight is not None:
             types[str(self.columns.weight)] = pa.float64()
         for column in (self.columns.id, self.columns.group):
             if column is not None:
                 types[str(column)] = pa.string()
         nulls = (
-            [] if self.kinds is None else [space + word for word in sorted(self.na) for space in ("", " ")]
+            []
+            if self.kinds is None
+            else [space + word for word in sorted(self.kinds.na_of("")) for space in ("", " ")]
         )
         try:
             table = arrow_csv.read_csv(
@@ -239,54 +320,67 @@ class _Layout:
                     include_columns=list(types),
                     null_values=nulls,
                     strings_can_be_null=False,
+                    decimal_point=self.decimal or ".",
                 ),
             )
         except pa.ArrowInvalid:
             return None
         return table if table.num_rows == n_rows else None
 
-    def _parse_fast(self, text: bytes, lines: NDArray[np.int64], first_row: int) -> _Parsed | None:
+    def _parse_fast(
+        self, text: bytes, lines: NDArray[np.int64], first_row: int, *, as_words: bool = False
+    ) -> _Parsed | None:
         """The rows by Arrow, or None if anything at all is unusual."""
-        table = self._table(text, len(lines))
+        table = self._table(text, len(lines), as_words=as_words)
         if table is None:
             return None
-        features = np.empty((len(lines), len(self.columns.features)))
-        for position, column in enumerate(self.columns.features):
-            values = table[str(column)]
-            features[:, position] = (
-                in_numpy(values)
-                if self.kinds is None
-                else self.kinds.numbers(
-                    self.keys[position], in_one_piece(values), self._place(column, lines, first_row)
-                )
-            )
+        if self.columns.weight is not None and table[str(self.columns.weight)].null_count:
+            return None
+        columns = (in_one_piece(table[str(at)]) for at in self.columns.features)
+        targets = self._targets(table, lines, first_row)
+        if self.target is not None and targets is None:
+            return None
+        if self.kinds is None:
+            features = np.stack([in_numpy(column) for column in columns], axis=1)
+        else:
+            features = self.kinds.features(self.keys, columns, self._places(lines, first_row), len(lines))
         beside: dict[str, Any] = {}
         if self.columns.id is not None:
             beside["ids"] = np.array(table[str(self.columns.id)].to_pylist(), dtype=object)
         if self.columns.weight is not None:
-            if table[str(self.columns.weight)].null_count:
-                return None
             beside["weights"] = in_numpy(table[str(self.columns.weight)])
         if self.columns.group is not None:
             texts = table[str(self.columns.group)].to_pylist()
             beside["group_keys"] = self._group_keys(texts, lines, first_row)
+        return features, targets, beside
+
+    def _targets(self, table: Any, lines: NDArray[np.int64], first_row: int) -> NDArray[Any] | None:
+        """The targets (n,) of rows by Arrow, None where there are none or one is missing."""
         if self.target is None:
-            return features, None, beside
-        values = table[str(self.target)]
-        if not self.is_label:
-            return None if values.null_count else (features, in_numpy(values), beside)
-        labels = in_one_piece(values)
-        words = np.array([word.strip() for word in labels.dictionary.to_pylist()] + [None], dtype=object)
-        if not self.na.union([""]).isdisjoint(words[:-1]):
             return None
-        return features, words[in_numpy(labels.indices)], beside
+        values = in_one_piece(table[str(self.target)])
+        if self.is_label:
+            words = np.array([word.strip() for word in values.dictionary.to_pylist()] + [None], dtype=object)
+            return words[in_numpy(values.indices)] if self._na.isdisjoint(words[:-1]) else None
+        if values.null_count:
+            return None
+        if not hasattr(values, "dictionary"):
+            return in_numpy(values)
+        if not self._na.isdisjoint(word.strip() for word in values.dictionary.to_pylist()):
+            return None
+        assert self.kinds is not None
+        return self.kinds.target_numbers(values, self._place(self.target, lines, first_row))
+
+    def _places(self, lines: NDArray[np.int64], first_row: int) -> list[Callable[[int], str]]:
+        return [self._place(at, lines, first_row) for at in self.columns.features]
 
     def _group_keys(
         self, texts: Sequence[str], lines: NDArray[np.int64], first_row: int
     ) -> NDArray[np.uint64]:
         assert self.columns.group is not None
         plain = [text.strip() for text in texts]
-        refuse_missing_groups(plain, self.na, self._place(self.columns.group, lines, first_row))
+        na = self.options.na_of(self.columns.names[self.columns.group], is_label=True)
+        refuse_missing_groups(plain, na, self._place(self.columns.group, lines, first_row))
         return keys_of_texts(plain)
 
     def _place(self, column: int, lines: NDArray[np.int64], first_row: int) -> Callable[[int], str]:
@@ -317,7 +411,7 @@ class _Layout:
 
         fields = self._fields(block, first_row)
         features = np.empty((len(fields), len(self.columns.features)))
-        targets: list[Any] = []
+        targets: NDArray[Any] | None = None
         weighed: list[float] = []
         for row, texts in enumerate(fields):
             where = f"{self.file}, row {first_row + row} (line {lines[row]})"
@@ -329,17 +423,11 @@ class _Layout:
             if self.columns.weight is not None:
                 name, text = self.columns.names[self.columns.weight], texts[self.columns.weight]
                 weighed.append(self._number(text, f"{where}, column {name!r}"))
-            if self.target is not None:
-                text, place = texts[self.target].strip(), f"{where}, column {self.columns.target_name!r}"
-                if not text or text in self.na:
-                    raise missing_target(text, place, is_label=self.is_label)
-                targets.append(text if self.is_label else self._number(text, place, is_target=True))
+        if self.target is not None:
+            targets = self._slow_targets([texts[self.target].strip() for texts in fields], lines, first_row)
         if self.kinds is not None:
-            for position, (key, at) in enumerate(zip(self.keys, self.columns.features, strict=True)):
-                place_of = self._place(at, lines, first_row)
-                features[:, position] = self.kinds.numbers(
-                    key, pa.array(texts[at] for texts in fields), place_of
-                )
+            arrays = (pa.array([texts[at] for texts in fields], pa.string()) for at in self.columns.features)
+            features = self.kinds.features(self.keys, arrays, self._places(lines, first_row), len(fields))
         beside: dict[str, Any] = {}
         if (at_id := self.columns.id) is not None:
             beside["ids"] = np.array([texts[at_id] for texts in fields], dtype=object)
@@ -347,20 +435,34 @@ class _Layout:
             beside["weights"] = np.array(weighed)
         if (at_group := self.columns.group) is not None:
             beside["group_keys"] = self._group_keys([texts[at_group] for texts in fields], lines, first_row)
-        if self.target is None:
-            return features, None, beside
-        return features, np.array(targets, dtype=object if self.is_label else np.float64), beside
+        return features, targets, beside
 
-    def _number(self, text: str, where: str, *, is_target: bool = False) -> float:
+    def _slow_targets(self, texts: Sequence[str], lines: NDArray[np.int64], first_row: int) -> NDArray[Any]:
+        import pyarrow as pa
+
+        assert self.target is not None
+        name, place = str(self.columns.target_name), self._place(self.target, lines, first_row)
+        na = self._na
+        missing = [row for row, text in enumerate(texts) if text in na]
+        if missing:
+            text = texts[missing[0]]
+            error = missing_target(text, place(missing[0]), is_label=self.is_label)
+            self.options.refuse(name, error, len(missing))
+        if self.is_label:
+            return np.array(texts, dtype=object)
+        if self.kinds is None:
+            return np.array([self._number(text, place(row)) for row, text in enumerate(texts)])
+        there = pa.array([None if text in na else text for text in texts], pa.string())
+        return self.kinds.target_numbers(there, place)
+
+    def _number(self, text: str, where: str) -> float:
         value = parse_number(text)
         if value is not None:
             return value
         if not text.strip():
             raise InputError("the value is missing (empty field)", where=where, mend=FILL_OR_DROP)
         mend = "encode the column as numbers (one-hot), leave it out, or fill missing values in"
-        if is_target:
-            mend = LABELS_OR_NUMBERS
-        elif self.columns.target is not None:
+        if self.columns.target is not None:
             target = self.columns.names[self.columns.target]
             mend += f"; the target is column {target!r} (--target COLUMN changes it)"
         raise InputError(f"{text.strip()[:60]!r} is not a number", where=where, mend=mend)

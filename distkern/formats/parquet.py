@@ -11,12 +11,12 @@ from numpy.typing import NDArray
 
 from distkern.common.errors import InputError
 from distkern.common.groups import keys_of_texts
+from distkern.formats._arrow import in_numpy, is_number, is_text
 from distkern.formats._columns import Columns, choose_columns
-from distkern.formats._kinds import MISSING, in_numpy, is_number, word_of
+from distkern.formats._kinds import LABELS_OR_NUMBERS, word_of
 from distkern.formats.base import (
     CHUNK_BYTES,
     FILL_OR_DROP,
-    LABELS_OR_NUMBERS,
     AbstractFormat,
     InputFile,
     RawChunk,
@@ -63,7 +63,8 @@ class Parquet(AbstractFormat):
                 if options.kinds is not None:
                     keys = options.kinds.keys(columns.feature_names, has_header=True, file=file.url)
                 first_row = 1
-                rows = max(1, CHUNK_BYTES // (8 * len(names)))
+                width = len(names) if options.kinds is None else len(options.kinds.value_names(names))
+                rows = max(1, CHUNK_BYTES // (8 * width))
                 for batch in table.iter_batches(batch_size=rows, columns=names, use_threads=False):
                     if batch.num_rows:
                         yield _chunk(batch, columns, keys, first_row, file.url, options)
@@ -80,21 +81,18 @@ def _chunk(
     batch: Any, columns: Columns, keys: tuple[str, ...], first_row: int, file: str, options: ReadOptions
 ) -> RawChunk:
     parts = [
-        _feature(batch, name, key, first_row, file, options)
+        np.atleast_2d(_feature(batch, name, key, first_row, file, options).T).T
         for name, key in zip(columns.feature_names, keys, strict=True)
     ]
     wide = np.float64 if any(part.dtype == np.float64 for part in parts) else np.float32
-    features = np.empty((batch.num_rows, len(parts)), dtype=wide)
-    for position, part in enumerate(parts):
-        features[:, position] = part
+    features = np.concatenate(parts, axis=1, dtype=wide)
     targets: NDArray[Any] | None = None
     if columns.target is not None and options.target_kind != "none":
         name = columns.names[columns.target]
         if options.target_kind == "number":
-            targets = _numbers(batch, name, first_row, file, is_target=True).astype(np.float64)
+            targets = _target_numbers(batch, name, first_row, file, options)
         else:
-            na = MISSING if options.kinds is None else options.kinds.na
-            targets = _labels(batch, name, first_row, file, na)
+            targets = _labels(batch, name, first_row, file, options)
     weights = None
     if columns.weight is not None:
         weights = _numbers(batch, columns.names[columns.weight], first_row, file).astype(np.float64)
@@ -106,7 +104,7 @@ def _chunk(
     group_keys = None
     if columns.group is not None:
         name = columns.names[columns.group]
-        na = MISSING if options.kinds is None else options.kinds.na
+        na = options.na_of(name, is_label=True)
         texts = [word_of(value, na) for value in batch.column(name).to_pylist()]
         refuse_missing_groups(texts, na, lambda row: _place(file, first_row, row, name))
         group_keys = keys_of_texts([str(text) for text in texts])
@@ -115,7 +113,9 @@ def _chunk(
         targets,
         first_row,
         file,
-        names=columns.feature_names,
+        names=columns.feature_names
+        if options.kinds is None
+        else options.kinds.value_names(columns.feature_names),
         target_name=columns.target_name,
         ids=ids,
         group_keys=group_keys,
@@ -135,7 +135,26 @@ def _feature(
         found = _numbers(batch, name, first_row, file)
         if not np.isnan(found).any():
             return found
-    return kinds.numbers(key, column, lambda row: _place(file, first_row, row, name))
+    return kinds.features([key], [column], [lambda row: _place(file, first_row, row, name)], batch.num_rows)
+
+
+def _target_numbers(
+    batch: Any, name: str, first_row: int, file: str, options: ReadOptions
+) -> NDArray[np.float64]:
+    kinds, column = options.kinds, batch.column(name)
+    if kinds is None or not is_text(column.type):
+        return _numbers(batch, name, first_row, file, is_target=True).astype(np.float64)
+    kinds.target = name
+    if kinds.unknown([name]):
+        kinds.decide(name, column, from_text=True)
+    na = options.na_of(name)
+    missing = [row for row, text in enumerate(column.to_pylist()) if word_of(text, na) is None]
+    if missing:
+        error = missing_target(
+            column[missing[0]].as_py() or "", _place(file, first_row, missing[0], name), is_label=False
+        )
+        options.refuse(name, error, len(missing))
+    return kinds.target_numbers(column, lambda row: _place(file, first_row, row, name))
 
 
 def _place(file: str, first_row: int, row: int, name: str) -> str:
@@ -168,7 +187,7 @@ def _numbers(batch: Any, name: str, first_row: int, file: str, *, is_target: boo
     return numeric(in_numpy(column))
 
 
-def _labels(batch: Any, name: str, first_row: int, file: str, na: frozenset[str]) -> NDArray[Any]:
+def _labels(batch: Any, name: str, first_row: int, file: str, options: ReadOptions) -> NDArray[Any]:
     import pyarrow as pa
 
     column = batch.column(name)
@@ -180,9 +199,11 @@ def _labels(batch: Any, name: str, first_row: int, file: str, na: frozenset[str]
         column = column.cast(pa.int8())
     elif pa.types.is_string(kind) or pa.types.is_large_string(kind):
         words = np.array([word.strip() for word in column.to_pylist()], dtype=object)
-        row = next((row for row, word in enumerate(words) if not word or word in na), None)
-        if row is not None:
-            raise missing_target(words[row], _place(file, first_row, row, name))
+        na = options.na_of(name, is_label=True) | {""}
+        missing = [row for row, word in enumerate(words) if word in na]
+        if missing:
+            error = missing_target(words[missing[0]], _place(file, first_row, missing[0], name))
+            options.refuse(name, error, len(missing))
         return words
     elif not (pa.types.is_integer(kind) or pa.types.is_floating(kind)):
         raise InputError(

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from distkern.common.errors import InputError
 from distkern.common.sparse import MAX_FEATURES, SparseRows
 from distkern.common.types import Floats
-from distkern.formats._kinds import in_numpy
+from distkern.formats._arrow import in_numpy
 from distkern.formats._lines import NOT_FINITE, LineBlock, line_blocks, parse_number
 from distkern.formats.base import AbstractFormat, InputFile, RawChunk, ReadOptions, not_finite
 

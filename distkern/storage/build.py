@@ -15,7 +15,7 @@ from distkern.common.errors import InputError, unknown_name
 from distkern.common.groups import DIFFERENT
 from distkern.common.held_out import Keys
 from distkern.common.sparse import SparseRows, converted
-from distkern.formats._kinds import MISSING, TableKinds
+from distkern.formats._kinds import TableKinds
 from distkern.formats.base import CHUNK_BYTES, Indices, Meter, RawChunk
 from distkern.storage import writer
 from distkern.storage.atomic import StagedFolder, disk_full, free_bytes, write_text_atomic
@@ -109,7 +109,7 @@ class Builder:
         self.shape = Shape()
         self.nameless: str | None = None
         self.form = Form(self.options.sparse, self.options.scale, self.kinds)
-        self.labels = LabelEncoder(self.kinds is not None and self.kinds.na != MISSING)
+        self.labels = LabelEncoder(self.kinds is not None and self.kinds.has_own_na)
         self.target_type = TARGET_TYPES.get(self.options.task)
         #: what is stored of a training row beside its features and its target
         self.of_rows: dict[str, DTypeLike] = {}

@@ -16,7 +16,8 @@ from distkern.common.errors import InputError
 from distkern.common.held_out import Keys
 from distkern.common.names import order_by_name, written
 from distkern.common.targets import plain_targets
-from distkern.formats._kinds import TableKinds, in_one_piece, is_number
+from distkern.formats._arrow import in_one_piece, is_number
+from distkern.formats._kinds import TableKinds
 from distkern.formats.base import RawChunk
 from distkern.storage.scaling import DEFAULT_SCALING, Scaling, ScalingFit
 from distkern.storage.table import Table, told_unseen

@@ -1,0 +1,96 @@
+"""What the formats ask of Arrow's arrays."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from distkern.formats._texts import DAYS
+
+#: a second of each unit of time
+TICKS = {"s": 1, "ms": 10**3, "us": 10**6, "ns": 10**9}
+
+
+def in_one_piece(values: Any) -> Any:
+    """An Arrow array in one piece."""
+    import pyarrow as pa
+
+    if not isinstance(values, pa.ChunkedArray):
+        return values
+    if pa.types.is_dictionary(values.type):
+        values = values.unify_dictionaries()
+    whole = values.combine_chunks()
+    if isinstance(whole, pa.ChunkedArray):
+        whole = whole.chunk(0) if whole.num_chunks else pa.array([], values.type)
+    return whole
+
+
+def in_numpy(values: Any) -> NDArray[Any]:
+    """The numbers (n,) of an Arrow array, NaN where one is missing.
+
+    The first number that Arrow itself converts has it import pandas, which takes longer than a small file.
+    """
+    whole = in_one_piece(values)
+    found: NDArray[Any]
+    if whole.null_count or whole.type.bit_width < 8:
+        found = whole.to_numpy(zero_copy_only=False)
+    else:
+        found = np.from_dlpack(whole)
+    return found
+
+
+def is_number(kind: Any) -> bool:
+    """Whether an Arrow type is one of numbers or booleans."""
+    import pyarrow as pa
+
+    return bool(pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_boolean(kind))
+
+
+def is_text(kind: Any) -> bool:
+    import pyarrow as pa
+
+    return bool(pa.types.is_string(kind) or pa.types.is_large_string(kind) or pa.types.is_string_view(kind))
+
+
+def are_numbers(values: Any) -> bool:
+    """Whether Arrow, which is quick, takes all texts for numbers."""
+    import pyarrow as pa
+
+    texts = values.dictionary if pa.types.is_dictionary(values.type) else values
+    try:
+        texts.cast(pa.float64())
+    except pa.ArrowInvalid:
+        return False
+    return True
+
+
+def is_plain(kind: Any) -> bool:
+    """Single values that can be written down."""
+    import pyarrow as pa
+
+    return bool(pa.types.is_primitive(kind) or pa.types.is_decimal(kind))
+
+
+def any_matches(values: Any, pattern: str) -> bool:
+    """Whether one of some texts matches a regular expression."""
+    import pyarrow as pa
+    from pyarrow import compute
+
+    texts = values.dictionary if pa.types.is_dictionary(values.type) else values
+    return bool(compute.any(compute.match_substring_regex(texts, pattern)).as_py())
+
+
+def first_beyond(values: Any) -> int | None:
+    """The first of an Arrow array of dates or timestamps that is of no year from 1 to 9999."""
+    import pyarrow as pa
+
+    of = values.type
+    if pa.types.is_date32(of):
+        days = values.cast(pa.int32()).fill_null(0).to_numpy(zero_copy_only=False)
+    else:
+        ticks = 86_400 * TICKS["ms" if pa.types.is_date64(of) else of.unit]
+        days = values.cast(pa.int64()).fill_null(0).to_numpy(zero_copy_only=False) // ticks
+    beyond = np.flatnonzero((days < DAYS[0]) | (days >= DAYS[1]))
+    return int(beyond[0]) if beyond.size else None

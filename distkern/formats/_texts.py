@@ -1,0 +1,222 @@
+"""Numbers, dates and times of day as people write them in tables."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from distkern.formats._lines import parse_number
+
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+#: the years 1 to 9999, which are those that ISO 8601 and Python write; from the first day, before the last
+DAYS = (datetime(1, 1, 1, tzinfo=UTC) - _EPOCH).days, (datetime(9999, 12, 31, tzinfo=UTC) - _EPOCH).days + 1
+
+_CURRENCY = r"[$€£¥₹]|USD|EUR|GBP|CHF|JPY|INR|CAD|AUD"
+#: what stands between thousands, by what stands before decimals
+_SPACES = (" ", "\u00a0", "\u202f", "'", "\u2019")
+_THOUSANDS = {".": (",", *_SPACES), ",": (r"\.", *_SPACES)}
+_MINUS = "\u2212"
+
+_CLOCK = (
+    r"(?P<hour>\d{1,2}):(?P<minute>\d\d)(?::(?P<second>[0-5]\d(?:\.\d{1,9})?))?"
+    r"(?: ?(?P<half>[AaPp])\.?[Mm]\.?)?"
+)
+_ZONE = r"(?P<zone>Z|[+-](?:[01]\d|2[0-3]):?[0-5]\d)?"
+_TIME = re.compile(_CLOCK)
+_ISO_TIME = rf"(?:[T ](?:(?P<only_hour>\d\d)|{_CLOCK}))?{_ZONE}"
+_ISO = re.compile(rf"(?P<year>\d{{4}})[-/.](?P<month>\d{{1,2}})[-/.](?P<day>\d{{1,2}}){_ISO_TIME}")
+_LATER_TIME = rf"(?:,?[T ]+{_CLOCK})?{_ZONE}"
+#: the day and the month in either order
+_EITHER = re.compile(
+    rf"(?P<first>\d{{1,2}})(?P<mark>[./-])(?P<other>\d{{1,2}})(?P=mark)(?P<year>\d{{4}}|\d\d){_LATER_TIME}"
+)
+_NAMED = (
+    re.compile(
+        rf"(?P<day>\d{{1,2}})[ -](?P<name>[A-Za-z]{{3,9}})\.?,?[ -](?P<year>\d{{4}}|\d\d){_LATER_TIME}"
+    ),
+    re.compile(rf"(?P<name>[A-Za-z]{{3,9}})\.? (?P<day>\d{{1,2}}),? (?P<year>\d{{4}}){_LATER_TIME}"),
+)
+_MONTHS = (
+    *("january", "february", "march", "april", "may", "june"),
+    *("july", "august", "september", "october", "november", "december"),
+)
+
+DAY_FIRST, MONTH_FIRST = "day first", "month first"
+
+
+def _pattern(decimal: str) -> str:
+    """The regular expression (of RE2) of a number, with what it is of and in parentheses where negative."""
+    groups = "|".join(rf"(?:{mark}\d{{3}})+" for mark in _THOUSANDS[decimal])
+    whole = rf"(?P<whole>\d{{1,3}}(?:{groups})|\d*)"
+    return (
+        rf"^(?P<open>\(?)(?P<sign>[-+{_MINUS}]?)(?P<before>(?:{_CURRENCY})?)[  ]?(?P<minus>[-+{_MINUS}]?){whole}"
+        rf"(?:\{decimal}(?P<fraction>\d*))?(?P<exponent>(?:[eE][-+]?\d+)?)[  ]?(?P<after>(?:{_CURRENCY}|%)?)"
+        rf"(?P<close>\)?)$"
+    )
+
+
+def numbers_of(words: Sequence[str | None], decimal: str = ".") -> tuple[NDArray[np.float64], list[str]]:
+    """Numbers (n,) of words, NaN where one is none, and what each is of: "%", a currency, or "".
+
+    ``decimal`` stands before decimals, "." or ","; thousands may be apart. Numbers in parentheses are
+    negative.
+    """
+    import pyarrow as pa
+    from pyarrow import compute
+
+    texts = pa.array(words, pa.string())
+    found = compute.extract_regex(texts, pattern=_pattern(decimal))
+    part = {name: found.field(name) for name in (field.name for field in found.type)}
+    whole = compute.replace_substring_regex(part["whole"], r"\D", "")
+    plain = compute.binary_join_element_wise(whole, ".", part["fraction"], part["exponent"], "")
+    fine = found.is_valid()
+    for wrong in (
+        compute.not_equal(compute.equal(part["open"], "("), compute.equal(part["close"], ")")),
+        compute.equal(
+            compute.binary_length(compute.binary_join_element_wise(whole, part["fraction"], "")), 0
+        ),
+        compute.and_(compute.not_equal(part["sign"], ""), compute.not_equal(part["minus"], "")),
+    ):
+        fine = compute.and_(fine, compute.invert(wrong.fill_null(False)))
+    # "5." and ".5" are numbers to Arrow, "5.e3" is none
+    plain = compute.if_else(fine, compute.replace_substring(plain, ".e", ".0e"), None)
+    values = compute.cast(plain, pa.float64()).fill_null(np.nan).to_numpy(zero_copy_only=False).copy()
+    signs = compute.binary_join_element_wise(part["open"], part["sign"], part["minus"], "")
+    negative = compute.match_substring_regex(signs, rf"[(\-{_MINUS}]").fill_null(False)
+    values[negative.to_numpy(zero_copy_only=False)] *= -1.0
+    units = compute.binary_join_element_wise(part["before"], part["after"], "").fill_null("").to_pylist()
+    return values, units
+
+
+def decimal_of(words: Sequence[str]) -> str | None:
+    """What stands before the decimals of those words that are numbers, by those that can be read in one way
+    alone; None where these say nothing and others can be read in two ways."""
+    ours, theirs = (numbers_of(words, decimal)[0] for decimal in (".", ","))
+    point, comma = ~np.isnan(ours) & np.isnan(theirs), np.isnan(ours) & ~np.isnan(theirs)
+    n_point, n_comma = np.count_nonzero(point), np.count_nonzero(comma)
+    if n_point != n_comma:
+        return "." if n_point > n_comma else ","
+    differ = ~np.isnan(ours) & ~np.isnan(theirs) & (ours != theirs)
+    return None if differ.any() else "."
+
+
+def order_of_dates(words: Sequence[str]) -> tuple[set[str], str | None]:
+    """The orders of day and month that words say of themselves, and the first word that says none."""
+    orders: set[str] = set()
+    unsure: str | None = None
+    for word in words:
+        found = _EITHER.fullmatch(word)
+        if found is None or found["mark"] == ".":
+            continue
+        if int(found["first"]) > 12:
+            orders.add(DAY_FIRST)
+        elif int(found["other"]) > 12:
+            orders.add(MONTH_FIRST)
+        elif unsure is None and found["first"] != found["other"]:
+            unsure = word
+    return orders, unsure
+
+
+def tells_order(word: str) -> bool:
+    """Whether a word says itself that the day or the month is first."""
+    return bool(order_of_dates([word])[0])
+
+
+def is_date(word: str) -> bool:
+    """Whether a word is written as a date."""
+    return any(pattern.fullmatch(word) for pattern in (_ISO, _EITHER, *_NAMED))
+
+
+def is_time(word: str) -> bool:
+    """Whether a word is a time of day."""
+    return not np.isnan(_time_of(word))
+
+
+def dates_of(words: Sequence[str | None], order: str = DAY_FIRST) -> NDArray[np.float64]:
+    """Seconds since 1970 (n,) of dates: as ISO 8601 writes them, with names of months, and with the day and
+    the month in this ``order`` (the day first where points are between); NaN for what is none."""
+    import pyarrow as pa
+
+    seconds = np.full(len(words), np.nan)
+    try:
+        moments = pa.array(words, pa.string()).cast(pa.timestamp("us")).cast(pa.int64())
+        there = moments.is_valid().to_numpy(zero_copy_only=False)
+        seconds[there] = moments.drop_null().to_numpy() / 1e6
+        # Arrow has a year 0
+        seconds[seconds < 86_400.0 * DAYS[0]] = np.nan
+    except pa.ArrowInvalid:
+        for position, word in enumerate(words):
+            seconds[position] = np.nan if word is None else _date_of(word, order)
+    return seconds
+
+
+def times_of(words: Sequence[str | None]) -> NDArray[np.float64]:
+    """Seconds of the day (n,) of times of day; NaN for what is none."""
+    return np.array([np.nan if word is None else _time_of(word) for word in words], dtype=np.float64)
+
+
+def _time_of(word: str) -> float:
+    found = _TIME.fullmatch(word)
+    hour = None if found is None else _hour(found)
+    if found is None or hour is None or int(found["minute"]) > 59:
+        return np.nan
+    return 3600.0 * hour + 60.0 * int(found["minute"]) + float(found["second"] or 0)
+
+
+def _hour(found: re.Match[str]) -> int | None:
+    """The hour from 0 to 23 of a time, None if no clock shows it."""
+    hour = int(found["hour"] or found.groupdict().get("only_hour") or 0)
+    if found["half"] is None:
+        return hour if hour <= 23 else None
+    return hour % 12 + 12 * (found["half"] in "pP") if 1 <= hour <= 12 else None
+
+
+def _date_of(word: str, order: str) -> float:
+    found = next((match for pattern in (_ISO, _EITHER, *_NAMED) if (match := pattern.fullmatch(word))), None)
+    if found is None:
+        return np.nan
+    parts: dict[str, Any] = found.groupdict()
+    hour = _hour(found)
+    if "first" in parts:
+        in_order = [int(parts["first"]), int(parts["other"])]
+        day, month = in_order if parts["mark"] == "." or order == DAY_FIRST else in_order[::-1]
+    elif "name" in parts:
+        day, month = int(parts["day"]), _month(parts["name"])
+    else:
+        day, month = int(parts["day"]), int(parts["month"])
+    year = int(parts["year"])
+    if len(parts["year"]) == 2:
+        # as POSIX takes them
+        year += 1900 if year >= 69 else 2000
+    try:
+        if hour is None:
+            return np.nan
+        moment = datetime(year, month, day, hour, int(parts["minute"] or 0), tzinfo=UTC)
+    except ValueError:
+        return np.nan
+    away, zone = 0, parts["zone"]
+    if zone and zone != "Z":
+        away = (3600 * int(zone[1:3]) + 60 * int(zone[-2:])) * (-1 if zone[0] == "-" else 1)
+    return (moment - _EPOCH) // timedelta(seconds=1) - away + float(parts["second"] or 0)
+
+
+def _month(name: str) -> int:
+    """1 to 12 by a name or its first letters, else 0."""
+    return next((at for at, month in enumerate(_MONTHS, start=1) if month.startswith(name.lower())), 0)
+
+
+def parsed(words: Sequence[str | None], values: NDArray[np.float64]) -> list[bool]:
+    """Which words are numbers: those that have a value, and NaN and infinities, which get theirs here."""
+    fine = []
+    for position, word in enumerate(words):
+        number = None
+        if word is not None and np.isnan(values[position]):
+            number = parse_number(word)
+            values[position] = np.nan if number is None else number
+        fine.append(word is None or number is not None or not np.isnan(values[position]))
+    return fine
