@@ -89,8 +89,10 @@ def evaluate(
       distkern evaluate m --data covtype.zarr --split both --html m/evaluation.html
     """
     from distkern.monitor.terminal import Terminal
+    from distkern.runs.feature_names import unknown_columns
     from distkern.runs.persistence import load_model
     from distkern.runs.run import evaluations
+    from distkern.storage.table import told_unknown
 
     if html is not None:
         _check_page(html)
@@ -98,6 +100,9 @@ def evaluate(
     names = ["train", "test"] if split == "both" else [split]
     sources = [find_split(data, name) for name in names]
     where = options.where_to_run(sum(source.n_rows * source.row_bytes for source in sources), **where)
+    unknown = unknown_columns(fitted, sources[0].dataset)
+    if unknown:
+        click.echo(f"note: {told_unknown(unknown)}", err=True)
     with Terminal() as terminal:
         found = evaluations(fitted, sources, listeners=[terminal], **where)
     measured = dict(zip(names, found, strict=True))

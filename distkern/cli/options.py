@@ -168,7 +168,7 @@ certificates = together(
 
 
 def file_kinds(command: Command) -> Command:
-    """``--format`` and ``--header``: what files are, where their names do not say."""
+    """``--format``, ``--header``, ``--delimiter`` and ``--decimal``: what files are."""
     from distkern.formats._files import COMPRESSIONS
     from distkern.formats.base import known_formats
 
@@ -180,6 +180,16 @@ def file_kinds(command: Command) -> Command:
             "--header/--no-header",
             default=None,
             help="Whether CSV files start with the names of their columns.  [default: looked at]",
+        ),
+        click.option(
+            "--delimiter",
+            metavar="MARK",
+            help="What stands between the fields of CSV files.  [default: looked at, and told]",
+        ),
+        click.option(
+            "--decimal",
+            type=click.Choice([".", ","]),
+            help="What stands before the decimals of numbers in CSV files.  [default: looked at, and told]",
         ),
         click.option(
             "--zero-based/--one-based",

@@ -50,6 +50,8 @@ def predict(
     format: str | None,
     header: bool | None,
     zero_based: bool | None,
+    delimiter: str | None,
+    decimal: str | None,
     decision: bool,
     proba: bool,
     threshold: float | str | None,
@@ -59,7 +61,8 @@ def predict(
     """Write a model's predictions for files, in their order, or for a data set, shard by shard.
 
     FILE are svmlight, CSV, Parquet, NPY or NPZ files, folders or patterns of them, or URLs. Columns are
-    matched by name. Of a data set, each row's number in its source is written as well.
+    matched by name; those that the model does not know are left out, with a note. Of a data set, each row's
+    number in its source is written as well.
 
     \b
     Example:
@@ -67,9 +70,10 @@ def predict(
       distkern predict m --data covtype.zarr --out predictions.csv
     """
     from distkern.monitor.terminal import Terminal
+    from distkern.runs.feature_names import unknown_columns
     from distkern.runs.persistence import load_model
     from distkern.runs.scoring import files_for, predict_files_to, predict_to
-    from distkern.storage.table import told_blank, told_unseen
+    from distkern.storage.table import told_blank, told_unknown, told_unseen
 
     if not out.endswith(_ENDINGS):
         raise InputError(
@@ -81,6 +85,8 @@ def predict(
         "format": format,
         "header": header,
         "zero_based": zero_based,
+        "delimiter": delimiter,
+        "decimal": decimal,
     }
     _check_source(files, data, split, how)
     fitted = options.with_threshold(load_model(model), threshold)
@@ -97,9 +103,11 @@ def predict(
             mend="use --decision, or train with loss=logistic, or probability=true, as the algorithm has it",
         )
     output = "decision" if decision else "probability" if proba else "label"
-    notes: list[str] = []
+    notes: list[str]
     if data is not None:
         source = find_split(data, split or "test")
+        unknown = unknown_columns(fitted, source.dataset)
+        notes = [told_unknown(unknown)] if unknown else []
         where = options.where_to_run(source.n_rows * source.row_bytes, **where)
         with Terminal() as terminal:
             n_rows = predict_to(fitted, source, out, output=output, **where, listeners=[terminal])
@@ -113,6 +121,8 @@ def predict(
         ]
         if rows.blank_lines:
             notes.append(told_blank(rows.blank_lines))
+        if rows.unknown:
+            notes.append(told_unknown(rows.unknown))
         if rows.unseen:
             notes.append(told_unseen(rows.unseen, "rows"))
     for note in notes:

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import shlex
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
     from distkern.storage.build import Progress
     from distkern.storage.dataset import Dataset, Split
     from distkern.storage.preparation import Like
+    from distkern.storage.table_report import ColumnReport
 
 
 class _SeveralTests(click.Command):
@@ -115,13 +117,35 @@ class _SeveralTests(click.Command):
     "--na",
     multiple=True,
     metavar="WORD",
-    help="Of tables: a text that stands for a missing value, in the target too; '' is the empty one. Other "
-    "texts then are what they say.  [default: the empty text, NA, N/A, ?, null, None, NaN, ...]",
+    help="Of tables: a text that stands for a missing value, in the target too, beside the empty text, NA, "
+    "N/A, ?, null, None, NaN, missing, unknown, -, ...; with --na '' only those that are given.",
 )
 @click.option(
     "--like",
     metavar="D.zarr|M",
     help="Prepare the rows as those of this data set or model were: its columns, categories and scaling.",
+)
+@click.option(
+    "--keep-na",
+    multiple=True,
+    metavar="COLUMN",
+    help="Of tables: a column in which NA, none, unknown and so on are what they say, not missing values.",
+)
+@click.option(
+    "--text",
+    multiple=True,
+    metavar="COLUMN",
+    help="Of tables: take a column for text: its words, hashed, become 256 features.",
+)
+@click.option(
+    "--day-first/--month-first",
+    default=None,
+    help="Of tables: whether 3/4/2024 is a day of April or of March, in columns of which no date tells.",
+)
+@click.option(
+    "--check",
+    is_flag=True,
+    help="Of tables: say what every column becomes and all that is wrong, and write nothing.",
 )
 @click.option("--drop", multiple=True, metavar="COLUMN", help="Of tables: a column that is no feature.")
 @click.option("--positive", metavar="VALUE", help="Make the task binary: this label against the rest.")
@@ -177,6 +201,7 @@ def shard(
     like: str | None,
     columns: bool,
     overwrite: bool,
+    check: bool,
     as_json: bool,
     **how: Any,
 ) -> None:
@@ -188,31 +213,59 @@ def shard(
     Example:
       distkern shard covtype.csv.gz --out covtype.zarr --test-fraction 0.2
       distkern shard a9a.svm.gz --test a9a.t.svm.gz --out a9a.zarr
+      distkern shard customers.csv --target churned --check
       distkern shard a9a.zarr --columns
     """
+    from distkern.monitor.terminal import Terminal
+    from distkern.storage.ingest import check as look
     from distkern.storage.ingest import shard as ingest
 
-    if out is None:
+    if out is None and not check:
         _add_columns(context, src, columns, overwrite, as_json)
         return
     notices: list[str] = []
     started = time.perf_counter()
-    with _interruption_explained(), _progress() as progress:
-        dataset = ingest(
-            src,
-            out,
-            test=test or None,
-            categorical=_by_name(categorical),
-            like=None if like is None else _like(like),
-            columns=columns,
-            overwrite=overwrite,
-            progress=progress,
-            notice=notices.append,
-            **how,
-        )
+    reports: list[ColumnReport] = []
+    with _interruption_explained(), Terminal() as terminal:
+
+        def report(found: Sequence[ColumnReport]) -> None:
+            reports.extend(found)
+            if not as_json:
+                from distkern.cli.tables import column_table, console
+
+                terminal.clear()
+                console().print(column_table(found))
+
+        how |= {
+            "test": test or None,
+            "categorical": _by_name(categorical),
+            "like": None if like is None else _like(like),
+            "report": report,
+            "progress": telling(terminal),
+            "notice": notices.append,
+        }
+        if not check:
+            assert out is not None
+            dataset = ingest(src, out, columns=columns, overwrite=overwrite, **how)
+        else:
+            try:
+                look(src, **how)
+            finally:
+                terminal.clear()
+                _tell_check(reports, notices, as_json)
+            return
     seconds = time.perf_counter() - started
-    facts = _facts(dataset, seconds) | {"notices": notices}
+    facts = _facts(dataset, seconds) | {"table": [*map(asdict, reports)], "notices": notices}
     options.tell(as_json, facts, _closing_line(dataset, out, seconds, notices))
+
+
+def _tell_check(reports: list[ColumnReport], notices: list[str], as_json: bool) -> None:
+    from distkern.cli.tables import note_line
+
+    if not reports:
+        return
+    lines = [*map(note_line, notices), "nothing was written: leave --check out, and give --out D.zarr"]
+    options.tell(as_json, {"table": [*map(asdict, reports)], "notices": notices}, "\n".join(lines))
 
 
 def _like(path: str) -> Like:
@@ -323,7 +376,11 @@ def _closing_line(dataset: Dataset, out: Place, seconds: float, notices: list[st
     classes = "" if dataset.classes is None else f"{len(dataset.classes):,} classes, "
     copy = column_facts(dataset)
     columns = "" if copy is None else f"feature-major copy ({in_bytes(copy['bytes'])}), "
-    told = "".join(f"note: {notice}\n" for notice in notices)
+    told = ""
+    if notices:
+        from distkern.cli.tables import note_line
+
+        told = "".join(f"{note_line(notice)}\n" for notice in notices)
     place = shlex.quote(str(out))
     following = f"distkern inspect {place}"
     if dataset.task != "none":

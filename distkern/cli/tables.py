@@ -2,12 +2,19 @@
 
 from __future__ import annotations
 
+import sys
+import textwrap
 from collections.abc import Iterable, Mapping, Sequence
 
 from rich.box import SIMPLE_HEAD
 from rich.console import Console
 from rich.table import Table
 from rich.text import Text
+
+from distkern.storage.table_report import ColumnReport
+
+#: columns that are all listed, and characters of a name
+_MOST_COLUMNS, _LONGEST = 60, 28
 
 
 def console() -> Console:
@@ -19,7 +26,9 @@ def table(header: Sequence[str], rows: Iterable[Sequence[str]], *, text: Sequenc
     """A table of numbers, right-aligned but for the columns whose numbers are in ``text``."""
     made = Table(box=SIMPLE_HEAD, pad_edge=False, padding=(0, 1, 0, 0))
     for number, name in enumerate(header):
-        made.add_column(name, justify="left" if number in text else "right")
+        # names and numbers are in one piece, all else is broken between words
+        is_whole = number == 0 or number not in text
+        made.add_column(name, justify="left" if number in text else "right", no_wrap=is_whole)
     for row in rows:
         made.add_row(*(Text(cell) for cell in row))
     return made
@@ -33,3 +42,30 @@ def fact_table(facts: Mapping[str, str]) -> Table:
     for name, value in facts.items():
         made.add_row(Text(name), Text(value))
     return made
+
+
+def note_line(note: str) -> str:
+    """A note, on a terminal broken between words where it is longer than 80 columns."""
+    said = f"note: {note}"
+    if not sys.stdout.isatty():
+        return said
+    return textwrap.fill(said, 80, subsequent_indent="  ", break_long_words=False, break_on_hyphens=False)
+
+
+def column_table(columns: Sequence[ColumnReport]) -> Table:
+    """What becomes of the columns of a table; of many those that are no mere numbers. A long name is cut."""
+    plain = [column for column in columns if column.kind == "numbers" and not (column.missing or column.note)]
+    shown = columns if len(columns) <= _MOST_COLUMNS else [one for one in columns if one not in plain]
+    rows = [
+        [
+            column.name if len(column.name) <= _LONGEST else f"{column.name[: _LONGEST - 3]}...",
+            column.kind,
+            column.becomes,
+            f"{column.missing:,}" if column.missing else "",
+            "" if column.distinct is None else f"{column.distinct:,}",
+        ]
+        for column in shown
+    ]
+    if len(shown) < len(columns):
+        rows.append([f"{len(plain):,} more columns", "numbers", f"{len(plain):,} features", "", ""])
+    return table(("column", "holds", "becomes", "missing", "distinct"), rows, text=(0, 1, 2))

@@ -16,7 +16,7 @@ _MOST_NAMED = 5
 
 
 def order_by_name(
-    names: Sequence[str], wanted: Sequence[str], *, where: str, whose: str
+    names: Sequence[str], wanted: Sequence[str], *, where: str, whose: str, may_have_others: bool = False
 ) -> NDArray[np.intp] | None:
     """Where each of the ``wanted`` columns stands among ``names``; None if they are in that order already.
 
@@ -25,6 +25,7 @@ def order_by_name(
     names, wanted : distinct names
     where : the columns that are looked at, for the error
     whose : what wants them, for the error
+    may_have_others : names that are not wanted are left out
 
     Raises
     ------
@@ -37,7 +38,7 @@ def order_by_name(
     known = set(wanted)
     missing = [name for name in wanted if name not in position]
     unknown = [name for name in names if name not in known]
-    if missing or unknown or len(position) < len(names):
+    if missing or (unknown and not may_have_others) or len(position) < len(names):
         raise _unlike(missing, unknown, where, whose)
     return np.array([position[name] for name in wanted], dtype=np.intp)
 

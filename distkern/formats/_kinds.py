@@ -38,8 +38,7 @@ MISSING_LABELS = frozenset(
         "-nan",
         "NaT",
     ]
-    + ["null", "Null", "NULL", "None", "none", "NONE", "1.#IND", "-1.#IND", "1.#QNAN", "-1.#QNAN"]
-)
+).union(["null", "Null", "NULL", "None", "none", "NONE", "1.#IND", "-1.#IND", "1.#QNAN", "-1.#QNAN"])
 #: what stands for any other missing value: pandas' own list, and some more
 MISSING = MISSING_LABELS.union(
     ["-", "--", "---", ".", "missing", "Missing", "MISSING", "unknown", "Unknown", "UNKNOWN"]
@@ -81,8 +80,8 @@ class TableKinds:
     levels : categories of columns by position, of a model
     order : names of the columns of the first table, where it was read before
     is_named : those are the table's own names; else columns stand in this order in all tables
-    na : texts that stand for a missing value, of the target too; None: :data:`MISSING`, and of labels
-        :data:`MISSING_LABELS`
+    na : texts that stand for a missing value, of the target too, beside :data:`MISSING`, of labels
+        :data:`MISSING_LABELS`; where the empty text is among them, these alone
     keep_na : columns in which these texts, but for the empty one, are what they say
     rules : how numbers and dates are written, by name of column, see below
     decimal : what stands before the decimals of numbers, where a file does not tell
@@ -176,7 +175,9 @@ class TableKinds:
         if key in self.keep_na:
             return frozenset([""])
         default = MISSING_LABELS if is_label else MISSING
-        return default if self._na is None else self._na
+        if self._na is None:
+            return default
+        return self._na if "" in self._na else self._na | default
 
     def is_mere_number(self, key: str) -> bool:
         """Whether a column holds numbers that are written as Python writes them, as far as is known."""
@@ -193,7 +194,7 @@ class TableKinds:
 
     def width(self, key: str) -> int:
         """Numbers that a value of a column becomes."""
-        return TEXT_FEATURES if self.kinds.get(key) == "text" else 1
+        return width_of(self.kinds.get(key))
 
     def value_names(self, keys: Sequence[str]) -> tuple[str, ...]:
         """Names of the numbers that the values of columns become."""
@@ -380,7 +381,7 @@ class TableKinds:
             self.refuse(key, error, len(values))
             return np.full(len(values), np.nan)
         absent = int(np.count_nonzero(np.isnan(numbers)))
-        if absent:
+        if absent and key not in self.overflowing:
             if self._refuses_missing and kind != "category":
                 row = int(np.flatnonzero(np.isnan(numbers))[0])
                 mend = "fill it in, or leave the row out"
@@ -509,6 +510,11 @@ class TableKinds:
             levels[word] = len(levels)
             return len(levels) - 1
         return MAX_LEVELS
+
+
+def width_of(kind: Kind | None) -> int:
+    """Numbers that a value becomes."""
+    return TEXT_FEATURES if kind == "text" else 1
 
 
 def names_of_values(key: str, width: int) -> tuple[str, ...]:

@@ -54,7 +54,8 @@ def _pattern(decimal: str) -> str:
     groups = "|".join(rf"(?:{mark}\d{{3}})+" for mark in _THOUSANDS[decimal])
     whole = rf"(?P<whole>\d{{1,3}}(?:{groups})|\d*)"
     return (
-        rf"^(?P<open>\(?)(?P<sign>[-+{_MINUS}]?)(?P<before>(?:{_CURRENCY})?)[  ]?(?P<minus>[-+{_MINUS}]?){whole}"
+        rf"^(?P<open>\(?)(?P<sign>[-+{_MINUS}]?)(?P<before>(?:{_CURRENCY})?)"
+        rf"[  ]?(?P<minus>[-+{_MINUS}]?){whole}"
         rf"(?:\{decimal}(?P<fraction>\d*))?(?P<exponent>(?:[eE][-+]?\d+)?)[  ]?(?P<after>(?:{_CURRENCY}|%)?)"
         rf"(?P<close>\)?)$"
     )

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from distkern.common.errors import InputError
 from distkern.common.groups import keys_of_texts
+from distkern.common.types import Floats
 from distkern.formats._arrow import in_numpy, is_number, is_text
 from distkern.formats._columns import Columns, choose_columns
 from distkern.formats._kinds import LABELS_OR_NUMBERS, word_of
@@ -85,7 +86,7 @@ def _chunk(
         for name, key in zip(columns.feature_names, keys, strict=True)
     ]
     wide = np.float64 if any(part.dtype == np.float64 for part in parts) else np.float32
-    features = np.concatenate(parts, axis=1, dtype=wide)
+    features: Floats = np.concatenate(parts, axis=1, dtype=wide)
     targets: NDArray[Any] | None = None
     if columns.target is not None and options.target_kind != "none":
         name = columns.names[columns.target]

@@ -35,6 +35,13 @@ def learn_names_of_dataset(estimator: Any, dataset: Dataset) -> None:
         del estimator.feature_names_in_
 
 
+def unknown_columns(estimator: Any, dataset: Dataset) -> list[str]:
+    """Columns of a data set that a fitted estimator does not know, which are left out."""
+    names = dataset.feature_names if dataset.table is None else dataset.table.names
+    known = getattr(estimator, "feature_names_in_", None)
+    return [] if names is None or known is None else [name for name in names if name not in set(known)]
+
+
 def put_in_order(estimator: Any, X: Any) -> Any:
     """``X`` in the order of the fit, where it is a frame or a Dask frame of the same columns.
 

@@ -68,8 +68,8 @@ def rows_of_frame(
     # a lazy series or array is computed here, as all rows are in memory
     targets = np.asarray(_check_y(plain_targets(y), y_numeric=task == "regression"))
     check_consistent_length(X, targets)
-    fitted = fit_frame(X, targets, task, groups)
-    for sentence in fitted.left_out:
+    fitted = fit_frame(X, targets, task, groups, sample_weight)
+    for sentence in fitted.notes:
         warnings.warn(sentence, UserWarning, stacklevel=5)
     return fitted.features, targets, fitted.table, fitted.scaling
 

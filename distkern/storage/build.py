@@ -29,6 +29,7 @@ from distkern.storage.scaling import KINDS, ScalingFit, ScalingKind, refuse_for_
 from distkern.storage.spool import Run, Spool, in_order, shuffled
 from distkern.storage.table import told_blank, told_unseen
 from distkern.storage.table_fit import KnownRows, Piece, TableFit, TableOptions
+from distkern.storage.table_report import ColumnReport
 
 Task: TypeAlias = Literal["classification", "regression", "none"]
 TASKS: tuple[Task, ...] = get_args(Task)
@@ -41,6 +42,9 @@ Progress: TypeAlias = Callable[[str, int, int, int | None], None]
 
 #: called with what the user should know about the data set once it is made, one sentence without full stop
 Notice: TypeAlias = Callable[[str], None]
+
+#: called with what every column of a table becomes
+Report: TypeAlias = Callable[[Sequence[ColumnReport]], None]
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,6 +84,10 @@ class Options:
         return {name: getattr(self, name) for name in self.__slots__}
 
 
+class Checked(Exception):
+    """All is said that was to be said of the files."""
+
+
 @dataclass
 class Builder:
     """One data set being made in a staged folder.
@@ -90,6 +98,8 @@ class Builder:
     kinds, table_options : what has read tables, if there are any, and what becomes of their columns
     like : how other rows were prepared, as these are to be
     indices : what was found in svmlight files
+    report : called with what every column of a table becomes, before shards are written
+    checks : also of tables of mere numbers, which then are gone through for that; and nothing more is done
     meter, test_meter : of the files with the training and the test rows, if they are files
     """
 
@@ -102,6 +112,8 @@ class Builder:
     table_options: TableOptions = field(default_factory=TableOptions)
     like: Like | None = None
     indices: Indices = field(default_factory=Indices)
+    report: Report = lambda columns: None
+    checks: bool = False
     meter: Meter | None = None
     test_meter: Meter | None = None
 
@@ -174,7 +186,7 @@ class Builder:
                 what += f" (rows of one {self.table_options.group!r} go together)"
             raise InputError(what, where="the input", mend="give more rows or a smaller --test-fraction")
         if self.like is not None:
-            wanted = self.like.n_features if self.like.table is None else len(self.like.table.columns)
+            wanted = self.like.n_features if self.like.table is None else self.like.table.starts[-1]
             if self.shape.width > wanted:
                 raise InputError(
                     f"{self.shape.width:,} features, and what they are to be like has {wanted:,}",
@@ -229,7 +241,11 @@ class Builder:
         if self.options.task == "none":
             return None
         if self.options.task == "classification":
-            return self.labels.encode(chunk)
+            try:
+                return self.labels.encode(chunk)
+            except InputError as error:
+                self._refuse_target(error, chunk.n_rows)
+                return np.zeros(chunk.n_rows, dtype=np.int32)
         if chunk.targets is None or chunk.targets.dtype.kind not in "biuf":
             raise InputError(
                 "the targets are not numbers",
@@ -237,6 +253,13 @@ class Builder:
                 mend="give --task classification for labels, or --target for another column",
             )
         return chunk.targets.astype(np.float64)
+
+    def _refuse_target(self, error: InputError, count: int = 1) -> None:
+        """Raise what is wrong with targets, or keep it with what else is wrong with a table."""
+        if self.kinds is None:
+            raise error
+        self.kinds.target = self.shape.target_name or "target"
+        self.kinds.refuse(self.kinds.target, error, count)
 
     def _encoded(
         self, spool: Spool, classes: Sequence[Any] | None, mapping: NDArray[np.int32] | None
@@ -248,7 +271,8 @@ class Builder:
         options = self.table_options
         if kinds is None or kinds.order is None:
             return None
-        if kinds.is_plain and not options.ignored and options.na is None:
+        is_needed = not kinds.is_plain or bool(options.ignored or options.keep_na) or options.na is not None
+        if not (is_needed or self.checks):
             return None
         target = (self.shape.target_name or "target") if self.options.task == "regression" else None
         is_named = self.shape.names is not None
@@ -259,11 +283,14 @@ class Builder:
                 targets = None if self.target_type is None else writer.targets_of(beside)
                 if mapping is not None and targets is not None:
                     targets = mapping[targets]
-                yield np.asarray(converted(rows, sparse=False)), targets, self._group_keys(beside)
+                values = np.asarray(converted(rows, sparse=False))
+                yield values, targets, self._group_keys(beside), self._weights(beside)
 
         encoded = fit.run(pieces)
-        for sentence in fit.notices:
+        for sentence in (*kinds.told, *fit.told):
             self.notice(sentence)
+        self.report(fit.report)
+        kinds.raise_problems()
         if not encoded.table.n_features:
             raise InputError("the rows have no features", where="the input", mend="check the files")
         assert self.form.fit is not None
@@ -272,9 +299,24 @@ class Builder:
             self.form.fit.update(encoded.train(rows, self._group_keys(beside)))
         return encoded
 
+    def _weights(self, beside: NDArray[Any] | None) -> NDArray[np.float64] | None:
+        """The weights among what a spool keeps beside the features."""
+        return beside["weights"] if beside is not None and "weights" in self.of_rows else None
+
     def _group_keys(self, beside: NDArray[Any] | None) -> Keys | None:
         """The keys of the groups among what a spool keeps beside the features."""
         return beside["group_keys"] if beside is not None and "group_keys" in self.of_rows else None
+
+    def _classes(
+        self, spool: Spool
+    ) -> tuple[tuple[int, ...] | tuple[str, ...] | None, NDArray[np.int32] | None]:
+        if self.kinds is not None and (self.shape.target_name or "target") in self.kinds.problems:
+            return None, None
+        try:
+            return self.labels.finish(_code_counts(spool), self.options.positive)
+        except InputError as error:
+            self._refuse_target(error)
+            return None, None
 
     def _write(self, train_spool: Spool, test_spool: Spool) -> Manifest:
         from distkern.storage._zarr import create_group
@@ -283,8 +325,12 @@ class Builder:
         classes: tuple[int, ...] | tuple[str, ...] | None = None
         mapping: NDArray[np.int32] | None = None
         if options.task == "classification":
-            classes, mapping = self.labels.finish(_code_counts(train_spool), options.positive)
+            classes, mapping = self._classes(train_spool)
         encoded = self._encoded(train_spool, classes, mapping)
+        if self.kinds is not None:
+            self.kinds.raise_problems()
+        if self.checks:
+            raise Checked
         table = None if encoded is None else encoded.table
 
         def encode(targets: NDArray[Any]) -> NDArray[Any]:

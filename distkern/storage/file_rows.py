@@ -53,6 +53,7 @@ class FileRows:
     target : another column to leave out
     format, header : what the files are, where their names do not say; whether CSV files have a header line
     zero_based : whether indices of svmlight files start at 0; None: if the first block has a 0
+    delimiter, decimal : of CSV files: what stands between fields and before decimals; None: looked at
 
     Attributes
     ----------
@@ -61,6 +62,7 @@ class FileRows:
     id : the column whose text is kept: ``id``, or the table's own, which files need not have
     meter : how much of the files has been read
     unseen : rows with a category that no training row has, by name of column; filled as they are read
+    unknown : columns that the model does not know, which are left out; filled as files are read
     blank_lines : lines that are no rows; counted as they are read
     """
 
@@ -74,12 +76,15 @@ class FileRows:
         format: str | None = None,
         header: bool | None = None,
         zero_based: bool | None = None,
+        delimiter: str | None = None,
+        decimal: str | None = None,
     ) -> None:
         self._files, self.meter = metered(expand(map(str, sources), format))
         table, kinds = like.table, None
         ignored = () if like.target_name is None else (like.target_name,)
         if table is not None:
             ignored, kinds = (*ignored, *table.ignored), table.kinds()
+        self.unknown: set[str] = set()
         own_id = None if table is None else table.id
         self._options = ReadOptions(
             "none",
@@ -91,6 +96,9 @@ class FileRows:
             ignored=ignored,
             kinds=kinds,
             indices=Indices(zero_based),
+            delimiter=delimiter,
+            decimal=decimal,
+            unknown=self.unknown,
         )
         self._table = table
         self.id = self._options.id
@@ -123,7 +131,7 @@ class FileRows:
     def _blocks(self, chunk: RawChunk) -> Iterator[FileBlock]:
         width = chunk.features.shape[1]
         table = self._table
-        n_columns = self.n_features if table is None else len(table.columns)
+        n_columns = self.n_features if table is None else table.starts[-1]
         if table is not None and chunk.names is None:
             raise InputError(
                 "has no columns of categories, dates or missing values, as the training data have",

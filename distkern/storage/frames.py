@@ -21,7 +21,8 @@ from distkern.formats._kinds import TableKinds
 from distkern.formats.base import RawChunk
 from distkern.storage.scaling import DEFAULT_SCALING, Scaling, ScalingFit
 from distkern.storage.table import Table, told_unseen
-from distkern.storage.table_fit import TableFit, TableOptions
+from distkern.storage.table_fit import Piece, TableFit, TableOptions
+from distkern.storage.table_report import told_columns
 
 _MOST_ROWS = 65_536
 
@@ -34,13 +35,13 @@ class FittedFrame:
     ----------
     table, scaling : how later frames become features
     features : (n, d) float32, scaled
-    left_out : columns that are, and why, a sentence each
+    notes : what the user should know of columns, a sentence each
     """
 
     table: Table
     scaling: Scaling
     features: NDArray[np.float32]
-    left_out: list[str]
+    notes: list[str]
 
 
 @dataclass(frozen=True)
@@ -52,15 +53,17 @@ class _Columns:
     is_named: bool
 
     def values(self, kinds: TableKinds, keys: Sequence[str]) -> NDArray[np.float64]:
-        """(n, n_columns) numbers, of columns whose kinds are known."""
-        found = np.empty((len(self.arrays[0]) if self.arrays else 0, len(self.arrays)))
-        for position, (key, array) in enumerate(zip(keys, self.arrays, strict=True)):
-            found[:, position] = kinds.numbers(key, array, partial(_place, self.names[position]))
+        """(n, sum of widths) numbers, of columns whose kinds are known."""
+        n_rows = len(self.arrays[0]) if self.arrays else 0
+        found = kinds.features(keys, self.arrays, [partial(_place, name) for name in self.names], n_rows)
+        kinds.raise_problems()
         infinite = np.argwhere(np.isinf(found))
         if len(infinite):
             row, column = infinite[0]
             raise InputError(
-                "the value is infinite", where=_place(self.names[column], row), mend="correct it"
+                "the value is infinite",
+                where=_place(kinds.value_names(self.names)[column], row),
+                mend="correct it",
             )
         return found
 
@@ -143,13 +146,16 @@ def _array(values: Any) -> Any:
         return pa.array(texts, pa.string())
 
 
-def fit_frame(X: Any, targets: NDArray[Any], task: str, group_keys: Keys | None = None) -> FittedFrame:
+def fit_frame(
+    X: Any, targets: NDArray[Any], task: str, group_keys: Keys | None = None, weights: Any = None
+) -> FittedFrame:
     """A frame in memory, with targets (n,), as ``distkern shard`` would store it with nothing set.
 
-    ``group_keys``: (n,) of the groups of the rows, if they have groups.
+    ``group_keys`` (n,) of the groups of the rows, and their ``weights`` (n,), if they have some.
     """
     columns = _columns(X)
     kinds = frame_kinds()
+    kinds.collects = True
     keys = _decided(kinds, columns)
     values = columns.values(kinds, keys)
     n_rows = len(values)
@@ -163,7 +169,16 @@ def fit_frame(X: Any, targets: NDArray[Any], task: str, group_keys: Keys | None 
     def of_groups(part: slice) -> Keys | None:
         return None if group_keys is None else group_keys[part]
 
-    encoded = fit.run(lambda: ((values[part], targets[part], of_groups(part)) for part in parts))
+    # weights that are none are refused by whoever uses them
+    of_rows = None if weights is None else np.asarray(weights, dtype=np.float64)
+    if of_rows is not None and of_rows.shape != (n_rows,):
+        of_rows = None
+
+    def piece(part: slice) -> Piece:
+        return values[part], targets[part], of_groups(part), None if of_rows is None else of_rows[part]
+
+    encoded = fit.run(lambda: map(piece, parts))
+    kinds.raise_problems()
     scaling_fit = ScalingFit(DEFAULT_SCALING)
     for part in parts:
         scaling_fit.update(encoded.train(values[part], of_groups(part)))
@@ -171,13 +186,14 @@ def fit_frame(X: Any, targets: NDArray[Any], task: str, group_keys: Keys | None 
     features = np.empty((n_rows, encoded.table.n_features), dtype=np.float32)
     for part in parts:
         features[part] = scaling.apply_rows(encoded.train(values[part], of_groups(part)))
-    return FittedFrame(encoded.table, scaling, features, fit.left_out)
+    return FittedFrame(encoded.table, scaling, features, told_columns(fit.report))
 
 
 def frame_kinds(options: TableOptions | None = None) -> TableKinds:
     """What reads frames."""
     kinds = (options or TableOptions()).kinds()
     kinds.leave_out = "leave it out: X.drop(columns={!r})"
+    kinds.as_dates = "make dates of the column: X[{0!r}] = pandas.to_datetime(X[{0!r}], dayfirst=...)"
     kinds.as_category = "make the column one of categories: X[{!r}].astype('category')"
     return kinds
 
@@ -208,7 +224,7 @@ def frame_chunks(
                 None if labels is None else labels[part],
                 first_row + start,
                 "X",
-                names=columns.names,
+                names=kinds.value_names(columns.names),
                 has_header=columns.is_named,
             )
         first_row += len(values)

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import os
+import tempfile
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from typing import Any, TypeAlias
 
@@ -28,13 +30,14 @@ from distkern.formats.base import (
 )
 from distkern.storage._upload import is_left_over
 from distkern.storage.atomic import is_empty_folder, staged_folder
-from distkern.storage.build import Builder, Chunks, Notice, Options, Progress, Task
+from distkern.storage.build import Builder, Checked, Chunks, Notice, Options, Progress, Report, Task
 from distkern.storage.columns import FOLDER
 from distkern.storage.dataset import Dataset, open_dataset
 from distkern.storage.manifest import FILE, read_manifest
 from distkern.storage.places import Location, Place, URLPlace, absolute, place_of
 from distkern.storage.preparation import Like
 from distkern.storage.scaling import ScalingKind
+from distkern.storage.table import told_unknown
 from distkern.storage.table_fit import Impute, TableOptions
 
 Source: TypeAlias = Location
@@ -72,7 +75,14 @@ def shard(
     id: str | None = None,
     na: Sequence[str] = (),
     group: str | None = None,
+    keep_na: Sequence[str] = (),
+    text: Sequence[str] = (),
+    day_first: bool | None = None,
+    delimiter: str | None = None,
+    decimal: str | None = None,
     like: Like | None = None,
+    report: Report | None = None,
+    check_only: bool = False,
     progress: Progress | None = None,
     notice: Notice | None = None,
 ) -> Dataset:
@@ -104,11 +114,18 @@ def shard(
         :class:`distkern.storage.table_fit.TableOptions`
     weight : of tables: column with the weight, above 0, of each training row's loss
     id : of tables: column that names the rows: no feature, and written beside predictions of later files
-    na : of tables: texts that stand for a missing value, in the target too, instead of those that commonly
-        do, which :data:`distkern.formats._kinds.MISSING` lists; ("",) is the empty text alone
+    na : of tables: texts that stand for a missing value, in the target too, beside those that commonly do,
+        which :data:`distkern.formats._kinds.MISSING` lists; with "" among them, these alone
+    keep_na : of tables: columns in which these texts, but for the empty one, are what they say
+    text : of tables: columns whose words are hashed to 256 features
+    day_first : of tables: whether 3/4/2024 is a day of April, in columns of which no date tells
+    delimiter, decimal : of CSV files: what stands between fields, and before the decimals of numbers; None:
+        looked at in the first rows, and told
     group : of tables: column with the groups of the training rows (patients, customers, days), which stay
         together in a test split that is drawn and wherever rows are held out to choose by; no feature
     like : prepare rows as these were, fitting nothing; excludes ``scale`` and what is said of tables
+    report : called with what every column of a table becomes, before shards are written
+    check_only : raise :class:`~distkern.storage.build.Checked` then; see :func:`check`
     progress : called as (what, rows, bytes, rows in all or None)
     notice : called with what the user should know about the rows (under "unit" those of norm 0 stay zeros)
 
@@ -132,9 +149,26 @@ def shard(
     if test is not None:
         test_files, test_meter = metered(expand(map(str, _listed(test)), format))
     words = tuple(sorted({word.strip() for word in na})) or None
-    table_options = TableOptions(impute, categorical or {}, tuple(drop), weight, id, words, group)
+    table_options = TableOptions(
+        impute,
+        categorical or {},
+        tuple(drop),
+        weight,
+        id,
+        words,
+        group,
+        tuple(keep_na),
+        tuple(text),
+        day_first,
+    )
+    if decimal not in (None, ".", ",") or (delimiter is not None and len(delimiter) != 1):
+        raise InputError(
+            f"{delimiter!r} and {decimal!r} are no such marks",
+            where="--delimiter, --decimal",
+            mend="give one character as the delimiter, and . or , before decimals",
+        )
     kinds: TableKinds | None = table_options.kinds()
-    indices = Indices(zero_based)
+    indices, unknown = Indices(zero_based), set[str]()
     if weight is not None and task == "none":
         raise InputError("without targets nothing is lost", where="--weight", mend="leave it out")
     read_options = ReadOptions(
@@ -146,13 +180,15 @@ def shard(
         group=group,
         kinds=kinds,
         indices=indices,
+        delimiter=delimiter,
+        decimal=decimal,
     )
     if like is not None:
         if scale is not None or table_options != TableOptions():
             raise InputError(
                 "says how rows are prepared, and so do other options",
                 where="--like",
-                mend="leave --scale, --impute, --categorical, --drop, --weight, --group, --id and --na out",
+                mend="leave --scale, --impute, --categorical, --drop, --weight, --group, --id, --na, --text and so on out",
             )
         options = replace(options, scale=like.scaling.kind)
         kinds = None if like.table is None else like.table.kinds()
@@ -162,9 +198,12 @@ def shard(
             features=like.names,
             ignored=() if like.table is None else like.table.ignored,
             kinds=kinds,
+            unknown=unknown,
         )
+    if kinds is not None:
+        kinds.collects = True
     test_options = replace(read_options, may_lack=True)
-    return _make(
+    made = _make(
         (chunk for file in train_files for chunk in file.chunks(read_options)),
         None if test_files is None else (chunk for file in test_files for chunk in file.chunks(test_options)),
         out,
@@ -179,7 +218,22 @@ def shard(
         indices=indices,
         meter=meter,
         test_meter=test_meter,
+        report=report,
+        checks=check_only,
     )
+    if unknown and notice is not None:
+        notice(told_unknown(unknown))
+    return made
+
+
+def check(sources: Source | Sequence[Source], *, report: Report, **how: Any) -> None:
+    """Call ``report`` with what :func:`shard` would make of every column of a table, and write nothing.
+
+    Rows lie in the folder for temporary files while they are looked at. Raises as :func:`shard`.
+    """
+
+    with tempfile.TemporaryDirectory(prefix="distkern-") as folder, suppress(Checked):
+        shard(sources, f"{folder}/checked.zarr", report=report, check_only=True, **how)
 
 
 def write_dataset(

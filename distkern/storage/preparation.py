@@ -98,8 +98,10 @@ def preparation_for(
         If the columns are others, or one of the scalings divided rows by their norms and the other did not.
     """
     where = str(dataset.path)
-    if (None if table is None else table.columns) != (
-        None if dataset.table is None else dataset.table.columns
+    stored_columns = () if dataset.table is None else dataset.table.columns
+    # other columns may be there as well
+    if (table is None and dataset.table is not None) or not {*stored_columns}.issuperset(
+        () if table is None else table.columns
     ):
         raise InputError(
             "its columns became features in another way than those of the training data, as other rows said",
@@ -108,7 +110,16 @@ def preparation_for(
         )
     order = None
     if names is not None and dataset.feature_names is not None:
-        order = order_by_name(dataset.feature_names, names, where=where, whose="the training data")
+        order = order_by_name(
+            dataset.feature_names, names, where=where, whose="the training data", may_have_others=True
+        )
+        if len(names) < len(dataset.feature_names) and dataset.scaling.kind in ("unit", "ball"):
+            raise InputError(
+                f"columns that the model does not know are in the norms by which rows were divided "
+                f"({dataset.scaling.kind})",
+                where=where,
+                mend="shard it with --drop and these columns, or with --like MODEL",
+            )
     elif dataset.n_features != n_features:
         raise InputError(
             f"{dataset.n_features} features where the model has {n_features}",

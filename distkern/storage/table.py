@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import asdict, dataclass
 from functools import cached_property
+from itertools import accumulate
 from typing import Any, Literal, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
 from distkern.common.types import Floats
-from distkern.formats._kinds import Kind, TableKinds
+from distkern.formats._kinds import Kind, TableKinds, names_of_values, width_of
 
-Encoding: TypeAlias = Literal["number", "date", "onehot", "target", "drop"]
+Encoding: TypeAlias = Literal["number", "date", "time", "text", "onehot", "target", "drop"]
 
 _DAY = 86_400.0
 _YEAR = 365.2425 * _DAY
@@ -29,8 +30,10 @@ class Column:
     ----------
     name : of the column
     kind : what it holds
+    rule : how it is written, as :attr:`TableKinds.rules` has it
     encoding : ``number`` as it is; ``date`` the days since 1970 and the sine and cosine of the time of the
-        year, of the week and, if some training row has one, of the day; ``onehot`` 0 or 1 for each category;
+        year, of the week and, if some training row has one, of the day; ``time`` the sine and cosine of the
+        time of the day; ``text`` its hashed words; ``onehot`` 0 or 1 for each category;
         ``target`` the mean target of the training rows of its category; ``drop`` nothing
     fill : of a number, and of the days of a date, where the value is missing
     flag : a further feature is 1 where the value is missing, else 0
@@ -53,6 +56,7 @@ class Column:
     means: tuple[tuple[float, ...], ...] = ()
     default: tuple[float, ...] = ()
     outputs: tuple[str, ...] = ()
+    rule: str = ""
 
     def __post_init__(self) -> None:
         n_levels = len(self.levels) + self.has_missing
@@ -60,6 +64,11 @@ class Column:
             len(self.means) != n_levels or {len(row) for row in self.means} - {len(self.default)}
         ):
             raise ValueError(f"column {self.name!r} has other means than those of {n_levels} categories")
+
+    @property
+    def width(self) -> int:
+        """Numbers that a value is read as."""
+        return width_of(self.kind)
 
     @cached_property
     def features(self) -> tuple[str, ...]:
@@ -72,6 +81,10 @@ class Column:
             spans = ("year", "week", *(("day",) if self.hours else ()))
             waves = [f"{name} {wave} of {span}" for span in spans for wave in ("sin", "cos")]
             names = (f"{name} days", *waves)
+        elif self.encoding == "time":
+            names = (f"{name} sin of day", f"{name} cos of day")
+        elif self.encoding == "text":
+            names = names_of_values(name, self.width)
         elif self.encoding == "onehot":
             names = tuple(f"{name}={level}" for level in self.levels)
             names += (f"{name} is missing",) if self.has_missing else ()
@@ -82,8 +95,11 @@ class Column:
     def encode(
         self, values: NDArray[np.float64], out: NDArray[np.float64], means: NDArray[np.float64] | None
     ) -> None:
-        """Fill ``out``, (n, n_features) zeros, from the values, (n,), as :class:`TableKinds` gives them;
-        ``means``, (n, n_outputs), stand for the categories of these rows."""
+        """Fill ``out``, (n, n_features) zeros, from the values, (n,) or (n, width) of texts, as
+        :class:`TableKinds` gives them; ``means``, (n, n_outputs), stand for the categories of these rows."""
+        if self.encoding == "text":
+            out[:] = values
+            return
         missing = np.isnan(values)
         if self.encoding == "number":
             out[:, 0] = np.where(missing, self.fill, values)
@@ -95,6 +111,10 @@ class Column:
                 # a date that is missing is in the middle of each circle
                 out[:, 1 + 2 * number] = np.where(missing, 0.0, np.sin(angle))
                 out[:, 2 + 2 * number] = np.where(missing, 0.0, np.cos(angle))
+        elif self.encoding == "time":
+            angle = 2 * np.pi * np.where(missing, 0.0, values / _DAY)
+            out[:, 0] = np.where(missing, 0.0, np.sin(angle))
+            out[:, 1] = np.where(missing, 0.0, np.cos(angle))
         elif self.encoding in ("onehot", "target"):
             codes = np.where(missing, len(self.levels) if self.has_missing else -1, values).astype(np.intp)
             if self.encoding == "onehot":
@@ -123,6 +143,8 @@ class Table:
     id : name of the column of those that names the rows, if one does
     refuses_missing : rows with a missing value that is no category are refused
     na : texts that stand for a missing value, where the user has said so
+    keep_na : columns in which these texts are what they say
+    decimal : what stands before the decimals of numbers, where a file does not tell
     """
 
     columns: tuple[Column, ...]
@@ -131,6 +153,13 @@ class Table:
     refuses_missing: bool = False
     id: str | None = None
     na: tuple[str, ...] | None = None
+    keep_na: tuple[str, ...] = ()
+    decimal: str = "."
+
+    @cached_property
+    def starts(self) -> tuple[int, ...]:
+        """Where the values of each column begin in a row of values, and where the last ones end."""
+        return tuple(accumulate((column.width for column in self.columns), initial=0))
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -162,13 +191,16 @@ class Table:
             refuses_missing=self.refuses_missing,
             is_named=self.is_named,
             na=self.na,
+            keep_na=self.keep_na,
+            rules={column.name: column.rule for column in self.columns if column.rule},
+            decimal=self.decimal,
             unused=[column.name for column in self.columns if column.encoding == "drop"],
         )
 
     def encode(
         self, values: Floats, means: Mapping[int, NDArray[np.float64]] | None = None
     ) -> NDArray[np.float64]:
-        """Features (n, n_features) float64 of values (n, n_columns) that :meth:`kinds` has read.
+        """Features (n, n_features) float64 of values (n, sum of widths) that :meth:`kinds` has read.
 
         ``means``: of columns by position, (n, n_outputs), what stands for their categories in these rows.
         """
@@ -178,7 +210,10 @@ class Table:
         for position, column in enumerate(self.columns):
             last = first + len(column.features)
             if last > first:
-                of_column = np.asarray(values[:, position], dtype=np.float64)
+                start, stop = self.starts[position : position + 2]
+                of_column = np.asarray(
+                    values[:, start if column.width == 1 else slice(start, stop)], np.float64
+                )
                 column.encode(of_column, encoded[:, first:last], own.get(position))
             first = last
         return encoded
@@ -186,7 +221,7 @@ class Table:
     def unseen(self, values: Floats) -> dict[str, int]:
         """Rows with a category that no training row has, by name of column, of those that have some."""
         found = {
-            column.name: int(np.count_nonzero(values[:, position] < 0))
+            column.name: int(np.count_nonzero(values[:, self.starts[position]] < 0))
             for position, column in enumerate(self.columns)
             if column.encoding in ("onehot", "target")
         }
@@ -207,6 +242,8 @@ class Table:
             "refuses_missing": self.refuses_missing,
             "id": self.id,
             **({} if self.na is None else {"na": list(self.na)}),
+            **({"keep_na": list(self.keep_na)} if self.keep_na else {}),
+            **({"decimal": self.decimal} if self.decimal != "." else {}),
         }
 
 
@@ -219,6 +256,14 @@ def add_counts(total: dict[str, int], more: Mapping[str, int]) -> None:
 def told_blank(count: int) -> str:
     """A sentence on lines of text files that are no rows."""
     return "1 blank line is no row" if count == 1 else f"{count:,} blank lines are no rows"
+
+
+def told_unknown(names: Collection[str]) -> str:
+    """A sentence on columns that a model does not know."""
+    shown = ", ".join(map(repr, sorted(names)[:8])) + (
+        f" and {len(names) - 8:,} more" if len(names) > 8 else ""
+    )
+    return f"column{'s' * (len(names) > 1)} that the model does not know, left out: {shown}"
 
 
 def told_unseen(unseen: Mapping[str, int], rows: str) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import accumulate
 from typing import Any, Literal, TypeAlias, get_args
 
 import numpy as np
@@ -13,8 +14,9 @@ from distkern.common.errors import InputError, unknown_name
 from distkern.common.held_out import Keys, keys_of
 from distkern.common.sparse import Rows, SparseRows, converted
 from distkern.common.types import Block, Floats
-from distkern.formats._kinds import TableKinds
+from distkern.formats._kinds import MAX_LEVELS, Kind, TableKinds
 from distkern.storage.table import Column, Encoding, Table, add_counts
+from distkern.storage.table_report import ColumnReport, NumberFacts, Sample, told_columns
 
 Impute: TypeAlias = Literal["mean", "median", "flag", "none"]
 IMPUTE: tuple[Impute, ...] = get_args(Impute)
@@ -49,7 +51,11 @@ class TableOptions:
     weight : column with the weights of the training rows
     group : column with the groups of the training rows, which are held out together
     id : column that names the rows, which is no feature and is written beside predictions
-    na : texts that stand for a missing value, in the target too; None: those that commonly do
+    na : texts that stand for a missing value, in the target too, beside those that commonly do; where the
+        empty text is among them, these alone
+    keep_na : columns in which these texts, but for the empty one, are what they say
+    text : columns of which the words are hashed
+    day_first : whether 3/4/2024 is a day of April, where a column does not tell
     """
 
     impute: Impute = "mean"
@@ -59,8 +65,17 @@ class TableOptions:
     id: str | None = None
     na: tuple[str, ...] | None = None
     group: str | None = None
+    keep_na: tuple[str, ...] = ()
+    text: tuple[str, ...] = ()
+    day_first: bool | None = None
 
     def __post_init__(self) -> None:
+        for name in self.text:
+            if name in self.categorical or name in self.left_out:
+                where = f"--text {name}"
+                raise InputError(
+                    "the column is to be something else too", where=where, mend="give one of them"
+                )
         if self.impute not in IMPUTE:
             raise unknown_name("filling of missing values", self.impute, IMPUTE)
         for word in self.categorical.values():
@@ -80,14 +95,22 @@ class TableOptions:
 
     def kinds(self) -> TableKinds:
         """What reads the tables."""
-        categories = [name for name, word in self.categorical.items() if word != "drop"]
+        said: dict[str, Kind] = {
+            name: "category" for name, word in self.categorical.items() if word != "drop"
+        }
+        said |= dict.fromkeys(self.text, "text")
         return TableKinds(
-            dict.fromkeys(categories, "category"), refuses_missing=self.impute == "none", na=self.na
+            said,
+            refuses_missing=self.impute == "none",
+            na=self.na,
+            keep_na=self.keep_na,
+            day_first=self.day_first,
         )
 
 
-#: values (n, n_columns); targets (n,), which are numbers or class codes or None; keys of groups, if there are
-Piece: TypeAlias = tuple[Floats, NDArray[Any] | None, Keys | None]
+#: values (n, sum of widths); targets (n,), which are numbers or class codes or None; keys of groups and
+#: weights, if there are
+Piece: TypeAlias = tuple[Floats, NDArray[Any] | None, Keys | None, NDArray[np.float64] | None]
 
 
 class TableFit:
@@ -121,21 +144,27 @@ class TableFit:
             self._outputs = np.arange(first, len(classes))
             self._target_names = tuple(map(str, classes[first:]))
         width = len(self._names)
+        self._starts = list(accumulate((kinds.width(name) for name in self._names), initial=0))
         self._present = np.zeros(width, dtype=np.int64)
         self._sums = np.zeros(width)
         self._hours = np.zeros(width, dtype=bool)
         self._counts = {
             at: np.zeros(len(kinds.levels.get(name, ())), dtype=np.int64)
             for at, name in enumerate(self._names)
-            if kinds.kinds[name] == "category"
+            if kinds.kinds[name] == "category" and name not in kinds.overflowing
         }
+        self._facts = {
+            at: NumberFacts()
+            for at, name in enumerate(self._names)
+            if kinds.kinds[name] not in ("category", "text")
+        }
+        self._rows = Sample(n_rows, width)
         self._sample: list[NDArray[np.float64]] = []
         self._seen = 0
         self._order: dict[int, NDArray[np.float64]] = {}
         self._folds: dict[int, tuple[NDArray[np.float64], NDArray[np.float64]]] = {}
         self.columns: list[Column] = []
-        self.left_out: list[str] = []
-        self.notices: list[str] = []
+        self.report: list[ColumnReport] = []
 
     def run(self, pieces: Callable[[], Iterable[Piece]]) -> EncodedRows:
         """Fit to all training rows, in the order in which they are stored; what makes features of them.
@@ -147,22 +176,26 @@ class TableFit:
         InputError
             If a column has too many categories for what is wanted of it.
         """
-        for values, _, _ in pieces():
-            self._count(values)
+        for values, targets, _, _ in pieces():
+            self._count(values, targets)
         self._settle()
         if self._folds:
-            for values, targets, keys in pieces():
+            for values, targets, keys, weights in pieces():
                 assert targets is not None
-                self._add_targets(values, targets, keys)
+                self._add_targets(values, targets, keys, weights)
         return EncodedRows(self)
 
-    def _count(self, values: Floats) -> None:
-        rows = np.asarray(values, dtype=np.float64)
+    def _count(self, values: Floats, targets: NDArray[Any] | None) -> None:
+        # of a text its first hash says nothing, and is never missing
+        rows = np.asarray(values[:, self._starts[:-1]], dtype=np.float64)
+        self._rows.add(rows, targets)
         there = ~np.isnan(rows)
         self._present += there.sum(axis=0)
         self._sums += np.where(there, rows, 0.0).sum(axis=0)
         for at, counts in self._counts.items():
             counts += np.bincount(rows[there[:, at], at].astype(np.intp), minlength=len(counts))
+        for at, facts in self._facts.items():
+            facts.add(rows[there[:, at], at])
         for at, name in enumerate(self._names):
             if self._kinds.kinds[name] == "date":
                 self._hours[at] |= bool(np.any(np.mod(rows[there[:, at], at], 86_400.0)))
@@ -182,8 +215,10 @@ class TableFit:
         for at, name in enumerate(self._names):
             missing = bool(self._present[at] < self._n_rows)
             kind = self._kinds.kinds[name]
-            if not self._present[at]:
+            if not self._present[at] or name in self._kinds.overflowing:
                 self.columns.append(Column(name, kind, "drop"))
+            elif kind == "text":
+                self.columns.append(Column(name, kind, "text"))
             elif kind == "category":
                 self.columns.append(self._category(at, name, missing))
             else:
@@ -191,9 +226,9 @@ class TableFit:
                 days = kind == "date"
                 fill = float(fills[at]) / (86_400.0 if days else 1.0)
                 hours = bool(self._hours[at])
-                self.columns.append(
-                    Column(name, kind, "date" if days else "number", fill, flag=flag, hours=hours)
-                )
+                encoding: Encoding = "date" if days else "time" if kind == "time" else "number"
+                rule = self._kinds.rules.get(name, "")
+                self.columns.append(Column(name, kind, encoding, fill, flag=flag, hours=hours, rule=rule))
         self._tell()
 
     def _category(self, at: int, name: str, missing: bool) -> Column:
@@ -209,18 +244,23 @@ class TableFit:
         if wanted is not None:
             encoding = "onehot" if wanted == "onehot" else "target"
         if encoding == "onehot" and n_levels > _MOST_ONEHOT:
-            raise InputError(
+            error = InputError(
                 f"{n_levels:,} categories, and one feature for each can be had of {_MOST_ONEHOT:,}",
                 where=where,
                 mend=f"give --categorical {name}=target (or drop)",
             )
+            self._kinds.refuse(name, error)
         if encoding == "target" and not 0 < len(self._target_names) <= _MOST_OUTPUTS:
             said = f"{len(self._target_names):,} classes" if self._target_names else "no target"
-            raise InputError(
+            error = InputError(
                 f"{n_levels:,} categories, and no means of the target can stand for them: there are {said}",
                 where=where,
                 mend=f"give --categorical {name}=onehot (or drop)",
             )
+            # without a target, which is a problem itself, there is no saying
+            if self._kinds.target not in self._kinds.problems:
+                self._kinds.refuse(name, error)
+            encoding = "onehot"
         position = {level: rank for rank, level in enumerate(levels)}
         self._order[at] = np.array([position.get(word, -1) for word in words], dtype=np.float64)
         size = n_levels + missing
@@ -240,51 +280,83 @@ class TableFit:
         )
 
     def _tell(self) -> None:
-        """Say what was decided, and what is missing."""
+        """Say what becomes of each column, and what looks odd in it."""
+        copies = self._rows.copies(self._outputs is not None)
+        for at, column in enumerate(self.columns):
+            facts, kinds = self._facts.get(at), self._kinds
+            note = self._left_out(at) if column.encoding == "drop" else ""
+            if at in copies:
+                share = f"{copies[at]:.1%}".replace("100.0%", "wholly")
+                note = f"predicts the target almost alone ({share}); if it is a copy, "
+                note += kinds.leave_out.format(column.name)
+            elif facts is not None and column.encoding == "number" and column.kind == "number":
+                with_zeros = column.name in kinds.with_zeros
+                like = facts.looks_like(column.name, int(self._present[at]), with_zeros=with_zeros)
+                if like == "id":
+                    note = (
+                        f"has another number in every row, as ids have; {kinds.leave_out.format(column.name)}"
+                    )
+                elif like == "code":
+                    zeros = "some begin with 0" if with_zeros else "by their name"
+                    note = (
+                        f"has numbers that look like codes ({zeros}); {kinds.as_category.format(column.name)}"
+                    )
+            distinct = None if facts is None else facts.distinct.count
+            if column.kind == "category":
+                distinct = len(self._kinds.levels.get(column.name, ())) or None
+            missing = self._n_rows - int(self._present[at])
+            if column.kind == "text" or column.name in self._kinds.overflowing:
+                missing = self._kinds.missing.get(column.name, 0)
+            self.report.append(
+                ColumnReport(column.name, _said(column), _becomes(column), missing, distinct, note)
+            )
 
-        def listed(what: str, columns: Mapping[str, int]) -> None:
-            if columns:
-                shown = [f"{name} ({count:,})" for name, count in [*columns.items()][:8]]
-                more = f" and {len(columns) - 8:,} more" if len(columns) > 8 else ""
-                self.notices.append(f"{what}: {', '.join(shown)}{more}")
+    def _left_out(self, at: int) -> str:
+        """Why a column is left out, and how it can be kept."""
+        name, why = self.columns[at].name, "is left out: most of its values occur once"
+        if not self._present[at]:
+            return "is left out: it has no value"
+        keeps = f"--categorical {name}=target keeps it"
+        if name in self._kinds.overflowing:
+            why = f"is left out: it has more than {MAX_LEVELS:,} different texts"
+            keeps = f"--drop {name} does so from the start"
+        if self._kinds.leave_out != TableKinds.leave_out:
+            return why
+        return f"{why} (--text {name} takes its words, --id {name} names rows by it, {keeps})"
 
-        by_encoding = {
-            encoding: {
-                column.name: len(column.levels) for column in self.columns if column.encoding == encoding
-            }
-            for encoding in ("onehot", "target")
-        }
-        listed("categories, one feature for each", by_encoding["onehot"])
-        listed("categories as mean targets", by_encoding["target"])
-        absent = dict(zip(self._names, (self._n_rows - self._present).tolist(), strict=True))
-        filled = [column for column in self.columns if column.encoding in ("number", "date")]
-        how = {"flag": "mean and a flag"}.get(self._options.impute, self._options.impute)
-        listed(
-            f"missing values filled with the {how}",
-            {column.name: absent[column.name] for column in filled if absent[column.name]},
-        )
-        for column in self.columns:
-            if column.encoding == "drop":
-                at = self._names.index(column.name)
-                why = "most of its values occur once" if self._present[at] else "it has no value"
-                of_files = self._kinds.leave_out == TableKinds.leave_out and self._present[at]
-                keep = f" (--categorical {column.name}=target keeps it)" if of_files else ""
-                self.left_out.append(f"column {column.name!r} is left out: {why}{keep}")
-        self.notices += self.left_out
+    @property
+    def told(self) -> list[str]:
+        """What the user should know of the columns, a sentence each."""
+        told = told_columns(self.report)
+        kinds = ("number", "boolean", "date")
+        if any(
+            one.missing and column.kind in kinds
+            for one, column in zip(self.report, self.columns, strict=True)
+        ):
+            how = {"flag": "mean, and have a feature that says so"}.get(
+                self._options.impute, self._options.impute
+            )
+            told.insert(0, f"missing numbers and dates become the {how} (--impute)")
+        return told
 
-    def _add_targets(self, values: Floats, targets: NDArray[Any], keys: Keys | None) -> None:
+    def _add_targets(
+        self, values: Floats, targets: NDArray[Any], keys: Keys | None, weights: NDArray[np.float64] | None
+    ) -> None:
+        """Add the targets of rows to those of their categories; a weight is that many rows."""
         translated = self.translated(values)
         folds = self.folds(translated, keys)
         of_rows = targets[:, None] if self._outputs is None else targets[:, None] == self._outputs
+        if weights is not None:
+            of_rows = of_rows * weights[:, None]
         for at, (counts, sums) in self._folds.items():
             flat = folds * counts.shape[1] + self._codes(at, translated)
-            counts += np.bincount(flat, minlength=counts.size).reshape(counts.shape)
+            counts += np.bincount(flat, weights=weights, minlength=counts.size).reshape(counts.shape)
             for output in range(sums.shape[2]):
                 found = np.bincount(flat, weights=of_rows[:, output], minlength=counts.size)
                 sums[:, :, output] += found.reshape(counts.shape)
 
     def _codes(self, at: int, translated: NDArray[np.float64]) -> NDArray[np.intp]:
-        codes = translated[:, at]
+        codes = translated[:, self._starts[at]]
         return np.where(np.isnan(codes), len(self.columns[at].levels), codes).astype(np.intp)
 
     def translated(self, values: Floats) -> NDArray[np.float64]:
@@ -292,8 +364,9 @@ class TableFit:
         met; -1 for those that no training row has."""
         rows = np.array(values, dtype=np.float64)
         for at, order in self._order.items():
-            there = ~np.isnan(rows[:, at])
-            rows[there, at] = order[rows[there, at].astype(np.intp)]
+            place = self._starts[at]
+            there = ~np.isnan(rows[:, place])
+            rows[there, place] = order[rows[there, place].astype(np.intp)]
         return rows
 
     def result(self) -> Table:
@@ -312,12 +385,19 @@ class TableFit:
             refuses_missing=self._options.impute == "none",
             id=self._options.id,
             na=self._options.na,
+            keep_na=self._options.keep_na,
+            decimal=self._kinds.decimal or ".",
         )
 
     def folds(self, translated: NDArray[np.float64], group_keys: Keys | None = None) -> NDArray[np.intp]:
         """The fold (n_rows,) of a row, by its group or its values alone: neither those of one group nor equal
         rows tell each other's targets."""
-        kept = [at for at, column in enumerate(self.columns) if column.encoding != "drop"]
+        kept = [
+            place
+            for at, column in enumerate(self.columns)
+            for place in range(*self._starts[at : at + 2])
+            if column.encoding != "drop"
+        ]
         some = translated[:, kept]
         # what is missing has one pattern of bits, which no number has
         keys = keys_of(Block(np.where(np.isnan(some), _MISSING, some), group_keys=group_keys))
@@ -386,3 +466,22 @@ class EncodedRows(KnownRows):
     def test(self, rows: Rows, keys: Keys | None = None) -> Rows:
         """Test rows."""
         return super().train(self._fit.translated(np.asarray(converted(rows, sparse=False))))
+
+
+def _said(column: Column) -> str:
+    """What a column holds, and how that is written."""
+    if column.kind == "category":
+        return "categories"
+    if column.kind == "number":
+        return {"": "numbers", "%": "percent, as shares"}.get(column.rule, f"money ({column.rule})")
+    plural = {"boolean": "yes or no", "date": "dates", "time": "times of day", "text": "words"}[column.kind]
+    return f"{plural}, {column.rule}" if column.rule else plural
+
+
+def _becomes(column: Column) -> str:
+    """The features of a column, in words."""
+    n_features = len(column.features)
+    if column.encoding == "drop":
+        return "nothing"
+    what = "mean target" if column.encoding == "target" else "feature"
+    return f"{n_features:,} {what}{'s' * (n_features > 1)}"

@@ -1,0 +1,170 @@
+"""What is told of the columns of a table before anything is written: distinct values, codes, copies of the
+target."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from distkern.common.types import Floats
+
+#: hashes that are kept of a column of numbers: as many distinct values are counted exactly
+_KEPT = 1024
+#: rows by which copies of the target are found, and the bytes that they may take
+_MOST_ROWS, _MOST_BYTES = 20_000, 32 * 2**20
+#: cells into which numbers are put to predict the target by them
+_CELLS = 256
+#: share of what is left to predict that a copy of the target predicts on rows that it was not seen on
+_COPY = 0.98
+_CODE_NAME = re.compile(
+    r"zip|post(al)?[ _-]?code|postal|\bplz\b|phone|(^|[ _-])(code|sku|account|branch)", re.I
+)
+_ID_NAME = re.compile(r"(^|[ _-])(id|key|uuid|guid|index)$|ID$|^(id|row)[ _-]?(no|number|nr)?$")
+
+
+@dataclass(frozen=True)
+class ColumnReport:
+    """What becomes of a column.
+
+    Attributes
+    ----------
+    name : of the column
+    kind : what it holds, and how that is written
+    becomes : the features, in words
+    missing : training rows without a value
+    distinct : different values; an estimate where there are more than 1,024 numbers
+    note : what the user should know, with the option that mends it; else ""
+    """
+
+    name: str
+    kind: str
+    becomes: str
+    missing: int
+    distinct: int | None
+    note: str = ""
+
+
+class Distinct:
+    """Counts distinct numbers by their smallest hashes, in memory that does not grow: exactly up to 1,024,
+    else k - 1 over the k-th smallest of hashes in [0, 1), with a standard error of 1 / sqrt(k)."""
+
+    def __init__(self) -> None:
+        self._smallest = np.zeros(0, dtype=np.uint64)
+
+    def add(self, values: NDArray[np.float64]) -> None:
+        """Take more numbers (n,)."""
+        hashes = (values + 0.0).view(np.uint64) * np.uint64(0x9E3779B97F4A7C15)
+        hashes ^= hashes >> np.uint64(32)
+        hashes *= np.uint64(0xD6E8FEB86659FD93)
+        hashes ^= hashes >> np.uint64(32)
+        if len(self._smallest) == _KEPT:
+            hashes = hashes[hashes < self._smallest[-1]]
+        self._smallest = np.unique(np.concatenate([self._smallest, hashes]))[:_KEPT]
+
+    @property
+    def count(self) -> int:
+        """How many there are, about."""
+        if len(self._smallest) < _KEPT:
+            return len(self._smallest)
+        return round((_KEPT - 1) / (float(self._smallest[-1]) / 2.0**64))
+
+
+class NumberFacts:
+    """What is counted of a column of numbers."""
+
+    def __init__(self) -> None:
+        self.distinct = Distinct()
+        self.are_whole = True
+        self.low, self.high = np.inf, -np.inf
+
+    def add(self, values: NDArray[np.float64]) -> None:
+        """Take more numbers (n,), none of them missing."""
+        if not values.size:
+            return
+        self.distinct.add(values)
+        self.are_whole = self.are_whole and bool((values == np.floor(values)).all())
+        self.low, self.high = min(self.low, float(values.min())), max(self.high, float(values.max()))
+
+    def looks_like(self, name: str, n_rows: int, *, with_zeros: bool) -> Literal["code", "id", "amount"]:
+        """What the numbers of a column look like, of which so many rows have one."""
+        count = self.distinct.count
+        if not self.are_whole or count < 3:
+            return "amount"
+        span = self.high - self.low + 1
+        if n_rows > 100 and count > 0.9 * n_rows and (_ID_NAME.search(name) or span < 1.1 * n_rows):
+            return "id"
+        is_named = _CODE_NAME.search(name) and self.low >= 0 and 2 * count < n_rows
+        return "code" if with_zeros or is_named else "amount"
+
+
+class Sample:
+    """Every k-th row with its target, to find columns that predict the target almost alone."""
+
+    def __init__(self, n_rows: int, width: int) -> None:
+        most = max(1, min(_MOST_ROWS, _MOST_BYTES // (8 * max(1, width))))
+        self._step = -(-n_rows // most)
+        self._seen = 0
+        self._rows: list[Floats] = []
+        self._targets: list[NDArray[np.float64]] = []
+
+    def add(self, rows: Floats, targets: NDArray[np.float64] | None) -> None:
+        """Take more rows (n, width), and their targets (n,)."""
+        part = slice(-self._seen % self._step, None, self._step)
+        self._seen += len(rows)
+        if targets is not None:
+            self._rows.append(rows[part])
+            self._targets.append(np.asarray(targets[part], dtype=np.float64))
+
+    def copies(self, are_classes: bool) -> dict[int, float]:
+        """Columns by position that predict the target almost alone, and the share that each explains: of
+        classes that the most frequent one leaves wrong, or of the variance."""
+        if not self._rows:
+            return {}
+        rows, targets = np.concatenate(self._rows), np.concatenate(self._targets)
+        half = len(rows) // 2
+        if half < 25:
+            return {}
+        found = {}
+        for at in range(rows.shape[1]):
+            explained = _explained(rows[:, at], targets, half, are_classes)
+            if explained >= _COPY:
+                found[at] = explained
+        return found
+
+
+def _explained(column: Floats, targets: NDArray[np.float64], half: int, are_classes: bool) -> float:
+    """What the first half's mean (of classes: most frequent one) in each cell of a column explains of the
+    second half's targets."""
+    there = column[:half][~np.isnan(column[:half])]
+    if not there.size:
+        return 0.0
+    edges = np.unique(there)
+    if len(edges) > _CELLS:
+        edges = np.unique(np.quantile(there, np.linspace(0, 1, _CELLS), method="lower"))
+    cells = np.where(np.isnan(column), len(edges) + 1, np.searchsorted(edges, column, side="right"))
+    first, second = cells[:half], cells[half:]
+    n_cells, ours, theirs = len(edges) + 2, targets[:half], targets[half:]
+    counts = np.bincount(first, minlength=n_cells)
+    if are_classes:
+        classes, codes = np.unique(targets, return_inverse=True)
+        of_cells = np.bincount(first * len(classes) + codes[:half], minlength=n_cells * len(classes))
+        by_class = of_cells.reshape(n_cells, len(classes))
+        usual = int(by_class.sum(axis=0).argmax())
+        guesses = np.where(counts > 0, by_class.argmax(axis=1), usual)
+        left = np.mean(codes[half:] != usual)
+        return float(1 - np.mean(codes[half:] != guesses[second]) / left) if left > 0 else 0.0
+    sums = np.bincount(first, weights=ours, minlength=n_cells)
+    means = np.where(counts > 0, sums / np.maximum(counts, 1), ours.mean())
+    left = np.mean((theirs - ours.mean()) ** 2)
+    # cells are no finer than this part of a copy's spread
+    return float(1 - np.mean((theirs - means[second]) ** 2) / left) if left > 0 else 0.0
+
+
+def told_columns(reports: Sequence[ColumnReport]) -> list[str]:
+    """A sentence on each column of which there is something to know."""
+    return [f"column {report.name!r} {report.note}" for report in reports if report.note]
