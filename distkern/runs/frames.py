@@ -69,7 +69,7 @@ def rows_of_frame(
     targets = np.asarray(_check_y(plain_targets(y), y_numeric=task == "regression"))
     check_consistent_length(X, targets)
     fitted = fit_frame(X, targets, task, groups, sample_weight)
-    for sentence in fitted.notes:
+    for sentence in fitted.left_out:
         warnings.warn(sentence, UserWarning, stacklevel=5)
     return fitted.features, targets, fitted.table, fitted.scaling
 

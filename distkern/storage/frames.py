@@ -35,13 +35,13 @@ class FittedFrame:
     ----------
     table, scaling : how later frames become features
     features : (n, d) float32, scaled
-    notes : what the user should know of columns, a sentence each
+    left_out : columns that are, and why, a sentence each
     """
 
     table: Table
     scaling: Scaling
     features: NDArray[np.float32]
-    notes: list[str]
+    left_out: list[str]
 
 
 @dataclass(frozen=True)
@@ -186,7 +186,7 @@ def fit_frame(
     features = np.empty((n_rows, encoded.table.n_features), dtype=np.float32)
     for part in parts:
         features[part] = scaling.apply_rows(encoded.train(values[part], of_groups(part)))
-    return FittedFrame(encoded.table, scaling, features, told_columns(fit.report))
+    return FittedFrame(encoded.table, scaling, features, told_columns(fit.report, left_out=True))
 
 
 def frame_kinds(options: TableOptions | None = None) -> TableKinds:

@@ -188,7 +188,7 @@ def shard(
             raise InputError(
                 "says how rows are prepared, and so do other options",
                 where="--like",
-                mend="leave --scale, --impute, --categorical, --drop, --weight, --group, --id, --na, --text and so on out",
+                mend="leave out --scale and what is said of columns (--impute, --categorical, --drop, --na, ...)",
             )
         options = replace(options, scale=like.scaling.kind)
         kinds = None if like.table is None else like.table.kinds()

@@ -16,7 +16,7 @@ from distkern.common.sparse import Rows, SparseRows, converted
 from distkern.common.types import Block, Floats
 from distkern.formats._kinds import MAX_LEVELS, Kind, TableKinds
 from distkern.storage.table import Column, Encoding, Table, add_counts
-from distkern.storage.table_report import ColumnReport, NumberFacts, Sample, told_columns
+from distkern.storage.table_report import NOTHING, ColumnReport, NumberFacts, Sample, told_columns
 
 Impute: TypeAlias = Literal["mean", "median", "flag", "none"]
 IMPUTE: tuple[Impute, ...] = get_args(Impute)
@@ -482,6 +482,6 @@ def _becomes(column: Column) -> str:
     """The features of a column, in words."""
     n_features = len(column.features)
     if column.encoding == "drop":
-        return "nothing"
+        return NOTHING
     what = "mean target" if column.encoding == "target" else "feature"
     return f"{n_features:,} {what}{'s' * (n_features > 1)}"

@@ -17,10 +17,14 @@ from distkern.common.types import Floats
 _KEPT = 1024
 #: rows by which copies of the target are found, and the bytes that they may take
 _MOST_ROWS, _MOST_BYTES = 20_000, 32 * 2**20
+#: rows of each half of the sample, of fewer of which an easy task is as likely
+_FEWEST = 100
 #: cells into which numbers are put to predict the target by them
 _CELLS = 256
 #: share of what is left to predict that a copy of the target predicts on rows that it was not seen on
 _COPY = 0.98
+#: what a column becomes that is left out
+NOTHING = "nothing"
 _CODE_NAME = re.compile(
     r"zip|post(al)?[ _-]?code|postal|\bplz\b|phone|(^|[ _-])(code|sku|account|branch)", re.I
 )
@@ -127,7 +131,7 @@ class Sample:
             return {}
         rows, targets = np.concatenate(self._rows), np.concatenate(self._targets)
         half = len(rows) // 2
-        if half < 25:
+        if half < _FEWEST:
             return {}
         found = {}
         for at in range(rows.shape[1]):
@@ -165,6 +169,7 @@ def _explained(column: Floats, targets: NDArray[np.float64], half: int, are_clas
     return float(1 - np.mean((theirs - means[second]) ** 2) / left) if left > 0 else 0.0
 
 
-def told_columns(reports: Sequence[ColumnReport]) -> list[str]:
-    """A sentence on each column of which there is something to know."""
-    return [f"column {report.name!r} {report.note}" for report in reports if report.note]
+def told_columns(reports: Sequence[ColumnReport], *, left_out: bool = False) -> list[str]:
+    """A sentence on each column of which there is something to know, or on those that are ``left_out``."""
+    told = [report for report in reports if report.note and not (left_out and report.becomes != NOTHING)]
+    return [f"column {report.name!r} {report.note}" for report in told]
