@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import difflib
 import re
-from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, Literal, TypeAlias
 
@@ -12,47 +11,29 @@ import numpy as np
 from numpy.typing import NDArray
 
 from distkern.common.errors import InputError, Problems
-from distkern.common.names import written
 from distkern.formats import _texts
 from distkern.formats._arrow import TICKS, any_matches, are_numbers, first_beyond, in_numpy, is_plain, is_text
 from distkern.formats._lines import parse_number
+from distkern.formats._words import (
+    BOOLEANS,
+    MISSING,
+    MISSING_LABELS,
+    TEXT_FEATURES,
+    are_booleans,
+    hashed,
+    most_common,
+    names_of_values,
+    word_of,
+)
 
 Kind: TypeAlias = Literal["number", "boolean", "date", "time", "category", "text"]
 
-#: what stands for a missing label or group, where its user does not say: classes may be + and -
-MISSING_LABELS = frozenset(
-    [
-        "",
-        "?",
-        "NA",
-        "N/A",
-        "n/a",
-        "#N/A",
-        "#NA",
-        "#N/A N/A",
-        "<NA>",
-        "NaN",
-        "nan",
-        "NAN",
-        "-NaN",
-        "-nan",
-        "NaT",
-    ]
-).union(["null", "Null", "NULL", "None", "none", "NONE", "1.#IND", "-1.#IND", "1.#QNAN", "-1.#QNAN"])
-#: what stands for any other missing value: pandas' own list, and some more
-MISSING = MISSING_LABELS.union(
-    ["-", "--", "---", ".", "missing", "Missing", "MISSING", "unknown", "Unknown", "UNKNOWN"]
-)
 LABELS_OR_NUMBERS = (
     "a regression target is a number; give --task classification for labels, or --target COLUMN"
 )
-#: features that the words of a text become
-TEXT_FEATURES = 256
 #: distinct values that a column of categories may have: they are held in memory
 MAX_LEVELS = 100_000
 
-_PAIRS = (("true", "false"), ("yes", "no"), ("y", "n"), ("t", "f"))
-_BOOLEANS = {word: float(word == pair[0]) for pair in _PAIRS for word in pair}
 #: of a text that is an integer
 _FRACTION = re.compile(r"(?<=\d)\.0*$")
 _A = {
@@ -104,13 +85,14 @@ class TableKinds:
     told : what the user should know of the files, a sentence each
     missing : values that are missing, by name of column
     order : names of the columns of the first table
-    as_category, leave_out, as_dates : how its user says that a column, ``{}``, holds categories, or is left
-        out, or how its dates are written
+    as_category, leave_out, as_dates, as_missing : how its user says that a column, ``{}``, holds categories,
+        or is left out, or how its dates are written, or that a text stands for a missing value
     """
 
     as_category = "give --categorical {}=onehot (or target, or drop)"
     leave_out = "give --drop {}"
     as_dates = "give --day-first or --month-first"
+    as_missing = "--na {} if it stands for a missing value"
 
     def __init__(
         self,
@@ -277,12 +259,12 @@ class TableKinds:
         fine = _texts.parsed(some, numbers)
         if key == self.target or 2 * sum(fine) >= len(some):
             self.kinds[key] = "number"
-            unit = _most_common(unit for unit, is_fine in zip(units, fine, strict=True) if is_fine and unit)
+            unit = most_common(unit for unit, is_fine in zip(units, fine, strict=True) if is_fine and unit)
             if unit:
                 self.rules[key] = unit
             if any_matches(values, _LEADING_ZERO):
                 self.with_zeros.add(key)
-        elif _are_booleans(set(some)):
+        elif are_booleans(set(some)):
             self.kinds[key] = "boolean"
         elif 2 * sum(map(_texts.is_date, some)) >= len(some):
             self.kinds[key] = "date"
@@ -326,14 +308,11 @@ class TableKinds:
 
     def _hashed(self, key: str, column: Any) -> NDArray[np.float64]:
         """(n, 256) words of texts, counted by their hashes with signs, of norm 1; zeros where missing."""
-        from sklearn.feature_extraction.text import HashingVectorizer
-
         words = [word_of(value, self.na_of(key)) or "" for value in column.to_pylist()]
         absent = sum(not word for word in words)
         if absent:
             self.missing[key] = self.missing.get(key, 0) + absent
-        hashed = HashingVectorizer(n_features=TEXT_FEATURES).transform(words)
-        return np.asarray(hashed.toarray(), dtype=np.float64)
+        return hashed(words)
 
     def numbers(self, key: str, values: Any, place: Callable[[int], str]) -> NDArray[np.float64]:
         """Numbers (n,) of an Arrow array: NaN where a value is missing, 0 or 1 of a boolean, seconds since
@@ -443,6 +422,8 @@ class TableKinds:
             of_words[:-1], fine, what = self._values(key, kind, words)
             odd = [position for position, is_fine in enumerate(fine) if not is_fine]
             if odd:
+                if self.as_missing and key != self.target and not self._fixed:
+                    mend += f", or {self.as_missing.format(repr(words[odd[0]]))}"
                 refuse(odd, what, mend)
         numbers: NDArray[np.float64] = of_words[indices]
         return numbers
@@ -454,7 +435,7 @@ class TableKinds:
         if kind == "number":
             return self._amounts(key, words)
         if kind == "boolean":
-            values = np.array([_BOOLEANS.get((word or "").lower(), np.nan) for word in words], np.float64)
+            values = np.array([BOOLEANS.get((word or "").lower(), np.nan) for word in words], np.float64)
         elif kind == "time":
             values = _texts.times_of(words)
         else:
@@ -515,30 +496,3 @@ class TableKinds:
 def width_of(kind: Kind | None) -> int:
     """Numbers that a value becomes."""
     return TEXT_FEATURES if kind == "text" else 1
-
-
-def names_of_values(key: str, width: int) -> tuple[str, ...]:
-    """Names of the numbers that a value of a column becomes."""
-    return (key,) if width == 1 else tuple(f"{key} words {at + 1}" for at in range(width))
-
-
-def _most_common(words: Iterable[str]) -> str | None:
-    counts = Counter(words)
-    return min(counts, key=lambda word: (-counts[word], word)) if counts else None
-
-
-def word_of(value: Any, na: frozenset[str]) -> str | None:
-    """A value as the category that it is; None where it is missing."""
-    if isinstance(value, str):
-        word = value.strip()
-        return None if word in na else word
-    if value is None or value != value:
-        return None
-    return written(value)
-
-
-def _are_booleans(words: set[str]) -> bool:
-    """Whether these are yes and no; a letter alone may stand for anything else."""
-    lower = {word.lower() for word in words}
-    pairs = [pair for pair in _PAIRS if not lower.isdisjoint(pair)]
-    return lower <= {*_BOOLEANS} and all(len(pair[0]) > 1 or lower.issuperset(pair) for pair in pairs)

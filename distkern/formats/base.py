@@ -23,7 +23,8 @@ from distkern.common.sparse import Rows, SparseRows, first_place
 from distkern.common.types import Floats
 from distkern.common.urls import is_url, no_driver, redact_urls
 from distkern.formats._compressed import decompressed
-from distkern.formats._kinds import MISSING_LABELS, TableKinds
+from distkern.formats._kinds import TableKinds
+from distkern.formats._words import MISSING_LABELS
 
 PACKAGE = "distkern.formats"
 

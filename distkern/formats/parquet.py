@@ -14,7 +14,8 @@ from distkern.common.groups import keys_of_texts
 from distkern.common.types import Floats
 from distkern.formats._arrow import in_numpy, is_number, is_text
 from distkern.formats._columns import Columns, choose_columns
-from distkern.formats._kinds import LABELS_OR_NUMBERS, word_of
+from distkern.formats._kinds import LABELS_OR_NUMBERS
+from distkern.formats._words import word_of
 from distkern.formats.base import (
     CHUNK_BYTES,
     FILL_OR_DROP,

@@ -39,6 +39,9 @@ def write_dataset(
     impute: Impute = "mean",
     categorical: Mapping[str, str] | None = None,
     drop: Sequence[str] = (),
+    text: Sequence[str] = (),
+    keep_na: Sequence[str] = (),
+    day_first: bool | None = None,
     overwrite: bool = False,
     notice: Notice | None = None,
 ) -> Dataset:
@@ -64,14 +67,20 @@ def write_dataset(
     InputError
         For what cannot be a row or a target, and for a ``path`` that exists.
     """
-    options = TableOptions(impute, categorical or {}, tuple(drop))
+    options = TableOptions(
+        impute, categorical or {}, tuple(drop), text=tuple(text), keep_na=tuple(keep_na), day_first=day_first
+    )
     of_frame = is_frame(X) or (is_dask(X) and hasattr(X, "columns"))
     if options != TableOptions() and not of_frame:
         raise InputError(
-            "arrays have no columns by name", where="impute, categorical, drop", mend="leave them out"
+            "arrays have no columns by name",
+            where="impute, categorical, drop, text, ...",
+            mend="leave them out",
         )
     y = None if y is None or task == "none" else y if is_dask(y) else plain_targets(y)
     kinds = frame_kinds(options) if of_frame else None
+    if kinds is not None:
+        kinds.collects = True
     pairs = partitions(X, y) if is_dask(X) else _slices(X, y)
     return ingest.write_dataset(
         pairs if kinds is None else frame_chunks(pairs, kinds, options.left_out),

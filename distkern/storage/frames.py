@@ -194,6 +194,7 @@ def frame_kinds(options: TableOptions | None = None) -> TableKinds:
     kinds = (options or TableOptions()).kinds()
     kinds.leave_out = "leave it out: X.drop(columns={!r})"
     kinds.as_dates = "make dates of the column: X[{0!r}] = pandas.to_datetime(X[{0!r}], dayfirst=...)"
+    kinds.as_missing = ""
     kinds.as_category = "make the column one of categories: X[{!r}].astype('category')"
     return kinds
 

@@ -115,7 +115,7 @@ def shard(
     weight : of tables: column with the weight, above 0, of each training row's loss
     id : of tables: column that names the rows: no feature, and written beside predictions of later files
     na : of tables: texts that stand for a missing value, in the target too, beside those that commonly do,
-        which :data:`distkern.formats._kinds.MISSING` lists; with "" among them, these alone
+        which :data:`distkern.formats._words.MISSING` lists; with "" among them, these alone
     keep_na : of tables: columns in which these texts, but for the empty one, are what they say
     text : of tables: columns whose words are hashed to 256 features
     day_first : of tables: whether 3/4/2024 is a day of April, in columns of which no date tells
@@ -188,7 +188,7 @@ def shard(
             raise InputError(
                 "says how rows are prepared, and so do other options",
                 where="--like",
-                mend="leave out --scale and what is said of columns (--impute, --categorical, --drop, --na, ...)",
+                mend="leave out --scale and what is said of columns (--impute, --categorical, --drop, ...)",
             )
         options = replace(options, scale=like.scaling.kind)
         kinds = None if like.table is None else like.table.kinds()

@@ -12,7 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from distkern.common.types import Floats
-from distkern.formats._kinds import Kind, TableKinds, names_of_values, width_of
+from distkern.formats._kinds import Kind, TableKinds, width_of
+from distkern.formats._words import names_of_values
 
 Encoding: TypeAlias = Literal["number", "date", "time", "text", "onehot", "target", "drop"]
 

@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import json
+from io import StringIO
 from pathlib import Path
 
 import numpy as np
 import pandas
 import pytest
+from rich.console import Console
 
 from distkern.cli.main import main
+from distkern.cli.tables import column_table
 from distkern.runs.persistence import load_model
+from distkern.storage.table_report import ColumnReport
 from mixed_tables import adult
 
 
@@ -79,7 +83,9 @@ def test_a_data_set_whose_columns_became_other_features_is_refused(
 def test_options_of_columns(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     command = "shard train.csv --out d.zarr --drop weight --categorical education-num=onehot --categorical"
     assert main([*command.split(), "state=drop", "--impute", "flag", "--json"]) == 0
-    assert json.loads(capsys.readouterr().out)["notices"][0].startswith("categories, one feature for each")
+    columns = {column["name"]: column for column in json.loads(capsys.readouterr().out)["table"]}
+    assert columns["education-num"]["becomes"] == "7 features"
+    assert columns["age"]["missing"] > 0
     assert main(["inspect", "d.zarr", "--json"]) == 0
     names = json.loads(capsys.readouterr().out)["feature_names"]
     assert {"education-num=5", "age is missing"} <= set(names)
@@ -112,3 +118,84 @@ def test_the_column_that_names_the_rows(folder: Path, capsys: pytest.CaptureFixt
     capsys.readouterr()
     assert main(["predict", "m", "new.csv", "nameless.csv", "--out", "s.csv", *here]) == 2
     assert "nameless.csv: column 'key' is in some files and not in all" in capsys.readouterr().err
+
+
+def test_what_is_in_a_table_is_told_before_anything_is_written(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    command = ["shard", "train.csv", "--target", "income", "--check"]
+    assert main(command) == 0
+    told = capsys.readouterr()
+    lines = told.out.splitlines()
+    assert lines[1].split() == ["column", "holds", "becomes", "missing", "distinct"]
+    assert max(len(line) for line in lines if not line.startswith("note:")) <= 80
+    columns = {line.split()[0]: line.split()[1:] for line in lines[3:17]}
+    assert columns["state"][:4] == ["categories", "1", "mean", "target"]
+    assert columns["joined"][:3] == ["dates", "5", "features"]
+    assert [file.name for file in folder.iterdir()] == ["train.csv"]
+    assert main([*command, "--json"]) == 0
+    assert len(json.loads(capsys.readouterr().out)["table"]) == 14
+    (folder / "bad.csv").write_text(
+        "x,d,y\n1,3/4/2024,a\n2,4/5/2024,b\nthree,5/6/2024,NA\n", encoding="utf-8"
+    )
+    assert main(["shard", "bad.csv", "--out", "bad.zarr"]) == 2
+    errors = capsys.readouterr().err.splitlines()
+    assert len(errors) == 3
+    assert all(line.startswith("distkern: error: bad.csv, row ") for line in errors)
+    assert main([*["shard", "bad.csv", "--check", "--month-first", "--na", "three", "--keep-na", "y"]]) == 0
+    assert "dates, month first" in capsys.readouterr().out
+
+
+def test_names_and_words_are_in_one_piece() -> None:
+    note = "is left out"
+    reports = [
+        ColumnReport(
+            "a_name_that_is_longer_than_any_column_may_be", "percent, as shares", "nothing", 5, 12, note
+        ),
+        *(ColumnReport(f"x{at}", "numbers", "1 feature", 0, 3) for at in range(100)),
+    ]
+    printed = Console(width=80, file=StringIO())
+    printed.print(column_table(reports))
+    text = printed.file.getvalue()  # type: ignore[attr-defined]
+    assert "a_name_that_is_longer_tha... " in text
+    assert "percent, as shares" in text
+    assert "100 more columns" in text
+    assert "x7" not in text
+
+
+def test_columns_that_the_model_does_not_know_are_left_out(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    here = ["--scheduler", "synchronous"]
+    new = adult(300, seed=1)
+    new.insert(2, "extra", np.arange(300) % 7)
+    new.insert(5, "other", "word")
+    new.to_csv("new.csv", index=False)
+    assert main(["shard", "train.csv", "--out", "d.zarr"]) == 0
+    assert main(["train", "--data", "d.zarr", "--algorithm", "newton", "--out", "m", *here]) == 0
+    capsys.readouterr()
+    assert main(["predict", "m", "new.csv", "--out", "p.csv", *here]) == 0
+    note = "note: columns that the model does not know, left out: 'extra', 'other'"
+    assert capsys.readouterr().err.count(note) == 1
+    assert main(["shard", "new.csv", "--like", "m", "--out", "e.zarr"]) == 0
+    assert note in capsys.readouterr().out
+    # of data sets, those of mere numbers
+    for name, columns in (("train", ["age", "hours"]), ("new", ["age", "extra", "hours"])):
+        frame = pandas.read_csv(f"{name}.csv")[[*columns, "income"]].dropna()
+        frame.to_csv(f"{name} numbers.csv", index=False)
+    assert main(["shard", "train numbers.csv", "--out", "f.zarr"]) == 0
+    assert main(["train", "--data", "f.zarr", "--algorithm", "newton", "--out", "n", *here]) == 0
+    assert main(["shard", "new numbers.csv", "--out", "g.zarr", "--no-shuffle"]) == 0
+    capsys.readouterr()
+    assert main(["evaluate", "n", "--data", "g.zarr", "--split", "train", *here]) == 0
+    told = capsys.readouterr()
+    assert "note: column that the model does not know, left out: 'extra'" in told.err
+    assert main(["predict", "n", "new numbers.csv", "--out", "q.csv", *here]) == 0
+    truth = pandas.read_csv("new numbers.csv")["income"]
+    assert json.loads(told.out)["accuracy"] == pytest.approx(
+        np.mean(pandas.read_csv("q.csv")["prediction"] == truth)
+    )
+    assert main(["shard", "new numbers.csv", "--out", "h.zarr", "--scale", "unit"]) == 0
+    capsys.readouterr()
+    assert main(["evaluate", "n", "--data", "h.zarr", "--split", "train", *here]) == 2
+    assert "are in the norms by which rows were divided (unit)" in capsys.readouterr().err

@@ -265,7 +265,13 @@ def test_what_stands_for_a_missing_value_is_no_label(tmp_path: Path, name: str, 
 
 def test_other_words_for_missing_values(tmp_path: Path) -> None:
     source = written(tmp_path, "x,c,y\n1,NA,a\n-99,DE,b\nnan,-99,NA\n4,DE,a\n")
-    data = made(tmp_path, source, na=["-99"])
+    with pytest.raises(InputError, match=r"column 'y': the target is missing \('NA'\).*--keep-na"):
+        made(tmp_path, source, na=["-99"])
+    beside = made(tmp_path, source, na=["-99"], keep_na=["y"])
+    assert beside.feature_names == ("x", "c=DE", "c is missing")
+    assert beside.classes is not None
+    assert beside.classes.tolist() == ["NA", "a", "b"]
+    data = made(tmp_path, source, na=["", "-99"])
     assert data.feature_names == ("x", "c=DE", "c=NA", "c is missing")
     np.testing.assert_array_equal(feature(data, "x"), [1, 2.5, 2.5, 4])
     np.testing.assert_array_equal(feature(data, "c=NA"), [1, 0, 0, 0])
@@ -354,9 +360,12 @@ def test_wide_and_unique_categories(tmp_path: Path, monkeypatch: pytest.MonkeyPa
     assert wide.table is not None
     assert wide.table.ignored == ("id",)
     monkeypatch.setattr(_kinds, "MAX_LEVELS", 100)
+    notices.clear()
+    assert made(tmp_path, source, notice=notices.append).table == data.table
+    assert any("column 'id' is left out: it has more than 100 different texts" in said for said in notices)
     message = r"row 101 \(line 102\), column 'id': more than 100 different values .*--drop id"
     with pytest.raises(InputError, match=message):
-        made(tmp_path, source)
+        made(tmp_path, source, categorical={"id": "target"})
     monkeypatch.setattr(table_fit, "_MOST_ONEHOT", 10)
     with pytest.raises(InputError, match="column 'group': 40 categories"):
         made(tmp_path, source, categorical={"group": "onehot"}, drop=["id"])
@@ -517,4 +526,4 @@ def test_damaged_tables_are_refused_or_read_alike_twice(tmp_path: Path) -> None:
         own = [at for at, name in enumerate(data.feature_names or ()) if not name.startswith("mean of")]
         np.testing.assert_array_equal(features[:, own], rows(data.train)[:, own])
     assert 5 < read < 20
-    assert all("a.csv" in message and "\n" not in message for message in refused)
+    assert all("a.csv" in line for message in refused for line in message.splitlines())

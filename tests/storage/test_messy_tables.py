@@ -1,0 +1,329 @@
+"""Tables as people have them: money, percent, dates in several formats, words for nothing."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas
+import pyarrow as pa
+import pytest
+from pyarrow import parquet
+from sklearn.feature_extraction.text import HashingVectorizer
+from test_tables import feature, made, rows, small_blocks, written
+
+from distkern.common.errors import InputError, Problems
+from distkern.estimators.newton import NewtonClassifier
+from distkern.formats import _words
+from distkern.formats._texts import dates_of, decimal_of, numbers_of, times_of
+from distkern.runs.persistence import load_model
+from distkern.runs.scoring import files_for
+from distkern.runs.writing import write_dataset
+from distkern.storage.dataset import Dataset
+from distkern.storage.file_rows import FileRows
+from distkern.storage.ingest import check, shard
+from distkern.storage.preparation import Like
+from distkern.storage.table_report import ColumnReport, Distinct
+
+
+@pytest.mark.parametrize(
+    ("word", "number", "unit"),
+    [
+        ("$1,200.50", 1200.5, "$"),
+        ("(3,000)", -3000.0, ""),
+        ("-$5", -5.0, "$"),
+        ("$ -5.", -5.0, "$"),
+        ("7 EUR", 7.0, "EUR"),
+        ("12.5 %", 12.5, "%"),
+        ("1'000'000", 1e6, ""),
+        ("\u22121e3", -1000.0, ""),
+        ("5.e3", 5000.0, ""),
+        ("1,2,3", np.nan, ""),
+        ("12,34", np.nan, ""),
+        ("(5", np.nan, ""),
+        ("--5", np.nan, ""),
+        ("$", np.nan, ""),
+        (".", np.nan, ""),
+        ("1 200 5", np.nan, ""),
+    ],
+)
+def test_numbers_as_people_write_them(word: str, number: float, unit: str) -> None:
+    values, units = numbers_of([word, None])
+    np.testing.assert_array_equal(values, [number, np.nan])
+    assert np.isnan(number) or units[0] == unit
+    exchanged = word.translate(str.maketrans(",.", ".,"))
+    np.testing.assert_array_equal(numbers_of([exchanged], ",")[0], [number])
+
+
+def test_decimals_are_told_by_numbers_that_can_be_read_in_one_way() -> None:
+    assert decimal_of(["1,5", "1.200"]) == ","
+    assert decimal_of(["1.5", "1,200", "word"]) == "."
+    assert decimal_of(["1,200"]) is None
+    assert decimal_of(["12", "word"]) == "."
+
+
+@pytest.mark.parametrize(
+    ("word", "moment"),
+    [
+        ("2024-03-04", "2024-03-04"),
+        ("2024/3/4 5:06", "2024-03-04 05:06"),
+        ("4.3.2024", "2024-03-04"),
+        ("4/3/24", "2024-03-04"),
+        ("4 Mar 2024", "2024-03-04"),
+        ("March 4, 2024 3:04 PM", "2024-03-04 15:04"),
+        ("04-03-1999 12:00:30 am", "1999-03-04 00:00:30"),
+        ("4/3/1970 01:00+01:00", "1970-03-04"),
+        ("30/2/2024", None),
+        ("4 Foo 2024", None),
+        ("4/3/2024 25:00", None),
+        ("4/3-2024", None),
+    ],
+)
+def test_dates_as_people_write_them(word: str, moment: str | None) -> None:
+    expected = np.nan if moment is None else pandas.Timestamp(moment).timestamp()
+    np.testing.assert_array_equal(dates_of([word, None]), [expected, np.nan])
+
+
+def test_times_of_day() -> None:
+    found = times_of(["1:30 PM", "13:30", "00:00:01.5", "12:00 AM", "24:00", "7:60", None])
+    np.testing.assert_array_equal(found, [48_600, 48_600, 1.5, 0, np.nan, np.nan, np.nan])
+
+
+MESSY = """\
+price,gain,share,units,joined,called,vip,y
+"$1,200.50",(300),12.5%,"1,000",13/02/2024,1:30 PM,Y,a
+$7,40,0,2,2024-02-01,06:00,N,b
+-,missing,unknown,.,--,NA,n/a,a
+€0,-3,50 %,3,1/2/2024,18:00:00,y,b
+"""
+
+
+def test_a_messy_table(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    data = made(tmp_path, written(tmp_path, MESSY))
+    np.testing.assert_allclose(feature(data, "price"), [1200.5, 7, 1207.5 / 3, 0], rtol=1e-6)
+    np.testing.assert_allclose(feature(data, "gain"), [-300, 40, -263 / 3, -3], rtol=1e-6)
+    np.testing.assert_allclose(feature(data, "share"), [0.125, 0, 0.625 / 3, 0.5], rtol=1e-6)
+    np.testing.assert_allclose(feature(data, "units"), [1000, 2, 335, 3])
+    days = (pandas.to_datetime(["2024-02-13", "2024-02-01"]) - pandas.Timestamp(0)).days.tolist()
+    np.testing.assert_allclose(feature(data, "joined days")[[0, 1, 3]], [days[0], days[1], days[1]])
+    np.testing.assert_allclose(
+        feature(data, "called sin of day"), [np.sin(13.5 * np.pi / 12), 1, 0, -1], atol=1e-6
+    )
+    np.testing.assert_allclose(feature(data, "vip"), [1, 0, 2 / 3, 1], rtol=1e-6)
+    # the model's own files, in which nothing tells the order of the days, are read alike
+    assert data.table is not None
+    later = MESSY.splitlines()
+    source = written(tmp_path, "\n".join([later[0], later[4], ""]), "b.csv")
+    (block,) = FileRows([source], Like(data.n_features, data.table.names, "y", data.scaling, data.table))
+    np.testing.assert_array_equal(np.asarray(block.features), rows(data.train)[3:])
+    # and the data set does not depend on the pieces in which it is read, once the first rows say what is what
+    small_blocks(monkeypatch, 150)
+    assert made(tmp_path, tmp_path / "a.csv").fingerprint == data.fingerprint
+
+
+def test_decimal_commas(tmp_path: Path) -> None:
+    notices: list[str] = []
+    text = "x;p;y\n1.200,5;3,5 €;a\n2,5;1.000 €;b\n"
+    data = made(tmp_path, written(tmp_path, text), notice=notices.append)
+    np.testing.assert_array_equal(rows(data.train), [[1200.5, 3.5], [2.5, 1000]])
+    assert any("fields are separated by ';', decimals by ','" in said for said in notices)
+    assert data.table is not None
+    assert data.table.decimal == ","
+    # a target too
+    prices = made(tmp_path, tmp_path / "a.csv", target="p", task="regression", drop=["y"])
+    targets = [prices.train.reader(at)().targets for at in range(prices.train.n_blocks)]
+    np.testing.assert_array_equal(np.concatenate(targets), [3.5, 1000])  # type: ignore[arg-type]
+    source = written(tmp_path, "x;y\n1,200;a\n3,400;b\n")
+    with pytest.raises(InputError, match=r"a\.csv: whether commas .*; give --decimal , or --decimal \."):
+        made(tmp_path, source)
+    assert feature(made(tmp_path, source, decimal=","), "x").tolist() == [np.float32(1.2), np.float32(3.4)]
+    assert feature(made(tmp_path, source, decimal="."), "x").tolist() == [1200, 3400]
+    piped = written(tmp_path, "x, z|q|y\n1|2|a\n3|4|b\n")
+    assert made(tmp_path, piped).feature_names == ("x, z", "q")
+    odd = written(tmp_path, "x~y\n1~a\n3~b\n")
+    assert made(tmp_path, odd, delimiter="~").feature_names == ("x",)
+
+
+def test_dates_of_which_none_tells_the_order(tmp_path: Path) -> None:
+    source = written(tmp_path, "d,y\n2024-01-02,a\n3/4/2024,b\n5/5/2024,a\n")
+    with pytest.raises(
+        InputError, match=r"row 2 \(line 3\), column 'd': .* in '3/4/2024' .*--day-first or --month"
+    ):
+        made(tmp_path, source)
+    april, march = (feature(made(tmp_path, source, day_first=first), "d days")[1] for first in (True, False))
+    assert (april, march) == (19_816, 19_786)
+    both = written(tmp_path, "d,y\n13/4/2024,a\n3/14/2024,b\n")
+    with pytest.raises(InputError, match=r"row 1 .*'13/4/2024' and others of the column the day is first"):
+        made(tmp_path, both, day_first=True)
+
+
+def test_all_problems_are_told_at_once(tmp_path: Path) -> None:
+    lines = [f"{at},{at}%,2024-01-{at % 28 + 1:02d},{'ab'[at % 2]}" for at in range(40)]
+    lines[7] = "seven,5,soon,?"
+    lines[9] = "nine,9%,never,a"
+    source = written(tmp_path, "\n".join(["n,p,d,y", *lines, ""]))
+    with pytest.raises(Problems) as raised:
+        made(tmp_path, source)
+    told = str(raised.value).splitlines()
+    assert len(told) == 4
+    place = r"a.csv, row 8 (line 9), column "
+    number = (
+        "'seven' is not a number, as other values of the column are (and 1 more row); correct it, or give "
+        "--categorical n=onehot (or target, or drop), or --na 'seven' if it stands for a missing value"
+    )
+    expected = {
+        "y": "the target is missing ('?')",
+        "n": number,
+        "p": "'5' is not in %, as other values of the column are",
+        "d": "'soon' is not a date",
+    }
+    for name, what in expected.items():
+        assert any(f"{place}{name!r}: {what}" in line for line in told)
+    assert not (tmp_path / "d.zarr").exists()
+
+
+def checked(source: Path, **options: Any) -> dict[str, ColumnReport]:
+    found: list[ColumnReport] = []
+    check(source, report=found.extend, **options)
+    return {column.name: column for column in found}
+
+
+def test_what_every_column_becomes_is_told_before(tmp_path: Path) -> None:
+    random = np.random.default_rng(0)
+    n_rows = 1000
+    y = random.integers(0, 2, n_rows)
+    frame = pandas.DataFrame(
+        {
+            "row": np.arange(n_rows),
+            "zip": [f"{number:05d}" for number in random.integers(500, 600, n_rows)],
+            "store code": random.integers(10, 60, n_rows),
+            "amount": random.normal(size=n_rows).round(3),
+            "age": random.integers(18, 80, n_rows),
+            "name": [f"name {number}" for number in range(n_rows)],
+            "flag": np.where(y, "yes", "no"),
+            "noisy": np.where(random.random(n_rows) < 0.9, y, 1 - y),
+            "y": y,
+        }
+    )
+    frame.loc[::10, "amount"] = np.nan
+    frame.to_csv(tmp_path / "a.csv", index=False)
+    columns = checked(tmp_path / "a.csv")
+    assert list(columns) == frame.columns[:-1].tolist()
+    assert not list(tmp_path.glob("*.zarr"))
+    assert columns["amount"] == ColumnReport("amount", "numbers", "1 feature", 100, frame["amount"].nunique())
+    noted = {name: column.note for name, column in columns.items() if column.note}
+    assert list(noted) == ["row", "zip", "store code", "name", "flag"]
+    assert "as ids have; give --drop row" in noted["row"]
+    assert "--categorical zip=onehot" in noted["zip"]
+    assert "--text name takes its words" in noted["name"]
+    assert "predicts the target almost alone (wholly)" in noted["flag"]
+    # a number that is the target in other units
+    frame.assign(cents=frame["age"] * 100.0).to_csv(tmp_path / "b.csv", index=False)
+    reported = checked(tmp_path / "b.csv", target="age", task="regression")
+    assert [name for name, column in reported.items() if "almost alone" in column.note] == ["cents"]
+
+
+def test_distinct_numbers_are_counted_in_little_memory() -> None:
+    values = np.random.default_rng(0).permutation(np.arange(50_000) / 7)
+    parts, whole = Distinct(), Distinct()
+    for part in np.array_split(values, 13):
+        parts.add(part)
+    whole.add(values[::-1].copy())
+    assert parts.count == whole.count == pytest.approx(50_000, rel=0.1)
+    few = Distinct()
+    few.add(np.array([0.0, -0.0, 1.0, 1.0]))
+    assert few.count == 2
+
+
+@pytest.mark.parametrize("name", ["a.csv", "a.parquet", "frame"])
+def test_words_of_texts(tmp_path: Path, name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    texts = ["good and cheap", "bad, bad", None, "Good!"] * 3
+    frame = pandas.DataFrame({"x": np.arange(12.0), "said": texts, "z": np.arange(12.0), "y": [0, 1] * 6})
+    options: Any = {"text": ["said"], "scale": "none", "shuffle": False, "sparse": False}
+    if name == "frame":
+        data = write_dataset(frame[["x", "said", "z"]], frame["y"], tmp_path / "d.zarr", **options)
+    else:
+        monkeypatch.setattr("distkern.formats.csv.CHUNK_BYTES", 8 * 258 * 5)
+        (frame.to_csv if name == "a.csv" else frame.to_parquet)(tmp_path / name, index=False)
+        data = shard(tmp_path / name, tmp_path / "d.zarr", **options)
+    expected = HashingVectorizer(n_features=256).transform([text or "" for text in texts]).toarray()
+    np.testing.assert_array_equal(rows(data.train)[:, 1:-1], expected.astype(np.float32))
+    np.testing.assert_array_equal(rows(data.train)[:, [0, -1]], frame[["x", "z"]])
+    model = NewtonClassifier(features="linear", random_state=0).fit(data)
+    model.save(tmp_path / "m")
+    frame.drop(columns="y").to_csv(tmp_path / "new.csv", index=False)
+    blocks = [
+        np.asarray(block.features) for block in files_for(load_model(tmp_path / "m"), [tmp_path / "new.csv"])
+    ]
+    np.testing.assert_array_equal(np.concatenate(blocks), rows(data.train))
+    assert model.predict(frame.drop(columns="y")).tolist() == model.predict(data.train[:]).tolist()
+
+
+def weighted(tmp_path: Path, frame: pandas.DataFrame, name: str, **options: Any) -> Dataset:
+    frame.to_csv(tmp_path / f"{name}.csv", index=False)
+    given: Any = {"target": "y", "categorical": {"c": "target"}, "scale": "none", **options}
+    return shard(tmp_path / f"{name}.csv", tmp_path / f"{name}.zarr", **given)
+
+
+def test_a_weight_is_that_many_rows_in_target_means(tmp_path: Path) -> None:
+    random = np.random.default_rng(0)
+    frame = pandas.DataFrame(
+        {"c": random.choice(list("abc"), 90), "x": np.arange(90.0), "w": np.arange(90) % 3 + 1}
+    )
+    frame["y"] = (random.random(90) < np.array([0.2, 0.5, 0.8])[frame["c"].map(ord) - 97]).astype(int)
+    repeated = frame.loc[np.repeat(frame.index, frame["w"])].drop(columns="w")
+    ours, theirs = weighted(tmp_path, frame, "w", weight="w"), weighted(tmp_path, repeated, "r")
+    means = [data.table.columns[0].means for data in (ours, theirs) if data.table is not None]
+    np.testing.assert_allclose(*means, rtol=1e-12)
+    assert not np.allclose(means[0], weighted(tmp_path, frame, "n", drop=["w"]).table.columns[0].means)  # type: ignore[union-attr]
+    model = NewtonClassifier(features="linear", random_state=0)
+    many = pandas.concat([frame] * 20, ignore_index=True)
+    many["c"] += (np.arange(len(many)) % 17).astype(str)
+    by_weight = model.fit(many[["c", "x"]], many["y"], sample_weight=many["w"]).table_
+    long = many.loc[np.repeat(many.index, many["w"])]
+    by_rows = model.fit(long[["c", "x"]], long["y"]).table_
+    np.testing.assert_allclose(by_weight.columns[0].means, by_rows.columns[0].means, rtol=1e-12)
+
+
+def test_files_with_columns_that_the_model_does_not_know(tmp_path: Path) -> None:
+    data = made(tmp_path, written(tmp_path, "x,c,y\n1,a,0\n2,b,1\n"))
+    assert data.table is not None
+    like = Like(data.n_features, data.table.names, "y", data.scaling, data.table)
+    found = FileRows([written(tmp_path, "new,c,x\nfoo,a,1\n", "b.csv")], like)
+    (block,) = found
+    np.testing.assert_array_equal(np.asarray(block.features), rows(data.train)[:1])
+    assert found.unknown == {"new"}
+    with pytest.raises(InputError, match="column 'x' is missing"):
+        list(FileRows([written(tmp_path, "new,c\nfoo,a\n", "b.csv")], like))
+
+
+def test_arrays_with_nan_are_refused_with_what_fills_them() -> None:
+    X = np.array([[1.0, np.nan], [2.0, 3.0], [4.0, 1.0], [0.0, 2.0]])
+    y = [0, 1, 0, 1]
+    with pytest.raises(InputError, match=r"contains NaN.*pandas\.DataFrame\(X\).*impute='median'"):
+        NewtonClassifier(features="linear").fit(X, y)
+    model = NewtonClassifier(features="linear", random_state=0).fit(pandas.DataFrame(X), y)
+    assert model.table_.columns[1].fill == 2
+
+
+def test_times_of_arrow_and_durations(tmp_path: Path) -> None:
+    table = pa.table(
+        {
+            "t": pa.array([21_600, 64_800], pa.time32("s")),
+            "d": pa.array([1500, 250], pa.duration("ms")),
+            "y": [0, 1],
+        }
+    )
+    parquet.write_table(table, tmp_path / "a.parquet")
+    data = made(tmp_path, tmp_path / "a.parquet")
+    np.testing.assert_allclose(feature(data, "t sin of day"), [1, -1], atol=1e-6)
+    np.testing.assert_allclose(feature(data, "d"), [1.5, 0.25])
+
+
+def test_words_that_stand_for_nothing_are_those_of_pandas_and_more() -> None:
+    from pandas._libs.parsers import STR_NA_VALUES
+
+    assert STR_NA_VALUES <= _words.MISSING
+    # a class may be + or -
+    assert not {"-", "unknown"} & _words.MISSING_LABELS
