@@ -14,7 +14,7 @@ from rich.text import Text
 from distkern.storage.table_report import ColumnReport
 
 #: columns that are all listed, and characters of a name
-_MOST_COLUMNS, _LONGEST = 60, 28
+_MOST_COLUMNS, _LONGEST = 60, 24
 
 
 def console() -> Console:

@@ -84,7 +84,7 @@ def test_options_of_columns(folder: Path, capsys: pytest.CaptureFixture[str]) ->
     command = "shard train.csv --out d.zarr --drop weight --categorical education-num=onehot --categorical"
     assert main([*command.split(), "state=drop", "--impute", "flag", "--json"]) == 0
     columns = {column["name"]: column for column in json.loads(capsys.readouterr().out)["table"]}
-    assert columns["education-num"]["becomes"] == "7 features"
+    assert columns["education-num"]["becomes"] == "8 features"
     assert columns["age"]["missing"] > 0
     assert main(["inspect", "d.zarr", "--json"]) == 0
     names = json.loads(capsys.readouterr().out)["feature_names"]
@@ -157,8 +157,7 @@ def test_names_and_words_are_in_one_piece() -> None:
     printed = Console(width=80, file=StringIO())
     printed.print(column_table(reports))
     text = printed.file.getvalue()  # type: ignore[attr-defined]
-    assert "a_name_that_is_longer_tha... " in text
-    assert "percent, as shares" in text
+    assert {"a_name_that_is_longer...", "percent,", "shares", "nothing", "features"} <= set(text.split())
     assert "100 more columns" in text
     assert "x7" not in text
 
