@@ -67,7 +67,8 @@ def choose_columns(
     left_out = {target, weight, group}
     left_out |= {at for at, name in enumerate(names) if name not in wanted and at == id_}
     left_out |= {_beside(names, name, "to leave out", where, options) for name in options.drop}
-    if has_header and wanted and options.unknown is not None:
+    # where one is missing, what is unknown may be it under another name
+    if has_header and options.unknown is not None and {*wanted} <= {*names} and wanted:
         unknown = [at for at, name in enumerate(names) if name not in wanted and at not in left_out]
         options.unknown.update(names[at] for at in unknown if names[at] not in options.ignored)
         left_out |= {*unknown}

@@ -362,7 +362,7 @@ def test_wide_and_unique_categories(tmp_path: Path, monkeypatch: pytest.MonkeyPa
     monkeypatch.setattr(_kinds, "MAX_LEVELS", 100)
     notices.clear()
     assert made(tmp_path, source, notice=notices.append).table == data.table
-    assert any("column 'id' is left out: it has more than 100 different texts" in said for said in notices)
+    assert any("column 'id' is left out: it has more than" in said for said in notices)
     message = r"row 101 \(line 102\), column 'id': more than 100 different values .*--drop id"
     with pytest.raises(InputError, match=message):
         made(tmp_path, source, categorical={"id": "target"})
