@@ -314,7 +314,7 @@ class TableFit:
     def _left_out(self, at: int) -> str:
         """Why a column is left out, and how it can be kept."""
         name, why = self.columns[at].name, "is left out: most of its values occur once"
-        if not self._present[at]:
+        if not (self._present[at] or name in self._kinds.overflowing):
             return "is left out: it has no value"
         keeps = f"--categorical {name}=target keeps it"
         if name in self._kinds.overflowing:

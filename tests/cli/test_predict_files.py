@@ -157,6 +157,7 @@ def test_another_target_is_left_out(model: Path, tmp_path: Path, capsys: pytest.
     arguments = ["predict", str(model), str(tmp_path / "new.csv"), "--out", str(tmp_path / "p.csv"), *HERE]
     assert main(arguments) == 0
     assert "note: column that the model does not know, left out: 'bought'" in capsys.readouterr().err
+    (tmp_path / "p.csv").unlink()
     assert main([*arguments, "--target", "bought"]) == 0
     assert "note" not in capsys.readouterr().err
     assert np.mean([row[0] for row in read(tmp_path / "p.csv")[1]] == new["bought"]) > 0.9
