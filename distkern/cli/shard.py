@@ -250,6 +250,8 @@ def shard(
         else:
             try:
                 look(src, **how)
+                if not (reports or as_json):
+                    click.echo("rows of mere numbers, of which nothing is to be told")
             finally:
                 terminal.clear()
                 _tell_check(reports, notices, as_json)

@@ -287,6 +287,8 @@ class Builder:
                 yield values, targets, self._group_keys(beside), self._weights(beside)
 
         encoded = fit.run(pieces)
+        if not self.checks:
+            kinds.raise_problems()
         for sentence in (*kinds.told, *fit.told):
             self.notice(sentence)
         self.report(fit.report)
