@@ -386,19 +386,7 @@ class AbstractEstimator(FromSolver, BaseEstimator):  # type: ignore[misc]
     ) -> tuple[Rows, NDArray[Any], NDArray[np.float64] | None]:
         """Rows, targets and weights of arrays."""
         kinds: dict[str, Any] = {"dtype": [np.float64, np.float32], "order": "C", "accept_sparse": "csr"}
-        try:
-            raw, targets = validate_data(
-                self, X, y, **kinds, reset=reset, y_numeric=self.task == "regression"
-            )
-        except ValueError as error:
-            if not str(error).startswith("Input X contains NaN"):
-                raise
-            raise InputError(
-                "Input X contains NaN, and what is missing is filled in for tables alone",
-                where="fit",
-                mend="give pandas.DataFrame(X), whose missing values become the mean of their column, or fit "
-                "to distkern.write_dataset(pandas.DataFrame(X), y, path, impute='median')",
-            ) from None
+        raw, targets = validate_data(self, X, y, **kinds, reset=reset, y_numeric=self.task == "regression")
         weights = None
         if sample_weight is not None:
             weights = _check_sample_weight(sample_weight, raw, dtype=np.float64)

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from contextlib import ExitStack
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
 from dataclasses import replace
 from typing import Any
 
@@ -66,9 +67,26 @@ def training_data(
         executor = executor or stack.enter_context(open_executor())
         source = DaskArraySource(X, y, sample_weight, groups=groups)
         return estimator._data_of_lazy(source, executor, stack), executor
-    features, targets, weights = estimator._validated(X, y, sample_weight)
+    with nan_explained():
+        features, targets, weights = estimator._validated(X, y, sample_weight)
     learn_names(estimator, frame)
     data = replace(estimator._data_of_arrays(features, targets, weights, groups), scaling=scaling)
     # rows in this process are not worth sending to another one
     few = features.nbytes < _FEW_BYTES
     return data, executor or stack.enter_context(open_executor("synchronous" if few else "threads"))
+
+
+@contextmanager
+def nan_explained() -> Iterator[None]:
+    """Say of arrays with NaN, which scikit-learn refuses, how what is missing can be filled in."""
+    try:
+        yield
+    except ValueError as error:
+        if not str(error).startswith("Input X contains NaN"):
+            raise
+        raise InputError(
+            "Input X contains NaN, and what is missing is filled in for tables alone",
+            where="fit",
+            mend="give pandas.DataFrame(X), whose missing values become the mean of their column, or fit to "
+            "distkern.write_dataset(pandas.DataFrame(X), y, path, impute='median')",
+        ) from None
