@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from distkern.estimators.features import AbstractExplicitClassifier, AbstractExplicitRegressor
-from distkern.solvers._norma.kernel import KernelNORMA
+from distkern.solvers.kernel_norma import KernelNORMA
 from distkern.solvers.norma import NORMA
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from distkern.estimators.features import AbstractExplicitClassifier, AbstractExplicitRegressor
-from distkern.solvers._sdca.kernel import KernelSDCA
+from distkern.solvers.kernel_sdca import KernelSDCA
 from distkern.solvers.sdca import SDCA
 
 

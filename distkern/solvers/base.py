@@ -11,6 +11,7 @@ What all stages need and is too large for that is yielded as ``Derived``.
 
 from __future__ import annotations
 
+import math
 from abc import ABC, abstractmethod
 from collections.abc import Generator, Mapping
 from dataclasses import dataclass
@@ -65,6 +66,11 @@ class Problem(Layout):
     def beside_bytes(self) -> int:
         """Bytes of a row's target, weight and, where there are groups, key."""
         return 16 + 8 * self.has_groups
+
+    def rows_of(self, wanted: int | float | None, otherwise: float) -> int:
+        """Rows of a stage: an int is rows, a float passes over the rows; ``otherwise`` those for None."""
+        rows = wanted * self.n_rows if isinstance(wanted, float) else otherwise if wanted is None else wanted
+        return max(1, math.ceil(rows))
 
     def visits(self, n_rows: int, stage: int, order: str) -> tuple[Visit, ...]:
         """The sampled rows of a stage, in an order of :func:`order_of_rows`."""
@@ -160,7 +166,8 @@ class AbstractSolver(Declared, ABC, Generic[State]):
 
     def step_hint(self) -> str:
         """What to try when the solver diverges."""
-        return "a tenth of the present one"
+        size = getattr(self, "step_size", None)
+        return "a tenth of the present one" if size is None else f"step_size={size / 10:.3g}"
 
     def mend(self, trouble: Trouble) -> str:
         """What to do about it, with the names of the hyperparameters."""

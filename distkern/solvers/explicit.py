@@ -1,12 +1,21 @@
-"""What the solvers over explicit features share: which features, which basis, what it takes."""
+"""The template of solvers over explicit features, and the passes by which they measure.
+
+A run begins at w = 0, and then every stage is
+
+    z, own <- the features, and what steps need beside them, made once in a run
+    w      <- the solver's steps from w, see :meth:`AbstractExplicit.steps`
+    measure w on the training rows and on the held-out rows.
+
+Steps over rows that are streamed are in :mod:`~distkern.solvers.streamed`.
+"""
 
 from __future__ import annotations
 
 import math
-from abc import abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any, ClassVar, Self
+from functools import partial
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,7 +26,7 @@ from distkern.common.choices import Choices
 from distkern.common.sparse import Rows
 from distkern.common.types import Block
 from distkern.features import AbstractFeatures, Footprint
-from distkern.passes import Cost, Outline, Reduce
+from distkern.passes import Cost, Derived, Outline, Reduce
 from distkern.solvers.base import Measures, Problem, Steps
 from distkern.solvers.hyperparameters import SEARCHED_GAMMA, SEARCHED_NU
 from distkern.solvers.measuring import (
@@ -25,6 +34,7 @@ from distkern.solvers.measuring import (
     MeasuredState,
     Model,
     Sums,
+    figures_of,
     held_out,
     measure,
     measure_gradient,
@@ -72,6 +82,14 @@ class FeatureState(MeasuredState):
     def with_figures(self, figures: Figures, **changes: Any) -> Self:
         return super().with_figures(figures, absolute_errors=figures.absolute_errors, **changes)
 
+    def following(self, problem: Problem, figures: Figures, n_rows: int, **changes: Any) -> Self:
+        """The state after a stage whose steps have looked at so many rows."""
+        return self.with_figures(figures, stage=self.stage + 1, **changes)
+
+    def told(self, extra: Mapping[str, float], **more: Any) -> Measures:
+        """What the state achieves, with figures of the solver's own."""
+        return self.measures(len(self.coefficients), {**extra, **figures_of_targets(self)}, **more)
+
 
 @dataclass(frozen=True, kw_only=True)
 class ExplicitState(FeatureState):
@@ -84,19 +102,32 @@ class ExplicitState(FeatureState):
     accesses_nonzero: int = 0
 
     def following(self, problem: Problem, figures: Figures, n_rows: int, **changes: Any) -> Self:
-        """The state after a stage whose steps have looked at so many rows."""
-        return self.with_figures(
-            figures,
-            stage=self.stage + 1,
-            accesses=self.accesses + n_rows * problem.n_features,
-            accesses_nonzero=self.accesses_nonzero + n_rows * problem.row_accesses,
-            **changes,
-        )
+        seen = {
+            "accesses": self.accesses + n_rows * problem.n_features,
+            "accesses_nonzero": self.accesses_nonzero + n_rows * problem.row_accesses,
+        }
+        return super().following(problem, figures, n_rows, **seen | changes)
 
-    def told(self, extra: dict[str, float] | None = None, **more: Any) -> Measures:
-        """What the state achieves, with figures of the solver's own and what its steps have looked at."""
-        accesses, own = (self.accesses, self.accesses_nonzero), (extra or {}) | figures_of_targets(self)
-        return self.measures(len(self.coefficients), own, accesses=accesses, **more)
+    def told(self, extra: Mapping[str, float], **more: Any) -> Measures:
+        return super().told(extra, accesses=(self.accesses, self.accesses_nonzero), **more)
+
+
+@dataclass(frozen=True)
+class Ended:
+    """What the steps of a stage have led to.
+
+    Attributes
+    ----------
+    model : after them
+    n_rows : that they have looked at
+    own : fields of the state
+    sums : over the training rows, if the steps have made them
+    """
+
+    model: Model
+    n_rows: int
+    own: Mapping[str, Any]
+    sums: Sums | None = None
 
 
 @dataclass(frozen=True)
@@ -108,6 +139,10 @@ class AbstractExplicit(AbstractSearchable[State]):
     no unit; errors are mean squared errors in the units of the targets. Linear features have a constant one
     beside, whose coefficient, the intercept, is regularised with the others.
 
+    A solver says its parameters, with ``nu`` and ``stages`` among them, the ``states`` with its own fields,
+    their values before the first stage (:meth:`at_zero`), its :meth:`steps` and the pass that these make
+    (:meth:`stage_pass`). The rest it may override.
+
     Parameters
     ----------
     risk : loss, outputs, weights
@@ -116,10 +151,69 @@ class AbstractExplicit(AbstractSearchable[State]):
 
     risk: Risk
     features: AbstractFeatures
+    if TYPE_CHECKING:
+        # parameters of every solver, with defaults and help of its own
+        nu: float
+        stages: int
 
     #: a step is over ``block_size`` of the features alone, at all rows
     makes_blocks: ClassVar[bool] = False
+    #: the dataclass of its states
+    states: ClassVar[type[FeatureState]] = ExplicitState
     searched: ClassVar[Mapping[str, Choices]] = {"nu": SEARCHED_NU, "gamma": SEARCHED_GAMMA}
+
+    # -- what a solver says
+
+    def at_zero(self, risk: Risk, w: NDArray[np.float64], figures: Figures) -> dict[str, Any]:
+        """Its own fields of the state before the first stage, at w = 0."""
+        return {}
+
+    def made(self, problem: Problem, state: Any) -> Steps[tuple[AbstractBasis, Any]]:
+        """z, and what all stages need beside it that follows from the state."""
+        yield from ()
+        return self.basis(problem, state.landmarks, state.gamma), None
+
+    def steps(self, problem: Problem, state: Any, basis: AbstractBasis, made: Any) -> Steps[Ended]:
+        """The steps of a stage."""
+        raise NotImplementedError
+
+    def after(self, state: Any, figures: Figures, ended: Ended) -> Mapping[str, Any]:
+        """Its own fields after a stage that began with a state and has led to figures."""
+        return ended.own
+
+    def stage_pass(self, problem: Problem, footprint: Footprint, stage: int, operand: Any) -> Any:
+        """The pass of the steps of a stage."""
+        raise NotImplementedError
+
+    def first_pass(self, problem: Problem, model: Model | None, footprint: Footprint) -> Reduce[Sums] | None:
+        """What measures w = 0 on the training rows; None: no features are made for that."""
+        return None
+
+    def measuring(self, problem: Problem, model: Model | None, footprint: Footprint) -> Reduce[Sums]:
+        """What measures the training rows after a stage."""
+        return measuring_pass(problem, model, footprint)
+
+    def held_out(self, problem: Problem, model: Model | None, footprint: Footprint) -> Reduce[Sums]:
+        """What measures the held-out rows."""
+        return held_out_pass(problem, model, footprint)
+
+    def regulariser(self, model: Model) -> float:
+        """nu/2 |w|^2."""
+        return 0.5 * self.nu * float(np.einsum("ij,ij->", model.coefficients, model.coefficients))
+
+    def converged(self, state: Any) -> bool:
+        """Whether its own tolerance is met."""
+        return False
+
+    def shortfall(self, state: Any) -> str:
+        """What it could not do, with what to do about it."""
+        return ""
+
+    def figures(self, state: Any) -> dict[str, float]:
+        """Figures of its own."""
+        return {}
+
+    # -- the features
 
     def choice(self, problem: Problem) -> AbstractFeatures:
         """The features; with linear ones a constant one."""
@@ -129,14 +223,17 @@ class AbstractExplicit(AbstractSearchable[State]):
         """z."""
         return self.choice(problem).basis(problem, landmarks, gamma)
 
-    def basis_of(self, problem: Problem, state: Any) -> Steps[AbstractBasis]:
-        """z of a state, to be made once in a run."""
-        yield from ()
-        return self.basis(problem, state.landmarks, state.gamma)
+    def risk_of(self, state: Any) -> Risk:
+        """The risk of the scaled targets."""
+        return scaled_risk(self.risk, state.center, state.target_scale)
 
     def model(self, problem: Problem, state: Any) -> Model:
         basis = self.basis(problem, state.landmarks, state.gamma)
-        return Model(basis, state.coefficients, scaled_risk(self.risk, state.center, state.target_scale))
+        return Model(basis, state.coefficients, self.risk_of(state))
+
+    def first_size(self, problem: Problem, begun: Begun) -> int:
+        """Coefficients before the first stage."""
+        return self.basis(problem, begun.landmarks, begun.gamma).size
 
     def expected_size(self, problem: Problem) -> int:
         """Features, an upper bound."""
@@ -145,6 +242,50 @@ class AbstractExplicit(AbstractSearchable[State]):
     def footprint(self, problem: Problem, size: int) -> Footprint:
         """What evaluating so many features takes."""
         return replace(self.choice(problem).footprint(problem), size=size)
+
+    def numbers(self, problem: Problem, size: int) -> int:
+        """How many numbers a row's features take up where they are sent or kept."""
+        return self.choice(problem).prepared_numbers(problem, size)
+
+    # -- the run
+
+    def state_type(self) -> type[Any]:
+        return self.states
+
+    def init(self, problem: Problem) -> Steps[Any]:
+        begun, risk = yield from self.begun(problem)
+        w = np.zeros((self.first_size(problem, begun), risk.n_outputs))
+        footprint = self.footprint(problem, len(w))
+        model = Model(self.basis(problem, begun.landmarks, begun.gamma), w, risk)
+        first = self.first_pass(problem, model, footprint)
+        if first is None:
+            figures = yield from zero_figures(problem, risk)
+        else:
+            sums: Sums = yield first
+            figures = yield from figures_of(problem, sums, self.held_out(problem, model, footprint), 0.0)
+        state: Any = self.states(coefficients=w, **vars(begun), **self.at_zero(risk, w, figures))
+        return state.with_figures(figures)
+
+    def stage(self, problem: Problem, state: Any) -> Steps[Any]:
+        basis, made = yield Derived("features", partial(self.made, problem, state))
+        with np.errstate(all="ignore"):
+            ended = yield from self.steps(problem, state, basis, made)
+            model, norm = ended.model, self.regulariser(ended.model)
+            footprint = self.footprint(problem, model.basis.size)
+            sums = ended.sums
+            if sums is None:
+                sums = yield self.measuring(problem, model, footprint)
+            figures = yield from figures_of(problem, sums, self.held_out(problem, model, footprint), norm)
+        own = {"coefficients": model.coefficients, **self.after(state, figures, ended)}
+        return state.following(problem, figures, ended.n_rows, **own)
+
+    def finished(self, state: State) -> bool:
+        return state.stage >= self.stages or self.converged(state)
+
+    def measures(self, state: Any) -> Measures:
+        own: FeatureState = state
+        shortfall = self.shortfall(state)
+        return own.told(self.figures(state), converged=self.converged(state), shortfall=shortfall)
 
     def begun(self, problem: Problem) -> Steps[tuple[Begun, Risk]]:
         """What a run begins with, and the risk of the scaled targets."""
@@ -159,9 +300,15 @@ class AbstractExplicit(AbstractSearchable[State]):
         own = [each for each in self.passes(problem, footprint) if each.step.split in splits]
         return [*self.features.outline(problem), *target_outline(problem), *own]
 
-    @abstractmethod
     def passes(self, problem: Problem, footprint: Footprint) -> list[Outline]:
         """The passes of a run after those of :meth:`begun`, with those over test rows."""
+        first, times = self.first_pass(problem, None, footprint), self.stages
+        return [
+            *(zero_outlines(problem) if first is None else [Outline(first)]),
+            Outline(self.stage_pass(problem, footprint, 0, None), times),
+            Outline(self.measuring(problem, None, footprint), times),
+            Outline(self.held_out(problem, None, footprint), times + (first is not None)),
+        ]
 
 
 def gradient_pass(
@@ -208,12 +355,6 @@ def _zero_pass(problem: Problem, risk: Risk | None, split: str) -> Reduce[Sums]:
 def _measure_zero(block: Block, risk: Risk) -> Sums:
     predictions = np.zeros((block.n_rows, risk.n_outputs), dtype=block.features.dtype)
     return sums_and_slopes(risk, block, predictions, slopes=False)[0]
-
-
-def figures_at(problem: Problem, model: Model, footprint: Footprint, regulariser: float) -> Steps[Figures]:
-    """What a model achieves, by passes without a gradient."""
-    train, test = (step(problem, model, footprint) for step in (measuring_pass, held_out_pass))
-    return (yield from measured(problem, train, test, regulariser))
 
 
 def measuring_pass(problem: Problem, model: Model | None, footprint: Footprint) -> Reduce[Sums]:

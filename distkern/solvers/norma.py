@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, ClassVar
@@ -11,30 +11,17 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from distkern.bases.base import AbstractBasis, add_transposed, product
+from distkern.bases.base import AbstractBasis, add_transposed
 from distkern.common.choices import Choices
 from distkern.common.errors import InputError
 from distkern.common.parameters import NOT_NEGATIVE, NOTHING, POSITIVE, Parameter, Whole, parameter
-from distkern.common.sparse import Rows, SparseRows
-from distkern.features import Footprint
 from distkern.losses import SUPERVISED, loss_names
-from distkern.passes import Derived
-from distkern.solvers._pegasos.pieces import Piece
-from distkern.solvers._sbmd.stream import batch_stream
-from distkern.solvers.base import Measures, Outline, Problem, Steps, Trouble
-from distkern.solvers.explicit import (
-    AbstractExplicit,
-    ExplicitState,
-    figures_at,
-    held_out_pass,
-    measuring_pass,
-    zero_figures,
-    zero_outlines,
-)
+from distkern.solvers.base import Problem
+from distkern.solvers.explicit import ExplicitState
 from distkern.solvers.hyperparameters import SEARCHED_GAMMA, SEARCHED_NU_OF_STEPS, a_loss, feature_parameters
-from distkern.solvers.measuring import Figures, Model
+from distkern.solvers.measuring import Figures
 from distkern.solvers.risk import Risk
-from distkern.solvers.targets import scaled_risk
+from distkern.solvers.streamed import AbstractStreamed, BatchLoop, Piece
 
 
 @dataclass(frozen=True)
@@ -67,7 +54,7 @@ class NORMAState(ExplicitState):
 
 
 @dataclass(frozen=True)
-class NORMA(AbstractExplicit[NORMAState]):
+class NORMA(AbstractStreamed[NORMAState]):
     """Stochastic gradient descent in the space of the kernel, or of explicit features.
 
     Minimises nu/2 |f|^2 + mean_i s_i l(f(x_i), y_i). Step t takes a batch of B rows and does
@@ -79,7 +66,7 @@ class NORMA(AbstractExplicit[NORMAState]):
     whose steps have fallen before several passes have brought anything). Over explicit features k is their
     product, and w is what changes. A stage is one pass over all rows in random order, and the model is the
     last iterate. With the kernel itself see
-    :class:`~distkern.solvers._norma.kernel.KernelNORMA`.
+    :class:`~distkern.solvers.kernel_norma.KernelNORMA`.
 
     Raises
     ------
@@ -115,6 +102,7 @@ class NORMA(AbstractExplicit[NORMAState]):
         **feature_parameters("kernel", found=True),
     }
     explosion = math.inf
+    states = NORMAState
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -137,87 +125,33 @@ class NORMA(AbstractExplicit[NORMAState]):
         steps_of_stage = sum(-(-rows // self.batch_size) for rows in problem.block_rows)
         return FallingSteps(self.first_step, self.step_decay, self.stages * steps_of_stage)
 
-    def state_type(self) -> type[NORMAState]:
-        return NORMAState
-
     def step_hint(self) -> str:
         return f"step_size={self.first_step / 10:.3g}"
 
-    def mend(self, trouble: Trouble) -> str:
-        if trouble is Trouble.UNFINISHED:
-            return f"set more stages than {self.stages}"
-        return super().mend(trouble)
+    def at_zero(self, risk: Risk, w: NDArray[np.float64], figures: Figures) -> dict[str, Any]:
+        return {"places": np.zeros(0, np.int64), "step": 0}
 
-    def init(self, problem: Problem) -> Steps[NORMAState]:
-        begun, risk = yield from self.begun(problem)
-        figures = yield from zero_figures(problem, risk)
-        state = NORMAState(
-            coefficients=np.zeros((self.first_size(problem, begun.landmarks, begun.gamma), risk.n_outputs)),
-            places=np.zeros(0, np.int64),
-            step=0,
-            **vars(begun),
-        )
-        return state.with_figures(figures)
+    def rows_of_batch(self, problem: Problem, size: int) -> int:
+        return self.batch_size
 
-    def first_size(self, problem: Problem, landmarks: Rows, gamma: float) -> int:
-        """Coefficients before the first stage."""
-        return self.basis(problem, landmarks, gamma).size
+    def loop(self, problem: Problem, state: NORMAState, basis: AbstractBasis, made: Any) -> NORMASteps:
+        return NORMASteps(self, problem, state, basis)
 
-    def stage(self, problem: Problem, state: NORMAState) -> Steps[NORMAState]:
-        basis: AbstractBasis = yield Derived("features", partial(self.basis_of, problem, state))
-        risk = scaled_risk(self.risk, state.center, state.target_scale)
-        # rows are prepared without the coefficients, which may be many
-        pieces: Iterator[Piece] = yield self._rows(
-            problem, state.stage, Model(basis, np.zeros((0, risk.n_outputs)), risk)
-        )
-        w, step, rule = state.coefficients.copy(), state.step, self.rule(problem)
-        with np.errstate(all="ignore"):
-            for piece in pieces:
-                for start in range(0, len(piece.weights), self.batch_size):
-                    step += 1
-                    self._step(risk, piece, slice(start, start + self.batch_size), rule(step), w, basis.dtype)
-            model = Model(basis, w, risk)
-            norm = 0.5 * self.nu * float(np.einsum("ij,ij->", w, w))
-            figures = yield from self.measured(problem, model, norm)
-        return state.following(problem, figures, problem.n_rows, coefficients=w, step=step)
 
-    def _step(
-        self, risk: Risk, piece: Piece, rows: slice, size: float, w: NDArray[np.float64], dtype: Any
-    ) -> None:
-        values = piece.values[rows]
-        if not isinstance(values, SparseRows):
-            # what a worker has sent may lie at odd addresses
-            values = np.require(values, requirements=("C", "A"))
-        predictions = np.empty(piece.signs[rows].shape, dtype=dtype)
-        product(values, w.astype(dtype), predictions)
-        slopes = risk.slopes(predictions, piece.signs[rows], piece.weights[rows])
-        w *= 1.0 - size * self.nu
-        add_transposed(values, (-size / len(predictions) * slopes).astype(dtype), w)
+class NORMASteps(BatchLoop):
+    """Steps on explicit features."""
 
-    def measured(self, problem: Problem, model: Model, norm: float) -> Steps[Figures]:
-        """The figures of a model."""
-        footprint = self.footprint(problem, model.basis.size)
-        return (yield from figures_at(problem, model, footprint, norm))
+    def __init__(self, solver: NORMA, problem: Problem, state: NORMAState, basis: AbstractBasis) -> None:
+        super().__init__(state.coefficients, solver.risk_of(state), basis, solver.batch_size)
+        self._nu, self._rule, self._step = solver.nu, solver.rule(problem), state.step
 
-    def finished(self, state: NORMAState) -> bool:
-        return state.stage >= self.stages
+    def step(self, batch: Piece) -> None:
+        self._step += 1
+        size, dtype = self._rule(self._step), self.narrow.dtype
+        values, slopes = self.slopes(batch, self.narrow)
+        self.w *= 1.0 - size * self._nu
+        add_transposed(values, (-size / len(slopes) * slopes).astype(dtype), self.w)
+        self.narrow = self.w.astype(dtype)
 
-    def measures(self, state: NORMAState) -> Measures:
-        return state.told()
-
-    def passes(self, problem: Problem, footprint: Footprint) -> list[Outline]:
-        return [
-            *zero_outlines(problem),
-            Outline(self._rows(problem, 0, None), self.stages),
-            Outline(measuring_pass(problem, None, footprint), self.stages),
-            Outline(held_out_pass(problem, None, footprint), self.stages),
-        ]
-
-    def _rows(self, problem: Problem, stage: int, operand: Any) -> Any:
-        """The pass that shows the rows to the steps."""
-        footprint = self.footprint(problem, self.expected_size(problem))
-        numbers = self.choice(problem).prepared_numbers(problem, footprint.size)
-        visits = problem.visits(problem.n_rows, stage, "shuffled")
-        return batch_stream(
-            problem, self.risk.n_outputs, footprint, numbers, self.batch_size, visits, operand
-        )
+    def own(self) -> dict[str, Any]:
+        return {"step": self._step}

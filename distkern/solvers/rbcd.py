@@ -3,45 +3,34 @@
 from __future__ import annotations
 
 import math
+import operator
 from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import partial
-from operator import add
-from typing import ClassVar
+from functools import partial, reduce
+from typing import Any, ClassVar, TypeAlias, cast
 
 import numpy as np
 from numpy.typing import NDArray
 
-from distkern.bases.base import AbstractBasis
+from distkern.bases.base import AbstractBasis, multiply
 from distkern.common.choices import Choices
 from distkern.common.errors import InputError
 from distkern.common.parameters import FLAG, NOT_NEGATIVE, Parameter, Whole, Words, parameter
 from distkern.common.rng import Purpose, stream
-from distkern.common.types import Floats, groups_of
+from distkern.common.tiles import scratch
+from distkern.common.types import Block, Floats, GroupOpener, groups_of
 from distkern.features import Footprint
 from distkern.losses import SUPERVISED, curved_loss_names
-from distkern.passes import EXPONENTIAL, Derived, Message, Rounds
-from distkern.solvers._rbcd.blocks import (
-    BlockGrams,
-    GramOperand,
-    block_solves,
-    gram_pass,
-    runs_of,
-    tiles_cost,
-)
-from distkern.solvers._rbcd.resident import Ask, Operand, open_predictions, total_gradient, total_sums
-from distkern.solvers.base import Measures, Outline, Problem, Steps, Trouble
-from distkern.solvers.explicit import (
-    AbstractExplicit,
-    ExplicitState,
-    held_out_pass,
-    zero_figures,
-    zero_outlines,
-)
+from distkern.passes import EXPONENTIAL, AbstractResident, Message, Rounds
+from distkern.solvers.base import Outline, Problem, Steps, Trouble
+from distkern.solvers.blocks import BlockGrams, GramOperand, block_solves, gram_pass, runs_of, tiles_cost
+from distkern.solvers.explicit import AbstractExplicit, Ended, ExplicitState
 from distkern.solvers.gram import Solve
 from distkern.solvers.hyperparameters import SEARCHED_NU, a_loss, feature_parameters
-from distkern.solvers.measuring import Model, figures_of
-from distkern.solvers.targets import scaled_risk
+from distkern.solvers.measuring import Figures, Model, Sums, sums_and_slopes
+from distkern.solvers.risk import Risk
+
+Array = NDArray[np.float64]
 
 #: first index of the stream that orders blocks
 _ORDER = 4
@@ -102,6 +91,7 @@ class RBCD(AbstractExplicit[RBCDState]):
     cost_of_pass = "a step n c (d + k), a stage n r (2 d + 2 k); n r c once"
     memory = "k numbers a row where the row is; r c in the driver"
     makes_blocks = True
+    states = RBCDState
     # its predictions stay with all rows, so that no sample is tried
     searched: ClassVar[Mapping[str, Choices]] = {}
     choices: ClassVar[Mapping[str, Parameter]] = {
@@ -118,9 +108,6 @@ class RBCD(AbstractExplicit[RBCDState]):
                 mend=f"use one of: {', '.join(curved_loss_names(self.risk.loss.target_kind))}",
             )
 
-    def state_type(self) -> type[RBCDState]:
-        return RBCDState
-
     def step_hint(self) -> str:
         return "here by a larger nu"
 
@@ -129,23 +116,15 @@ class RBCD(AbstractExplicit[RBCDState]):
             return f"set a larger nu than {self.nu:g}, and look for features that are very large"
         return super().mend(trouble)
 
-    def init(self, problem: Problem) -> Steps[RBCDState]:
-        begun, risk = yield from self.begun(problem)
-        figures = yield from zero_figures(problem, risk)
-        state = RBCDState(
-            coefficients=np.zeros((self.basis(problem, begun.landmarks, begun.gamma).size, risk.n_outputs)),
-            decrease=math.inf,
-            **vars(begun),
-        )
-        return state.with_figures(figures)
+    def at_zero(self, risk: Risk, w: Array, figures: Figures) -> dict[str, Any]:
+        return {"decrease": math.inf}
 
-    def stage(self, problem: Problem, state: RBCDState) -> Steps[RBCDState]:
-        basis, solves = yield Derived("blocks", partial(self._blocks, problem, state))
-        risk = scaled_risk(self.risk, state.center, state.target_scale)
-        footprint, runs = self.footprint(problem, basis.size), runs_of(basis.size, self.block_size)
-        w = state.coefficients.copy()
+    def steps(self, problem: Problem, state: RBCDState, basis: AbstractBasis, made: Any) -> Steps[Ended]:
+        risk, solves, w = self.risk_of(state), made, state.coefficients.copy()
+        runs = runs_of(basis.size, self.block_size)
         change: tuple[slice, Floats] | None = None
-        yield self._rounds(problem, footprint, Operand(basis, risk))
+        footprint = self.footprint(problem, basis.size)
+        yield self.stage_pass(problem, footprint, state.stage, Operand(basis, risk))
         for block in self._order(len(runs), problem.seed, state.stage):
             run = runs[block]
             slopes = total_gradient((yield Message(Ask(change, run))))
@@ -155,31 +134,21 @@ class RBCD(AbstractExplicit[RBCDState]):
             w[run] += narrow
             change = run, narrow
         sums = total_sums((yield Message(Ask(change, None))))
-        figures = yield from figures_of(
-            problem,
-            sums,
-            held_out_pass(problem, Model(basis, w, risk), footprint),
-            0.5 * self.nu * float(np.einsum("ij,ij->", w, w)),
-        )
-        rows, decrease = (len(runs) + 1) * problem.n_rows, state.objective - figures.objective
-        return state.following(problem, figures, rows, coefficients=w, decrease=decrease)
+        return Ended(Model(basis, w, risk), (len(runs) + 1) * problem.n_rows, {}, sums)
 
-    def finished(self, state: RBCDState) -> bool:
-        return state.stage >= self.stages or self._converged(state)
+    def after(self, state: RBCDState, figures: Figures, ended: Ended) -> dict[str, Any]:
+        return {"decrease": state.objective - figures.objective}
 
-    def _converged(self, state: RBCDState) -> bool:
+    def converged(self, state: RBCDState) -> bool:
         return state.decrease <= self.tol * abs(state.objective)
 
-    def measures(self, state: RBCDState) -> Measures:
-        return state.told({"decrease": state.decrease}, converged=self._converged(state))
+    def figures(self, state: RBCDState) -> dict[str, float]:
+        return {"decrease": state.decrease}
 
     def passes(self, problem: Problem, footprint: Footprint) -> list[Outline]:
-        return [
-            *zero_outlines(problem),
-            Outline(gram_pass(problem, footprint, self.block_size, None)),
-            Outline(self._rounds(problem, footprint, None), self.stages),
-            Outline(held_out_pass(problem, None, footprint), self.stages),
-        ]
+        # the steps measure the training rows
+        own = [each for each in super().passes(problem, footprint) if each.step.name != "measure"]
+        return [*own, Outline(gram_pass(problem, footprint, self.block_size, None))]
 
     def _order(self, n_blocks: int, seed: int, stage: int) -> NDArray[np.int64]:
         """The blocks of a stage."""
@@ -188,7 +157,7 @@ class RBCD(AbstractExplicit[RBCDState]):
             return generator.integers(0, n_blocks, n_blocks)
         return generator.permutation(n_blocks)
 
-    def _blocks(self, problem: Problem, state: RBCDState) -> Steps[tuple[AbstractBasis, list[Solve]]]:
+    def made(self, problem: Problem, state: RBCDState) -> Steps[tuple[AbstractBasis, list[Solve]]]:
         """The features, and H_j^-1 of each block."""
         basis = self.basis(problem, state.landmarks, state.gamma)
         operand = GramOperand(basis, self.risk, self.block_size)
@@ -197,7 +166,7 @@ class RBCD(AbstractExplicit[RBCDState]):
         scale = self.risk.loss.scaled(state.target_scale).curvature / problem.n_rows
         return basis, block_solves(grams, scale, self.nu, whole=self.precondition)
 
-    def _rounds(self, problem: Problem, footprint: Footprint, operand: Operand | None) -> Rounds:
+    def stage_pass(self, problem: Problem, footprint: Footprint, stage: int, operand: Any) -> Rounds:
         outputs, size = self.risk.n_outputs, footprint.size
         width = min(self.block_size, size)
         n_blocks, groups = -(-size // width), len(groups_of(problem.block_rows))
@@ -208,7 +177,7 @@ class RBCD(AbstractExplicit[RBCDState]):
             "block steps",
             open_predictions,
             # the solver adds groups up, so that the order of sums never changes
-            add,
+            operator.add,
             operand,
             n_rounds=n_blocks + 1,
             state_bytes_per_row=8.0 * outputs,
@@ -224,3 +193,114 @@ class RBCD(AbstractExplicit[RBCDState]):
                 },
             ),
         )
+
+
+@dataclass(frozen=True)
+class Operand:
+    """What every process knows."""
+
+    basis: AbstractBasis
+    risk: Risk
+
+
+@dataclass(frozen=True)
+class Ask:
+    """One message.
+
+    Attributes
+    ----------
+    change : a run of coefficients and what they change by (run, n_outputs), in the dtype of the basis
+    wanted : the run whose gradient is wanted; None: the losses and errors
+    """
+
+    change: tuple[slice, Floats] | None
+    wanted: slice | None
+
+
+#: of each group, Z_j' G (run, n_outputs), or its losses and errors
+Answer: TypeAlias = tuple[Array | Sums, ...]
+
+
+def total_gradient(answer: Answer) -> Array:
+    """The sum over all groups, from the first to the last."""
+    return reduce(operator.add, cast(tuple[Array, ...], answer))
+
+
+def total_sums(answer: Answer) -> Sums:
+    """The sum of losses and errors over all groups, from the first to the last."""
+    return reduce(Sums.add, cast(tuple[Sums, ...], answer))
+
+
+class Predictions(AbstractResident):
+    """Keeps f, (n_rows, n_outputs) float64, of the rows of some groups."""
+
+    def __init__(
+        self,
+        openers: Mapping[int, GroupOpener],
+        operand: Operand,
+        saved: Mapping[int, dict[str, NDArray[Any]]],
+    ) -> None:
+        self._operand = operand
+        self._groups = {number: openers[number]() for number in sorted(openers)}
+        # what was saved may be read-only
+        self._predictions = {
+            number: saved[number]["predictions"].copy()
+            if number in saved
+            else np.zeros((group.n_rows, operand.risk.n_outputs))
+            for number, group in self._groups.items()
+        }
+
+    def answer(self, message: Ask) -> Answer:
+        return tuple(self._visit(number, message) for number in self._groups)
+
+    def replay(self, message: Ask) -> None:
+        if message.change is not None:
+            for number, group in self._groups.items():
+                done = 0
+                for block in group.blocks():
+                    self._move(block, self._predictions[number][done : done + block.n_rows], message.change)
+                    done += block.n_rows
+
+    def saved(self, group: int) -> dict[str, NDArray[Any]]:
+        return {"predictions": self._predictions[group]}
+
+    def _visit(self, number: int, message: Ask) -> Array | Sums:
+        """Bring a group's predictions up to date, then take its sums, in one reading."""
+        risk, done = self._operand.risk, 0
+        sums, gradient = Sums.none(risk), None
+        for block in self._groups[number].blocks():
+            predictions = self._predictions[number][done : done + block.n_rows]
+            done += block.n_rows
+            if message.change is not None:
+                self._move(block, predictions, message.change)
+            if message.wanted is None:
+                sums = Sums.add(sums, sums_and_slopes(risk, block, predictions, slopes=False)[0])
+                continue
+            share = self._gradient(block, predictions, message.wanted)
+            gradient = share if gradient is None else gradient + share
+        return sums if gradient is None else gradient
+
+    def _move(self, block: Block, predictions: Array, change: tuple[slice, Floats]) -> None:
+        run, coefficients = change
+        for _, tile in self._operand.basis.column_tiles(block.features, [run]):
+            shape = (len(tile.values), coefficients.shape[1])
+            share: Floats = scratch("predictions of a run", shape, tile.values.dtype)
+            multiply(tile.values, coefficients, share)
+            predictions[tile.rows] += share
+
+    def _gradient(self, block: Block, predictions: Array, wanted: slice) -> Array:
+        basis, risk = self._operand.basis, self._operand.risk
+        # in double precision, as small slopes are differences of large numbers
+        targets = risk.targets(block).astype(np.float64)
+        slopes = risk.slopes(predictions, targets, risk.weights(block)).astype(basis.dtype)
+        gradient = np.zeros((wanted.stop - wanted.start, predictions.shape[1]))
+        for _, tile in basis.column_tiles(block.features, [wanted]):
+            gradient += tile.values.T @ slopes[tile.rows]
+        return gradient
+
+
+def open_predictions(
+    openers: Mapping[int, GroupOpener], operand: Operand, saved: Mapping[int, dict[str, NDArray[Any]]]
+) -> Predictions:
+    """The resident of some groups, as :attr:`~distkern.passes.Rounds.open` wants it."""
+    return Predictions(openers, operand, saved)

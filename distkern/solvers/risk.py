@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 import numpy as np
@@ -44,6 +45,11 @@ class Risk:
     def is_real(self) -> bool:
         """Whether targets are real numbers and not classes."""
         return self.loss.target_kind == "real"
+
+    @property
+    def curvature(self) -> float:
+        """c: that of the loss, or 1 where its slope jumps."""
+        return self.loss.curvature if math.isfinite(self.loss.curvature) else 1.0
 
     @property
     def has_targets(self) -> bool:

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,26 +17,15 @@ from distkern.common.parameters import FLAG, NOT_NEGATIVE, NOTHING, POSITIVE, Pa
 from distkern.common.rng import Purpose, stream
 from distkern.features import Footprint
 from distkern.losses import SUPERVISED, loss_names
-from distkern.passes import Derived, Reduce, Stream
-from distkern.solvers._pegasos.pieces import Piece, measure_largest
-from distkern.solvers._rbcd.blocks import BlockGrams, GramOperand, block_solves, gram_pass, runs_of
-from distkern.solvers._sbmd.steps import BlockSteps, Iterates, Rule
-from distkern.solvers._sbmd.stream import batch_stream
-from distkern.solvers.base import Measures, Outline, Problem, Steps, order_of_rows, rows_of_stage
-from distkern.solvers.explicit import (
-    AbstractExplicit,
-    ExplicitState,
-    figures_at,
-    held_out_pass,
-    measuring_pass,
-    pass_cost,
-)
-from distkern.solvers.gram import Solve
+from distkern.passes import Reduce, Stream
+from distkern.solvers.base import Outline, Problem, Steps, order_of_rows, rows_of_stage
+from distkern.solvers.blocks import BlockGrams, GramOperand, block_solves, gram_pass, runs_of
+from distkern.solvers.explicit import ExplicitState, pass_cost
 from distkern.solvers.hyperparameters import SEARCHED_GAMMA, SEARCHED_NU, a_loss, feature_parameters
-from distkern.solvers.measuring import Model, Sums, measured
+from distkern.solvers.measuring import Figures, Model, Sums
 from distkern.solvers.risk import Risk
+from distkern.solvers.streamed import AbstractStreamed, BatchLoop, Piece, measure_largest
 from distkern.solvers.svrg import LEAST_BATCH, is_preconditioned
-from distkern.solvers.targets import scaled_risk
 
 #: first index of the stream that draws blocks
 _ORDER = 7
@@ -48,8 +37,10 @@ class SBMDState(ExplicitState):
 
     Attributes
     ----------
-    w, banked, stamps, total, step : see :class:`~distkern.solvers._sbmd.steps.Iterates`
-    coefficients : (r, k) of the model
+    w : (r, k) after ``step`` steps
+    banked : (r, k), of block j the sum of the iterates until their weights added up to ``stamps[j]``
+    stamps : (n_blocks,)
+    total : sum of the weights of all iterates
     first_step : gamma_0
     largest : max_i s_i |z(x_i)|^2
     """
@@ -63,8 +54,57 @@ class SBMDState(ExplicitState):
     largest: float
 
 
+class BlockSteps(BatchLoop):
+    """The steps of a stage, each in a block of coefficients that is drawn uniformly.
+
+    Steps t are of first / (1 + decay t), iterate t has weight t^power in the average. ``solves`` are
+    g -> P_j^-1 g of each block, empty where P_j = I.
+    """
+
+    def __init__(
+        self, solver: SBMD, problem: Problem, state: SBMDState, basis: AbstractBasis, made: Any
+    ) -> None:
+        self._solves, bend = made
+        risk, batch = solver.risk_of(state), solver.rows_of_batch(problem, basis.size)
+        super().__init__(state.w, risk, basis, batch)
+        self._runs = runs_of(basis.size, solver.block_size)
+        self._nu, self._averaging = solver.nu, solver.averaging
+        self._first, self._decay = state.first_step, state.first_step * bend / (2.0 * len(self._runs))
+        self._draws = stream(problem.seed, Purpose.COLUMN_DRAWS, _ORDER, state.stage)
+        self._banked, self._stamps = state.banked.copy(), state.stamps.copy()
+        self._total, self._step = state.total, state.step
+
+    def step(self, batch: Piece) -> None:
+        block = int(self._draws.integers(len(self._runs)))
+        run, w = self._runs[block], self.w
+        gradient = self._nu * w[run] + self.gradient(batch, self.narrow, run)
+        # of the block the iterates since it was met last
+        self._banked[run] += (self._total - self._stamps[block]) * w[run]
+        self._stamps[block] = self._total
+        if self._solves:
+            gradient = self._solves[block](gradient)
+        w[run] -= self._first / (1.0 + self._decay * self._step) * gradient
+        self.narrow[run] = w[run]
+        self._step += 1
+        self._total += float(self._step) ** (self._averaging or 0)
+
+    @property
+    def coefficients(self) -> NDArray[np.float64]:
+        """The weighted average of the iterates, or the last one."""
+        if self._averaging is None or self._total == 0.0:
+            return self.w.copy()
+        found = self._banked.copy()
+        for run, stamp in zip(self._runs, self._stamps, strict=True):
+            found[run] += (self._total - stamp) * self.w[run]
+        return found / self._total
+
+    def own(self) -> dict[str, Any]:
+        kept = {"w": self.w, "banked": self._banked, "stamps": self._stamps}
+        return {**kept, "total": self._total, "step": self._step}
+
+
 @dataclass(frozen=True)
-class SBMD(AbstractExplicit[SBMDState]):
+class SBMD(AbstractStreamed[SBMDState]):
     """Stochastic block mirror descent over random, Nystroem or linear features, in the Euclidean norm.
 
     Minimises nu/2 |w|^2 + mean_i s_i l(z(x_i) w, y_i), w (r, k): k outputs share the features. Step t takes a
@@ -133,79 +173,36 @@ class SBMD(AbstractExplicit[SBMDState]):
         **feature_parameters("random"),
     }
     explosion = math.inf
+    states = SBMDState
 
-    def state_type(self) -> type[SBMDState]:
-        return SBMDState
+    def at_zero(self, risk: Risk, w: NDArray[np.float64], figures: Figures) -> dict[str, Any]:
+        largest, first_step = figures.sums.largest, self.step_size
+        if first_step is None:
+            smoothness = max(risk.curvature * largest + self.nu, np.finfo(float).tiny)
+            first_step = 0.5 if self.preconditioned(len(w)) else 1.0 / smoothness
+        stamps = np.zeros(len(runs_of(len(w), self.block_size)))
+        kept = {"w": w, "banked": w, "stamps": stamps, "total": 0.0, "step": 0}
+        return {**kept, "first_step": first_step, "largest": largest}
 
-    def step_hint(self) -> str:
-        return (
-            "a tenth of the present one" if self.step_size is None else f"step_size={self.step_size / 10:.3g}"
+    def loop(self, problem: Problem, state: SBMDState, basis: AbstractBasis, made: Any) -> BlockSteps:
+        return BlockSteps(self, problem, state, basis, made)
+
+    def made(self, problem: Problem, state: SBMDState) -> Steps[tuple[AbstractBasis, Any]]:
+        """The features, P_j^-1 of each block, and m."""
+        basis = self.basis(problem, state.landmarks, state.gamma)
+        if not self.preconditioned(basis.size):
+            return basis, ([], self.nu)
+        operand = GramOperand(basis, self.risk, self.block_size)
+        grams: BlockGrams = yield gram_pass(
+            problem, self.footprint(problem, basis.size), self.block_size, operand
         )
-
-    def init(self, problem: Problem) -> Steps[SBMDState]:
-        begun, risk = yield from self.begun(problem)
-        basis = self.basis(problem, begun.landmarks, begun.gamma)
-        zero, footprint = np.zeros((basis.size, risk.n_outputs)), self.footprint(problem, basis.size)
-        model = Model(basis, zero, risk)
-        first, test = _first_pass(problem, model, footprint), held_out_pass(problem, model, footprint)
-        figures = yield from measured(problem, first, test, 0.0)
-        largest = figures.sums.largest
-        smoothness = max(_curvature(risk) * largest + self.nu, np.finfo(float).tiny)
-        first_step = 0.5 if self.preconditioned(basis.size) else 1.0 / smoothness
-        state = SBMDState(
-            w=zero,
-            banked=zero,
-            stamps=np.zeros(len(runs_of(basis.size, self.block_size))),
-            total=0.0,
-            step=0,
-            coefficients=zero,
-            first_step=first_step if self.step_size is None else self.step_size,
-            largest=largest,
-            **vars(begun),
-        )
-        return state.with_figures(figures)
-
-    def stage(self, problem: Problem, state: SBMDState) -> Steps[SBMDState]:
-        made: tuple[AbstractBasis, list[Solve], float] = yield Derived(
-            "blocks", partial(self._blocks, problem, state)
-        )
-        basis, solves, bend = made
-        risk = scaled_risk(self.risk, state.center, state.target_scale)
-        footprint, runs = self.footprint(problem, basis.size), runs_of(basis.size, self.block_size)
-        # rows are prepared without the coefficients, which may be many
-        prepared = Model(basis, np.zeros((0, risk.n_outputs)), risk)
-        pieces: Iterator[Piece] = yield self._stream(problem, footprint, state.stage, prepared)
-        now = Iterates(state.w.copy(), state.banked.copy(), state.stamps.copy(), state.total, state.step)
-        decay = state.first_step * bend / (2.0 * len(runs))
-        rule = Rule(state.first_step, decay, self.rows_of_batch(problem, basis.size), self.averaging or 0)
-        generator = stream(problem.seed, Purpose.COLUMN_DRAWS, _ORDER, state.stage)
-        steps, n_rows = BlockSteps(risk, self.nu, rule, runs, solves, now, generator, basis.dtype), 0
-        with np.errstate(all="ignore"):
-            for piece in pieces:
-                steps.consume(piece)
-                n_rows += len(piece.weights)
-            w = now.w if self.averaging is None else now.average(runs)
-            model = Model(basis, w.copy(), risk)
-            norm = 0.5 * self.nu * float(np.einsum("ij,ij->", w, w))
-            figures = yield from figures_at(problem, model, footprint, norm)
-        return state.following(problem, figures, n_rows, **vars(now) | {"coefficients": model.coefficients})
-
-    def finished(self, state: SBMDState) -> bool:
-        return state.stage >= self.stages
-
-    def measures(self, state: SBMDState) -> Measures:
-        return state.told()
-
-    def passes(self, problem: Problem, footprint: Footprint) -> list[Outline]:
-        passes = [
-            Outline(_first_pass(problem, None, footprint)),
-            Outline(self._stream(problem, footprint, 0, None), self.stages),
-            Outline(measuring_pass(problem, None, footprint), self.stages),
-            Outline(held_out_pass(problem, None, footprint), self.stages + 1),
-        ]
-        if self.preconditioned(footprint.size):
-            passes.append(Outline(gram_pass(problem, footprint, self.block_size, None)))
-        return passes
+        curvature = self.risk_of(state).curvature
+        norms = np.array([float(np.trace(gram)) for gram in grams.matrices])
+        rows = 2.0 * self.rows_of_batch(problem, basis.size)
+        damping = state.first_step * curvature * state.largest / rows * norms
+        damping /= max(norms.sum(), np.finfo(float).tiny)
+        solves = block_solves(grams, curvature / problem.n_rows, self.nu + damping, whole=True)
+        return basis, (solves, self.nu / (self.nu + float(damping.mean())))
 
     def preconditioned(self, size: int) -> bool:
         """Whether steps over so many features are preconditioned."""
@@ -213,57 +210,23 @@ class SBMD(AbstractExplicit[SBMDState]):
         return not has_few_rows and is_preconditioned(self.precondition, size)
 
     def rows_of_batch(self, problem: Problem, size: int) -> int:
-        """B."""
         if self.batch_size is not None:
             return self.batch_size
         return min(512, max(LEAST_BATCH, problem.n_rows // 16)) if self.preconditioned(size) else 4
 
-    def rows_of_stage(self, problem: Problem) -> int:
-        """Rows that the batches of a stage hold together."""
-        rows = 1.0 if self.steps_per_stage is None else self.steps_per_stage
-        return max(1, math.ceil(rows * problem.n_rows) if isinstance(rows, float) else rows)
+    def first_pass(self, problem: Problem, model: Model | None, footprint: Footprint) -> Reduce[Sums]:
+        cost = pass_cost(problem, footprint, 4)
+        return Reduce("first measure", measure_largest, Sums.add, model, cost=cost)
 
-    def _blocks(self, problem: Problem, state: SBMDState) -> Steps[tuple[AbstractBasis, list[Solve], float]]:
-        """The features, P_j^-1 of each block, and m."""
-        basis = self.basis(problem, state.landmarks, state.gamma)
-        if not self.preconditioned(basis.size):
-            return basis, [], self.nu
-        footprint, risk = self.footprint(problem, basis.size), self.risk
-        operand = GramOperand(basis, risk, self.block_size)
-        grams: BlockGrams = yield gram_pass(problem, footprint, self.block_size, operand)
-        curvature = _curvature(scaled_risk(risk, state.center, state.target_scale))
-        norms = np.array([float(np.trace(gram)) for gram in grams.matrices])
-        rows = 2.0 * self.rows_of_batch(problem, basis.size)
-        damping = (
-            state.first_step
-            * curvature
-            * state.largest
-            / rows
-            * norms
-            / max(norms.sum(), np.finfo(float).tiny)
-        )
-        solves = block_solves(grams, curvature / problem.n_rows, self.nu + damping, whole=True)
-        return basis, solves, self.nu / (self.nu + float(damping.mean()))
-
-    def _stream(
-        self, problem: Problem, footprint: Footprint, stage: int, model: Model | None
-    ) -> Stream[Piece]:
-        numbers = self.choice(problem).prepared_numbers(problem, footprint.size)
-        visits = problem.visits(self.rows_of_stage(problem), stage, self.order)
-        outputs, batch = self.risk.n_outputs, self.rows_of_batch(problem, footprint.size)
-        plain = batch_stream(problem, outputs, footprint, numbers, batch, visits, model)
+    def stage_pass(self, problem: Problem, footprint: Footprint, stage: int, operand: Any) -> Stream[Piece]:
+        plain = super().stage_pass(problem, footprint, stage, operand)
         if not self.preconditioned(footprint.size):
             return plain
         factors = footprint.size, min(self.block_size, footprint.size), 8
         return replace(plain, cost=plain.cost.holding(driver={"factors of all blocks": factors}))
 
-
-def _curvature(risk: Risk) -> float:
-    """c."""
-    return risk.loss.curvature if math.isfinite(risk.loss.curvature) else 1.0
-
-
-def _first_pass(problem: Problem, model: Model | None, footprint: Footprint) -> Reduce[Sums]:
-    """The losses and errors of all rows, and the largest norm."""
-    cost = pass_cost(problem, footprint, 4)
-    return Reduce("first measure", measure_largest, Sums.add, model, cost=cost)
+    def passes(self, problem: Problem, footprint: Footprint) -> list[Outline]:
+        passes = super().passes(problem, footprint)
+        if self.preconditioned(footprint.size):
+            passes.append(Outline(gram_pass(problem, footprint, self.block_size, None)))
+        return passes

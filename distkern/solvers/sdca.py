@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
-from functools import partial
+from functools import cache, partial
 from typing import Any, ClassVar
 
 import numpy as np
@@ -13,30 +13,25 @@ from numpy.typing import NDArray
 
 from distkern.bases.base import AbstractBasis
 from distkern.common.choices import Choices
+from distkern.common.compiled import aligned, argument_types, compile_loop, parameters_type
 from distkern.common.errors import InputError
 from distkern.common.parameters import NOT_NEGATIVE, POSITIVE, Parameter, Whole, parameter
 from distkern.common.rng import Purpose, stream
-from distkern.common.sparse import Rows
-from distkern.common.types import groups_of
+from distkern.common.types import GroupOpener, groups_of
 from distkern.features import Footprint
 from distkern.losses import SUPERVISED, AbstractCoordinateLoss, coordinate_loss_names
-from distkern.passes import EXPONENTIAL, Derived, Message, Rounds
-from distkern.solvers._sdca.resident import Operand, Turn, Turned, either, open_duals
-from distkern.solvers.base import Measures, Outline, Problem, Steps, Trouble
-from distkern.solvers.explicit import (
-    AbstractExplicit,
-    ExplicitState,
-    figures_at,
-    held_out_pass,
-    measuring_pass,
-    zero_figures,
-    zero_outlines,
-)
+from distkern.passes import EXPONENTIAL, AbstractResident, Message, Rounds
+from distkern.solvers.base import Problem, Steps, Trouble
+from distkern.solvers.explicit import AbstractExplicit, Ended, ExplicitState
 from distkern.solvers.hyperparameters import SEARCHED_GAMMA, a_loss, feature_parameters
 from distkern.solvers.measuring import Figures, Model
-from distkern.solvers.targets import scaled_risk
+from distkern.solvers.risk import Risk
+from distkern.solvers.streamed import column_of, dense_column, prepare_piece, sparse_column
+from distkern.solvers.turns import either, rows_of_groups
 
-#: first index of the stream that orders groups
+Array = NDArray[np.float64]
+
+#: first index of the streams that order groups, and the rows of a group
 _ORDER = 5
 _PIECE_BYTES = 4 * 2**20
 #: a stage makes about so many steps, in no less and no more passes than these
@@ -95,7 +90,7 @@ class SDCA(AbstractExplicit[SDCAState]):
 
     The duality gap P(w) - max D(a) over the stages so far bounds what P lacks to its minimum, whatever u is;
     it ends the run, and the user is told if it has not closed. With the kernel itself as features see
-    :class:`~distkern.solvers._sdca.kernel.KernelSDCA`.
+    :class:`~distkern.solvers.kernel_sdca.KernelSDCA`.
 
     Raises
     ------
@@ -123,6 +118,7 @@ class SDCA(AbstractExplicit[SDCAState]):
     }
     #: of a stage
     least_passes: ClassVar[int] = 2
+    states = SDCAState
     choices: ClassVar[Mapping[str, Parameter]] = {
         "loss": a_loss("logistic", partial(coordinate_loss_names, *SUPERVISED)),
         **feature_parameters("random", found=True),
@@ -137,9 +133,6 @@ class SDCA(AbstractExplicit[SDCAState]):
                 mend=f"use one of: {', '.join(coordinate_loss_names(self.risk.loss.target_kind))}",
             )
 
-    def state_type(self) -> type[SDCAState]:
-        return SDCAState
-
     def step_hint(self) -> str:
         return "here by a larger nu"
 
@@ -150,109 +143,76 @@ class SDCA(AbstractExplicit[SDCAState]):
             return f"set more stages than {self.stages}, or a larger nu than {self.nu:g}, which needs fewer"
         return super().mend(trouble)
 
-    def init(self, problem: Problem) -> Steps[SDCAState]:
-        begun, risk = yield from self.begun(problem)
-        figures = yield from zero_figures(problem, risk)
-        zero = np.zeros((self.first_size(problem, begun.landmarks, begun.gamma), risk.n_outputs))
-        state = SDCAState(
-            coefficients=zero,
-            nearby=zero,
-            dual_sum=zero,
-            support=np.zeros((0, 2), np.int64),
-            dual=0.0,
-            **vars(begun),
-        )
-        return state.with_figures(figures)
+    def at_zero(self, risk: Risk, w: Array, figures: Figures) -> dict[str, Any]:
+        return {"nearby": w, "dual_sum": w, "support": np.zeros((0, 2), np.int64), "dual": 0.0}
 
-    def stage(self, problem: Problem, state: SDCAState) -> Steps[SDCAState]:
-        basis: AbstractBasis = yield Derived("features", partial(self.basis_of, problem, state))
-        risk = scaled_risk(self.risk, state.center, state.target_scale)
-        footprint = self.footprint(problem, basis.size)
-        groups, n = groups_of(problem.block_rows), problem.n_rows
-        block_rows = tuple(tuple(problem.block_rows[block] for block in group) for group in groups)
-        rows = self._piece_rows(problem, footprint)
-        yield self._rounds(problem, footprint, Operand(basis, risk, problem.seed, block_rows, rows))
+    def steps(self, problem: Problem, state: SDCAState, basis: Any, made: Any) -> Steps[Ended]:
+        risk, footprint = self.risk_of(state), self.footprint(problem, basis.size)
+        block_rows, n = rows_of_groups(problem), problem.n_rows
+        operand = Operand(basis, risk, problem.seed, block_rows, self._piece_rows(problem, footprint))
+        yield self.stage_pass(problem, footprint, state.stage, operand)
         passes = self._passes(problem)
         curvature = 2.0 / passes * min(self.risk.loss.curvature, 1.0)
         kappa = max(0.0, curvature * state.mean_square / n - self.nu)
-        strength, before, u = self.nu + kappa, state.coefficients, state.nearby
+        strength, u = self.nu + kappa, state.nearby
         w = np.ascontiguousarray((kappa * u + state.dual_sum).T) / strength
         for epoch in range(passes * state.stage, passes * (state.stage + 1)):
             order = stream(problem.seed, Purpose.VISIT_ORDER, _ORDER, epoch)
             costs = squares = 0.0
-            for group in order.permutation(len(groups)).tolist():
+            for group in order.permutation(len(block_rows)).tolist():
                 turned: Turned = yield Message(Turn(group, epoch, 1.0 / (strength * n), w))
                 w, costs, squares = turned.w, costs + turned.costs, squares + turned.squares
         w = np.ascontiguousarray(w.T)
-        model, norm = Model(basis, w, risk), 0.5 * self.nu * float(np.square(w).sum())
-        figures = yield from figures_at(problem, model, footprint, norm)
         dual_sum, q = strength * w - kappa * u, math.sqrt(self.nu / strength)
-        beyond = (1.0 - q) / (1.0 + q) if figures.objective <= state.objective else 0.0
-        return self.following(
-            problem,
-            state,
-            figures,
-            -costs / n - 0.5 / self.nu * float(np.square(dual_sum).sum()),
-            passes,
-            coefficients=w,
-            nearby=w + beyond * (w - before),
-            dual_sum=dual_sum,
-            mean_square=squares / n,
-        )
+        own = {
+            # how far beyond w, if P has not risen
+            "nearby": (1.0 - q) / (1.0 + q),
+            "dual_sum": dual_sum,
+            "dual": -costs / n - 0.5 / self.nu * float(np.square(dual_sum).sum()),
+            "mean_square": squares / n,
+        }
+        return Ended(Model(basis, w, risk), passes * n, own)
+
+    def after(self, state: SDCAState, figures: Figures, ended: Ended) -> Mapping[str, Any]:
+        # of the model 0 it is 0
+        own = {**ended.own, "dual": max(ended.own["dual"], state.dual)}
+        if "nearby" in own:
+            w = ended.model.coefficients
+            beyond = own["nearby"] if figures.objective <= state.objective else 0.0
+            own["nearby"] = w + beyond * (w - state.coefficients)
+        return own
+
+    def regulariser(self, model: Model) -> float:
+        return 0.5 * self.nu * float(np.square(model.coefficients).sum())
 
     def _passes(self, problem: Problem) -> int:
         """Number of passes over the rows in a stage."""
         return int(np.clip(round(_STEPS / problem.n_rows), self.least_passes, _MOST_PASSES))
 
-    def first_size(self, problem: Problem, landmarks: Rows, gamma: float) -> int:
-        """Coefficients before the first stage."""
-        return self.basis(problem, landmarks, gamma).size
+    def converged(self, state: SDCAState) -> bool:
+        return state.stage > 0 and state.gap < self.tol * abs(state.objective)
 
-    def following(
-        self, problem: Problem, state: SDCAState, figures: Figures, dual: float, passes: int, **changes: Any
-    ) -> SDCAState:
-        """The state after the next stage of so many passes, which has found D(a)."""
-        # of the model 0 it is 0
-        dual = max(dual, state.dual)
-        return state.following(problem, figures, passes * problem.n_rows, dual=dual, **changes)
+    def shortfall(self, state: SDCAState) -> str:
+        if not (state.stage and state.gap > self.tol * abs(state.objective)):
+            return ""
+        share = 100 * state.gap / abs(state.objective)
+        return (
+            f"the duality gap, which bounds what the objective is above its minimum, is {share:.2g} % of "
+            f"it, with tol={self.tol:g}: {self.mend(Trouble.UNFINISHED)}"
+        )
 
-    def finished(self, state: SDCAState) -> bool:
-        return state.stage >= self.stages or (state.stage > 0 and self._converged(state))
-
-    def _converged(self, state: SDCAState) -> bool:
-        return state.gap < self.tol * abs(state.objective)
-
-    def measures(self, state: SDCAState) -> Measures:
-        shortfall = ""
-        if state.stage and state.gap > self.tol * abs(state.objective):
-            share = 100 * state.gap / abs(state.objective)
-            shortfall = (
-                f"the duality gap, which bounds what the objective is above its minimum, is {share:.2g} % of "
-                f"it, with tol={self.tol:g}: {self.mend(Trouble.UNFINISHED)}"
-            )
-        return state.told({"gap": state.gap}, converged=self._converged(state), shortfall=shortfall)
-
-    def passes(self, problem: Problem, footprint: Footprint) -> list[Outline]:
-        return [
-            *zero_outlines(problem),
-            Outline(self._rounds(problem, footprint, None), self.stages),
-            Outline(measuring_pass(problem, None, footprint), self.stages),
-            Outline(held_out_pass(problem, None, footprint), self.stages),
-        ]
-
-    def _numbers(self, problem: Problem, footprint: Footprint) -> int:
-        """How many numbers a row's features take up."""
-        return self.choice(problem).prepared_numbers(problem, footprint.size)
+    def figures(self, state: SDCAState) -> dict[str, float]:
+        return {"gap": state.gap}
 
     def _piece_rows(self, problem: Problem, footprint: Footprint) -> int:
-        numbers = self._numbers(problem, footprint)
+        numbers = self.numbers(problem, footprint.size)
         return int(np.clip(_PIECE_BYTES // (numbers * problem.dtype.itemsize), 1, 1024))
 
-    def _rounds(self, problem: Problem, footprint: Footprint, operand: Any) -> Rounds:
+    def stage_pass(self, problem: Problem, footprint: Footprint, stage: int, operand: Any) -> Rounds:
         outputs, size, itemsize = self.risk.n_outputs, footprint.size, problem.dtype.itemsize
         passes = self._passes(problem)
         n_rounds = passes * len(groups_of(problem.block_rows))
-        numbers = self._numbers(problem, footprint)
+        numbers = self.numbers(problem, size)
         # in each round one group has its turn; more passes than two are of few rows
         operations = footprint.operations + EXPONENTIAL * numbers * outputs
         operations *= self.least_passes / n_rounds
@@ -274,3 +234,173 @@ class SDCA(AbstractExplicit[SDCAState]):
                 driver={"w, u and v before, now, and on their way": (11, size, outputs, 8)},
             ),
         )
+
+
+@dataclass(frozen=True)
+class Operand:
+    """What every process knows.
+
+    Attributes
+    ----------
+    basis : z
+    risk : of a loss with single dual coordinates
+    seed : of the order of rows
+    block_rows : of each group, the rows of its blocks
+    piece_rows : whose features exist at a time
+    """
+
+    basis: AbstractBasis
+    risk: Risk
+    seed: int
+    block_rows: tuple[tuple[int, ...], ...]
+    piece_rows: int
+
+
+@dataclass(frozen=True)
+class Turn:
+    """A round: the rows of a group have their turn.
+
+    Attributes
+    ----------
+    group : which
+    epoch : in which pass
+    scale : by which a_i z(x_i) is in w
+    w : (k, r) before it
+    """
+
+    group: int
+    epoch: int
+    scale: float
+    w: Array
+
+
+@dataclass(frozen=True)
+class Turned:
+    """The answer of the process that has the group.
+
+    Attributes
+    ----------
+    w : (k, r) after it
+    costs : the sum of (s_i l)*(-a_i) over the group and the outputs
+    squares : the sum of |z(x_i)|^2 over the group
+    """
+
+    w: Array
+    costs: float
+    squares: float
+
+
+class Duals(AbstractResident):
+    """Keeps a, (n_rows, n_outputs) float64, of the rows of some groups."""
+
+    def __init__(
+        self,
+        openers: Mapping[int, GroupOpener],
+        operand: Operand,
+        saved: Mapping[int, dict[str, NDArray[Any]]],
+    ) -> None:
+        self._operand = operand
+        self._groups = {number: openers[number]() for number in sorted(openers)}
+        # what was saved may be read-only
+        self._duals = {
+            number: saved[number]["duals"].copy()
+            if number in saved
+            else np.zeros((group.n_rows, operand.risk.n_outputs))
+            for number, group in self._groups.items()
+        }
+
+    def answer(self, message: Turn) -> Turned | None:
+        if message.group not in self._groups:
+            return None
+        operand, group, duals = self._operand, self._groups[message.group], self._duals[message.group]
+        loss = operand.risk.loss
+        assert isinstance(loss, AbstractCoordinateLoss)
+        model = Model(operand.basis, np.zeros((0, duals.shape[1])), operand.risk)
+        block_rows = operand.block_rows[message.group]
+        starts = np.concatenate([[0], np.cumsum(block_rows)])
+        order = stream(operand.seed, Purpose.ROW_ORDER, _ORDER, message.epoch, message.group)
+        (w,) = aligned(message.w.copy())
+        costs = squares = 0.0
+        for place in order.permutation(len(block_rows)).tolist():
+            block, rows = group.block(place), order.permutation(block_rows[place])
+            for start in range(0, len(rows), operand.piece_rows):
+                chosen = rows[start : start + operand.piece_rows]
+                piece = prepare_piece(block.take(chosen), model)
+                own = np.ascontiguousarray(duals[starts[place] + chosen])
+                loop = turn_loop(loss, operand.basis.dtype, piece.is_dense)
+                arguments = piece.loop_arguments()
+                cost, square = loop(*arguments, message.scale, own, w, loss.dual_parameters)
+                costs, squares = costs + cost, squares + square
+                duals[starts[place] + chosen] = own
+        return Turned(w, costs, squares)
+
+    def saved(self, group: int) -> dict[str, NDArray[Any]]:
+        return {"duals": self._duals[group]}
+
+
+def open_duals(
+    openers: Mapping[int, GroupOpener], operand: Operand, saved: Mapping[int, dict[str, NDArray[Any]]]
+) -> Duals:
+    """The resident of some groups, as :attr:`~distkern.passes.Rounds.open` wants it."""
+    return Duals(openers, operand, saved)
+
+
+def dual_cost(dual: Any, target: Any, cost: Any, parameters: Any) -> Any:
+    """Stands for a loss's own."""
+    raise NotImplementedError
+
+
+def dual_minimum(prediction: Any, square: Any, dual: Any, target: Any, cost: Any, parameters: Any) -> Any:
+    """Stands for a loss's own."""
+    raise NotImplementedError
+
+
+def _turn(data, indices, indptr, targets, costs, scale, duals, w, parameters):  # type: ignore[no-untyped-def]
+    n_rows, outputs = targets.shape
+    total = squares = 0.0
+    # a row in the precision of w, once for all outputs
+    row = np.empty(max(1, np.diff(indptr).max()) if n_rows else 1)
+    for t in range(n_rows):
+        first, n_entries = indptr[t], indptr[t + 1] - indptr[t]
+        for entry in range(n_entries):
+            row[entry] = data[first + entry]
+        # apart: where a loop also stores, the order of its sum depends on where arrays lie
+        square = 0.0
+        for entry in range(n_entries):
+            square += row[entry] * row[entry]
+        squares += square
+        for j in range(outputs):
+            target, cost, before = np.float64(targets[t, j]), costs[t], duals[t, j]
+            if cost <= 0.0:
+                continue
+            prediction = 0.0
+            for entry in range(n_entries):
+                prediction += row[entry] * w[j, column_of(indices, first, first + entry)]
+            after = dual_minimum(prediction, square * scale, before, target, cost, parameters)
+            total += dual_cost(after, target, cost, parameters)
+            if after != before:
+                duals[t, j] = after
+                change = scale * (after - before)
+                for entry in range(n_entries):
+                    w[j, column_of(indices, first, first + entry)] += change * row[entry]
+    return total, squares
+
+
+@cache
+def turn_loop(
+    loss: AbstractCoordinateLoss, dtype: np.dtype[Any], is_dense: bool
+) -> Callable[..., tuple[float, float]]:
+    """One exact step in the dual variables of each of some rows, in their order.
+
+    The compiled function takes the arrays of a :class:`~distkern.solvers.streamed.Piece` (with its
+    weights as costs), the factor of a_i z(x_i) in w, the dual variables (n, k) and w (k, r), both of which it
+    changes, and the loss's dual parameters; it returns the sum of the conjugates and that of |z(x_i)|^2.
+    """
+    names = {"x": dtype, "parameters": parameters_type(len(loss.dual_parameters))}
+    arguments = argument_types("x[:] i4[:] i8[:] x[:, :] f8[:] f8 f8[:, :]! f8[:, :]! parameters", **names)
+    helpers: dict[str, Callable[..., Any]] = {
+        "dual_minimum": type(loss).dual_minimum,
+        "dual_cost": type(loss).dual_cost,
+        "column_of": dense_column if is_dense else sparse_column,
+    }
+    return compile_loop(_turn, arguments, helpers=helpers)

@@ -3,32 +3,45 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping
+from collections import deque
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from distkern.bases.base import AbstractBasis
+from distkern.bases.base import AbstractBasis, add_transposed, product
 from distkern.common.choices import Choices
 from distkern.common.errors import InputError
 from distkern.common.parameters import FLAG, NOT_NEGATIVE, NOTHING, POSITIVE, Parameter, Whole, parameter
+from distkern.common.sparse import Rows, SparseRows
+from distkern.common.types import Block, Floats
 from distkern.features import Footprint
 from distkern.losses import SUPERVISED, loss_names
-from distkern.passes import Derived
-from distkern.solvers._svrg.inner import InnerLoop, Piece, batch_ends, inner_pass
-from distkern.solvers._svrg.passes import preconditioner, sampled_grams, snapshot_pass
-from distkern.solvers.base import Measures, Outline, Problem, Steps, order_of_rows, rows_of_stage
-from distkern.solvers.explicit import AbstractExplicit, FeatureState, held_out_pass
-from distkern.solvers.gram import Solve
+from distkern.passes import Reduce, Stream
+from distkern.solvers.base import Outline, Problem, Steps, order_of_rows, rows_of_stage
+from distkern.solvers.explicit import Ended, FeatureState, gradient_pass, pass_cost
+from distkern.solvers.gram import Grams, Solve, inverted
 from distkern.solvers.hyperparameters import SEARCHED_GAMMA, SEARCHED_NU, a_loss, feature_parameters
-from distkern.solvers.measuring import Model, measured
-from distkern.solvers.targets import figures_of_targets, scaled_risk
+from distkern.solvers.measuring import Figures, Model, Sums, measure_gradient, with_largest
+from distkern.solvers.risk import Risk
+from distkern.solvers.sample import sample_of
+from distkern.solvers.streamed import AbstractLoop, AbstractStreamed
+
+Array = NDArray[np.float64]
 
 #: features up to which steps are preconditioned unless the user says otherwise, and may be at all
 MOST_PRECONDITIONED = 8192
+#: rows of a sample, at least
+_LEAST_SAMPLE = 8192
+#: all rows are taken if there are at most so many times those of a sample
+_ALL_ROWS = 4
+#: sampled rows for each feature: where all directions count alike, the sampled Gram matrix is then at least
+#: (1 - 1/sqrt(8))^2 = 0.42 of the true one, so that steps of 1/2 are stable
+_ROWS_PER_FEATURE = 8
+_PIECE_BYTES = 8 * 2**20
 #: rows of a batch, if there are so many: steps of half the inverse Hessian diverge on fewer rows now and then
 LEAST_BATCH = 16
 
@@ -44,8 +57,8 @@ class SVRGState(FeatureState):
     change : |w_s - w_(s-1)| / |w_s|, the largest over the outputs; infinite before the first stage
     """
 
-    gradient: NDArray[np.float64]
-    largest: NDArray[np.float64]
+    gradient: Array
+    largest: Array
     change: float
 
 
@@ -67,7 +80,7 @@ def is_preconditioned(wanted: bool | None, size: int) -> bool:
 
 
 @dataclass(frozen=True)
-class SVRG(AbstractExplicit[SVRGState]):
+class SVRG(AbstractStreamed[SVRGState]):
     """Variance-reduced mini-batch gradients over random, Nystroem or linear features.
 
     Minimises nu/2 |w|^2 + mean_i s_i l(z(x_i) w, y_i), w (r, k): k outputs share the features. A stage takes
@@ -130,28 +143,20 @@ class SVRG(AbstractExplicit[SVRGState]):
         **feature_parameters("random"),
     }
 
-    # -- what the problem decides
-
-    @property
-    def curvature(self) -> float:
-        """c."""
-        return self.risk.loss.curvature if math.isfinite(self.risk.loss.curvature) else 1.0
+    states = SVRGState
 
     def preconditioned(self, size: int) -> bool:
         """Whether steps over so many features are preconditioned."""
         return is_preconditioned(self.precondition, size)
 
     def rows_of_batch(self, problem: Problem, size: int) -> int:
-        """B."""
         if self.batch_size is not None:
             return min(self.batch_size, problem.n_rows)
         wanted = max(256, size // 4) if self.preconditioned(size) else 256
         return min(problem.n_rows, max(LEAST_BATCH, min(wanted, problem.n_rows // 8)))
 
     def rows_of_stage(self, problem: Problem) -> int:
-        """Rows that the batches of a stage hold together."""
-        rows = 2.0 if self.steps_per_stage is None else self.steps_per_stage
-        return max(1, math.ceil(rows * problem.n_rows) if isinstance(rows, float) else rows)
+        return problem.rows_of(self.steps_per_stage, 2.0 * problem.n_rows)
 
     def eta(self, size: int, batch: int, largest: float) -> float:
         """The step size."""
@@ -159,123 +164,237 @@ class SVRG(AbstractExplicit[SVRGState]):
             return self.step_size
         if self.preconditioned(size):
             return 0.5
-        smoothness = self.curvature * largest + self.nu
+        smoothness = self.risk.curvature * largest + self.nu
         return 1.0 / (max(smoothness, np.finfo(float).tiny) * (2.0 + 8.0 / batch))
 
     def shift(self, size: int, batch: int, largest: float) -> float:
         """nu and the damping."""
         if self.damping is not None:
             return self.nu + self.damping
-        return max(self.nu, self.eta(size, batch, largest) * self.curvature * largest / (2.0 * batch))
+        return max(self.nu, self.eta(size, batch, largest) * self.risk.curvature * largest / (2.0 * batch))
+
+    def step_hint(self) -> str:
+        hint = super().step_hint()
+        return f"{hint}, or a larger batch_size" if self.step_size is None else hint
 
     # -- the algorithm
 
-    def state_type(self) -> type[SVRGState]:
-        return SVRGState
-
-    def step_hint(self) -> str:
-        if self.step_size is None:
-            return "a tenth of the present one, or a larger batch_size"
-        return f"step_size={self.step_size / 10:.3g}"
-
-    def init(self, problem: Problem) -> Steps[SVRGState]:
+    def init(self, problem: Problem) -> Steps[Any]:
         self.preconditioned(self.expected_size(problem))
-        begun, _ = yield from self.begun(problem)
-        basis = self.basis(problem, begun.landmarks, begun.gamma)
-        zero = np.zeros((basis.size, self.risk.n_outputs))
-        state = SVRGState(
-            coefficients=zero, gradient=zero, largest=np.zeros(1), change=math.inf, **vars(begun)
-        )
-        return (yield from self._measured(problem, basis, state))
+        return (yield from super().init(problem))
 
-    def stage(self, problem: Problem, state: SVRGState) -> Steps[SVRGState]:
-        basis, solve = yield Derived("metric", partial(self._metric, problem, state))
-        risk = scaled_risk(self.risk, state.center, state.target_scale)
-        batch, largest = self.rows_of_batch(problem, basis.size), float(state.largest[0])
-        footprint = self.footprint(problem, basis.size)
-        visits = problem.visits(self.rows_of_stage(problem), state.stage, self.order)
-        pieces: Iterator[Piece] = yield inner_pass(
-            problem,
-            Model(basis, state.coefficients, risk),
-            footprint,
-            visits,
-            numbers=self.choice(problem).prepared_numbers(problem, basis.size),
-            preconditioned=solve is not None,
-        )
-        eta = self.eta(basis.size, batch, largest)
-        ends = batch_ends(sum(visit.n_draws for visit in visits), batch)
-        inner = InnerLoop(risk, state.coefficients, state.gradient, self.nu, eta, solve, basis, ends)
-        with np.errstate(all="ignore"):
-            for piece in pieces:
-                inner.consume(piece)
-        after = replace(
-            state,
-            coefficients=inner.coefficients,
-            stage=state.stage + 1,
-            change=_relative_change(inner.coefficients, state.coefficients),
-        )
-        with np.errstate(all="ignore"):
-            return (yield from self._measured(problem, basis, after))
+    def at_zero(self, risk: Risk, w: Array, figures: Figures) -> dict[str, Any]:
+        largest = np.array([figures.sums.largest])
+        return {"gradient": figures.sums.mean_gradient, "largest": largest, "change": math.inf}
 
-    def finished(self, state: SVRGState) -> bool:
-        return state.stage >= self.stages or self._converged(state)
-
-    def _converged(self, state: SVRGState) -> bool:
-        return state.change <= self.tol
-
-    def measures(self, state: SVRGState) -> Measures:
-        extra = {"change": state.change, **figures_of_targets(state)}
-        return state.measures(len(state.coefficients), extra, converged=self._converged(state))
-
-    def passes(self, problem: Problem, footprint: Footprint) -> list[Outline]:
-        size, preconditioned = footprint.size, self.preconditioned(footprint.size)
-        inner = inner_pass(
-            problem,
-            None,
-            footprint,
-            problem.visits(self.rows_of_stage(problem), 0, self.order),
-            numbers=self.choice(problem).prepared_numbers(problem, size),
-            preconditioned=preconditioned,
-        )
-        passes = [
-            Outline(snapshot_pass(problem, None, footprint, first=True)),
-            Outline(inner, self.stages),
-            Outline(snapshot_pass(problem, None, footprint), self.stages),
-            Outline(held_out_pass(problem, None, footprint), self.stages + 1),
-        ]
-        if preconditioned:
-            passes.append(sampled_grams(problem, size).outline(problem, footprint))
-        return passes
-
-    def _metric(self, problem: Problem, state: SVRGState) -> Steps[tuple[AbstractBasis, Solve | None]]:
+    def made(self, problem: Problem, state: SVRGState) -> Steps[tuple[AbstractBasis, Solve | None]]:
         """The features and, if steps are preconditioned, P^-1: functions of what the first stage finds."""
         basis = self.basis(problem, state.landmarks, state.gamma)
-        size = basis.size
-        if not self.preconditioned(size):
+        if not self.preconditioned(basis.size):
             return basis, None
-        shift = self.shift(size, self.rows_of_batch(problem, size), float(state.largest[0]))
-        footprint = self.footprint(problem, size)
-        return basis, (yield from preconditioner(problem, basis, self.risk, footprint, self.curvature, shift))
+        shift = self.shift(basis.size, self.rows_of_batch(problem, basis.size), float(state.largest[0]))
+        footprint, c = self.footprint(problem, basis.size), self.risk.curvature
+        return basis, (yield from preconditioner(problem, basis, self.risk, footprint, c, shift))
 
-    def _measured(self, problem: Problem, basis: AbstractBasis, state: SVRGState) -> Steps[SVRGState]:
-        """The state with the gradient, the objective and the errors at it."""
-        first = state.stage == 0
-        model = Model(basis, state.coefficients, scaled_risk(self.risk, state.center, state.target_scale))
-        footprint = self.footprint(problem, basis.size)
-        w = state.coefficients
-        figures = yield from measured(
-            problem,
-            snapshot_pass(problem, model, footprint, first=first),
-            held_out_pass(problem, model, footprint),
-            0.5 * self.nu * float(np.einsum("ij,ij->", w, w)),
+    def prepared(self, model: Model) -> Model:
+        return model
+
+    def loop(self, problem: Problem, state: SVRGState, basis: AbstractBasis, made: Any) -> InnerLoop:
+        batch = self.rows_of_batch(problem, basis.size)
+        eta = self.eta(basis.size, batch, float(state.largest[0]))
+        visits = problem.visits(self.rows_of_stage(problem), state.stage, self.order)
+        ends = batch_ends(sum(visit.n_draws for visit in visits), batch)
+        w, risk = state.coefficients, self.risk_of(state)
+        return InnerLoop(risk, w, state.gradient, self.nu, eta, made, basis, ends)
+
+    def after(self, state: SVRGState, figures: Figures, ended: Ended) -> dict[str, Any]:
+        change = _relative_change(ended.model.coefficients, state.coefficients)
+        return {"change": change, "gradient": figures.sums.mean_gradient}
+
+    def converged(self, state: SVRGState) -> bool:
+        return state.change <= self.tol
+
+    def figures(self, state: SVRGState) -> dict[str, float]:
+        return {"change": state.change}
+
+    # -- its passes
+
+    def first_pass(self, problem: Problem, model: Model | None, footprint: Footprint) -> Reduce[Sums]:
+        cost = pass_cost(problem, footprint, 4)
+        return Reduce("first snapshot", first_snapshot, Sums.add, model, cost=cost)
+
+    def measuring(self, problem: Problem, model: Model | None, footprint: Footprint) -> Reduce[Sums]:
+        return gradient_pass(problem, model, footprint, "snapshot")
+
+    def stage_pass(self, problem: Problem, footprint: Footprint, stage: int, operand: Any) -> Stream[Piece]:
+        size, outputs, itemsize = footprint.size, problem.n_outputs, problem.dtype.itemsize
+        numbers = self.numbers(problem, size)
+        operations = footprint.operations - footprint.factor_operations + 4.0 * numbers * outputs
+        metric = size, size, 8 * self.preconditioned(size)
+        cost = footprint.cost(operations).holding(
+            task={"coefficients and gradient": (2, size, outputs, 8 + itemsize)},
+            result={"features, predictions and signs": (numbers + 2 * outputs, itemsize), "weight": (8,)},
+            driver={"metric": metric, "the basis": (footprint.operand_bytes,)},
         )
-        return state.with_figures(
-            figures,
-            gradient=figures.sums.mean_gradient,
-            largest=np.array([figures.sums.largest]) if first else state.largest,
+        visits, rows = (
+            problem.visits(self.rows_of_stage(problem), stage, self.order),
+            piece_rows(problem, numbers),
         )
+        return Stream("inner loop", visits, prepare_piece, operand, piece_rows=rows, cost=cost)
+
+    def passes(self, problem: Problem, footprint: Footprint) -> list[Outline]:
+        passes = super().passes(problem, footprint)
+        if self.preconditioned(footprint.size):
+            passes.append(sampled_grams(problem, footprint.size).outline(problem, footprint))
+        return passes
 
 
-def _relative_change(new: NDArray[np.float64], old: NDArray[np.float64]) -> float:
+def _relative_change(new: Floats, old: Array) -> float:
     difference = np.linalg.norm(new - old, axis=0)
     return float(np.max(difference / np.maximum(np.linalg.norm(new, axis=0), np.finfo(float).tiny)))
+
+
+def sampled_grams(problem: Problem, size: int) -> Grams:
+    """The passes over the sample S: about max(8192, 8 r) rows, or all of not more than four times as many."""
+    wanted = max(_LEAST_SAMPLE, _ROWS_PER_FEATURE * size)
+    if problem.n_rows <= _ALL_ROWS * wanted:
+        # rows that no sample foretells cost little then
+        wanted = problem.n_rows
+    return Grams(sample=sample_of(problem, wanted))
+
+
+def preconditioner(
+    problem: Problem, basis: AbstractBasis, risk: Risk, footprint: Footprint, curvature: float, shift: float
+) -> Steps[Solve]:
+    """The map by P^-1, P = c Z_S' diag(s) Z_S / |S| + shift I, in float64.
+
+    The Gram matrix is made in strips of columns below the diagonal, each a pass over the sampled rows, and
+    inverted (by Cholesky) in its own memory, so that the driver holds one (r, r) matrix and no second one.
+    """
+    model = Model(basis, np.zeros((basis.size, 0)), risk)
+    (gram,), sums = yield from sampled_grams(problem, basis.size).matrices(problem, model, footprint)
+    gram *= curvature / sums.n_rows
+    return inverted(gram, shift)
+
+
+def first_snapshot(block: Block, model: Model) -> Sums:
+    """The sums, the gradient, and the largest s_i |z(x_i)|^2."""
+    return with_largest(measure_gradient(block, model), block, model)
+
+
+@dataclass(frozen=True)
+class Piece:
+    """Prepared rows of a batch.
+
+    Attributes
+    ----------
+    values : (n, r) functions that the features are made of, see
+        :meth:`~distkern.bases.base.AbstractBasis.cheap_values`
+    predictions : (n, k) at the snapshot
+    targets : (n, k)
+    weights : (n,) float64
+    """
+
+    values: Rows
+    predictions: Floats
+    targets: Floats
+    weights: Array
+
+    def take(self, rows: slice) -> Piece:
+        """Some of the rows."""
+        return Piece(self.values[rows], self.predictions[rows], self.targets[rows], self.weights[rows])
+
+
+def prepare_piece(block: Block, model: Model) -> Piece:
+    """Features of a piece and what the steps need beside them; ``model`` is the snapshot."""
+    values, dtype = model.basis.cheap_values(block.features), model.basis.dtype
+    predictions = np.empty((block.n_rows, model.coefficients.shape[1]), dtype=dtype)
+    product(values, model.basis.outward(model.coefficients.astype(np.float64)).astype(dtype), predictions)
+    weights = model.risk.weights(block)
+    return Piece(
+        values, predictions, model.risk.targets(block), np.ones(block.n_rows) if weights is None else weights
+    )
+
+
+def piece_rows(problem: Problem, numbers: int) -> int:
+    """Rows of a piece: about 8 MiB of features, whatever the workers; fewer where a row has very many."""
+    return int(np.clip(_PIECE_BYTES // (numbers * problem.dtype.itemsize), 1, 4096))
+
+
+def batch_ends(n_rows: int, batch_size: int) -> list[int]:
+    """Where the batches of a stage end: all of about ``batch_size`` rows, as short ones are mostly noise."""
+    n_batches = max(1, round(n_rows / batch_size))
+    return [(batch + 1) * n_rows // n_batches for batch in range(n_batches)]
+
+
+class InnerLoop(AbstractLoop):
+    """w during a stage, from the snapshot w~ = ``start`` with mu = ``gradient`` on.
+
+    At the end of each batch of B rows, with f = f~ + Z (w - w~),
+
+        v = Z' (s (l'(f) - l'(f~))) / B + mu + nu w,    w <- w - eta P^-1 v.
+
+    Where features are products with a matrix, Z = K F, rows have K alone and F is in the steps, so that it
+    takes r^2 operations a batch and not a row. Slopes are taken in float64 at f~ and at f~ plus the change,
+    so that their difference vanishes with w - w~ whatever the precision of the features.
+    """
+
+    def __init__(
+        self,
+        risk: Risk,
+        start: Array,
+        gradient: Array,
+        nu: float,
+        eta: float,
+        solve: Solve | None,
+        basis: AbstractBasis,
+        ends: Sequence[int],
+    ) -> None:
+        self._risk, self._start, self._gradient = risk, start, gradient
+        self._nu, self._eta, self._solve, self._basis = float(nu), float(eta), solve, basis
+        self._dtype = basis.dtype
+        self._ends = deque(ends)
+        self._rows = self._in_batch = 0
+        self._sum = np.zeros_like(start)
+        self._w = start.copy()
+        self._moved = np.zeros(start.shape, dtype=self._dtype)
+
+    @property
+    def coefficients(self) -> Array:
+        return self._w
+
+    def consume(self, piece: Piece) -> None:
+        """Do the steps that a piece completes."""
+        start, n_rows = 0, len(piece.weights)
+        while start < n_rows:
+            stop = min(n_rows, start + self._ends[0] - self._rows)
+            self._add(piece.take(slice(start, stop)))
+            self._rows += stop - start
+            start = stop
+            if self._rows == self._ends[0]:
+                self._ends.popleft()
+                self._step()
+
+    def _add(self, part: Piece) -> None:
+        values = part.values
+        if not isinstance(values, SparseRows):
+            # what a worker has sent may lie at odd addresses
+            values = np.require(values, requirements=("C", "A"))
+        changes = np.empty(part.predictions.shape, dtype=self._dtype)
+        product(values, self._moved, changes)
+        before = part.predictions.astype(np.float64)
+        targets = part.targets.astype(np.float64)
+        slopes = self._risk.slopes(before + changes, targets, part.weights)
+        slopes -= self._risk.slopes(before, targets, part.weights)
+        add_transposed(values, slopes.astype(self._dtype), self._sum)
+        self._in_batch += len(part.weights)
+
+    def _step(self) -> None:
+        change = self._basis.inward(self._sum) / self._in_batch
+        direction = change + self._gradient + self._nu * self._w
+        if self._solve is not None:
+            direction = self._solve(direction)
+        self._w -= self._eta * direction
+        self._moved = self._basis.outward(self._w - self._start).astype(self._dtype)
+        self._sum[...] = 0.0
+        self._in_batch = 0

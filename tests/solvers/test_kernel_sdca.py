@@ -20,7 +20,7 @@ from distkern.features.support import Support
 from distkern.kernels import find_kernel
 from distkern.losses import find_loss
 from distkern.runs.run import train as train_run
-from distkern.solvers._sdca.kernel import KernelSDCA
+from distkern.solvers.kernel_sdca import KernelSDCA
 from distkern.solvers.risk import Risk
 from distkern.solvers.sdca import SDCA
 from distkern.storage.ingest import write_dataset

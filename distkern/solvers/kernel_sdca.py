@@ -1,27 +1,36 @@
-"""What every process knows while SDCA goes over rows with the kernel itself: the support rows."""
+"""SDCA with the kernel itself: the model is a combination of kernels at training rows (k-SDCA)."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from functools import cache
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from distkern.bases.landmarks import LandmarkBasis
+from distkern.common.compiled import argument_types, compile_loop, parameters_type
 from distkern.common.errors import InputError
 from distkern.common.rng import Purpose, stream
 from distkern.common.sparse import Rows, stacked
-from distkern.common.types import Block, Floats, GroupOpener
+from distkern.common.types import Block, Floats, GroupOpener, groups_of
+from distkern.features import Footprint
+from distkern.features.support import Support, support_cost
 from distkern.kernels.base import AbstractKernel
 from distkern.losses.coordinate import AbstractCoordinateLoss
-from distkern.passes import AbstractResident
+from distkern.passes import AbstractResident, Message, Rounds
+from distkern.solvers.base import Problem, Steps
+from distkern.solvers.explicit import Begun, Ended
+from distkern.solvers.measuring import Model
 from distkern.solvers.risk import Risk
+from distkern.solvers.sdca import SDCA, SDCAState, dual_cost, dual_minimum
+from distkern.solvers.turns import either, rows_of_groups
 
 Array = NDArray[np.float64]
 
-#: first index of the stream that orders the rows of a group
+#: first index of the streams that order groups, and the rows of a group
 _ORDER = 6
 #: rows that have their steps on a matrix of kernels of their own
 PIECE_ROWS = 256
@@ -140,8 +149,6 @@ class _Steps:
 
     def take(self, places: NDArray[np.int64], piece: Block) -> None:
         """The steps of some rows."""
-        from distkern.solvers._sdca.loops import kernel_turn_loop
-
         operand, risk = self._operand, self._operand.risk
         loss = risk.loss
         assert isinstance(loss, AbstractCoordinateLoss)
@@ -212,3 +219,120 @@ def open_machine(
 ) -> Machine:
     """The resident of some groups, as :attr:`~distkern.passes.Rounds.open` wants it."""
     return Machine(openers, operand)
+
+
+@dataclass(frozen=True)
+class KernelSDCA(SDCA):
+    """Dual coordinate ascent on f = sum_i a_i k(x_i, .) / (nu n) with the norm |f|^2 of the kernel's space.
+
+    A stage is one pass, and of less than 5,462 rows up to 32, so that the gap closes in as many stages. None
+    is accelerated: u would keep all rows in the model that ever were in it.
+    Rows with a_i other than 0, the support, are known to all processes, at most ``max_support`` of them. In
+    its turn a group takes 256 rows at a time: f at them from the support as it is by then, then their steps
+    on the matrix of their own kernels. No other kernel values exist.
+    """
+
+    least_passes = 1
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        assert isinstance(self.features, Support)
+
+    def first_size(self, problem: Problem, begun: Begun) -> int:
+        return 0
+
+    def made(self, problem: Problem, state: SDCAState) -> Steps[tuple[Any, None]]:
+        yield from ()
+        return None, None
+
+    def regulariser(self, model: Model) -> float:
+        return 0.5 * self.nu * float(model.basis.squared_norms(model.coefficients, exact=False).sum())
+
+    def steps(self, problem: Problem, state: SDCAState, basis: Any, made: Any) -> Steps[Ended]:
+        features, risk = self.features, self.risk_of(state)
+        assert isinstance(features, Support)
+        block_rows, strength = rows_of_groups(problem), self.nu * problem.n_rows
+        kernel, most = features.kernel.with_gamma(state.gamma), features.max_support
+        operand = KernelOperand(kernel, risk, strength, problem.seed, block_rows, problem.dtype, most)
+        footprint = self.footprint(problem, self.expected_size(problem))
+        yield self.stage_pass(problem, footprint, state.stage, operand)
+        shares, costs, passes = _shares_of(state, strength), 0.0, self._passes(problem)
+        changed, anew = dict(shares), True
+        for epoch in range(passes * state.stage, passes * (state.stage + 1)):
+            order, costs = stream(problem.seed, Purpose.VISIT_ORDER, _ORDER, epoch), 0.0
+            for group in order.permutation(len(block_rows)).tolist():
+                turned: KernelTurned = yield Message(KernelTurn(group, epoch, changed, anew))
+                shares[group], costs = turned.share, costs + turned.costs
+                changed, anew = {group: turned.share}, False
+        support = np.array(
+            [(group, place) for group in sorted(shares) for place in shares[group].places], dtype=np.int64
+        ).reshape(-1, 2)
+        there = [shares[group] for group in sorted(shares) if len(shares[group].places)]
+        landmarks = stacked([share.rows for share in there])
+        coefficients = np.concatenate([share.duals for share in there]) / strength
+        model = Model(self.basis(problem, landmarks, state.gamma), coefficients, risk)
+        dual = -costs / problem.n_rows - self.regulariser(model)
+        own = {"landmarks": landmarks, "support": support, "dual": dual}
+        return Ended(model, passes * problem.n_rows, own)
+
+    def stage_pass(self, problem: Problem, footprint: Footprint, stage: int, operand: Any) -> Rounds:
+        outputs = self.risk.n_outputs
+        n_rounds = self._passes(problem) * len(groups_of(problem.block_rows))
+        return Rounds(
+            "dual steps",
+            open_machine,
+            either,
+            operand,
+            n_rounds=n_rounds,
+            state_bytes_per_row=0.0,
+            cost=replace(support_cost(problem, footprint, outputs, PIECE_ROWS, n_rounds), compiled=True),
+        )
+
+
+def _shares_of(state: SDCAState, strength: float) -> dict[int, Share]:
+    """The support of a state by groups."""
+    shares = {}
+    for group in np.unique(state.support[:, 0]).tolist():
+        (own,) = np.nonzero(state.support[:, 0] == group)
+        shares[group] = Share(
+            np.ascontiguousarray(state.support[own, 1]),
+            state.landmarks[own],
+            state.coefficients[own] * strength,
+        )
+    return shares
+
+
+def _kernel_turn(kernels, predictions, targets, costs, scale, duals, parameters):  # type: ignore[no-untyped-def]
+    n_rows, outputs = targets.shape
+    total = 0.0
+    for t in range(n_rows):
+        cost = costs[t]
+        if cost <= 0.0:
+            continue
+        for j in range(outputs):
+            before = duals[t, j]
+            square = scale * np.float64(kernels[t, t])
+            after = dual_minimum(predictions[t, j], square, before, targets[t, j], cost, parameters)
+            total += dual_cost(after, targets[t, j], cost, parameters)
+            if after != before:
+                duals[t, j] = after
+                change = scale * (after - before)
+                for s in range(t, n_rows):
+                    predictions[s, j] += change * np.float64(kernels[t, s])
+    return total
+
+
+@cache
+def kernel_turn_loop(loss: AbstractCoordinateLoss, dtype: np.dtype[Any]) -> Callable[..., float]:
+    """One exact step in the dual variables of each of some rows, by the matrix of their kernels.
+
+    The compiled function takes the matrix (n, n), f at the rows (n, k) and targets (n, k), costs (n,),
+    1 / (nu n), the dual variables (n, k) and the loss's dual parameters; it changes f and the variables.
+    """
+    names = {"x": dtype, "parameters": parameters_type(len(loss.dual_parameters))}
+    arguments = argument_types("x[:, :] f8[:, :]! f8[:, :] f8[:] f8 f8[:, :]! parameters", **names)
+    helpers: dict[str, Callable[..., Any]] = {
+        "dual_minimum": type(loss).dual_minimum,
+        "dual_cost": type(loss).dual_cost,
+    }
+    return compile_loop(_kernel_turn, arguments, helpers=helpers)

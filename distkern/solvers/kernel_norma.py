@@ -1,4 +1,4 @@
-"""NORMA's expansion in kernels: how rows come to it, and how the oldest leave it."""
+"""NORMA with the kernel itself, whose expansion every process keeps: rows come to it, the oldest leave."""
 
 from __future__ import annotations
 
@@ -12,14 +12,21 @@ from numpy.typing import NDArray
 from distkern.bases.landmarks import LandmarkBasis
 from distkern.common.rng import Purpose, stream
 from distkern.common.sparse import Rows, stacked
-from distkern.common.types import Block, GroupOpener
+from distkern.common.types import Block, GroupOpener, groups_of
+from distkern.features import Footprint
+from distkern.features.support import Support, support_cost
 from distkern.kernels.base import AbstractKernel
-from distkern.passes import AbstractResident
+from distkern.passes import AbstractResident, Message, Rounds
+from distkern.solvers.base import Problem, Steps
+from distkern.solvers.explicit import Begun, Ended
+from distkern.solvers.measuring import Model
+from distkern.solvers.norma import NORMA, NORMAState
 from distkern.solvers.risk import Risk
+from distkern.solvers.turns import either
 
 Array = NDArray[np.float64]
 
-#: first index of the stream that orders the rows of a group
+#: first index of the streams that order groups, and the rows of a group
 _ORDER = 8
 #: rows whose kernels with each other are one matrix, unless a batch has more
 PIECE_ROWS = 256
@@ -223,3 +230,72 @@ def open_expansion(
 ) -> Machine:
     """The resident of some groups, as :attr:`~distkern.passes.Rounds.open` wants it."""
     return Machine(openers, operand)
+
+
+@dataclass(frozen=True)
+class KernelNORMA(NORMA):
+    """Stochastic gradient descent in the kernel's space, on f = sum_i c_i k(x_i, .).
+
+    A step changes the coefficients of the rows of its batch, but for those whose slope is 0. With more than
+    ``max_support`` rows those leave the expansion that have not changed for longest, whose coefficients have
+    shrunk most (the paper's truncation), after at most 256 rows or a batch. The expansion is known to all
+    processes; the groups of rows have their turns in random order, and within a group its blocks and rows.
+    """
+
+    def first_size(self, problem: Problem, begun: Begun) -> int:
+        return 0
+
+    def made(self, problem: Problem, state: NORMAState) -> Steps[tuple[Any, None]]:
+        yield from ()
+        return None, None
+
+    def regulariser(self, model: Model) -> float:
+        return 0.5 * self.nu * float(model.basis.squared_norms(model.coefficients, exact=False).sum())
+
+    def steps(self, problem: Problem, state: NORMAState, basis: Any, made: Any) -> Steps[Ended]:
+        features, risk = self.features, self.risk_of(state)
+        assert isinstance(features, Support)
+        groups = groups_of(problem.block_rows)
+        starts = np.concatenate([[0], np.cumsum(problem.block_rows)]).tolist()
+        operand = Operand(
+            features.kernel.with_gamma(state.gamma),
+            risk,
+            self.nu,
+            self.rule(problem),
+            self.batch_size,
+            problem.seed,
+            tuple(tuple(problem.block_rows[block] for block in group) for group in groups),
+            tuple(tuple(starts[block] for block in group) for group in groups),
+            problem.dtype,
+            features.max_support,
+        )
+        footprint = self.footprint(problem, self.expected_size(problem))
+        yield self.stage_pass(problem, footprint, state.stage, operand)
+        expansion = Expansion(state.landmarks, state.coefficients, state.places)
+        step, change = state.step, None
+        whole: Expansion | None = expansion
+        order = stream(problem.seed, Purpose.VISIT_ORDER, _ORDER, state.stage)
+        for group in order.permutation(len(groups)).tolist():
+            change = yield Message(Turn(group, state.stage, step, whole, change))
+            assert isinstance(change, Change)
+            expansion, step, whole = expansion.grown(change, features.max_support), change.step, None
+        found = self.basis(problem, expansion.rows, state.gamma)
+        model = Model(found, np.ascontiguousarray(expansion.coefficients), risk)
+        places = np.ascontiguousarray(expansion.places)
+        return Ended(model, problem.n_rows, {"landmarks": expansion.rows, "places": places, "step": step})
+
+    def stage_pass(self, problem: Problem, footprint: Footprint, stage: int, operand: Any) -> Any:
+        outputs, size = self.risk.n_outputs, footprint.size
+        groups, piece = len(groups_of(problem.block_rows)), max(PIECE_ROWS, self.batch_size)
+        return Rounds(
+            "functional steps",
+            open_expansion,
+            either,
+            operand,
+            n_rounds=groups,
+            state_bytes_per_row=0.0,
+            # beside the support rows, what they are compared with
+            cost=support_cost(problem, footprint, outputs, piece, groups).holding(
+                task={"rows that are compared": (2, size, problem.row_bytes)}
+            ),
+        )

@@ -1,1 +1,0 @@
-"""Parts of SBMD: its steps in blocks of coefficients."""

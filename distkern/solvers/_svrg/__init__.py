@@ -1,1 +1,0 @@
-"""Parts of SVRG: its features, its snapshots, its inner loop and its preconditioner."""

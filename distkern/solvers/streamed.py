@@ -1,0 +1,208 @@
+"""The template of solvers whose steps are over streamed rows, one piece of them after the other.
+
+Beside what :mod:`~distkern.solvers.explicit` asks for, a solver says with which :class:`AbstractLoop` a stage
+begins. The steps of most are over batches of rows that end with their piece, see :class:`BatchLoop`.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from distkern.bases.base import AbstractBasis, add_transposed, product
+from distkern.common.compiled import aligned
+from distkern.common.sparse import Rows, SparseRows, count_nonzero
+from distkern.common.types import Block, Floats
+from distkern.features import Footprint
+from distkern.passes import Stream
+from distkern.solvers.base import Problem, Steps
+from distkern.solvers.explicit import AbstractExplicit, Ended
+from distkern.solvers.measuring import Model, Sums, measure, with_largest
+from distkern.solvers.pieces import piece_rows
+from distkern.solvers.risk import Risk
+from distkern.solvers.searchable import State
+
+Array = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Piece:
+    """Feature rows of a stream.
+
+    Attributes
+    ----------
+    values : (n, r)
+    signs : (n, n_outputs), the targets
+    weights : (n,) float64
+    n_nonzero : numbers of the rows that were looked at and are not zero
+    """
+
+    values: Rows
+    signs: Floats
+    weights: Array
+    n_nonzero: int
+
+    @property
+    def is_dense(self) -> bool:
+        """Whether rows are written out."""
+        return not isinstance(self.values, SparseRows)
+
+    def take(self, rows: slice) -> Piece:
+        """Some of the rows."""
+        return Piece(self.values[rows], self.signs[rows], self.weights[rows], 0)
+
+    def loop_arguments(self) -> tuple[NDArray[Any], ...]:
+        """The arrays as the compiled loop takes them: data, columns and ends of rows, of dense ones too."""
+        rows: tuple[NDArray[Any], ...]
+        if isinstance(self.values, SparseRows):
+            rows = self.values.data, self.values.indices, self.values.indptr
+        else:
+            n_rows, size = self.values.shape
+            rows = self.values.reshape(-1), np.empty(0, np.int32), np.arange(n_rows + 1) * size
+        return aligned(*rows, self.signs, self.weights)
+
+
+def prepare_piece(block: Block, model: Model) -> Piece:
+    """The feature rows of a piece and what the loop needs beside them."""
+    signs = model.risk.targets(block).astype(model.basis.dtype, copy=False)
+    weights = model.risk.weights(block)
+    values = model.basis.values(block.features)
+    ones = np.ones(block.n_rows) if weights is None else weights
+    return Piece(values, signs, ones, count_nonzero(block.features))
+
+
+def measure_largest(block: Block, model: Model) -> Sums:
+    """The sums of a block, and the largest s_i |phi(x_i)|^2."""
+    return with_largest(measure(block, model), block, model)
+
+
+def column_of(indices: Any, first: int, entry: int) -> int:
+    """The column of an entry of a row that begins with entry ``first``."""
+    raise NotImplementedError
+
+
+def dense_column(indices: Any, first: int, entry: int) -> int:
+    """:func:`column_of` rows that are written out."""
+    return entry - first
+
+
+def sparse_column(indices: Any, first: int, entry: int) -> int:
+    """:func:`column_of` sparse rows."""
+    return np.int64(indices[entry])  # type: ignore[return-value]
+
+
+class AbstractLoop(ABC):
+    """The steps of a stage: ``coefficients`` (r, k) are those of the model after them."""
+
+    intercept: Array | None = None
+    n_rows = 0
+
+    @abstractmethod
+    def consume(self, piece: Any) -> None:
+        """The steps of a piece."""
+
+    @property
+    @abstractmethod
+    def coefficients(self) -> Array:
+        """Those of the model."""
+
+    def own(self) -> Mapping[str, Any]:
+        """The solver's own fields of the state."""
+        return {}
+
+
+class BatchLoop(AbstractLoop):
+    """Steps over batches of B rows, the last of a piece over what is left, at w (r, k).
+
+    ``w`` is float64, ``narrow`` the same in the dtype of the features: who changes one changes both.
+    """
+
+    def __init__(self, w: Array, risk: Risk, basis: AbstractBasis, batch: int) -> None:
+        self.w, self.narrow = w.copy(), w.astype(basis.dtype)
+        self._risk, self._batch = risk, batch
+
+    @property
+    def coefficients(self) -> Array:
+        return self.w
+
+    def consume(self, piece: Piece) -> None:
+        for start in range(0, len(piece.weights), self._batch):
+            self.step(piece.take(slice(start, start + self._batch)))
+        self.n_rows += len(piece.weights)
+
+    @abstractmethod
+    def step(self, batch: Piece) -> None:
+        """A step over a batch."""
+
+    def slopes(self, batch: Piece, at: Floats) -> tuple[Rows, Floats]:
+        """z(x_i) (B, r) and s_i l'(z(x_i) w, y_i) (B, k) of a batch at w = ``at``."""
+        values = batch.values
+        if not isinstance(values, SparseRows):
+            # what a worker has sent may lie at odd addresses
+            values = np.require(values, requirements=("C", "A"))
+        predictions = np.empty(batch.signs.shape, dtype=at.dtype)
+        product(values, at, predictions)
+        return values, self._risk.slopes(predictions, batch.signs, batch.weights)
+
+    def gradient(self, batch: Piece, at: Floats, run: slice = slice(None)) -> Array:
+        """mean_i s_i z(x_i) l'(z(x_i) w, y_i) over a batch at w = ``at``, of a run of coefficients."""
+        values, slopes = self.slopes(batch, at)
+        slopes = (slopes / len(slopes)).astype(at.dtype)
+        if not isinstance(values, SparseRows):
+            return np.asarray(values[:, run].T @ slopes, dtype=np.float64)
+        total = np.zeros(at.shape)
+        add_transposed(values, slopes, total)
+        return total[run]
+
+
+class AbstractStreamed(AbstractExplicit[State]):
+    """A stage streams rows to a loop that the solver says."""
+
+    #: unless they are parameters of the solver
+    order: str = "shuffled"
+    steps_per_stage: int | float | None = None
+
+    @abstractmethod
+    def loop(self, problem: Problem, state: Any, basis: AbstractBasis, made: Any) -> AbstractLoop:
+        """The steps of a stage, before the first of them."""
+
+    @abstractmethod
+    def rows_of_batch(self, problem: Problem, size: int) -> int:
+        """B."""
+
+    def rows_of_stage(self, problem: Problem) -> int:
+        """Rows that the steps of a stage see together; one pass, unless it is said."""
+        return problem.rows_of(self.steps_per_stage, problem.n_rows)
+
+    def steps(self, problem: Problem, state: Any, basis: AbstractBasis, made: Any) -> Steps[Ended]:
+        risk, footprint = self.risk_of(state), self.footprint(problem, basis.size)
+        prepared = self.prepared(Model(basis, state.coefficients, risk))
+        pieces: Iterator[Any] = yield self.stage_pass(problem, footprint, state.stage, prepared)
+        loop = self.loop(problem, state, basis, made)
+        for piece in pieces:
+            loop.consume(piece)
+        model = Model(basis, loop.coefficients, risk, loop.intercept)
+        return Ended(model, loop.n_rows, loop.own())
+
+    def prepared(self, model: Model) -> Model:
+        """What rows are prepared with: without the coefficients, which may be many."""
+        return Model(model.basis, np.zeros((0, model.risk.n_outputs)), model.risk)
+
+    def stage_pass(self, problem: Problem, footprint: Footprint, stage: int, operand: Any) -> Stream[Any]:
+        """Rows with their features, in pieces of whole batches."""
+        size, itemsize, outputs = footprint.size, problem.dtype.itemsize, self.risk.n_outputs
+        numbers, batch = self.numbers(problem, size), self.rows_of_batch(problem, size)
+        # a batch does not cross pieces
+        rows = -(-piece_rows(numbers, itemsize) // batch) * batch
+        cost = footprint.cost(footprint.operations + 4.0 * numbers * outputs).holding(
+            task={"coefficients": (2, size, outputs, itemsize)},
+            result={"features and signs": (numbers + outputs, itemsize), "weight": (8,)},
+            driver={"iterate, sums of it and the model, before the stage and now": (size, outputs, 64)},
+        )
+        visits = problem.visits(self.rows_of_stage(problem), stage, self.order)
+        return Stream("inner loop", visits, prepare_piece, operand, piece_rows=rows, cost=cost)

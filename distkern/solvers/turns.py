@@ -1,0 +1,22 @@
+"""Rounds in which the groups of rows have turns: one process answers, the others have nothing to say."""
+
+from __future__ import annotations
+
+from typing import TypeVar
+
+from distkern.common.types import groups_of
+from distkern.solvers.base import Problem
+
+Answer = TypeVar("Answer")
+
+
+def either(first: Answer | None, second: Answer | None) -> Answer | None:
+    """The answer of the one process that has the group."""
+    return second if first is None else first
+
+
+def rows_of_groups(problem: Problem) -> tuple[tuple[int, ...], ...]:
+    """The rows of each block of each group."""
+    return tuple(
+        tuple(problem.block_rows[block] for block in group) for group in groups_of(problem.block_rows)
+    )
