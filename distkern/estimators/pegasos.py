@@ -6,10 +6,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from distkern.estimators.features import AbstractFeatureClassifier
+from distkern.estimators.functional import AbstractFunctionalClassifier
 from distkern.solvers.pegasos import Pegasos
 
 
-class PegasosClassifier(AbstractFeatureClassifier, solver=Pegasos):
+class PegasosClassifier(AbstractFeatureClassifier, AbstractFunctionalClassifier, solver=Pegasos):
     """Linear support vector machine on rows, random features or landmarks, by Pegasos.
 
     Minimises lam/2 |w|^2 + mean_i s_i l(y_i (<w, phi(x_i)> + b)), several classes one-vs-rest in one pass
@@ -30,10 +31,5 @@ class PegasosClassifier(AbstractFeatureClassifier, solver=Pegasos):
         return float(0.5 * float(self.value("lam")) * norms.sum() + losses / n_rows)
 
     def _solver(self, class_weights: NDArray[np.float64] | None, mean_weight: float) -> Pegasos:
-        return Pegasos(
-            self.feature_choice(),
-            self._loss(),
-            class_weights=class_weights,
-            mean_weight=mean_weight,
-            **self.values_of(Pegasos),
-        )
+        risk = self._risk_for(self._least_outputs(), class_weights, mean_weight)
+        return Pegasos(risk, self.feature_choice(), **self.values_of(Pegasos))

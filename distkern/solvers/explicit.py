@@ -46,6 +46,8 @@ from distkern.solvers.sample import Sample, SampledModel, measure_sampled_gradie
 from distkern.solvers.searchable import AbstractSearchable, State
 from distkern.solvers.targets import figures_of_targets, scaled_risk, target_outline, target_scale
 
+Array = NDArray[np.float64]
+
 
 @dataclass(frozen=True)
 class Begun:
@@ -53,9 +55,9 @@ class Begun:
 
     landmarks: Rows
     gamma: float
-    center: NDArray[np.float64]
+    center: Array
     target_scale: float
-    variances: NDArray[np.float64]
+    variances: Array
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -73,11 +75,11 @@ class FeatureState(MeasuredState):
 
     landmarks: Rows
     gamma: float
-    coefficients: NDArray[np.float64]
-    center: NDArray[np.float64]
+    coefficients: Array
+    center: Array
     target_scale: float
-    variances: NDArray[np.float64]
-    absolute_errors: NDArray[np.float64] = field(default_factory=lambda: np.full(2, math.nan))
+    variances: Array
+    absolute_errors: Array = field(default_factory=lambda: np.full(2, math.nan))
 
     def with_figures(self, figures: Figures, **changes: Any) -> Self:
         return super().with_figures(figures, absolute_errors=figures.absolute_errors, **changes)
@@ -164,7 +166,7 @@ class AbstractExplicit(AbstractSearchable[State]):
 
     # -- what a solver says
 
-    def at_zero(self, risk: Risk, w: NDArray[np.float64], figures: Figures) -> dict[str, Any]:
+    def at_zero(self, problem: Problem, risk: Risk, w: Array, figures: Figures) -> dict[str, Any]:
         """Its own fields of the state before the first stage, at w = 0."""
         return {}
 
@@ -263,7 +265,7 @@ class AbstractExplicit(AbstractSearchable[State]):
         else:
             sums: Sums = yield first
             figures = yield from figures_of(problem, sums, self.held_out(problem, model, footprint), 0.0)
-        state: Any = self.states(coefficients=w, **vars(begun), **self.at_zero(risk, w, figures))
+        state: Any = self.states(coefficients=w, **vars(begun), **self.at_zero(problem, risk, w, figures))
         return state.with_figures(figures)
 
     def stage(self, problem: Problem, state: Any) -> Steps[Any]:

@@ -23,6 +23,8 @@ from distkern.solvers.measuring import Figures
 from distkern.solvers.risk import Risk
 from distkern.solvers.streamed import AbstractStreamed, BatchLoop, Piece
 
+Array = NDArray[np.float64]
+
 
 @dataclass(frozen=True)
 class FallingSteps:
@@ -128,7 +130,7 @@ class NORMA(AbstractStreamed[NORMAState]):
     def step_hint(self) -> str:
         return f"step_size={self.first_step / 10:.3g}"
 
-    def at_zero(self, risk: Risk, w: NDArray[np.float64], figures: Figures) -> dict[str, Any]:
+    def at_zero(self, problem: Problem, risk: Risk, w: Array, figures: Figures) -> dict[str, Any]:
         return {"places": np.zeros(0, np.int64), "step": 0}
 
     def rows_of_batch(self, problem: Problem, size: int) -> int:

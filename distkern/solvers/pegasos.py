@@ -3,69 +3,72 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
-from typing import ClassVar
+from functools import cache
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from distkern.bases.base import STRIP_NUMBERS
+from distkern.bases.base import STRIP_NUMBERS, AbstractBasis
 from distkern.bases.random_features import STRIP_ROWS
 from distkern.common.choices import Choices
+from distkern.common.compiled import argument_types, compile_loop, derivative, parameters_type, tuple_type
 from distkern.common.parameters import FLAG, NOTHING, POSITIVE, Parameter, Whole, parameter
-from distkern.common.sparse import Rows
-from distkern.features import AbstractFeatures
+from distkern.features import AbstractFeatures, Footprint
 from distkern.losses import margin_loss, margin_loss_names
-from distkern.losses.base import AbstractLoss
+from distkern.losses.base import AbstractElementwiseLoss
 from distkern.passes import Cost, Reduce, Stream
-from distkern.solvers._pegasos.pieces import Piece, measure_largest, prepare_piece
-from distkern.solvers.base import Measures, Outline, Problem, Steps, Trouble, order_of_rows, rows_of_stage
+from distkern.solvers.base import Problem, Trouble, order_of_rows, rows_of_stage
+from distkern.solvers.explicit import ExplicitState
 from distkern.solvers.hyperparameters import SEARCHED_GAMMA, a_loss, feature_parameters
-from distkern.solvers.measuring import Figures, MeasuredState, Model, Sums, measure, measured
-from distkern.solvers.pieces import piece_rows
+from distkern.solvers.measuring import Figures, Model, Sums, measure
 from distkern.solvers.risk import Risk
-from distkern.solvers.searchable import AbstractSearchable
+from distkern.solvers.streamed import (
+    AbstractLoop,
+    AbstractStreamed,
+    Piece,
+    column_of,
+    dense_column,
+    measure_largest,
+    sparse_column,
+)
+
+Array = NDArray[np.float64]
 
 #: steps of a stage at most where a pass over the rows makes fewer
 _FEW_STEPS = 2**14
 
 
-@dataclass(frozen=True)
-class PegasosState(MeasuredState):
+@dataclass(frozen=True, kw_only=True)
+class PegasosState(ExplicitState):
     """w = scale * vectors, the weighted sum of the iterates so far, and the model.
 
     Attributes
     ----------
-    landmarks, gamma : what the features need of the data
     vectors : (r + 1, n_outputs); the last row is the intercept's
     scale, norms : (n_outputs,), the latter the squared norms of the vectors
     early, banked : the weighted sum of the iterates is banked * vectors - early
     total : sum of the iterates' weights
     offset : t0
     step : t, the updates so far
-    accesses, accesses_nonzero : features looked at by the steps, n_features a row, and those not zero
-    coefficients, intercept : (r, n_outputs) and (n_outputs,), of the model
+    intercept : (n_outputs,) of the model
     """
 
-    landmarks: Rows
-    gamma: float
-    vectors: NDArray[np.float64]
-    scale: NDArray[np.float64]
-    norms: NDArray[np.float64]
-    early: NDArray[np.float64]
-    banked: NDArray[np.float64]
+    vectors: Array
+    scale: Array
+    norms: Array
+    early: Array
+    banked: Array
     total: float
     offset: float
     step: int
-    accesses: int
-    accesses_nonzero: int
-    coefficients: NDArray[np.float64]
-    intercept: NDArray[np.float64]
+    intercept: Array
 
 
 @dataclass(frozen=True)
-class Pegasos(AbstractSearchable[PegasosState]):
+class Pegasos(AbstractStreamed[PegasosState]):
     """Minimises lam/2 |w|^2 + mean_i s_i l(<w, phi(x_i)> + b, y_i), one-vs-rest over the outputs.
 
     w <- (1 - eta_t lam) w - (eta_t / B) sum over the batch of s_i l' phi(x_i), eta_t = 1 / (lam (t0 + t)),
@@ -76,16 +79,8 @@ class Pegasos(AbstractSearchable[PegasosState]):
     sqrt(min(max -f l'(f), 2 l(0)) / lam), 1 / sqrt(lam) for the hinge as there; rows are drawn without
     replacement unless ``order`` is "iid"; the model is a weighted average of the iterates; a batch ends with
     its block; the intercept is the weight of a constant feature 1 and regularised with the others.
-
-    Parameters
-    ----------
-    features : phi
-    loss : of the margin
-    class_weights, mean_weight : see :class:`~distkern.solvers.risk.Risk`
     """
 
-    features: AbstractFeatures
-    loss: AbstractLoss
     lam: float = parameter(
         1e-4,
         POSITIVE,
@@ -109,12 +104,11 @@ class Pegasos(AbstractSearchable[PegasosState]):
         True, FLAG, help="learn b, as the weight of a constant feature 1, regularised with the others"
     )
     order: str = order_of_rows()
-    class_weights: NDArray[np.float64] | None = None
-    mean_weight: float = 1.0
 
     name = "pegasos"
     cost_of_pass = "n d k, or n times the entries of a row; n r (d + k) over r features"
     memory = "r k numbers"
+    states = PegasosState
     searched: ClassVar[Mapping[str, Choices]] = {
         "lam": Choices(1e-4, (10.0, 1.0, 0.1, 0.01), -1, 1e-9, by_default=False),
         "gamma": replace(SEARCHED_GAMMA, by_default=False),
@@ -124,73 +118,6 @@ class Pegasos(AbstractSearchable[PegasosState]):
         **feature_parameters("linear"),
     }
     explosion = math.inf
-
-    def state_type(self) -> type[PegasosState]:
-        return PegasosState
-
-    def init(self, problem: Problem) -> Steps[PegasosState]:
-        landmarks, gamma = yield from self.features.begin(problem)
-        size, outputs = self.features.basis(problem, landmarks, gamma).size, problem.n_outputs
-        state = PegasosState(
-            landmarks,
-            gamma,
-            vectors=np.zeros((size + 1, outputs)),
-            scale=np.ones(outputs),
-            norms=np.zeros(outputs),
-            early=np.zeros((size + 1, outputs)),
-            banked=np.zeros(outputs),
-            total=0.0,
-            offset=0.0,
-            step=0,
-            accesses=0,
-            accesses_nonzero=0,
-            coefficients=np.zeros((size, outputs)),
-            intercept=np.zeros(outputs),
-        )
-        return (yield from self._measured(problem, state, first=True))
-
-    def stage(self, problem: Problem, state: PegasosState) -> Steps[PegasosState]:
-        from distkern.solvers._pegasos.loops import Iterates, Rule, steps_loop
-
-        model = self.model(problem, state)
-        pieces: Iterator[Piece] = yield self._stream(problem, state.stage, model)
-        loss, radius = margin_loss(self.loss), self._radius()
-        kept = (state.vectors, state.early, state.scale, state.banked, state.norms, np.array([state.total]))
-        iterates = Iterates(*(array.copy() for array in kept))
-        power = -1 if self.averaging is None else int(self.averaging)
-        steps = (float(self.lam), radius, power, int(self.batch_size), float(self.fit_intercept))
-        rule, step, rows, entries = Rule(state.offset, *steps), state.step, 0, 0
-        for piece in pieces:
-            loop = steps_loop(loss, model.basis.dtype, piece.is_dense)
-            step = loop(*piece.loop_arguments(), iterates, rule, step, loss.parameters)
-            entries += piece.n_nonzero
-            rows += len(piece.weights)
-        v, early, scale, banked, norms, (total,) = iterates
-        w = scale * v if self.averaging is None else (banked * v - early) / total
-        after = replace(
-            state,
-            vectors=v,
-            early=early,
-            scale=scale,
-            banked=banked,
-            norms=norms,
-            total=float(total),
-            step=step,
-            accesses=state.accesses + rows * problem.n_features,
-            accesses_nonzero=state.accesses_nonzero + entries,
-            coefficients=w[:-1],
-            intercept=w[-1],
-            stage=state.stage + 1,
-        )
-        return (yield from self._measured(problem, after))
-
-    def finished(self, state: PegasosState) -> bool:
-        return state.stage >= self.stages
-
-    def measures(self, state: PegasosState) -> Measures:
-        accesses = (state.accesses, state.accesses_nonzero)
-        size = len(state.coefficients)
-        return state.measures(size, {}, accesses=accesses)
 
     def step_hint(self) -> str:
         return "here by a larger lam, or projection=true"
@@ -206,92 +133,270 @@ class Pegasos(AbstractSearchable[PegasosState]):
             f"more stages than {self.stages}"
         )
 
-    def outline(self, problem: Problem) -> list[Outline]:
-        passes = [
-            *self.features.outline(problem),
-            Outline(self._measuring(problem, None), self.stages + 1),
-            Outline(self._stream(problem, 0, None), self.stages),
-        ]
-        if problem.has_test:
-            passes.append(Outline(self._measuring(problem, None, split="test"), self.stages + 1))
-        return passes
+    # -- the algorithm
 
-    def steps(self, problem: Problem) -> int:
-        """Rows of a stage."""
-        wanted = self.steps_per_stage
-        if wanted is None:
-            # it takes some 1 / lam steps to forget the first ones, whatever the number of rows
-            return max(problem.n_rows, min(math.ceil(1.0 / self.lam), _FEW_STEPS) * int(self.batch_size))
-        return max(1, math.ceil(wanted * problem.n_rows)) if isinstance(wanted, float) else int(wanted)
-
-    def model(self, problem: Problem, state: PegasosState) -> Model:
-        basis = self.features.basis(problem, state.landmarks, state.gamma)
-        risk = Risk(margin_loss(self.loss), problem.n_outputs, self.class_weights, self.mean_weight)
-        return Model(basis, state.coefficients, risk, state.intercept)
-
-    def _radius(self) -> float:
-        if not self.projection:
-            return math.inf
-        loss = margin_loss(self.loss)
-        at_zero = float(loss.value(0.0, 1.0, loss.parameters))
-        return math.sqrt(min(loss.norm_bound, 2.0 * at_zero) / self.lam)
-
-    def _measured(self, problem: Problem, state: PegasosState, *, first: bool = False) -> Steps[PegasosState]:
-        """The state with objective and errors filled in, and t0 before the first step."""
-        model = self.model(problem, state)
-        curvature = model.risk.loss.curvature
-        bounds_steps = first and math.isfinite(curvature)
-        norms = np.square(state.coefficients).sum() + np.square(state.intercept).sum()
-        figures: Figures = yield from measured(
-            problem,
-            self._measuring(problem, model, largest=bounds_steps),
-            self._measuring(problem, model, split="test"),
-            float(0.5 * self.lam * norms),
-        )
-        offset = state.offset
-        if bounds_steps:
+    def at_zero(self, problem: Problem, risk: Risk, w: Array, figures: Figures) -> dict[str, Any]:
+        size, outputs = w.shape
+        curvature, offset = risk.loss.curvature, 0.0
+        if math.isfinite(curvature):
             # the constant feature adds 1 to |phi|^2
             constant = problem.max_relative_weight if self.fit_intercept else 0.0
             offset = curvature * (figures.sums.largest + constant) / self.lam
-        return state.with_figures(figures, offset=offset)
+        zero = np.zeros((size + 1, outputs))
+        return {
+            **dict.fromkeys(("vectors", "early"), zero),
+            **dict.fromkeys(("norms", "banked", "intercept"), np.zeros(outputs)),
+            **{"scale": np.ones(outputs), "total": 0.0, "offset": offset, "step": 0},
+        }
 
-    # -- passes
+    def rows_of_batch(self, problem: Problem, size: int) -> int:
+        return self.batch_size
 
-    def _stream(self, problem: Problem, stage: int, model: Model | None) -> Stream[Piece]:
-        visits = problem.visits(self.steps(problem), stage, self.order)
-        footprint, itemsize = self.features.footprint(problem), problem.dtype.itemsize
-        size = footprint.size if model is None else model.basis.size
-        numbers = self.features.prepared_numbers(problem, size)
-        rows = piece_rows(numbers, itemsize)
-        # a batch does not cross pieces
-        rows = -(-rows // self.batch_size) * self.batch_size
-        outputs = problem.n_outputs
-        cost = replace(self._cost(problem, 4.0 * numbers * outputs), driver_compiled=True).holding(
-            task={"the loop's arrays before the stage, now and as the model": (footprint.size, outputs, 64)},
-            result={"features and signs": (numbers + outputs, itemsize), "weight": (8,)},
-        )
-        if model is not None:
-            # rows are prepared without the coefficients, which may be many
-            model = replace(model, coefficients=np.zeros((0, problem.n_outputs)))
-        return Stream("inner loop", visits, prepare_piece, model, piece_rows=rows, cost=cost)
+    def rows_of_stage(self, problem: Problem) -> int:
+        # it takes some 1 / lam steps to forget the first ones, whatever the number of rows
+        least = min(math.ceil(1.0 / self.lam), _FEW_STEPS) * int(self.batch_size)
+        return problem.rows_of(self.steps_per_stage, max(problem.n_rows, least))
+
+    def loop(self, problem: Problem, state: PegasosState, basis: AbstractBasis, made: Any) -> Subgradients:
+        return Subgradients(self, state, basis)
+
+    def radius(self) -> float:
+        """Of the ball that holds the optimum; infinite where w is not projected."""
+        if not self.projection:
+            return math.inf
+        loss = margin_loss(self.risk.loss)
+        at_zero = float(loss.value(0.0, 1.0, loss.parameters))
+        return math.sqrt(min(loss.norm_bound, 2.0 * at_zero) / self.lam)
+
+    # -- what it measures, with an intercept of its own
+
+    def choice(self, problem: Problem) -> AbstractFeatures:
+        return self.features
+
+    def model(self, problem: Problem, state: PegasosState) -> Model:
+        return replace(super().model(problem, state), intercept=state.intercept)
+
+    def regulariser(self, model: Model) -> float:
+        intercept: Any = model.intercept
+        norms = np.square(model.coefficients).sum() + np.square(intercept).sum()
+        return float(0.5 * self.lam * norms)
+
+    def first_pass(self, problem: Problem, model: Model | None, footprint: Footprint) -> Reduce[Sums]:
+        own = self.measuring(problem, model, footprint)
+        if not math.isfinite(self.risk.loss.curvature):
+            return own
+        return replace(own, map=measure_largest, measures_only=False)
+
+    def measuring(self, problem: Problem, model: Model | None, footprint: Footprint) -> Reduce[Sums]:
+        return self._measuring(problem, model, footprint, "train", "measure")
+
+    def held_out(self, problem: Problem, model: Model | None, footprint: Footprint) -> Reduce[Sums]:
+        return self._measuring(problem, model, footprint, "test", "held out")
 
     def _measuring(
-        self, problem: Problem, model: Model | None, *, split: str = "train", largest: bool = False
+        self, problem: Problem, model: Model | None, footprint: Footprint, split: str, name: str
     ) -> Reduce[Sums]:
-        size = self.features.footprint(problem).size
-        cost = self._cost(problem, 2.0 * size * problem.n_outputs)
+        model = None if model is None else _with_intercept(model)
+        cost = self._cost(problem, footprint, 2.0 * footprint.size * problem.n_outputs)
         cost = cost.holding(result={"sums": (problem.n_outputs, 8)})
-        name = "measure" if split == "train" else "held out"
-        function = measure_largest if largest else measure
-        return Reduce(name, function, Sums.add, model, split=split, cost=cost, measures_only=not largest)
+        return Reduce(name, measure, Sums.add, model, split=split, cost=cost, measures_only=True)
 
-    def _cost(self, problem: Problem, operations: float) -> Cost:
+    def stage_pass(self, problem: Problem, footprint: Footprint, stage: int, operand: Any) -> Stream[Piece]:
+        plain = super().stage_pass(problem, footprint, stage, operand)
+        size, outputs = footprint.size, problem.n_outputs
+        cost = self._cost(problem, footprint, 4.0 * self.numbers(problem, size) * outputs).holding(
+            task={"the loop's arrays before the stage, now and as the model": (size, outputs, 64)}
+        )
+        return replace(plain, cost=replace(cost, result_bytes=plain.cost.result_bytes, driver_compiled=True))
+
+    def _cost(self, problem: Problem, footprint: Footprint, operations: float) -> Cost:
         """Cost of evaluating the features, and of operations on a row of them."""
-        footprint, outputs = self.features.footprint(problem), problem.n_outputs
-        itemsize = problem.dtype.itemsize
+        outputs, itemsize = problem.n_outputs, problem.dtype.itemsize
         return footprint.cost(footprint.operations + operations).holding(
             task={
                 "coefficients": (footprint.size, outputs, 16 + itemsize),
                 "predictions and signs of a strip": (max(STRIP_NUMBERS, STRIP_ROWS * outputs), 48),
             }
         )
+
+
+def _with_intercept(model: Model) -> Model:
+    """The model; before the first stage its intercept is 0."""
+    return replace(model, intercept=np.zeros(model.risk.n_outputs)) if model.intercept is None else model
+
+
+class Iterates(NamedTuple):
+    """w = scale v for every output, and the weighted sum of the iterates, banked v - early.
+
+    Attributes
+    ----------
+    v, early : (r + 1, k), the last row is the intercept's
+    scale, banked : (k,)
+    norms : (k,) |v|^2
+    total : (1,) sum of the weights
+    """
+
+    v: Array
+    early: Array
+    scale: Array
+    banked: Array
+    norms: Array
+    total: Array
+
+
+class Rule(NamedTuple):
+    """Steps of 1 / (lam (offset + t)) over ``batch`` rows, iterates in a ball with weights t^power.
+
+    ``power`` is negative without averaging, ``bias`` the value of the constant feature.
+    """
+
+    offset: float
+    lam: float
+    radius: float
+    power: int
+    batch: int
+    bias: float
+
+
+class Subgradients(AbstractLoop):
+    """The steps of a stage."""
+
+    def __init__(self, solver: Pegasos, state: PegasosState, basis: AbstractBasis) -> None:
+        kept = (state.vectors, state.early, state.scale, state.banked, state.norms, np.array([state.total]))
+        self._iterates, self._step = Iterates(*(array.copy() for array in kept)), state.step
+        power = -1 if solver.averaging is None else int(solver.averaging)
+        batch, bias = int(solver.batch_size), float(solver.fit_intercept)
+        self._rule = Rule(state.offset, float(solver.lam), solver.radius(), power, batch, bias)
+        self._loss, self._dtype = margin_loss(solver.risk.loss), basis.dtype
+        self._entries = state.accesses_nonzero
+
+    def consume(self, piece: Piece) -> None:
+        loop, parameters = steps_loop(self._loss, self._dtype, piece.is_dense), self._loss.parameters
+        self._step = loop(*piece.loop_arguments(), self._iterates, self._rule, self._step, parameters)
+        self._entries += piece.n_nonzero
+        self.n_rows += len(piece.weights)
+
+    @property
+    def _w(self) -> Array:
+        """(r + 1, k), the average of the iterates or the last one."""
+        v, early, scale, banked, _, (total,) = self._iterates
+        w: Array = scale * v if self._rule.power < 0 else (banked * v - early) / total
+        return w
+
+    @property
+    def coefficients(self) -> Array:
+        return self._w[:-1]
+
+    @property
+    def intercept(self) -> Array:
+        return self._w[-1]
+
+    def own(self) -> dict[str, Any]:
+        v, early, scale, banked, norms, (total,) = self._iterates
+        kept = {"vectors": v, "early": early, "scale": scale, "banked": banked, "norms": norms}
+        more = {"total": float(total), "step": self._step, "intercept": self.intercept}
+        return {**kept, **more, "accesses_nonzero": self._entries}
+
+
+def shrink(factor: float, w: Any) -> None:
+    """w <- factor w, for all outputs, in O(1) but for a rare flush."""
+    v, early, scale, banked, norms, _ = w
+    for j in range(scale.shape[0]):
+        scale[j] *= factor
+        # the first step of the hinge has factor 0, and what is divided by the scale would overflow
+        if scale[j] < 1e-6:
+            norms[j] = 0.0
+            for i in range(v.shape[0]):
+                early[i, j] -= banked[j] * v[i, j]
+                v[i, j] *= scale[j]
+                norms[j] += v[i, j] * v[i, j]
+            scale[j] = 1.0
+            banked[j] = 0.0
+
+
+def close(step: int, radius: float, power: int, w: Any) -> None:
+    """Project on the ball and count the iterate into the average, with weight step^power."""
+    _, _, scale, banked, norms, total = w
+    weight = 0.0
+    if power >= 0:
+        weight = 1.0
+        for _ in range(power):
+            weight *= step
+    for j in range(scale.shape[0]):
+        square = scale[j] * scale[j] * norms[j]
+        if square > radius * radius:
+            scale[j] *= radius / np.sqrt(square)
+        banked[j] += weight * scale[j]
+    total[0] += weight
+
+
+def _steps(data, indices, indptr, targets, weights, w, rule, step, parameters):  # type: ignore[no-untyped-def]
+    v, early, scale, banked, norms, _ = w
+    offset, lam, radius, power, batch, bias = rule
+    n_rows, outputs = targets.shape
+    size = v.shape[0] - 1
+    dots, moves = np.empty(outputs), np.empty((min(batch, n_rows), outputs))
+    for start in range(0, n_rows, batch):
+        stop = min(start + batch, n_rows)
+        step += 1
+        for t in range(start, stop):
+            first, last = indptr[t], indptr[t + 1]
+            if outputs == 1:
+                dot = np.float64(0.0)
+                for entry in range(first, last):
+                    dot += np.float64(data[entry]) * v[column_of(indices, first, entry), 0]
+                dots[0] = dot
+            else:
+                for j in range(outputs):
+                    dots[j] = 0.0
+                for entry in range(first, last):
+                    i, x = column_of(indices, first, entry), np.float64(data[entry])
+                    for j in range(outputs):
+                        dots[j] += x * v[i, j]
+            for j in range(outputs):
+                prediction = scale[j] * (dots[j] + bias * v[size, j])
+                slope = derivative(prediction, np.float64(targets[t, j]), parameters)
+                moves[t - start, j] = -weights[t] * slope / (lam * (offset + step) * (stop - start))
+        shrink(1.0 - 1.0 / (offset + step), w)
+        for t in range(start, stop):
+            moved = False
+            for j in range(outputs):
+                dots[j] = moves[t - start, j] / scale[j]
+                moved |= dots[j] != 0.0
+            if moved:
+                first, last = indptr[t], indptr[t + 1]
+                # the entry after the last is the constant feature
+                for entry in range(first, last + 1):
+                    i, x = size, bias
+                    if entry < last:
+                        i, x = column_of(indices, first, entry), np.float64(data[entry])
+                    if x != 0.0:
+                        for j in range(outputs):
+                            change = dots[j] * x
+                            before = v[i, j]
+                            v[i, j] = before + change
+                            norms[j] += change * (before + v[i, j])
+                            early[i, j] += banked[j] * change
+        close(step, radius, power, w)
+    return step
+
+
+@cache
+def steps_loop(loss: AbstractElementwiseLoss, dtype: np.dtype[Any], is_dense: bool) -> Callable[..., int]:
+    """Steps of Pegasos on the rows of a piece, ``batch`` rows a step.
+
+    The compiled function takes the arrays of a :class:`~distkern.solvers.streamed.Piece`,
+    :class:`Iterates`, which it changes, the :class:`Rule`, the last ``step`` and the loss's parameters; it
+    returns the new step.
+    """
+    w = tuple_type(Iterates, "f8[:, :]! f8[:, :]! f8[:]! f8[:]! f8[:]! f8[:]!")
+    rule = tuple_type(Rule, "f8 f8 f8 i8 i8 f8")
+    names = {"x": dtype, "w": w, "rule": rule, "parameters": parameters_type(len(loss.parameters))}
+    arguments = argument_types("x[:] i4[:] i8[:] x[:, :] f8[:] w rule i8 parameters", **names)
+    helpers: dict[str, Callable[..., Any]] = {
+        "derivative": type(loss).derivative,
+        "shrink": shrink,
+        "close": close,
+        "column_of": dense_column if is_dense else sparse_column,
+    }
+    return compile_loop(_steps, arguments, helpers=helpers, exact=True)

@@ -116,7 +116,7 @@ class RBCD(AbstractExplicit[RBCDState]):
             return f"set a larger nu than {self.nu:g}, and look for features that are very large"
         return super().mend(trouble)
 
-    def at_zero(self, risk: Risk, w: Array, figures: Figures) -> dict[str, Any]:
+    def at_zero(self, problem: Problem, risk: Risk, w: Array, figures: Figures) -> dict[str, Any]:
         return {"decrease": math.inf}
 
     def steps(self, problem: Problem, state: RBCDState, basis: AbstractBasis, made: Any) -> Steps[Ended]:

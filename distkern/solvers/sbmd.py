@@ -27,6 +27,8 @@ from distkern.solvers.risk import Risk
 from distkern.solvers.streamed import AbstractStreamed, BatchLoop, Piece, measure_largest
 from distkern.solvers.svrg import LEAST_BATCH, is_preconditioned
 
+Array = NDArray[np.float64]
+
 #: first index of the stream that draws blocks
 _ORDER = 7
 
@@ -45,9 +47,9 @@ class SBMDState(ExplicitState):
     largest : max_i s_i |z(x_i)|^2
     """
 
-    w: NDArray[np.float64]
-    banked: NDArray[np.float64]
-    stamps: NDArray[np.float64]
+    w: Array
+    banked: Array
+    stamps: Array
     total: float
     step: int
     first_step: float
@@ -89,7 +91,7 @@ class BlockSteps(BatchLoop):
         self._total += float(self._step) ** (self._averaging or 0)
 
     @property
-    def coefficients(self) -> NDArray[np.float64]:
+    def coefficients(self) -> Array:
         """The weighted average of the iterates, or the last one."""
         if self._averaging is None or self._total == 0.0:
             return self.w.copy()
@@ -175,7 +177,7 @@ class SBMD(AbstractStreamed[SBMDState]):
     explosion = math.inf
     states = SBMDState
 
-    def at_zero(self, risk: Risk, w: NDArray[np.float64], figures: Figures) -> dict[str, Any]:
+    def at_zero(self, problem: Problem, risk: Risk, w: Array, figures: Figures) -> dict[str, Any]:
         largest, first_step = figures.sums.largest, self.step_size
         if first_step is None:
             smoothness = max(risk.curvature * largest + self.nu, np.finfo(float).tiny)

@@ -143,7 +143,7 @@ class SDCA(AbstractExplicit[SDCAState]):
             return f"set more stages than {self.stages}, or a larger nu than {self.nu:g}, which needs fewer"
         return super().mend(trouble)
 
-    def at_zero(self, risk: Risk, w: Array, figures: Figures) -> dict[str, Any]:
+    def at_zero(self, problem: Problem, risk: Risk, w: Array, figures: Figures) -> dict[str, Any]:
         return {"nearby": w, "dual_sum": w, "support": np.zeros((0, 2), np.int64), "dual": 0.0}
 
     def steps(self, problem: Problem, state: SDCAState, basis: Any, made: Any) -> Steps[Ended]:

@@ -97,9 +97,8 @@ def sparse_column(indices: Any, first: int, entry: int) -> int:
 
 
 class AbstractLoop(ABC):
-    """The steps of a stage: ``coefficients`` (r, k) are those of the model after them."""
+    """The steps of a stage, over ``n_rows`` so far."""
 
-    intercept: Array | None = None
     n_rows = 0
 
     @abstractmethod
@@ -109,7 +108,12 @@ class AbstractLoop(ABC):
     @property
     @abstractmethod
     def coefficients(self) -> Array:
-        """Those of the model."""
+        """(r, k) of the model."""
+
+    @property
+    def intercept(self) -> Array | None:
+        """(k,) of the model, None for 0."""
+        return None
 
     def own(self) -> Mapping[str, Any]:
         """The solver's own fields of the state."""

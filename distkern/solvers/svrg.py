@@ -183,7 +183,7 @@ class SVRG(AbstractStreamed[SVRGState]):
         self.preconditioned(self.expected_size(problem))
         return (yield from super().init(problem))
 
-    def at_zero(self, risk: Risk, w: Array, figures: Figures) -> dict[str, Any]:
+    def at_zero(self, problem: Problem, risk: Risk, w: Array, figures: Figures) -> dict[str, Any]:
         largest = np.array([figures.sums.largest])
         return {"gradient": figures.sums.mean_gradient, "largest": largest, "change": math.inf}
 

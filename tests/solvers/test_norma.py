@@ -16,8 +16,8 @@ from distkern.features.random import Random
 from distkern.features.support import Support
 from distkern.kernels import find_kernel
 from distkern.losses import find_loss
-from distkern.solvers.kernel_norma import KernelNORMA
 from distkern.solvers.base import Trouble
+from distkern.solvers.kernel_norma import KernelNORMA
 from distkern.solvers.norma import NORMA
 from distkern.solvers.risk import Risk
 from feature_problems import problem_of, train, waves

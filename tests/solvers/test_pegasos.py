@@ -21,11 +21,11 @@ from distkern.features.linear import Linear
 from distkern.features.random import Random
 from distkern.kernels import find_kernel
 from distkern.losses import find_loss
-from distkern.solvers._pegasos import loops as loops
-from distkern.solvers._pegasos.pieces import measure_largest
+from distkern.solvers import pegasos as loops
 from distkern.solvers.measuring import Model, measure
 from distkern.solvers.pegasos import Pegasos
 from distkern.solvers.risk import Risk
+from distkern.solvers.streamed import measure_largest
 from problems import Case, overlapping, run_stages
 
 LINEAR = Linear()
@@ -33,21 +33,21 @@ LINEAR = Linear()
 
 def pegasos(case: Case, features: AbstractFeatures = LINEAR, loss: str = "hinge", **options) -> Pegasos:
     weights = {"class_weights": case.class_weights, "mean_weight": case.mean_weight}
-    return Pegasos(features, find_loss(loss)(), **weights, **options)
+    return Pegasos(Risk(find_loss(loss)(), case.n_outputs, **weights), features, **options)
 
 
 def plain_loop(solver: Pegasos, case: Case, pieces, values: np.ndarray):
     """w as written in the paper, one dense vector for each output; its projection and its average."""
     n, k = case.signs.shape
-    loss, rows = reference.LOSSES[solver.loss.name], np.column_stack([values, np.ones(n)])
+    loss, rows = reference.LOSSES[solver.risk.loss.name], np.column_stack([values, np.ones(n)])
     if not solver.fit_intercept:
         rows[:, -1] = 0
     weights = case.scaled_weights
-    curvature = solver.loss.curvature
+    curvature = solver.risk.loss.curvature
     largest = max(weights[i] * np.sum(rows[i, :-1] ** 2) for i in range(n))
     constant = weights.max() if solver.fit_intercept else 0.0
     offset = curvature * (largest + constant) / solver.lam if math.isfinite(curvature) else 0.0
-    radius = math.sqrt(min(solver.loss.norm_bound, 2 * loss(0.0, 1.0)[0]) / solver.lam)
+    radius = math.sqrt(min(solver.risk.loss.norm_bound, 2 * loss(0.0, 1.0)[0]) / solver.lam)
     w, total, count, t = np.zeros((k, rows.shape[1])), 0.0, 0.0, 0
     for piece in pieces:
         for start in range(0, len(piece), solver.batch_size):

@@ -22,12 +22,12 @@ from distkern.features.kernel_choice import KernelChoice
 from distkern.features.random import Random
 from distkern.kernels import find_kernel
 from distkern.losses import find_loss
-from distkern.solvers._svrg.inner import batch_ends, piece_rows
-from distkern.solvers._svrg.passes import first_snapshot, preconditioner, sampled_grams, snapshot_pass
 from distkern.solvers.base import Problem
+from distkern.solvers.explicit import gradient_pass
 from distkern.solvers.gram import inverted
 from distkern.solvers.measuring import Model, measure, measure_gradient
 from distkern.solvers.risk import Risk
+from distkern.solvers.svrg import batch_ends, first_snapshot, piece_rows, preconditioner, sampled_grams
 from reference import PlainRunner, cut_blocks
 
 LOGISTIC = Risk(find_loss("logistic")())
@@ -129,7 +129,7 @@ def test_a_pass_holds_a_tile_and_neither_all_rows_nor_all_features(r, by_blocks)
     peak = peak_bytes(n, r)
     choice = Random(KernelChoice(RBF, 0.5), r)
     problem = problem_of([n])
-    stated = snapshot_pass(problem, None, choice.footprint(problem)).cost
+    stated = gradient_pass(problem, None, choice.footprint(problem)).cost
     assert peak < stated.workspace_bytes + stated.result_bytes
     # all features of these rows would take 9 and 150 MiB
     assert peak < (6 if r == 4096 else 24) * 2**20

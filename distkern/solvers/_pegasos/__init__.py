@@ -1,1 +1,0 @@
-"""Parts of Pegasos: what a piece of the stream holds, and the compiled loops."""
