@@ -17,7 +17,7 @@ from distkern.kernels import find_kernel
 from distkern.landmarks.base import Layout
 from distkern.losses import find_loss
 from distkern.passes import Batches, Rounds
-from distkern.solvers._dsg.rules import StepRule
+from distkern.solvers._dsg.settings import StepRule
 from distkern.solvers.base import Problem
 from distkern.solvers.dsg import DSG
 from distkern.solvers.risk import Risk

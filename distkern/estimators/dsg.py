@@ -27,8 +27,8 @@ from distkern.landmarks.base import Layout
 from distkern.monitor.history import History
 from distkern.runs.arrays import ArraySource
 from distkern.runs.data import of_positive_weight
-from distkern.solvers._dsg.continued import ContinuedDSG
-from distkern.solvers._dsg.rules import StepRule
+from distkern.solvers.dsg import ContinuedDSG
+from distkern.solvers._dsg.settings import StepRule
 from distkern.solvers._dsg.settings import DSGState
 from distkern.solvers.base import Problem
 from distkern.solvers.dsg import DSG

@@ -16,10 +16,9 @@ from distkern.common.sparse import Rows
 from distkern.common.types import Floats
 from distkern.losses import margin_loss_names
 from distkern.solvers.base import Measures, Problem, Steps, order_of_rows, rows_of_stage
-from distkern.solvers.coreset import AbstractCoresetSolver, CoresetProblem
+from distkern.solvers.coreset import AbstractCoresetSolver, CoresetProblem, Piece
 from distkern.solvers.hyperparameters import CORESET, SEARCHED_GAMMA, SEARCHED_LAM, a_loss
 from distkern.solvers.measuring import MeasuredState
-from distkern.solvers.pieces import Piece
 
 #: more than CSVRG's: gradients are moved to them, and a step is cheap
 USUAL_LANDMARKS = 2048

@@ -18,6 +18,8 @@ from dataclasses import dataclass
 from enum import Enum
 from typing import Any, ClassVar, Generic, TypeAlias, TypeVar
 
+import numpy as np
+
 from distkern.common.parameters import NOTHING, POSITIVE, Declared, Parameter, Whole, Words, parameter
 from distkern.common.stores import Workplace
 from distkern.landmarks.base import Layout
@@ -107,6 +109,11 @@ class Trouble(Enum):
     UNFINISHED = "unfinished"
     #: one class predicted for all rows would be as good
     IDLE = "idle"
+
+
+def piece_rows(size: int, itemsize: int) -> int:
+    """Rows of a piece: about 8 MiB of prepared numbers, whatever the workers."""
+    return int(np.clip(2**23 // (size * itemsize), 128, 4096))
 
 
 def rows_of_stage(otherwise: str) -> Any:

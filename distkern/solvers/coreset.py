@@ -4,29 +4,37 @@ from __future__ import annotations
 
 import math
 from abc import abstractmethod
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from distkern.bases.base import AbstractBasis
+from distkern.bases.base import STRIP_NUMBERS, AbstractBasis, multiply
 from distkern.bases.landmarks import LandmarkBasis
+from distkern.common.compiled import aligned
 from distkern.common.sparse import Rows
-from distkern.common.types import Floats
+from distkern.common.tiles import scratch
+from distkern.common.types import Block, Floats
 from distkern.features import Footprint
 from distkern.features.kernel_choice import KernelChoice
 from distkern.features.landmarks import footprint_of_landmarks
 from distkern.landmarks.base import AbstractLandmarkRule
 from distkern.losses import margin_loss
 from distkern.losses.base import AbstractElementwiseLoss, AbstractLoss
-from distkern.passes import Reduce, Stream, Visit
-from distkern.solvers.base import Outline, Problem, Steps, Trouble
-from distkern.solvers.measuring import Figures, MeasuredState, Model, Sums, measured
-from distkern.solvers.pieces import Piece, PieceOperand, piece_rows, prepare_piece, stream_cost
+from distkern.passes import Cost, Reduce, Stream, Visit
+from distkern.solvers.base import Outline, Problem, Steps, Trouble, piece_rows
+from distkern.solvers.measuring import (
+    Figures,
+    MeasuredState,
+    Model,
+    Sums,
+    held_out,
+    measured,
+    sums_and_slopes,
+)
 from distkern.solvers.risk import Risk
 from distkern.solvers.searchable import AbstractSearchable, State
-from distkern.solvers.snapshot import held_out_pass, snapshot_pass
 
 StateOf = TypeVar("StateOf", bound=MeasuredState)
 
@@ -251,3 +259,106 @@ class BallProjection:
         factors: NDArray[np.float64] = self.radius / np.maximum(norms, self.radius)
         self.applied += int(np.count_nonzero(factors < 1.0))
         return factors
+
+
+def snapshot(block: Block, model: Model) -> Sums:
+    """One block's share of the objective and of its full gradient.
+
+    The gradient is that of Tan et al. 2019, (7), without lambda: (r, n_outputs) sums of s_i dl/df at the
+    landmark nearest to x_i.
+    """
+    basis, risk, sums = model.basis, model.risk, Sums.none(model.risk)
+    coefficients = model.coefficients.astype(basis.dtype)
+    gradient = np.zeros(coefficients.shape)
+    for strip in model.strips(block):
+        predictions = scratch("predictions", (strip.n_rows, risk.n_outputs), basis.dtype)
+        nearest = scratch("nearest", (strip.n_rows,), np.intp)
+        for tile in basis.tiles(strip.features, nearest=nearest):
+            multiply(tile.values, coefficients, predictions[tile.rows])
+        share, slopes = sums_and_slopes(risk, strip, predictions)
+        for output in range(risk.n_outputs):
+            gradient[:, output] += np.bincount(nearest, weights=slopes[:, output], minlength=basis.size)
+        sums = Sums.add(sums, share)
+    return replace(sums, gradient=gradient)
+
+
+def snapshot_pass(problem: Problem, model: Model | None, footprint: Footprint) -> Reduce[Sums]:
+    """The full gradient, the objective and the training error, in one pass."""
+    return Reduce("snapshot", snapshot, Sums.add, model, cost=pass_cost(problem, footprint))
+
+
+def held_out_pass(problem: Problem, model: Model | None, footprint: Footprint) -> Reduce[Sums]:
+    """The error on the test split."""
+    return held_out(model, pass_cost(problem, footprint))
+
+
+def pass_cost(problem: Problem, footprint: Footprint) -> Cost:
+    """Cost of a pass that evaluates the kernel at the landmarks at every row."""
+    size, outputs = footprint.size, problem.n_outputs
+    cost = footprint.cost(footprint.operations + 2.0 * size * outputs)
+    strip = {"predictions and slopes of a strip": (STRIP_NUMBERS, 64), "sums": (2, size, outputs, 8)}
+    return cost.holding(task=strip, result={"gradient": (size, outputs, 8)})
+
+
+@dataclass(frozen=True)
+class Piece:
+    """Prepared rows of a stream.
+
+    Attributes
+    ----------
+    values : (n, r) kernel rows
+    nearest : (n,) nearest landmark of each row; empty where it was not asked for
+    products : (n, n_columns) values @ operand.columns
+    signs : (n, n_outputs), of the values' dtype
+    weights : (n,) float64
+    """
+
+    values: Floats
+    nearest: NDArray[np.intp]
+    products: Floats
+    signs: Floats
+    weights: NDArray[np.float64]
+
+    def __len__(self) -> int:
+        return len(self.weights)
+
+    def loop_arguments(self, rows: slice = slice(None)) -> tuple[NDArray[Any], ...]:
+        """The arrays of some rows as compiled loops take them."""
+        arrays = (self.values, self.nearest, self.products, self.signs, self.weights)
+        return aligned(*(array[rows] for array in arrays))
+
+
+@dataclass(frozen=True)
+class PieceOperand:
+    """Basis, risk, and the columns (r, n_columns) that every row of values is multiplied with."""
+
+    basis: AbstractBasis
+    risk: Risk
+    columns: Floats
+    finds_nearest: bool = True
+
+
+def prepare_piece(block: Block, operand: PieceOperand) -> Piece:
+    """Kernel rows of a piece and what the sequential loop needs beside them."""
+    basis, risk = operand.basis, operand.risk
+    columns = operand.columns.astype(basis.dtype)
+    values = np.empty((block.n_rows, basis.size), dtype=basis.dtype)
+    nearest = np.empty(block.n_rows if operand.finds_nearest else 0, dtype=np.intp)
+    products = np.empty((block.n_rows, columns.shape[1]), dtype=basis.dtype)
+    for tile in basis.tiles(block.features, values, nearest if operand.finds_nearest else None):
+        multiply(tile.values, columns, products[tile.rows])
+    signs, weights = risk.targets(block).astype(basis.dtype, copy=False), risk.weights(block)
+    return Piece(values, nearest, products, signs, np.ones(block.n_rows) if weights is None else weights)
+
+
+def stream_cost(problem: Problem, footprint: Footprint, *, n_columns: int) -> Cost:
+    """Cost of a stream of kernel rows into a sequential loop that takes O(r) a step for each output."""
+    size, itemsize = footprint.size, problem.dtype.itemsize
+    cost = replace(
+        pass_cost(problem, footprint),
+        result_bytes=0,
+        operations=footprint.operations + 2.0 * size * n_columns,
+        driver_compiled=True,
+    )
+    numbers = size + n_columns + problem.n_outputs
+    return cost.holding(result={"kernel values, products and signs": (numbers, itemsize), "others": (2, 8)})

@@ -24,10 +24,15 @@ from distkern.losses import margin_loss_names
 from distkern.passes import Derived, Reduce
 from distkern.solvers import explicit
 from distkern.solvers.base import Measures, Problem, Steps, order_of_rows, rows_of_stage
-from distkern.solvers.coreset import AbstractCoresetSolver, BallProjection, CoresetProblem
+from distkern.solvers.coreset import (
+    AbstractCoresetSolver,
+    BallProjection,
+    CoresetProblem,
+    Piece,
+    PieceOperand,
+)
 from distkern.solvers.hyperparameters import CORESET, SEARCHED_GAMMA, SEARCHED_LAM, a_loss
 from distkern.solvers.measuring import MeasuredState, Model, Sums
-from distkern.solvers.pieces import Piece, PieceOperand
 
 
 @dataclass(frozen=True)

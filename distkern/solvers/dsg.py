@@ -16,26 +16,36 @@ from distkern.bases.random_features import RandomFeatureBasis
 from distkern.common.choices import Choices
 from distkern.common.errors import InputError
 from distkern.common.parameters import NOTHING, POSITIVE, Parameter, declared
-from distkern.features.kernel_choice import GAMMA, a_kernel
-from distkern.features.random import SAMPLER, footprint_of_random
-from distkern.kernels import feature_kernel_names
+from distkern.features import AbstractFeatures
+from distkern.features.kernel_choice import GAMMA, KernelChoice, a_kernel
+from distkern.features.nystroem import Nystroem
+from distkern.features.random import SAMPLER, Random, footprint_of_random
+from distkern.kernels import AbstractTileKernel, feature_kernel_names
 from distkern.landmarks.base import Layout
 from distkern.losses import SUPERVISED, loss_names
 from distkern.passes import EXPONENTIAL, Batches, Cost
 from distkern.solvers._dsg.growth import Growth
-from distkern.solvers._dsg.model import MEASURED_ROWS, WATCHED_ROWS, figures_of, measuring_pass
 from distkern.solvers._dsg.polish import TOLERANCE, check_polish, exact_polish, polish_outline, sweep
-from distkern.solvers._dsg.rounds import Follower, Operand, answer_bytes, sums_bytes
-from distkern.solvers._dsg.rules import StepRule
-from distkern.solvers._dsg.settings import DSGSettings, DSGState
-from distkern.solvers._dsg.stand_in import near_machine
+from distkern.solvers._dsg.rounds import (
+    MEASURED_ROWS,
+    WATCHED_ROWS,
+    Follower,
+    Operand,
+    answer_bytes,
+    figures_of,
+    measuring_pass,
+    sums_bytes,
+)
+from distkern.solvers._dsg.settings import DSGSettings, DSGState, StepRule
 from distkern.solvers.base import Measures, Outline, Problem, Steps, Trouble
 from distkern.solvers.explicit import pass_cost
 from distkern.solvers.hyperparameters import SEARCHED_GAMMA, SEARCHED_NU, a_loss
 from distkern.solvers.measuring import Model
+from distkern.solvers.newton import Newton
 from distkern.solvers.quantiles import quantiles_of_scores, quantiles_outline, residuals
 from distkern.solvers.risk import Risk
 from distkern.solvers.searchable import AbstractSearchable
+from distkern.solvers.svrg import SVRG
 from distkern.solvers.targets import (
     TargetScale,
     figures_of_targets,
@@ -82,7 +92,7 @@ class DSG(DSGSettings, AbstractSearchable[DSGState]):
         20 / (1 + t / 50)
     least_steps : of a run, unless ``steps_per_stage`` is given
     and others, described in their declarations. "cdsg" takes an old block where (9) of Li and Poczos 2016
-    allows it, see :func:`~distkern.solvers._dsg.rules.reusable_steps`, with V = mean |l'|^2
+    allows it, see :func:`~distkern.solvers._dsg.settings.reusable_steps`, with V = mean |l'|^2
     ``feature_variance`` / B.
     """
 
@@ -355,3 +365,67 @@ class DSG(DSGSettings, AbstractSearchable[DSGState]):
                 result={"sums of parts": (len(order.strips), part)},
             ),
         )
+
+
+def near_machine(risk: Risk, kernel: KernelChoice, nu: float) -> AbstractSearchable[Any]:
+    """A solver of nu/2 |f|^2 + the mean loss that comes near the kernel's own machine with few functions.
+
+    It is over Nystroem features: for the kernels' widths that matter, some hundred of them are closer to the
+    kernel than thousands of random ones, among which wide kernels look best only because they are easily
+    approximated. A kernel without tiles has random features alone.
+
+    Newton's method makes one stage, whose steps are those of a Hessian at 0 and of what BFGS adds to it; a
+    loss whose slope jumps takes a few stages of SVRG.
+    """
+    tiles = issubclass(kernel.kind, AbstractTileKernel)
+    features: AbstractFeatures = Nystroem(kernel) if tiles else Random(kernel)
+    if math.isfinite(risk.loss.curvature):
+        return Newton(risk, features.spanning(), nu=nu, hessian="matrix", stages=1)
+    return SVRG(risk, features, nu=nu, stages=3)
+
+
+@dataclass(frozen=True)
+class UnpolishedDSG(DSG):
+    """DSG without a choice of losses, without polishing and without trials."""
+
+    polish: str | None = None
+    n_sweeps: int = 2
+
+    searched: ClassVar[Mapping[str, Choices]] = {}
+    choices: ClassVar[Mapping[str, Parameter]] = {
+        key: one for key, one in DSG.choices.items() if key != "loss"
+    }
+
+
+@dataclass(frozen=True)
+class ContinuedDSG(DSG):
+    """The steps of DSG over one more batch of rows, from the state that the batches before have left.
+
+    The step number, and with it the step size, counts on. Once there are ``n_features``, steps go to blocks
+    drawn from all of them.
+
+    Parameters
+    ----------
+    before : the state, None for the first batch
+    those of :class:`~distkern.solvers.dsg.DSG`, with ``stages`` 1 and nothing to polish
+    """
+
+    before: DSGState | None = None
+
+    starts_at_zero = False
+
+    def init(self, problem: Problem) -> Steps[DSGState]:
+        if self.before is None:
+            state = yield from super().init(problem)
+        else:
+            state = replace(self.before, cursor=self.batches(problem).first(), stage=0)
+        rows = min(self.batch_size, problem.n_rows)
+        return replace(state, n_steps=state.step + -(-problem.n_rows // rows))
+
+    def _completed(self, problem: Problem, state: DSGState) -> Steps[DSGState]:
+        # constants are those of all rows, and not of one batch of them
+        yield from ()
+        return state
+
+    def finished(self, state: DSGState) -> bool:
+        return state.step >= state.n_steps

@@ -10,7 +10,7 @@ from distkern.common.parameters import NOT_NEGATIVE, Parameter, declared, parame
 from distkern.features.kernel_choice import GAMMA
 from distkern.losses.density_ratio import DensityRatio
 from distkern.solvers._dsg.settings import DSGSettings
-from distkern.solvers._dsg.unpolished import UnpolishedDSG
+from distkern.solvers.dsg import UnpolishedDSG
 from distkern.solvers.hyperparameters import SEARCHED_NU_OF_STEPS
 
 

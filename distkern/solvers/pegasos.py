@@ -280,8 +280,7 @@ class Subgradients(AbstractLoop):
     def _w(self) -> Array:
         """(r + 1, k), the average of the iterates or the last one."""
         v, early, scale, banked, _, (total,) = self._iterates
-        w: Array = scale * v if self._rule.power < 0 else (banked * v - early) / total
-        return w
+        return scale * v if self._rule.power < 0 else np.asarray((banked * v - early) / total)
 
     @property
     def coefficients(self) -> Array:
@@ -289,7 +288,8 @@ class Subgradients(AbstractLoop):
 
     @property
     def intercept(self) -> Array:
-        return self._w[-1]
+        last: Array = self._w[-1]
+        return last
 
     def own(self) -> dict[str, Any]:
         v, early, scale, banked, norms, (total,) = self._iterates

@@ -20,10 +20,9 @@ from distkern.common.sparse import Rows, SparseRows, count_nonzero
 from distkern.common.types import Block, Floats
 from distkern.features import Footprint
 from distkern.passes import Stream
-from distkern.solvers.base import Problem, Steps
+from distkern.solvers.base import Problem, Steps, piece_rows
 from distkern.solvers.explicit import AbstractExplicit, Ended
 from distkern.solvers.measuring import Model, Sums, measure, with_largest
-from distkern.solvers.pieces import piece_rows
 from distkern.solvers.risk import Risk
 from distkern.solvers.searchable import State
 

@@ -138,7 +138,7 @@ def test_read_only_input_takes_the_same_machine_code():
 @pytest.mark.parametrize("offset", [1, 2, 3])
 def test_pieces_at_odd_addresses_are_aligned(offset):
     """A message from a worker is one buffer in which arrays may start anywhere."""
-    from distkern.solvers.pieces import Piece
+    from distkern.solvers.coreset import Piece
 
     def shifted(array):
         memory = bytearray(array.nbytes + offset)

@@ -15,7 +15,7 @@ from distkern.features.kernel_choice import KernelChoice
 from distkern.kernels import find_kernel
 from distkern.landmarks.base import Layout
 from distkern.losses import find_loss
-from distkern.solvers._dsg.rules import StepRule, average_weight, reusable_steps
+from distkern.solvers._dsg.settings import StepRule, average_weight, reusable_steps
 from distkern.solvers.dsg import DSG
 from distkern.solvers.risk import Risk
 from feature_problems import Runner, all_rows, dsg, features_of, problem_of, same, train, waves

@@ -12,7 +12,7 @@ from distkern.engine.drive import Driver
 from distkern.engine.events import EventLog
 from distkern.engine.plan import Extent
 from distkern.engine.plan_run import plan_pass
-from distkern.solvers._dsg.rules import StepRule
+from distkern.solvers._dsg.settings import StepRule
 from distkern.solvers.base import Problem
 from feature_problems import RowsSource, dsg, executor_of, problem_of, same, train, waves
 

@@ -275,8 +275,8 @@ def test_held_out_rows_are_measured():
 
 def test_a_stage_is_one_pass_or_enough_steps_to_forget_the_first():
     case = overlapping(100)
-    assert pegasos(case, lam=0.1).steps(case.problem) == 100
-    assert pegasos(case, lam=1e-3).steps(case.problem) == 1000
-    assert pegasos(case, lam=1e-9, batch_size=2).steps(case.problem) == 2 * 2**14
-    assert pegasos(case, steps_per_stage=70).steps(case.problem) == 70
-    assert pegasos(case, steps_per_stage=0.125).steps(case.problem) == 13
+    assert pegasos(case, lam=0.1).rows_of_stage(case.problem) == 100
+    assert pegasos(case, lam=1e-3).rows_of_stage(case.problem) == 1000
+    assert pegasos(case, lam=1e-9, batch_size=2).rows_of_stage(case.problem) == 2 * 2**14
+    assert pegasos(case, steps_per_stage=70).rows_of_stage(case.problem) == 70
+    assert pegasos(case, steps_per_stage=0.125).rows_of_stage(case.problem) == 13

@@ -11,8 +11,8 @@ import pytest
 import reference
 from distkern.bases.landmarks import LandmarkBasis
 from distkern.losses import margin_loss_names
+from distkern.solvers.coreset import snapshot
 from distkern.solvers.measuring import Model, Sums
-from distkern.solvers.snapshot import snapshot
 from problems import overlapping
 
 

@@ -22,9 +22,9 @@ from distkern.engine.plan import Extent, plan_reduce
 from distkern.kernels import find_kernel
 from distkern.losses.odm import OptimalMarginDistribution
 from distkern.passes import Reduce
+from distkern.solvers.coreset import snapshot
 from distkern.solvers.measuring import Model
 from distkern.solvers.risk import Risk
-from distkern.solvers.snapshot import snapshot
 
 
 class RandomRows(AbstractSource):

@@ -13,8 +13,7 @@ from distkern.common.errors import DivergenceError
 from distkern.common.rng import Purpose, stream
 from distkern.passes import Message
 from distkern.solvers._dsg.rounds import Ask, Part, add_parts
-from distkern.solvers._dsg.rules import average_weight, reusable_steps
-from distkern.solvers._dsg.settings import DSGSettings, DSGState
+from distkern.solvers._dsg.settings import DSGSettings, DSGState, average_weight, reusable_steps
 from distkern.solvers.base import Problem, Steps
 from distkern.solvers.gram import solved
 from distkern.solvers.measuring import Sums
