@@ -3,22 +3,28 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from distkern.common.choices import Choices
 from distkern.common.parameters import FLAG, Parameter, Whole, parameter
-from distkern.common.sparse import Rows
 from distkern.common.types import Floats
 from distkern.losses import margin_loss_names
-from distkern.solvers.base import Measures, Problem, Steps, order_of_rows, rows_of_stage
-from distkern.solvers.coreset import AbstractCoresetSolver, CoresetProblem, Piece
+from distkern.solvers.base import Problem, order_of_rows, rows_of_stage
+from distkern.solvers.coreset import (
+    AbstractCoresetSolver,
+    AbstractSteps,
+    BallProjection,
+    CoresetProblem,
+    CoresetState,
+    Piece,
+)
 from distkern.solvers.hyperparameters import CORESET, SEARCHED_GAMMA, SEARCHED_LAM, a_loss
-from distkern.solvers.measuring import MeasuredState
+from distkern.solvers.measuring import Model
 
 #: more than CSVRG's: gradients are moved to them, and a step is cheap
 USUAL_LANDMARKS = 2048
@@ -27,27 +33,23 @@ _N_LANDMARKS = replace(
 )
 
 
-@dataclass(frozen=True)
-class AVMState(MeasuredState):
+@dataclass(frozen=True, kw_only=True)
+class AVMState(CoresetState):
     """w_t = u / (t0 + t), and what the average of the later iterates needs.
 
     Attributes
     ----------
-    landmarks, gamma : the basis
     accumulated : (n_outputs, r), u
     early : (n_outputs, r), sum over changes of u of (change * inverse_sum when it was made)
     inverse_sum : sum of 1 / (t0 + t) over the averaged steps so far
     step : t
-    coefficients : (r, n_outputs) of the model: the average once it has begun, w_t before
+    coefficients : of the average once it has begun, of w_t before
     """
 
-    landmarks: Rows
-    gamma: float
     accumulated: NDArray[np.float64]
     early: NDArray[np.float64]
     inverse_sum: float
     step: int
-    coefficients: NDArray[np.float64]
 
 
 @dataclass(frozen=True)
@@ -86,8 +88,7 @@ class AVM(AbstractCoresetSolver[AVMState]):
     # up to 11 times that of the model 0 it was seen to come back
     explosion = 100.0
 
-    def state_type(self) -> type[AVMState]:
-        return AVMState
+    states = AVMState
 
     def wanted_steps(self, problem: Problem) -> float:
         return float(problem.n_rows)
@@ -99,46 +100,38 @@ class AVM(AbstractCoresetSolver[AVMState]):
     def columns(self, state: AVMState) -> Floats:
         return np.zeros((len(state.landmarks), 0))
 
-    def init(self, problem: Problem) -> Steps[AVMState]:
-        landmarks, gamma = yield from self.parts.begin(problem)
-        zero = np.zeros((problem.n_outputs, len(landmarks)))
-        state = AVMState(landmarks, gamma, zero, zero, 0.0, 0, zero.T)
-        return (yield from self.measured(problem, state))[0]
+    def at_zero(self, w: NDArray[np.float64]) -> dict[str, Any]:
+        return {"accumulated": w.T, "early": w.T, "inverse_sum": 0.0, "step": 0}
 
-    def stage(self, problem: Problem, state: AVMState) -> Steps[AVMState]:
+    def steps_from(self, problem: Problem, state: AVMState, model: Model) -> AVMSteps:
+        return AVMSteps(self, problem, state, model)
+
+
+class AVMSteps(AbstractSteps):
+    """The steps of a stage."""
+
+    def __init__(self, solver: AVM, problem: Problem, state: AVMState, model: Model) -> None:
         from distkern.solvers._loops import Average, avm_loop
 
-        model = self.model(problem, state)
-        pieces: Iterator[Piece] = yield self.rows_of_stage(problem, model, state)
-        loss, ball = self.parts.margin_loss, self.ball(model.basis)
-        loop = avm_loop(loss, model.basis.dtype)
-        smoothness = self.parts.smoothness(problem)
-        offset = smoothness if math.isfinite(smoothness) else 0.0
-        last = self.stages * self.steps(problem)
-        tail_start = last // 2 if self.average else last
-        rule = (offset, tail_start, float(self.parts.lam), loss.parameters)
-        kept = (state.accumulated.copy(), state.early.copy())
-        w = Average(*kept, np.array([state.inverse_sum]), np.array([state.step]))
-        for piece in pieces:
-            loop(*piece.loop_arguments(), w, *rule)
-            if ball.due(len(piece)):
-                w.add((ball.shrinkage(w.u.T / (offset + w.step)) - 1.0)[:, None] * w.u)
-        step, inverse_sum = int(w.step[0]), float(w.inverse_sum[0])
-        averaged = step - tail_start
-        coefficients = (inverse_sum * w.u - w.early) / averaged if averaged > 0 else w.u / (offset + step)
-        after = replace(
-            state,
-            accumulated=w.u,
-            early=w.early,
-            inverse_sum=inverse_sum,
-            step=step,
-            coefficients=np.ascontiguousarray(coefficients.T),
-            stage=state.stage + 1,
-        )
-        return (yield from self.measured(problem, after, model.basis))[0]
+        loss, smoothness = solver.parts.margin_loss, solver.parts.smoothness(problem)
+        self._loop = avm_loop(loss, model.basis.dtype)
+        self._offset = smoothness if math.isfinite(smoothness) else 0.0
+        last = solver.stages * solver.steps(problem)
+        self._tail_start = last // 2 if solver.average else last
+        self._rule = (self._offset, self._tail_start, float(solver.parts.lam), loss.parameters)
+        kept = (np.array(state.accumulated, order="C"), np.array(state.early, order="C"))
+        self._w = Average(*kept, np.array([state.inverse_sum]), np.array([state.step]))
 
-    def finished(self, state: AVMState) -> bool:
-        return state.stage >= self.stages
+    def consume(self, piece: Piece) -> None:
+        self._loop(*piece.loop_arguments(), self._w, *self._rule)
 
-    def measures(self, state: AVMState) -> Measures:
-        return state.measures(len(state.landmarks), {})
+    def project(self, ball: BallProjection) -> None:
+        w = self._w
+        w.add((ball.shrinkage(w.u.T / (self._offset + w.step)) - 1.0)[:, None] * w.u)
+
+    def ended(self, ball: BallProjection) -> dict[str, Any]:
+        w, step, inverse_sum = self._w, int(self._w.step[0]), float(self._w.inverse_sum[0])
+        averaged = step - self._tail_start
+        found = (inverse_sum * w.u - w.early) / averaged if averaged > 0 else w.u / (self._offset + step)
+        kept = {"accumulated": w.u, "early": w.early, "inverse_sum": inverse_sum, "step": step}
+        return {**kept, "coefficients": np.ascontiguousarray(found.T)}

@@ -1,11 +1,17 @@
-"""What the solvers over landmarks share: their parts, their passes, the ball that holds the optimum."""
+"""The template of solvers that work at landmarks: their parts, their passes, the ball that holds the optimum.
+
+A stage is a sequential loop over sampled rows, from time to time a projection on the ball, and then a pass
+over all rows, see :class:`AbstractCoresetSolver`.
+"""
 
 from __future__ import annotations
 
 import math
-from abc import abstractmethod
+from abc import ABC, abstractmethod
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from typing import Any, TypeVar
+from functools import partial
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,8 +28,8 @@ from distkern.features.landmarks import footprint_of_landmarks
 from distkern.landmarks.base import AbstractLandmarkRule
 from distkern.losses import margin_loss
 from distkern.losses.base import AbstractElementwiseLoss, AbstractLoss
-from distkern.passes import Cost, Reduce, Stream, Visit
-from distkern.solvers.base import Outline, Problem, Steps, Trouble, piece_rows
+from distkern.passes import Cost, Derived, Reduce, Stream, Visit
+from distkern.solvers.base import Measures, Outline, Problem, Steps, Trouble, piece_rows
 from distkern.solvers.measuring import (
     Figures,
     MeasuredState,
@@ -36,7 +42,23 @@ from distkern.solvers.measuring import (
 from distkern.solvers.risk import Risk
 from distkern.solvers.searchable import AbstractSearchable, State
 
-StateOf = TypeVar("StateOf", bound=MeasuredState)
+Array = NDArray[np.float64]
+
+
+@dataclass(frozen=True, kw_only=True)
+class CoresetState(MeasuredState):
+    """w = sum_k coefficients_k phi(c_k).
+
+    Attributes
+    ----------
+    landmarks : (r, n_features)
+    gamma : of the kernel
+    coefficients : (r, n_outputs) float64 of the model
+    """
+
+    landmarks: Rows
+    gamma: float
+    coefficients: Array
 
 
 @dataclass(frozen=True)
@@ -97,11 +119,28 @@ class CoresetProblem:
         return self.landmarks.expected_size(problem)
 
 
+class AbstractSteps(ABC):
+    """The steps of a stage over landmarks."""
+
+    @abstractmethod
+    def consume(self, piece: Piece) -> None:
+        """The steps of a piece."""
+
+    @abstractmethod
+    def project(self, ball: BallProjection) -> None:
+        """Move w into the ball."""
+
+    @abstractmethod
+    def ended(self, ball: BallProjection) -> dict[str, Any]:
+        """The fields of the state after the stage, with the coefficients of the model among them."""
+
+
 class AbstractCoresetSolver(AbstractSearchable[State]):
     """A solver whose stages are a sequential loop over sampled rows and then a snapshot.
 
-    Subclasses are frozen dataclasses with the fields below; their states have ``landmarks``, ``gamma``,
-    ``coefficients`` (r, n_outputs), ``stage``, ``objective``, ``train_error`` and ``test_error``.
+    Subclasses are frozen dataclasses with the fields below. A solver says them, its ``states`` with their
+    values before the first stage (:meth:`at_zero`), its :meth:`steps_from`, how many there are
+    (:meth:`wanted_steps`) and what rows are multiplied with beforehand (:meth:`columns`).
 
     Attributes
     ----------
@@ -117,6 +156,29 @@ class AbstractCoresetSolver(AbstractSearchable[State]):
     steps_per_stage: int | float | None
     order: str
     projection: bool | str
+
+    #: the dataclass of its states
+    states: ClassVar[type[CoresetState]]
+
+    @abstractmethod
+    def at_zero(self, w: Array) -> dict[str, Any]:
+        """Its own fields of the state before the first stage, at w = 0."""
+
+    @abstractmethod
+    def steps_from(self, problem: Problem, state: State, model: Model) -> AbstractSteps:
+        """The steps of a stage, before the first of them."""
+
+    def after(self, state: Any, figures: Figures, model: Model) -> dict[str, Any]:
+        """Its own fields that follow from the figures of a stage, which began with a model."""
+        return {}
+
+    def converged(self, state: Any) -> bool:
+        """Whether its own tolerance is met."""
+        return False
+
+    def figures(self, state: Any) -> dict[str, float]:
+        """Figures of its own."""
+        return {}
 
     @abstractmethod
     def wanted_steps(self, problem: Problem) -> float:
@@ -142,11 +204,7 @@ class AbstractCoresetSolver(AbstractSearchable[State]):
 
     def steps(self, problem: Problem) -> int:
         """T, the steps of a stage."""
-        if self.steps_per_stage is None:
-            return max(1, math.ceil(self.wanted_steps(problem)))
-        if isinstance(self.steps_per_stage, float):
-            return max(1, math.ceil(self.steps_per_stage * problem.n_rows))
-        return int(self.steps_per_stage)
+        return problem.rows_of(self.steps_per_stage, self.wanted_steps(problem))
 
     def model(self, problem: Problem, state: Any, basis: AbstractBasis | None = None) -> Model:
         """The operand for a state; ``basis`` is of its landmarks, if there is one already."""
@@ -178,27 +236,56 @@ class AbstractCoresetSolver(AbstractSearchable[State]):
         """What w is kept in during a stage."""
         return BallProjection(basis, self.parts.radius if self.projection else math.inf)
 
-    def rows_of_stage(self, problem: Problem, model: Model, state: Any) -> Stream[Piece]:
-        """The stage's sampled rows, prepared."""
+    # -- the run
+
+    def state_type(self) -> type[Any]:
+        return self.states
+
+    def init(self, problem: Problem) -> Steps[Any]:
+        landmarks, gamma = yield from self.parts.begin(problem)
+        w = np.zeros((len(landmarks), problem.n_outputs))
+        state = self.states(landmarks=landmarks, gamma=gamma, coefficients=w, **self.at_zero(w))
+        basis: AbstractBasis = yield Derived("basis", partial(self._made, state))
+        return (yield from self._measured(problem, state, self.model(problem, state, basis)))
+
+    def stage(self, problem: Problem, state: Any) -> Steps[Any]:
+        basis: AbstractBasis = yield Derived("basis", partial(self._made, state))
+        model = self.model(problem, state, basis)
         visits = problem.visits(self.steps(problem), state.stage, self.order)
         operand = self.operand(model, self.columns(state))
-        return self._stream(problem, visits, operand, model.basis.size)
+        pieces: Iterator[Piece] = yield self._stream(problem, visits, operand, basis.size)
+        steps, ball = self.steps_from(problem, state, model), self.ball(basis)
+        for piece in pieces:
+            steps.consume(piece)
+            if ball.due(len(piece)):
+                steps.project(ball)
+        after = replace(state, stage=state.stage + 1, **steps.ended(ball))
+        return (yield from self._measured(problem, after, model))
 
-    def measured(
-        self, problem: Problem, state: StateOf, basis: AbstractBasis | None = None
-    ) -> Steps[tuple[StateOf, Figures]]:
-        """The state with objective and errors filled in, and the sums they come from."""
-        model = self.model(problem, state, basis)
+    def _made(self, state: Any) -> Steps[AbstractBasis]:
+        yield from ()
+        return self.basis(state.landmarks, state.gamma)
+
+    def _measured(self, problem: Problem, state: Any, before: Model) -> Steps[Any]:
+        """The state with what a pass over all rows says of it; ``before`` is the model of its stage."""
+        model = self.model(problem, state, before.basis)
         footprint = self.footprint(problem, model.basis.size)
-        norms = model.basis.squared_norms(model.coefficients)
         figures = yield from measured(
             problem,
             self.gradient_pass(problem, model, footprint),
             held_out_pass(problem, model, footprint),
-            float(0.5 * norms.sum()),
+            float(0.5 * model.basis.squared_norms(model.coefficients).sum()),
             self.parts.lam,
         )
-        return state.with_figures(figures), figures
+        return state.with_figures(figures, **self.after(state, figures, before))
+
+    def finished(self, state: State) -> bool:
+        return state.stage >= self.stages or self.converged(state)
+
+    def measures(self, state: Any) -> Measures:
+        own: CoresetState = state
+        figures, converged = self.figures(state), self.converged(state)
+        return own.measures(len(own.landmarks), figures, converged=converged)
 
     def outline(self, problem: Problem) -> list[Outline]:
         footprint = self.footprint(problem, self.parts.expected_size(problem))

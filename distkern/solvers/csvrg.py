@@ -1,12 +1,26 @@
-"""CSVRG: coreset stochastic variance-reduced gradient (Tan et al. 2019, Algorithm 1)."""
+"""CSVRG: coreset stochastic variance-reduced gradient (Tan et al. 2019, Algorithm 1).
+
+The paper, c(x) the landmark nearest to x, eta the step, alpha_i(w) = lam l'(<w, phi(x_i)>, y_i):
+
+    C <- landmarks so that every row is near one;  w~_0 <- 0
+    for s = 1, 2, ...
+        alpha~_i <- alpha_i(w~) of all rows,  mu <- mean_i alpha~_i phi(c(x_i))
+        w_0 <- w~
+        for t = 1 .. T: draw i,
+            w_t <- (1 - eta) w_(t-1) - eta ((alpha_i(w_(t-1)) - alpha~_i) phi(c(x_i)) + mu)
+        w~ <- w_T (option I), or w_t of a random t (option II)
+
+Ours: ``init`` of :class:`~distkern.solvers.coreset.AbstractCoresetSolver` chooses C and makes the first mu; a
+stage is the loop over t (:class:`CSVRGSteps`, compiled in ``_loops.py``) and the pass for the next mu.
+:class:`SpanCSVRG` is the same with phi(x_i) projected on the span of all landmarks.
+"""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from functools import partial
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,37 +35,34 @@ from distkern.common.types import Floats
 from distkern.features import Footprint
 from distkern.features.nystroem import whitened
 from distkern.losses import margin_loss_names
-from distkern.passes import Derived, Reduce
+from distkern.passes import Reduce
 from distkern.solvers import explicit
-from distkern.solvers.base import Measures, Problem, Steps, order_of_rows, rows_of_stage
+from distkern.solvers.base import Problem, order_of_rows, rows_of_stage
 from distkern.solvers.coreset import (
     AbstractCoresetSolver,
+    AbstractSteps,
     BallProjection,
     CoresetProblem,
+    CoresetState,
     Piece,
     PieceOperand,
 )
 from distkern.solvers.hyperparameters import CORESET, SEARCHED_GAMMA, SEARCHED_LAM, a_loss
-from distkern.solvers.measuring import MeasuredState, Model, Sums
+from distkern.solvers.measuring import Figures, Model, Sums
 
 
-@dataclass(frozen=True)
-class CSVRGState(MeasuredState):
-    """A snapshot w~ = sum_k coefficients_k phi(c_k), with the coreset gradient and the figures at it.
+@dataclass(frozen=True, kw_only=True)
+class CSVRGState(CoresetState):
+    """A snapshot w~ with the coreset gradient and the figures at it.
 
     Attributes
     ----------
-    landmarks : (r, n_features)
-    gamma : of the kernel
-    coefficients : (r, n_outputs) float64, of kernels at the landmarks; with projection="span" of the Nystroem
-        features, see :class:`~distkern.bases.nystroem.NystroemBasis`
+    coefficients : of kernels at the landmarks; of :class:`SpanCSVRG` of the Nystroem features
     gradient : (r, n_outputs), mu: (1/m) sum of alpha~_i at the landmark nearest to x_i, or times z(x_i)
     change : |w_s - w_(s-1)| / |w_s|, the largest over the outputs; infinite before the first stage
+    projections : on the ball, so far
     """
 
-    landmarks: Rows
-    gamma: float
-    coefficients: NDArray[np.float64]
     gradient: NDArray[np.float64]
     change: float
     projections: int
@@ -66,11 +77,9 @@ class CSVRG(AbstractCoresetSolver[CSVRGState]):
 
         w <- (1 - eta) w - eta (alpha_t - alpha~_t) p(x_t) - eta mu,        w = a v + b mu (lazily scaled),
 
-    at O(r) a step, then takes the new snapshot's gradient in one pass. In Algorithm 1 p(x) is phi of the
-    landmark nearest to x (``projection=True``), and the fixed point is near the minimum only where the
-    landmarks are dense. With ``projection="span"`` p(x) is the projection of phi(x) on the span of all
-    landmarks, in orthonormal coordinates the Nystroem features K_CC^(-1/2) k(C, x): then it ends at the
-    minimum of f over that span. A row costs r^2 operations more, on the workers. That is not in the paper.
+    at O(r) a step, then takes the new snapshot's gradient in one pass. As in Algorithm 1 p(x) is phi of the
+    landmark nearest to x, and the fixed point is near the minimum only where the landmarks are dense; with
+    ``projection="span"`` see :class:`SpanCSVRG`.
 
     Deviations from Algorithm 1: lambda is inside alpha once (the paper's (4)-(7) and (9) disagree); radius
     and frequency of the projection are those of :class:`~distkern.solvers.coreset.BallProjection`; rows are
@@ -116,8 +125,13 @@ class CSVRG(AbstractCoresetSolver[CSVRGState]):
     searched: ClassVar[Mapping[str, Choices]] = {"lam": SEARCHED_LAM, "gamma": SEARCHED_GAMMA}
     choices: ClassVar[Mapping[str, Parameter]] = {"loss": a_loss("odm", margin_loss_names), **CORESET}
 
-    def state_type(self) -> type[CSVRGState]:
-        return CSVRGState
+    states = CSVRGState
+    #: whether gradients are projected on the span of the landmarks
+    spans: ClassVar[bool] = False
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        assert self.spans == (self.projection == "span"), "that is SpanCSVRG"
 
     def eta(self, problem: Problem) -> float:
         """The step size for this problem."""
@@ -137,112 +151,97 @@ class CSVRG(AbstractCoresetSolver[CSVRGState]):
     def columns(self, state: CSVRGState) -> Floats:
         return np.concatenate([state.coefficients, state.gradient], axis=1)
 
-    # -- gradients in the span of the landmarks
+    def at_zero(self, w: NDArray[np.float64]) -> dict[str, Any]:
+        return {"gradient": w, "change": math.inf, "projections": 0}
 
-    @property
-    def spans(self) -> bool:
-        """Whether gradients are projected on the span of the landmarks."""
-        return self.projection == "span"
+    def steps_from(self, problem: Problem, state: CSVRGState, model: Model) -> CSVRGSteps:
+        return CSVRGSteps(self, problem, state, model)
 
-    def basis(self, landmarks: Rows, gamma: float) -> AbstractBasis:
-        if not self.spans:
-            return super().basis(landmarks, gamma)
-        return NystroemBasis(self.parts.kernel.with_gamma(gamma), landmarks)
-
-    def footprint(self, problem: Problem, size: int) -> Footprint:
-        plain = super().footprint(problem, size)
-        # the root of the kernel matrix is made of its eigenvectors
-        return replace(whitened(plain, problem), driver_bytes=40 * size**2) if self.spans else plain
-
-    def gradient_pass(self, problem: Problem, model: Model | None, footprint: Footprint) -> Reduce[Sums]:
-        if self.spans:
-            return explicit.gradient_pass(problem, model, footprint, "snapshot")
-        return super().gradient_pass(problem, model, footprint)
-
-    def operand(self, model: Model, columns: Floats) -> PieceOperand:
-        return replace(super().operand(model, columns), finds_nearest=not self.spans)
-
-    def ball(self, basis: AbstractBasis) -> BallProjection:
-        if not self.spans:
-            return super().ball(basis)
-        # it ends at the minimum, whose norm the bound is of
-        return BallProjection(basis, self.parts.radius / math.sqrt(2.0))
-
-    def _made(self, state: CSVRGState) -> Steps[AbstractBasis]:
-        yield from ()
-        return self.basis(state.landmarks, state.gamma)
-
-    # -- the algorithm
-
-    def init(self, problem: Problem) -> Steps[CSVRGState]:
-        landmarks, gamma = yield from self.parts.begin(problem)
-        zero = np.zeros((len(landmarks), problem.n_outputs))
-        state = CSVRGState(landmarks, gamma, zero, zero, math.inf, 0)
-        basis: AbstractBasis = yield Derived("basis", partial(self._made, state))
-        return (yield from self._snapshot(problem, state, basis))
-
-    def stage(self, problem: Problem, state: CSVRGState) -> Steps[CSVRGState]:
-        from distkern.solvers._loops import Iterate, csvrg_loop
-
-        basis: AbstractBasis = yield Derived("basis", partial(self._made, state))
-        model = self.model(problem, state, basis)
-        pieces: Iterator[Piece] = yield self.rows_of_stage(problem, model, state)
-        loss, ball = self.parts.margin_loss, self.ball(model.basis)
-        loop = csvrg_loop(loss, model.basis.dtype)
-        rule = (float(self.eta(problem)), float(self.parts.lam), self.spans, loss.parameters)
-        v = np.array(state.coefficients.T, dtype=np.float64, order="C")
-        w = Iterate(v, np.ones(1), np.zeros(problem.n_outputs))
-        drawn, step, chosen = self._drawn_step(problem, state.stage), 0, None
-        for piece in pieces:
-            cut = min(max(drawn - step, 0), len(piece))
-            loop(*piece.loop_arguments(slice(0, cut)), w, *rule)
-            if chosen is None and cut < len(piece):
-                chosen = w.coefficients(state.gradient)
-            loop(*piece.loop_arguments(slice(cut, None)), w, *rule)
-            step += len(piece)
-            if ball.due(len(piece)):
-                w.scale(ball.shrinkage(w.coefficients(state.gradient)))
-        coefficients = w.coefficients(state.gradient) if chosen is None else chosen
-        coefficients = coefficients * ball.shrinkage(coefficients)
-        change = _relative_change(model, coefficients, state.coefficients)
-        after = replace(
-            state,
-            coefficients=coefficients,
-            stage=state.stage + 1,
-            change=change,
-            projections=state.projections + ball.applied,
-        )
-        return (yield from self._snapshot(problem, after, basis))
-
-    def _drawn_step(self, problem: Problem, stage: int) -> int:
+    def drawn_step(self, problem: Problem, stage: int) -> int:
         """t of the iterate that becomes the next snapshot; option I: T."""
         n_steps = self.steps(problem)
         if self.option == "I":
             return n_steps
         return int(stream(problem.seed, Purpose.OPTION_II, stage).integers(n_steps))
 
-    def _snapshot(self, problem: Problem, state: CSVRGState, basis: AbstractBasis) -> Steps[CSVRGState]:
-        """The full gradient at the state's w~, and the figures that come with it."""
-        filled, figures = yield from self.measured(problem, state, basis)
-        return replace(filled, gradient=self.parts.lam * figures.sums.mean_gradient)
+    def after(self, state: CSVRGState, figures: Figures, model: Model) -> dict[str, Any]:
+        return {"gradient": self.parts.lam * figures.sums.mean_gradient}
 
-    def finished(self, state: CSVRGState) -> bool:
-        return state.stage >= self.stages or self._converged(state)
-
-    def _converged(self, state: CSVRGState) -> bool:
+    def converged(self, state: CSVRGState) -> bool:
         return state.change <= self.tol
 
-    def measures(self, state: CSVRGState) -> Measures:
-        extra = {"change": state.change, "projections": float(state.projections)}
-        return state.measures(len(state.landmarks), extra, converged=self._converged(state))
-
-    def step_hint(self) -> str:
-        return (
-            "a tenth of the present one" if self.step_size is None else f"step_size={self.step_size / 10:.3g}"
-        )
+    def figures(self, state: CSVRGState) -> dict[str, float]:
+        return {"change": state.change, "projections": float(state.projections)}
 
     def smaller_steps(self) -> str:
         return f", or a smaller step_size ({self.step_hint()})"
+
+
+@dataclass(frozen=True)
+class SpanCSVRG(CSVRG):
+    """CSVRG whose p(x) is the projection of phi(x) on the span of all landmarks, which is not in the paper.
+
+    In orthonormal coordinates these are the Nystroem features K_CC^(-1/2) k(C, x): it ends at the minimum of
+    f over that span. A row costs r^2 operations more, on the workers.
+    """
+
+    spans = True
+
+    def basis(self, landmarks: Rows, gamma: float) -> AbstractBasis:
+        return NystroemBasis(self.parts.kernel.with_gamma(gamma), landmarks)
+
+    def footprint(self, problem: Problem, size: int) -> Footprint:
+        # the root of the kernel matrix is made of its eigenvectors
+        return replace(whitened(super().footprint(problem, size), problem), driver_bytes=40 * size**2)
+
+    def gradient_pass(self, problem: Problem, model: Model | None, footprint: Footprint) -> Reduce[Sums]:
+        return explicit.gradient_pass(problem, model, footprint, "snapshot")
+
+    def operand(self, model: Model, columns: Floats) -> PieceOperand:
+        return replace(super().operand(model, columns), finds_nearest=False)
+
+    def ball(self, basis: AbstractBasis) -> BallProjection:
+        # it ends at the minimum, whose norm the bound is of
+        return BallProjection(basis, self.parts.radius / math.sqrt(2.0))
+
+
+class CSVRGSteps(AbstractSteps):
+    """The inner loop of a stage, w lazily scaled."""
+
+    def __init__(self, solver: CSVRG, problem: Problem, state: CSVRGState, model: Model) -> None:
+        from distkern.solvers._loops import Iterate, csvrg_loop
+
+        self._state, self._model, loss = state, model, solver.parts.margin_loss
+        self._loop = csvrg_loop(loss, model.basis.dtype)
+        self._rule = (float(solver.eta(problem)), float(solver.parts.lam), solver.spans, loss.parameters)
+        v = np.array(state.coefficients.T, dtype=np.float64, order="C")
+        self._w = Iterate(v, np.ones(1), np.zeros(problem.n_outputs))
+        # of option II the iterate that becomes the next snapshot, once it is reached
+        self._drawn, self._step = solver.drawn_step(problem, state.stage), 0
+        self._chosen: NDArray[np.float64] | None = None
+
+    @property
+    def _coefficients(self) -> NDArray[np.float64]:
+        found: NDArray[np.float64] = self._w.coefficients(self._state.gradient)
+        return found
+
+    def consume(self, piece: Piece) -> None:
+        cut = min(max(self._drawn - self._step, 0), len(piece))
+        self._loop(*piece.loop_arguments(slice(0, cut)), self._w, *self._rule)
+        if self._chosen is None and cut < len(piece):
+            self._chosen = self._coefficients
+        self._loop(*piece.loop_arguments(slice(cut, None)), self._w, *self._rule)
+        self._step += len(piece)
+
+    def project(self, ball: BallProjection) -> None:
+        self._w.scale(ball.shrinkage(self._coefficients))
+
+    def ended(self, ball: BallProjection) -> dict[str, Any]:
+        coefficients = self._coefficients if self._chosen is None else self._chosen
+        coefficients = coefficients * ball.shrinkage(coefficients)
+        change = _relative_change(self._model, coefficients, self._state.coefficients)
+        projections = self._state.projections + ball.applied
+        return {"coefficients": coefficients, "change": change, "projections": projections}
 
 
 def _relative_change(model: Model, new: NDArray[np.float64], old: NDArray[np.float64]) -> float:

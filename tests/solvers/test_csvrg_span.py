@@ -13,11 +13,11 @@ from distkern.bases.nystroem import NystroemBasis
 from distkern.estimators.csvrg import CSVRGClassifier
 from distkern.estimators.newton import NewtonClassifier
 from distkern.runs.persistence import load_model
-from distkern.solvers.csvrg import CSVRG
+from distkern.solvers.csvrg import SpanCSVRG
 from problems import Case, overlapping, run_stages, waves
 
 
-def landmark_coefficients(solver: CSVRG, state) -> np.ndarray:
+def landmark_coefficients(solver: SpanCSVRG, state) -> np.ndarray:
     basis = NystroemBasis(solver.parts.kernel.with_gamma(state.gamma), state.landmarks)
     return basis.landmark_coefficients(state.coefficients)
 
@@ -31,7 +31,7 @@ def weighted(case: Case) -> Case:
 @pytest.mark.parametrize("option", ["I", "II"])
 def test_equals_the_plain_loop(case, option, monkeypatch):
     parts = case.parts(n_landmarks=12)
-    solver = CSVRG(parts, stages=3, steps_per_stage=150, projection="span", option=option, tol=0.0)
+    solver = SpanCSVRG(parts, stages=3, steps_per_stage=150, projection="span", option=option, tol=0.0)
     states, runner = run_stages(solver, case)
     K_rows, K_landmarks = case.grams(states[0].landmarks)
     drawn = [solver._drawn_step(case.problem, stage) for stage in range(3)]
@@ -61,7 +61,7 @@ def test_equals_the_plain_loop(case, option, monkeypatch):
 def test_reaches_the_minimum_over_the_span(loss):
     """That of Newton's method over the same landmarks, which moved gradients stay away from."""
     case = overlapping(400)
-    solver = CSVRG(case.parts(loss, lam=30.0, n_landmarks=20), stages=40, steps_per_stage=2000, tol=1e-9)
+    solver = SpanCSVRG(case.parts(loss, lam=30.0, n_landmarks=20), stages=40, steps_per_stage=2000, tol=1e-9)
     moved = run_stages(replace(solver, projection=True), case)[0][-1]
     found = run_stages(solver, case)[0][-1]
     Z = NystroemBasis(solver.parts.kernel.with_gamma(2.0), found.landmarks).values(case.features)
