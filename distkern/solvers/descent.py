@@ -9,6 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from distkern.bases.coordinates import Coordinates
 from distkern.solvers.base import Steps
 from distkern.solvers.gram import Solve
 from distkern.solvers.measuring import Sums
@@ -34,6 +35,13 @@ class Point:
     value: float
     gradient: Array
     sums: Sums | None
+
+
+def point_of(nu: float, coordinates: Coordinates, at: Array, sums: Sums, gradient: Array) -> Point:
+    """The point at coefficients, where a pass has found the sums and the gradient of the mean loss."""
+    metric = coordinates.basis.metric_product(at)
+    regulariser = 0.5 * nu * float(np.einsum("ij,ij->", at, metric))
+    return Point(at, sums.losses / sums.n_rows + regulariser, gradient + nu * metric, sums)
 
 
 class BoundedMetric:

@@ -1,4 +1,16 @@
-"""Doubly stochastic gradients: random rows and features (Dai et al. 2014; Li and Poczos 2016)."""
+"""Doubly stochastic gradients: random rows and features (Dai et al. 2014; Li and Poczos 2016).
+
+Algorithm 1 of Dai et al., with the features w_i of a random stream that is made anew from seed i:
+
+    for i = 1 .. t:
+        draw (x_i, y_i);  draw w_i with seed i
+        f(x_i) <- sum_(j < i) alpha_j phi_wj(x_i)
+        alpha_i <- -gamma_i l'(f(x_i), y_i) phi_wi(x_i)
+        alpha_j <- (1 - gamma_i nu) alpha_j for all j < i
+
+Ours: a batch of rows for x_i and a block of features for w_i (:meth:`Growth.step`, in ``_dsg/growth.py``); a
+:meth:`DSG.stage` is some of these steps, then old blocks are drawn again, or, with ``polish``, solved for.
+"""
 
 from __future__ import annotations
 

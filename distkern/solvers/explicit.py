@@ -170,12 +170,14 @@ class AbstractExplicit(AbstractSearchable[State]):
         """Its own fields of the state before the first stage, at w = 0."""
         return {}
 
-    def made(self, problem: Problem, state: Any) -> Steps[tuple[AbstractBasis, Any]]:
-        """z, and what all stages need beside it that follows from the state."""
+    def made(self, problem: Problem, state: Any) -> Steps[tuple[AbstractBasis | None, Any]]:
+        """z, unless the stages change it, and what else they need that follows from the state."""
         yield from ()
+        if self.features.finds_rows:
+            return None, None
         return self.basis(problem, state.landmarks, state.gamma), None
 
-    def steps(self, problem: Problem, state: Any, basis: AbstractBasis, made: Any) -> Steps[Ended]:
+    def steps(self, problem: Problem, state: Any, basis: Any, made: Any) -> Steps[Ended]:
         """The steps of a stage."""
         raise NotImplementedError
 
@@ -200,7 +202,9 @@ class AbstractExplicit(AbstractSearchable[State]):
         return held_out_pass(problem, model, footprint)
 
     def regulariser(self, model: Model) -> float:
-        """nu/2 |w|^2."""
+        """nu/2 |w|^2, of kernels at rows in the norm of their space."""
+        if self.features.finds_rows:
+            return 0.5 * self.nu * float(model.basis.squared_norms(model.coefficients, exact=False).sum())
         return 0.5 * self.nu * float(np.einsum("ij,ij->", model.coefficients, model.coefficients))
 
     def converged(self, state: Any) -> bool:
@@ -233,10 +237,6 @@ class AbstractExplicit(AbstractSearchable[State]):
         basis = self.basis(problem, state.landmarks, state.gamma)
         return Model(basis, state.coefficients, self.risk_of(state))
 
-    def first_size(self, problem: Problem, begun: Begun) -> int:
-        """Coefficients before the first stage."""
-        return self.basis(problem, begun.landmarks, begun.gamma).size
-
     def expected_size(self, problem: Problem) -> int:
         """Features, an upper bound."""
         return self.choice(problem).expected_size(problem)
@@ -256,10 +256,12 @@ class AbstractExplicit(AbstractSearchable[State]):
 
     def init(self, problem: Problem) -> Steps[Any]:
         begun, risk = yield from self.begun(problem)
-        w = np.zeros((self.first_size(problem, begun), risk.n_outputs))
-        footprint = self.footprint(problem, len(w))
-        model = Model(self.basis(problem, begun.landmarks, begun.gamma), w, risk)
-        first = self.first_pass(problem, model, footprint)
+        # kernels at rows that the stages find have none yet
+        z = None if self.features.finds_rows else self.basis(problem, begun.landmarks, begun.gamma)
+        w, first = np.zeros((0 if z is None else z.size, risk.n_outputs)), None
+        if z is not None:
+            model, footprint = Model(z, w, risk), self.footprint(problem, z.size)
+            first = self.first_pass(problem, model, footprint)
         if first is None:
             figures = yield from zero_figures(problem, risk)
         else:

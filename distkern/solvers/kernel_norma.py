@@ -18,7 +18,7 @@ from distkern.features.support import Support, support_cost
 from distkern.kernels.base import AbstractKernel
 from distkern.passes import AbstractResident, Message, Rounds
 from distkern.solvers.base import Problem, Steps
-from distkern.solvers.explicit import Begun, Ended
+from distkern.solvers.explicit import Ended
 from distkern.solvers.measuring import Model
 from distkern.solvers.norma import NORMA, NORMAState
 from distkern.solvers.risk import Risk
@@ -148,7 +148,9 @@ class Operand:
 class Machine(AbstractResident):
     """Keeps the expansion; nothing by rows."""
 
-    def __init__(self, openers: Mapping[int, GroupOpener], operand: Operand) -> None:
+    def __init__(
+        self, openers: Mapping[int, GroupOpener], operand: Operand, saved: Mapping[int, dict[str, Array]]
+    ) -> None:
         self._operand = operand
         self._groups = {number: openers[number]() for number in sorted(openers)}
         self._expansion: Expansion | None = None
@@ -225,13 +227,6 @@ class _Steps:
         self._before = self._before.without(fresh.places).last(operand.most - len(self.added.places))
 
 
-def open_expansion(
-    openers: Mapping[int, GroupOpener], operand: Operand, saved: Mapping[int, dict[str, NDArray[Any]]]
-) -> Machine:
-    """The resident of some groups, as :attr:`~distkern.passes.Rounds.open` wants it."""
-    return Machine(openers, operand)
-
-
 @dataclass(frozen=True)
 class KernelNORMA(NORMA):
     """Stochastic gradient descent in the kernel's space, on f = sum_i c_i k(x_i, .).
@@ -241,16 +236,6 @@ class KernelNORMA(NORMA):
     shrunk most (the paper's truncation), after at most 256 rows or a batch. The expansion is known to all
     processes; the groups of rows have their turns in random order, and within a group its blocks and rows.
     """
-
-    def first_size(self, problem: Problem, begun: Begun) -> int:
-        return 0
-
-    def made(self, problem: Problem, state: NORMAState) -> Steps[tuple[Any, None]]:
-        yield from ()
-        return None, None
-
-    def regulariser(self, model: Model) -> float:
-        return 0.5 * self.nu * float(model.basis.squared_norms(model.coefficients, exact=False).sum())
 
     def steps(self, problem: Problem, state: NORMAState, basis: Any, made: Any) -> Steps[Ended]:
         features, risk = self.features, self.risk_of(state)
@@ -289,7 +274,7 @@ class KernelNORMA(NORMA):
         groups, piece = len(groups_of(problem.block_rows)), max(PIECE_ROWS, self.batch_size)
         return Rounds(
             "functional steps",
-            open_expansion,
+            Machine,
             either,
             operand,
             n_rounds=groups,

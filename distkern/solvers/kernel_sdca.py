@@ -22,7 +22,7 @@ from distkern.kernels.base import AbstractKernel
 from distkern.losses.coordinate import AbstractCoordinateLoss
 from distkern.passes import AbstractResident, Message, Rounds
 from distkern.solvers.base import Problem, Steps
-from distkern.solvers.explicit import Begun, Ended
+from distkern.solvers.explicit import Ended
 from distkern.solvers.measuring import Model
 from distkern.solvers.risk import Risk
 from distkern.solvers.sdca import SDCA, SDCAState, dual_cost, dual_minimum
@@ -97,7 +97,12 @@ class KernelTurned:
 class Machine(AbstractResident):
     """Keeps all shares; nothing by rows."""
 
-    def __init__(self, openers: Mapping[int, GroupOpener], operand: KernelOperand) -> None:
+    def __init__(
+        self,
+        openers: Mapping[int, GroupOpener],
+        operand: KernelOperand,
+        saved: Mapping[int, dict[str, Array]],
+    ) -> None:
         self._operand = operand
         self._groups = {number: openers[number]() for number in sorted(openers)}
         self._shares: dict[int, Share] = {}
@@ -214,13 +219,6 @@ class _Sum:
         return values.astype(np.float64)
 
 
-def open_machine(
-    openers: Mapping[int, GroupOpener], operand: KernelOperand, saved: Mapping[int, dict[str, NDArray[Any]]]
-) -> Machine:
-    """The resident of some groups, as :attr:`~distkern.passes.Rounds.open` wants it."""
-    return Machine(openers, operand)
-
-
 @dataclass(frozen=True)
 class KernelSDCA(SDCA):
     """Dual coordinate ascent on f = sum_i a_i k(x_i, .) / (nu n) with the norm |f|^2 of the kernel's space.
@@ -237,16 +235,6 @@ class KernelSDCA(SDCA):
     def __post_init__(self) -> None:
         super().__post_init__()
         assert isinstance(self.features, Support)
-
-    def first_size(self, problem: Problem, begun: Begun) -> int:
-        return 0
-
-    def made(self, problem: Problem, state: SDCAState) -> Steps[tuple[Any, None]]:
-        yield from ()
-        return None, None
-
-    def regulariser(self, model: Model) -> float:
-        return 0.5 * self.nu * float(model.basis.squared_norms(model.coefficients, exact=False).sum())
 
     def steps(self, problem: Problem, state: SDCAState, basis: Any, made: Any) -> Steps[Ended]:
         features, risk = self.features, self.risk_of(state)
@@ -280,7 +268,7 @@ class KernelSDCA(SDCA):
         n_rounds = self._passes(problem) * len(groups_of(problem.block_rows))
         return Rounds(
             "dual steps",
-            open_machine,
+            Machine,
             either,
             operand,
             n_rounds=n_rounds,

@@ -1,4 +1,16 @@
-"""Newton's method over explicit features, by Gram matrices summed in passes (Keerthi and DeCoste 2005)."""
+"""Newton's method over explicit features, by Gram matrices summed in passes (Keerthi and DeCoste 2005).
+
+For losses l of any outputs (F, H and g are in :class:`Newton`):
+
+    w <- 0
+    until the next step would lower F(w) by no more than tol F(w):
+        H, g <- Hessian and gradient of F at w
+        w <- w - t H^-1 g,  t = 1 unless that is too long
+
+Ours: a stage makes H, of a sample of the rows where that pays (:class:`Schedule`), factorises it, and takes
+several steps with it, which BFGS mends by the gradients of their passes. Where H is too large
+:class:`~distkern.solvers.newton_products.ByProducts` makes products with it alone.
+"""
 
 from __future__ import annotations
 
@@ -19,25 +31,22 @@ from distkern.common.parameters import NOT_NEGATIVE, Parameter, Whole, Words, pa
 from distkern.features import Footprint, feature_names, find_features
 from distkern.losses import SUPERVISED, curved_loss_names
 from distkern.passes import Derived
-from distkern.solvers._newton.preconditioner import Sampled, rows_of, sampled_rows
-from distkern.solvers._newton.products import product_outlines, truncated_step
-from distkern.solvers._newton.schedule import Schedule
-from distkern.solvers.base import Measures, Outline, Problem, Steps, Trouble
-from distkern.solvers.descent import BoundedMetric, Descent, Point, descend
+from distkern.solvers.base import Outline, Problem, Steps, Trouble
+from distkern.solvers.descent import BoundedMetric, Descent, Point, descend, point_of
 from distkern.solvers.explicit import (
     AbstractExplicit,
     FeatureState,
     gradient_pass,
     held_out_pass,
     sampled_gradient_pass,
-    zero_figures,
     zero_outlines,
 )
 from distkern.solvers.gram import Grams, Solve, solved, with_curvatures, with_slopes
 from distkern.solvers.hyperparameters import MEMORY_LIMIT, a_loss, feature_parameters
-from distkern.solvers.measuring import Model, Sums, figures_of
-from distkern.solvers.sample import Sample
-from distkern.solvers.targets import figures_of_targets, scaled_risk
+from distkern.solvers.measuring import Figures, Model, Sums, figures_of
+from distkern.solvers.newton_products import ByProducts
+from distkern.solvers.risk import Risk
+from distkern.solvers.sample import Sample, sample_of
 
 Array = NDArray[np.float64]
 
@@ -110,11 +119,7 @@ class Newton(AbstractExplicit[NewtonState]):
     that of all rows is the Hessian everywhere, and its step ends at the minimum, up to rounding. For losses
     whose outputs hang together (softmax) the blocks H_j are taken, times k / (k - 1).
 
-    With products instead of matrices a stage is a truncated Newton step: conjugate gradients from w on, each
-    of which makes in one pass H v = Z' (s l'' Z v) / n + nu v (of softmax with all its blocks), in the metric
-    of the Hessian of q rows, see :class:`~distkern.solvers._newton.preconditioner.Sampled`; then a pass for
-    the step. They stop when they have found about two thirds of what the parabola falls by, of the square
-    loss with the tolerance. That takes r k numbers and (k + 2) q^2, whatever r is.
+    With products instead of matrices see :class:`~distkern.solvers.newton_products.ByProducts`.
 
     Nystroem features are not made: it works on the kernels k(L, x) themselves, whose norm is that of K_LL,
     and makes as many of them orthonormal as single precision asks for, see
@@ -157,10 +162,11 @@ class Newton(AbstractExplicit[NewtonState]):
         ),
     }
 
+    states = NewtonState
+
     def __post_init__(self) -> None:
         # refused before any row is read
         self.risk.loss.row_curvatures(*np.zeros((2, 1, self.risk.n_outputs)))
-
         super().__post_init__()
         if self.takes_products and self.features.needs_matrix:
             raise InputError(
@@ -174,35 +180,24 @@ class Newton(AbstractExplicit[NewtonState]):
         """Whether no matrix is made; "auto" has been decided by who knows what fits."""
         return self.hessian == "products"
 
-    def state_type(self) -> type[NewtonState]:
-        return NewtonState
+    @property
+    def way(self) -> ByMatrices | ByProducts:
+        """How a stage finds where to go."""
+        return ByProducts(self) if self.takes_products else ByMatrices(self)
 
     def mend(self, trouble: Trouble) -> str:
         if trouble is Trouble.DIVERGED:
             return "set a larger nu"
         return super().mend(trouble)
 
-    def init(self, problem: Problem) -> Steps[NewtonState]:
-        begun, risk = yield from self.begun(problem)
-        figures = yield from zero_figures(problem, risk)
-        size = self.basis(problem, begun.landmarks, begun.gamma).size
-        state = NewtonState(
-            coefficients=np.zeros((size, risk.n_outputs)),
-            decrement=math.nan,
-            steps=0,
-            sampled=False,
-            damping=0.0,
-            gradient=np.zeros((0, risk.n_outputs)),
-            **vars(begun),
-        )
-        return state.with_figures(figures)
+    def at_zero(self, problem: Problem, risk: Risk, w: Array, figures: Figures) -> dict[str, Any]:
+        kept = {"decrement": math.nan, "steps": 0, "sampled": False, "damping": 0.0}
+        return {**kept, "gradient": np.zeros((0, risk.n_outputs))}
 
     def stage(self, problem: Problem, state: NewtonState) -> Steps[NewtonState]:
-        basis = self.basis(problem, state.landmarks, state.gamma)
-        footprint = self.footprint(problem, basis.size)
-        model = Model(basis, state.coefficients, scaled_risk(self.risk, state.center, state.target_scale))
-        steps = self._by_products if self.takes_products else self._by_matrices
-        found, coefficients, sampled, damping = yield from steps(problem, state, model, footprint)
+        model = self.model(problem, state)
+        footprint = self.footprint(problem, model.basis.size)
+        found, coefficients, sampled, damping = yield from self.way.descent(problem, state, model, footprint)
         state = replace(
             state,
             decrement=found.decrement,
@@ -223,26 +218,35 @@ class Newton(AbstractExplicit[NewtonState]):
         )
         return state.with_figures(figures, coefficients=coefficients)
 
-    def _by_products(
-        self, problem: Problem, state: NewtonState, model: Model, footprint: Footprint
-    ) -> Steps[tuple[Descent, Array, bool, float]]:
-        plain = Coordinates(model.basis)
+    def finished(self, state: NewtonState) -> bool:
+        return super().finished(state) or self.way.is_stuck(state)
 
-        def measure(at: Array) -> Steps[Point]:
-            sums: Sums = yield gradient_pass(problem, replace(model, coefficients=at), footprint)
-            return self._point(plain, at, sums, sums.mean_gradient)
+    def converged(self, state: NewtonState) -> bool:
+        return 0.0 <= state.decrement <= self.tol * abs(state.objective)
 
-        exact = self.basis(replace(problem, dtype=np.dtype(np.float64)), state.landmarks, state.gamma)
-        rows = rows_of(problem, footprint.size, self.risk.n_outputs, self.memory_limit)
-        sampled: Sampled = yield Derived("preconditioner", partial(sampled_rows, problem, exact, rows))
-        start = Point(state.coefficients, state.objective, state.gradient, None)
-        solve = sampled.inverse(state.coefficients, model.risk, self.nu)
-        found = yield from truncated_step(
-            problem, footprint, model, start, measure, solve, nu=self.nu, tolerance=self.tol
-        )
-        return found, found.point.at, False, 0.0
+    def shortfall(self, state: NewtonState) -> str:
+        return _STUCK if self.way.is_stuck(state) and not self.converged(state) else ""
 
-    def _by_matrices(
+    def figures(self, state: NewtonState) -> dict[str, float]:
+        return {"decrement": state.decrement, "steps": float(state.steps)}
+
+    def passes(self, problem: Problem, footprint: Footprint) -> list[Outline]:
+        return [*zero_outlines(problem), *self.way.passes(problem, footprint)]
+
+
+class ByMatrices:
+    """Stages whose Gram matrices are factorised, for a solver of Newton's method."""
+
+    def __init__(self, solver: Newton) -> None:
+        self._solver, self._risk, self._nu = solver, solver.risk, solver.nu
+
+    def is_stuck(self, state: NewtonState) -> bool:
+        """Whether another stage would begin with the same matrix as the last."""
+        if state.stage == 0 or (state.sampled and (state.stage == 1 or self._risk.loss.is_quadratic)):
+            return False
+        return state.steps == 0 or self._risk.loss.is_quadratic
+
+    def descent(
         self, problem: Problem, state: NewtonState, model: Model, footprint: Footprint
     ) -> Steps[tuple[Descent, Array, bool, float]]:
         """The descent, its coefficients, whether the matrix was of a sample, and the next damping."""
@@ -252,12 +256,12 @@ class Newton(AbstractExplicit[NewtonState]):
         def measure(at: Array) -> Steps[Point]:
             model = Model(basis, coordinates.outward(at), risk)
             sums: Sums = yield gradient_pass(problem, model, footprint)
-            return self._point(coordinates, at, sums, coordinates.gradient(sums.mean_gradient))
+            return point_of(self._nu, coordinates, at, sums, coordinates.gradient(sums.mean_gradient))
 
         at, own = coordinates.inward(state.coefficients), coordinates.basis
         of_matrix = replace(footprint, size=own.size)
         # what samples leave of a parabola its matrix of all rows finds
-        again = state.stage > 0 and self.risk.loss.is_quadratic
+        again = state.stage > 0 and self._risk.loss.is_quadratic
         schedule = self.schedule(problem, footprint)
         sample = None if again else schedule.sample(state.stage)
         grams = self._grams(state.stage, own.size, sample)
@@ -265,15 +269,15 @@ class Newton(AbstractExplicit[NewtonState]):
         for matrix in matrices:
             matrix *= self._bend(state.stage) / sums.n_rows
         damping = state.damping or _DAMPING * coordinates.trace(matrices[0]) / sums.n_rows
-        exact = sample is None and (state.stage == 0 or self.risk.loss.is_quadratic)
+        exact = sample is None and (state.stage == 0 or self._risk.loss.is_quadratic)
         # the fewer rows, the more
         fewer = 1.0 if sample is None else schedule.rows(0) / schedule.rows(state.stage)
-        nu = self.nu if exact else self.nu + damping * fewer
+        nu = self._nu if exact else self._nu + damping * fewer
         # outputs of one against the rest, or of quantiles, have each its own objective
-        apart = self.risk.loss.target_kind != "classes"
+        apart = self._risk.loss.target_kind != "classes"
         metric = BoundedMetric(self._inverse(own, matrices, nu), apart=apart)
         if sample is None:
-            start = self._point(coordinates, at, sums, sums.mean_gradient)
+            start = point_of(self._nu, coordinates, at, sums, sums.mean_gradient)
         elif state.stage:
             start = Point(at, state.objective, state.gradient, None)
         else:
@@ -281,14 +285,14 @@ class Newton(AbstractExplicit[NewtonState]):
             def measure_sample(at: Array) -> Steps[Point]:
                 model = Model(basis, coordinates.outward(at), risk)
                 sums: Sums = yield sampled_gradient_pass(problem, model, footprint, sample)
-                return self._point(coordinates, at, sums, coordinates.gradient(sums.mean_gradient), nu)
+                return point_of(nu, coordinates, at, sums, coordinates.gradient(sums.mean_gradient))
 
-            zero = self._point(coordinates, at, sums, sums.mean_gradient, nu)
+            zero = point_of(nu, coordinates, at, sums, sums.mean_gradient)
             # what steps on the sample have shown of the curvature holds for all rows
-            tolerance = _SAMPLE_TOLERANCE * self.tol
+            tolerance = _SAMPLE_TOLERANCE * self._solver.tol
             of_sample = yield from descend(measure_sample, zero, metric, _SAMPLE_STEPS, tolerance)
             start = yield from measure(of_sample.point.at)
-        found = yield from descend(measure, start, metric, schedule.most_steps, self.tol)
+        found = yield from descend(measure, start, metric, schedule.most_steps, self._solver.tol)
         if found.passes > _MANY * found.steps:
             damping *= _MORE_DAMPING
         elif sample is None and state.stage:
@@ -296,34 +300,12 @@ class Newton(AbstractExplicit[NewtonState]):
             damping *= _LESS_DAMPING
         return found, coordinates.outward(found.point.at), sample is not None, damping
 
-    def finished(self, state: NewtonState) -> bool:
-        return state.stage >= self.stages or self._converged(state) or self._stuck(state)
-
-    def _converged(self, state: NewtonState) -> bool:
-        return 0.0 <= state.decrement <= self.tol * abs(state.objective)
-
-    def _stuck(self, state: NewtonState) -> bool:
-        """Whether another stage would begin with the same matrix as the last."""
-        if state.stage == 0 or (state.sampled and (state.stage == 1 or self.risk.loss.is_quadratic)):
-            return False
-        return state.steps == 0 or (self.risk.loss.is_quadratic and not self.takes_products)
-
-    def measures(self, state: NewtonState) -> Measures:
-        converged = self._converged(state)
-        extra = {"decrement": state.decrement, "steps": float(state.steps), **figures_of_targets(state)}
-        shortfall = _STUCK if self._stuck(state) and not converged else ""
-        return state.measures(len(state.coefficients), extra, converged=converged, shortfall=shortfall)
-
     def passes(self, problem: Problem, footprint: Footprint) -> list[Outline]:
-        start = zero_outlines(problem)
-        if self.takes_products:
-            return start + product_outlines(problem, footprint, self.risk, self.stages, self.memory_limit)
-        schedule, quadratic = self.schedule(problem, footprint), self.risk.loss.is_quadratic
+        schedule, quadratic = self.schedule(problem, footprint), self._risk.loss.is_quadratic
         sample = schedule.sample(0)
-        stages = min(self.stages, 1 + (sample is not None)) if quadratic else self.stages
+        stages = min(self._solver.stages, 1 + (sample is not None)) if quadratic else self._solver.stages
         steps = schedule.most_steps + (sample is not None)
         passes = [
-            *start,
             self._grams(0, footprint.size, sample).outline(problem, footprint),
             Outline(gradient_pass(problem, None, footprint), stages * steps),
             Outline(held_out_pass(problem, None, footprint), stages),
@@ -338,20 +320,22 @@ class Newton(AbstractExplicit[NewtonState]):
 
     def schedule(self, problem: Problem, footprint: Footprint) -> Schedule:
         """How many rows matrices are of, and how many steps follow."""
-        return Schedule(problem, footprint, self.risk.n_outputs, self.risk.loss.is_quadratic)
+        return Schedule(problem, footprint, self._risk.n_outputs, self._risk.loss.is_quadratic)
 
     def _grams(self, stage: int, size: int, sample: Sample | None) -> Grams:
         """The matrices of a stage: one for each output, at first one for all, which are bent alike there."""
-        weigh, n_matrices = (with_curvatures, self.risk.n_outputs) if stage else (with_slopes, 1)
+        weigh, n_matrices = (with_curvatures, self._risk.n_outputs) if stage else (with_slopes, 1)
         most = _STRIP_BYTES
-        if self.memory_limit is not None:
+        if self._solver.memory_limit is not None:
             # no less than is multiplied at once, so that the bits are the same
-            most = min(most, max(self.memory_limit // _STRIPS_OF_LIMIT, COLUMNS * size * n_matrices * 8))
+            most = min(
+                most, max(self._solver.memory_limit // _STRIPS_OF_LIMIT, COLUMNS * size * n_matrices * 8)
+            )
         return Grams(weigh, n_matrices, sample=sample, strip_bytes=most, name="Newton matrix")
 
     def _bend(self, stage: int) -> float:
         """What a stage's matrices are multiplied by."""
-        loss, outputs = self.risk.loss, self.risk.n_outputs
+        loss, outputs = self._risk.loss, self._risk.n_outputs
         if stage:
             return loss.coupling(outputs)
         if loss.target_kind == "real":
@@ -370,7 +354,7 @@ class Newton(AbstractExplicit[NewtonState]):
             for number, one in enumerate(solves):
                 own = slice(number, number + 1) if len(solves) > 1 else slice(None)
                 found[:, own] = one(right[:, own])
-            if self.risk.loss.target_kind == "classes":
+            if self._risk.loss.target_kind == "classes":
                 # what all outputs share changes no loss, and is 0 at the minimum
                 found -= found.mean(axis=1, keepdims=True)
             return found
@@ -379,12 +363,69 @@ class Newton(AbstractExplicit[NewtonState]):
 
     def _coordinates(self, problem: Problem, state: NewtonState) -> Steps[Coordinates]:
         yield from ()
-        choice = self.choice(problem)
+        choice = self._solver.choice(problem)
         return choice.coordinates(choice.basis(problem, state.landmarks, state.gamma))
 
-    def _point(
-        self, coordinates: Coordinates, at: Array, sums: Sums, gradient: Array, nu: float | None = None
-    ) -> Point:
-        metric, nu = coordinates.basis.metric_product(at), self.nu if nu is None else nu
-        regulariser = 0.5 * nu * float(np.einsum("ij,ij->", at, metric))
-        return Point(at, sums.losses / sums.n_rows + regulariser, gradient + nu * metric, sums)
+
+#: of a sample, at least, and for each function
+_LEAST_SAMPLE, _ROWS_PER_FEATURE = 8192, 4
+#: a sample is taken of so many times its rows, or more
+_PAYS = 4
+#: passes over all rows whose operations are as many as a sample's matrices take, which have the better rate
+_SAMPLE_PASSES = 0.5
+#: steps that a matrix of a sample is expected to take to the minimum of a parabola
+_PARABOLA_PASSES = 8
+#: steps from a matrix on, and how much of its time they may take: each makes the next ones better
+_LEAST_STEPS, _MOST_STEPS = 8, 12
+_WORTH = 1.5
+
+
+@dataclass(frozen=True)
+class Schedule:
+    """What follows from the sizes of a problem alone, so that a plan knows it.
+
+    A matrix of q rows takes q r^2 operations (the symmetric half, by multiply and add), a pass over n rows
+    n times those of the r features and 4 r k of their products; an exponential counts as 90 of them. The
+    sample is Erdogdu and Montanari's (2015), its size and the number of steps are ours, measured on nine
+    data sets.
+
+    Attributes
+    ----------
+    footprint : r functions, and what it takes to make them
+    n_outputs : k; matrices are one for all outputs in the first stage, later one for each
+    is_quadratic : the loss is the square loss, of which a matrix of all rows is needed once
+    """
+
+    problem: Problem
+    footprint: Footprint
+    n_outputs: int
+    is_quadratic: bool
+
+    def sample(self, stage: int) -> Sample | None:
+        """The rows that a stage's matrices are of; None for all, of which a parabola needs but one matrix."""
+        return sample_of(self.problem, self.rows(stage)) if self.is_sampled(stage) else None
+
+    def is_sampled(self, stage: int) -> bool:
+        """Whether a stage's matrices are of a sample."""
+        cheap = self.is_quadratic and self._matrix_by_pass < _PARABOLA_PASSES
+        return not cheap and self.problem.n_rows >= _PAYS * self.rows(stage)
+
+    def rows(self, stage: int) -> int:
+        """Rows of a sample: as many as take half a pass, and no fewer than show all directions."""
+        worth = _SAMPLE_PASSES * self.problem.n_rows / self._matrix_by_pass
+        most = min(worth / (self.n_outputs if stage else 1), self.problem.n_rows / _PAYS)
+        return max(_LEAST_SAMPLE, _ROWS_PER_FEATURE * self.footprint.size, int(most))
+
+    @property
+    def most_steps(self) -> int:
+        """Steps from a matrix on: about as many as their passes take the time of making the next one."""
+        if self.is_quadratic:
+            return _MOST_STEPS
+        share = self.rows(1) / self.problem.n_rows if self.is_sampled(1) else 1.0
+        return int(np.clip(_WORTH * share * self.n_outputs * self._matrix_by_pass, _LEAST_STEPS, _MOST_STEPS))
+
+    @property
+    def _matrix_by_pass(self) -> float:
+        """The operations that a row of a matrix takes, by those of a pass."""
+        size = self.footprint.size
+        return size**2 / (self.footprint.operations + 4.0 * size * self.n_outputs)

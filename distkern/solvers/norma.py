@@ -55,6 +55,27 @@ class NORMAState(ExplicitState):
     step: int
 
 
+class NORMASteps(BatchLoop):
+    """Steps on explicit features."""
+
+    def __init__(
+        self, solver: NORMA, problem: Problem, state: NORMAState, basis: AbstractBasis, made: Any
+    ) -> None:
+        super().__init__(solver, problem, state, basis, made)
+        self._nu, self._rule, self._step = solver.nu, solver.rule(problem), state.step
+
+    def step(self, batch: Piece) -> None:
+        self._step += 1
+        size, dtype = self._rule(self._step), self.narrow.dtype
+        values, slopes = self.slopes(batch, self.narrow)
+        self.w *= 1.0 - size * self._nu
+        add_transposed(values, (-size / len(slopes) * slopes).astype(dtype), self.w)
+        self.narrow = self.w.astype(dtype)
+
+    def own(self) -> dict[str, Any]:
+        return {"step": self._step}
+
+
 @dataclass(frozen=True)
 class NORMA(AbstractStreamed[NORMAState]):
     """Stochastic gradient descent in the space of the kernel, or of explicit features.
@@ -104,7 +125,7 @@ class NORMA(AbstractStreamed[NORMAState]):
         **feature_parameters("kernel", found=True),
     }
     explosion = math.inf
-    states = NORMAState
+    states, loop_type = NORMAState, NORMASteps
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -132,28 +153,3 @@ class NORMA(AbstractStreamed[NORMAState]):
 
     def at_zero(self, problem: Problem, risk: Risk, w: Array, figures: Figures) -> dict[str, Any]:
         return {"places": np.zeros(0, np.int64), "step": 0}
-
-    def rows_of_batch(self, problem: Problem, size: int) -> int:
-        return self.batch_size
-
-    def loop(self, problem: Problem, state: NORMAState, basis: AbstractBasis, made: Any) -> NORMASteps:
-        return NORMASteps(self, problem, state, basis)
-
-
-class NORMASteps(BatchLoop):
-    """Steps on explicit features."""
-
-    def __init__(self, solver: NORMA, problem: Problem, state: NORMAState, basis: AbstractBasis) -> None:
-        super().__init__(state.coefficients, solver.risk_of(state), basis, solver.batch_size)
-        self._nu, self._rule, self._step = solver.nu, solver.rule(problem), state.step
-
-    def step(self, batch: Piece) -> None:
-        self._step += 1
-        size, dtype = self._rule(self._step), self.narrow.dtype
-        values, slopes = self.slopes(batch, self.narrow)
-        self.w *= 1.0 - size * self._nu
-        add_transposed(values, (-size / len(slopes) * slopes).astype(dtype), self.w)
-        self.narrow = self.w.astype(dtype)
-
-    def own(self) -> dict[str, Any]:
-        return {"step": self._step}

@@ -67,164 +67,6 @@ class PegasosState(ExplicitState):
     intercept: Array
 
 
-@dataclass(frozen=True)
-class Pegasos(AbstractStreamed[PegasosState]):
-    """Minimises lam/2 |w|^2 + mean_i s_i l(<w, phi(x_i)> + b, y_i), one-vs-rest over the outputs.
-
-    w <- (1 - eta_t lam) w - (eta_t / B) sum over the batch of s_i l' phi(x_i), eta_t = 1 / (lam (t0 + t)),
-    and then, as an option, w is projected on a ball that holds the optimum.
-
-    Deviations: t0 = L / lam for smooth losses, so that no step exceeds 1 / L (L = curvature times the largest
-    s_i |phi(x_i)|^2), and 0 for the hinge as in the paper; the radius of the ball is
-    sqrt(min(max -f l'(f), 2 l(0)) / lam), 1 / sqrt(lam) for the hinge as there; rows are drawn without
-    replacement unless ``order`` is "iid"; the model is a weighted average of the iterates; a batch ends with
-    its block; the intercept is the weight of a constant feature 1 and regularised with the others.
-    """
-
-    lam: float = parameter(
-        1e-4,
-        POSITIVE,
-        help="weight of |w|^2 / 2 against the mean loss: larger fits less closely, unlike CSVRG's",
-    )
-    batch_size: int = parameter(1, Whole(), help="B, rows of a step")
-    stages: int = parameter(5, Whole(), help="the model is measured after each")
-    steps_per_stage: int | float | None = rows_of_stage(
-        "one pass, or more where that would be less than 1 / lam steps (at most 2^14 of them)"
-    )
-    projection: bool = parameter(
-        True, FLAG, help="project w on the ball that holds the optimum after every step"
-    )
-    averaging: int | None = parameter(
-        3,
-        Whole(0, 8),
-        NOTHING,
-        help="k: the model is the mean of the iterates weighted with step^k; none: the last iterate",
-    )
-    fit_intercept: bool = parameter(
-        True, FLAG, help="learn b, as the weight of a constant feature 1, regularised with the others"
-    )
-    order: str = order_of_rows()
-
-    name = "pegasos"
-    cost_of_pass = "n d k, or n times the entries of a row; n r (d + k) over r features"
-    memory = "r k numbers"
-    states = PegasosState
-    searched: ClassVar[Mapping[str, Choices]] = {
-        "lam": Choices(1e-4, (10.0, 1.0, 0.1, 0.01), -1, 1e-9, by_default=False),
-        "gamma": replace(SEARCHED_GAMMA, by_default=False),
-    }
-    choices: ClassVar[Mapping[str, Parameter]] = {
-        "loss": a_loss("hinge", margin_loss_names),
-        **feature_parameters("linear"),
-    }
-    explosion = math.inf
-
-    def step_hint(self) -> str:
-        return "here by a larger lam, or projection=true"
-
-    def mend(self, trouble: Trouble) -> str:
-        if trouble is Trouble.IDLE:
-            return (
-                f"scale the features (distkern shard --scale standard), set a smaller lam than {self.lam:g}, "
-                "class_weight='balanced' or features='random'"
-            )
-        return (
-            f"scale the features (distkern shard --scale standard), set a larger lam than {self.lam:g}, or "
-            f"more stages than {self.stages}"
-        )
-
-    # -- the algorithm
-
-    def at_zero(self, problem: Problem, risk: Risk, w: Array, figures: Figures) -> dict[str, Any]:
-        size, outputs = w.shape
-        curvature, offset = risk.loss.curvature, 0.0
-        if math.isfinite(curvature):
-            # the constant feature adds 1 to |phi|^2
-            constant = problem.max_relative_weight if self.fit_intercept else 0.0
-            offset = curvature * (figures.sums.largest + constant) / self.lam
-        zero = np.zeros((size + 1, outputs))
-        return {
-            **dict.fromkeys(("vectors", "early"), zero),
-            **dict.fromkeys(("norms", "banked", "intercept"), np.zeros(outputs)),
-            **{"scale": np.ones(outputs), "total": 0.0, "offset": offset, "step": 0},
-        }
-
-    def rows_of_batch(self, problem: Problem, size: int) -> int:
-        return self.batch_size
-
-    def rows_of_stage(self, problem: Problem) -> int:
-        # it takes some 1 / lam steps to forget the first ones, whatever the number of rows
-        least = min(math.ceil(1.0 / self.lam), _FEW_STEPS) * int(self.batch_size)
-        return problem.rows_of(self.steps_per_stage, max(problem.n_rows, least))
-
-    def loop(self, problem: Problem, state: PegasosState, basis: AbstractBasis, made: Any) -> Subgradients:
-        return Subgradients(self, state, basis)
-
-    def radius(self) -> float:
-        """Of the ball that holds the optimum; infinite where w is not projected."""
-        if not self.projection:
-            return math.inf
-        loss = margin_loss(self.risk.loss)
-        at_zero = float(loss.value(0.0, 1.0, loss.parameters))
-        return math.sqrt(min(loss.norm_bound, 2.0 * at_zero) / self.lam)
-
-    # -- what it measures, with an intercept of its own
-
-    def choice(self, problem: Problem) -> AbstractFeatures:
-        return self.features
-
-    def model(self, problem: Problem, state: PegasosState) -> Model:
-        return replace(super().model(problem, state), intercept=state.intercept)
-
-    def regulariser(self, model: Model) -> float:
-        intercept: Any = model.intercept
-        norms = np.square(model.coefficients).sum() + np.square(intercept).sum()
-        return float(0.5 * self.lam * norms)
-
-    def first_pass(self, problem: Problem, model: Model | None, footprint: Footprint) -> Reduce[Sums]:
-        own = self.measuring(problem, model, footprint)
-        if not math.isfinite(self.risk.loss.curvature):
-            return own
-        return replace(own, map=measure_largest, measures_only=False)
-
-    def measuring(self, problem: Problem, model: Model | None, footprint: Footprint) -> Reduce[Sums]:
-        return self._measuring(problem, model, footprint, "train", "measure")
-
-    def held_out(self, problem: Problem, model: Model | None, footprint: Footprint) -> Reduce[Sums]:
-        return self._measuring(problem, model, footprint, "test", "held out")
-
-    def _measuring(
-        self, problem: Problem, model: Model | None, footprint: Footprint, split: str, name: str
-    ) -> Reduce[Sums]:
-        model = None if model is None else _with_intercept(model)
-        cost = self._cost(problem, footprint, 2.0 * footprint.size * problem.n_outputs)
-        cost = cost.holding(result={"sums": (problem.n_outputs, 8)})
-        return Reduce(name, measure, Sums.add, model, split=split, cost=cost, measures_only=True)
-
-    def stage_pass(self, problem: Problem, footprint: Footprint, stage: int, operand: Any) -> Stream[Piece]:
-        plain = super().stage_pass(problem, footprint, stage, operand)
-        size, outputs = footprint.size, problem.n_outputs
-        cost = self._cost(problem, footprint, 4.0 * self.numbers(problem, size) * outputs).holding(
-            task={"the loop's arrays before the stage, now and as the model": (size, outputs, 64)}
-        )
-        return replace(plain, cost=replace(cost, result_bytes=plain.cost.result_bytes, driver_compiled=True))
-
-    def _cost(self, problem: Problem, footprint: Footprint, operations: float) -> Cost:
-        """Cost of evaluating the features, and of operations on a row of them."""
-        outputs, itemsize = problem.n_outputs, problem.dtype.itemsize
-        return footprint.cost(footprint.operations + operations).holding(
-            task={
-                "coefficients": (footprint.size, outputs, 16 + itemsize),
-                "predictions and signs of a strip": (max(STRIP_NUMBERS, STRIP_ROWS * outputs), 48),
-            }
-        )
-
-
-def _with_intercept(model: Model) -> Model:
-    """The model; before the first stage its intercept is 0."""
-    return replace(model, intercept=np.zeros(model.risk.n_outputs)) if model.intercept is None else model
-
-
 class Iterates(NamedTuple):
     """w = scale v for every output, and the weighted sum of the iterates, banked v - early.
 
@@ -261,7 +103,9 @@ class Rule(NamedTuple):
 class Subgradients(AbstractLoop):
     """The steps of a stage."""
 
-    def __init__(self, solver: Pegasos, state: PegasosState, basis: AbstractBasis) -> None:
+    def __init__(
+        self, solver: Pegasos, problem: Problem, state: PegasosState, basis: AbstractBasis, made: Any
+    ) -> None:
         kept = (state.vectors, state.early, state.scale, state.banked, state.norms, np.array([state.total]))
         self._iterates, self._step = Iterates(*(array.copy() for array in kept)), state.step
         power = -1 if solver.averaging is None else int(solver.averaging)
@@ -400,3 +244,155 @@ def steps_loop(loss: AbstractElementwiseLoss, dtype: np.dtype[Any], is_dense: bo
         "column_of": dense_column if is_dense else sparse_column,
     }
     return compile_loop(_steps, arguments, helpers=helpers, exact=True)
+
+
+@dataclass(frozen=True)
+class Pegasos(AbstractStreamed[PegasosState]):
+    """Minimises lam/2 |w|^2 + mean_i s_i l(<w, phi(x_i)> + b, y_i), one-vs-rest over the outputs.
+
+    w <- (1 - eta_t lam) w - (eta_t / B) sum over the batch of s_i l' phi(x_i), eta_t = 1 / (lam (t0 + t)),
+    and then, as an option, w is projected on a ball that holds the optimum.
+
+    Deviations: t0 = L / lam for smooth losses, so that no step exceeds 1 / L (L = curvature times the largest
+    s_i |phi(x_i)|^2), and 0 for the hinge as in the paper; the radius of the ball is
+    sqrt(min(max -f l'(f), 2 l(0)) / lam), 1 / sqrt(lam) for the hinge as there; rows are drawn without
+    replacement unless ``order`` is "iid"; the model is a weighted average of the iterates; a batch ends with
+    its block; the intercept is the weight of a constant feature 1 and regularised with the others.
+    """
+
+    lam: float = parameter(
+        1e-4,
+        POSITIVE,
+        help="weight of |w|^2 / 2 against the mean loss: larger fits less closely, unlike CSVRG's",
+    )
+    batch_size: int = parameter(1, Whole(), help="B, rows of a step")
+    stages: int = parameter(5, Whole(), help="the model is measured after each")
+    steps_per_stage: int | float | None = rows_of_stage(
+        "one pass, or more where that would be less than 1 / lam steps (at most 2^14 of them)"
+    )
+    projection: bool = parameter(
+        True, FLAG, help="project w on the ball that holds the optimum after every step"
+    )
+    averaging: int | None = parameter(
+        3,
+        Whole(0, 8),
+        NOTHING,
+        help="k: the model is the mean of the iterates weighted with step^k; none: the last iterate",
+    )
+    fit_intercept: bool = parameter(
+        True, FLAG, help="learn b, as the weight of a constant feature 1, regularised with the others"
+    )
+    order: str = order_of_rows()
+
+    name = "pegasos"
+    cost_of_pass = "n d k, or n times the entries of a row; n r (d + k) over r features"
+    memory = "r k numbers"
+    states, loop_type = PegasosState, Subgradients
+    searched: ClassVar[Mapping[str, Choices]] = {
+        "lam": Choices(1e-4, (10.0, 1.0, 0.1, 0.01), -1, 1e-9, by_default=False),
+        "gamma": replace(SEARCHED_GAMMA, by_default=False),
+    }
+    choices: ClassVar[Mapping[str, Parameter]] = {
+        "loss": a_loss("hinge", margin_loss_names),
+        **feature_parameters("linear"),
+    }
+    explosion = math.inf
+
+    def step_hint(self) -> str:
+        return "here by a larger lam, or projection=true"
+
+    def mend(self, trouble: Trouble) -> str:
+        if trouble is Trouble.IDLE:
+            return (
+                f"scale the features (distkern shard --scale standard), set a smaller lam than {self.lam:g}, "
+                "class_weight='balanced' or features='random'"
+            )
+        return (
+            f"scale the features (distkern shard --scale standard), set a larger lam than {self.lam:g}, or "
+            f"more stages than {self.stages}"
+        )
+
+    # -- the algorithm
+
+    def at_zero(self, problem: Problem, risk: Risk, w: Array, figures: Figures) -> dict[str, Any]:
+        size, outputs = w.shape
+        curvature, offset = risk.loss.curvature, 0.0
+        if math.isfinite(curvature):
+            # the constant feature adds 1 to |phi|^2
+            constant = problem.max_relative_weight if self.fit_intercept else 0.0
+            offset = curvature * (figures.sums.largest + constant) / self.lam
+        zero = np.zeros((size + 1, outputs))
+        return {
+            **dict.fromkeys(("vectors", "early"), zero),
+            **dict.fromkeys(("norms", "banked", "intercept"), np.zeros(outputs)),
+            **{"scale": np.ones(outputs), "total": 0.0, "offset": offset, "step": 0},
+        }
+
+    def rows_of_stage(self, problem: Problem) -> int:
+        # it takes some 1 / lam steps to forget the first ones, whatever the number of rows
+        least = min(math.ceil(1.0 / self.lam), _FEW_STEPS) * int(self.batch_size)
+        return problem.rows_of(self.steps_per_stage, max(problem.n_rows, least))
+
+    def radius(self) -> float:
+        """Of the ball that holds the optimum; infinite where w is not projected."""
+        if not self.projection:
+            return math.inf
+        loss = margin_loss(self.risk.loss)
+        at_zero = float(loss.value(0.0, 1.0, loss.parameters))
+        return math.sqrt(min(loss.norm_bound, 2.0 * at_zero) / self.lam)
+
+    # -- what it measures, with an intercept of its own
+
+    def choice(self, problem: Problem) -> AbstractFeatures:
+        return self.features
+
+    def model(self, problem: Problem, state: PegasosState) -> Model:
+        return replace(super().model(problem, state), intercept=state.intercept)
+
+    def regulariser(self, model: Model) -> float:
+        intercept: Any = model.intercept
+        norms = np.square(model.coefficients).sum() + np.square(intercept).sum()
+        return float(0.5 * self.lam * norms)
+
+    def first_pass(self, problem: Problem, model: Model | None, footprint: Footprint) -> Reduce[Sums]:
+        own = self.measuring(problem, model, footprint)
+        if not math.isfinite(self.risk.loss.curvature):
+            return own
+        return replace(own, map=measure_largest, measures_only=False)
+
+    def measuring(self, problem: Problem, model: Model | None, footprint: Footprint) -> Reduce[Sums]:
+        return self._measuring(problem, model, footprint, "train", "measure")
+
+    def held_out(self, problem: Problem, model: Model | None, footprint: Footprint) -> Reduce[Sums]:
+        return self._measuring(problem, model, footprint, "test", "held out")
+
+    def _measuring(
+        self, problem: Problem, model: Model | None, footprint: Footprint, split: str, name: str
+    ) -> Reduce[Sums]:
+        model = None if model is None else _with_intercept(model)
+        cost = self._cost(problem, footprint, 2.0 * footprint.size * problem.n_outputs)
+        cost = cost.holding(result={"sums": (problem.n_outputs, 8)})
+        return Reduce(name, measure, Sums.add, model, split=split, cost=cost, measures_only=True)
+
+    def stage_pass(self, problem: Problem, footprint: Footprint, stage: int, operand: Any) -> Stream[Piece]:
+        plain = super().stage_pass(problem, footprint, stage, operand)
+        size, outputs = footprint.size, problem.n_outputs
+        cost = self._cost(problem, footprint, 4.0 * self.numbers(problem, size) * outputs).holding(
+            task={"the loop's arrays before the stage, now and as the model": (size, outputs, 64)}
+        )
+        return replace(plain, cost=replace(cost, result_bytes=plain.cost.result_bytes, driver_compiled=True))
+
+    def _cost(self, problem: Problem, footprint: Footprint, operations: float) -> Cost:
+        """Cost of evaluating the features, and of operations on a row of them."""
+        outputs, itemsize = problem.n_outputs, problem.dtype.itemsize
+        return footprint.cost(footprint.operations + operations).holding(
+            task={
+                "coefficients": (footprint.size, outputs, 16 + itemsize),
+                "predictions and signs of a strip": (max(STRIP_NUMBERS, STRIP_ROWS * outputs), 48),
+            }
+        )
+
+
+def _with_intercept(model: Model) -> Model:
+    """The model; before the first stage its intercept is 0."""
+    return replace(model, intercept=np.zeros(model.risk.n_outputs)) if model.intercept is None else model

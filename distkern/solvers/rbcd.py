@@ -175,7 +175,7 @@ class RBCD(AbstractExplicit[RBCDState]):
         operations = 2 * (share * footprint.operations + EXPONENTIAL * width)
         return Rounds(
             "block steps",
-            open_predictions,
+            Predictions,
             # the solver adds groups up, so that the order of sums never changes
             operator.add,
             operand,
@@ -297,10 +297,3 @@ class Predictions(AbstractResident):
         for _, tile in basis.column_tiles(block.features, [wanted]):
             gradient += tile.values.T @ slopes[tile.rows]
         return gradient
-
-
-def open_predictions(
-    openers: Mapping[int, GroupOpener], operand: Operand, saved: Mapping[int, dict[str, NDArray[Any]]]
-) -> Predictions:
-    """The resident of some groups, as :attr:`~distkern.passes.Rounds.open` wants it."""
-    return Predictions(openers, operand, saved)

@@ -66,9 +66,10 @@ class BlockSteps(BatchLoop):
     def __init__(
         self, solver: SBMD, problem: Problem, state: SBMDState, basis: AbstractBasis, made: Any
     ) -> None:
+        super().__init__(solver, problem, state, basis, made)
         self._solves, bend = made
-        risk, batch = solver.risk_of(state), solver.rows_of_batch(problem, basis.size)
-        super().__init__(state.w, risk, basis, batch)
+        # the coefficients are those of the average
+        self.w, self.narrow = state.w.copy(), state.w.astype(basis.dtype)
         self._runs = runs_of(basis.size, solver.block_size)
         self._nu, self._averaging = solver.nu, solver.averaging
         self._first, self._decay = state.first_step, state.first_step * bend / (2.0 * len(self._runs))
@@ -175,7 +176,7 @@ class SBMD(AbstractStreamed[SBMDState]):
         **feature_parameters("random"),
     }
     explosion = math.inf
-    states = SBMDState
+    states, loop_type = SBMDState, BlockSteps
 
     def at_zero(self, problem: Problem, risk: Risk, w: Array, figures: Figures) -> dict[str, Any]:
         largest, first_step = figures.sums.largest, self.step_size
@@ -185,9 +186,6 @@ class SBMD(AbstractStreamed[SBMDState]):
         stamps = np.zeros(len(runs_of(len(w), self.block_size)))
         kept = {"w": w, "banked": w, "stamps": stamps, "total": 0.0, "step": 0}
         return {**kept, "first_step": first_step, "largest": largest}
-
-    def loop(self, problem: Problem, state: SBMDState, basis: AbstractBasis, made: Any) -> BlockSteps:
-        return BlockSteps(self, problem, state, basis, made)
 
     def made(self, problem: Problem, state: SBMDState) -> Steps[tuple[AbstractBasis, Any]]:
         """The features, P_j^-1 of each block, and m."""

@@ -183,6 +183,8 @@ class SDCA(AbstractExplicit[SDCAState]):
         return own
 
     def regulariser(self, model: Model) -> float:
+        if self.features.finds_rows:
+            return super().regulariser(model)
         return 0.5 * self.nu * float(np.square(model.coefficients).sum())
 
     def _passes(self, problem: Problem) -> int:
@@ -219,7 +221,7 @@ class SDCA(AbstractExplicit[SDCAState]):
         rows = min(self._piece_rows(problem, footprint), problem.most_rows)
         return Rounds(
             "dual steps",
-            open_duals,
+            Duals,
             either,
             operand,
             n_rounds=n_rounds,
@@ -336,13 +338,6 @@ class Duals(AbstractResident):
 
     def saved(self, group: int) -> dict[str, NDArray[Any]]:
         return {"duals": self._duals[group]}
-
-
-def open_duals(
-    openers: Mapping[int, GroupOpener], operand: Operand, saved: Mapping[int, dict[str, NDArray[Any]]]
-) -> Duals:
-    """The resident of some groups, as :attr:`~distkern.passes.Rounds.open` wants it."""
-    return Duals(openers, operand, saved)
 
 
 def dual_cost(dual: Any, target: Any, cost: Any, parameters: Any) -> Any:

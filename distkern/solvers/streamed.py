@@ -7,9 +7,9 @@ begins. The steps of most are over batches of rows that end with their piece, se
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,7 +23,6 @@ from distkern.passes import Stream
 from distkern.solvers.base import Problem, Steps, piece_rows
 from distkern.solvers.explicit import AbstractExplicit, Ended
 from distkern.solvers.measuring import Model, Sums, measure, with_largest
-from distkern.solvers.risk import Risk
 from distkern.solvers.searchable import State
 
 Array = NDArray[np.float64]
@@ -125,9 +124,11 @@ class BatchLoop(AbstractLoop):
     ``w`` is float64, ``narrow`` the same in the dtype of the features: who changes one changes both.
     """
 
-    def __init__(self, w: Array, risk: Risk, basis: AbstractBasis, batch: int) -> None:
-        self.w, self.narrow = w.copy(), w.astype(basis.dtype)
-        self._risk, self._batch = risk, batch
+    def __init__(self, solver: Any, problem: Problem, state: Any, basis: AbstractBasis, made: Any) -> None:
+        self.solver = solver
+        self._risk, self._batch = solver.risk_of(state), solver.rows_of_batch(problem, basis.size)
+        self.w: Array = state.coefficients.copy()
+        self.narrow: Floats = self.w.astype(basis.dtype)
 
     @property
     def coefficients(self) -> Array:
@@ -170,19 +171,23 @@ class AbstractStreamed(AbstractExplicit[State]):
     order: str = "shuffled"
     steps_per_stage: int | float | None = None
 
-    @abstractmethod
+    #: the class of its steps, made as in :meth:`loop`
+    loop_type: ClassVar[Callable[..., AbstractLoop]]
+
     def loop(self, problem: Problem, state: Any, basis: AbstractBasis, made: Any) -> AbstractLoop:
         """The steps of a stage, before the first of them."""
+        return type(self).loop_type(self, problem, state, basis, made)
 
-    @abstractmethod
     def rows_of_batch(self, problem: Problem, size: int) -> int:
         """B."""
+        own: Any = self
+        return int(own.batch_size)
 
     def rows_of_stage(self, problem: Problem) -> int:
         """Rows that the steps of a stage see together; one pass, unless it is said."""
         return problem.rows_of(self.steps_per_stage, problem.n_rows)
 
-    def steps(self, problem: Problem, state: Any, basis: AbstractBasis, made: Any) -> Steps[Ended]:
+    def steps(self, problem: Problem, state: Any, basis: Any, made: Any) -> Steps[Ended]:
         risk, footprint = self.risk_of(state), self.footprint(problem, basis.size)
         prepared = self.prepared(Model(basis, state.coefficients, risk))
         pieces: Iterator[Any] = yield self.stage_pass(problem, footprint, state.stage, prepared)

@@ -34,7 +34,7 @@ def test_equals_the_plain_loop(case, option, monkeypatch):
     solver = SpanCSVRG(parts, stages=3, steps_per_stage=150, projection="span", option=option, tol=0.0)
     states, runner = run_stages(solver, case)
     K_rows, K_landmarks = case.grams(states[0].landmarks)
-    drawn = [solver._drawn_step(case.problem, stage) for stage in range(3)]
+    drawn = [solver.drawn_step(case.problem, stage) for stage in range(3)]
     expected = reference.csvrg(
         reference.LOSSES["odm"],
         parts.lam,

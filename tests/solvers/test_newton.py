@@ -18,7 +18,7 @@ from distkern.features.linear import Linear
 from distkern.kernels import find_kernel
 from distkern.losses import find_loss, loss_names
 from distkern.solvers import newton
-from distkern.solvers._newton import schedule
+from distkern.solvers import newton as schedule
 from distkern.solvers.base import Problem, Trouble
 from distkern.solvers.newton import Newton
 from distkern.solvers.risk import Risk
@@ -185,7 +185,7 @@ def test_as_many_steps_as_a_matrix_is_worth():
         problem = Problem((10000,), 54, np.dtype(np.float32), 0, n_outputs=outputs, has_test=False)
         kind = features_of_kind(features, RBF, **sizes).spanning()
         subject = Newton(Risk(find_loss("logistic")(), outputs), kind)
-        return subject.schedule(problem, kind.footprint(problem)).most_steps
+        return subject.way.schedule(problem, kind.footprint(problem)).most_steps
 
     few, many = ({"n_landmarks": size} for size in (256, 4096))
     # each matrix takes less than eight passes, or more than twelve
@@ -198,9 +198,9 @@ def test_as_many_steps_as_a_matrix_is_worth():
 def test_a_step_that_is_too_long_is_made_shorter(monkeypatch):
     blocks = few_blocks()
     plain = train(solver(tol=1e-9), blocks)[0]
-    bend = Newton._bend
+    bend = schedule.ByMatrices._bend
     # of a matrix that is an eighth of the Hessian steps are eight times too long
-    monkeypatch.setattr(Newton, "_bend", lambda self, stage: bend(self, stage) / 8)
+    monkeypatch.setattr(schedule.ByMatrices, "_bend", lambda self, stage: bend(self, stage) / 8)
     states, runner = train(solver(tol=1e-9, stages=40), blocks)
     assert runner.made.count("gradient") > sum(state.steps for state in states)
     assert np.all(np.diff([state.objective for state in states]) < 1e-12)
@@ -268,7 +268,7 @@ def test_samples_are_taken_of_many_rows_and_for_a_parabola_of_many_functions():
             (5000,) * (n_rows // 5000), 54, np.dtype(np.float32), 0, n_outputs=1, has_test=False
         )
         subject = Newton(Risk(find_loss(loss)(), 1), kind)
-        return subject.schedule(problem, kind.footprint(problem)).sample(0)
+        return subject.way.schedule(problem, kind.footprint(problem)).sample(0)
 
     assert sample("logistic", 256, 30_000) is None
     found = sample("logistic", 256, 50_000)

@@ -23,12 +23,10 @@ from distkern.features.random import Random
 from distkern.kernels import find_kernel
 from distkern.losses import find_loss
 from distkern.runs.run import train
-from distkern.solvers._newton import preconditioner
-from distkern.solvers._newton.conjugate import conjugate_gradients
-from distkern.solvers._newton.preconditioner import sampled_rows
-from distkern.solvers._newton.products import MOST_PRODUCTS
+from distkern.solvers import newton_products as preconditioner
 from distkern.solvers.base import Problem
 from distkern.solvers.newton import Newton
+from distkern.solvers.newton_products import MOST_PRODUCTS, conjugate_gradients, sampled_rows
 from distkern.solvers.risk import Risk
 from distkern.storage.ingest import write_dataset
 from feature_problems import RowsSource, executor_of, features_of_kind, heavy_tailed, problem_of, same, waves
