@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+from numpy.typing import NDArray
+
 from distkern.bases.nystroem import NystroemBasis
 from distkern.estimators.coreset import AbstractCoresetClassifier
-from distkern.solvers.csvrg import CSVRG
+from distkern.solvers.csvrg import CSVRG, SpanCSVRG
 
 
 class CSVRGClassifier(AbstractCoresetClassifier, solver=CSVRG):
@@ -31,3 +34,7 @@ class CSVRGClassifier(AbstractCoresetClassifier, solver=CSVRG):
             # the same model over the kernels themselves, which are quicker
             kernel = self.kernel_choice().with_gamma(self.gamma_)
             self.coef_ = NystroemBasis(kernel, self.landmarks_).landmark_coefficients(self.coef_)
+
+    def _solver(self, class_weights: NDArray[np.float64] | None, mean_weight: float) -> CSVRG:
+        kind = SpanCSVRG if self.value("projection") == "span" else CSVRG
+        return kind(self._parts(class_weights, mean_weight), **self.values_of(CSVRG))

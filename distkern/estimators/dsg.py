@@ -27,11 +27,9 @@ from distkern.landmarks.base import Layout
 from distkern.monitor.history import History
 from distkern.runs.arrays import ArraySource
 from distkern.runs.data import of_positive_weight
-from distkern.solvers.dsg import ContinuedDSG
-from distkern.solvers._dsg.settings import StepRule
-from distkern.solvers._dsg.settings import DSGState
+from distkern.solvers._dsg.settings import DSGState, StepRule
 from distkern.solvers.base import Problem
-from distkern.solvers.dsg import DSG
+from distkern.solvers.dsg import DSG, ContinuedDSG
 from distkern.storage.preparation import Preparation
 
 

@@ -22,9 +22,8 @@ from distkern.features.random import SAMPLER
 from distkern.losses.novelty import Novelty
 from distkern.runs.data import TrainingData
 from distkern.runs.prediction import side_of
-from distkern.solvers.dsg_novelty import MOST_EXACT_ROWS
 from distkern.solvers.base import AbstractSolver, Problem
-from distkern.solvers.dsg_novelty import DSGNovelty, NoveltyState
+from distkern.solvers.dsg_novelty import MOST_EXACT_ROWS, DSGNovelty, NoveltyState
 from distkern.solvers.hyperparameters import RANDOM_STATE, SCALE
 
 _SOLVER = declared(DSGNovelty)

@@ -1,4 +1,19 @@
-"""SIMBA: linear support vector machines from single rows and columns (Hazan et al. 2011, Algorithm 1)."""
+"""SIMBA: linear support vector machines from single rows and columns (Hazan et al. 2011, Algorithm 1).
+
+For rows x_i times their labels, of norm 1 at most, and slacks xi of a share nu:
+
+    u_0 <- 0;  q_1(i) <- 1 for all rows i;  p = q / |q|_1
+    for t = 1 .. T:
+        draw a row i with probability p_t(i);  u_t <- u_(t-1) + x_i / sqrt(2 T);  w_t <- u_t / max(1, |u_t|)
+        xi_t <- the largest p_t . xi of those slacks
+        draw a column j with probability w_t(j)^2 / |w_t|^2
+        v(i) <- clip(x_i(j) |w_t|^2 / w_t(j) + xi_t(i), 1 / eta) for all i
+        q_(t+1)(i) <- q_t(i) (1 - eta v(i) + eta^2 v(i)^2)
+    return the mean of all w_t
+
+Ours: a round is one exchange (``_simba/rounds.py``). q stays with its rows: who has them changes it by the
+columns that the driver names, and answers with candidates for the rows of the next round.
+"""
 
 from __future__ import annotations
 
