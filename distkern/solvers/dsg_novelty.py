@@ -58,7 +58,7 @@ class DSGNovelty(UnpolishedDSG):
     with c = 1 within 9 % only (measured).
 
     Few rows need no steps: ``polish="exact"`` finds the minimiser over all features by its dual, see
-    :func:`~distkern.solvers._dsg.one_class.exact_novelty`.
+    :func:`~distkern.solvers.dsg_novelty.exact_novelty`.
 
     The paper makes steps in tau too, tau <- tau - gamma (mean[f < tau] - nu), with which that share is
     noisy. Here tau is the minimiser itself, the nu-quantile of f: of the batch in a step, whose slopes then

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -13,7 +12,7 @@ from distkern.bases.nystroem import NystroemBasis
 from distkern.estimators.csvrg import CSVRGClassifier
 from distkern.estimators.newton import NewtonClassifier
 from distkern.runs.persistence import load_model
-from distkern.solvers.csvrg import SpanCSVRG
+from distkern.solvers.csvrg import CSVRG, SpanCSVRG
 from problems import Case, overlapping, run_stages, waves
 
 
@@ -62,7 +61,7 @@ def test_reaches_the_minimum_over_the_span(loss):
     """That of Newton's method over the same landmarks, which moved gradients stay away from."""
     case = overlapping(400)
     solver = SpanCSVRG(case.parts(loss, lam=30.0, n_landmarks=20), stages=40, steps_per_stage=2000, tol=1e-9)
-    moved = run_stages(replace(solver, projection=True), case)[0][-1]
+    moved = run_stages(CSVRG(**{**vars(solver), "projection": True}), case)[0][-1]
     found = run_stages(solver, case)[0][-1]
     Z = NystroemBasis(solver.parts.kernel.with_gamma(2.0), found.landmarks).values(case.features)
 
