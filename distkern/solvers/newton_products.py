@@ -216,9 +216,9 @@ def conjugate_gradients(
     most: int,
     together: bool,
 ) -> Steps[Solved]:
-    """Towards the minimum of value + g . d + d . H d / 2 (Hestenes and Stiefel 1952), each step a product with H.
+    """Towards the minimum of value + g . d + d . H d / 2, each step a product with H.
 
-    It is near when j times what the j-th step has gained is at most ``share`` of what all have (Nash and
+    The steps are those of Hestenes and Stiefel (1952). The minimum is near when j times what the j-th step has gained is at most ``share`` of what all have (Nash and
     Sofer 1990), or ``tolerance`` times the value there.
 
     Parameters
