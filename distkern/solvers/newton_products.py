@@ -218,8 +218,8 @@ def conjugate_gradients(
 ) -> Steps[Solved]:
     """Towards the minimum of value + g . d + d . H d / 2, each step a product with H.
 
-    The steps are those of Hestenes and Stiefel (1952). The minimum is near when j times what the j-th step has
-    gained is at most ``share`` of what all have (Nash and Sofer 1990), or ``tolerance`` times the value there.
+    The steps are those of Hestenes and Stiefel (1952). The minimum is near when j times what the j-th step
+    has gained is at most ``share`` of what all have (Nash and Sofer 1990), or ``tolerance`` times the value.
 
     Parameters
     ----------
