@@ -215,6 +215,23 @@ def features_of(solver, state, rows, n_blocks=None, seed=0):
     return np.concatenate(list(z), axis=1) if count else np.empty((len(rows), 0))
 
 
+def basis_values(solver, state, blocks):
+    """Z of all rows, (n_rows, n_functions), in float64, of a solver over explicit features."""
+    basis = solver.basis(problem_of(blocks), state.landmarks, state.gamma)
+    return np.concatenate([np.asarray(basis.values(block.features)) for block in blocks]).astype(float)
+
+
+def targets_of(solver, blocks):
+    """(n_rows, n_outputs) in float64."""
+    return np.concatenate([solver.risk.targets(block) for block in blocks]).astype(float)
+
+
+def penalised_risk(solver, values, targets, w, weights=1.0):
+    """nu / 2 |w|^2 + mean s l(Z w, y), in float64."""
+    losses = solver.risk.loss.row_values(values @ w, targets)
+    return 0.5 * solver.nu * np.sum(w**2) + np.mean(weights * losses)
+
+
 def same(first, second):
     for field in dataclasses.fields(first):
         np.testing.assert_array_equal(getattr(first, field.name), getattr(second, field.name))

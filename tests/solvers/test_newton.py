@@ -325,17 +325,6 @@ def test_what_the_mends_say():
     assert "stages" in solver().mend(Trouble.UNFINISHED)
 
 
-def test_saved_models_predict_the_same(tmp_path):
-    X, values, _ = heavy_tailed(300)
-    for model in (
-        dk.NewtonClassifier(n_landmarks=20, random_state=0).fit(X, values > 0),
-        dk.NewtonRegressor(features="random", n_features=30, random_state=0).fit(X, values),
-    ):
-        model.save(tmp_path / model.name)
-        again = dk.load_model(tmp_path / model.name)
-        np.testing.assert_array_equal(again.predict(X), model.predict(X))
-
-
 def test_nystroem_features_are_worked_on_as_kernels():
     """The same model in other coordinates: that of Ridge on the features themselves."""
     X, values, _ = heavy_tailed(400)

@@ -53,10 +53,10 @@ RBF = KernelChoice(find_kernel("rbf"), 1.0)
     ],
 )
 def test_products_end_where_matrices_do(loss, classes, features):
-    X, values, weights = heavy_tailed(1500)
+    X, values, weights = heavy_tailed(600)
     y = np.searchsorted(np.quantile(values, np.arange(1, classes) / classes), values) if classes else values
     kind = dk.NewtonClassifier if classes else dk.NewtonRegressor
-    sizes = {"random": {"n_features": 150}, "landmarks": {"n_landmarks": 60}, "linear": {}}[features]
+    sizes = {"random": {"n_features": 80}, "landmarks": {"n_landmarks": 40}, "linear": {}}[features]
     given = {"loss": loss, "features": features, "nu": NU, "stages": 60, "random_state": 0, **sizes}
     matrix, products = (
         kind(hessian=hessian, tol=1e-8, **given).fit(X, y, sample_weight=weights)
