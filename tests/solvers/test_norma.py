@@ -21,7 +21,7 @@ from distkern.solvers.base import Trouble
 from distkern.solvers.norma import NORMA
 from distkern.solvers.risk import Risk
 from feature_problems import all_rows, problem_of, targets_of, train, waves
-from reference import PlainRunner, cut_blocks
+from reference import cut_blocks
 
 RBF = KernelChoice(find_kernel("rbf"), 2.0)
 NU = 1e-2
@@ -116,20 +116,12 @@ def test_parties_lost_workers_and_resumption_change_no_bit(dtype):
         np.testing.assert_array_equal(last.landmarks, other.landmarks)
 
 
-def run(subject, blocks):
-    problem, runner = problem_of(blocks, subject.risk.n_outputs), PlainRunner(blocks)
-    states = [runner.run(subject.init(problem))]
-    while not subject.finished(states[-1]):
-        states.append(runner.run(subject.stage(problem, states[-1])))
-    return states, runner
-
-
 def test_over_explicit_features_it_is_stochastic_gradient_descent():
     weights = np.random.default_rng(1).uniform(0.5, 2.0, 300)
     blocks = waves(300, classes=3, weights=weights)
     risk = Risk(find_loss("softmax")(), 3, None, float(weights.mean()))
     subject = solver(risk=risk, features=Random(RBF, 64))
-    states, runner = run(subject, blocks)
+    states, runner = train(subject, blocks)
     basis = subject.basis(problem_of(blocks, 3), states[0].landmarks, states[0].gamma)
     z = np.concatenate([basis.values(block.features) for block in blocks])
     y, s = targets_of(subject, blocks), weights / weights.mean()
@@ -151,7 +143,7 @@ def test_sparse_rows_as_dense_ones():
     dense, sparse = (cut_blocks(rows, codes, [30] * 10) for rows in (x, SparseRows.of_dense(x)))
     one, other = (train(solver(), blocks)[0][-1] for blocks in (dense, sparse))
     np.testing.assert_allclose(one.coefficients, other.coefficients, rtol=1e-9, atol=1e-12)
-    one, other = (run(solver(features=Linear()), blocks)[0][-1] for blocks in (dense, sparse))
+    one, other = (train(solver(features=Linear()), blocks)[0][-1] for blocks in (dense, sparse))
     np.testing.assert_allclose(one.coefficients, other.coefficients, rtol=1e-9, atol=1e-12)
 
 

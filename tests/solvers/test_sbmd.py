@@ -20,8 +20,7 @@ from distkern.passes import Stream
 from distkern.solvers.base import Trouble
 from distkern.solvers.risk import Risk
 from distkern.solvers.sbmd import SBMD
-from feature_problems import basis_values, penalised_risk, problem_of, targets_of, waves
-from reference import PlainRunner
+from feature_problems import basis_values, penalised_risk, problem_of, targets_of, train, waves
 
 RBF = KernelChoice(find_kernel("rbf"), 1.0)
 RANDOM = Random(RBF, 64)
@@ -32,16 +31,6 @@ def solver(loss="logistic", outputs=1, features=RANDOM, *, risk=None, **settings
     risk = risk or Risk(find_loss(loss)(), outputs)
     defaults = {"nu": NU, "batch_size": 10, "block_size": 20, "stages": 3, "precondition": False}
     return SBMD(risk, features, **{**defaults, **settings})
-
-
-def train(subject, blocks, *, start=None, seed=0):
-    """The states after init and after each stage, and the runner."""
-    problem = problem_of(blocks, subject.risk.n_outputs, seed=seed)
-    runner = PlainRunner(blocks)
-    states = [runner.run(subject.init(problem)) if start is None else start]
-    while not subject.finished(states[-1]):
-        states.append(runner.run(subject.stage(problem, states[-1])))
-    return states, runner
 
 
 MACHINES = {
