@@ -60,8 +60,6 @@ SHARED = {
     "check_estimators_pickle",
     "check_estimators_pickle(readonly_memmap=True)",
     "check_f_contiguous_array_estimator",
-    "check_fit2d_1feature",
-    "check_fit2d_1sample",
     "check_fit2d_predict1d",
     "check_fit_check_is_fitted",
     "check_fit_idempotent",

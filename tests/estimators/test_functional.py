@@ -44,9 +44,15 @@ def fitted(kind, loss, n_classes):
     return KINDS[kind](loss=loss).fit(*classes(n_classes=n_classes))
 
 
-@pytest.mark.parametrize("n_classes", [2, 4])
 @pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize("loss", ["logistic", "softmax", "hinge", "squared_hinge", "odm"])
+@pytest.mark.parametrize(
+    ("loss", "n_classes"),
+    [
+        *((loss, 2) for loss in ("logistic", "softmax", "hinge", "squared_hinge", "odm")),
+        *((loss, 4) for loss in ("logistic", "softmax", "odm")),
+        *(pytest.param(loss, 4, marks=pytest.mark.slow) for loss in ("hinge", "squared_hinge")),
+    ],
+)
 def test_every_loss_learns(kind, loss, n_classes):
     model = fitted(kind, loss, n_classes)
     features, labels = classes(seed=1, n_classes=n_classes)
