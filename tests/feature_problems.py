@@ -8,6 +8,7 @@ from contextlib import nullcontext
 
 import numpy as np
 
+from distkern.common.sparse import SparseRows
 from distkern.common.types import AbstractGroup, AbstractSource, groups_of
 from distkern.engine.batches import as_rounds
 from distkern.engine.executors import open_executor
@@ -164,6 +165,7 @@ def waves(n=600, d=3, *, classes=0, seed=0, dtype="float64", sizes=None, weights
 
 def problem_of(blocks, outputs=1, *, has_test=False, seed=0):
     features = blocks[0].features
+    sparse = 2 * features.shape[1] + 2 if isinstance(features, SparseRows) else None
     return Problem(
         tuple(block.n_rows for block in blocks),
         features.shape[1],
@@ -171,6 +173,7 @@ def problem_of(blocks, outputs=1, *, has_test=False, seed=0):
         seed,
         n_outputs=outputs,
         has_test=has_test,
+        sparse_numbers=sparse,
     )
 
 
@@ -187,16 +190,16 @@ def dsg(loss="square", outputs=1, *, options=None, **settings):
     return DSG(risk, KernelChoice(find_kernel("rbf"), 2.0), **{**defaults, **settings})
 
 
-def train(solver, blocks, *, test=(), parties=1, resume_after=None, rebuild=False, seed=0):
-    """The states after init and after each stage."""
+def train(solver, blocks, *, test=(), parties=1, resume_after=None, rebuild=False, seed=0, group=Group):
+    """The states after init and after each stage, and the runner with what was asked and answered."""
     problem = problem_of(blocks, solver.risk.n_outputs, has_test=bool(test), seed=seed)
-    runner = Runner(blocks, test, parties, rebuild)
+    runner = Runner(blocks, test, parties, rebuild, group)
     states = [runner.run(solver.init(problem))]
     while not solver.finished(states[-1]):
         states.append(runner.run(solver.stage(problem, states[-1])))
         runner.checkpoint()
         if resume_after == states[-1].stage:
-            saved, runner = runner.saved, Runner(blocks, test, parties, rebuild)
+            saved, runner = runner.saved, Runner(blocks, test, parties, rebuild, group)
             runner.saved = saved
     return states, runner
 
@@ -213,6 +216,23 @@ def features_of(solver, state, rows, n_blocks=None, seed=0):
     for block in range(count):
         basis.fill_block(np.ascontiguousarray(rows), block, z[block])
     return np.concatenate(list(z), axis=1) if count else np.empty((len(rows), 0))
+
+
+def basis_values(solver, state, blocks):
+    """Z of all rows, (n_rows, n_functions), in float64, of a solver over explicit features."""
+    basis = solver.basis(problem_of(blocks), state.landmarks, state.gamma)
+    return np.concatenate([np.asarray(basis.values(block.features)) for block in blocks]).astype(float)
+
+
+def targets_of(solver, blocks):
+    """(n_rows, n_outputs) in float64."""
+    return np.concatenate([solver.risk.targets(block) for block in blocks]).astype(float)
+
+
+def penalised_risk(solver, values, targets, w, weights=1.0):
+    """nu / 2 |w|^2 + mean s l(Z w, y), in float64."""
+    losses = solver.risk.loss.row_values(values @ w, targets)
+    return 0.5 * solver.nu * np.sum(w**2) + np.mean(weights * losses)
 
 
 def same(first, second):

@@ -15,6 +15,7 @@ from distkern.cli.demo import _DIGITS, _ROWS_PER_SHARD, _rows_beyond
 from distkern.cli.main import main
 
 
+@pytest.mark.slow
 def test_demo_from_rows_to_report(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:

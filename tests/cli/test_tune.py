@@ -93,6 +93,7 @@ def test_the_best_candidate_is_trained_on_all_rows(folder: Path, capsys: pytest.
 
 
 def test_without_a_table_what_is_worth_it_is_tried(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    write_dataset([rings(400)], "d.zarr", scale="none", overwrite=True)
     given = ["--data", "d.zarr", "--algorithm", "pegasos", "--scheduler", "synchronous"]
     fixed = [
         "--set",

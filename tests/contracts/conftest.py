@@ -8,6 +8,14 @@ import pytest
 from distkern.storage.ingest import write_dataset
 
 
+@pytest.fixture(scope="module", autouse=True)
+def _few_passes_of_sdca():
+    """SDCA goes 32 times over so few rows in each stage, which shows no more than twice does."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("distkern.solvers.sdca._MOST_PASSES", 2)
+        yield
+
+
 @pytest.fixture(scope="session")
 def few_rows(tmp_path_factory):
     """A function that gives a data set: 300 rows with test rows and a feature-major copy, written once."""

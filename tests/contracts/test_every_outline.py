@@ -87,8 +87,6 @@ def variants(kind, known=(), every_pair=False):
 def test_the_outline_lists_the_passes_that_are_made(kind, known, sparse, every_pair, few_rows, monkeypatch):
     """Of regressors, settings that the classifier over the same solver has too are for the slow tests."""
     data = few_rows(kind.task, sparse=sparse, n_classes=most_classes(kind))
-    # SDCA goes 32 times over so few rows in each stage, which is one entry of the outline all the same
-    monkeypatch.setattr("distkern.solvers.sdca._MOST_PASSES", 2)
     filling = set()
     if sparse and kind.hyperparameters.get("scale") is SCALE:
         filling = {"standard", "minmax", "normal", "ranks", "diagonal", "full"}

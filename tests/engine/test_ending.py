@@ -138,7 +138,7 @@ def test_a_model_of_one_class_says_so():
             kind(lam=1.0, n_landmarks=128, random_state=0).fit(X, y)
 
 
-@pytest.mark.parametrize("seed", [0, 1])
+@pytest.mark.parametrize("seed", [0, pytest.param(1, marks=pytest.mark.slow)])
 @pytest.mark.parametrize("name", ["CSVRG", "AVM", "SVRG", "Pegasos"])
 def test_ordinary_runs_with_the_defaults_warn_of_nothing(name, seed):
     kind = getattr(distkern, f"{name}Classifier")

@@ -65,7 +65,7 @@ def test_noisy_rows_of_a_smooth_function_get_kernels_at_landmarks():
     scores = [float(note.rpartition(" ")[2]) for note in notes if note.startswith("tried: ")]
     assert len(scores) == 4
     assert scores[1] < scores[0] - 0.05
-    test, truth = curved(20_000)
+    test, truth = curved(5000)
     best = log_loss(truth, np.column_stack([1 - ring(test), ring(test)]))
     assert log_loss(truth, model.predict_proba(test)) < best + 0.03
 

@@ -6,7 +6,6 @@ import dask.array as da
 import numpy as np
 import pytest
 from dask_ml.model_selection import GridSearchCV
-from sklearn.base import clone
 from sklearn.datasets import make_classification
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import MinMaxScaler
@@ -79,7 +78,9 @@ def test_dask_arrays_give_the_bits_of_numpy_when_the_blocks_are_the_same(kind, b
     assert lazy.classes_.tolist() == ["no", "yes"]
 
 
-@pytest.mark.parametrize("scheduler", ["synchronous", "threads", "processes"])
+@pytest.mark.parametrize(
+    "scheduler", ["synchronous", "threads", pytest.param("processes", marks=pytest.mark.slow)]
+)
 def test_dask_arrays_of_several_chunks_on_every_scheduler(binary, scheduler):
     X, y = (da.from_array(array, chunks=(700, *array.shape[1:])) for array in binary)
     import dask
@@ -188,20 +189,6 @@ def test_several_classes(kind, three_classes):
     lazy = model.decision_function(da.from_array(X, chunks=(1000, 3)))
     assert lazy.chunks == ((1000, 1000, 500), (3,))
     np.testing.assert_allclose(lazy.compute(), decision, rtol=1e-9, atol=1e-9)
-
-
-@every_classifier
-def test_saved_and_loaded_is_the_same_model(kind, three_classes, tmp_path):
-    X, y = three_classes
-    model = small(kind).fit(X, y)
-    model.save(tmp_path / "m")
-    again = load_model(tmp_path / "m")
-    assert type(again) is kind
-    assert again.get_params() == model.get_params()
-    np.testing.assert_array_equal(again.decision_function(X), model.decision_function(X))
-    assert again.predict(X).dtype == y.dtype
-    assert clone(again).fit(X, y).score(X, y) == model.score(X, y)
-    assert not [path for path in (tmp_path / "m").rglob("*") if path.suffix in (".pkl", ".joblib")]
 
 
 def test_text_labels_survive_saving(binary, tmp_path):

@@ -54,7 +54,7 @@ def rows(n_rows: int = 600, seed: int = 0) -> tuple[np.ndarray, np.ndarray]:
 
 
 def test_the_metric_and_the_scale_are_chosen_by_rows_that_are_held_out(tmp_path: Path) -> None:
-    X, y = rows(2000)
+    X, y = rows(1200)
     test, truth = rows(4000, 1)
     given = {"loss": "logistic", "random_state": 0}
     plain = NewtonClassifier(**given).fit(X, y)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import math
 from pathlib import Path
 from typing import Any
@@ -12,14 +11,10 @@ import pytest
 from scipy import sparse
 
 from distkern import PegasosClassifier
-from distkern.cli.main import main
 from distkern.common.errors import InputError
 from distkern.common.sparse import SparseRows
-from distkern.engine.checkpoint import CheckpointFolder
-from distkern.engine.executors import AbstractExecutor
 from distkern.runs.persistence import load_model
-from distkern.runs.run import evaluate, plan, train
-from distkern.runs.scoring import predict_to
+from distkern.runs.run import plan
 from distkern.storage.dataset import Dataset
 from distkern.storage.ingest import write_dataset
 
@@ -28,8 +23,6 @@ FEATURES: dict[str, dict[str, Any]] = {
     "random": {"features": "random", "n_features": 128, "gamma": 0.7},
     "landmarks": {"features": "landmarks", "n_landmarks": 50, "gamma": 0.7, "lam": 1e-3},
 }
-every_kind = pytest.mark.parametrize("kind", list(FEATURES))
-either_form = pytest.mark.parametrize("form", ["dense", "sparse"])
 
 
 def topics(n: int = 1200, words: int = 200, seed: int = 0) -> tuple[np.ndarray, np.ndarray]:
@@ -84,74 +77,6 @@ def test_sparse_and_dense_shards_give_the_same_bits(datasets: dict[str, Dataset]
     counts = thin.history_[-1]
     assert counts["feature_accesses"] == dense.history_[-1]["feature_accesses"] == 2 * 1000 * 200
     assert counts["feature_accesses_nonzero"] == 2 * datasets["sparse"].train.n_entries
-
-
-@every_kind
-@either_form
-def test_train_evaluate_predict_plan_and_load(
-    kind: str, form: str, datasets: dict[str, Dataset], tmp_path: Path
-) -> None:
-    data = datasets[form]
-    planned = plan(small(kind), data.train, test=data.test, scheduler="synchronous")
-    names = {step.name for step in planned.passes}
-    assert {"inner loop", "measure", "held out"} <= names
-    model = train(small(kind), data.train, test=data.test, scheduler="synchronous", out=tmp_path / "m")
-    again = load_model(tmp_path / "m")
-    on_train = evaluate(again, data.train, scheduler="synchronous")
-    last = model.history_[-1]
-    assert on_train["objective"] == pytest.approx(last["objective"], rel=1e-6)
-    assert on_train["error"] == pytest.approx(last["train_error"], abs=2e-3)
-    on_test = evaluate(again, data.test, scheduler="synchronous")
-    assert on_test["error"] == pytest.approx(last["test_error"], abs=5e-3)
-    assert on_test["accuracy"] > 0.85
-    assert predict_to(again, data.test, tmp_path / "p.npy", scheduler="synchronous") == 200
-    X, y = topics()
-    assert np.mean(np.load(tmp_path / "p.npy") == y[1000:]) == pytest.approx(on_test["accuracy"])
-    np.testing.assert_array_equal(again.decision_function(X), model.decision_function(X))
-    assert last["model_size"] == len(model.coef_)
-
-
-@every_kind
-@either_form
-def test_the_same_bits_on_every_scheduler(kind: str, form: str, datasets: dict[str, Dataset]) -> None:
-    data = datasets[form]
-    expected = train(small(kind), data.train, test=data.test, scheduler="synchronous")
-    model = train(small(kind), data.train, test=data.test, scheduler="threads", workers=3)
-    np.testing.assert_array_equal(model.coef_, expected.coef_)
-    for name in ("objective", "train_error", "test_error"):
-        assert model.history_[-1][name] == expected.history_[-1][name]
-
-
-@pytest.mark.parametrize(
-    ("kind", "form"), [("linear", "sparse"), pytest.param("random", "dense", marks=pytest.mark.slow)]
-)
-def test_the_same_bits_on_local_workers(
-    kind: str, form: str, datasets: dict[str, Dataset], local_workers: AbstractExecutor
-) -> None:
-    data = datasets[form]
-    expected = train(small(kind), data.train, scheduler="synchronous")
-    model = small(kind).fit_with(data.train, executor=local_workers)
-    np.testing.assert_array_equal(model.coef_, expected.coef_)
-    assert model.history_[-1]["objective"] == expected.history_[-1]["objective"]
-
-
-@every_kind
-def test_a_resumed_run_has_the_same_bits(kind: str, datasets: dict[str, Dataset], tmp_path: Path) -> None:
-    train_split = datasets["sparse"].train
-    whole = train(small(kind, stages=3), train_split, scheduler="synchronous")
-
-    def stop(event: Any) -> None:
-        if event.kind == "checkpoint_saved" and event.fields["stage"] == 1:
-            raise KeyboardInterrupt
-
-    job = {"out": tmp_path / "m", "scheduler": "synchronous"}
-    with pytest.raises(KeyboardInterrupt):
-        train(small(kind, stages=3), train_split, listeners=[stop], **job)
-    assert CheckpointFolder(tmp_path / "m" / "checkpoints", {}).stages()[-1] == 1
-    resumed = train(small(kind, stages=3), train_split, resume=True, **job)
-    np.testing.assert_array_equal(resumed.coef_, whole.coef_)
-    np.testing.assert_array_equal(resumed.intercept_, whole.intercept_)
-    assert resumed.history_[-1]["feature_accesses"] == whole.history_[-1]["feature_accesses"]
 
 
 @pytest.mark.parametrize(
@@ -237,23 +162,3 @@ def test_landmarks_of_another_kernel() -> None:
     assert model.score(X, y) > 0.8
     with pytest.raises(InputError, match=r"negative|at least 0"):
         model.predict(-X)
-
-
-def test_from_the_command_line(
-    datasets: dict[str, Dataset], tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    data, model = str(datasets["sparse"].path), str(tmp_path / "m")
-
-    def run(*arguments: str) -> str:
-        assert main(list(arguments)) == 0
-        return capsys.readouterr().out
-
-    job = ("--data", data, "--algorithm", "pegasos", "--scheduler", "synchronous", "--seed", "1")
-    settings = ("--set", "lam=1e-3", "--set", "stages=3", "--set", "averaging=1")
-    assert json.loads(run("plan", *job, *settings, "--json"))["fits"] is True
-    run("train", *job, *settings, "--out", model)
-    figures = json.loads(run("evaluate", model, "--data", data, "--scheduler", "synchronous", "--json"))
-    assert figures["accuracy"] > 0.85
-    assert json.loads(run("inspect", model, "--json"))["class"] == "PegasosClassifier"
-    assert main(["train", *job, "--set", "gamma=2.0", "--out", str(tmp_path / "n")]) == 2
-    assert "no effect with features='linear'" in capsys.readouterr().err

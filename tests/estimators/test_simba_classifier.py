@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import shutil
 from pathlib import Path
 from typing import Any
@@ -16,12 +15,9 @@ from test_pegasos_classifier import topics
 
 from distkern.cli.main import main
 from distkern.common.errors import InputError
-from distkern.engine.checkpoint import CheckpointFolder
 from distkern.engine.executors import AbstractExecutor
 from distkern.estimators.simba import SIMBAClassifier
-from distkern.runs.persistence import load_model
-from distkern.runs.run import evaluate, plan, train
-from distkern.runs.scoring import predict_to
+from distkern.runs.run import train
 from distkern.solvers._simba.measure import Norms
 from distkern.storage.dataset import Dataset, open_dataset
 from distkern.storage.ingest import write_dataset
@@ -38,7 +34,6 @@ KINDS: dict[str, dict[str, Any]] = {
         "max_rounds": 400,
     },
 }
-every_kind = pytest.mark.parametrize("kind", list(KINDS))
 
 
 def small(kind: str = "linear", **parameters: Any) -> SIMBAClassifier:
@@ -163,42 +158,6 @@ def test_choices_that_are_none(parameters: dict[str, Any], words: str) -> None:
         small().set_params(**parameters).fit(X, y)
 
 
-@every_kind
-@pytest.mark.parametrize("form", ["dense", "sparse"])
-def test_train_evaluate_predict_plan_and_load(
-    kind: str, form: str, datasets: dict[str, Dataset], tmp_path: Path
-) -> None:
-    data = datasets[form]
-    planned = plan(small(kind), data.train, test=data.test, scheduler="synchronous")
-    assert {"norms", "rounds", "margins", "held out"} <= {step.name for step in planned.passes}
-    model = train(small(kind), data.train, test=data.test, scheduler="synchronous", out=tmp_path / "m")
-    again = load_model(tmp_path / "m")
-    last = model.history_[-1]
-    on_test = evaluate(again, data.test, scheduler="synchronous")
-    assert on_test["error"] == pytest.approx(last["test_error"], abs=5e-3)
-    assert on_test["accuracy"] > 0.8
-    on_train = evaluate(again, data.train, scheduler="synchronous")
-    if kind == "linear":
-        # nothing is held out, so the figures are of the same rows
-        assert on_train["error"] == pytest.approx(last["train_error"], abs=2e-3)
-        assert on_train["objective"] == pytest.approx(last["objective"], rel=1e-3)
-    assert predict_to(again, data.test, tmp_path / "p.npy", scheduler="synchronous") == 200
-    X, _ = topics()
-    np.testing.assert_array_equal(again.decision_function(X), model.decision_function(X))
-
-
-@pytest.mark.parametrize(
-    ("kind", "form"), [("linear", "dense"), ("linear", "sparse"), ("search", "sparse"), ("random", "sparse")]
-)
-def test_the_same_bits_on_every_scheduler(kind: str, form: str, datasets: dict[str, Dataset]) -> None:
-    data = datasets[form]
-    expected, threaded = (
-        train(small(kind, max_rounds=60), data.train, test=data.test, scheduler=scheduler, workers=3)
-        for scheduler in ("synchronous", "threads")
-    )
-    same(threaded, expected)
-
-
 @pytest.mark.parametrize(
     ("kind", "form"), [("search", "sparse"), pytest.param("random", "dense", marks=pytest.mark.slow)]
 )
@@ -221,22 +180,6 @@ def test_the_same_bits_on_local_workers(
     )
     assert "rounds on 2 workers" in modes
     same(model, expected)
-
-
-@every_kind
-def test_a_resumed_run_has_the_same_bits(kind: str, datasets: dict[str, Dataset], tmp_path: Path) -> None:
-    train_split = datasets["sparse"].train
-    whole = train(small(kind, stages=3, max_rounds=60), train_split, scheduler="synchronous")
-
-    def stop(event: Any) -> None:
-        if event.kind == "checkpoint_saved" and event.fields["stage"] == 1:
-            raise KeyboardInterrupt
-
-    job = {"out": tmp_path / "m", "scheduler": "synchronous"}
-    with pytest.raises(KeyboardInterrupt):
-        train(small(kind, stages=3, max_rounds=60), train_split, listeners=[stop], **job)
-    assert CheckpointFolder(tmp_path / "m" / "checkpoints", {}).stages()[-1] == 1
-    same(train(small(kind, stages=3, max_rounds=60), train_split, resume=True, **job), whole)
 
 
 def test_batches_of_rows_and_columns_need_fewer_rounds() -> None:
@@ -292,43 +235,3 @@ def test_unusable_hyperparameters_are_refused(parameters: dict[str, Any], messag
     X, y = topics(60)
     with pytest.raises(ValueError, match=message):
         SIMBAClassifier(**parameters).fit(-X, y)
-
-
-def test_one_class_is_refused() -> None:
-    X, _ = topics(60)
-    with pytest.raises(ValueError, match="class"):
-        small().fit(X, np.zeros(60))
-
-
-def test_from_the_command_line(
-    datasets: dict[str, Dataset], tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    data, model = str(datasets["sparse"].path), str(tmp_path / "m")
-
-    def run(*arguments: str) -> str:
-        assert main(list(arguments)) == 0
-        return capsys.readouterr().out
-
-    job = ("--data", data, "--algorithm", "simba", "--scheduler", "synchronous", "--seed", "1")
-    settings = [
-        part
-        for setting in (
-            "nu=0.01",
-            "max_rounds=900",
-            "rows_per_round=1",
-            "patience=none",
-            "validation_fraction=0",
-        )
-        for part in ("--set", setting)
-    ]
-    assert json.loads(run("plan", *job, *settings, "--json"))["fits"] is True
-    run("train", *job, *settings, "--out", model)
-    figures = json.loads(run("evaluate", model, "--data", data, "--scheduler", "synchronous", "--json"))
-    assert figures["accuracy"] > 0.85
-    assert json.loads(run("inspect", model, "--json"))["class"] == "SIMBAClassifier"
-    lines = [json.loads(line) for line in (tmp_path / "m" / "metrics.jsonl").read_text().splitlines()]
-    assert lines[-1]["rounds"] == 900
-    assert lines[-1]["feature_accesses"] == 900 * (1000 + 200)
-    assert 0 < lines[-1]["feature_accesses_nonzero"] < lines[-1]["feature_accesses"]
-    assert main(["train", *job, "--set", "nu=-1", "--out", str(tmp_path / "n")]) == 2
-    assert "nu" in capsys.readouterr().err

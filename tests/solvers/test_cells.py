@@ -141,10 +141,10 @@ def stored(tmp_path_factory):
     return data, model, folder
 
 
-def test_the_same_bits_in_processes_and_in_memory(stored, tmp_path):
+def test_the_same_bits_in_processes_and_in_memory(stored, tmp_path, local_workers):
     data, model, _ = stored
     again = Classifier(max_cell_rows=120, random_state=0)
-    train(again, data.train, test=data.test, out=tmp_path / "m", scheduler="processes", workers=2)
+    again.fit_with(data.train, test=data.test, executor=local_workers, checkpoints=tmp_path / "checkpoints")
     held = Classifier(max_cell_rows=120, random_state=0).fit(data.train)
     assert len(model.machines_) > 3
     for other in (again, held):

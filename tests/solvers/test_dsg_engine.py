@@ -45,22 +45,6 @@ def test_the_same_bits_on_workers(local_workers, monkeypatch):
     same(outcome.state, train(SOLVER, rows())[0][-1])
 
 
-@pytest.mark.parametrize("stage", [1, 2, 4])
-def test_a_resumed_run_ends_as_one_that_was_not_cut(tmp_path, stage):
-    class CutError(Exception):
-        pass
-
-    def cut(event):
-        if event.kind == "checkpoint_saved" and event["stage"] == stage:
-            raise CutError
-
-    folder = CheckpointFolder(tmp_path, {"job": 1})
-    with pytest.raises(CutError):
-        run("synchronous", folder, listener=cut)
-    assert folder.stages()[-1] == stage
-    same(run("synchronous", folder, resume=True).state, train(SOLVER, rows())[0][-1])
-
-
 def test_divergence_leaves_the_last_checkpoint(tmp_path):
     solver = dsg("square", precondition=False, steps=StepRule(60.0, 0.0), nu=0.0, stages=32, n_features=512)
     folder = CheckpointFolder(tmp_path, {"job": 1})

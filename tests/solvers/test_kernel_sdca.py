@@ -24,7 +24,7 @@ from distkern.solvers.kernel_sdca import KernelSDCA
 from distkern.solvers.risk import Risk
 from distkern.solvers.sdca import SDCA
 from distkern.storage.ingest import write_dataset
-from feature_problems import train, waves
+from feature_problems import all_rows, targets_of, train, waves
 from reference import cut_blocks
 
 NU = 1e-2
@@ -34,14 +34,6 @@ def solver(loss="hinge", outputs=1, *, risk=None, max_support=20_000, **settings
     risk = risk or Risk(find_loss(loss)(), outputs)
     features = Support(KernelChoice(find_kernel("rbf"), 2.0), max_support)
     return KernelSDCA(risk, features, **{"nu": NU, "stages": 4, "tol": 0.0, **settings})
-
-
-def whole(blocks):
-    return np.concatenate([np.asarray(block.features) for block in blocks])
-
-
-def targets_of(subject, blocks):
-    return np.concatenate([subject.risk.targets(block) for block in blocks]).astype(float)
 
 
 def objective(subject, kernel, y, coefficients, s=1.0):
@@ -65,7 +57,7 @@ def test_a_support_vector_machine(n):
     blocks = waves(n, classes=2)
     subject = solver(stages=60, tol=3e-4)
     states, _ = train(subject, blocks)
-    x, y = whole(blocks), targets_of(subject, blocks)
+    x, y = all_rows(blocks), targets_of(subject, blocks)
     kernel = rbf_kernel(x, gamma=2.0)
     values, vectors = np.linalg.eigh(kernel)
     root = vectors * np.sqrt(np.maximum(values, 0.0))
@@ -84,7 +76,7 @@ def test_kernel_ridge_regression():
     blocks = waves()
     subject = solver("square", stages=100, tol=1e-5)
     last = train(subject, blocks)[0][-1]
-    x, y = whole(blocks), targets_of(subject, blocks)
+    x, y = all_rows(blocks), targets_of(subject, blocks)
     machine = KernelRidge(alpha=NU * len(y), kernel="rbf", gamma=2.0).fit(x, y)
     kernel = rbf_kernel(x, gamma=2.0)
     minimum = objective(subject, kernel, y, machine.dual_coef_)
@@ -94,16 +86,17 @@ def test_kernel_ridge_regression():
 
 def test_several_outputs_with_weights_by_any_parties_and_after_any_loss():
     weights = np.random.default_rng(1).uniform(0.5, 2.0, 600)
-    for dtype in ("float32", "float64"):
+    ways = ({"parties": 3}, {"rebuild": True}, {"parties": 2, "resume_after": 2})
+    for dtype, chosen in (("float32", ways[:1]), ("float64", ways[1:])):
         blocks = waves(classes=3, weights=weights, dtype=dtype)
-        subject = solver(risk=Risk(find_loss("hinge")(), 3, None, float(weights.mean())))
+        subject = solver(risk=Risk(find_loss("hinge")(), 3, None, float(weights.mean())), stages=3)
         last = train(subject, blocks)[0][-1]
-        for changed in ({"parties": 3}, {"rebuild": True}, {"parties": 2, "resume_after": 2}):
+        for changed in chosen:
             other = train(subject, blocks, **changed)[0][-1]
             np.testing.assert_array_equal(last.coefficients, other.coefficients)
             np.testing.assert_array_equal(last.landmarks, other.landmarks)
             assert last.dual == other.dual
-    x, y = whole(blocks), targets_of(subject, blocks)
+    x, y = all_rows(blocks), targets_of(subject, blocks)
     coefficients = of_all_rows(last, x)
     s = weights / weights.mean()
     # -a y of the hinge, for 0 <= a y <= s
@@ -121,7 +114,7 @@ def test_sparse_rows_as_dense_ones():
     codes = (x @ generator.standard_normal(8) > 0).astype(np.int32)
     dense = cut_blocks(x, codes, [30] * 10)
     sparse = cut_blocks(SparseRows.of_dense(x), codes, [30] * 10)
-    one, other = (train(solver(), blocks)[0][-1] for blocks in (dense, sparse))
+    one, other = (train(solver(stages=2), blocks)[0][-1] for blocks in (dense, sparse))
     np.testing.assert_array_equal(one.support, other.support)
     np.testing.assert_allclose(one.coefficients, other.coefficients, rtol=1e-9, atol=1e-12)
 
@@ -177,7 +170,7 @@ def test_of_few_rows_the_gap_closes_in_the_stages_that_are_usual():
     blocks = waves(300, classes=2)
     loss = find_loss("logistic")()
     subject = SDCAClassifier(features="kernel", random_state=0)
-    X, y = whole(blocks), np.concatenate([np.asarray(block.targets) for block in blocks])
+    X, y = all_rows(blocks), np.concatenate([np.asarray(block.targets) for block in blocks])
     with warnings.catch_warnings():
         warnings.simplefilter("error", ConvergenceWarning)
         subject.fit(X, y)

@@ -22,8 +22,8 @@ from distkern.solvers import newton as schedule
 from distkern.solvers.base import Problem, Trouble
 from distkern.solvers.newton import Newton
 from distkern.solvers.risk import Risk
-from feature_problems import features_of_kind, heavy_tailed
-from reference import PlainRunner, cut_blocks
+from feature_problems import features_of_kind, heavy_tailed, train
+from reference import cut_blocks
 
 NU = 1e-3
 RBF = KernelChoice(find_kernel("rbf"), 1.0)
@@ -129,17 +129,6 @@ def test_linear_classifier_is_that_of_liblinear():
 
 def solver(loss="squared_hinge", outputs=1, **given):
     return Newton(Risk(find_loss(loss)(), outputs), Linear(), **given)
-
-
-def train(subject, blocks, outputs=1):
-    first = blocks[0].features
-    sizes = tuple(block.n_rows for block in blocks)
-    problem = Problem(sizes, first.shape[1], first.dtype, 0, n_outputs=outputs, has_test=False)
-    runner = PlainRunner(blocks)
-    states = [runner.run(subject.init(problem))]
-    while not subject.finished(states[-1]):
-        states.append(runner.run(subject.stage(problem, states[-1])))
-    return states, runner
 
 
 def few_blocks(n=300, dtype=np.float64):
@@ -323,17 +312,6 @@ def test_losses_without_curvature_are_refused(name):
 def test_what_the_mends_say():
     assert "nu" in solver().mend(Trouble.DIVERGED)
     assert "stages" in solver().mend(Trouble.UNFINISHED)
-
-
-def test_saved_models_predict_the_same(tmp_path):
-    X, values, _ = heavy_tailed(300)
-    for model in (
-        dk.NewtonClassifier(n_landmarks=20, random_state=0).fit(X, values > 0),
-        dk.NewtonRegressor(features="random", n_features=30, random_state=0).fit(X, values),
-    ):
-        model.save(tmp_path / model.name)
-        again = dk.load_model(tmp_path / model.name)
-        np.testing.assert_array_equal(again.predict(X), model.predict(X))
 
 
 def test_nystroem_features_are_worked_on_as_kernels():

@@ -22,14 +22,23 @@ from distkern.features.nystroem import Nystroem
 from distkern.features.random import Random
 from distkern.kernels import find_kernel
 from distkern.losses import find_loss
-from distkern.runs.run import train
+from distkern.runs.run import train as train_run
 from distkern.solvers import newton_products as preconditioner
 from distkern.solvers.base import Problem
 from distkern.solvers.newton import Newton
 from distkern.solvers.newton_products import MOST_PRODUCTS, conjugate_gradients, sampled_rows
 from distkern.solvers.risk import Risk
 from distkern.storage.ingest import write_dataset
-from feature_problems import RowsSource, executor_of, features_of_kind, heavy_tailed, problem_of, same, waves
+from feature_problems import (
+    RowsSource,
+    executor_of,
+    features_of_kind,
+    heavy_tailed,
+    problem_of,
+    same,
+    train,
+    waves,
+)
 from reference import PlainRunner
 
 NU = 1e-4
@@ -51,10 +60,10 @@ RBF = KernelChoice(find_kernel("rbf"), 1.0)
     ],
 )
 def test_products_end_where_matrices_do(loss, classes, features):
-    X, values, weights = heavy_tailed(1500)
+    X, values, weights = heavy_tailed(600)
     y = np.searchsorted(np.quantile(values, np.arange(1, classes) / classes), values) if classes else values
     kind = dk.NewtonClassifier if classes else dk.NewtonRegressor
-    sizes = {"random": {"n_features": 150}, "landmarks": {"n_landmarks": 60}, "linear": {}}[features]
+    sizes = {"random": {"n_features": 80}, "landmarks": {"n_landmarks": 40}, "linear": {}}[features]
     given = {"loss": loss, "features": features, "nu": NU, "stages": 60, "random_state": 0, **sizes}
     matrix, products = (
         kind(hessian=hessian, tol=1e-8, **given).fit(X, y, sample_weight=weights)
@@ -74,25 +83,16 @@ def solver(loss="logistic", outputs=1, features=None, **given):
     return Newton(Risk(find_loss(loss)(), outputs), features, **{"nu": NU, "hessian": "products", **given})
 
 
-def train_plainly(subject, blocks, outputs=1):
-    runner = PlainRunner(blocks)
-    problem = problem_of(blocks, outputs)
-    states = [runner.run(subject.init(problem))]
-    while not subject.finished(states[-1]):
-        states.append(runner.run(subject.stage(problem, states[-1])))
-    return states, runner
-
-
 @pytest.mark.parametrize("loss", ["square", "logistic"])
 def test_products_are_bounded_and_fewer_with_the_preconditioner(loss, monkeypatch):
     blocks = waves(1000, 3, classes=0 if loss == "square" else 2)
     narrow = KernelChoice(find_kernel("rbf"), 4.0)
     subject = solver(loss, features=Random(narrow, 100), nu=1e-5, tol=1e-6, stages=20)
-    states, runner = train_plainly(subject, blocks)
+    states, runner = train(subject, blocks)
     made = runner.made.count("Hessian product")
     assert made == sum(state.steps for state in states) <= MOST_PRODUCTS * (len(states) - 1)
     monkeypatch.setattr(preconditioner, "_MOST_ROWS", 0)
-    plain, runner = train_plainly(subject, blocks)
+    plain, runner = train(subject, blocks)
     # 23 and 161, 27 and 91
     assert 2.5 * made < runner.made.count("Hessian product")
     assert states[-1].objective <= plain[-1].objective
@@ -100,7 +100,7 @@ def test_products_are_bounded_and_fewer_with_the_preconditioner(loss, monkeypatc
 
 def test_the_square_loss_is_one_solution():
     blocks = waves(2000, 3)
-    states, runner = train_plainly(solver("square", tol=1e-9), blocks)
+    states, runner = train(solver("square", tol=1e-9), blocks)
     products = ["Hessian product"] * states[-1].steps
     assert runner.made == ["start", "rows of the preconditioner", "gradient", *products, "gradient"]
     z = (
@@ -280,7 +280,7 @@ def test_a_limit_changes_no_bits_of_matrices(path):
     data = dk.open_dataset(path).train
     given = {"n_landmarks": 60, "stages": 2, "tol": 0.0, "random_state": 0}
     free, limited = (
-        train(dk.NewtonClassifier(memory_limit=limit, **given), data, scheduler="synchronous")
+        train_run(dk.NewtonClassifier(memory_limit=limit, **given), data, scheduler="synchronous")
         for limit in (None, 2**29)
     )
     np.testing.assert_array_equal(free.coef_, limited.coef_)
@@ -303,8 +303,8 @@ def test_a_model_is_finished_under_any_limit(path, tmp_path):
     data = dk.open_dataset(path).train
     given = {"features": "random", "n_features": 64, "stages": 1, "random_state": 0}
     where = {"scheduler": "synchronous", "out": tmp_path / "m"}
-    first = train(dk.NewtonClassifier(memory_limit=2**29, **given), data, **where)
-    again = train(dk.NewtonClassifier(memory_limit=2**30, **given), data, resume=True, **where)
+    first = train_run(dk.NewtonClassifier(memory_limit=2**29, **given), data, **where)
+    again = train_run(dk.NewtonClassifier(memory_limit=2**30, **given), data, resume=True, **where)
     np.testing.assert_array_equal(again.coef_, first.coef_)
 
 

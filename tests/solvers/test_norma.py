@@ -20,8 +20,8 @@ from distkern.solvers.base import Trouble
 from distkern.solvers.kernel_norma import KernelNORMA
 from distkern.solvers.norma import NORMA
 from distkern.solvers.risk import Risk
-from feature_problems import problem_of, train, waves
-from reference import PlainRunner, cut_blocks
+from feature_problems import all_rows, problem_of, targets_of, train, waves
+from reference import cut_blocks
 
 RBF = KernelChoice(find_kernel("rbf"), 2.0)
 NU = 1e-2
@@ -32,14 +32,6 @@ def solver(loss="logistic", outputs=1, *, risk=None, max_support=20_000, feature
     kind = KernelNORMA if features is None else NORMA
     defaults = {"nu": NU, "batch_size": 10, "stages": 3, "step_size": 1.0, "step_decay": 0.005}
     return kind(risk, features or Support(RBF, max_support), **{**defaults, **settings})
-
-
-def whole(blocks):
-    return np.concatenate([np.asarray(block.features) for block in blocks])
-
-
-def targets_of(subject, blocks):
-    return np.concatenate([subject.risk.targets(block) for block in blocks]).astype(float)
 
 
 def met(state, x):
@@ -67,7 +59,7 @@ def test_equals_a_plain_loop(loss, classes, outputs):
     blocks = waves(640, classes=classes, weights=weights)
     subject = solver(risk=Risk(find_loss(loss)(), outputs, None, float(weights.mean())))
     states, _ = train(subject, blocks)
-    x, y, s = whole(blocks), targets_of(subject, blocks), weights / weights.mean()
+    x, y, s = all_rows(blocks), targets_of(subject, blocks), weights / weights.mean()
     stages = [met(state, x) for state in states[1:]]
     assert [sorted(order) == list(range(640)) for order in stages] == [True] * 3
     assert stages[0] != stages[1]
@@ -87,7 +79,7 @@ def test_comes_near_the_minimum():
     blocks = waves()
     subject = solver("square", nu=0.1, batch_size=4, stages=6)
     last = train(subject, blocks)[0][-1]
-    x, y = whole(blocks), targets_of(subject, blocks)
+    x, y = all_rows(blocks), targets_of(subject, blocks)
     kernel = rbf_kernel(x, gamma=2.0)
     exact = KernelRidge(alpha=0.1 * len(y), kernel="precomputed").fit(kernel, y).dual_coef_
     f = kernel @ exact
@@ -124,20 +116,12 @@ def test_parties_lost_workers_and_resumption_change_no_bit(dtype):
         np.testing.assert_array_equal(last.landmarks, other.landmarks)
 
 
-def run(subject, blocks):
-    problem, runner = problem_of(blocks, subject.risk.n_outputs), PlainRunner(blocks)
-    states = [runner.run(subject.init(problem))]
-    while not subject.finished(states[-1]):
-        states.append(runner.run(subject.stage(problem, states[-1])))
-    return states, runner
-
-
 def test_over_explicit_features_it_is_stochastic_gradient_descent():
     weights = np.random.default_rng(1).uniform(0.5, 2.0, 300)
     blocks = waves(300, classes=3, weights=weights)
     risk = Risk(find_loss("softmax")(), 3, None, float(weights.mean()))
     subject = solver(risk=risk, features=Random(RBF, 64))
-    states, runner = run(subject, blocks)
+    states, runner = train(subject, blocks)
     basis = subject.basis(problem_of(blocks, 3), states[0].landmarks, states[0].gamma)
     z = np.concatenate([basis.values(block.features) for block in blocks])
     y, s = targets_of(subject, blocks), weights / weights.mean()
@@ -159,7 +143,7 @@ def test_sparse_rows_as_dense_ones():
     dense, sparse = (cut_blocks(rows, codes, [30] * 10) for rows in (x, SparseRows.of_dense(x)))
     one, other = (train(solver(), blocks)[0][-1] for blocks in (dense, sparse))
     np.testing.assert_allclose(one.coefficients, other.coefficients, rtol=1e-9, atol=1e-12)
-    one, other = (run(solver(features=Linear()), blocks)[0][-1] for blocks in (dense, sparse))
+    one, other = (train(solver(features=Linear()), blocks)[0][-1] for blocks in (dense, sparse))
     np.testing.assert_allclose(one.coefficients, other.coefficients, rtol=1e-9, atol=1e-12)
 
 

@@ -254,25 +254,6 @@ def test_millions_of_steps_keep_their_precision(form):
     np.testing.assert_allclose(state.norms * state.scale**2, (w**2).sum(axis=0), rtol=1e-9)
 
 
-def test_a_resumed_run_has_the_bits_of_an_uninterrupted_one():
-    case = overlapping(150, 3, classes=3)
-    solver = pegasos(case, lam=0.01, stages=4, batch_size=2)
-    states, _ = run_stages(solver, case)
-    state = states[2]
-    while not solver.finished(state):
-        state = case.runner().run(solver.stage(case.problem, state))
-    for field in dataclasses.fields(state):
-        np.testing.assert_array_equal(getattr(state, field.name), getattr(states[-1], field.name))
-
-
-def test_held_out_rows_are_measured():
-    case = overlapping(100, 3)
-    case.test = (case.features[:30], case.codes[:30])
-    state = run_stages(pegasos(case, lam=0.01), case)[0][-1]
-    predicted = case.features[:30] @ state.coefficients + state.intercept
-    assert state.test_error == np.mean((predicted[:, 0] > 0) != case.codes[:30])
-
-
 def test_a_stage_is_one_pass_or_enough_steps_to_forget_the_first():
     case = overlapping(100)
     assert pegasos(case, lam=0.1).rows_of_stage(case.problem) == 100

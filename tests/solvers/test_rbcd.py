@@ -23,7 +23,7 @@ from distkern.losses import find_loss
 from distkern.solvers.base import Trouble
 from distkern.solvers.rbcd import RBCD
 from distkern.solvers.risk import Risk
-from feature_problems import problem_of, train, waves
+from feature_problems import basis_values, penalised_risk, targets_of, train, waves
 
 RBF = KernelChoice(find_kernel("rbf"), 1.0)
 RANDOM = Random(RBF, 64)
@@ -33,21 +33,6 @@ NU = 1e-3
 def solver(loss="logistic", outputs=1, features=RANDOM, *, options=None, risk=None, **settings):
     risk = risk or Risk(find_loss(loss)(**(options or {})), outputs)
     return RBCD(risk, features, **{"nu": NU, "block_size": 20, "stages": 5, "tol": 0.0, **settings})
-
-
-def features_of(subject, state, blocks):
-    """Z of all rows."""
-    basis = subject.basis(problem_of(blocks), state.landmarks, state.gamma)
-    return np.concatenate([np.asarray(basis.values(block.features)) for block in blocks]).astype(float)
-
-
-def targets_of(subject, blocks):
-    return np.concatenate([subject.risk.targets(block) for block in blocks]).astype(float)
-
-
-def objective(subject, z, y, w, s=1.0):
-    values = subject.risk.loss.row_values(z @ w, y)
-    return 0.5 * subject.nu * np.sum(w**2) + np.mean(s * values)
 
 
 @pytest.mark.parametrize(
@@ -63,7 +48,7 @@ def test_reaches_the_minimum_that_scikit_learn_finds(loss, features):
     blocks = waves(classes=0 if loss == "square" else 2)
     subject = solver(loss, features=features, nu=1e-2, stages=40)
     states, _ = train(subject, blocks)
-    z, y = features_of(subject, states[0], blocks), targets_of(subject, blocks)
+    z, y = basis_values(subject, states[0], blocks), targets_of(subject, blocks)
     nu, n = subject.nu, len(y)
     if loss == "square":
         # of 1/2 (f - y)^2
@@ -73,9 +58,9 @@ def test_reaches_the_minimum_that_scikit_learn_finds(loss, features):
     else:
         machine = LinearSVC(C=1 / (nu * n), fit_intercept=False, tol=1e-8, max_iter=10**6)
     w = machine.fit(z, y[:, 0]).coef_.reshape(-1, 1)
-    minimum = objective(subject, z, y, w)
+    minimum = penalised_risk(subject, z, y, w)
     last = states[-1]
-    assert last.objective == pytest.approx(objective(subject, z, y, last.coefficients), rel=1e-12)
+    assert last.objective == pytest.approx(penalised_risk(subject, z, y, last.coefficients), rel=1e-12)
     assert minimum * (1 - 1e-6) < last.objective < minimum * (1 + 1e-3)
     gaps = np.diff([state.objective for state in states])
     assert (gaps <= 1e-12).all(), "a step of coordinate descent never ascends"
@@ -85,7 +70,7 @@ def test_one_block_of_a_parabola_is_solved_in_a_step():
     blocks = waves()
     subject = solver("square", block_size=64, stages=1)
     states, _ = train(subject, blocks)
-    z, y = features_of(subject, states[0], blocks), targets_of(subject, blocks)
+    z, y = basis_values(subject, states[0], blocks), targets_of(subject, blocks)
     curvature = subject.risk.loss.curvature
     w = np.linalg.solve(curvature * z.T @ z / len(z) + NU * np.eye(64), curvature * z.T @ y / len(z))
     np.testing.assert_allclose(states[-1].coefficients, w, rtol=1e-8, atol=1e-10)
@@ -100,7 +85,7 @@ def test_equals_a_plain_loop(loss, classes, outputs, precondition, order):
     risk = Risk(find_loss(loss)(), outputs, None, float(weights.mean()))
     subject = solver(risk=risk, precondition=precondition, order=order, stages=2)
     states, runner = train(subject, blocks)
-    z, y, s = features_of(subject, states[0], blocks), targets_of(subject, blocks), weights / weights.mean()
+    z, y, s = basis_values(subject, states[0], blocks), targets_of(subject, blocks), weights / weights.mean()
     drawn = [ask.wanted for ask in runner.asked if ask.wanted is not None]
     assert len(drawn) == 2 * 4
     if order == "shuffled":
@@ -119,7 +104,7 @@ def test_equals_a_plain_loop(loss, classes, outputs, precondition, order):
             found.append(w.copy())
     for state, wanted in zip(states[1:], found, strict=True):
         np.testing.assert_allclose(state.coefficients, wanted, rtol=0, atol=1e-9 * np.abs(wanted).max())
-        assert state.objective == pytest.approx(objective(subject, z, y, wanted, s), rel=1e-9)
+        assert state.objective == pytest.approx(penalised_risk(subject, z, y, wanted, s), rel=1e-9)
 
 
 @pytest.mark.parametrize("dtype", ["float32", "float64"])

@@ -10,7 +10,6 @@ from sklearn.linear_model import LogisticRegression, Ridge
 from sklearn.svm import LinearSVC
 
 from distkern.common.errors import InputError
-from distkern.common.sparse import SparseRows
 from distkern.features.kernel_choice import KernelChoice
 from distkern.features.linear import Linear
 from distkern.features.nystroem import Nystroem
@@ -21,8 +20,7 @@ from distkern.passes import Stream
 from distkern.solvers.base import Trouble
 from distkern.solvers.risk import Risk
 from distkern.solvers.sbmd import SBMD
-from feature_problems import problem_of, waves
-from reference import PlainRunner, cut_blocks
+from feature_problems import basis_values, penalised_risk, problem_of, targets_of, train, waves
 
 RBF = KernelChoice(find_kernel("rbf"), 1.0)
 RANDOM = Random(RBF, 64)
@@ -33,30 +31,6 @@ def solver(loss="logistic", outputs=1, features=RANDOM, *, risk=None, **settings
     risk = risk or Risk(find_loss(loss)(), outputs)
     defaults = {"nu": NU, "batch_size": 10, "block_size": 20, "stages": 3, "precondition": False}
     return SBMD(risk, features, **{**defaults, **settings})
-
-
-def train(subject, blocks, *, start=None, seed=0):
-    """The states after init and after each stage, and the runner."""
-    problem = problem_of(blocks, subject.risk.n_outputs, seed=seed)
-    runner = PlainRunner(blocks)
-    states = [runner.run(subject.init(problem)) if start is None else start]
-    while not subject.finished(states[-1]):
-        states.append(runner.run(subject.stage(problem, states[-1])))
-    return states, runner
-
-
-def features_of(subject, state, blocks):
-    """Z of all rows."""
-    basis = subject.basis(problem_of(blocks), state.landmarks, state.gamma)
-    return np.concatenate([np.asarray(basis.values(block.features)) for block in blocks]).astype(float)
-
-
-def targets_of(subject, blocks):
-    return np.concatenate([subject.risk.targets(block) for block in blocks]).astype(float)
-
-
-def objective(subject, z, y, w, s=1.0):
-    return 0.5 * subject.nu * np.sum(w**2) + np.mean(s * subject.risk.loss.row_values(z @ w, y))
 
 
 MACHINES = {
@@ -93,10 +67,10 @@ def test_reaches_the_minimum_that_scikit_learn_finds(loss, precondition, near, f
     settings = {"precondition": precondition, "stages": 4, "steps_per_stage": 50.0}
     subject = solver(loss, features=features, **settings)
     states, _ = train(subject, blocks)
-    z, y = features_of(subject, states[0], blocks), targets_of(subject, blocks)
+    z, y = basis_values(subject, states[0], blocks), targets_of(subject, blocks)
     w = MACHINES[loss](len(y)).fit(z, y[:, 0]).coef_.reshape(-1, 1)
-    minimum, last = objective(subject, z, y, w), states[-1]
-    assert last.objective == pytest.approx(objective(subject, z, y, last.coefficients), rel=1e-12)
+    minimum, last = penalised_risk(subject, z, y, w), states[-1]
+    assert last.objective == pytest.approx(penalised_risk(subject, z, y, last.coefficients), rel=1e-12)
     assert minimum * (1 - 1e-6) < last.objective < minimum * (1 + near)
 
 
@@ -104,7 +78,7 @@ def test_a_preconditioned_step_is_divided_by_the_bound_of_its_block():
     blocks = waves(300, classes=2)
     subject = solver(precondition=True, averaging=None, block_size=64, batch_size=30, steps_per_stage=30)
     states, runner = train(dataclasses.replace(subject, stages=1), blocks)
-    z, y = features_of(subject, states[0], blocks), targets_of(subject, blocks)
+    z, y = basis_values(subject, states[0], blocks), targets_of(subject, blocks)
     (rows,) = np.concatenate(runner.sampled).reshape(1, 30)
     damping = 0.5 * 0.25 * np.sum(z**2, axis=1).max() / 60
     bound = 0.25 * z.T @ z / 300 + (NU + damping) * np.eye(64)
@@ -139,7 +113,7 @@ def test_equals_a_plain_loop(loss, classes, outputs, averaging, monkeypatch):
 
     monkeypatch.setattr(step, Noting)
     states, runner = train(subject, blocks)
-    z, y, s = features_of(subject, states[0], blocks), targets_of(subject, blocks), weights / weights.mean()
+    z, y, s = basis_values(subject, states[0], blocks), targets_of(subject, blocks), weights / weights.mean()
     curvature = risk.loss.curvature if loss == "softmax" else 1.0
     first = 1 / (curvature * (s * np.sum(z**2, axis=1)).max() + NU)
     assert states[0].first_step == pytest.approx(first)
@@ -158,26 +132,8 @@ def test_equals_a_plain_loop(loss, classes, outputs, averaging, monkeypatch):
             total, sum_of_weights = total + weight * w, sum_of_weights + weight
         wanted = w if averaging is None else total / sum_of_weights
         np.testing.assert_allclose(state.coefficients, wanted, rtol=0, atol=1e-9 * np.abs(wanted).max())
-        assert state.objective == pytest.approx(objective(subject, z, y, wanted, s), rel=1e-9)
+        assert state.objective == pytest.approx(penalised_risk(subject, z, y, wanted, s), rel=1e-9)
     assert len(set(drawn)) == 4
-
-
-def test_sparse_rows_as_dense_ones():
-    generator = np.random.default_rng(0)
-    x = np.where(generator.random((300, 8)) < 0.4, generator.standard_normal((300, 8)), 0.0)
-    codes = (x @ generator.standard_normal(8) > 0).astype(np.int32)
-    dense, sparse = (cut_blocks(rows, codes, [30] * 10) for rows in (x, SparseRows.of_dense(x)))
-    subject = solver(features=Linear(), block_size=3)
-    one, other = (train(subject, blocks)[0][-1] for blocks in (dense, sparse))
-    np.testing.assert_allclose(one.coefficients, other.coefficients, rtol=1e-9, atol=1e-12)
-
-
-def test_the_next_stage_depends_on_the_state_alone():
-    blocks = waves(classes=2)
-    states, _ = train(solver(), blocks)
-    again, _ = train(solver(), blocks, start=states[1])
-    np.testing.assert_array_equal(states[-1].coefficients, again[-1].coefficients)
-    assert states[-1].objective == again[-1].objective
 
 
 def test_a_batch_is_not_cut_by_pieces():

@@ -13,7 +13,6 @@ from sklearn.svm import LinearSVC, LinearSVR
 
 import distkern
 from distkern.common.errors import InputError
-from distkern.common.sparse import SparseRows
 from distkern.features.kernel_choice import KernelChoice
 from distkern.features.linear import Linear
 from distkern.features.nystroem import Nystroem
@@ -22,8 +21,7 @@ from distkern.kernels import find_kernel
 from distkern.losses import coordinate_loss_names, find_loss
 from distkern.solvers.risk import Risk
 from distkern.solvers.sdca import SDCA
-from feature_problems import problem_of, train, waves
-from reference import cut_blocks
+from feature_problems import basis_values, penalised_risk, targets_of, train, waves
 
 RBF = KernelChoice(find_kernel("rbf"), 1.0)
 RANDOM = Random(RBF, 64)
@@ -33,20 +31,6 @@ NU = 1e-2
 def solver(loss="logistic", outputs=1, features=RANDOM, *, risk=None, **settings):
     risk = risk or Risk(find_loss(loss)(), outputs)
     return SDCA(risk, features, **{"nu": NU, "stages": 4, "tol": 0.0, **settings})
-
-
-def features_of(subject, state, blocks):
-    """Z of all rows."""
-    basis = subject.basis(problem_of(blocks), state.landmarks, state.gamma)
-    return np.concatenate([np.asarray(basis.values(block.features)) for block in blocks]).astype(float)
-
-
-def targets_of(subject, blocks):
-    return np.concatenate([subject.risk.targets(block) for block in blocks]).astype(float)
-
-
-def objective(subject, z, y, w, s=1.0):
-    return 0.5 * subject.nu * np.sum(w**2) + np.mean(s * subject.risk.loss.row_values(z @ w, y))
 
 
 def conjugate(loss, dual, target, cost):
@@ -115,11 +99,11 @@ def test_reaches_the_minimum_that_scikit_learn_finds(loss, features):
     blocks = waves(classes=0 if find_loss(loss).target_kind == "real" else 2)
     subject = solver(loss, features=features, stages=400, tol=1e-4)
     states, _ = train(subject, blocks)
-    z, y = features_of(subject, states[0], blocks), targets_of(subject, blocks)
+    z, y = basis_values(subject, states[0], blocks), targets_of(subject, blocks)
     w = MACHINES[loss](NU, len(y)).fit(z, y[:, 0]).coef_.reshape(-1, 1)
-    minimum, last = objective(subject, z, y, w), states[-1]
+    minimum, last = penalised_risk(subject, z, y, w), states[-1]
     assert last.gap <= 1e-4 * last.objective
-    assert last.objective == pytest.approx(objective(subject, z, y, last.coefficients), rel=1e-12)
+    assert last.objective == pytest.approx(penalised_risk(subject, z, y, last.coefficients), rel=1e-12)
     assert minimum * (1 - 1e-5) < last.objective < minimum * (1 + 1e-3)
     # the dual is below the minimum, and never falls
     duals = [state.dual for state in states]
@@ -141,7 +125,7 @@ def test_equals_a_plain_loop():
     risk = Risk(find_loss("squared_hinge")(), 3, None, float(weights.mean()))
     subject = solver(risk=risk, stages=2)
     states, runner = train(subject, blocks)
-    z, y, s = features_of(subject, states[0], blocks), targets_of(subject, blocks), weights / weights.mean()
+    z, y, s = basis_values(subject, states[0], blocks), targets_of(subject, blocks), weights / weights.mean()
     duals = np.concatenate([runner.residents["dual steps"][0].saved(group)["duals"] for group in range(8)])
     last = states[-1]
     np.testing.assert_allclose(last.coefficients, z.T @ duals / (NU * 300), rtol=1e-9, atol=1e-12)
@@ -169,17 +153,6 @@ def test_parties_lost_workers_and_resumption_change_no_bit(monkeypatch):
             np.testing.assert_array_equal(whole.coefficients, other.coefficients)
             assert whole.objective == other.objective
             assert whole.dual == other.dual
-
-
-def test_sparse_rows_as_dense_ones():
-    generator = np.random.default_rng(0)
-    x = np.where(generator.random((300, 8)) < 0.4, generator.standard_normal((300, 8)), 0.0)
-    codes = (x @ generator.standard_normal(8) > 0).astype(np.int32)
-    dense = cut_blocks(x, codes, [30] * 10)
-    sparse = cut_blocks(SparseRows.of_dense(x), codes, [30] * 10)
-    one, other = (train(solver("hinge", features=Linear()), blocks)[0][-1] for blocks in (dense, sparse))
-    np.testing.assert_allclose(one.coefficients, other.coefficients, rtol=1e-9, atol=1e-12)
-    assert one.dual == pytest.approx(other.dual, rel=1e-9)
 
 
 def test_rows_without_weight_change_nothing():
@@ -213,9 +186,9 @@ def test_the_gap_is_of_the_problem_that_was_asked_for():
     blocks = waves(600, classes=2)
     subject = solver("squared_hinge", nu=1e-5, stages=40, tol=1e-4)
     states, _ = train(subject, blocks)
-    z, y = features_of(subject, states[0], blocks), targets_of(subject, blocks)
+    z, y = basis_values(subject, states[0], blocks), targets_of(subject, blocks)
     w = MACHINES["squared_hinge"](1e-5, 600).fit(z, y[:, 0]).coef_.reshape(-1, 1)
-    least = objective(subject, z, y, w)
+    least = penalised_risk(subject, z, y, w)
     assert max(state.dual for state in states) <= least * (1 + 1e-6)
     assert states[-1].gap <= 1e-3 * states[-1].objective
     assert subject.measures(states[1]).shortfall

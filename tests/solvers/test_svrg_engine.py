@@ -47,11 +47,6 @@ def wanted():
     return run("synchronous", 1)
 
 
-@pytest.mark.parametrize("workers", [1, 3])
-def test_the_same_bits_on_threads(workers, wanted):
-    same(run("threads", workers).state, wanted.state)
-
-
 @pytest.mark.parametrize("prepare", ["driver", "workers"])
 def test_the_same_bits_on_workers(prepare, wanted, local_workers, monkeypatch):
     def planned(*arguments):
@@ -59,25 +54,6 @@ def test_the_same_bits_on_workers(prepare, wanted, local_workers, monkeypatch):
 
     monkeypatch.setattr(drive_module, "plan_stream", planned)
     same(run(local_workers).state, wanted.state)
-
-
-@pytest.mark.parametrize("stage", [0, 1, 2])
-def test_a_resumed_run_ends_as_one_that_was_not_cut(tmp_path, stage, wanted):
-    class CutError(Exception):
-        pass
-
-    def cut(event):
-        if event.kind == "checkpoint_saved" and event["stage"] == stage:
-            raise CutError
-
-    folder = CheckpointFolder(tmp_path, {"job": 1})
-    with pytest.raises(CutError):
-        run("synchronous", 1, folder=folder, listener=cut)
-    assert folder.stages()[-1] == stage
-    resumed = run("synchronous", 1, folder=folder, resume=True)
-    same(resumed.state, wanted.state)
-    for line, other in zip(resumed.history, wanted.history, strict=True):
-        assert line["objective"] == other["objective"]
 
 
 @pytest.mark.parametrize("step", [1e4, 1e200])
