@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from distkern.common.errors import CorruptDataError, InputError
 from distkern.common.sparse import SparseRows, from_arrays, to_arrays
-from distkern.engine.rounds import Saved
+from distkern.passes.rounds import Saved
 from distkern.storage.arrays import array_names, check_arrays, load_arrays, save_arrays
 from distkern.storage.description import as_read, described, json_object
 from distkern.storage.places import Place, is_whole, remove_tree

@@ -8,8 +8,7 @@ from typing import Any
 
 from distkern.common.sparse import SparseRows
 from distkern.common.types import AbstractSource, Block, Reader
-from distkern.engine.executors.base import AbstractExecutor, Call, Shared
-from distkern.engine.tasks import apply_to_block
+from distkern.passes.execution import AbstractExecutor, Call, Shared, apply_to_block
 
 
 @dataclass(frozen=True)

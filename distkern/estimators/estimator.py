@@ -36,9 +36,9 @@ from distkern.common.held_out import Keys
 from distkern.common.sparse import Rows, SparseRows
 from distkern.common.types import AbstractSource, Block, Floats
 from distkern.engine.dask.arrays import DaskArraySource, map_blocks
+from distkern.engine.ending import Callback, Stopping
 from distkern.engine.events import EventLog, Listener
 from distkern.engine.executors import AbstractExecutor
-from distkern.engine.stopping import Callback, Stopping
 from distkern.engine.workplace import RunWorkplace
 from distkern.estimators.fitted import fitted
 from distkern.estimators.from_solver import FromSolver

@@ -17,12 +17,11 @@ from distkern.common import blas
 from distkern.common.errors import InputError
 from distkern.common.targets import plain_targets
 from distkern.common.types import Block, Floats
-from distkern.engine.budget import Machine
 from distkern.engine.dask.arrays import is_dask
 from distkern.engine.drive import Driver
 from distkern.engine.events import EventLog, Listener
 from distkern.engine.executors import AbstractExecutor, open_executor
-from distkern.passes import Pass, Reduce, Stream, whole_visits
+from distkern.passes import Machine, Pass, Reduce, Stream, whole_visits
 from distkern.runs.applied import Applied
 from distkern.runs.calibration import Calibration
 from distkern.runs.grid import Grid

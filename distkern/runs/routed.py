@@ -18,9 +18,9 @@ from distkern.bases.placed import AbstractPlacedBasis
 from distkern.bases.routing import Found, Routing
 from distkern.common import blas
 from distkern.common.types import Floats, Reader
-from distkern.engine.budget import Machine
 from distkern.engine.drive import Driver
 from distkern.engine.executors import open_executor
+from distkern.passes import Machine
 from distkern.runs.applied import Applied
 from distkern.runs.learner import Learner
 from distkern.runs.spooled import temporary_folder

@@ -11,15 +11,15 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 from distkern.common.errors import FencedError, MemoryBudgetError, StoreError
-from distkern.engine.budget import DRIVER_BASE_BYTES, Machine
 from distkern.engine.checkpoint import CheckpointFolder
 from distkern.engine.drive import Interrupted
 from distkern.engine.events import Event, Listener
 from distkern.engine.executors import AbstractExecutor
-from distkern.engine.plan import Extent, PassPlan
-from distkern.engine.plan_run import fitted, needed_bytes, plan_run
+from distkern.engine.plan import fitted, needed_bytes, plan_run
 from distkern.monitor import metrics
 from distkern.monitor.text import in_bytes
+from distkern.passes import Extent, Machine, PassPlan
+from distkern.passes.machine import DRIVER_BASE_BYTES
 from distkern.runs.folder import (
     check_folder,
     check_resumption,
@@ -194,7 +194,7 @@ def _evaluation(outlines: Sequence[Outline]) -> list[Outline]:
     """What an evaluation will be, before there is a model: about what measuring a finished stage is."""
     of_test = [outline for outline in outlines if outline.step.split == "test"]
     return [
-        replace(outline, step=replace(outline.step, name="evaluate"), times=1.0)
+        replace(outline, step=outline.step.changed(name="evaluate"), times=1.0)
         for outline in of_test
         if outline.times == of_test[-1].times
     ]

@@ -18,13 +18,11 @@ from distkern.bases.routing import Found, Routing, combining_cost
 from distkern.common import blas, interrupts
 from distkern.common.stores import Store
 from distkern.common.types import AbstractSource, Block, Floats
-from distkern.engine.budget import Machine
 from distkern.engine.drive import Driver
 from distkern.engine.events import EventLog, Listener
 from distkern.engine.executors import AbstractExecutor
 from distkern.engine.held import HeldBlock, held_in_order
-from distkern.engine.plan import Extent
-from distkern.passes import Cost, Each, Pass, Reduce, Stream, whole_visits
+from distkern.passes import Cost, Each, Extent, Machine, Pass, Reduce, Stream, whole_visits
 from distkern.runs.applied import Applied
 from distkern.runs.learner import Learner
 from distkern.runs.limits import check_limit, opened_executor, stop_if_asked

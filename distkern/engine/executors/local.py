@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from abc import abstractmethod
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import FIRST_COMPLETED, CancelledError, Executor, Future, wait
 from concurrent.futures.process import BrokenProcessPool
 from itertools import islice
@@ -15,13 +15,10 @@ from dask.callbacks import Callback
 
 from distkern.common.errors import DistkernError
 from distkern.common.types import AbstractSource, Reader
-from distkern.engine.budget import Machine
 from distkern.engine.dask.graph import GraphReader, reduce_graph
-from distkern.engine.executors.base import AbstractExecutor, Call, Progress, Shared
-from distkern.engine.plan import ReducePlan, RoundsPlan
-from distkern.engine.rounds import AbstractParties, LocalParties, Lost, Saved
-from distkern.engine.tasks import Timed, folded
-from distkern.passes import Reduce, Rounds
+from distkern.passes.execution import AbstractExecutor, Call, Progress, Shared, Timed, folded
+from distkern.passes.machine import Machine
+from distkern.passes.rounds import AbstractResidents, LocalResidents, Lost, Rounds, RoundsPlan, Saved
 
 #: times that a task is tried whose worker process died
 RETRIES = 3
@@ -32,7 +29,7 @@ class AbstractLocalExecutor(AbstractExecutor):
 
     Attributes
     ----------
-    kind : of its :class:`~distkern.engine.budget.Machine`, whatever it is called
+    kind : of its :class:`~distkern.passes.Machine`, whatever it is called
     """
 
     kind: ClassVar[str]
@@ -47,10 +44,10 @@ class AbstractLocalExecutor(AbstractExecutor):
     def _machine(self, workers: int, memory_limit: int | None) -> Machine:
         return Machine(self.kind, workers, memory_limit, driver_threads=workers)
 
-    def reduce(
-        self, step: Reduce[Any], plan: ReducePlan, source: AbstractSource, progress: Progress
+    def reduced(
+        self, name: str, calls: Sequence[Call], combine: Callable[..., Any], progress: Progress
     ) -> Timed:
-        graph, leaves, last = reduce_graph(step, plan, source)
+        graph, leaves, last = reduce_graph(name, calls, combine)
         remaining = set(leaves)
 
         class _Count(Callback):  # type: ignore[misc]
@@ -61,7 +58,7 @@ class AbstractLocalExecutor(AbstractExecutor):
 
         # given and not entered: runs in several threads would take those that are active from each other
         partials = list(self._get(graph, last, _Count()))
-        return folded(step.combine, partials)
+        return folded(combine, partials)
 
     @abstractmethod
     def _get(self, graph: Mapping[Any, Any], key: Any, *callbacks: Callback) -> Any:
@@ -83,10 +80,10 @@ class AbstractLocalExecutor(AbstractExecutor):
         for number, call in calls:
             yield number, call.function(*_arguments(call), *_readers(call))
 
-    def parties(
+    def residents(
         self, step: Rounds, plan: RoundsPlan, source: AbstractSource, saved: Saved, lost: Lost
-    ) -> AbstractParties:
-        return LocalParties(step, plan, source, saved)
+    ) -> AbstractResidents:
+        return LocalResidents(step, plan, source, saved)
 
     def _read(self, source: AbstractSource, block: int) -> Any:
         if not source.is_graph:

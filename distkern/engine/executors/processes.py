@@ -13,9 +13,8 @@ import dask.multiprocessing
 from dask.callbacks import Callback
 
 from distkern.common import allocator, blas
-from distkern.engine.executors.base import Call
 from distkern.engine.executors.local import RETRIES, AbstractPoolExecutor, deadly, with_active
-from distkern.engine.tasks import Timed, peak_resident_bytes
+from distkern.passes.execution import Call, Timed, peak_resident_bytes
 
 
 class ProcessesExecutor(AbstractPoolExecutor):

@@ -8,8 +8,8 @@ from typing import Any
 import dask.local
 from dask.callbacks import Callback
 
-from distkern.engine.budget import Machine
 from distkern.engine.executors.local import AbstractLocalExecutor, with_active
+from distkern.passes.machine import Machine
 
 
 class SynchronousExecutor(AbstractLocalExecutor):
