@@ -66,7 +66,8 @@ def fresh(name):
 def reduce_with(executor, step, source):
     done = []
     plan = step.plan(Extent.of(source), executor.machine)
-    return executor.reduced(step.name, step.calls(plan, source), add, done.append), done, plan
+    result = executor.reduced(step.name, step.calls(plan, source), step.combine, done.append)
+    return result, done, plan
 
 
 def expected(source, factor=1.0):

@@ -18,7 +18,7 @@ from distributed import Client, LocalCluster
 from cluster_processes import Processes, distkern, wait_for
 from distkern.common.blas import single_threaded
 from distkern.common.errors import ClusterError, CorruptDataError, InputError, MemoryBudgetError
-from distkern.engine.dask import workers
+from distkern.engine.dask import residents, workers
 from distkern.engine.dask.workers import explain_errors
 from distkern.engine.drive import Driver
 from distkern.engine.executors import cluster, open_executor
@@ -86,7 +86,7 @@ def test_no_task_of_any_kind_runs_on_a_worker_with_another_package(
     running: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     # of the driver's side alone: the worker, in this process, has what it has
-    for module in (cluster, resident_actors):
+    for module in (cluster, residents):
         monkeypatch.setattr(module, "versions", lambda: OTHER)
     with connect(running) as executor:
         step, rounds = Reduce("sum", scaled_sum, add, 1.0), toy_rounds()
