@@ -190,7 +190,7 @@ class AbstractClassifier(ClassifierMixin, AbstractEstimator):  # type: ignore[mi
         """Accuracy on arrays, or on a split of a data set, which has its own labels."""
         from sklearn.metrics import accuracy_score
 
-        from distkern.engine.dask.scores import accuracy
+        from distkern.engine.dask.arrays import accuracy
         from distkern.runs.evaluation import score_of
 
         return score_of(self._fitted(), X, y, sample_weight, "accuracy", accuracy, accuracy_score)

@@ -14,8 +14,7 @@ from numpy.typing import DTypeLike
 from distkern.common.errors import InputError
 from distkern.common.sparse import Rows, SparseRows
 from distkern.common.targets import plain_targets
-from distkern.engine.dask.arrays import is_dask, map_rows, map_source
-from distkern.engine.dask.frames import map_frame, partitions
+from distkern.engine.dask.arrays import is_dask, map_frame, map_rows, map_source, partitions
 from distkern.engine.executors import AbstractExecutor, open_executor
 from distkern.runs.feature_names import check_dask_names, preparation_of, put_in_order
 from distkern.storage.dataset import Split

@@ -15,8 +15,7 @@ from distkern.common.errors import CorruptDataError, InputError
 from distkern.common.sparse import SparseRows
 from distkern.engine.events import Event
 from distkern.jobs import fence
-from distkern.jobs.folder import JobFolder
-from distkern.jobs.index import JobIndex
+from distkern.jobs.folder import JobFolder, JobIndex
 from distkern.jobs.log import LogFile, LogReader
 from distkern.jobs.record import Record
 from distkern.monitor import metrics
