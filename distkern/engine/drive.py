@@ -14,10 +14,9 @@ from typing import Any, TypeAlias, TypeVar
 from distkern.common import allocator, blas
 from distkern.common.errors import DivergenceError
 from distkern.common.types import AbstractSource
-from distkern.engine.checkpoint import CheckpointFolder
+from distkern.engine.checkpoint import CheckpointFolder, RunWorkplace
 from distkern.engine.ending import DIVERGED, INTERRUPTED, Ending, Stopping, check_stages, ending, explosion
 from distkern.engine.events import EventLog
-from distkern.engine.workplace import RunWorkplace
 from distkern.passes import Derived, Each, Extent, Message, Pass, PassPlan, Reduce, Site, Stream
 from distkern.passes.base import UnderWay
 from distkern.passes.execution import AbstractExecutor, forget, peak_resident_bytes

@@ -16,8 +16,8 @@ from distkern.common.errors import InputError
 from distkern.common.parameters import AUTO
 from distkern.common.tiles import release
 from distkern.common.types import Floats
+from distkern.engine.checkpoint import RunWorkplace
 from distkern.engine.plan import bytes_alone
-from distkern.engine.workplace import RunWorkplace
 from distkern.estimators.base import AbstractClassifier, AbstractRegressor
 from distkern.estimators.estimator import AbstractEstimator
 from distkern.estimators.fitted import fitted

@@ -16,8 +16,7 @@ from typing import Any, TypeAlias, TypeVar
 from distkern.common import interrupts
 from distkern.common.errors import ClusterError, DistkernError, FencedError
 from distkern.engine.events import Event, Listener
-from distkern.jobs.fence import Fence
-from distkern.jobs.folder import JobFolder
+from distkern.jobs.folder import Fence, JobFolder
 from distkern.jobs.log import LogFile
 from distkern.jobs.record import (
     BEAT_SECONDS,

@@ -23,9 +23,8 @@ from distkern.engine.events import EventLog, Listener
 from distkern.engine.executors import AbstractExecutor, open_executor
 from distkern.passes import Machine, Pass, Reduce, Stream, whole_visits
 from distkern.runs.applied import Applied
-from distkern.runs.calibration import Calibration
 from distkern.runs.prediction import codes_of
-from distkern.runs.ranking import RANKING_BYTES, RankedScores, Ranking
+from distkern.runs.ranking import RANKING_BYTES, Calibration, RankedScores, Ranking
 from distkern.runs.regression_figures import Grid, Residuals, regression_figures, residuals_pass
 from distkern.runs.routed import routing_of, run, scratch_folder
 from distkern.runs.row_losses import GROUPS, KEPT_BYTES, Losing, Lost, losses_of_groups

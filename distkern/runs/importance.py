@@ -21,8 +21,8 @@ from distkern.engine.executors import AbstractExecutor
 from distkern.engine.plan import needed_bytes, plan_run
 from distkern.monitor.text import in_bytes
 from distkern.passes import Cost, Each, Extent, Machine, Pass, PassPlan, Reduce
-from distkern.runs.calibration import Calibration
 from distkern.runs.importance_figures import Importance, Importances
+from distkern.runs.ranking import Calibration
 from distkern.runs.regression_figures import quantiles_of
 from distkern.storage.dataset import Split
 

@@ -20,8 +20,7 @@ from distkern.common.errors import ClusterError, InputError
 from distkern.engine.events import Event, Listener
 from distkern.jobs import driver as driver_module
 from distkern.jobs.driver import MOST_STARTS, CancelledJobError, Guard, drive
-from distkern.jobs.fence import FencedError
-from distkern.jobs.folder import JobFolder
+from distkern.jobs.folder import FencedError, JobFolder
 from distkern.jobs.record import Record
 from distkern.runs.persistence import load_model
 from distkern.storage.ingest import write_dataset

@@ -14,8 +14,7 @@ from distkern.common.errors import ClusterError, CorruptDataError, DivergenceErr
 from distkern.engine.events import Event
 from distkern.jobs import log as log_module
 from distkern.jobs.driver import is_fault_of_cluster, with_retries
-from distkern.jobs.fence import FencedError, claim, newest
-from distkern.jobs.folder import JobFolder, JobIndex
+from distkern.jobs.folder import FencedError, JobFolder, JobIndex, claim, newest
 from distkern.jobs.log import LogFile, LogReader
 from distkern.jobs.record import LOST_SECONDS, Record, from_json, new_id, redact, state_of
 

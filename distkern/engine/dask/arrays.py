@@ -11,9 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from distkern.common.errors import InputError
-from distkern.common.groups import keys_of_groups
 from distkern.common.sparse import SparseRows
-from distkern.common.targets import plain_targets
+from distkern.common.targets import keys_of_groups, plain_targets
 from distkern.common.types import AbstractSource, Block, Reader
 
 
