@@ -9,7 +9,6 @@ from pathlib import Path
 
 import numpy as np
 
-from distkern.common.batches import BatchOrder
 from distkern.common.types import AbstractGroup, AbstractSource, Block, groups_of
 from distkern.passes import (
     AbstractFollower,
@@ -22,6 +21,7 @@ from distkern.passes import (
     batches,
     epoch_visits,
 )
+from distkern.passes.batches import BatchOrder
 from distkern.passes.execution import Keep
 from distkern.passes.stream import load_visit
 from distkern.solvers.base import AbstractSolver, Measures, Outline

@@ -1,9 +1,9 @@
 """The folder of a run, as a job sees it: record, signs of life, the wish that it stops, fences, log.
 
-Where two drivers believe to run a job, the older one stops. A driver claims a job by creating the next of the
-files ``epoch-00001``, ``epoch-00002``, ..., which only one can create. It holds the job as long as no newer one
-is there, and asks before each stage is written. What it could write before it asks again is what the newer
-driver would write: same job, same bits.
+Where two drivers believe to run a job, the older one stops. A driver claims a job by creating the next of
+the files ``epoch-00001``, ``epoch-00002``, ..., which only one can create. It holds the job as long as no
+newer one is there, and asks before each stage is written. What it could write before it asks again is what
+the newer driver would write: same job, same bits.
 """
 
 from __future__ import annotations

@@ -9,9 +9,9 @@ from distkern.common.errors import DivergenceError
 from distkern.engine.checkpoint import CheckpointFolder
 from distkern.engine.drive import Driver
 from distkern.engine.events import EventLog
-from distkern.solvers._dsg.settings import StepRule
 from distkern.passes import Extent, Machine
 from distkern.passes.machine import MIB
+from distkern.solvers._dsg.settings import StepRule
 from distkern.solvers.base import Problem
 from feature_problems import RowsSource, dsg, executor_of, problem_of, same, train, waves
 

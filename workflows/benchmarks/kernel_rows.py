@@ -20,8 +20,8 @@ from distkern.common.types import AbstractSource, Block
 from distkern.engine.executors import open_executor
 from distkern.kernels import find_kernel
 from distkern.losses.odm import OptimalMarginDistribution
-from distkern.solvers.coreset import snapshot
 from distkern.passes import Extent, Reduce
+from distkern.solvers.coreset import snapshot
 from distkern.solvers.measuring import Model
 from distkern.solvers.risk import Risk
 
