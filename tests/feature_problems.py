@@ -10,14 +10,13 @@ import numpy as np
 
 from distkern.common.sparse import SparseRows
 from distkern.common.types import AbstractGroup, AbstractSource, groups_of
-from distkern.engine.batches import as_rounds
 from distkern.engine.executors import open_executor
 from distkern.features import find_features
 from distkern.features.kernel_choice import KernelChoice
 from distkern.kernels import find_kernel
 from distkern.landmarks.base import Layout
 from distkern.losses import find_loss
-from distkern.passes import Batches, Rounds
+from distkern.passes import Rounds
 from distkern.solvers._dsg.settings import StepRule
 from distkern.solvers.base import Problem
 from distkern.solvers.dsg import DSG
@@ -85,8 +84,6 @@ class Runner(PlainRunner):
         self.residents, self.saved, self.dealt, self.asked, self.answers = {}, {}, {}, [], []
 
     def _reduce(self, step):
-        if isinstance(step, Batches):
-            step = as_rounds(step, 0)
         if not isinstance(step, Rounds):
             return super()._reduce(step)
         groups = groups_of([block.n_rows for block in self.blocks["train"]])

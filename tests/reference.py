@@ -307,8 +307,7 @@ class PlainRunner:
             except StopIteration as stop:
                 return stop.value
             if hasattr(step, "content"):
-                batch = step.draws is not None
-                answer = self.exchange((step.content, step.draws) if batch else step.content)
+                answer = self.exchange(step.content)
                 continue
             if hasattr(step, "make"):
                 if step.name not in self.derived:

@@ -79,7 +79,7 @@ ARROWS = {
         "common",
     ),
     "search.values": ("search", "solvers", "features", "passes", "common"),
-    "search.tuning": ("search", "runs", "engine", "storage", "common"),
+    "search.tuning": ("search", "runs", "passes", "engine", "storage", "common"),
     "jobs": ("engine.checkpoint", "engine.events", "storage", "common"),
     "demo": ("common",),
     "cli": (
@@ -210,7 +210,7 @@ def test_files_are_short() -> None:
 
 def test_workers_do_not_pay_for_heavy_packages() -> None:
     code = (
-        "import sys, distkern.solvers.csvrg, distkern.storage.dataset, distkern.engine.tasks\n"
+        "import sys, distkern.solvers.csvrg, distkern.storage.dataset, distkern.passes\n"
         "heavy = {'sklearn', 'pandas', 'numba', 'pyarrow', 'rich', 'click', 'scipy'}\n"
         "print(sorted(heavy & set(sys.modules)))"
     )

@@ -9,20 +9,21 @@ from pathlib import Path
 
 import numpy as np
 
-from distkern.common.batches import BatchOrder
 from distkern.common.types import AbstractGroup, AbstractSource, Block, groups_of
-from distkern.engine.tasks import Keep, load_visit
 from distkern.passes import (
     AbstractFollower,
     AbstractResident,
-    Batches,
     Cost,
     Message,
     Reduce,
     Rounds,
     Stream,
+    batches,
     epoch_visits,
 )
+from distkern.passes.batches import BatchOrder
+from distkern.passes.execution import Keep
+from distkern.passes.stream import load_visit
 from distkern.solvers.base import AbstractSolver, Measures, Outline
 
 
@@ -288,10 +289,10 @@ class BatchesSolver(RoundsSolver):
         order = BatchOrder(problem.block_rows, 2048, problem.seed)
         shift, sums, cursor = state.shift, state.sums, order.first()
         # said to take long, so that workers share them
-        yield Batches("toy batches", ToyFollower, add, order, 0.3, n_batches=5, cost=Cost(operations=5e13))
+        yield batches("toy batches", ToyFollower, add, order, 0.3, n_batches=5, cost=Cost(operations=5e13))
         for _ in range(5):
             draws, cursor = order.next(cursor)
-            parts = yield Message(shift, draws)
+            parts = yield Message((shift, draws))
             assert len(parts) == len(draws) > 1
             sums = sums + np.sum(parts, axis=0)
             shift = 1e-3 * abs(float(parts[0][0]) - float(parts[-1][0])) ** 0.5

@@ -32,7 +32,7 @@ def jobs(runs: Place, scheduler: str | None, as_json: bool) -> None:
 
     from distkern.cli.tables import table
     from distkern.common.errors import CorruptDataError
-    from distkern.jobs.index import JobIndex
+    from distkern.jobs.folder import JobIndex
     from distkern.monitor.text import in_time
 
     index, found = JobIndex(runs), {}

@@ -66,8 +66,7 @@ def find(identifier: str, runs_folder: Place, asked: JobScheduler | None = None)
     InputError
         If nobody knows the id; the message names the ids there are.
     """
-    from distkern.jobs.folder import JobFolder
-    from distkern.jobs.index import JobIndex, unknown_job
+    from distkern.jobs.folder import JobFolder, JobIndex, unknown_job
 
     index = JobIndex(runs_folder)
     known = index.names()

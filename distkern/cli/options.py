@@ -136,7 +136,7 @@ def use_certificates(scheduler: str | None) -> None:
     given = {} if context is None else context.meta.get(_CERTIFICATES, {})
     if not given:
         return
-    from distkern.engine.dask.certificates import use_certificates
+    from distkern.engine.dask.handshake import use_certificates
 
     if not (scheduler or "").startswith("tls://"):
         option = f"--{next(iter(given)).replace('_', '-')}"

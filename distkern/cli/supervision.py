@@ -54,7 +54,7 @@ def supervised(job: Job, run: Callable[[int], Result], retries: int, say: Callab
     InputError
         If there are retries and no scheduler that could be connected to again.
     """
-    from distkern.jobs.faults import is_fault_of_cluster, with_retries
+    from distkern.jobs.driver import is_fault_of_cluster, with_retries
 
     if retries and "://" not in job.scheduler:
         raise InputError(

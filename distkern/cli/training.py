@@ -100,7 +100,7 @@ def evaluate_test_rows(
     executor: AbstractExecutor,
 ) -> None:
     """What the model makes of the test rows, for the report, unless there is too little memory for that."""
-    from distkern.engine.plan import Extent
+    from distkern.passes import Extent
     from distkern.runs.evaluation import evaluate_split, evaluation_passes
     from distkern.runs.limits import check_limit
 

@@ -1,13 +1,65 @@
-"""Targets as users hold them, as plain arrays."""
+"""Targets as users hold them, as plain arrays, and groups of rows (patients, days) as keys of 8 bytes."""
 
 from __future__ import annotations
 
+import hashlib
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from distkern.common.errors import InputError
+from distkern.common.names import written
+
+#: what to do about groups that are all the same
+DIFFERENT = "give a column of groups that differ, or none"
+
+
+def keys_of_texts(texts: Sequence[str]) -> NDArray[np.uint64]:
+    """The key (n_rows,) of each row: the first 64 bits of BLAKE2b of its group's name, the same anywhere.
+
+    Two groups have the same key by chance alone: of n groups with a probability of about n^2 / 2^65.
+    """
+    keys: dict[str, int] = {}
+    for text in texts:
+        if text not in keys:
+            digest = hashlib.blake2b(text.encode(), digest_size=8).digest()
+            keys[text] = int.from_bytes(digest, "little")
+    return np.fromiter((keys[text] for text in texts), dtype=np.uint64, count=len(texts))
+
+
+def keys_of_groups(groups: Any, n_rows: int, where: str = "groups") -> NDArray[np.uint64]:
+    """The key (n_rows,) of the group of each row, of numbers, texts or dates, see :func:`keys_of_texts`.
+
+    Raises
+    ------
+    InputError
+        If there is not one for each row, or that of a row is missing: None, NaN, NaT, NA or an empty text.
+    """
+    values = plain_targets(groups, where, what="group")
+    if values.shape != (n_rows,):
+        raise InputError(
+            f"groups of shape {values.shape} for {n_rows:,} rows", where=where, mend="give one for each row"
+        )
+    if values.dtype.kind != "O":
+        values, inverse = np.unique(values, return_inverse=True)
+        return _keys_of(values, where)[inverse]
+    return _keys_of(values, where)
+
+
+def _keys_of(values: NDArray[Any], where: str) -> NDArray[np.uint64]:
+    texts = [written(value).strip() for value in values.tolist()]
+    if "" in texts:
+        mend = "give such rows one, or leave them out"
+        raise InputError("the group is missing (an empty text)", where=where, mend=mend)
+    return keys_of_texts(texts)
+
+
+def refuse_one_group(keys: NDArray[np.uint64], where: str) -> None:
+    """Raise :class:`InputError` if all rows are of one group: none can be held out."""
+    if len(keys) and (keys == keys[0]).all():
+        raise InputError("all rows are of one group", where=where, mend=DIFFERENT)
 
 
 def plain_targets(y: Any, where: str = "y", first_row: int = 1, what: str = "target") -> NDArray[Any]:

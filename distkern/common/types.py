@@ -30,7 +30,7 @@ class Block:
     weights : (n_rows,) float64 sample weights, or None for all ones
     index : which block of its source it is
     group_keys : (n_rows,) uint64, equal for rows that are to be held out together
-        (:mod:`~distkern.common.groups`); None where rows have no groups
+        (:mod:`~distkern.common.targets`); None where rows have no groups
     """
 
     features: Rows

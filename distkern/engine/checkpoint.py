@@ -6,18 +6,22 @@ import dataclasses
 import json
 import re
 from collections.abc import Iterable, Iterator, Mapping
+from contextlib import ExitStack
 from dataclasses import dataclass, field
 from itertools import chain
-from typing import Any, TypeVar
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any, Self, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from distkern.common.errors import CorruptDataError, InputError
 from distkern.common.sparse import SparseRows, from_arrays, to_arrays
-from distkern.engine.rounds import Saved
+from distkern.passes.rounds import Saved
 from distkern.storage.arrays import array_names, check_arrays, load_arrays, save_arrays
-from distkern.storage.description import as_read, described, json_object
+from distkern.storage.description import as_read, described, fingerprint, json_object
+from distkern.storage.parts import ArrayParts, SlicedParts
 from distkern.storage.places import Place, is_whole, remove_tree
 
 State = TypeVar("State")
@@ -237,3 +241,43 @@ def _flat(
 def _short(value: Any) -> str:
     text = json.dumps(value)
     return text if len(text) <= 40 else text[:37] + "..."
+
+
+class RunWorkplace:
+    """Stores in a run's folder, or in one in this host's ``TMPDIR`` that is gone when the context closes.
+
+    Parameters
+    ----------
+    checkpoints : of the run, beside which it stores: results of a run of another identity do not count; None
+        for a temporary folder, which is made when it is first asked for
+
+    Attributes
+    ----------
+    stays : what is stored is there after the context has closed
+    """
+
+    def __init__(self, checkpoints: CheckpointFolder | None) -> None:
+        self._folder = None if checkpoints is None else checkpoints.path.parent
+        self.stays = checkpoints is not None
+        self._of = "" if checkpoints is None else fingerprint(checkpoints.identity)
+        self._stack = ExitStack()
+
+    def arrays(self, name: str) -> ArrayParts:
+        """See :class:`~distkern.passes.Workplace`."""
+        return ArrayParts(self._place / name, f"{self._of}/{name}", stays=self.stays)
+
+    def slices(self, name: str, layout: Mapping[str, tuple[str, tuple[int, ...]]]) -> SlicedParts:
+        """See :class:`~distkern.passes.Workplace`."""
+        return SlicedParts(self._place / name, f"{self._of}/{name}", layout, stays=self.stays)
+
+    @property
+    def _place(self) -> Place:
+        if self._folder is None:
+            self._folder = Path(self._stack.enter_context(TemporaryDirectory(prefix="distkern-")))
+        return self._folder
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        self._stack.close()

@@ -3,36 +3,30 @@
 from __future__ import annotations
 
 import math
+import threading
 import time
 import uuid
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
-from typing import Any, TypeVar
+from typing import Any, TypeAlias, TypeVar
 
 from distkern.common import allocator, blas
 from distkern.common.errors import DivergenceError
 from distkern.common.types import AbstractSource
-from distkern.engine.batches import as_rounds
-from distkern.engine.budget import Machine
-from distkern.engine.cache import forget
-from distkern.engine.checkpoint import CheckpointFolder
-from distkern.engine.each import run_each
-from distkern.engine.ending import DIVERGED, INTERRUPTED, Ending, ending, explosion
+from distkern.engine.checkpoint import CheckpointFolder, RunWorkplace
+from distkern.engine.ending import DIVERGED, INTERRUPTED, Ending, Stopping, check_stages, ending, explosion
 from distkern.engine.events import EventLog
-from distkern.engine.executors.base import AbstractExecutor
-from distkern.engine.plan import Extent, PassPlan, plan_each, plan_reduce, plan_stream
-from distkern.engine.residents import Exchanging, Residents
-from distkern.engine.stopping import Stopping, check_stages
-from distkern.engine.streaming import StreamClock, run_stream
-from distkern.engine.tasks import peak_resident_bytes
-from distkern.engine.watching import Watch, Watched
-from distkern.engine.workplace import RunWorkplace
-from distkern.passes import Batches, Derived, Each, Message, Pass, Reduce, Rounds, Stream
+from distkern.passes import Derived, Each, Extent, Message, Pass, PassPlan, Reduce, Site, Stream
+from distkern.passes.base import UnderWay
+from distkern.passes.execution import AbstractExecutor, forget, peak_resident_bytes
+from distkern.passes.rounds import RunResidents
 from distkern.solvers.base import AbstractSolver, Problem, Steps
 
 State = TypeVar("State")
 Result = TypeVar("Result")
+#: called with a finished pass and its seconds
+_Count: TypeAlias = Callable[[Pass, PassPlan, float], None]
 
 
 class Interrupted(KeyboardInterrupt):
@@ -62,6 +56,62 @@ class Outcome:
     ending: Ending
 
 
+class _Watch:
+    """Tells of one pass: its start, its progress, its end."""
+
+    def __init__(
+        self, events: EventLog, stage: int, count: _Count, step: Pass, plan: PassPlan, tasks: int
+    ) -> None:
+        self._events, self._stage, self._count = events, stage, count
+        self._step, self._plan, self._tasks = step, plan, tasks
+        self._start = time.perf_counter()
+        # a cluster reports finished tasks from a thread of its own, some of them after the result is there
+        self._lock, self._over = threading.Lock(), False
+        events.emit(
+            "pass_started",
+            name=plan.name,
+            stage=stage,
+            tasks=tasks,
+            rows=plan.rows,
+            bytes=plan.bytes_read,
+            unit=step.unit or ("rows" if plan.rows else "tasks"),
+        )
+
+    def progress(self, tasks_done: int) -> None:
+        share = min(1.0, tasks_done / self._tasks) if self._tasks else 1.0
+        with self._lock:
+            if not self._over:
+                self._tell(tasks_done, share)
+
+    def _tell(self, tasks_done: int, share: float) -> None:
+        self._events.emit(
+            "pass_progress",
+            name=self._plan.name,
+            stage=self._stage,
+            tasks_done=min(tasks_done, self._tasks),
+            tasks=self._tasks,
+            rows_done=int(share * self._plan.rows),
+            rows=self._plan.rows,
+            bytes_done=int(share * self._plan.bytes_read),
+        )
+
+    def finish(self, split_seconds: dict[str, float]) -> None:
+        with self._lock:
+            self._over = True
+        seconds = time.perf_counter() - self._start
+        self._count(self._step, self._plan, seconds)
+        self._events.emit(
+            "pass_finished",
+            name=self._plan.name,
+            stage=self._stage,
+            seconds=seconds,
+            rows=self._plan.rows,
+            bytes=self._plan.bytes_read,
+            mode=self._plan.mode,
+            split_seconds=split_seconds,
+        )
+
+
 @dataclass
 class Driver:
     """Runs a solver on data.
@@ -78,6 +128,7 @@ class Driver:
     executor: AbstractExecutor
     events: EventLog = field(default_factory=EventLog)
     checkpoints: CheckpointFolder | None = None
+    _residents: RunResidents | None = field(default=None, init=False)
 
     def run(
         self,
@@ -106,7 +157,7 @@ class Driver:
         self._stage, self._before = 0, -time.perf_counter()
         kept_as = self.sources["train"].kept_as
         self._run_name = kept_as or uuid.uuid4().hex
-        self._residents: Residents | None = None
+        self._residents = None
         self._derived: dict[str, Any] = {}
         self._told: set[str] = set()
         self._error_name = "mean squared error" if problem.real_targets else problem.error_name
@@ -144,8 +195,7 @@ class Driver:
             state, self._history = restored.state, restored.history
             self._counters = Counters(**restored.counters)  # type: ignore[arg-type]
             self._stage = restored.stage
-        held = restored.residents if restored else {}
-        self._residents = Residents(self.sources, self.executor, self._run_name, held, self._worker_lost)
+        self._residents = RunResidents(restored.residents if restored else {}, self._worker_lost)
         self._before = self._counters.seconds - started
         if restored is None:
             state = self.complete(solver.init(problem))
@@ -179,7 +229,7 @@ class Driver:
 
     def stream(self, step: Stream[Result]) -> Iterator[Result]:
         """The prepared pieces of a Stream that belongs to no stage, in order."""
-        pieces: Watched = self._alone(step)
+        pieces = self._alone(step)
         try:
             yield from pieces
         finally:
@@ -194,21 +244,20 @@ class Driver:
     def complete(self, steps: Steps[Result]) -> Result:
         """Run everything that ``steps`` yields and send it the result, until it returns."""
         answer: Any = None
-        under_way: Watched | Exchanging | None = None
+        under_way: UnderWay | None = None
         try:
             while True:
                 step = steps.send(answer)
                 if isinstance(step, Message):
-                    if not isinstance(under_way, Exchanging):
+                    if under_way is None:
                         raise RuntimeError("these rounds are over: yield another Rounds before a Message")
-                    batch = step.draws is not None
-                    answer = under_way.exchange((step.content, step.draws) if batch else step.content)
+                    answer = under_way.exchange(step.content)
                     continue
                 if under_way is not None:
                     under_way.end()
                     under_way = None
                 answer = self._derive(step) if isinstance(step, Derived) else self._execute(step)
-                if isinstance(answer, Watched | Exchanging):
+                if isinstance(answer, UnderWay):
                     under_way = answer
         except StopIteration as stop:
             if under_way is not None:
@@ -227,45 +276,19 @@ class Driver:
     def _execute(self, step: Pass) -> Any:
         source = self.sources[step.split]
         extent = Extent.of(source, self._run_name)
-        if isinstance(step, Reduce):
-            reduce_plan = plan_reduce(step, extent, self.executor.machine)
-            watch = self._watch(step, reduce_plan, reduce_plan.tasks)
-            result = self.executor.reduce(step, reduce_plan, source, watch.progress)
-            watch.finish({"read": result.read_seconds, "work": result.work_seconds})
-            return result.value
-        if isinstance(step, Batches):
-            step = as_rounds(step, extent.largest_block_bytes)
-        if isinstance(step, Rounds):
-            return self._start_rounds(step)
-        if isinstance(step, Each):
-            each_plan = plan_each(step, extent, self.executor.machine)
-            watch = self._watch(step, each_plan, each_plan.tasks)
-            records, seconds = run_each(step, each_plan, source, self.executor, watch.progress)
-            watch.finish(seconds)
-            return records
-        stream_plan = plan_stream(step, extent, self.executor.machine)
-        watch = self._watch(step, stream_plan, len(step.visits))
-        clock = StreamClock()
-        pieces = run_stream(step, stream_plan, source, self.executor, clock, watch.progress)
-        return Watched(pieces, clock, watch)
-
-    def _start_rounds(self, step: Rounds) -> Exchanging:
-        assert self._residents is not None, "Rounds belong to a run"
-        plan = self._residents.plan(step)
-        watch = self._watch(step, plan, step.n_rounds)
-        return Exchanging(self._residents.parties(step, plan), watch.progress, watch.finish)
+        return step.run(Site(source, extent, self.executor, self._residents, self._watch))
 
     def _worker_lost(self, address: str) -> None:
         self.events.emit("worker_lost", address=address)
 
-    def _watch(self, step: Pass, plan: PassPlan, tasks: int) -> Watch:
-        return Watch(self.events, self._stage, self._count, step, plan, tasks)
+    def _watch(self, step: Pass, plan: PassPlan, tasks: int) -> _Watch:
+        return _Watch(self.events, self._stage, self._count, step, plan, tasks)
 
     def _count(self, step: Pass, plan: PassPlan, seconds: float) -> None:
         """Add a finished pass to the counters; what rounds look at of the data is the solver's to count."""
-        if isinstance(step, Rounds):
+        if not step.reads_rows:
             return
-        if isinstance(step, Reduce) and step.measures_only:
+        if step.measures_only:
             self._counters.measuring_seconds += seconds
         self._counters.rows_read += plan.rows
         self._counters.bytes_read += plan.bytes_read
@@ -338,7 +361,7 @@ class Driver:
         self._told.update(notes)
 
     def _tell_start(self, solver: AbstractSolver[Any], problem: Problem, resumed_from: int | None) -> None:
-        machine: Machine = self.executor.machine
+        machine = self.executor.machine
         self.events.emit(
             "run_started",
             algorithm=solver.name,

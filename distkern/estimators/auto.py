@@ -16,14 +16,14 @@ from distkern.common.errors import InputError
 from distkern.common.parameters import AUTO
 from distkern.common.tiles import release
 from distkern.common.types import Floats
-from distkern.engine.plan import Extent
-from distkern.engine.plan_run import bytes_alone
-from distkern.engine.workplace import RunWorkplace
+from distkern.engine.checkpoint import RunWorkplace
+from distkern.engine.plan import bytes_alone
 from distkern.estimators.base import AbstractClassifier, AbstractRegressor
 from distkern.estimators.estimator import AbstractEstimator
 from distkern.estimators.fitted import fitted
 from distkern.losses.base import AbstractLoss
 from distkern.maps.mapping import MapChoice
+from distkern.passes import Extent
 from distkern.runs.algorithms import algorithm
 from distkern.runs.data import TrainingData
 from distkern.search.choice import Tried, is_better

@@ -190,7 +190,7 @@ class AbstractClassifier(ClassifierMixin, AbstractEstimator):  # type: ignore[mi
         """Accuracy on arrays, or on a split of a data set, which has its own labels."""
         from sklearn.metrics import accuracy_score
 
-        from distkern.engine.dask.scores import accuracy
+        from distkern.engine.dask.arrays import accuracy
         from distkern.runs.evaluation import score_of
 
         return score_of(self._fitted(), X, y, sample_weight, "accuracy", accuracy, accuracy_score)
@@ -236,7 +236,7 @@ class AbstractRegressor(RegressorMixin, AbstractEstimator):  # type: ignore[misc
         """R^2 on arrays, or on a split of a data set, which has its own targets."""
         from sklearn.metrics import r2_score
 
-        from distkern.engine.dask.scores import r2
+        from distkern.engine.dask.arrays import r2
         from distkern.runs.evaluation import score_of
 
         return score_of(self._fitted(), X, y, sample_weight, "r2", r2, r2_score)

@@ -11,7 +11,7 @@ from numpy.typing import DTypeLike, NDArray
 
 from distkern.common.errors import CorruptDataError
 from distkern.common.types import Floats
-from distkern.engine.workplace import RunWorkplace
+from distkern.engine.checkpoint import RunWorkplace
 from distkern.estimators.fitted import fitted
 from distkern.estimators.functional import (
     AbstractFunctionalClassifier,

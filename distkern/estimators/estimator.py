@@ -35,11 +35,11 @@ from distkern.common.errors import InputError
 from distkern.common.held_out import Keys
 from distkern.common.sparse import Rows, SparseRows
 from distkern.common.types import AbstractSource, Block, Floats
+from distkern.engine.checkpoint import RunWorkplace
 from distkern.engine.dask.arrays import DaskArraySource, map_blocks
+from distkern.engine.ending import Callback, Stopping
 from distkern.engine.events import EventLog, Listener
 from distkern.engine.executors import AbstractExecutor
-from distkern.engine.stopping import Callback, Stopping
-from distkern.engine.workplace import RunWorkplace
 from distkern.estimators.fitted import fitted
 from distkern.estimators.from_solver import FromSolver
 from distkern.estimators.mapped import arrays_of, map_choices, map_of, mapped, mapping
@@ -47,8 +47,7 @@ from distkern.maps.mapping import MapChoice, RowMap
 from distkern.monitor.history import History
 from distkern.passes import Outline
 from distkern.runs.data import TrainingData, describing, from_arrays, from_described, from_split
-from distkern.runs.feature_names import preparation_of
-from distkern.runs.frames import at_rows
+from distkern.runs.frames import at_rows, preparation_of
 from distkern.runs.importance_figures import Importances
 from distkern.runs.prediction import answer_of, predict_rows
 from distkern.runs.scaled import ScaledSource, as_planned, rescaled, spreading

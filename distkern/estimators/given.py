@@ -10,13 +10,11 @@ from typing import Any
 from sklearn.utils.validation import _num_samples
 
 from distkern.common.errors import InputError
-from distkern.common.groups import keys_of_groups, refuse_one_group
-from distkern.common.targets import plain_targets
+from distkern.common.targets import keys_of_groups, plain_targets, refuse_one_group
 from distkern.engine.dask.arrays import DaskArraySource, is_dask
 from distkern.engine.executors import AbstractExecutor, open_executor
 from distkern.runs.data import TrainingData
-from distkern.runs.feature_names import learn_names, learn_names_of_dataset
-from distkern.runs.frames import is_mixed, rows_of_frame
+from distkern.runs.frames import is_mixed, learn_names, learn_names_of_dataset, rows_of_frame
 from distkern.runs.scaled import check_stored
 from distkern.storage.dataset import Dataset, Split
 

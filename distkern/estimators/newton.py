@@ -8,8 +8,7 @@ from typing import Any, cast
 import numpy as np
 from numpy.typing import NDArray
 
-from distkern.engine.plan import Extent
-from distkern.engine.plan_run import bytes_alone
+from distkern.engine.plan import bytes_alone
 from distkern.estimators.features import (
     AbstractExplicitClassifier,
     AbstractExplicitEstimator,
@@ -17,6 +16,7 @@ from distkern.estimators.features import (
 )
 from distkern.estimators.fitted import fitted
 from distkern.features import AbstractFeatures
+from distkern.passes import Extent
 from distkern.runs.data import TrainingData
 from distkern.solvers.base import AbstractSolver, Problem
 from distkern.solvers.newton import Newton

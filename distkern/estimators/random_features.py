@@ -24,8 +24,7 @@ from distkern.features.kernel_choice import GAMMA, a_kernel
 from distkern.features.random import SAMPLER
 from distkern.kernels import AbstractKernel, feature_kernel_names
 from distkern.kernels.bandwidth import gamma_by_rule
-from distkern.runs.feature_names import learn_names, learn_names_of_dataset
-from distkern.runs.frames import at_rows
+from distkern.runs.frames import at_rows, learn_names, learn_names_of_dataset
 from distkern.solvers.hyperparameters import RANDOM_STATE, hyperparameters_of
 from distkern.storage.dataset import Split
 from distkern.storage.preparation import Preparation

@@ -108,7 +108,7 @@ class RawChunk:
     may_widen : the width is only the largest feature met so far (svmlight)
     ids : (n_rows,) str objects, where an id column was asked for
     weights : (n_rows,) float64, likewise
-    group_keys : (n_rows,) uint64 of :mod:`~distkern.common.groups`, likewise
+    group_keys : (n_rows,) uint64 of :mod:`~distkern.common.targets`, likewise
     blank_lines : those among the rows' lines that are no rows (text formats)
     """
 

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from distkern.common.errors import InputError
-from distkern.common.groups import keys_of_texts
+from distkern.common.targets import keys_of_texts
 from distkern.common.types import Floats
 from distkern.formats._arrow import in_numpy, in_one_piece
 from distkern.formats._columns import Columns, choose_columns

@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
+import asyncio
+import concurrent.futures
+import errno
 import os
 import socket
 import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
-from typing import Any, TypeAlias
+from typing import Any, TypeAlias, TypeVar
 
-from distkern.common.errors import DistkernError, FencedError
+from distkern.common import interrupts
+from distkern.common.errors import ClusterError, DistkernError, FencedError
 from distkern.engine.events import Event, Listener
-from distkern.jobs.faults import is_fault_of_cluster
-from distkern.jobs.fence import Fence
-from distkern.jobs.folder import JobFolder
+from distkern.jobs.folder import Fence, JobFolder
 from distkern.jobs.log import LogFile
 from distkern.jobs.record import (
     BEAT_SECONDS,
@@ -25,9 +27,71 @@ from distkern.jobs.record import (
     RUNNING,
     STORE_BEAT_SECONDS,
     Record,
+    redact,
 )
-from distkern.jobs.redact import redact
 from distkern.storage.places import URLPlace
+
+Result = TypeVar("Result")
+
+_OF_THE_NETWORK = {
+    None,
+    errno.ECONNRESET,
+    errno.ECONNREFUSED,
+    errno.ECONNABORTED,
+    errno.EPIPE,
+    errno.ETIMEDOUT,
+    errno.EHOSTUNREACH,
+    errno.ENETUNREACH,
+    errno.EHOSTDOWN,
+    errno.ENETDOWN,
+    errno.ENOTCONN,
+}
+#: seconds before the first new try; doubled for each further one, up to the second
+FIRST_PAUSE, LONGEST_PAUSE = 1.0, 60.0
+
+
+def is_fault_of_cluster(error: BaseException) -> bool:
+    """Whether the cluster failed, and not the job: the same job may succeed from its last checkpoint."""
+    if isinstance(error, (ClusterError, asyncio.CancelledError, concurrent.futures.CancelledError)):
+        return True
+    if isinstance(error, DistkernError):
+        return False
+    return isinstance(error, OSError) and error.errno in _OF_THE_NETWORK
+
+
+def with_retries(
+    run: Callable[[int], Result],
+    retries: int,
+    say: Callable[[str], None],
+    *,
+    expected: Callable[[BaseException, int], bool] = lambda error, tried: is_fault_of_cluster(error),
+    sleep: Callable[[float], None] = time.sleep,
+) -> Result:
+    """Call ``run(0)``; as long as the cluster fails, ``run(1)`` to ``run(retries)``.
+
+    Parameters
+    ----------
+    run : is given how often it was tried before
+    retries : how many tries after the first
+    say : told what happened and what comes next
+    expected : whether an error of a try (the first is 0) is worth another
+    sleep : waits between tries: 1, 2, 4, ... seconds, at most 60
+    """
+    for tried in range(retries + 1):
+        try:
+            return run(tried)
+        except Exception as error:
+            if tried == retries or not expected(error, tried):
+                raise
+            pause = min(LONGEST_PAUSE, FIRST_PAUSE * 2**tried)
+            # what the user would have to do is done here
+            said = str(error).removesuffix("; resume with --resume") or type(error).__name__
+            what = " ".join(said.split())
+            say(f"{what}; try {tried + 1} of {retries} in {pause:.0f} s, from the last checkpoint")
+        interrupts.check()
+        sleep(pause)
+    raise AssertionError("the last try returns or raises")
+
 
 #: trains a job: its description, the listeners of the run, whether to go on from its checkpoint; where the
 #: model is there already, trains nothing and adds what is missing beside it

@@ -1,23 +1,201 @@
-"""The folder of a run, as a job sees it: record, signs of life, the wish that it stops, fences, log."""
+"""The folder of a run, as a job sees it: record, signs of life, the wish that it stops, fences, log.
+
+Where two drivers believe to run a job, the older one stops. A driver claims a job by creating the next of
+the files ``epoch-00001``, ``epoch-00002``, ..., which only one can create. It holds the job as long as no
+newer one is there, and asks before each stage is written. What it could write before it asks again is what
+the newer driver would write: same job, same bits.
+"""
 
 from __future__ import annotations
 
 import json
 import os
+import re
+import secrets
 import socket
 import time
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
+from dataclasses import dataclass
 from typing import Any
 
-from distkern.common.errors import CorruptDataError, InputError, StoreError
+from distkern.common.errors import CorruptDataError, FencedError, InputError, StoreError
 from distkern.common.processes import birth, is_running
+from distkern.common.urls import is_url
 from distkern.engine.checkpoint import CheckpointFolder
-from distkern.jobs.fence import Fence, claim, starts_at
 from distkern.jobs.record import LOST_SECONDS, OVER, RUNNING, Record, from_json, state_of
 from distkern.storage.atomic import explain_errors, write_text_atomic
 from distkern.storage.description import json_object
-from distkern.storage.places import Location, place_of, remove_tree
+from distkern.storage.places import Location, Place, absolute, create_exclusively, place_of, remove_tree
+
+_NAME = re.compile(r"epoch-(\d{5,})")
+
+
+@dataclass(frozen=True)
+class Fence:
+    """A claim to a run: ``epoch`` in ``folder``, and what was written into its file."""
+
+    folder: Place
+    epoch: int
+    owner: str
+
+    def holds(self) -> bool:
+        """Whether nobody has claimed the run since, nor cleared the claim away."""
+        return newest(self.folder) == self.epoch and self._is_there()
+
+    def check(self) -> None:
+        """Raise :class:`FencedError` if somebody has."""
+        latest = newest(self.folder)
+        if latest == 0:
+            raise FencedError(
+                f"the folder {self.folder.parent} was removed or emptied while it was trained to: "
+                "start again, and leave the folder alone until the run has finished"
+            )
+        if latest != self.epoch or not self._is_there():
+            raise FencedError(
+                f"another driver has taken over the run in {self.folder.parent} (epoch {latest}, this one is "
+                f"{self.epoch}): this one stops"
+            )
+
+    def _is_there(self) -> bool:
+        try:
+            return _file(self.folder, self.epoch).read_text(encoding="utf-8") == self.owner
+        except FileNotFoundError:
+            return False
+
+
+def _file(folder: Place, epoch: int) -> Place:
+    return folder / f"epoch-{epoch:05d}"
+
+
+def newest(folder: Place) -> int:
+    """The newest epoch of a job; 0 if nobody has claimed it."""
+    try:
+        found = (_NAME.fullmatch(entry.name) for entry in folder.iterdir())
+        return max((int(match[1]) for match in found if match), default=0)
+    except FileNotFoundError:
+        return 0
+
+
+def starts_at(folder: Place, progress: Sequence[int]) -> int:
+    """How many of the last claims, in a row, were made when the job was as far as ``progress`` says."""
+    starts = 0
+    for epoch in range(newest(folder), 0, -1):
+        try:
+            claimed = json_object(_file(folder, epoch).read_text(encoding="utf-8"))["progress"]
+        except (OSError, ValueError, KeyError):
+            # its driver died while it wrote: it got no further
+            claimed = list(progress)
+        if claimed != list(progress):
+            break
+        starts += 1
+    return starts
+
+
+def claim(folder: Place, progress: Sequence[int] = ()) -> Fence:
+    """Become the newest driver of a job.
+
+    ``progress`` says how far the job is; see :func:`starts_at`.
+
+    Raises
+    ------
+    InputError
+        If the folder cannot be written.
+    """
+    owner = json.dumps(
+        {
+            "host": socket.gethostname(),
+            "pid": os.getpid(),
+            "time": time.time(),
+            "progress": list(progress),
+            "claim": secrets.token_hex(8),
+        }
+    )
+    owner += "\n"
+    with explain_errors(folder):
+        folder.mkdir(parents=True, exist_ok=True)
+    while True:
+        epoch = newest(folder) + 1
+        path = _file(folder, epoch)
+        try:
+            # create-if-absent is the one operation that every shared file system decides alone
+            create_exclusively(path, owner)
+        except FileExistsError:
+            continue
+        except OSError:
+            with explain_errors(path):
+                raise
+        return Fence(folder, epoch, owner)
+
+
+_FOLDER = ".distkern-jobs"
+
+
+class JobIndex:
+    """The jobs of a folder of runs, found without a scheduler.
+
+    Parameters
+    ----------
+    runs : the folder; where a run lies below it, the index names it by its path from there, so that hosts
+        may see the store at different places
+    """
+
+    def __init__(self, runs: Location) -> None:
+        self.runs = absolute(runs)
+        self._folder = self.runs / _FOLDER
+
+    def add(self, identifier: str, out: Place) -> None:
+        """Write down where a job's run lies."""
+        place, runs = str(absolute(out)), str(self.runs)
+        text = place.removeprefix(runs).lstrip("/") if place.startswith(f"{runs.rstrip('/')}/") else place
+        with explain_errors(self._folder):
+            self._folder.mkdir(parents=True, exist_ok=True)
+        write_text_atomic(self._folder / f"{identifier}.json", json.dumps({"out": text}) + "\n")
+
+    def names(self) -> list[str]:
+        """The ids of all jobs, in order."""
+        if not self._folder.is_dir():
+            return []
+        return sorted(path.stem for path in self._folder.iterdir() if path.suffix == ".json")
+
+    def folder(self, identifier: str) -> JobFolder:
+        """The run of a job.
+
+        Raises
+        ------
+        InputError
+            If there is no such job; the message names those there are.
+        CorruptDataError
+            If the index does not say where it is.
+        """
+        known = self.names()
+        if identifier not in known:
+            raise unknown_job(identifier, known, f"runs folder {self.runs}")
+        file = self._folder / f"{identifier}.json"
+        try:
+            out = json_object(file.read_bytes())["out"]
+            # no name of a file
+            if not isinstance(out, str) or b"\0" in out.encode():
+                raise ValueError(f"{out!r} is no place")
+            # what does not lie below the runs is named in full
+            return JobFolder(out if is_url(out) else self.runs / out)
+        except (OSError, ValueError, KeyError):
+            raise CorruptDataError(
+                "does not say where the job is",
+                where=str(file),
+                mend='write {"out": "M"} there, M being its folder, or remove it',
+            ) from None
+
+
+def unknown_job(identifier: str, known: list[str], where: str) -> InputError:
+    """The error for an id that is none of those ``known``."""
+    shown = ", ".join(known[:10]) + (f" and {len(known) - 10} more" if len(known) > 10 else "")
+    return InputError(
+        f"no job {identifier!r}",
+        where=where,
+        mend=f"known are: {shown}" if known else "there are no jobs; give --runs FOLDER (or DISTKERN_RUNS)",
+    )
+
 
 #: what a job leaves in the folder of its run, beside what the run leaves
 RECORD, LOG, CANCEL, OWN = "job.json", "log.jsonl", "cancel", ".job"

@@ -10,8 +10,8 @@ from typing import Any
 
 from distkern.common.errors import DistkernError
 from distkern.engine.events import KINDS, Event
-from distkern.jobs.fence import Fence
-from distkern.jobs.redact import redact
+from distkern.jobs.folder import Fence
+from distkern.jobs.record import redact
 from distkern.storage.atomic import explain_errors
 from distkern.storage.description import json_object, plain
 from distkern.storage.places import Location, Place, URLPlace, place_of, read_range, size_of_file

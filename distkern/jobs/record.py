@@ -4,16 +4,39 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import secrets
 import shlex
 import time
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
 from distkern.common.errors import CorruptDataError
-from distkern.jobs.redact import redact
+from distkern.common.urls import redact_urls
 from distkern.storage.description import described, json_object
 from distkern.storage.places import absolute
+
+#: name=value, of a query or a line of settings, where the name says that the value is secret
+_NAMED = re.compile(
+    r"(?i)\b((?:[a-z0-9_]*_)?(?:password|passwd|secret|token|api_?key|secret_?key))=[^\s&'\"]+"
+)
+_SECRET_KEY = re.compile(r"(?i)(password|passwd|secret|token|api_?key|credential|storage_options|^environ)")
+
+
+def redact(value: Any) -> Any:
+    """A value of JSON without secrets: in URLs, after ``password=`` and its like, under such keys."""
+    if isinstance(value, str):
+        return _NAMED.sub(r"\1=***", redact_urls(value))
+    if isinstance(value, Mapping):
+        return {
+            str(name): "***" if _SECRET_KEY.search(str(name)) and inner else redact(inner)
+            for name, inner in value.items()
+        }
+    if isinstance(value, (list, tuple)):
+        return [redact(inner) for inner in value]
+    return value
+
 
 QUEUED, RUNNING, FINISHED = "queued", "running", "finished"
 FAILED, CANCELLED, LOST = "failed", "cancelled", "lost"

@@ -9,9 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from distkern.common.errors import InputError
-from distkern.common.groups import refuse_one_group
 from distkern.common.held_out import Keys, groups_of
 from distkern.common.sparse import Rows, SparseRows, converted, distinct
+from distkern.common.targets import refuse_one_group
 from distkern.common.types import AbstractSource, Block, Floats
 from distkern.passes import Reduce
 from distkern.runs.arrays import ArraySource

@@ -17,22 +17,71 @@ from distkern.common import blas
 from distkern.common.errors import InputError
 from distkern.common.targets import plain_targets
 from distkern.common.types import Block, Floats
-from distkern.engine.budget import Machine
 from distkern.engine.dask.arrays import is_dask
 from distkern.engine.drive import Driver
 from distkern.engine.events import EventLog, Listener
 from distkern.engine.executors import AbstractExecutor, open_executor
-from distkern.passes import Pass, Reduce, Stream, whole_visits
+from distkern.passes import Machine, Pass, Reduce, Stream, whole_visits
 from distkern.runs.applied import Applied
-from distkern.runs.calibration import Calibration
-from distkern.runs.grid import Grid
-from distkern.runs.outlier_figures import Sides, outlier_figures, sides_pass
 from distkern.runs.prediction import codes_of
-from distkern.runs.ranking import RANKING_BYTES, RankedScores, Ranking
-from distkern.runs.regression_figures import Residuals, regression_figures, residuals_pass
+from distkern.runs.ranking import RANKING_BYTES, Calibration, RankedScores, Ranking
+from distkern.runs.regression_figures import Grid, Residuals, regression_figures, residuals_pass
 from distkern.runs.routed import routing_of, run, scratch_folder
 from distkern.runs.row_losses import GROUPS, KEPT_BYTES, Losing, Lost, losses_of_groups
 from distkern.storage.dataset import Split
+
+
+@dataclass(frozen=True)
+class Sides:
+    """Sums over rows.
+
+    Attributes
+    ----------
+    n_rows, n_outliers : rows, and those below the threshold
+    distances : sum of f - tau
+    losses : sum of s_i max(0, tau - f)
+    """
+
+    n_rows: int
+    n_outliers: int
+    distances: float
+    losses: float
+
+    @staticmethod
+    def add(first: Sides, second: Sides) -> Sides:
+        """The sums over the rows of both."""
+        return Sides(
+            first.n_rows + second.n_rows,
+            first.n_outliers + second.n_outliers,
+            first.distances + second.distances,
+            first.losses + second.losses,
+        )
+
+
+def sides_pass(model: Any, split: Split, found: Found | None = None) -> Reduce[Sides]:
+    """The pass that :func:`outlier_figures` reads; labels of the split are not looked at."""
+    applied, rows = Applied.to(split, model, found), max(split.block_rows)
+    cost = applied.cost(split.row_numbers, rows)
+    cost = cost.holding(task={"scores": (rows, 64)}, result={"sums": (64,)})
+    return Reduce("evaluate", _sides_of, Sides.add, applied, "test", cost=cost)
+
+
+def outlier_figures(model: Any, sums: Sides, seconds: float) -> dict[str, Any]:
+    """n, share of outliers, mean of f - tau, threshold tau, objective, seconds."""
+    return {
+        "n": sums.n_rows,
+        "outliers": sums.n_outliers / sums.n_rows,
+        "mean_decision": sums.distances / sums.n_rows,
+        "threshold": model.offset_,
+        "objective": model.objective_value(sums.losses, sums.n_rows),
+        "seconds": round(seconds, 4),
+    }
+
+
+def _sides_of(block: Block, model: Applied) -> Sides:
+    values = model.predictions(block).astype(np.float64, copy=False)
+    n_outliers = int(np.count_nonzero(values < 0))
+    return Sides(block.n_rows, n_outliers, float(values.sum()), model.losses(values, block))
 
 
 @dataclass(frozen=True)
@@ -143,7 +192,7 @@ def evaluate_split(
     and calibration error (of probabilities), objective and seconds of a model on a split, and what is drawn.
 
     For a regressor it is what :func:`~distkern.runs.regression_figures.regression_figures` gives, for a
-    novelty detector what :func:`~distkern.runs.outlier_figures.outlier_figures` gives.
+    novelty detector what :func:`~distkern.runs.evaluation.outlier_figures` gives.
 
     Labels of the split are matched to the model's by value; rows of a label the model does not know count
     as errors and are left out of objective, curves and calibration. Losses of rows are summed by groups for a
@@ -163,13 +212,15 @@ def evaluate_split(
         if routing is not None:
             found = run(routing, driver, scratch_folder(None, stack))
             step = evaluation_pass(model, split, found, compared)
-        if isinstance(step, Reduce):
-            sums: Residuals | Sides = driver.measure(cast(Reduce[Any], step))
-            if isinstance(sums, Sides):
-                return Evaluation(outlier_figures(model, sums, time.perf_counter() - started))
+        if model.task == "none":
+            sides: Sides = driver.measure(cast(Reduce[Sides], step))
+            return Evaluation(outlier_figures(model, sides, time.perf_counter() - started))
+        if model.task == "regression":
+            sums: Residuals = driver.measure(cast(Reduce[Residuals], step))
             figures = regression_figures(model, sums, time.perf_counter() - started)
             losses = losses_of_groups(sums.lost, sums.n_rows)
             return Evaluation(figures, residuals=sums.grid, losses=losses)
+        step = cast(Stream[_Counted], step)
         losing = step.operand.losing
         lost = []
         with RankedScores() as ranked:

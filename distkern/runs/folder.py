@@ -12,7 +12,7 @@ from distkern.engine.checkpoint import CheckpointFolder
 from distkern.engine.events import Event, Listener
 from distkern.monitor import metrics
 from distkern.runs.algorithms import algorithms
-from distkern.runs.learner import Learner
+from distkern.runs.estimator import Estimator
 from distkern.runs.persistence import refuse_other_model
 from distkern.storage.dataset import Split
 from distkern.storage.places import Place, URLPlace, absolute, remove_tree
@@ -82,7 +82,7 @@ def _model_folders() -> set[str]:
     return {folder for kind in algorithms().values() for folder in kind.folders}
 
 
-def check_resumption(estimator: Learner, source: Split, folder: Place, *, test: Split | None) -> None:
+def check_resumption(estimator: Estimator, source: Split, folder: Place, *, test: Split | None) -> None:
     """Refuse to go on with a run of other data or with other hyperparameters, before anything is started.
 
     Raises

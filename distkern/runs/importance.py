@@ -15,16 +15,14 @@ from distkern.common import blas
 from distkern.common.rng import Purpose, stream
 from distkern.common.sparse import Rows, SparseRows, stacked
 from distkern.common.types import Block
-from distkern.engine.budget import Machine
 from distkern.engine.drive import Driver
 from distkern.engine.events import EventLog, Listener
 from distkern.engine.executors import AbstractExecutor
-from distkern.engine.plan import Extent, PassPlan
-from distkern.engine.plan_run import needed_bytes, plan_run
+from distkern.engine.plan import needed_bytes, plan_run
 from distkern.monitor.text import in_bytes
-from distkern.passes import Cost, Each, Pass, Reduce
-from distkern.runs.calibration import Calibration
+from distkern.passes import Cost, Each, Extent, Machine, Pass, PassPlan, Reduce
 from distkern.runs.importance_figures import Importance, Importances
+from distkern.runs.ranking import Calibration
 from distkern.runs.regression_figures import quantiles_of
 from distkern.storage.dataset import Split
 

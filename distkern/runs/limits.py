@@ -7,13 +7,12 @@ from contextlib import contextmanager
 
 from distkern.common import interrupts
 from distkern.common.errors import MemoryBudgetError
-from distkern.engine.budget import MIB, Machine
 from distkern.engine.events import Event
 from distkern.engine.executors import AbstractExecutor, open_executor
-from distkern.engine.plan import Extent, PassPlan
-from distkern.engine.plan_run import fitted, needed_bytes
+from distkern.engine.plan import fitted, needed_bytes
 from distkern.monitor.text import in_bytes
-from distkern.passes import Pass
+from distkern.passes import Extent, Machine, Pass, PassPlan
+from distkern.passes.machine import MIB
 
 
 def stop_if_asked(event: Event) -> None:

@@ -18,11 +18,11 @@ from distkern.bases.placed import AbstractPlacedBasis
 from distkern.bases.routing import Found, Routing
 from distkern.common import blas
 from distkern.common.types import Floats, Reader
-from distkern.engine.budget import Machine
 from distkern.engine.drive import Driver
 from distkern.engine.executors import open_executor
+from distkern.passes import Machine
 from distkern.runs.applied import Applied
-from distkern.runs.learner import Learner
+from distkern.runs.estimator import Estimator
 from distkern.runs.spooled import temporary_folder
 from distkern.storage.atomic import staged_folder
 from distkern.storage.dataset import Split
@@ -31,7 +31,7 @@ from distkern.storage.places import Location, place_of
 
 
 def routing_of(
-    model: Learner, source: Split, split: str, out: Location | None, machine: Machine
+    model: Estimator, source: Split, split: str, out: Location | None, machine: Machine
 ) -> Routing | None:
     """The passes for a model that is not kept, and None for any other; also where rows are sparse, or where
     workers of other hosts would not see them moved: ``out`` is where the predictions go, if anywhere."""
@@ -60,10 +60,10 @@ def scratch_folder(out: Location | None, stack: ExitStack) -> Path:
 
 
 def answers_of(
-    model: Learner, split: Split, output: str
+    model: Estimator, split: Split, output: str
 ) -> Callable[[int, int, Reader], NDArray[Any]] | None:
     """A picklable function of the number of a block of a split, its rows and its reader, that says what
-    :meth:`~distkern.runs.learner.Learner.answer` makes of its rows; None where it is no model that is asked.
+    :meth:`~distkern.runs.estimator.Estimator.answer` makes of its rows; None where no model is asked.
 
     The places are asked here, on the active scheduler: what they say is kept in a folder of ``TMPDIR`` until
     the process ends, for it is not known who still has arrays that are made of it.

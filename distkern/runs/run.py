@@ -11,15 +11,16 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 from distkern.common.errors import FencedError, MemoryBudgetError, StoreError
-from distkern.engine.budget import DRIVER_BASE_BYTES, Machine
 from distkern.engine.checkpoint import CheckpointFolder
 from distkern.engine.drive import Interrupted
 from distkern.engine.events import Event, Listener
 from distkern.engine.executors import AbstractExecutor
-from distkern.engine.plan import Extent, PassPlan
-from distkern.engine.plan_run import fitted, needed_bytes, plan_run
+from distkern.engine.plan import fitted, needed_bytes, plan_run
 from distkern.monitor import metrics
 from distkern.monitor.text import in_bytes
+from distkern.passes import Extent, Machine, PassPlan
+from distkern.passes.machine import DRIVER_BASE_BYTES
+from distkern.runs.estimator import Estimator
 from distkern.runs.folder import (
     check_folder,
     check_resumption,
@@ -31,7 +32,6 @@ from distkern.runs.folder import (
 )
 from distkern.runs.importance import Planned, excess
 from distkern.runs.importance_figures import NOT_MEASURED
-from distkern.runs.learner import Learner
 from distkern.runs.limits import (
     advice_on,
     check_limit,
@@ -55,7 +55,7 @@ if TYPE_CHECKING:
 _NUMBER = re.compile(r"--set (n_landmarks|n_features)=\.\.\.")
 _DEFAULT_SIZE = 512
 
-Trained = TypeVar("Trained", bound=Learner)
+Trained = TypeVar("Trained", bound=Estimator)
 
 
 @dataclass(frozen=True)
@@ -93,7 +93,7 @@ class Plan:
 
 
 def plan(
-    estimator: Learner,
+    estimator: Estimator,
     source: Split,
     *,
     test: Split | None = None,
@@ -117,7 +117,7 @@ def plan(
 
 def plan_on(
     machine: Machine,
-    estimator: Learner,
+    estimator: Estimator,
     source: Split,
     test: Split | None,
     given: int | None,
@@ -194,13 +194,13 @@ def _evaluation(outlines: Sequence[Outline]) -> list[Outline]:
     """What an evaluation will be, before there is a model: about what measuring a finished stage is."""
     of_test = [outline for outline in outlines if outline.step.split == "test"]
     return [
-        replace(outline, step=replace(outline.step, name="evaluate"), times=1.0)
+        replace(outline, step=outline.step.changed(name="evaluate"), times=1.0)
         for outline in of_test
         if outline.times == of_test[-1].times
     ]
 
 
-def _fits(machine: Machine, estimator: Learner, source: Split, has_test: bool) -> bool:
+def _fits(machine: Machine, estimator: Estimator, source: Split, has_test: bool) -> bool:
     data = estimator._data_of_split(source)
     solver, problem = estimator.run_of(data, has_test=has_test)
     outlines = [*estimator.preparing(data, problem), *solver.outline(problem)]
@@ -210,7 +210,7 @@ def _fits(machine: Machine, estimator: Learner, source: Split, has_test: bool) -
     return used.memory_limit is not None and needed_bytes(plans, used) <= used.memory_limit
 
 
-def _with_number(estimator: Learner, fits: Callable[[Learner], bool]) -> str:
+def _with_number(estimator: Estimator, fits: Callable[[Estimator], bool]) -> str:
     """What makes it fit, with the largest number that does where the knob is one."""
     knob = estimator.memory_knob()
     named = _NUMBER.search(knob)
@@ -335,13 +335,13 @@ def train(
     return estimator
 
 
-def evaluate(model: Learner, source: Split, **how: Any) -> dict[str, Any]:
+def evaluate(model: Estimator, source: Split, **how: Any) -> dict[str, Any]:
     """Figures of a model on a split: see :func:`distkern.runs.evaluation.evaluate_split`."""
     return evaluations(model, [source], **how)[0].figures
 
 
 def evaluations(
-    model: Learner,
+    model: Estimator,
     sources: Sequence[Split],
     *,
     scheduler: str | None = None,

@@ -6,7 +6,7 @@ import time
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from itertools import accumulate, chain
 from typing import Any, cast
 
@@ -16,17 +16,15 @@ from numpy.typing import NDArray
 from distkern.bases.placed import AbstractPlacedBasis
 from distkern.bases.routing import Found, Routing, combining_cost
 from distkern.common import blas, interrupts
+from distkern.common.sparse import SparseRows
 from distkern.common.stores import Store
-from distkern.common.types import AbstractSource, Block, Floats
-from distkern.engine.budget import Machine
+from distkern.common.types import AbstractSource, Block, Floats, Reader
 from distkern.engine.drive import Driver
 from distkern.engine.events import EventLog, Listener
-from distkern.engine.executors import AbstractExecutor
-from distkern.engine.held import HeldBlock, held_in_order
-from distkern.engine.plan import Extent
-from distkern.passes import Cost, Each, Pass, Reduce, Stream, whole_visits
+from distkern.passes import Cost, Each, Extent, Machine, Pass, Reduce, Stream, whole_visits
+from distkern.passes.execution import AbstractExecutor, Call, Shared, apply_to_block
 from distkern.runs.applied import Applied
-from distkern.runs.learner import Learner
+from distkern.runs.estimator import Estimator
 from distkern.runs.limits import check_limit, opened_executor, stop_if_asked
 from distkern.runs.routed import routing_of, run, scratch_folder, unkept
 from distkern.storage.dataset import Split
@@ -38,11 +36,53 @@ from distkern.storage.preparation import Like
 from distkern.storage.scaling import Scaling
 from distkern.storage.shard_reader import ShardReader
 
+
+@dataclass(frozen=True)
+class _Constant:
+    block: Block
+
+    def __call__(self) -> Block:
+        return self.block
+
+
+class BlockSource(AbstractSource):
+    """A source of one block, which travels with whoever reads it."""
+
+    def __init__(self, block: Block) -> None:
+        features = block.features
+        self._block = block
+        self.block_rows = (block.n_rows,)
+        self.n_features = int(features.shape[1])
+        self.dtype = features.dtype
+        self.is_sparse = isinstance(features, SparseRows)
+        self.fingerprint = ""
+
+    @property
+    def row_numbers(self) -> int:
+        features = self._block.features
+        if not isinstance(features, SparseRows):
+            return self.n_features
+        return 2 + -(-2 * features.n_entries // max(self._block.n_rows, 1))
+
+    def reader(self, index: int) -> Reader:
+        return _Constant(self._block)
+
+
+def applied_in_order(
+    blocks: Iterable[Block], function: Callable[[Any], Any], executor: AbstractExecutor
+) -> Iterator[Any]:
+    """``function`` of the features of blocks that are made as they are needed, in order, a few at a time."""
+    shared = Shared(function)
+    calls = (Call(apply_to_block, (shared,), BlockSource(block), (0,)) for block in blocks)
+    for timed in executor.ordered(calls, executor.machine.n_workers + 1):
+        yield timed.value
+
+
 _MOST_ROWS_PER_CHUNK = 2**18
 
 
 def predict_to(
-    model: Learner,
+    model: Estimator,
     source: Split,
     out: Location,
     *,
@@ -90,7 +130,9 @@ def predict_to(
     return done
 
 
-def _answering(model: Learner, source: Split, output: str, store: Store | None, found: Found | None) -> Each:
+def _answering(
+    model: Estimator, source: Split, output: str, store: Store | None, found: Found | None
+) -> Each:
     """The pass that predicts each block, and writes its predictions."""
     starts = accumulate(source.block_rows[:-1], initial=0)
     numbers = range(source.n_blocks)
@@ -129,14 +171,14 @@ def _answer_block(
 
 
 def files_for(
-    model: Learner, sources: Iterable[Location], *, zero_based: bool | None = None, **how: Any
+    model: Estimator, sources: Iterable[Location], *, zero_based: bool | None = None, **how: Any
 ) -> FileRows:
     """Files as rows of ``model``; ``how`` they are read is explained at :class:`FileRows`."""
     zero_based = model.zero_based_ if zero_based is None else zero_based
     return FileRows(list(sources), rows_of(model), zero_based=zero_based, **how)
 
 
-def rows_of(model: Learner) -> Like:
+def rows_of(model: Estimator) -> Like:
     """How the rows that a model was trained on were prepared."""
     names = getattr(model, "feature_names_in_", None)
     return Like(
@@ -149,7 +191,7 @@ def rows_of(model: Learner) -> Like:
 
 
 def predict_files_to(
-    model: Learner,
+    model: Estimator,
     rows: FileRows,
     out: Location,
     *,
@@ -170,7 +212,7 @@ def predict_files_to(
         first, *others = dense_blocks([first])
         read = chain(others, read)
     # the rows of a file are not known before it has been read, but what is read at a time is
-    like = HeldBlock(Block(first.features))
+    like = BlockSource(Block(first.features))
 
     def routing(machine: Machine) -> Routing | None:
         placed = unkept(basis, out, machine)
@@ -247,11 +289,11 @@ def _as_they_are(
             ids.append(block.ids)
             yield Block(block.features)
 
-    for values in held_in_order(blocks(), function, executor):
+    for values in applied_in_order(blocks(), function, executor):
         yield values, ids.popleft()
 
 
-def _in_order(model: Learner, source: AbstractSource, output: str, found: Found) -> Stream[NDArray[Any]]:
+def _in_order(model: Estimator, source: AbstractSource, output: str, found: Found) -> Stream[NDArray[Any]]:
     """The pass that says what the places said, block after block."""
     rows, applied = max(source.block_rows), Applied.of(model, source.dtype, None, found)
     cost = _cost(model, Extent.of(source), source.row_numbers, output, found)
@@ -265,7 +307,9 @@ def _answer(block: Block, operand: tuple[Applied, Callable[[Floats], NDArray[Any
     return answer(model.combined(block.index, block.n_rows, None))
 
 
-def _cost(model: Learner, extent: Extent, row_numbers: int, output: str, found: Found | None = None) -> Cost:
+def _cost(
+    model: Estimator, extent: Extent, row_numbers: int, output: str, found: Found | None = None
+) -> Cost:
     """Cost of predicting a block; Arrow and the chunks that are read fit what every driver is given."""
     _, columns, _ = _predicted(model, output)
     rows, row_bytes = max(extent.block_rows), 16 * len(columns or [""])
@@ -278,7 +322,7 @@ def _cost(model: Learner, extent: Extent, row_numbers: int, output: str, found: 
     return cost.holding(task={"coefficients": (2, model.coef_.nbytes), **answers}, result=answers)
 
 
-def _predicted(model: Learner, output: str) -> tuple[list[Any], list[str] | None, np.dtype[Any]]:
+def _predicted(model: Estimator, output: str) -> tuple[list[Any], list[str] | None, np.dtype[Any]]:
     """The labels that predictions may be, names of their columns if there are several, and their dtype."""
     number = np.dtype(np.float64)
     n_outputs = model.coef_.shape[1]

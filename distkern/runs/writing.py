@@ -9,8 +9,7 @@ import numpy as np
 
 from distkern.common.errors import InputError
 from distkern.common.targets import plain_targets
-from distkern.engine.dask.arrays import is_dask
-from distkern.engine.dask.frames import partitions
+from distkern.engine.dask.arrays import is_dask, partitions
 from distkern.storage import ingest
 from distkern.storage.build import Notice, Task
 from distkern.storage.dataset import Dataset

@@ -35,7 +35,7 @@ from distkern.features.random import SAMPLER, Random, footprint_of_random
 from distkern.kernels import AbstractTileKernel, feature_kernel_names
 from distkern.landmarks.base import Layout
 from distkern.losses import SUPERVISED, loss_names
-from distkern.passes import EXPONENTIAL, Batches, Cost
+from distkern.passes import EXPONENTIAL, Cost, Rounds, batches
 from distkern.solvers._dsg.growth import Growth
 from distkern.solvers._dsg.polish import TOLERANCE, check_polish, exact_polish, polish_outline, sweep
 from distkern.solvers._dsg.rounds import (
@@ -353,14 +353,14 @@ class DSG(DSGSettings, AbstractSearchable[DSGState]):
         figures = yield from figures_of(problem, model, strength, finished=finished)
         return state.with_figures(figures, absolute_errors=figures.absolute_errors)
 
-    def _steps(self, problem: Problem, operand: Operand | None) -> Batches:
+    def _steps(self, problem: Problem, operand: Operand | None) -> Rounds:
         itemsize, outputs = problem.dtype.itemsize, self.risk.n_outputs
         size, batch = self.block_size * self.most_blocks, min(self.batch_size, problem.n_rows)
         order, basis = self.batches(problem), self.basis(problem, 1.0)
         n_candidates = 1 + self.n_candidates * (self.variant == "gdsg")
         part = answer_bytes(basis, outputs, n_candidates, self.precondition)
         operations = batch * size * (problem.row_numbers + EXPONENTIAL)
-        return Batches(
+        return batches(
             "steps",
             Follower,
             # the solver adds parts up, so that the order of sums never changes

@@ -161,7 +161,7 @@ class DSGGaussianProcess(UnpolishedDSG):
         last = GRAMS.outline(problem, footprint_of_random(problem, self.basis(problem, 1.0)))
         held = {"the matrix, its eigenvectors, what they are made with, and D": (5, *matrix)}
         cost = last.step.cost.holding(driver=held)
-        return [*super().outline(problem), replace(last, step=replace(last.step, cost=cost))]
+        return [*super().outline(problem), replace(last, step=last.step.changed(cost=cost))]
 
     def _completed(self, problem: Problem, state: DSGState) -> Steps[DSGState]:
         if not (state.step and self.finished(state)):

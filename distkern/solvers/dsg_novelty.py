@@ -14,7 +14,7 @@ from distkern.common.parameters import NOTHING, Number, Words, parameter, redecl
 from distkern.common.sparse import Rows
 from distkern.common.types import Block, Floats
 from distkern.losses.novelty import Novelty
-from distkern.passes import Batches, Reduce
+from distkern.passes import Reduce, Rounds
 from distkern.solvers._dsg.growth import Growth
 from distkern.solvers._dsg.rounds import Operand
 from distkern.solvers._dsg.settings import DSGSettings, DSGState, StepRule
@@ -172,13 +172,13 @@ class DSGNovelty(UnpolishedDSG):
     def _polish_outline(self, problem: Problem) -> list[Outline]:
         return [Outline(gathering(problem, self.basis(problem, 1.0)))] if self.polish else []
 
-    def _steps(self, problem: Problem, operand: Operand | None) -> Batches:
+    def _steps(self, problem: Problem, operand: Operand | None) -> Rounds:
         # two messages for each batch: for its predictions, and for its slopes at the best threshold
         step = super()._steps(problem, operand)
         cost = replace(step.cost, operations=0.5 * step.cost.operations)
         return replace(
             step,
-            n_batches=2 * step.n_batches,
+            n_rounds=2 * step.n_rounds,
             cost=cost.holding(result={"scores": (min(self.batch_size, problem.n_rows), 16)}),
         )
 

@@ -12,9 +12,9 @@ import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
 from distkern.common.errors import InputError, unknown_name
-from distkern.common.groups import DIFFERENT
 from distkern.common.held_out import Keys
 from distkern.common.sparse import SparseRows, converted
+from distkern.common.targets import DIFFERENT
 from distkern.formats._kinds import TableKinds
 from distkern.formats.base import CHUNK_BYTES, Indices, Meter, RawChunk
 from distkern.storage import writer

@@ -17,8 +17,7 @@ from distkern.cli.main import main
 from distkern.common.errors import InputError
 from distkern.engine.dask.jobs import JobScheduler
 from distkern.jobs import probe
-from distkern.jobs.folder import JobFolder
-from distkern.jobs.index import JobIndex
+from distkern.jobs.folder import JobFolder, JobIndex
 from distkern.jobs.record import Record
 from distkern.runs.persistence import load_model
 from distkern.storage.ingest import write_dataset

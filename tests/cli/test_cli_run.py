@@ -16,7 +16,7 @@ import pytest
 from distkern.cli.main import main
 from distkern.common.errors import InputError, MemoryBudgetError
 from distkern.demo.digits import VirtualDigits
-from distkern.engine.budget import PAGES_BYTES
+from distkern.passes.machine import PAGES_BYTES
 from distkern.storage.dataset import open_dataset
 from distkern.storage.ingest import write_dataset
 

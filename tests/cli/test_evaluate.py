@@ -15,9 +15,8 @@ from distkern.cli.confusion import confusion_lines, mistakes
 from distkern.cli.evaluation_page import _curves, evaluation_page, headline
 from distkern.cli.main import main
 from distkern.estimators.svrg import SVRGClassifier, SVRGRegressor
-from distkern.runs.calibration import Calibration
 from distkern.runs.evaluation import Evaluation
-from distkern.runs.ranking import RankedScores
+from distkern.runs.ranking import Calibration, RankedScores
 from distkern.storage.ingest import write_dataset
 
 FIGURES = {

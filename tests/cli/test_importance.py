@@ -21,9 +21,9 @@ from distkern.cli.main import main
 from distkern.common.rng import Purpose, stream
 from distkern.common.sparse import SparseRows
 from distkern.common.types import Block
-from distkern.engine.budget import COMPILING_BYTES
 from distkern.engine.events import Event
 from distkern.engine.executors import open_executor
+from distkern.passes.machine import COMPILING_BYTES
 from distkern.runs import importance
 from distkern.runs.importance import measured_importances
 from distkern.runs.importance_figures import Importances

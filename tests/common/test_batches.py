@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from distkern.common.batches import BatchOrder
+from distkern.passes.batches import BatchOrder
 
 
 @pytest.mark.parametrize(

@@ -9,9 +9,9 @@ import pandas as pd
 import pytest
 
 from distkern.common.errors import InputError
-from distkern.common.groups import keys_of_groups, keys_of_texts, refuse_one_group
 from distkern.common.held_out import Sides, groups_of, parted
 from distkern.common.scores import by_group, mean_difference
+from distkern.common.targets import keys_of_groups, keys_of_texts, refuse_one_group
 
 
 def test_a_group_has_one_key_however_it_is_held() -> None:

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from distkern.common.compiled import array_type, compile_loop
-from distkern.common.philox import philox, unit
+from distkern.common.rng import philox, unit
 
 
 def _fill(key, counters, words, numbers):

@@ -18,11 +18,9 @@ from distkern.engine.dask.arrays import DaskArraySource
 from distkern.engine.drive import Driver
 from distkern.engine.events import EventLog
 from distkern.engine.executors import executor_names, open_executor
-from distkern.engine.executors.base import Call
-from distkern.engine.plan import Extent, plan_reduce
-from distkern.engine.plan_rounds import plan_rounds
 from distkern.estimators.pegasos import PegasosClassifier
-from distkern.passes import Cost, Each, Reduce, Stream, Visit, whole_visits
+from distkern.passes import Cost, Each, Extent, Reduce, Stream, Visit, whole_visits
+from distkern.passes.execution import Call
 from distkern.runs.scoring import predict_to
 from distkern.solvers.base import Problem
 from distkern.storage.parts import ArrayParts
@@ -67,15 +65,16 @@ def fresh(name):
 
 def reduce_with(executor, step, source):
     done = []
-    plan = plan_reduce(step, Extent.of(source), executor.machine)
-    return executor.reduce(step, plan, source, done.append), done, plan
+    plan = step.plan(Extent.of(source), executor.machine)
+    result = executor.reduced(step.name, step.calls(plan, source), step.combine, done.append)
+    return result, done, plan
 
 
 def expected(source, factor=1.0):
     """The fold of the documented order: groups left to right, then runs of 8 partial results."""
     step = Reduce("sum", scaled_sum, add, factor)
     with open_executor("synchronous") as one:
-        groups = plan_reduce(step, Extent.of(source), one.machine).groups
+        groups = step.plan(Extent.of(source), one.machine).groups
     level = []
     for group in groups:
         total = None
@@ -295,7 +294,7 @@ def test_runs_that_share_an_executor_have_the_same_bits(executor):
 
 
 @pytest.fixture
-def parties(executor):
+def residents(executor):
     opened = open_with(executor, ToySource(), {})
     yield opened
     opened.close()
@@ -303,38 +302,40 @@ def parties(executor):
 
 def open_with(executor, source, saved):
     step = toy_rounds()
-    plan = plan_rounds(step, Extent.of(source), executor.machine)
-    return executor.parties(step, plan, source, saved, print)
+    plan = step.plan(Extent.of(source), executor.machine)
+    return executor.residents(step, plan, source, saved, print)
 
 
 MESSAGES = [(number, 0.3 + 0.1 * number, None) for number in range(6)]
 
 
-def test_parties_answer_as_one_resident_with_all_groups(executor, parties):
+def test_residents_answer_as_one_resident_with_all_groups(executor, residents):
     source = ToySource()
     alone = ToyResident({group: source.group(group) for group in range(len(source.groups))}, 0.7, {})
     for message in MESSAGES:
-        np.testing.assert_array_equal(parties.exchange(message), alone.answer(message))
+        np.testing.assert_array_equal(residents.exchange(message), alone.answer(message))
     for group in range(len(source.groups)):
-        np.testing.assert_array_equal(parties.saved(group)["values"], alone.saved(group)["values"])
+        np.testing.assert_array_equal(residents.saved(group)["values"], alone.saved(group)["values"])
 
 
-def test_parties_go_on_from_what_was_saved(executor, parties):
+def test_residents_go_on_from_what_was_saved(executor, residents):
     source = ToySource()
     for message in MESSAGES[:3]:
-        parties.exchange(message)
-    saved = {group: {"values": parties.saved(group)["values"].copy()} for group in range(len(source.groups))}
+        residents.exchange(message)
+    saved = {
+        group: {"values": residents.saved(group)["values"].copy()} for group in range(len(source.groups))
+    }
     restored = open_with(executor, source, saved)
     # what the others do meanwhile is not seen
     restored.checkpointed(saved)
     for message in MESSAGES[3:]:
-        np.testing.assert_array_equal(restored.exchange(message), parties.exchange(message))
+        np.testing.assert_array_equal(restored.exchange(message), residents.exchange(message))
     restored.close()
 
 
-def test_errors_of_a_resident_come_through(executor, parties):
+def test_errors_of_a_resident_come_through(executor, residents):
     with pytest.raises(ValueError, match="round 3 is bad"):
-        parties.exchange((3, -1.0, None))
+        residents.exchange((3, -1.0, None))
 
 
 def test_the_names_of_the_contract_are_there():

@@ -13,7 +13,7 @@ from distkern.engine.checkpoint import CheckpointFolder
 from distkern.engine.drive import Driver, Interrupted
 from distkern.engine.events import EventLog
 from distkern.engine.executors import open_executor
-from distkern.passes import Batches, Each, Reduce, Rounds, Stream
+from distkern.passes import Each, Reduce, Rounds, Stream
 from distkern.runs.algorithms import algorithms
 from distkern.solvers.base import AbstractSolver
 from small import most_classes, small
@@ -193,7 +193,7 @@ def held(value):
 
 def test_results_take_no_more_than_is_stated(job, run):
     for step in run[1]:
-        if isinstance(step, Rounds | Batches):
+        if isinstance(step, Rounds):
             continue
         if isinstance(step, Each):
             # what other tasks have stored is gone
@@ -217,9 +217,7 @@ def test_passes_pickle(run):
     for step in run[1]:
         copy = pickle.loads(pickle.dumps(step))
         assert copy.name == step.name
-        function = {Reduce: "map", Stream: "prepare", Rounds: "open", Batches: "open", Each: "task"}[
-            type(step)
-        ]
+        function = {Reduce: "map", Stream: "prepare", Rounds: "open", Each: "task"}[type(step)]
         assert getattr(copy, function) is getattr(step, function)
 
 

@@ -7,11 +7,9 @@ from typing import Any
 import pytest
 
 from distkern.dashboard.state import CELLS, MOST_WORKERS, Tasks, engine_key
-from distkern.engine.budget import Machine
 from distkern.engine.dask.graph import call_graph, reduce_graph, token_of
-from distkern.engine.executors.base import Call
-from distkern.engine.plan import Extent, plan_reduce
-from distkern.passes import Reduce
+from distkern.passes import Extent, Machine, Reduce
+from distkern.passes.execution import Call
 from toy import ToySource, add, scaled_sum
 
 TOKEN = "distkern-held-out-0123456789ab-map"
@@ -39,8 +37,8 @@ def test_keys_of_others_are_passed_over(key: Any) -> None:
 
 def test_the_engine_s_own_keys_are_known() -> None:
     source, step = ToySource((9,) * 40), Reduce("held out", scaled_sum, add, operand=1.0)
-    plan = plan_reduce(step, Extent.of(source), Machine("distributed", 2))
-    graph, leaves, _ = reduce_graph(step, plan, source)
+    plan = step.plan(Extent.of(source), Machine("distributed", 2))
+    graph, leaves, _ = reduce_graph(step.name, step.calls(plan, source), add)
     tasks = Tasks()
     for key in graph:
         tasks.finished(key, "a")

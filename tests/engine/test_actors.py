@@ -14,13 +14,12 @@ import pytest
 
 from distkern.common.errors import DistkernError
 from distkern.engine.checkpoint import CheckpointFolder
-from distkern.engine.dask.actors import ActorParties
 from distkern.engine.dask.calls import LOST
+from distkern.engine.dask.residents import ActorResidents
 from distkern.engine.drive import Driver
 from distkern.engine.events import EventLog
 from distkern.engine.executors import open_executor
-from distkern.engine.plan import Extent
-from distkern.engine.plan_rounds import plan_rounds
+from distkern.passes import Extent
 from distkern.solvers.base import Problem
 from toy import RoundsSolver, ToySource, toy_rounds
 
@@ -56,18 +55,18 @@ def kill_one(executor):
     return address
 
 
-def open_parties(executor, lost):
+def open_residents(executor, lost):
     step = toy_rounds()
-    plan = plan_rounds(step, Extent.of(SOURCE), executor.machine)
-    return executor.parties(step, plan, SOURCE, {}, lost)
+    plan = step.plan(Extent.of(SOURCE), executor.machine)
+    return executor.residents(step, plan, SOURCE, {}, lost)
 
 
-def test_each_worker_holds_one_party(executor):
-    parties = open_parties(executor, print)
-    assert isinstance(parties, ActorParties)
-    assert len({place.address for place in parties._places}) == 2
+def test_each_worker_holds_one_resident(executor):
+    residents = open_residents(executor, print)
+    assert isinstance(residents, ActorResidents)
+    assert len({place.address for place in residents._places}) == 2
     assert n_actors(executor) == {1}
-    parties.close()
+    residents.close()
 
 
 def n_actors(executor):
@@ -90,10 +89,10 @@ def test_workers_without_a_dashboard_load_no_pages_and_listen_on_loopback(execut
 
 
 def test_an_error_of_a_resident_comes_through(executor):
-    parties = open_parties(executor, print)
+    residents = open_residents(executor, print)
     with pytest.raises(ValueError, match="round 0 is bad"):
-        parties.exchange((0, -1.0, None))
-    parties.close()
+        residents.exchange((0, -1.0, None))
+    residents.close()
 
 
 def test_through_the_scheduler_where_the_workers_cannot_be_reached(executor, whole, monkeypatch):
@@ -109,20 +108,20 @@ class Unreachable:
         return call
 
 
-def test_a_party_that_has_been_replaced_behind_our_back_is_noticed(executor):
+def test_an_actor_that_has_been_replaced_behind_our_back_is_noticed(executor):
     lost = []
-    parties, alone = open_parties(executor, lost.append), open_parties(executor, print)
+    residents, alone = open_residents(executor, lost.append), open_residents(executor, print)
     messages = [(number, 0.1 * number, None) for number in range(4)]
-    first = [parties.exchange(message) for message in messages]
+    first = [residents.exchange(message) for message in messages]
     # as if Dask had made the actor once more: same key, same worker, no state
-    place = parties._places[1]
+    place = residents._places[1]
     executor._client.run(forget_state, place.key, workers=[place.address])
-    last = parties.exchange((4, 0.5, None))
+    last = residents.exchange((4, 0.5, None))
     assert len(lost) == 1
     for message, answer in zip(messages, first, strict=True):
         np.testing.assert_array_equal(alone.exchange(message), answer)
     np.testing.assert_array_equal(alone.exchange((4, 0.5, None)), last)
-    parties.close()
+    residents.close()
     alone.close()
 
 
@@ -132,13 +131,13 @@ def forget_state(key, dask_worker):
 
 
 def test_a_repeated_message_acts_once(executor):
-    parties, alone = open_parties(executor, print), open_parties(executor, print)
+    residents, alone = open_residents(executor, print), open_residents(executor, print)
     message = (0, 0.25, None)
-    place = parties._places[0]
+    place = residents._places[0]
     # the answer got lost on its way: the same message goes out again
-    assert parties._again(place, "exchange", (0, pickle.dumps(message, protocol=5))) is not LOST
-    np.testing.assert_array_equal(parties.exchange(message), alone.exchange(message))
-    parties.close()
+    assert residents._again(place, "exchange", (0, pickle.dumps(message, protocol=5))) is not LOST
+    np.testing.assert_array_equal(residents.exchange(message), alone.exchange(message))
+    residents.close()
     alone.close()
 
 
@@ -214,12 +213,12 @@ def test_without_the_scheduler_it_says_so(tmp_path):
         with open_executor(json.loads(file.read_text())["address"]) as executor:
             executor._client.wait_for_workers(2, timeout=60)
         with open_executor(json.loads(file.read_text())["address"]) as executor:
-            parties = open_parties(executor, print)
-            assert isinstance(parties, ActorParties)
+            residents = open_residents(executor, print)
+            assert isinstance(residents, ActorResidents)
             scheduler.kill()
             with pytest.raises(DistkernError, match="resume"):
-                exchange_for_ever(parties)
-            parties.close()
+                exchange_for_ever(residents)
+            residents.close()
     finally:
         for process in (scheduler, worker):
             # the nanny's workers as well
@@ -227,10 +226,10 @@ def test_without_the_scheduler_it_says_so(tmp_path):
             process.wait()
 
 
-def exchange_for_ever(parties):
+def exchange_for_ever(residents):
     # the workers answer until they notice that the scheduler is gone
     for number in count():
-        parties.exchange((number, 0.5, None))
+        residents.exchange((number, 0.5, None))
 
 
 def start(*command):

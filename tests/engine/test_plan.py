@@ -1,6 +1,7 @@
 """The planner is pure: every plan covers the data once, in order, whatever the machine."""
 
 import ast
+import sys
 from dataclasses import replace
 from pathlib import Path
 
@@ -8,11 +9,22 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-import distkern.engine.plan as plan_module
-from distkern.engine.budget import CACHE_BYTES, COMPILED_BYTES, COMPILING_BYTES, Machine
-from distkern.engine.plan import Extent, plan_each, plan_reduce, plan_stream
-from distkern.engine.plan_run import fitted, needed_bytes, plan_run
-from distkern.passes import EXPONENTIAL, Cost, Each, Reduce, Rounds, Stream, Visit, whole_visits
+import distkern.engine.plan
+import distkern.passes
+from distkern.engine.plan import fitted, needed_bytes, plan_run
+from distkern.passes import (
+    EXPONENTIAL,
+    Cost,
+    Each,
+    Extent,
+    Machine,
+    Reduce,
+    Rounds,
+    Stream,
+    Visit,
+    whole_visits,
+)
+from distkern.passes.machine import CACHE_BYTES, COMPILED_BYTES, COMPILING_BYTES
 from toy import add, prepare, scaled_sum
 
 MACHINES = [
@@ -29,7 +41,7 @@ MACHINES = [
     st.sampled_from(MACHINES),
 )
 def test_groups_cover_the_blocks_once_in_order(block_rows, row_bytes, machine):
-    plan = plan_reduce(Reduce("sum", scaled_sum, add), Extent(tuple(block_rows), row_bytes), machine)
+    plan = Reduce("sum", scaled_sum, add).plan(Extent(tuple(block_rows), row_bytes), machine)
     assert [block for group in plan.groups for block in group] == list(range(len(block_rows)))
     assert plan.bytes_read == sum(block_rows) * row_bytes
     assert plan.tasks == len(plan.groups) >= min(len(block_rows), 16)
@@ -38,18 +50,16 @@ def test_groups_cover_the_blocks_once_in_order(block_rows, row_bytes, machine):
 @given(st.lists(st.integers(1, 5000), min_size=1, max_size=50))
 def test_groups_depend_on_the_data_alone(block_rows):
     extent = Extent(tuple(block_rows), 256)
-    groups = {plan_reduce(Reduce("sum", scaled_sum, add), extent, machine).groups for machine in MACHINES}
+    groups = {Reduce("sum", scaled_sum, add).plan(extent, machine).groups for machine in MACHINES}
     assert len(groups) == 1
 
 
 def test_memory_has_every_named_term():
     step = Reduce("sum", scaled_sum, add, cost=Cost(workspace_bytes=10**6, result_bytes=10**5))
     extent = Extent((1000,), 1000)
-    small = plan_reduce(step, extent, Machine("distributed", 2))
-    bigger = plan_reduce(
-        Reduce("sum", scaled_sum, add, cost=Cost(workspace_bytes=3 * 10**6, result_bytes=10**5)),
-        Extent((5000,), 1000),
-        Machine("distributed", 2),
+    small = step.plan(extent, Machine("distributed", 2))
+    bigger = Reduce("sum", scaled_sum, add, cost=Cost(workspace_bytes=3 * 10**6, result_bytes=10**5)).plan(
+        Extent((5000,), 1000), Machine("distributed", 2)
     )
     assert bigger.worker_bytes - small.worker_bytes == 2 * 10**6 + 2 * 4000 * 1000
 
@@ -58,7 +68,7 @@ def test_results_that_are_joined_are_no_more_than_all_of_them():
     cost = Cost(result_bytes=10**8, total_result_bytes=3 * 10**8)
     extent = Extent((1000,) * 16, 10**5)
     joined, summed = (
-        plan_reduce(Reduce("rows", scaled_sum, add, cost=each), extent, MACHINES[2]).worker_bytes
+        Reduce("rows", scaled_sum, add, cost=each).plan(extent, MACHINES[2]).worker_bytes
         for each in (cost, Cost(result_bytes=10**8))
     )
     assert summed - joined == 5 * 10**8
@@ -73,11 +83,9 @@ def test_results_that_are_joined_are_no_more_than_all_of_them():
 def test_results_that_are_sent_are_copied(n_blocks, n_workers, results):
     machine = Machine("distributed", n_workers)
     small, large = (
-        plan_reduce(
-            Reduce("sum", scaled_sum, add, cost=Cost(result_bytes=size)),
-            Extent((1000,) * n_blocks, 10**5),
-            machine,
-        ).worker_bytes
+        Reduce("sum", scaled_sum, add, cost=Cost(result_bytes=size))
+        .plan(Extent((1000,) * n_blocks, 10**5), machine)
+        .worker_bytes
         for size in (0, 10**7)
     )
     assert large - small == results * 10**7
@@ -86,7 +94,7 @@ def test_results_that_are_sent_are_copied(n_blocks, n_workers, results):
 def test_each_takes_what_its_tasks_and_their_records_take():
     def planned(machine, *, blocks=((0,), (1, 2)), **cost):
         step = Each("cells", scaled_sum, range(2), None, blocks, record_bytes=100, cost=Cost(**cost))
-        return plan_each(step, Extent((1000, 2000, 3000), 1000), machine)
+        return step.plan(Extent((1000, 2000, 3000), 1000), machine)
 
     near, far, threads = MACHINES[2], MACHINES[3], MACHINES[1]
     plan = planned(near)
@@ -104,7 +112,7 @@ def test_each_takes_what_its_tasks_and_their_records_take():
 def test_a_block_that_is_kept_is_not_counted_again():
     step, machine = Reduce("sum", scaled_sum, add), Machine("distributed", 2)
     extents = [Extent((1000,) * 4, 10**4, cacheable=cacheable, run="run") for cacheable in (False, True)]
-    apart, kept = (plan_reduce(step, extent, machine).worker_bytes for extent in extents)
+    apart, kept = (step.plan(extent, machine).worker_bytes for extent in extents)
     assert kept - apart == 4 * 10**7 - 10**7
 
 
@@ -133,7 +141,7 @@ def test_blocks_are_kept_by_the_driver_where_it_reads_them():
 def test_each_task_of_a_worker_takes_a_workspace():
     step = Reduce("sum", scaled_sum, add, cost=Cost(workspace_bytes=10**8))
     one, three = (
-        plan_reduce(step, Extent((1000,), 100), Machine("distributed", 6, n_processes=processes)).worker_bytes
+        step.plan(Extent((1000,), 100), Machine("distributed", 6, n_processes=processes)).worker_bytes
         for processes in (6, 2)
     )
     assert three - one == 2 * (10**8 + 2 * 10**5)
@@ -187,27 +195,28 @@ def stream(features: int, landmarks: int) -> Stream:
     ],
 )
 def test_the_cheaper_side_prepares(features, landmarks, machine, mode):
-    plan = plan_stream(stream(features, landmarks), Extent((1000,), 4 * features), machine)
+    plan = stream(features, landmarks).plan(Extent((1000,), 4 * features), machine)
     assert plan.mode == mode
 
 
 def test_a_lazy_graph_is_read_by_the_executor():
-    plan = plan_stream(stream(54, 100), Extent((1000,), 216, readable_by_driver=False), MACHINES[2])
+    plan = stream(54, 100).plan(Extent((1000,), 216, readable_by_driver=False), MACHINES[2])
     assert plan.load == "workers"
 
 
-@pytest.mark.parametrize("module", ["plan", "plan_rounds", "plan_run", "budget"])
-def test_it_imports_neither_dask_nor_zarr(module):
-    tree = ast.parse(Path(plan_module.__file__).with_name(f"{module}.py").read_text())
-    imported = {
-        name.split(".")[0]
-        for node in ast.walk(tree)
-        if isinstance(node, (ast.Import, ast.ImportFrom))
-        for name in (
-            [node.module or ""] if isinstance(node, ast.ImportFrom) else [a.name for a in node.names]
-        )
-    }
-    assert imported <= {"__future__", "collections", "dataclasses", "distkern", "typing"}
+def test_passes_and_their_planner_import_neither_dask_nor_zarr():
+    passes = Path(distkern.passes.__file__).parent.glob("*.py")
+    for path in (Path(distkern.engine.plan.__file__), *passes):
+        tree = ast.parse(path.read_text())
+        imported = {
+            name.split(".")[0]
+            for node in ast.walk(tree)
+            if isinstance(node, (ast.Import, ast.ImportFrom))
+            for name in (
+                [node.module or ""] if isinstance(node, ast.ImportFrom) else [a.name for a in node.names]
+            )
+        }
+        assert imported - sys.stdlib_module_names <= {"distkern", "numpy", "zict"}, path
 
 
 def test_runs_shrink_what_changes_no_bits_before_they_are_refused():

@@ -8,8 +8,7 @@ import pytest
 
 from distkern.engine.dask import calls
 from distkern.engine.executors import open_executor
-from distkern.engine.plan import Extent
-from distkern.engine.plan_rounds import plan_rounds
+from distkern.passes import Extent
 from toy import ToySource, toy_rounds
 
 SOURCE = ToySource()
@@ -24,7 +23,7 @@ def executor():
 
 @pytest.fixture
 def asked(executor, monkeypatch):
-    """The addresses of the workers that the client itself asks, with relays among as few as three parties."""
+    """The addresses of the workers that the client itself asks, with relays among three residents."""
     found, plain = [], calls.Calls._rpc
 
     def rpc(self, address):
@@ -36,15 +35,15 @@ def asked(executor, monkeypatch):
     return found
 
 
-def open_parties(executor, lost):
+def open_residents(executor, lost):
     step = toy_rounds()
-    return executor.parties(step, plan_rounds(step, Extent.of(SOURCE), executor.machine), SOURCE, {}, lost)
+    return executor.residents(step, step.plan(Extent.of(SOURCE), executor.machine), SOURCE, {}, lost)
 
 
 def answers(executor, messages=MESSAGES):
-    parties = open_parties(executor, print)
-    found = [parties.exchange(message) for message in messages]
-    parties.close()
+    residents = open_residents(executor, print)
+    found = [residents.exchange(message) for message in messages]
+    residents.close()
     return found
 
 
@@ -55,35 +54,35 @@ def plain():
 
 
 def test_half_of_the_workers_are_asked_and_the_bits_are_the_same(executor, asked, plain):
-    parties = open_parties(executor, print)
-    assert len(parties._places) == 4
+    residents = open_residents(executor, print)
+    assert len(residents._places) == 4
     asked.clear()
-    found = [parties.exchange(message) for message in MESSAGES]
+    found = [residents.exchange(message) for message in MESSAGES]
     np.testing.assert_array_equal(found, plain)
-    heads = {parties._places[0].address, parties._places[2].address}
+    heads = {residents._places[0].address, residents._places[2].address}
     assert asked == sorted(heads, key=asked.index) * len(MESSAGES)
     assert set(asked) == heads
-    parties.close()
+    residents.close()
 
 
 def test_an_error_of_a_resident_comes_through(executor, asked):
-    parties = open_parties(executor, print)
+    residents = open_residents(executor, print)
     with pytest.raises(ValueError, match="round 0 is bad"):
-        parties.exchange((0, -1.0, None))
-    parties.close()
+        residents.exchange((0, -1.0, None))
+    residents.close()
 
 
 def test_who_was_not_reached_by_way_of_others_is_asked_again(executor, asked, plain):
-    parties, lost = open_parties(executor, print), []
-    parties._lost = lost.append
-    found = [parties.exchange(MESSAGES[0])]
+    residents, lost = open_residents(executor, print), []
+    residents._lost = lost.append
+    found = [residents.exchange(MESSAGES[0])]
     # its state is gone, as if its worker had been started again
-    place = parties._places[3]
+    place = residents._places[3]
     executor._client.run(forget_state, place.key, workers=[place.address])
-    found += [parties.exchange(message) for message in MESSAGES[1:]]
+    found += [residents.exchange(message) for message in MESSAGES[1:]]
     assert lost == [place.address]
     np.testing.assert_array_equal(found, plain)
-    parties.close()
+    residents.close()
 
 
 def forget_state(key, dask_worker):
@@ -95,14 +94,14 @@ def forget_state(key, dask_worker):
 @pytest.mark.parametrize("number", [0, 1], ids=["one that asks others", "one that is asked by another"])
 def test_a_worker_that_dies_changes_nothing(number, executor, asked, plain):
     lost = []
-    parties = open_parties(executor, lost.append)
-    found = [parties.exchange(message) for message in MESSAGES[:2]]
-    address = parties._places[number].address
+    residents = open_residents(executor, lost.append)
+    found = [residents.exchange(message) for message in MESSAGES[:2]]
+    address = residents._places[number].address
     os.kill(executor._client.run(os.getpid, workers=[address])[address], signal.SIGKILL)
-    found += [parties.exchange(message) for message in MESSAGES[2:]]
+    found += [residents.exchange(message) for message in MESSAGES[2:]]
     assert lost == [address]
     np.testing.assert_array_equal(found, plain)
-    parties.close()
+    residents.close()
 
 
 def test_few_or_those_that_the_client_does_not_reach_are_asked_straight(executor):

@@ -6,24 +6,21 @@ import pickle
 import signal
 import weakref
 from dataclasses import dataclass
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 
-import distkern.engine.plan as plan_module
-import distkern.engine.plan_rounds as plan_rounds_module
 from distkern.common.errors import CorruptDataError
-from distkern.engine.budget import MIB, Machine
+from distkern.common.types import groups_of
 from distkern.engine.checkpoint import CheckpointFolder
+from distkern.engine.dask.actor import ResidentActor, StaleActorError
 from distkern.engine.drive import Driver, Interrupted
 from distkern.engine.events import EventLog
 from distkern.engine.executors import open_executor
-from distkern.engine.party import Party, StalePartyError
-from distkern.engine.plan import Extent
-from distkern.engine.plan_rounds import plan_rounds
-from distkern.engine.plan_run import plan_pass
-from distkern.engine.residents import Exchanging
-from distkern.passes import Cost, Derived, Message, Reduce
+from distkern.passes import Cost, Derived, Extent, Machine, Message, Reduce, cost, each, reduce, rounds
+from distkern.passes.machine import MIB
+from distkern.passes.rounds import Exchanging
 from distkern.solvers.base import Problem
 from distkern.storage.arrays import array_names, load_arrays, save_arrays
 from toy import RoundsSolver, RoundsState, ToyResident, ToySource, add, open_toy, scaled_sum, toy_rounds
@@ -53,7 +50,7 @@ def same(first, second):
 
 
 def by_hand(source, solver):
-    """The toy's mathematics without engine or parties."""
+    """The toy's mathematics without engine or residents."""
     features = [source.group(g)().columns(np.arange(2)) for g in range(len(source.groups))]
     values = [np.full(block.shape[1], 1.0) for block in features]
     blocks = [source.reader(block)().features for block in range(source.n_blocks)]
@@ -193,7 +190,8 @@ def test_progress_is_told_ten_times_a_second_at_most():
             return message
 
     told, finished = [], []
-    exchange = Exchanging(Instant(), told.append, finished.append)
+    watch = SimpleNamespace(progress=told.append, finish=finished.append)
+    exchange = Exchanging(Instant(), watch)
     for number in range(20_000):
         assert exchange.exchange(number) == number
     exchange.end()
@@ -248,12 +246,12 @@ def test_a_message_without_rounds_is_refused(source, problem):
 def test_an_error_of_a_resident_comes_through_and_threads_are_closed(source):
     step = toy_rounds()
     with open_executor("threads", workers=3) as executor:
-        plan = plan_rounds(step, Extent.of(source), executor.machine)
-        assert len(plan.parties) == 3
-        parties = executor.parties(step, plan, source, {}, print)
+        plan = step.plan(Extent.of(source), executor.machine)
+        assert len(plan.partitions) == 3
+        residents = executor.residents(step, plan, source, {}, print)
         with pytest.raises(ValueError, match="round 4 is bad"):
-            parties.exchange((4, -1.0, None))
-        parties.close()
+            residents.exchange((4, -1.0, None))
+        residents.close()
 
 
 def test_checkpoints_take_one_group_at_a_time(tmp_path):
@@ -286,28 +284,28 @@ def test_arrays_are_saved_from_pairs_and_loaded_by_name(tmp_path):
     np.testing.assert_array_equal(load_arrays(tmp_path / "a")["z"], [0, 1])
 
 
-def test_a_party_refuses_what_is_not_meant_for_it(source):
-    party = Party("here")
+def test_an_actor_refuses_what_is_not_meant_for_it(source):
+    actor = ResidentActor("here")
     message = pickle.dumps((0, 0.5, None))
-    with pytest.raises(StalePartyError, match="gone"):
-        party.exchange("here", 0, message)
+    with pytest.raises(StaleActorError, match="gone"):
+        actor.exchange("here", 0, message)
     opening = pickle.dumps((open_toy, {0: source.group(0)}, 0.7))
-    party.open("here", opening, 0)
-    with pytest.raises(StalePartyError, match="epoch"):
-        party.exchange("there", 0, message)
-    first = party.exchange("here", 0, message)
-    assert party.exchange("here", 0, message) == first, "asked twice, it acts once"
-    with pytest.raises(StalePartyError, match="message 3 instead of 1"):
-        party.exchange("here", 3, message)
-    second = party.exchange("here", 1, message)
-    again = Party("here")
+    actor.open("here", opening, 0)
+    with pytest.raises(StaleActorError, match="epoch"):
+        actor.exchange("there", 0, message)
+    first = actor.exchange("here", 0, message)
+    assert actor.exchange("here", 0, message) == first, "asked twice, it acts once"
+    with pytest.raises(StaleActorError, match="message 3 instead of 1"):
+        actor.exchange("here", 3, message)
+    second = actor.exchange("here", 1, message)
+    again = ResidentActor("here")
     again.open("here", opening, 0)
     again.replay("here", 0, [message])
     assert again.exchange("here", 1, message) == second
-    restored = Party("here")
-    restored.restore("here", 0, party.saved("here", 2, 0))
+    restored = ResidentActor("here")
+    restored.restore("here", 0, actor.saved("here", 2, 0))
     restored.open("here", opening, 2)
-    assert restored.exchange("here", 2, message) == party.exchange("here", 2, message)
+    assert restored.exchange("here", 2, message) == actor.exchange("here", 2, message)
 
 
 def test_a_resident_alone_answers_like_its_part(source):
@@ -322,8 +320,8 @@ ROWS = (100_000,) * 16
 
 def test_only_short_answers_are_made_in_the_event_loop():
     extent, far = Extent((1000,) * 16, 400), Machine("distributed", 2, same_host=False)
-    assert plan_rounds(toy_rounds(operations=50), extent, far).at_once
-    assert not plan_rounds(toy_rounds(operations=5e5), extent, far).at_once
+    assert toy_rounds(operations=50).plan(extent, far).at_once
+    assert not toy_rounds(operations=5e5).plan(extent, far).at_once
 
 
 @pytest.mark.parametrize(
@@ -346,37 +344,37 @@ def test_only_short_answers_are_made_in_the_event_loop():
 )
 def test_the_state_lives_where_it_is_faster_and_fits(operations, machine, mode):
     step = toy_rounds(operations=operations)
-    plan = plan_rounds(step, Extent(ROWS, 400), machine)
+    plan = step.plan(Extent(ROWS, 400), machine)
     assert plan.mode == mode
     assert plan.bytes_read == 0
-    assert plan.tasks == len(plan.parties)
+    assert plan.tasks == len(plan.partitions)
 
 
 def test_rows_that_only_workers_can_read_or_only_the_driver_has():
     step, machine = toy_rounds(operations=0.05), Machine("distributed", 2)
-    assert plan_rounds(step, Extent(ROWS, 400, readable_by_driver=False), machine).on_workers
+    assert step.plan(Extent(ROWS, 400, readable_by_driver=False), machine).on_workers
     far = Machine("distributed", 2, same_host=False)
-    assert not plan_rounds(toy_rounds(), Extent(ROWS, 400, in_memory=True), far).on_workers
+    assert not toy_rounds().plan(Extent(ROWS, 400, in_memory=True), far).on_workers
 
 
 def test_an_outline_with_rounds_is_planned(problem, source):
     machine = Machine("distributed", 2)
     reduce_plan, rounds_plan = (
-        plan_pass(outline.step, Extent.of(source), machine) for outline in RoundsSolver().outline(problem)
+        outline.step.plan(Extent.of(source), machine) for outline in RoundsSolver().outline(problem)
     )
     assert reduce_plan.bytes_read > rounds_plan.bytes_read == 0
-    assert rounds_plan == plan_rounds(toy_rounds(), Extent.of(source), machine)
+    assert rounds_plan == toy_rounds().plan(Extent.of(source), machine)
 
 
-@pytest.mark.parametrize("n_parties", range(1, 12))
+@pytest.mark.parametrize("n_partitions", range(1, 12))
 @pytest.mark.parametrize("block_rows", [ROWS, (5, 7, 3, 6, 4), (1,), (10**7, 1, 1, 1), (3,) * 1000])
-def test_parties_are_contiguous_and_cover_the_groups_once(n_parties, block_rows):
-    machine = Machine("distributed", n_parties, same_host=False)
-    plan = plan_rounds(toy_rounds(), Extent(block_rows, 8), machine)
-    n_groups = len(plan_rounds_module.groups_of(block_rows))
-    assert [group for party in plan.parties for group in party] == list(range(n_groups))
-    assert len(plan.parties) == min(n_parties, n_groups)
-    assert all(plan.parties)
+def test_residents_are_contiguous_and_cover_the_groups_once(n_partitions, block_rows):
+    machine = Machine("distributed", n_partitions, same_host=False)
+    plan = toy_rounds().plan(Extent(block_rows, 8), machine)
+    n_groups = len(groups_of(block_rows))
+    assert [group for partition in plan.partitions for group in partition] == list(range(n_groups))
+    assert len(plan.partitions) == min(n_partitions, n_groups)
+    assert all(plan.partitions)
 
 
 def test_memory_has_every_named_term():
@@ -387,15 +385,15 @@ def test_memory_has_every_named_term():
         cost=cost.holding(task={"more": (10**6,)}, process={"more": (2, 10**7)}, result={"answer": (10**4,)}),
     )
     extent, workers = Extent(ROWS, 400), Machine("distributed", 2, same_host=False)
-    here, there = (plan_rounds(s, extent, workers) for s in (step, dearer))
+    here, there = (s.plan(extent, workers) for s in (step, dearer))
     # half of the rows, and a group's once more
     assert there.worker_bytes - here.worker_bytes == 8 * (800_000 + 200_000) + 10**6 + 2 * 10**7 + 2 * 10**4
-    here, there = (plan_rounds(s, extent, Machine("synchronous", 1)) for s in (step, dearer))
+    here, there = (s.plan(extent, Machine("synchronous", 1)) for s in (step, dearer))
     assert there.driver_bytes - here.driver_bytes == 8 * (1_600_000 + 200_000) + 10**6 + 2 * 10**7 + 2 * 10**4
     assert here.worker_bytes == 0
 
 
 def test_examples_of_the_planner():
-    results = [doctest.testmod(module) for module in (plan_module, plan_rounds_module)]
+    results = [doctest.testmod(module) for module in (cost, each, reduce, rounds)]
     assert sum(result.attempted for result in results) >= 8
     assert all(result.failed == 0 for result in results)

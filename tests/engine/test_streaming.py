@@ -6,12 +6,10 @@ import numpy as np
 import pytest
 
 from distkern import CSVRGClassifier
-from distkern.engine.budget import Machine
 from distkern.engine.drive import Driver
 from distkern.engine.executors import open_executor
-from distkern.engine.plan import Extent, plan_stream
-from distkern.engine.streaming import StreamClock, run_stream
-from distkern.passes import Cost, Stream, epoch_visits
+from distkern.passes import Cost, Extent, Machine, Stream, epoch_visits
+from distkern.passes.stream import StreamClock, run_stream
 from distkern.runs.data import from_arrays
 from toy import ToySource, prepare
 
@@ -42,7 +40,7 @@ def test_the_same_pieces_in_every_mode(executor, mode, machine, cost, replacemen
     source = ToySource((5, 7, 3, 6, 4, 9))
     visits = epoch_visits(source.block_rows, 60, seed=1, stage=2, replace=replacement)
     step = Stream("chain", visits, prepare, 2.0, piece_rows=2, cost=cost)
-    plan = plan_stream(step, Extent.of(source), Machine("distributed", 2, **machine))
+    plan = step.plan(Extent.of(source), Machine("distributed", 2, **machine))
     assert plan.mode == mode
     clock, done = StreamClock(), []
     pieces = list(run_stream(step, plan, source, executor, clock, done.append))
@@ -58,8 +56,6 @@ def test_the_same_pieces_in_every_mode(executor, mode, machine, cost, replacemen
 
 @pytest.mark.parametrize(("mode", "machine", "cost"), MODES[1:])
 def test_a_fit_has_the_same_bits_when_workers_feed_it(executor, mode, machine, cost, monkeypatch):
-    import distkern.engine.drive as drive
-
     generator = np.random.default_rng(0)
     features = generator.normal(size=(5000, 6)).astype(np.float32)
     model = CSVRGClassifier(n_landmarks=30, stages=2, random_state=0)
@@ -68,14 +64,14 @@ def test_a_fit_has_the_same_bits_when_workers_feed_it(executor, mode, machine, c
     with open_executor("synchronous") as alone:
         expected = Driver({"train": data.source}, alone).run(solver, problem).state
 
-    modes = []
+    modes, planned = [], Stream.plan
 
     def forced(step, extent, _):
-        plan = plan_stream(replace(step, cost=cost), extent, Machine("distributed", 2, **machine))
+        plan = planned(replace(step, cost=cost), extent, Machine("distributed", 2, **machine))
         modes.append(plan.mode)
         return plan
 
-    monkeypatch.setattr(drive, "plan_stream", forced)
+    monkeypatch.setattr(Stream, "plan", forced)
     state = Driver({"train": data.source}, executor).run(solver, problem).state
     assert set(modes) == {mode}
     np.testing.assert_array_equal(state.coefficients, expected.coefficients)

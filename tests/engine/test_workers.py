@@ -18,16 +18,13 @@ from distributed import Client, LocalCluster
 from cluster_processes import Processes, distkern, wait_for
 from distkern.common.blas import single_threaded
 from distkern.common.errors import ClusterError, CorruptDataError, InputError, MemoryBudgetError
-from distkern.engine.budget import Machine
-from distkern.engine.dask import actors, workers
+from distkern.engine.dask import residents, workers
 from distkern.engine.dask.workers import explain_errors
 from distkern.engine.drive import Driver
 from distkern.engine.executors import cluster, open_executor
 from distkern.engine.executors.cluster import connect
-from distkern.engine.plan import Extent
-from distkern.engine.plan_rounds import plan_rounds
 from distkern.estimators.pegasos import PegasosClassifier
-from distkern.passes import Each, Reduce
+from distkern.passes import Each, Extent, Machine, Reduce
 from distkern.runs.run import evaluate, plan, train
 from distkern.storage.dataset import Dataset
 from distkern.storage.ingest import write_dataset
@@ -89,16 +86,16 @@ def test_no_task_of_any_kind_runs_on_a_worker_with_another_package(
     running: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     # of the driver's side alone: the worker, in this process, has what it has
-    for module in (cluster, actors):
+    for module in (cluster, residents):
         monkeypatch.setattr(module, "versions", lambda: OTHER)
     with connect(running) as executor:
         step, rounds = Reduce("sum", scaled_sum, add, 1.0), toy_rounds()
-        placed = plan_rounds(rounds, Extent.of(SOURCE), Machine("distributed", 2))
+        placed = rounds.plan(Extent.of(SOURCE), Machine("distributed", 2))
         assert placed.on_workers
         tries = [
             lambda: Driver({"train": SOURCE}, executor).measure(step),
             lambda: Driver({"train": SOURCE}, executor).each(Each("parts", len, (0,), Nowhere())),
-            lambda: executor.parties(rounds, placed, SOURCE, {}, print),
+            lambda: executor.residents(rounds, placed, SOURCE, {}, print),
         ]
         for run in tries:
             with pytest.raises(

@@ -15,7 +15,7 @@ from sklearn.metrics import log_loss
 import distkern as dk
 from distkern.cli.main import main
 from distkern.common.errors import InputError
-from distkern.common.groups import keys_of_groups
+from distkern.common.targets import keys_of_groups
 from distkern.common.types import Block
 from distkern.engine.executors import open_executor
 from distkern.estimators.sample import Sample

@@ -9,10 +9,10 @@ from sklearn.base import clone
 from distkern import CSVRGClassifier
 from distkern.common.errors import InputError
 from distkern.common.registry import members
-from distkern.engine.budget import Machine
 from distkern.engine.dask.arrays import DaskArraySource
 from distkern.engine.executors import open_executor
 from distkern.estimators.base import AbstractClassifier
+from distkern.passes import Machine
 from distkern.runs.spooled import whole_blocks
 from distkern.storage.dataset import Dataset
 from distkern.storage.ingest import write_dataset

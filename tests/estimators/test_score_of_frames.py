@@ -39,7 +39,7 @@ def test_accuracy(frame: pd.DataFrame, label: str) -> None:
     weighted = model.score(X, y, frame["weight"])
     assert weighted != pytest.approx(plain, abs=1e-6)
     assert model.score(lazy[["a", "b"]], lazy[label], lazy["weight"]) == pytest.approx(weighted, abs=1e-12)
-    with pytest.raises(InputError, match="X has 300 rows and y or sample_weight has 100"):
+    with pytest.raises(InputError, match="X has 300 rows and y, sample_weight or groups has 100"):
         model.score(lazy[["a", "b"]], y[:100])
 
 

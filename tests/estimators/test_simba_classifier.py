@@ -169,7 +169,7 @@ def test_the_same_bits_on_local_workers(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     # an exchange that costs nothing is worth it even for few rows
-    monkeypatch.setattr("distkern.engine.plan_rounds.EXCHANGE", -1.0)
+    monkeypatch.setattr("distkern.passes.rounds.EXCHANGE", -1.0)
     data = datasets[form]
     expected = train(small(kind, max_rounds=60), data.train, scheduler="synchronous")
     modes: list[str] = []

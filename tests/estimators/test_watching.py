@@ -105,7 +105,7 @@ def test_what_cannot_be_asked_for_is_refused(halves):
 
 
 def test_patience_counts_stages_since_the_best():
-    from distkern.engine.stopping import STOPPED, Stopping
+    from distkern.engine.ending import STOPPED, Stopping
 
     def reasons(patience, errors):
         # the model 0 is none to keep

@@ -18,10 +18,9 @@ from distkern.cli.supervision import supervised
 from distkern.cli.training import train_described
 from distkern.common.errors import ClusterError, InputError
 from distkern.engine.events import Event, Listener
-from distkern.jobs import faults
+from distkern.jobs import driver as driver_module
 from distkern.jobs.driver import MOST_STARTS, CancelledJobError, Guard, drive
-from distkern.jobs.fence import FencedError
-from distkern.jobs.folder import JobFolder
+from distkern.jobs.folder import FencedError, JobFolder
 from distkern.jobs.record import Record
 from distkern.runs.persistence import load_model
 from distkern.storage.ingest import write_dataset
@@ -233,7 +232,7 @@ def test_a_failed_try_of_train_is_told_of_and_gone_on_from(
 ) -> None:
     said: list[str] = []
     resumed: list[int] = []
-    monkeypatch.setattr(faults, "FIRST_PAUSE", 0.01)
+    monkeypatch.setattr(driver_module, "FIRST_PAUSE", 0.01)
     job = Job(data=str(data), out=str(tmp_path / "m"), scheduler="tcp://h:1")
 
     def run(tried: int) -> str:

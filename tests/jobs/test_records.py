@@ -13,13 +13,10 @@ from distkern.cli.main import main
 from distkern.common.errors import ClusterError, CorruptDataError, DivergenceError, InputError
 from distkern.engine.events import Event
 from distkern.jobs import log as log_module
-from distkern.jobs.faults import is_fault_of_cluster, with_retries
-from distkern.jobs.fence import FencedError, claim, newest
-from distkern.jobs.folder import JobFolder
-from distkern.jobs.index import JobIndex
+from distkern.jobs.driver import is_fault_of_cluster, with_retries
+from distkern.jobs.folder import FencedError, JobFolder, JobIndex, claim, newest
 from distkern.jobs.log import LogFile, LogReader
-from distkern.jobs.record import LOST_SECONDS, Record, from_json, new_id, state_of
-from distkern.jobs.redact import redact
+from distkern.jobs.record import LOST_SECONDS, Record, from_json, new_id, redact, state_of
 
 
 def record(**changes: object) -> Record:

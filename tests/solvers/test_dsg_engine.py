@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import pytest
 
-import distkern.engine.plan_rounds as plan_module
+import distkern.passes.rounds as rounds_module
 from distkern.common.errors import DivergenceError
-from distkern.engine.budget import MIB, Machine
 from distkern.engine.checkpoint import CheckpointFolder
 from distkern.engine.drive import Driver
 from distkern.engine.events import EventLog
-from distkern.engine.plan import Extent
-from distkern.engine.plan_run import plan_pass
+from distkern.passes import Extent, Machine
+from distkern.passes.machine import MIB
 from distkern.solvers._dsg.settings import StepRule
 from distkern.solvers.base import Problem
 from feature_problems import RowsSource, dsg, executor_of, problem_of, same, train, waves
@@ -33,12 +32,12 @@ def run(scheduler, folder=None, *, resume=False, listener=None, solver=SOLVER, w
 
 @pytest.mark.parametrize("scheduler", ["synchronous", "threads"])
 def test_the_same_bits_in_one_process(scheduler, monkeypatch):
-    monkeypatch.setattr(plan_module, "THREAD", 0.0)
+    monkeypatch.setattr(rounds_module, "THREAD", 0.0)
     same(run(scheduler, workers=3).state, train(SOLVER, rows())[0][-1])
 
 
 def test_the_same_bits_on_workers(local_workers, monkeypatch):
-    monkeypatch.setattr(plan_module, "EXCHANGE", 0.0)
+    monkeypatch.setattr(rounds_module, "EXCHANGE", 0.0)
     modes = []
     outcome = run(local_workers, listener=lambda event: modes.append(event.fields.get("mode")))
     assert any("rounds on 2 workers" in str(mode) for mode in modes)
@@ -62,5 +61,5 @@ def test_a_million_features_fit_half_a_gibibyte():
     extent = Extent(problem.block_rows, 54 * 4 + 16)
     machine = Machine("distributed", 2, memory_limit=512 * MIB)
     for outline in solver.outline(problem):
-        plan = plan_pass(outline.step, extent, machine)
+        plan = outline.step.plan(extent, machine)
         assert 0 < plan.worker_bytes < 450 * MIB

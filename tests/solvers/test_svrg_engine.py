@@ -7,19 +7,16 @@ import dataclasses
 import numpy as np
 import pytest
 
-import distkern.engine.drive as drive_module
-import distkern.engine.plan as plan_module
 from distkern.common.errors import DivergenceError
-from distkern.engine.budget import MIB, Machine
 from distkern.engine.checkpoint import CheckpointFolder
 from distkern.engine.drive import Driver
 from distkern.engine.events import EventLog
-from distkern.engine.plan import Extent
-from distkern.engine.plan_run import plan_pass
 from distkern.features.kernel_choice import KernelChoice
 from distkern.features.random import Random
 from distkern.kernels import find_kernel
 from distkern.losses import find_loss
+from distkern.passes import Extent, Machine, Stream
+from distkern.passes.machine import MIB
 from distkern.solvers.base import Problem
 from distkern.solvers.risk import Risk
 from distkern.solvers.svrg import SVRG
@@ -50,9 +47,10 @@ def wanted():
 @pytest.mark.parametrize("prepare", ["driver", "workers"])
 def test_the_same_bits_on_workers(prepare, wanted, local_workers, monkeypatch):
     def planned(*arguments):
-        return dataclasses.replace(plan_module.plan_stream(*arguments), load="workers", prepare=prepare)
+        return dataclasses.replace(plan(*arguments), load="workers", prepare=prepare)
 
-    monkeypatch.setattr(drive_module, "plan_stream", planned)
+    plan = Stream.plan
+    monkeypatch.setattr(Stream, "plan", planned)
     same(run(local_workers).state, wanted.state)
 
 
@@ -84,5 +82,5 @@ def test_many_features_fit_the_planned_memory(r, limit):
     problem = Problem((16384,) * 64, 54, np.dtype(np.float32), 0, n_outputs=1, has_test=True)
     extent = Extent(problem.block_rows, 54 * 4 + 16)
     for outline in solver.outline(problem):
-        plan = plan_pass(outline.step, extent, Machine("distributed", 2, memory_limit=limit * MIB))
+        plan = outline.step.plan(extent, Machine("distributed", 2, memory_limit=limit * MIB))
         assert 0 < plan.worker_bytes < 0.95 * limit * MIB, outline.step.name

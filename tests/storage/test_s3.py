@@ -268,7 +268,7 @@ def test_a_job_in_s3_and_no_key_anywhere(
     }
     folder = JobFolder(out)
     folder.write(Record("j-1", "csvrg", str(data), str(out), description=description))
-    from distkern.jobs.index import JobIndex
+    from distkern.jobs.folder import JobIndex
 
     JobIndex(bucket / "runs").add("j-1", out)
     told = drive(str(out), description, train_described)

@@ -11,7 +11,7 @@ import pytest
 
 from distkern.cli.main import main
 from distkern.common.errors import InputError
-from distkern.common.groups import keys_of_groups
+from distkern.common.targets import keys_of_groups
 from distkern.storage import collect
 from distkern.storage.dataset import Dataset, Split
 from distkern.storage.ingest import shard

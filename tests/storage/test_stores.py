@@ -18,7 +18,7 @@ import pytest
 from distkern.cli.main import main
 from distkern.common.errors import InputError, StoreError
 from distkern.common.urls import refuse_password
-from distkern.jobs.redact import redact
+from distkern.jobs.record import redact
 from distkern.storage import _file_systems, places
 from distkern.storage.arrays import save_arrays
 from distkern.storage.atomic import append_text, staged_folder, write_text_atomic

@@ -11,12 +11,11 @@ import numpy as np
 import pytest
 
 from distkern.cli.main import main
-from distkern.common.errors import CorruptDataError, InputError
+from distkern.common.errors import CorruptDataError, FencedError, InputError
 from distkern.common.sparse import SparseRows
 from distkern.engine.events import Event
-from distkern.jobs import fence
-from distkern.jobs.folder import JobFolder
-from distkern.jobs.index import JobIndex
+from distkern.jobs.folder import JobFolder, JobIndex
+from distkern.jobs.folder import newest as newest_epoch
 from distkern.jobs.log import LogFile, LogReader
 from distkern.jobs.record import Record
 from distkern.monitor import metrics
@@ -210,9 +209,9 @@ def test_claims_and_the_log_of_a_job(place: Place) -> None:
     assert sorted(claim.epoch for claim in claims) == [*range(1, 9)]
     newest = max(claims, key=lambda claim: claim.epoch)
     assert newest.holds()
-    assert fence.newest(newest.folder) == 8
+    assert newest_epoch(newest.folder) == 8
     old = next(claim for claim in claims if claim.epoch == 1)
-    with pytest.raises(fence.FencedError):
+    with pytest.raises(FencedError):
         old.check()
     reader = LogReader(folder.log)
     assert [*reader.new()] == []

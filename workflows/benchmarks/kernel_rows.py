@@ -18,10 +18,9 @@ import numpy as np
 from distkern.bases import LandmarkBasis
 from distkern.common.types import AbstractSource, Block
 from distkern.engine.executors import open_executor
-from distkern.engine.plan import Extent, plan_reduce
 from distkern.kernels import find_kernel
 from distkern.losses.odm import OptimalMarginDistribution
-from distkern.passes import Reduce
+from distkern.passes import Extent, Reduce
 from distkern.solvers.coreset import snapshot
 from distkern.solvers.measuring import Model
 from distkern.solvers.risk import Risk
@@ -103,9 +102,9 @@ def main() -> None:
             basis = LandmarkBasis(find_kernel("rbf").from_parameters(gamma=1.0), landmarks)
             risk = Risk(OptimalMarginDistribution(0.8, 0.4))
             step = Reduce("time", timed, join, Model(basis, np.ones((size, 1)), risk))
-            plan = plan_reduce(step, Extent.of(source), executor.machine)
+            plan = step.plan(Extent.of(source), executor.machine)
             for _ in range(2):  # the first warms up
-                found = np.array(executor.reduce(step, plan, source, lambda done: None).value)
+                found = np.array(executor.reduced("time", step.calls(plan, source), join, print).value)
             limit, rows, whole = np.median(found, axis=0)
             print(
                 f"{options.features} features, {size} landmarks: limit "

@@ -22,8 +22,8 @@ from generated import dense, sparse
 import distkern
 from distkern.common import blas
 from distkern.engine.executors import open_executor
-from distkern.engine.plan import Extent, plan_rounds
 from distkern.estimators.simba import SIMBAClassifier
+from distkern.passes import Extent
 from distkern.solvers._simba.messages import Ask
 from distkern.storage.ingest import write_dataset
 
@@ -103,14 +103,14 @@ def latency(model: SIMBAClassifier, train, executor) -> None:  # type: ignore[no
     data = model._data_of_split(train)
     solver, problem = model.problem(data, has_test=False)
     step = solver._rounds(problem, solver._operand(problem, 1.0))
-    plan = plan_rounds(step, Extent.of(data.source), executor.machine)
-    parties = executor.parties(step, plan, data.source, {}, lambda address: None)
+    plan = step.plan(Extent.of(data.source), executor.machine)
+    residents = executor.residents(step, plan, data.source, {}, lambda address: None)
     seconds = []
     for _ in range(600):
         start = time.perf_counter()
-        parties.exchange(Ask(None, None))
+        residents.exchange(Ask(None, None))
         seconds.append(time.perf_counter() - start)
-    parties.close()
+    residents.close()
     print(f"an exchange that asks for nothing: {1e3 * statistics.median(seconds[100:]):.2f} ms")
 
 

@@ -15,7 +15,7 @@ from distributed.scheduler import NoWorkerError
 from distributed.utils import TimeoutError as DaskTimeoutError
 
 from distkern.common.errors import ClusterError
-from distkern.engine.dask.relays import ANSWERED, FAILED, NO_ANSWER, Answer, Target, ask
+from distkern.engine.dask.actor import ANSWERED, FAILED, NO_ANSWER, Answer, Target, ask
 
 #: instead of an answer: the worker or the actor is gone
 LOST: Final = object()

@@ -1,9 +1,9 @@
-"""A planned Reduce as an explicit Dask graph with a fixed order of combination."""
+"""Calls as explicit Dask graphs, with a fixed order of combination where their results are combined."""
 
 from __future__ import annotations
 
 import uuid
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 import cloudpickle
@@ -11,35 +11,22 @@ from dask._task_spec import DataNode, Task, TaskRef
 from dask.local import get_sync
 
 from distkern.common.types import AbstractSource, Block
-from distkern.engine.executors.base import Call, Shared
-from distkern.engine.plan import FAN_IN, ReducePlan
-from distkern.engine.tasks import fold, reduce_group
-from distkern.passes import Reduce
+from distkern.passes.execution import FAN_IN, Call, Shared, fold
 
 
 def reduce_graph(
-    step: Reduce[Any], plan: ReducePlan, source: AbstractSource, within: tuple[Any, ...] = ()
+    name: str, calls: Sequence[Call], combine: Callable[..., Any], within: tuple[Any, ...] = ()
 ) -> tuple[dict[Any, Any], list[Any], list[Any]]:
     """The graph, the keys of the tasks that read data, and the keys of the last partial results.
 
-    ``within`` is a function, with its first arguments, that calls the function of each task.
-    The caller folds the last ones, at most 8, itself: a task for it would cost another round of messages.
+    ``within``: see :func:`call_graph`. The caller folds the last ones, at most 8, itself: a task for it would
+    cost another round of messages.
 
-    The operand is a node of the graph: scattered data can be lost with the worker that holds it. Keys are
-    (name, number): the scheduler takes tasks of one name for one group and spreads a large group over
-    the workers, while it puts tasks of other names beside the operand, all on one worker.
+    Keys are (name, number): the scheduler takes tasks of one name for one group and spreads a large group
+    over the workers, while it puts tasks of other names beside the operand, all on one worker.
     """
-    token = token_of(step.name)
-    operand = f"{token}-operand"
-    graph: dict[Any, Any] = {operand: DataNode(operand, step.operand)}
-    leaves = []
-    for number, blocks in enumerate(plan.groups):
-        key = (f"{token}-map", number)
-        items = [block_argument(source, block, graph) for block in blocks]
-        graph[key] = Task(
-            key, *within, reduce_group, step.map, step.combine, plan.keep, TaskRef(operand), *items
-        )
-        leaves.append(key)
+    token = token_of(name)
+    graph, leaves = call_graph(enumerate(calls), f"{token}-map", within)
     level, depth = leaves, 0
     while len(level) > FAN_IN:
         depth += 1
@@ -47,7 +34,7 @@ def reduce_graph(
         for number, start in enumerate(range(0, len(level), FAN_IN)):
             key = (f"{token}-fold-{depth}", number)
             children = [TaskRef(child) for child in level[start : start + FAN_IN]]
-            graph[key] = Task(key, *within, fold, step.combine, *children)
+            graph[key] = Task(key, *within, fold, combine, *children)
             parents.append(key)
         level = parents
     return graph, leaves, level
@@ -97,9 +84,10 @@ def _unpickled(content: bytes) -> GraphReader:
 def call_graph(
     calls: Iterable[tuple[int, Call]], token: str, within: tuple[Any, ...] = ()
 ) -> tuple[dict[Any, Any], list[Any]]:
-    """The graph of numbered calls and the keys of their results, in order; a shared argument is one node.
+    """The graph of numbered calls and the keys of their results, in order.
 
-    ``within``: see :func:`reduce_graph`.
+    ``within`` is a function, with its first arguments, that calls the function of each task. A shared
+    argument is a node of the graph: scattered data can be lost with the worker that holds it.
     """
     graph: dict[Any, Any] = {}
     keys = []

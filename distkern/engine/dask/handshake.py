@@ -6,16 +6,55 @@ import socket
 import ssl
 import time
 
+import dask
 from distributed.comm import parse_host_port
 
 from distkern.common.errors import InputError
-from distkern.engine.dask.certificates import refused, tls_context
 
+_CA, _CERT, _KEY = (f"distributed.comm.tls.{name}" for name in ("ca-file", "client.cert", "client.key"))
 #: a scheduler that is being started has so many seconds
 PATIENCE = 20.0
 #: seconds between two tries, and for each
 _PAUSE, _TRY = 0.3, 5.0
-_MEND = "start one with `dask scheduler` and workers with `dask worker ADDRESS`"
+_START = "start one with `dask scheduler` and workers with `dask worker ADDRESS`"
+_CERTIFICATES = "give --tls-ca, --tls-cert and --tls-key, or set DASK_CONFIG to settings that name them"
+
+
+def use_certificates(ca: str | None, cert: str | None, key: str | None) -> None:
+    """Present these to tls:// schedulers; what is None stays as Dask is configured.
+
+    Parameters
+    ----------
+    ca : file of the authority's certificate
+    cert, key : files of one's own certificate and of its key (None: the key is in the certificate's file)
+
+    Raises
+    ------
+    InputError
+        If a file is none of that kind, or the key is missing or not the certificate's.
+    """
+    given = {_CA: ca, _CERT: cert, _KEY: key}
+    dask.config.set({name: value for name, value in given.items() if value is not None})
+    _context()
+
+
+def _context() -> ssl.SSLContext:
+    """What the client connects with, made as Dask makes it."""
+    ca, cert, key = (dask.config.get(name, None) for name in (_CA, _CERT, _KEY))
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+    context.check_hostname = False
+    try:
+        if ca:
+            context.load_verify_locations(ca)
+        if cert or key:
+            context.load_cert_chain(cert or "", key)
+    except OSError as error:
+        raise InputError(
+            f"these files cannot be used ({error.strerror or error})",
+            where="--tls-ca, --tls-cert, --tls-key",
+            mend="give PEM files: the authority's certificate, one's own, and the key that belongs to it",
+        ) from None
+    return context
 
 
 def greet(address: str, patience: float = PATIENCE) -> None:
@@ -26,8 +65,7 @@ def greet(address: str, patience: float = PATIENCE) -> None:
     Raises
     ------
     InputError
-        If nobody answers for ``patience`` seconds, or who answers does not let this process in; the message
-        says why.
+        If nobody answers for ``patience`` seconds, or who answers does not let this process in.
     """
     scheme, _, rest = address.partition("://")
     if scheme not in ("tcp", "tls"):
@@ -39,69 +77,43 @@ def greet(address: str, patience: float = PATIENCE) -> None:
         raise InputError(str(error), where=where, mend=f"give {scheme}://HOST:PORT") from None
     if not 0 < port < 2**16:
         raise InputError(f"there is no port {port}", where=where, mend="give one from 1 to 65535")
-    context = tls_context(address) if scheme == "tls" else None
+    context = None
+    if scheme == "tls":
+        if not dask.config.get(_CA, None) or not dask.config.get(_CERT, None):
+            raise InputError("no certificate was given", where=where, mend=_CERTIFICATES)
+        context = _context()
     until = time.monotonic() + patience
     while True:
         try:
             with socket.create_connection((host, port), timeout=_TRY) as plain:
-                _listen(plain, context, address, max(1.0, until - time.monotonic()))
+                _listen(plain, context, where, max(1.0, until - time.monotonic()))
             return
+        except ssl.SSLError as error:
+            reason = (error.reason or str(error)).replace("_", " ").lower()
+            raise InputError(
+                f"no way into this scheduler: {reason}", where=where, mend=_CERTIFICATES
+            ) from error
         except OSError as error:
             unknown = isinstance(error, socket.gaierror) and error.errno == socket.EAI_NONAME
             if unknown or time.monotonic() > until:
                 said = error.strerror or str(error) or type(error).__name__
-                raise InputError(f"no Dask scheduler answers ({said})", where=where, mend=_MEND) from error
+                raise InputError(f"no Dask scheduler answers ({said})", where=where, mend=_START) from error
         time.sleep(_PAUSE)
 
 
-def _listen(plain: socket.socket, context: ssl.SSLContext | None, address: str, seconds: float) -> None:
-    """Return when the other end begins as Dask does; refuse it if it begins otherwise or not at all."""
-    try:
-        # a socket that was wrapped is closed with its wrapping
-        with plain if context is None else context.wrap_socket(plain) as talking:
-            # a server of TLS 1.3 judges a client's certificate after the client's handshake is over
-            if _says_something(talking, min(seconds, _TRY)):
+def _listen(plain: socket.socket, context: ssl.SSLContext | None, where: str, seconds: float) -> None:
+    """Return when the other end says something, :class:`ConnectionResetError` if it hangs up."""
+    # a socket that was wrapped is closed with its wrapping
+    with plain if context is None else context.wrap_socket(plain) as talking:
+        # a scheduler may be too busy to greet, and one of TLS 1.3 judges certificates after the handshake
+        talking.settimeout(seconds)
+        try:
+            if talking.recv(1):
                 return
-            if context is None and _speaks_tls(address):
-                raise InputError(
-                    "this scheduler takes tls:// only",
-                    where=f"--scheduler {address}",
-                    mend=f"give tls://{address.removeprefix('tcp://')}, --tls-ca, --tls-cert and --tls-key",
-                )
-            # a scheduler may be too busy to greet
-            if _says_something(talking, max(0.1, seconds - 2 * _TRY)):
-                return
-    except ssl.SSLError as error:
-        raise refused(address, error) from error
-    raise InputError(
-        "something answers there, but no Dask scheduler (its dashboard, perhaps?)",
-        where=f"--scheduler {address}",
-        mend="give the address that `dask scheduler` prints, often port 8786",
-    )
-
-
-def _says_something(talking: socket.socket, seconds: float) -> bool:
-    """Whether a first byte comes in time; :class:`ConnectionResetError` if the other end hangs up."""
-    talking.settimeout(seconds)
-    try:
-        if talking.recv(1):
-            return True
-    except TimeoutError:
-        return False
+        except TimeoutError:
+            raise InputError(
+                "something answers there, but no Dask scheduler (its dashboard, perhaps?)",
+                where=where,
+                mend="give the address that `dask scheduler` prints, tls:// and all, often port 8786",
+            ) from None
     raise ConnectionResetError("it hung up")
-
-
-def _speaks_tls(address: str) -> bool:
-    """Whether a silent address answers to the first word of TLS, if only to refuse."""
-    anyone = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
-    anyone.check_hostname, anyone.verify_mode = False, ssl.CERT_NONE
-    try:
-        with (
-            socket.create_connection(parse_host_port(address.partition("://")[2]), timeout=_TRY) as plain,
-            anyone.wrap_socket(plain),
-        ):
-            return True
-    except ssl.SSLError as error:
-        return error.reason is not None and "ALERT" in error.reason
-    except OSError:
-        return False

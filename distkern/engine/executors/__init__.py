@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import sys
 
-from distkern.engine.executors.base import AbstractExecutor, Call, Progress, Shared
+from distkern.passes.execution import AbstractExecutor
 
-__all__ = ["AbstractExecutor", "Call", "Progress", "Shared", "executor_names", "open_executor"]
+__all__ = ["AbstractExecutor", "executor_names", "open_executor"]
 
 
 def open_executor(

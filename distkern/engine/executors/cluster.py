@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import logging
 from collections import deque
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from itertools import islice
 from typing import Any
@@ -17,19 +17,23 @@ from distributed.utils import TimeoutError as DaskTimeoutError
 
 from distkern.common.errors import ClusterError, InputError
 from distkern.common.types import AbstractSource
-from distkern.engine.budget import Machine
-from distkern.engine.cache import forget
-from distkern.engine.dask.actors import NO_WORKERS, ActorParties
 from distkern.engine.dask.calls import SCHEDULER_LOST
 from distkern.engine.dask.graph import call_graph, reduce_graph, token_of
 from distkern.engine.dask.handshake import greet
+from distkern.engine.dask.residents import NO_WORKERS, ActorResidents
 from distkern.engine.dask.workers import AWAY, check_workers, explain_errors, on_worker, versions
-from distkern.engine.executors.base import AbstractExecutor, Call, Progress
 from distkern.engine.executors.local import available_cores
-from distkern.engine.plan import ReducePlan, RoundsPlan
-from distkern.engine.rounds import AbstractParties, LocalParties, Lost, Saved
-from distkern.engine.tasks import Timed, folded, peak_resident_bytes
-from distkern.passes import Reduce, Rounds
+from distkern.passes.execution import (
+    AbstractExecutor,
+    Call,
+    Progress,
+    Timed,
+    folded,
+    forget,
+    peak_resident_bytes,
+)
+from distkern.passes.machine import Machine
+from distkern.passes.rounds import AbstractResidents, LocalResidents, Lost, Rounds, RoundsPlan, Saved
 
 #: settings of a cluster that distkern starts: its logs must not grow with the tasks of a long run
 _CLUSTER_CONFIG = {
@@ -97,10 +101,10 @@ class ClusterExecutor(AbstractExecutor):
         shared.machine = replace(self.machine, memory_limit=None if limit is None else limit // n_runs)
         return shared
 
-    def reduce(
-        self, step: Reduce[Any], plan: ReducePlan, source: AbstractSource, progress: Progress
+    def reduced(
+        self, name: str, calls: Sequence[Call], combine: Callable[..., Any], progress: Progress
     ) -> Timed:
-        graph, leaves, last = reduce_graph(step, plan, source, self._within)
+        graph, leaves, last = reduce_graph(name, calls, combine, self._within)
         futures = self._send(graph, [*last, *leaves])
         partials, pending = futures[: len(last)], {leaf.key: leaf for leaf in futures[len(last) :]}
         del futures
@@ -114,7 +118,7 @@ class ClusterExecutor(AbstractExecutor):
         for leaf in list(pending.values()):
             leaf.add_done_callback(finished)
         try:
-            return folded(step.combine, self._result(partials))
+            return folded(combine, self._result(partials))
         except BaseException:
             with contextlib.suppress(*AWAY):
                 self._client.cancel(partials)
@@ -165,12 +169,12 @@ class ClusterExecutor(AbstractExecutor):
             for future in waiting:
                 future.cancel()
 
-    def parties(
+    def residents(
         self, step: Rounds, plan: RoundsPlan, source: AbstractSource, saved: Saved, lost: Lost
-    ) -> AbstractParties:
+    ) -> AbstractResidents:
         if not plan.on_workers:
-            return LocalParties(step, plan, source, saved)
-        return ActorParties(self._client, step, plan, source, saved, lost)
+            return LocalResidents(step, plan, source, saved)
+        return ActorResidents(self._client, step, plan, source, saved, lost)
 
     def _send(self, graph: Any, keys: list[Any]) -> list[Future]:
         self._forget_messages()

@@ -1,27 +1,46 @@
-"""What the executors on Dask's own schedulers share: graphs, calls, pools of threads or processes."""
+"""The executors of this host without a cluster, on Dask's own schedulers."""
 
 from __future__ import annotations
 
+import multiprocessing
 import os
 from abc import abstractmethod
-from collections.abc import Iterator, Mapping, Sequence
-from concurrent.futures import FIRST_COMPLETED, CancelledError, Executor, Future, wait
+from collections import deque
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import (
+    FIRST_COMPLETED,
+    CancelledError,
+    Executor,
+    Future,
+    ProcessPoolExecutor,
+    ThreadPoolExecutor,
+    wait,
+)
 from concurrent.futures.process import BrokenProcessPool
 from itertools import islice
 from typing import Any, ClassVar
 
 import dask
+import dask.local
+import dask.multiprocessing
+import dask.threaded
 from dask.callbacks import Callback
 
+from distkern.common import allocator, blas
 from distkern.common.errors import DistkernError
 from distkern.common.types import AbstractSource, Reader
-from distkern.engine.budget import Machine
 from distkern.engine.dask.graph import GraphReader, reduce_graph
-from distkern.engine.executors.base import AbstractExecutor, Call, Progress, Shared
-from distkern.engine.plan import ReducePlan, RoundsPlan
-from distkern.engine.rounds import AbstractParties, LocalParties, Lost, Saved
-from distkern.engine.tasks import Timed, folded
-from distkern.passes import Reduce, Rounds
+from distkern.passes.execution import (
+    AbstractExecutor,
+    Call,
+    Progress,
+    Shared,
+    Timed,
+    folded,
+    peak_resident_bytes,
+)
+from distkern.passes.machine import Machine
+from distkern.passes.rounds import AbstractResidents, LocalResidents, Lost, Rounds, RoundsPlan, Saved
 
 #: times that a task is tried whose worker process died
 RETRIES = 3
@@ -32,7 +51,7 @@ class AbstractLocalExecutor(AbstractExecutor):
 
     Attributes
     ----------
-    kind : of its :class:`~distkern.engine.budget.Machine`, whatever it is called
+    kind : of its :class:`~distkern.passes.Machine`, whatever it is called
     """
 
     kind: ClassVar[str]
@@ -47,10 +66,10 @@ class AbstractLocalExecutor(AbstractExecutor):
     def _machine(self, workers: int, memory_limit: int | None) -> Machine:
         return Machine(self.kind, workers, memory_limit, driver_threads=workers)
 
-    def reduce(
-        self, step: Reduce[Any], plan: ReducePlan, source: AbstractSource, progress: Progress
+    def reduced(
+        self, name: str, calls: Sequence[Call], combine: Callable[..., Any], progress: Progress
     ) -> Timed:
-        graph, leaves, last = reduce_graph(step, plan, source)
+        graph, leaves, last = reduce_graph(name, calls, combine)
         remaining = set(leaves)
 
         class _Count(Callback):  # type: ignore[misc]
@@ -61,7 +80,7 @@ class AbstractLocalExecutor(AbstractExecutor):
 
         # given and not entered: runs in several threads would take those that are active from each other
         partials = list(self._get(graph, last, _Count()))
-        return folded(step.combine, partials)
+        return folded(combine, partials)
 
     @abstractmethod
     def _get(self, graph: Mapping[Any, Any], key: Any, *callbacks: Callback) -> Any:
@@ -83,10 +102,10 @@ class AbstractLocalExecutor(AbstractExecutor):
         for number, call in calls:
             yield number, call.function(*_arguments(call), *_readers(call))
 
-    def parties(
+    def residents(
         self, step: Rounds, plan: RoundsPlan, source: AbstractSource, saved: Saved, lost: Lost
-    ) -> AbstractParties:
-        return LocalParties(step, plan, source, saved)
+    ) -> AbstractResidents:
+        return LocalResidents(step, plan, source, saved)
 
     def _read(self, source: AbstractSource, block: int) -> Any:
         if not source.is_graph:
@@ -188,3 +207,95 @@ def configured_scheduler() -> str:
     if not isinstance(name, str):
         return "threads"
     return aliases.get(name.lower(), name.lower())
+
+
+class SynchronousExecutor(AbstractLocalExecutor):
+    """Everything in the calling thread."""
+
+    name = kind = "synchronous"
+
+    def _machine(self, workers: int, memory_limit: int | None) -> Machine:
+        return Machine(self.kind, 1, memory_limit)
+
+    def _get(self, graph: Mapping[Any, Any], key: Any, *callbacks: Callback) -> Any:
+        return dask.local.get_sync(graph, key, callbacks=with_active(callbacks))
+
+
+class ThreadsExecutor(AbstractPoolExecutor):
+    """Threads of this process."""
+
+    name = kind = "threads"
+
+    def _open_pool(self) -> Executor:
+        return ThreadPoolExecutor(self.machine.n_workers, "distkern-task")
+
+    def _get(self, graph: Mapping[Any, Any], key: Any, *callbacks: Callback) -> Any:
+        return dask.threaded.get(
+            graph, key, num_workers=self.machine.n_workers, callbacks=with_active(callbacks)
+        )
+
+
+class ProcessesExecutor(AbstractPoolExecutor):
+    """A pool of processes on this host; a pass whose pool lost a process goes on with a new pool."""
+
+    name = kind = "processes"
+
+    def _open_pool(self) -> Executor:
+        context = multiprocessing.get_context("spawn")
+        return ProcessPoolExecutor(self.machine.n_workers, mp_context=context, initializer=_prepare_process)
+
+    def _get(self, graph: Mapping[Any, Any], key: Any, *callbacks: Callback) -> Any:
+        how = {"optimize_graph": False, "callbacks": with_active(callbacks)}
+        for _ in range(RETRIES):
+            try:
+                return dask.multiprocessing.get(graph, key, pool=self._start(), **how)
+            except BrokenProcessPool:
+                self.close()
+        raise deadly("the same pass")
+
+    def ordered(self, calls: Iterator[Call], ahead: int) -> Iterator[Timed]:
+        waiting: deque[tuple[Call, Future[Timed]]] = deque()
+        try:
+            for call in calls:
+                waiting.append((call, self._submit(call)))
+                if len(waiting) > ahead:
+                    yield self._result(waiting)
+            while waiting:
+                yield self._result(waiting)
+        finally:
+            for _, future in waiting:
+                future.cancel()
+
+    def _result(self, waiting: deque[tuple[Call, Future[Timed]]]) -> Timed:
+        for _ in range(RETRIES):
+            try:
+                result = waiting[0][1].result()
+                waiting.popleft()
+                return result
+            except (BrokenProcessPool, CancelledError):
+                again = [call for call, _ in waiting]
+                waiting.clear()
+                waiting.extend((call, self._submit(call)) for call in again)
+        raise deadly("the same pass")
+
+    def worker_peaks(self) -> dict[str, int]:
+        if not isinstance(self._pool, ProcessPoolExecutor):
+            return {}
+        return {
+            f"process {process.pid}": _peak_of(process.pid)
+            for process in self._pool._processes.values()
+            if process.pid is not None
+        }
+
+
+def _prepare_process() -> None:
+    allocator.return_large_arrays()
+    blas.pin_worker()
+
+
+def _peak_of(pid: int) -> int:
+    try:
+        with open(f"/proc/{pid}/status") as status:
+            return next(int(line.split()[1]) * 1024 for line in status if line.startswith("VmHWM:"))
+    except (OSError, StopIteration):
+        return peak_resident_bytes()

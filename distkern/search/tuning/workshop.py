@@ -20,12 +20,11 @@ from sklearn.base import clone
 from distkern.common import interrupts
 from distkern.common.errors import DivergenceError, MemoryBudgetError
 from distkern.common.held_out import Sides
-from distkern.engine.budget import Machine
-from distkern.engine.cache import forget
 from distkern.engine.drive import Interrupted
 from distkern.engine.events import Event, Listener
 from distkern.engine.executors import AbstractExecutor
-from distkern.engine.plan import Extent
+from distkern.passes import Extent, Machine
+from distkern.passes.execution import forget
 from distkern.runs.evaluation import evaluate_split, evaluation_passes
 from distkern.runs.limits import check_limit, opened_executor, stop_if_asked, whose_limit
 from distkern.runs.run import plan_on

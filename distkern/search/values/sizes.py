@@ -8,7 +8,7 @@ from typing import Any
 
 from distkern.common.choices import value_of, with_values
 from distkern.features.landmarks import DEFAULT_LANDMARKS
-from distkern.passes import Cost, Outline, Rounds, Stream
+from distkern.passes import Cost, Outline
 from distkern.solvers.base import Problem
 from distkern.solvers.searchable import AbstractSearchable
 
@@ -71,7 +71,7 @@ class Sizes:
         predictions = 64 * self.n_learned * problem.n_outputs
         return Cost(
             workspace_bytes=max(cost.workspace_bytes + cost.driver_bytes for cost in costs)
-            + sum(_held_bytes(outline, self.n_learned) for outline in outlines)
+            + sum(outline.step.held_bytes(self.n_learned) for outline in outlines)
             + predictions
             + _MIB,
             result_bytes=8 * self.n_learned + 4096,
@@ -90,7 +90,7 @@ def after(outlines: Sequence[Outline], trial: Cost) -> list[Outline]:
     for outline in outlines:
         cost = outline.step.cost
         stays = replace(cost, process_bytes=cost.process_bytes + (0 if cost.compiled else loaded))
-        found.append(replace(outline, step=replace(outline.step, cost=stays)))
+        found.append(replace(outline, step=outline.step.changed(cost=stays)))
     return found
 
 
@@ -140,14 +140,6 @@ def work_of(outlines: Sequence[Outline], problem: Problem) -> float:
 def sample_bytes(problem: Problem, n_rows: int) -> int:
     """Bytes of ``n_rows`` rows that are learned from, and of as many that are held out."""
     return 2 * n_rows * (problem.row_bytes + problem.beside_bytes)
-
-
-def _held_bytes(outline: Outline, n_rows: int) -> int:
-    """What a process that does all of a pass holds of its results and of what stays with the rows."""
-    step = outline.step
-    if isinstance(step, Rounds):
-        return step.cost.result_bytes + int(step.state_bytes_per_row * n_rows)
-    return step.cost.result_bytes * (step.piece_rows if isinstance(step, Stream) else 2)
 
 
 def _fewer_functions(solver: AbstractSearchable[Any], share: int) -> dict[str, Any]:

@@ -12,8 +12,8 @@ from numpy.typing import NDArray
 from distkern.common.choices import with_values
 from distkern.common.scores import by_group, log_losses, row_log_losses
 from distkern.common.tiles import release
-from distkern.common.types import ArrayGroup, Block
-from distkern.passes import AbstractResident, Derived, Message, Reduce, Rounds, Stream, pieces
+from distkern.common.types import Block
+from distkern.passes import AbstractResident, Derived, Message
 from distkern.solvers.base import AbstractSolver, Problem, Steps
 from distkern.solvers.measuring import Model
 from distkern.solvers.searchable import AbstractSearchable
@@ -89,7 +89,6 @@ def run_alone(solver: AbstractSolver[Any], problem: Problem, rows: Block) -> Any
     """The last state of a run over the only block of a problem, by a solver without batches."""
     derived: dict[str, Any] = {}
     residents: dict[str, AbstractResident] = {}
-    group = ArrayGroup(rows, slice(None), (rows.n_rows,), 0)
 
     def complete(steps: Steps[Any]) -> Any:
         answer: Any = None
@@ -101,18 +100,13 @@ def run_alone(solver: AbstractSolver[Any], problem: Problem, rows: Block) -> Any
                     if step.name not in derived:
                         derived[step.name] = complete(step.make())
                     answer = derived[step.name]
-                elif isinstance(step, Reduce):
-                    answer = step.map(rows, step.operand)
-                elif isinstance(step, Stream):
-                    answer = _prepared(step, rows)
-                elif isinstance(step, Rounds):
-                    if step.name not in residents:
-                        residents[step.name] = step.open({0: lambda: group}, step.operand, {})
-                    resident = residents[step.name]
-                elif isinstance(step, Message) and resident is not None:
+                elif isinstance(step, Message):
+                    assert resident is not None, "Rounds come before a Message"
                     answer = resident.answer(step.content)
                 else:
-                    raise TypeError(f"{step} is not for a process alone")
+                    answer = step.alone(rows, residents)
+                    if isinstance(answer, AbstractResident):
+                        resident = answer
         except StopIteration as stop:
             return stop.value
 
@@ -120,9 +114,3 @@ def run_alone(solver: AbstractSolver[Any], problem: Problem, rows: Block) -> Any
     while not solver.finished(state):
         state = complete(solver.stage(problem, state))
     return state
-
-
-def _prepared(step: Stream[Any], rows: Block) -> Iterator[Any]:
-    for visit in step.visits:
-        for piece in pieces(rows.take(visit.rows(rows.n_rows)), step.piece_rows):
-            yield step.prepare(piece, step.operand)

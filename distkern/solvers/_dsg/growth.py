@@ -88,7 +88,7 @@ class Growth:
         self._changed.clear()
         message = Ask(t, changes, self.now.scale, self.now.n_blocks, candidates, gram, values, self._risk)
         self._risk = None
-        return add_parts((yield Message(message, self._draws)))
+        return add_parts((yield Message((message, self._draws))))
 
     def _rows_of(self, block: int) -> NDArray[np.float64]:
         width = self._settings.block_size

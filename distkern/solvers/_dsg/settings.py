@@ -9,7 +9,6 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from distkern.common.batches import BatchOrder
 from distkern.common.errors import InputError
 from distkern.common.parameters import (
     FLAG,
@@ -23,6 +22,7 @@ from distkern.common.parameters import (
     parameter,
 )
 from distkern.features.kernel_choice import KernelChoice
+from distkern.passes.batches import BatchOrder
 from distkern.solvers.base import Problem, rows_of_stage
 from distkern.solvers.measuring import MeasuredState
 from distkern.solvers.risk import Risk
@@ -38,7 +38,7 @@ class DSGState(MeasuredState):
     coefficients : (n_features, n_outputs), the A_j one below the other, 0 for blocks not in use
     average : (n_features, n_outputs) of the averaged model, scale included; (0, n_outputs) without averaging
     betas : (n_blocks in all, n_outputs), what the blocks stand for in CDSG's inequality
-    cursor : where in the data the next batch is, see :class:`~distkern.common.batches.BatchOrder`
+    cursor : where in the data the next batch is, see :class:`~distkern.passes.batches.BatchOrder`
     step : gradient steps done, of ``n_steps``
     sweeps : how many stages were sweeps (an exact polish counts as one)
     first_loss : of the first batch, to tell when steps are too large

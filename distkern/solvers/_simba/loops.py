@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from distkern.common.compiled import argument_types, compile_loop, tuple_type
-from distkern.common.philox import philox, unit
+from distkern.common.rng import philox, unit
 from distkern.solvers._simba.columns import Columns
 
 #: rows of a strip

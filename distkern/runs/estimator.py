@@ -22,7 +22,7 @@ from distkern.storage.scaling import Scaling
 from distkern.storage.table import Table
 
 
-class Learner(Protocol):
+class Estimator(Protocol):
     """An estimator that trains on data sets, and predicts once it is fitted."""
 
     name: ClassVar[str]

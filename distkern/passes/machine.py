@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from distkern.passes import Cost
+from distkern.passes.cost import Cost
 
 MIB = 2**20
 

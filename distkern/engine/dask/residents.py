@@ -1,4 +1,4 @@
-"""Parties of Rounds as Dask actors, one in each worker process.
+"""Residents of Rounds as Dask actors, one in each worker process.
 
 Messages go from the client straight to the workers, to all at once (to many by way of some), in one coroutine
 on the client's loop: an actor's own proxy wakes a thread for every call, and through the scheduler every
@@ -19,15 +19,13 @@ from numpy.typing import NDArray
 
 from distkern.common.errors import ClusterError
 from distkern.common.types import AbstractSource
+from distkern.engine.dask.actor import ResidentActor, Target
 from distkern.engine.dask.calls import LOST, Calls
-from distkern.engine.dask.relays import RelayingParty, Target
 from distkern.engine.dask.workers import explain_errors, on_worker, versions
-from distkern.engine.plan import RoundsPlan
-from distkern.engine.rounds import AbstractParties, Lost, Saved
-from distkern.passes import Rounds
+from distkern.passes.rounds import AbstractResidents, Lost, Rounds, RoundsPlan, Saved
 
 NO_WORKERS = "the cluster's workers are gone, and no new one came in time; resume with --resume"
-#: a lost party waits so long for a worker that holds no other, before it joins one that does
+#: a lost resident waits so long for a worker that holds no other, before it joins one that does
 _FREE_WORKER_SECONDS = 5.0
 _NO_WORKERS_SECONDS = 300.0
 _ATTEMPTS = 4
@@ -35,7 +33,7 @@ _REPLAYED_AT_ONCE = 500
 
 
 class _Place:
-    """Where a party lives at present: a worker, the actor's key, its epoch."""
+    """Where a resident lives at present: a worker, the actor's key, its epoch."""
 
     def __init__(self, groups: tuple[int, ...]) -> None:
         self.groups = groups
@@ -56,11 +54,11 @@ class _Place:
             self.future = None
 
 
-class ActorParties(AbstractParties):
-    """Parties on the workers of a cluster.
+class ActorResidents(AbstractResidents):
+    """Residents on the workers of a cluster.
 
-    A party whose worker is gone is made again elsewhere: it is restored from the last checkpoint (or opened
-    anew) and every message since is replayed, so its answers have the same bits as if nothing had happened.
+    A resident whose worker is gone is made again elsewhere: it is restored from the last checkpoint (or
+    opened anew) and every message since is replayed, so its answers have the same bits.
     """
 
     def __init__(
@@ -70,7 +68,7 @@ class ActorParties(AbstractParties):
         self._step, self._source, self._saved, self._lost = step, source, saved, lost
         self._first, self._log = 0, list[bytes]()
         self._exchange = "exchange_at_once" if plan.at_once else "exchange"
-        self._places = [_Place(groups) for groups in plan.parties]
+        self._places = [_Place(groups) for groups in plan.partitions]
         self._place_of = {group: place for place in self._places for group in place.groups}
         try:
             with explain_errors(client):
@@ -106,7 +104,7 @@ class ActorParties(AbstractParties):
         return self._first + len(self._log)
 
     def _ask(self, places: list[_Place], function: str, *arguments: Any) -> list[Any]:
-        """The answers of parties to the same call, of those that are lost from their successors."""
+        """The answers of residents to the same call, of those that are lost from their successors."""
         with explain_errors(self._client):
             return self._answers(places, function, arguments)
 
@@ -116,7 +114,7 @@ class ActorParties(AbstractParties):
             for _ in range(_ATTEMPTS):
                 if answers[position] is not LOST:
                     break
-                # the connection alone may have failed: the party then gives the answer it gave before
+                # the connection alone may have failed: the actor then gives the answer it gave before
                 answers[position] = self._again(place, function, arguments)
                 if answers[position] is LOST:
                     self._report(place)
@@ -130,14 +128,14 @@ class ActorParties(AbstractParties):
         return self._calls.all([place.target], function, arguments)[0]
 
     def _settle(self, place: _Place, patience: float) -> None:
-        """Make a party on a living worker, in the state after the last answered message."""
+        """Make a resident on a living worker, in the state after the last answered message."""
         for _ in range(_ATTEMPTS):
             place.release()
             place.address = self._worker(place, patience)
             place.epoch = uuid.uuid4().hex
-            place.key = f"distkern-party-{place.epoch}"
+            place.key = f"distkern-resident-{place.epoch}"
             place.future = self._client.submit(
-                RelayingParty,
+                ResidentActor,
                 place.epoch,
                 key=place.key,
                 actor=True,
@@ -151,7 +149,7 @@ class ActorParties(AbstractParties):
         raise self._hopeless()
 
     def _fill(self, place: _Place) -> bool:
-        """Open a new party; False if its worker went away meanwhile."""
+        """Open a new resident; False if its worker went away meanwhile."""
         openers = {group: self._source.group(group) for group in place.groups}
         opens = partial(on_worker, versions(), self._step.open)
         opening = dask_pickle.dumps((opens, openers, self._step.operand))
@@ -169,7 +167,7 @@ class ActorParties(AbstractParties):
         return True
 
     def _worker(self, place: _Place, patience: float) -> str:
-        """A living worker with as few parties as possible, none if one such turns up in time."""
+        """A living worker with as few residents as possible, none if one such turns up in time."""
         start = time.monotonic()
         while True:
             held = [other.address for other in self._places if other is not place]

@@ -1,0 +1,272 @@
+"""What every kind of pass is: a value, with a plan that is pure arithmetic and a way to run it.
+
+A plan follows from a pass, the layout of the data and a machine; nothing is read for it. What it decides for
+a Reduce (which blocks share a task, in which order results are combined) depends on the data alone, so that
+results have the same bits on every machine; what it decides for a Stream (who prepares the rows) and for
+Rounds (who holds the state) changes the time and not the bits.
+
+To add a kind, write a file with a frozen dataclass that derives from :class:`Pass`.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Generator, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, ClassVar, Protocol, Self
+
+from distkern.common.types import AbstractSource, Block
+from distkern.passes.cost import Cost
+from distkern.passes.execution import AbstractExecutor, Keep
+from distkern.passes.machine import COMPILING_BYTES, DRIVER_BASE_BYTES, Machine, loaded_bytes
+
+if TYPE_CHECKING:
+    from distkern.passes.rounds import AbstractResident, RunResidents
+
+
+@dataclass(frozen=True)
+class Extent:
+    """The blocks a pass may read: rows of each and bytes of a row."""
+
+    block_rows: tuple[int, ...]
+    row_bytes: int
+    readable_by_driver: bool = True
+    cacheable: bool = False
+    run: str = ""
+    in_memory: bool = False
+    reader_bytes: int = 0
+
+    @classmethod
+    def of(cls, source: AbstractSource, run: str = "") -> Extent:
+        return cls(
+            source.block_rows,
+            source.row_bytes,
+            not source.is_graph,
+            cacheable=bool(run) and not (source.is_graph or source.in_memory),
+            run=run,
+            in_memory=source.in_memory,
+            reader_bytes=source.reader_bytes,
+        )
+
+    def keep(self, machine: Machine) -> Keep:
+        """What a process may keep of these blocks between passes."""
+        return Keep(self.run, machine.cache_bytes) if self.cacheable else Keep()
+
+    def kept_bytes(self, machine: Machine) -> int:
+        """What a process is expected to keep."""
+        return min(self.all_bytes, machine.cache_bytes) if self.cacheable else 0
+
+    def block_bytes(self, machine: Machine) -> int:
+        """What reading a block and holding it takes, beside what is kept.
+
+        A block is read in one piece, checked, and copied out of what was read; a source of arrays gathers it.
+        Where all blocks are kept, the one in use is among them.
+        """
+        has_other = (self.in_memory and machine.in_process) or self.kept_bytes(machine) == self.all_bytes
+        return self.largest_block_bytes * (1 if has_other else 2)
+
+    @property
+    def all_bytes(self) -> int:
+        """Bytes of the rows of all blocks."""
+        return sum(self.block_rows) * self.row_bytes
+
+    @property
+    def largest_block_bytes(self) -> int:
+        return max(self.block_rows, default=0) * self.row_bytes
+
+
+@dataclass(frozen=True)
+class PassPlan:
+    """What a pass will take.
+
+    Attributes
+    ----------
+    name : of the pass
+    tasks : tasks that read data
+    rows, bytes_read : over the whole pass; blocks that a process kept from an earlier pass count as well
+    mode : who does what, in words
+    worker_bytes, driver_bytes : predicted peaks of resident memory
+    compiles : the driver's process runs compiled loops
+    """
+
+    name: str
+    tasks: int
+    rows: int
+    bytes_read: int
+    mode: str
+    worker_bytes: int
+    driver_bytes: int
+    keep: Keep
+    compiles: bool
+    #: whether ``driver_bytes`` has the blocks that the driver keeps
+    counts_blocks_of_driver: ClassVar[bool] = False
+
+    @classmethod
+    def of(
+        cls,
+        step: Pass,
+        extent: Extent,
+        machine: Machine,
+        tasks: int,
+        rows: int,
+        *,
+        worker: int,
+        driver: int,
+        works_here: bool,
+        mode: str = "workers",
+        **own: Any,
+    ) -> Self:
+        """The plan of a pass whose own bytes are ``worker`` and ``driver``, of work in the driver's process
+        or not, with what each process takes for itself, for reading and for compiled loops."""
+        compiles = step.cost.driver_compiled or (works_here and step.cost.compiled)
+        worker += machine.worker_base_bytes + extent.reader_bytes + extent.kept_bytes(machine)
+        driver += DRIVER_BASE_BYTES + extent.reader_bytes + step.cost.driver_bytes
+        return cls(
+            step.name,
+            tasks,
+            rows,
+            rows * extent.row_bytes * step.reads_rows,
+            mode,
+            0 if machine.in_process else worker,
+            driver + compiles * COMPILING_BYTES,
+            extent.keep(machine),
+            compiles,
+            **own,
+        )
+
+    @property
+    def state_bytes_on(self) -> tuple[int, int]:
+        """Bytes of state that stay after the pass: in a worker, in the driver."""
+        return 0, 0
+
+    @property
+    def driver_reads(self) -> bool:
+        """Whether the driver reads blocks, beside workers that may be on its host."""
+        return False
+
+
+class Watch(Protocol):
+    """Who is told how far a pass has come."""
+
+    def progress(self, tasks_done: int) -> None:
+        """So many tasks (visits, rounds) are done."""
+
+    def finish(self, split_seconds: dict[str, float]) -> None:
+        """The pass is over; where its seconds went."""
+
+
+@dataclass(frozen=True)
+class Site:
+    """Where a pass is run.
+
+    Attributes
+    ----------
+    residents : of the run; None for a pass that belongs to none
+    watch : tells of a pass, its plan and the number of its tasks that it begins
+    """
+
+    source: AbstractSource
+    extent: Extent
+    executor: AbstractExecutor
+    residents: RunResidents | None
+    watch: Callable[[Pass, PassPlan, int], Watch]
+
+
+class UnderWay(ABC):
+    """A pass that goes on while its solver computes."""
+
+    def exchange(self, message: Any) -> Any:
+        """The answer to a message."""
+        raise RuntimeError("these rounds are over: yield another Rounds before a Message")
+
+    @abstractmethod
+    def end(self) -> None:
+        """The solver goes on to another pass."""
+
+    @abstractmethod
+    def close(self) -> None:
+        """Stop what is under way."""
+
+
+class Pass(ABC):
+    """A pass over the rows of a split.
+
+    Attributes
+    ----------
+    name : for people
+    operand : sent once to every worker (the model, usually)
+    split : which split of the data, "train" or "test"
+    reads_rows : its plan counts the rows that are read; else the solver counts what it looks at
+    measures_only : training could do without it: its time is told apart (``training_seconds``)
+    """
+
+    name: str
+    operand: Any
+    split: str
+    cost: Cost
+    reads_rows: ClassVar[bool] = True
+    measures_only: bool = False
+    #: what its tasks are called; None: rows, if it reads any
+    unit: ClassVar[str | None] = None
+
+    @abstractmethod
+    def work(self, block_rows: Sequence[int]) -> float:
+        """Operations, on blocks of so many rows."""
+
+    @abstractmethod
+    def plan(self, extent: Extent, machine: Machine) -> PassPlan:
+        """What it takes and who does what."""
+
+    @abstractmethod
+    def run(self, site: Site) -> Any:
+        """The result that its solver is sent, or what is :class:`UnderWay`."""
+
+    def alone(self, rows: Block, residents: dict[str, AbstractResident]) -> Any:
+        """The result over the only block of a split, in this process without an executor.
+
+        ``residents``: of the Rounds of the run, by name; the result of Rounds is theirs.
+        """
+        raise TypeError(f"{self.name} is not for a process alone")
+
+    def held_bytes(self, n_rows: int) -> int:
+        """What a process that does all of it holds of its results and of what stays with the rows."""
+        return 2 * self.cost.result_bytes
+
+    def changed(self, **fields: Any) -> Self:
+        """The same pass with other values of some fields."""
+        return replace(self, **fields)  # type: ignore[type-var]
+
+
+@dataclass(frozen=True)
+class Outline:
+    """A pass that a run will make, with nothing in it yet, and how often, for ``distkern plan``."""
+
+    step: Pass
+    times: float = 1.0
+
+
+@dataclass(frozen=True, slots=True)
+class Message:
+    """A round of the :class:`~distkern.passes.Rounds` that were yielded last, with no other pass since."""
+
+    content: Any
+
+
+@dataclass(frozen=True)
+class Derived:
+    """What a solver makes of its state once in a run, and is too large for checkpoints: a factorisation, say.
+
+    The result sent to the solver is what ``make`` returns, whose passes run the first time that the name is
+    yielded in a run; later it is sent what was made then. So it must be a function of what no stage changes.
+    A resumed run makes it again.
+    """
+
+    name: str
+    make: Callable[[], Generator[Any, Any, Any]]
+
+
+def working_bytes(cost: Cost, extent: Extent, machine: Machine, task_bytes: int) -> tuple[int, int]:
+    """What tasks take in a worker, and in the driver's process where they run there."""
+    worker = loaded_bytes(cost) + machine.tasks_of_process * task_bytes
+    here = extent.kept_bytes(machine) + machine.n_workers * task_bytes + cost.process_bytes
+    return worker, here if machine.in_process else 0

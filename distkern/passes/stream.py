@@ -1,0 +1,410 @@
+"""Stream: rows loaded and prepared ahead in parallel, handed to a sequential loop strictly in order."""
+
+from __future__ import annotations
+
+import time
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import ExitStack
+from dataclasses import dataclass
+from typing import Any, ClassVar, Generic, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from distkern.common import blas
+from distkern.common.rng import Purpose, stream
+from distkern.common.types import AbstractSource, Block, Reader
+from distkern.passes.base import Extent, Pass, PassPlan, Site, UnderWay, Watch
+from distkern.passes.cost import UNKNOWN, Cost
+from distkern.passes.execution import AbstractExecutor, Call, Keep, Progress, Shared, Timed, read_block
+from distkern.passes.machine import BYTE_SENT, Machine, loaded_bytes
+from distkern.passes.rounds import AbstractResident
+
+Prepared = TypeVar("Prepared")
+Item = TypeVar("Item")
+Outcome = TypeVar("Outcome")
+
+
+@dataclass(frozen=True, slots=True)
+class Visit:
+    """One block of a Stream and which of its rows, in which order.
+
+    The order is drawn from (seed, key) wherever the block is read: no index is ever sent. Without
+    replacement it is the first ``n_draws`` of a permutation, with replacement independent uniform draws.
+    Without a key it is the order of the block.
+    """
+
+    block: int
+    n_draws: int
+    seed: int = 0
+    key: tuple[int, ...] = ()
+    replace: bool = False
+
+    def rows(self, n_rows: int) -> NDArray[np.intp] | slice:
+        """Positions in a block of ``n_rows`` rows, in the order of the visit."""
+        if not self.key:
+            return slice(0, self.n_draws)
+        generator = stream(self.seed, Purpose.ROW_ORDER, *self.key)
+        if self.replace:
+            return generator.integers(0, n_rows, size=self.n_draws, dtype=np.intp)
+        return generator.permutation(n_rows)[: self.n_draws]
+
+
+@dataclass(frozen=True)
+class StreamPlan(PassPlan):
+    """Who loads a visit's rows and who prepares its pieces.
+
+    Attributes
+    ----------
+    load : "driver" or "workers"
+    prepare : "driver" (threads beside the sequential loop) or "workers"
+    threads : threads that prepare in the driver's process; 0 prepares inline
+    pieces_per_window : pieces that a worker prepares in one task
+    ahead : windows or visits that may be under way before the one being consumed
+    """
+
+    load: str
+    prepare: str
+    threads: int
+    pieces_per_window: int
+    ahead: int
+    counts_blocks_of_driver: ClassVar[bool] = True
+
+    @property
+    def driver_reads(self) -> bool:
+        return self.load == "driver"
+
+
+@dataclass(frozen=True)
+class Stream(Pass, Generic[Prepared]):
+    """Pieces of rows, prepared ahead in parallel, consumed strictly in order by a sequential loop.
+
+    The result sent to the solver is an iterator over ``prepare(piece, operand)``, where a piece is a block
+    of ``piece_rows`` rows (the last of a visit may be shorter). The pieces do not depend on where they
+    are prepared.
+    """
+
+    name: str
+    visits: tuple[Visit, ...]
+    prepare: Callable[[Block, Any], Prepared]
+    operand: Any = None
+    piece_rows: int = 1024
+    split: str = "train"
+    cost: Cost = UNKNOWN
+
+    @property
+    def n_rows(self) -> int:
+        return sum(visit.n_draws for visit in self.visits)
+
+    def work(self, block_rows: Sequence[int]) -> float:
+        return self.cost.operations * self.n_rows
+
+    def plan(self, extent: Extent, machine: Machine) -> StreamPlan:
+        """Choose the cheaper way to feed the sequential loop.
+
+        Operations of a row, with a of preparing it, c for each byte that is sent, p and s bytes of a prepared
+        and of a raw row: workers prepare: max(a / workers, c p); the driver prepares: a / threads + c s,
+        without the last term when it reads the rows itself, as it does where the workers are on its own host.
+        Kernel rows win when there are many features against landmarks, or many workers against one driver.
+        """
+        cost, visits = self.cost, self.visits
+        threads = machine.driver_threads if machine.kind != "synchronous" else 0
+        driver_reads = extent.readable_by_driver and machine.same_host
+        by_driver = cost.operations / max(threads, 1) + (0 if driver_reads else BYTE_SENT * extent.row_bytes)
+        by_workers = max(cost.operations / machine.n_workers, BYTE_SENT * cost.result_bytes)
+        workers_prepare = not machine.in_process and by_workers < by_driver
+        load = "workers" if workers_prepare or not driver_reads else "driver"
+        prepare = "workers" if workers_prepare else "driver"
+        piece_bytes = self.piece_rows * cost.result_bytes
+        per_window = max(1, machine.window_bytes // max(piece_bytes, 1))
+        ahead = machine.n_workers + 1 if load == "workers" else machine.loads_ahead if threads else 0
+        reading = extent.block_bytes(machine)
+        driver, worker = extent.kept_bytes(machine), 0
+        if prepare == "workers":
+            # a block, its permuted copy, what is made of that, and what waits to be sent
+            task_bytes = (
+                reading + extent.largest_block_bytes + cost.workspace_bytes + per_window * piece_bytes
+            )
+            worker += (
+                loaded_bytes(cost) + machine.tasks_of_process * task_bytes + 2 * per_window * piece_bytes
+            )
+            driver += (ahead + 2) * per_window * piece_bytes
+        else:
+            # visits that wait are permuted copies of blocks; pieces of one that is done may still be in use
+            waiting = min(ahead + 2, len(visits)) * extent.largest_block_bytes
+            pieces_in_driver = (2 * threads + 2) * piece_bytes
+            driver += waiting + cost.process_bytes + cost.workspace_bytes * max(threads, 1) + pieces_in_driver
+            if load == "driver":
+                driver += reading
+            else:
+                worker += machine.tasks_of_process * (reading + extent.largest_block_bytes)
+                worker += 2 * extent.largest_block_bytes
+        mode = f"workers send {'prepared' if prepare == 'workers' else 'raw'} rows"
+        return StreamPlan.of(
+            self,
+            extent,
+            machine,
+            len(visits),
+            self.n_rows,
+            worker=worker,
+            driver=driver,
+            works_here=prepare == "driver",
+            mode="driver reads and prepares" if load == "driver" else mode,
+            load=load,
+            prepare=prepare,
+            threads=threads,
+            pieces_per_window=per_window,
+            ahead=ahead,
+        )
+
+    def run(self, site: Site) -> Iterator[Prepared]:
+        plan = self.plan(site.extent, site.executor.machine)
+        watch, clock = site.watch(self, plan, plan.tasks), StreamClock()
+        pieces = run_stream(self, plan, site.source, site.executor, clock, watch.progress)
+        return _Pieces(pieces, clock, watch)
+
+    def alone(self, rows: Block, residents: dict[str, AbstractResident]) -> Iterator[Prepared]:
+        for visit in self.visits:
+            for piece in pieces(rows.take(visit.rows(rows.n_rows)), self.piece_rows):
+                yield self.prepare(piece, self.operand)
+
+    def held_bytes(self, n_rows: int) -> int:
+        return self.cost.result_bytes * self.piece_rows
+
+
+def pieces(block: Block, piece_rows: int) -> Iterator[Block]:
+    """The rows of a visit, cut into the pieces that ``prepare`` sees."""
+    for start in range(0, block.n_rows, piece_rows):
+        yield block.take(slice(start, min(start + piece_rows, block.n_rows)))
+
+
+def whole_visits(block_rows: tuple[int, ...]) -> tuple[Visit, ...]:
+    """All rows as they lie."""
+    return tuple(Visit(block, n_rows) for block, n_rows in enumerate(block_rows))
+
+
+def epoch_visits(
+    block_rows: tuple[int, ...], n_steps: int, *, seed: int, stage: int, replace: bool
+) -> tuple[Visit, ...]:
+    """The visits of ``n_steps`` sampled rows.
+
+    Shuffled (``replace=False``): each epoch visits every row once, blocks in random order and the rows of a
+    block in random order, so a row's neighbours in the sequence come from its own block. The rows of a source
+    are in random order before (``AbstractSource.is_shuffled``), which makes that as good as a shuffle of all
+    rows. The last epoch is cut short. Independent (``replace=True``): each block receives a multinomial
+    number of draws, so that the drawn multiset is exactly that of n_steps independent uniform draws; their
+    order is by block: of a block of m rows one draw repeats the one before with probability 1/m, not 1/n.
+    """
+    order = stream(seed, Purpose.VISIT_ORDER, stage)
+    rows = np.asarray(block_rows)
+    n_rows = int(rows.sum())
+    visits: list[Visit] = []
+    remaining = n_steps
+    epoch = 0
+    while remaining > 0:
+        steps = min(remaining, n_rows)
+        counts = order.multinomial(steps, rows / n_rows) if replace else rows
+        for block in order.permutation(len(block_rows)):
+            n_draws = min(int(counts[block]), remaining)
+            if n_draws > 0:
+                visits.append(Visit(int(block), n_draws, seed, (stage, epoch, int(block)), replace))
+                remaining -= n_draws
+        epoch += 1
+    return tuple(visits)
+
+
+def load_visit(visit: Visit, keep: Keep, item: Block | Reader) -> Timed:
+    """The rows of a visit, in its order."""
+    start = time.perf_counter()
+    block = read_block(item, keep)
+    return Timed(block.take(visit.rows(block.n_rows)), time.perf_counter() - start, 0.0)
+
+
+def prepare_window(
+    prepare: Callable[..., Any],
+    operand: Any,
+    piece_rows: int,
+    first: int,
+    stop: int,
+    visit: Visit,
+    keep: Keep,
+    item: Block | Reader,
+) -> Timed:
+    """Pieces ``first`` .. ``stop`` - 1 of a visit, prepared."""
+    blas.pin_worker()
+    loaded = load_visit(visit, keep, item)
+    start = time.perf_counter()
+    window = loaded.value.take(slice(first * piece_rows, stop * piece_rows))
+    prepared = [prepare(piece, operand) for piece in pieces(window, piece_rows)]
+    return Timed(prepared, loaded.read_seconds, time.perf_counter() - start)
+
+
+class StreamClock:
+    """Where a Stream's time goes, in seconds.
+
+    ``read`` and ``prepare`` are seconds of the threads or workers that did it (they overlap), ``wait`` what
+    the sequential loop waited for them, ``loop`` what it took itself.
+    """
+
+    def __init__(self) -> None:
+        self.read = self.prepare = self.wait = self.loop = 0.0
+
+    def split(self) -> dict[str, float]:
+        return dict(vars(self))
+
+
+class _Pieces(Iterator[Any], UnderWay):
+    """A Stream's pieces; when they are consumed, the pass is over."""
+
+    def __init__(self, pieces: Iterator[Any], clock: StreamClock, watch: Watch) -> None:
+        self._pieces, self._clock, self._watch = pieces, clock, watch
+        self._open = True
+
+    def __next__(self) -> Any:
+        try:
+            return next(self._pieces)
+        except StopIteration:
+            if self._open:
+                self._open = False
+                self._watch.finish(self._clock.split())
+            raise
+
+    def end(self) -> None:
+        self.close()
+
+    def close(self) -> None:
+        # the solver may not have consumed everything
+        self._open = False
+        self._pieces.close()  # type: ignore[attr-defined]
+
+
+def run_stream(
+    step: Stream[Any],
+    plan: StreamPlan,
+    source: AbstractSource,
+    executor: AbstractExecutor,
+    clock: StreamClock,
+    progress: Progress,
+) -> Iterator[Any]:
+    """The prepared pieces of all visits, in order; ``progress`` is told the visits that are consumed."""
+    with ExitStack() as stack:
+        prepared = _Run(step, plan, source, executor, clock, stack).prepared()
+        while True:
+            asked = time.perf_counter()
+            piece = next(prepared, None)
+            given = time.perf_counter()
+            clock.wait += given - asked
+            if piece is None:
+                return
+            last_of_visit, value = piece
+            yield value
+            clock.loop += time.perf_counter() - given
+            if last_of_visit is not None:
+                progress(last_of_visit + 1)
+
+
+@dataclass(frozen=True)
+class _Run:
+    """A Stream that runs; its threads end with ``stack``."""
+
+    step: Stream[Any]
+    plan: StreamPlan
+    source: AbstractSource
+    executor: AbstractExecutor
+    clock: StreamClock
+    stack: ExitStack
+
+    def prepared(self) -> Iterator[tuple[int | None, Any]]:
+        """Prepared pieces; each with the number of its visit if it is the visit's last."""
+        step, plan = self.step, self.plan
+        if plan.prepare == "workers":
+            yield from self._prepared_by_workers()
+            return
+        cut = (
+            (number if start + step.piece_rows >= rows.n_rows else None, piece)
+            for number, rows in enumerate(self._loaded())
+            for start, piece in zip(
+                range(0, rows.n_rows, step.piece_rows), pieces(rows, step.piece_rows), strict=True
+            )
+        )
+
+        def prepare(item: tuple[int | None, Block]) -> tuple[int | None, Any, float]:
+            start = time.perf_counter()
+            value = step.prepare(item[1], step.operand)
+            return item[0], value, time.perf_counter() - start
+
+        if plan.threads == 0:
+            outcomes: Iterable[tuple[int | None, Any, float]] = map(prepare, cut)
+        else:
+            pool = self.stack.enter_context(ThreadPoolExecutor(plan.threads, "distkern-prepare"))
+            outcomes = _ordered_map(pool, prepare, cut, 2 * plan.threads)
+        for last, value, seconds in outcomes:
+            self.clock.prepare += seconds
+            yield last, value
+
+    def _loaded(self) -> Iterator[Block]:
+        """The rows of each visit, in its order."""
+        plan, source, visits = self.plan, self.source, self.step.visits
+
+        def load(visit: Visit) -> Timed:
+            return load_visit(visit, plan.keep, source.reader(visit.block))
+
+        loads: Iterable[Timed]
+        if plan.load == "workers" or source.is_graph:
+            calls = (Call(load_visit, (visit, plan.keep), source, (visit.block,)) for visit in visits)
+            loads = self.executor.ordered(calls, plan.ahead)
+        elif plan.threads == 0:
+            loads = map(load, visits)
+        else:
+            pool = self.stack.enter_context(ThreadPoolExecutor(1, "distkern-load"))
+            loads = _ordered_map(pool, load, visits, plan.ahead)
+        for loaded in loads:
+            self.clock.read += loaded.read_seconds
+            yield loaded.value
+
+    def _prepared_by_workers(self) -> Iterator[tuple[int | None, Any]]:
+        step, plan = self.step, self.plan
+        operand = Shared(step.operand)
+
+        def calls() -> Iterator[Call]:
+            for visit in step.visits:
+                for first, stop in _windows(visit, step.piece_rows, plan.pieces_per_window):
+                    arguments = (step.prepare, operand, step.piece_rows, first, stop, visit, plan.keep)
+                    yield Call(prepare_window, arguments, self.source, (visit.block,))
+
+        results = self.executor.ordered(calls(), plan.ahead)
+        for number, visit in enumerate(step.visits):
+            windows = _windows(visit, step.piece_rows, plan.pieces_per_window)
+            for position, _ in enumerate(windows):
+                window = next(results)
+                self.clock.read += window.read_seconds
+                self.clock.prepare += window.work_seconds
+                for index, piece in enumerate(window.value):
+                    last = position == len(windows) - 1 and index == len(window.value) - 1
+                    yield (number if last else None), piece
+
+
+def _windows(visit: Visit, piece_rows: int, pieces_per_window: int) -> list[tuple[int, int]]:
+    n_pieces = -(-visit.n_draws // piece_rows)
+    return [
+        (first, min(first + pieces_per_window, n_pieces)) for first in range(0, n_pieces, pieces_per_window)
+    ]
+
+
+def _ordered_map(
+    pool: ThreadPoolExecutor, function: Callable[[Item], Outcome], items: Iterable[Item], ahead: int
+) -> Iterator[Outcome]:
+    """Like map, with at most ``ahead`` calls under way before the one that is waited for."""
+    waiting: deque[Future[Outcome]] = deque()
+    try:
+        for item in items:
+            waiting.append(pool.submit(function, item))
+            if len(waiting) > ahead:
+                yield waiting.popleft().result()
+        while waiting:
+            yield waiting.popleft().result()
+    finally:
+        for future in waiting:
+            future.cancel()
