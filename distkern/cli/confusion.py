@@ -46,6 +46,8 @@ def confusion_lines(evaluation: Evaluation, split: str) -> Iterator[RenderableTy
     if over > 0:
         room = max(len(_brief(int(counts.max()))), max(map(len, columns)) - -(-over // len(columns)))
         columns = [label[:room] for label in columns]
+        over = max(_width(rows, columns, cells) - _WIDTH, 0)
+        rows = [_shortened(label, _LABEL - over) for label in rows]
     yield table(("", *columns), ([label, *row] for label, row in zip(rows, cells, strict=True)))
 
 
@@ -77,8 +79,8 @@ def _width(rows: list[str], columns: list[str], cells: list[list[str]]) -> int:
     return max(map(len, rows)) + 1 + sum(widths)
 
 
-def _shortened(label: str) -> str:
-    return label if len(label) <= _LABEL else f"{label[: _LABEL - 1]}…"
+def _shortened(label: str, most: int = _LABEL) -> str:
+    return label if len(label) <= most else f"{label[: most - 1]}…"
 
 
 def _brief(count: int) -> str:

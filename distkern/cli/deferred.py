@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import sys
 from importlib import import_module
-from importlib.util import find_spec
+from importlib.machinery import ModuleSpec
 from threading import RLock
 from types import ModuleType
 from typing import Any
@@ -34,5 +34,5 @@ def defer_imports() -> None:
         if name not in sys.modules:
             deferred = _Deferred(name)
             # Bokeh asks whether there is pandas, which a module says by its specification
-            deferred.__spec__ = find_spec(name)
+            deferred.__spec__ = ModuleSpec(name, None)
             sys.modules[name] = deferred

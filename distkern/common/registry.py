@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib
 import inspect
 import pkgutil
+import sys
 from collections.abc import Callable
 from functools import cache
 from typing import TypeVar
@@ -58,7 +59,10 @@ def _members(
 def _lookup(
     package: str, base: type[Member], name: str, name_of: Callable[[type], str | None]
 ) -> type[Member] | None:
-    for file in sorted(_files(package), key=lambda file: -_likeness(file, name)):
+    def order(file: str) -> tuple[int, bool]:
+        return -_likeness(file, name), f"{package}.{file}" not in sys.modules
+
+    for file in sorted(_files(package), key=order):
         for kind in _in_file(package, file):
             if name_of(kind) == name and issubclass(kind, base):
                 return kind
@@ -89,8 +93,9 @@ def classes(package: str, base: type[Member]) -> dict[str, type[Member]]:
 def lookup(package: str, base: type[Member], name: str) -> type[Member] | None:
     """The member called ``name``, if there is one.
 
-    A file whose own name is a part of that name is read first, the longest such name before others, and the
-    rest of the folder only where it is in none of them. Capitals, underscores and a plural's s do not count.
+    A file whose own name is a part of that name is read first, the longest such name before others, then
+    those that are loaded already, and the rest of the folder only where it is in none of them. Capitals,
+    underscores and a plural's s do not count.
     """
     return _lookup(package, base, name, _name_of)
 

@@ -25,10 +25,13 @@ class PegasosClassifier(AbstractFeatureClassifier, AbstractFunctionalClassifier,
     True
     """
 
-    def objective_value(self, losses: float, n_rows: int) -> float:
-        """lam/2 (|w|^2 + b^2) + mean_i s_i l_i."""
-        norms = np.square(self.coef_).sum(axis=0) + np.square(self.intercept_)
-        return float(0.5 * float(self.value("lam")) * norms.sum() + losses / n_rows)
+    def regulariser(self) -> float:
+        """lam."""
+        return float(self.value("lam"))
+
+    def _squared_norm(self) -> float:
+        """|w|^2 + b^2, summed over the outputs."""
+        return float(np.square(self.coef_).sum() + np.square(self.intercept_).sum())
 
     def _solver(self, class_weights: NDArray[np.float64] | None, mean_weight: float) -> Pegasos:
         risk = self._risk_for(self._least_outputs(), class_weights, mean_weight)

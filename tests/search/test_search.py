@@ -16,7 +16,7 @@ from sklearn.model_selection import GridSearchCV, PredefinedSplit
 from distkern import CSVRGClassifier, NewtonClassifier, NewtonRegressor, PegasosClassifier
 from distkern.common.errors import CorruptDataError, DistkernError, DivergenceError, InputError
 from distkern.common.scores import log_losses
-from distkern.engine import cache
+from distkern.passes import execution
 from distkern.runs.algorithms import algorithms
 from distkern.search.tuning.record import Candidate, SearchFolder, Task, Trial
 from distkern.search.tuning.search import Ranked, Search
@@ -212,7 +212,7 @@ def test_candidates_share_what_was_read(data: Dataset, monkeypatch: pytest.Monke
     blocks = range(data.train.n_blocks)
     assert read == {**{(False, block): 1 for block in blocks}, **{(True, block): 3 for block in blocks}}
     # and nothing stays behind
-    assert not cache._blocks
+    assert not execution._blocks
 
 
 def test_another_search_in_the_folder_is_refused(data: Dataset, tmp_path: Path) -> None:

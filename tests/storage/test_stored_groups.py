@@ -66,7 +66,7 @@ def test_the_group_of_each_row_is_stored_and_is_no_feature(
     assert data.train.row_bytes == 4 + 16 + 8
     assert (data.path / "train" / "group_keys" / "c" / "0").stat().st_size == 8 * 90 + 4
     manifest, _ = read_manifest(data.path)
-    assert '"encoding-version": 4' in manifest.to_text()
+    assert '"encoding-version": 5' in manifest.to_text()
 
 
 def test_inspect_and_shard_tell_the_column(
