@@ -75,8 +75,8 @@ def mistakes(evaluation: Evaluation, most: int) -> list[tuple[str, str, str, str
 
 def _width(rows: list[str], columns: list[str], cells: list[list[str]]) -> int:
     """Width of the printed table, in characters."""
-    widths = [max(len(name), *(len(row[place]) for row in cells)) + 1 for place, name in enumerate(columns)]
-    return max(map(len, rows)) + 1 + sum(widths)
+    widths = [max(len(name), *(len(row[place]) for row in cells)) + 2 for place, name in enumerate(columns)]
+    return max(map(len, rows)) + 2 + sum(widths)
 
 
 def _shortened(label: str, most: int = _LABEL) -> str:
