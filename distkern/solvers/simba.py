@@ -180,10 +180,8 @@ class SIMBA(AbstractSearchable[SIMBAState]):
         )
         norms: Norms = yield self._measuring(problem).norms(zero)
         draw, holds_out = 0, self.patience is not None
-        # a share of a few rows may be none, and one of a few groups all of a class as well
-        while holds_out and draw < _MOST_DRAWS:
-            if norms.is_parted or (norms.n_held and not problem.has_groups):
-                break
+        # a share of a few rows may be none of them, or, where some are equal or of one group, all of a class
+        while holds_out and not norms.is_parted and draw < _MOST_DRAWS:
             draw += 1
             norms = yield self._measuring(problem).norms(
                 replace(zero, hold_out=self._hold_out(problem, draw))

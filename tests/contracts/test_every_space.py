@@ -23,7 +23,7 @@ from small import most_classes, small
 CHOOSING = [name for name in algorithms() if name.startswith("auto")]
 ALGORITHMS = {name: kind for name, kind in algorithms().items() if name not in CHOOSING}
 #: compile for seconds
-SLOW = ("cells", "cells_regressor")
+SLOW = ("cells", "cells_regressor", "rbcd", "rbcd_regressor")
 TUNED = [
     pytest.param(name, marks=pytest.mark.slow) if name in SLOW else name
     for name, kind in algorithms().items()

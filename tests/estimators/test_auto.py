@@ -70,6 +70,7 @@ def test_noisy_rows_of_a_smooth_function_get_kernels_at_landmarks():
     assert log_loss(truth, model.predict_proba(test)) < best + 0.03
 
 
+@pytest.mark.slow
 def test_fine_structure_of_many_rows_gets_exact_machines():
     generator = np.random.default_rng(0)
     X = generator.uniform(0, 20, size=(20_000, 2)).astype(np.float32)
@@ -89,6 +90,7 @@ def test_lines_get_a_linear_machine(task):
     assert model.machine_.features == "linear"
 
 
+@pytest.mark.slow
 def test_rare_positives_are_ranked_and_have_probabilities():
     generator = np.random.default_rng(0)
     X = generator.normal(size=(5000, 4)).astype(np.float32)

@@ -119,7 +119,7 @@ def test_something_is_held_out_and_something_left() -> None:
     few = small("search").fit(X[:4], y[:4])
     assert few.history_[-1]["validation_error"] in (0.0, 1.0)
     with pytest.raises(InputError, match="all rows of a class are held out"):
-        small("search", validation_fraction=0.99).fit(X, y)
+        small("search", validation_fraction=0.99).fit(X[:4], y[:4])
     with pytest.raises(InputError, match="validation_fraction: no row can be held out"):
         HELD_OUT_OF_NONE.check(holds_out=True)
     small().fit(X, y)
@@ -200,6 +200,7 @@ def test_several_classes() -> None:
     assert model.score(X, y) > 0.75
 
 
+@pytest.mark.slow
 def test_random_features_need_no_columns(without_columns: Dataset) -> None:
     model = small("random", max_rounds=400).fit(without_columns.train)
     X, y = topics()

@@ -62,6 +62,7 @@ def in_another_process(folder):
     return float(change), int(hits)
 
 
+@pytest.mark.slow
 def test_kept_on_disk_and_a_changed_loss_is_never_taken_for_the_old_one(tmp_path):
     """The file keeps its size and its time of change, so that only its content tells."""
     path = tmp_path / "scaled.py"

@@ -132,6 +132,7 @@ def test_raw_files_are_read_from_s3(bucket: URLPlace, tmp_path: Path) -> None:
     assert shard(f"{bucket}/raw/*.csv", bucket / "d.zarr").fingerprint == here.fingerprint
 
 
+@pytest.mark.slow
 def test_an_interrupted_run_goes_on_from_its_checkpoint(
     bucket: URLPlace, local: tuple[Dataset, Path]
 ) -> None:
@@ -255,6 +256,7 @@ def test_what_is_not_allowed_or_not_there_is_said_in_one_line(
     assert "AWS_ACCESS_KEY_ID" in capsys.readouterr().err
 
 
+@pytest.mark.slow
 def test_a_job_in_s3_and_no_key_anywhere(
     bucket: URLPlace, local: tuple[Dataset, Path], tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
