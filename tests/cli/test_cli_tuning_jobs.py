@@ -60,6 +60,7 @@ def over(folder: JobFolder) -> bool:
     return folder.has_job and folder.state() not in ("queued", "running")
 
 
+@pytest.mark.slow
 def test_a_search_is_a_job_like_others(
     data: Path, cluster_for_jobs: Processes, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

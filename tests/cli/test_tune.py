@@ -120,6 +120,7 @@ def test_without_a_table_what_is_worth_it_is_tried(folder: Path, capsys: pytest.
     assert f"auto chooses {chosen} with" in said
 
 
+@pytest.mark.slow
 def test_several_at_a_time_find_the_same(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     facts, _ = printed(capsys, "tune", "job.toml")
     others, _ = printed(capsys, "tune", "job.toml", "--out", "n", "--jobs", "2", "--scheduler", "threads")
@@ -129,6 +130,7 @@ def test_several_at_a_time_find_the_same(folder: Path, capsys: pytest.CaptureFix
     np.testing.assert_array_equal(load_model("m").coef_, load_model("n").coef_)
 
 
+@pytest.mark.slow
 def test_test_rows_have_no_say(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     features, labels = rings(300, 1)
     printed(capsys, "tune", "job.toml")
@@ -274,6 +276,7 @@ def test_a_running_cluster_finds_the_same(
     np.testing.assert_array_equal(load_model("n").coef_, load_model("m").coef_)
 
 
+@pytest.mark.slow
 def test_in_a_store(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     facts, _ = printed(capsys, "tune", "job.toml", "--out", "memory://tuned/m")
     again, said = printed(capsys, "tune", "job.toml", "--out", "memory://tuned/m")

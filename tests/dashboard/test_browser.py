@@ -63,6 +63,7 @@ def send(emit: Callable[..., None], record: dict[str, Any]) -> None:
     emit(record["kind"], **record["fields"])
 
 
+@pytest.mark.slow
 def test_points_appear_while_a_run_goes_on(client: Client, tab: Any) -> None:
     errors: list[str] = []
     tab.on("pageerror", lambda error: errors.append(str(error)))

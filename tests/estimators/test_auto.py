@@ -55,6 +55,7 @@ def ring(X):
     return 1 / (1 + np.exp(np.minimum(6 * np.abs(np.square(X).sum(axis=1) - 2) - 2, 9)))
 
 
+@pytest.mark.slow
 def test_noisy_rows_of_a_smooth_function_get_kernels_at_landmarks():
     X, y = curved(3000)
     model = KernelClassifier(random_state=0).fit(X, y)

@@ -53,6 +53,7 @@ def rows(n_rows: int = 600, seed: int = 0) -> tuple[np.ndarray, np.ndarray]:
     return X.astype(np.float32), y
 
 
+@pytest.mark.slow
 def test_the_metric_and_the_scale_are_chosen_by_rows_that_are_held_out(tmp_path: Path) -> None:
     X, y = rows(1200)
     test, truth = rows(4000, 1)

@@ -197,6 +197,7 @@ def test_rows_in_any_order_are_sampled_in_all_blocks(tmp_path):
     assert sampling.blocks == tuple(range(40))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("n_columns", "noise"), [(5, 2.0), (20, 0.02)])
 def test_simba_chooses_how_far_rows_may_fall_short(n_columns, noise, made):
     generator = np.random.default_rng(0)

@@ -52,6 +52,7 @@ def at(kind: str, stage: int, act: Callable[[], None]) -> Callable[[Event], None
     return listener
 
 
+@pytest.mark.slow
 def test_everything_from_s3_to_s3_has_the_bits_of_local_files(
     bucket: URLPlace, local: tuple[Dataset, Path], tmp_path: Path
 ) -> None:
