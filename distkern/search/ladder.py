@@ -159,39 +159,32 @@ def climb(
     smooth = _best(tried)
     rungs, chosen, kinds = [straight, smooth], smooth, []
     first, *others = _of_every_metric(tried)
-    found = _exact_of_few_rows(folds, [first], smooth, n_rows)
-    if found:
-        found += _exact(folds, others, KERNELS, smooth.kernel.width, _NARROWER)
-        kinds = _best_of_each_kind(found)
-        if n_learned > LADDER_ROWS:
-            own = [
-                (one.setting.map, [one.kernel], [one.setting.ridge * share for share in _SHARPER])
-                for one in _leaders(found)
-            ]
-            found = [
-                one
-                for setting in own
-                for one in _joined([fold.over_all_rows(*setting, exact_rows) for fold in folds])
-            ]
+    if _n_centres(min(n_learned, LADDER_ROWS), n_rows) < n_learned:
+        found = _exact(folds, [first], KERNELS, smooth.kernel.width, _NARROWER)
         exact = _best(found)
-        few = _over_few(folds, smooth, exact, exact_rows, n_rows)
+        few = _over_few(folds, smooth, exact, LADDER_ROWS, n_rows)
+        if _is_worth(exact, few):
+            found += _exact(folds, others, KERNELS, smooth.kernel.width, _NARROWER)
+            kinds = _best_of_each_kind(found)
+            exact = _best(_of_more_rows(folds, found, exact_rows))
+            few = _over_few(folds, smooth, exact, exact_rows, n_rows)
+            # more rows and centres may ask for another kernel and width
+            chosen = _best([few, smooth])
+            chosen = exact if _is_worth(exact, chosen) else chosen
         rungs += [few, exact]
-        # more rows and centres may ask for another kernel and width
-        chosen = _best([few, smooth])
-        chosen = exact if _is_worth(exact, chosen) else chosen
     chosen = chosen if _is_worth(chosen, straight) else straight
     return Found(chosen.setting, tuple(rungs), tuple(kinds))
 
 
-def _exact_of_few_rows(
-    folds: Sequence[_Fold], maps: Sequence[MapChoice], smooth: Tried, n_rows: int
-) -> list[Tried]:
-    """Exact machines of 1,000 rows, none unless they gain something that is worth it from more functions."""
-    if _n_centres(min(folds[0].learned.n_rows, LADDER_ROWS), n_rows) >= folds[0].learned.n_rows:
-        return []
-    found = _exact(folds, maps, KERNELS, smooth.kernel.width, _NARROWER)
-    exact = _best(found)
-    return found if _is_worth(exact, _over_few(folds, smooth, exact, LADDER_ROWS, n_rows)) else []
+def _of_more_rows(folds: Sequence[_Fold], found: list[Tried], most: int) -> list[Tried]:
+    """The exact machines of few rows that lead, with up to so many rows where there are more."""
+    if folds[0].learned.n_rows <= LADDER_ROWS:
+        return found
+    own = [
+        (one.setting.map, [one.kernel], [one.setting.ridge * share for share in _SHARPER])
+        for one in _leaders(found)
+    ]
+    return [one for setting in own for one in _joined([fold.over_all_rows(*setting, most) for fold in folds])]
 
 
 def _over_few(folds: Sequence[_Fold], smooth: Tried, exact: Tried, most: int, n_rows: int) -> Tried:

@@ -60,6 +60,23 @@ def test_the_ladder_depends_on_rows_and_seed_alone() -> None:
     assert re.match(r"tried: linear \([\d,]+ rows x \d+ functions\): [\d.]+$", first.notes[0])
 
 
+@pytest.mark.parametrize(("frequency", "kind", "n_learned"), [(0.3, "centres", 1000), (7.0, "exact", 1200)])
+def test_exact_machines_learn_from_more_rows_where_they_gain_something(
+    frequency: float, kind: str, n_learned: int
+) -> None:
+    generator = np.random.default_rng(0)
+    X = generator.normal(size=(1800, 2)).astype(np.float32)
+    values = np.sin(frequency * X).sum(axis=1) + 0.1 * generator.normal(size=1800)
+    rows = Rows(X, (values / values.std())[:, None], None, np.ones(1800))
+    parts = [(np.arange(1200), np.arange(1200, 1800))]
+    found = climb(rows, parts, 10**6, 0, maps=[MapChoice("none")], exact_rows=1200)
+    assert found.chosen.kind == kind
+    # what was tried is told, also where it went no further
+    assert found.rungs[-1].setting.kind == "exact"
+    assert found.rungs[-1].setting.size[0] == n_learned
+    assert bool(found.exact) == (kind == "exact")
+
+
 def tried(transform: str, kernel: Kernel, losses: np.ndarray) -> Tried:
     return Tried(Setting("centres", MapChoice(transform), kernel, 1.0), losses)
 
