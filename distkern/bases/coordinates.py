@@ -110,8 +110,8 @@ class KernelCoordinates(Coordinates):
         last = own[self._first :] / self._lengths[:, None]
         lower, cross = self._factor[: self._first, : self._first], self._factor[self._first :, : self._first]
         found = np.zeros((self._size, own.shape[1]))
-        ahead = own[: self._first] - cross.T @ last
-        found[self._kept[: self._first]] = solve_triangular(lower, ahead, trans=1, lower=True)
+        leading = own[: self._first] - cross.T @ last
+        found[self._kept[: self._first]] = solve_triangular(lower, leading, trans=1, lower=True)
         found[self._kept[self._first :]] = last
         return found
 
@@ -125,8 +125,8 @@ class KernelCoordinates(Coordinates):
 
         kept = outer[self._kept]
         lower, cross = self._factor[: self._first, : self._first], self._factor[self._first :, : self._first]
-        ahead = solve_triangular(lower, kept[: self._first], lower=True)
-        return np.vstack([ahead, (kept[self._first :] - cross @ ahead) / self._lengths[:, None]])
+        leading = solve_triangular(lower, kept[: self._first], lower=True)
+        return np.vstack([leading, (kept[self._first :] - cross @ leading) / self._lengths[:, None]])
 
     def trace(self, matrix: Array) -> float:
         from scipy.linalg import solve_triangular

@@ -263,11 +263,11 @@ class RunWorkplace:
         self._stack = ExitStack()
 
     def arrays(self, name: str) -> ArrayParts:
-        """See :class:`~distkern.passes.Workplace`."""
+        """See :class:`~distkern.common.stores.Workplace`."""
         return ArrayParts(self._place / name, f"{self._of}/{name}", stays=self.stays)
 
     def slices(self, name: str, layout: Mapping[str, tuple[str, tuple[int, ...]]]) -> SlicedParts:
-        """See :class:`~distkern.passes.Workplace`."""
+        """See :class:`~distkern.common.stores.Workplace`."""
         return SlicedParts(self._place / name, f"{self._of}/{name}", layout, stays=self.stays)
 
     @property

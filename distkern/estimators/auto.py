@@ -321,10 +321,10 @@ class AbstractKernelMachine(AbstractEstimator):
         metric: str | None = self.machine_.row_metric()
         return metric
 
-    def memory_knob(self) -> str:
+    def memory_hint(self) -> str:
         # what is of the algorithm alone is taken where it is named
-        knob: str = self.machine_.memory_knob()
-        return knob.replace("--set ", f"--algorithm {self.algorithm_} --set ")
+        hint: str = self.machine_.memory_hint()
+        return hint.replace("--set ", f"--algorithm {self.algorithm_} --set ")
 
     def _loss(self) -> AbstractLoss:
         loss: AbstractLoss = self.machine_._loss()

@@ -65,7 +65,7 @@ class AbstractCells(AbstractFunctionalEstimator):
             ladder=self.climbed,
         )
 
-    def memory_knob(self) -> str:
+    def memory_hint(self) -> str:
         rows = self.value("max_cell_rows")
         return f"smaller cells (--set max_cell_rows={1000 if rows == 'auto' else max(2, rows // 2)})"
 

@@ -217,7 +217,7 @@ class AbstractEstimator(FromSolver, BaseEstimator):  # type: ignore[misc]
         """What ``tune`` tunes for a split: the estimator itself, or the one that it chooses for the rows."""
         return self
 
-    def memory_knob(self) -> str:
+    def memory_hint(self) -> str:
         """What makes the model take less memory, for those who are told that it takes too much."""
         if "n_landmarks" in self.hyperparameters:
             return "fewer landmarks (--set n_landmarks=...)"

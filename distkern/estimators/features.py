@@ -53,8 +53,8 @@ class AbstractFeatureEstimator(AbstractEstimator):
         parts = {"kernel": self.kernel_choice()} if "kernel" in kind.choices else {}
         return kind(**parts, **self.values_of(kind))
 
-    def memory_knob(self) -> str:
-        return self.feature_choice().memory_knob
+    def memory_hint(self) -> str:
+        return self.feature_choice().memory_hint
 
     def basis(self, dtype: DTypeLike = np.float32) -> AbstractBasis:
         # rows of either form may come, so the seed and the columns are all that matters of them

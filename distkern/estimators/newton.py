@@ -59,11 +59,11 @@ class AbstractNewton(AbstractExplicitEstimator):
         own = {"hessian": self.hessian_, "memory_limit": limit}
         return super()._identity(data, problem) | own
 
-    def memory_knob(self) -> str:
-        knob = super().memory_knob()
+    def memory_hint(self) -> str:
+        hint = super().memory_hint()
         if self.hessian_ == "products" or self.feature_choice().needs_matrix:
-            return knob
-        return f"{knob}, or {_SPOKEN} instead of matrices (--set hessian=products)"
+            return hint
+        return f"{hint}, or {_SPOKEN} instead of matrices (--set hessian=products)"
 
 
 def that_fits(solver: Newton, problem: Problem) -> Newton:

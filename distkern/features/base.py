@@ -40,7 +40,7 @@ class Footprint:
     summed_row_bytes : the same where a row's features are only summed, so that not all need exist at once
     operations : of making z(x), counted as in :class:`~distkern.passes.Cost`; 0 where it is the row itself
     factor_operations : those of them that kernel values alone, without a factor, do not take
-    driver_bytes : what the driver makes them by
+    driver_bytes : memory of the driver that building the features takes
     """
 
     size: int
@@ -78,7 +78,7 @@ class AbstractFeatures(Declared, ABC):
     #: for tables, a clause
     meaning: ClassVar[str]
     #: what to change where there is not enough memory
-    memory_knob: ClassVar[str]
+    memory_hint: ClassVar[str]
     #: hyperparameters of what it is made of, beside its own
     choices: ClassVar[Mapping[str, Parameter]] = {}
     #: whether the norm of their models takes a matrix of all of them

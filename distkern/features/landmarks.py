@@ -52,7 +52,7 @@ class AbstractLandmarkFeatures(AbstractKernelFeatures):
     )
     landmarks: str = parameter(LANDMARKS.default, *LANDMARKS.kinds, help=LANDMARKS.help)
 
-    memory_knob: ClassVar[str] = "fewer landmarks (--set n_landmarks=...)"
+    memory_hint: ClassVar[str] = "fewer landmarks (--set n_landmarks=...)"
 
     @property
     def rule(self) -> AbstractLandmarkRule:

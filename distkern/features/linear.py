@@ -27,7 +27,7 @@ class Linear(AbstractFeatures):
 
     name: ClassVar[str] = "linear"
     meaning: ClassVar[str] = "the rows themselves, dense or sparse"
-    memory_knob: ClassVar[str] = "random features (--set features=random) if the columns are many"
+    memory_hint: ClassVar[str] = "random features (--set features=random) if the columns are many"
     has_columns: ClassVar[bool] = True
     reads_columns: ClassVar[bool] = True
 

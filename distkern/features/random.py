@@ -55,7 +55,7 @@ class Random(AbstractKernelFeatures):
 
     name: ClassVar[str] = "random"
     meaning: ClassVar[str] = "random features of the kernel"
-    memory_knob: ClassVar[str] = "fewer features (--set n_features=...)"
+    memory_hint: ClassVar[str] = "fewer features (--set n_features=...)"
     has_columns: ClassVar[bool] = True
 
     def __post_init__(self) -> None:

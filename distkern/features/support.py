@@ -34,7 +34,7 @@ class Support(AbstractKernelFeatures):
 
     name: ClassVar[str] = "kernel"
     meaning: ClassVar[str] = "the kernel itself, at the training rows that the model needs"
-    memory_knob: ClassVar[str] = "fewer support rows (--set max_support=...)"
+    memory_hint: ClassVar[str] = "fewer support rows (--set max_support=...)"
     needs_matrix: ClassVar[bool] = True
     finds_rows: ClassVar[bool] = True
 

@@ -97,10 +97,10 @@ def with_retries(
 #: model is there already, trains nothing and adds what is missing beside it
 Train: TypeAlias = Callable[[dict[str, Any], Sequence[Listener], bool], None]
 
-#: seconds between two looks for the wish that the job stops
-_LOOK_SECONDS = 0.5
-#: the same for runs in a store, where a look is two or three requests
-_STORE_LOOK_SECONDS = 5.0
+#: seconds between two times that a driver asks whether the job is to stop
+_POLL_SECONDS = 0.5
+#: the same for runs in a store, where it takes two or three requests
+_STORE_POLL_SECONDS = 5.0
 #: starts of a driver in one stage after which the job is given up
 MOST_STARTS = 10
 
@@ -118,7 +118,7 @@ class Guard:
 
     def __init__(self, folder: JobFolder, fence: Fence, asked_to_stop: Callable[[], bool]) -> None:
         self._folder, self._fence, self._asked = folder, fence, asked_to_stop
-        self._pause = _STORE_LOOK_SECONDS if isinstance(folder.path, URLPlace) else _LOOK_SECONDS
+        self._pause = _STORE_POLL_SECONDS if isinstance(folder.path, URLPlace) else _POLL_SECONDS
         self._thread = threading.get_ident()
         self._looked = 0.0
 

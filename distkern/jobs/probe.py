@@ -14,7 +14,7 @@ from distkern.storage.atomic import explain_errors
 from distkern.storage.places import Place, place_of
 
 
-def look(out: str, token: str, data: str) -> str:
+def problem_here(out: str, token: str, data: str) -> str:
     """Runs on a worker: what is wrong with the places there; empty if nothing is.
 
     Parameters
@@ -62,7 +62,7 @@ def check_store(out: Place, data: str, everywhere: Callable[..., Mapping[str, An
         # file systems that take no new folders (/proc, say) answer so
         raise InputError("cannot be written", where=str(out), mend="choose another place") from error
     try:
-        answers = everywhere(look, str(out), token, data)
+        answers = everywhere(problem_here, str(out), token, data)
     finally:
         with suppress(OSError):
             (own / token).unlink()

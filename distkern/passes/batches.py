@@ -14,7 +14,7 @@ from zict import LRU
 from distkern.common.rng import Purpose, stream
 from distkern.common.types import AbstractGroup, Block, GroupOpener, groups_of
 from distkern.passes.cost import UNKNOWN, Cost
-from distkern.passes.rounds import CACHE_BYTES, AbstractResident, Rounds
+from distkern.passes.rounds import KEPT_BLOCKS_BYTES, AbstractResident, Rounds
 
 _MOST_PARTS = 8
 _PART_ROWS = 1024
@@ -186,7 +186,7 @@ class _Resident(AbstractResident):
         self._follower = opening.open(opening.operand)
         self._groups: dict[int, AbstractGroup] = {}
         self._blocks: LRU[tuple[int, int], Block] = LRU(
-            CACHE_BYTES, {}, weight=lambda _, block: block.features.nbytes
+            KEPT_BLOCKS_BYTES, {}, weight=lambda _, block: block.features.nbytes
         )
 
     def answer(self, message: tuple[Any, tuple[Draw, ...]]) -> Any:
@@ -214,6 +214,6 @@ class _Resident(AbstractResident):
                 self._groups[group] = self._openers[group]()
             block = self._groups[group].block(place)
             # the last one is kept however large it is
-            self._blocks.n = max(CACHE_BYTES, block.features.nbytes)
+            self._blocks.n = max(KEPT_BLOCKS_BYTES, block.features.nbytes)
             self._blocks[group, place] = block
         return block

@@ -17,15 +17,15 @@ from distkern.passes.execution import Call, Keep, Shared, Timed, read_block
 from distkern.passes.machine import TASK_BYTES, Machine
 
 #: tasks that are under way, for each worker
-_TASKS_AHEAD = 16
+_TASKS_IN_FLIGHT = 16
 
 
 @dataclass(frozen=True)
 class EachPlan(PassPlan):
-    """``order`` of the tasks, by number; ``ahead`` are under way at most."""
+    """``order`` of the tasks, by number; ``in_flight`` are under way at most."""
 
     order: tuple[int, ...]
-    ahead: int
+    in_flight: int
 
 
 @dataclass(frozen=True)
@@ -88,8 +88,8 @@ class Each(Pass):
         if not extent.readable_by_driver:
             reading = max(reading, max(rows, default=0) * extent.row_bytes)
         task_bytes = reading + cost.workspace_bytes + cost.result_bytes
-        ahead = _TASKS_AHEAD * machine.n_workers
-        under_way = min(ahead, len(rows))
+        in_flight = _TASKS_IN_FLIGHT * machine.n_workers
+        under_way = min(in_flight, len(rows))
         worker, here = working_bytes(cost, extent, machine, task_bytes)
         driver = here + under_way * TASK_BYTES + len(rows) * self.record_bytes
         return EachPlan.of(
@@ -102,7 +102,7 @@ class Each(Pass):
             driver=driver + (0 if machine.same_host else under_way * cost.result_bytes),
             works_here=machine.in_process,
             order=tuple(sorted(numbers, key=lambda number: -rows[number])),
-            ahead=ahead,
+            in_flight=in_flight,
         )
 
     def run(self, site: Site) -> list[Any]:
@@ -130,7 +130,7 @@ class Each(Pass):
 
         read = work = 0.0
         watch.progress(len(records))
-        for number, timed in site.executor.finished(self.name, calls(), plan.ahead):
+        for number, timed in site.executor.finished(self.name, calls(), plan.in_flight):
             value = timed.value
             if isinstance(value, _Unstored):
                 value = _put(kept, number, value.result, self.record_bytes)

@@ -181,16 +181,16 @@ class AbstractExecutor(ABC):
         the same additions in the same order everywhere."""
 
     @abstractmethod
-    def ordered(self, calls: Iterator[Call], ahead: int) -> Iterator[Timed]:
-        """The results of the calls, strictly in order, with at most ``ahead`` under way."""
+    def ordered(self, calls: Iterator[Call], in_flight: int) -> Iterator[Timed]:
+        """The results of the calls, strictly in order, with at most ``in_flight`` under way."""
 
     @abstractmethod
     def finished(
-        self, name: str, calls: Iterator[tuple[int, Call]], ahead: int
+        self, name: str, calls: Iterator[tuple[int, Call]], in_flight: int
     ) -> Iterator[tuple[int, Timed]]:
         """The numbers and results of the numbered calls of a pass, as each finishes.
 
-        At most ``ahead`` are under way. A call that a worker died of, or that died with it, runs again.
+        At most ``in_flight`` are under way. A call that a worker died of, or that died with it, runs again.
         """
 
     @abstractmethod

@@ -18,7 +18,7 @@ from distkern.passes.cost import UNKNOWN, Cost
 from distkern.passes.machine import AT_ONCE, EXCHANGE, MIB, RESIDENT_BYTES, THREAD, Machine, loaded_bytes
 
 #: blocks of rows that a process keeps of :attr:`Rounds.kept_blocks`, beside the one in use
-CACHE_BYTES = 64 * MIB
+KEPT_BLOCKS_BYTES = 64 * MIB
 _SECONDS_BETWEEN_NEWS = 0.1
 
 #: group -> its arrays; reading one may fetch it from a checkpoint
@@ -97,7 +97,7 @@ class Rounds(Pass):
     n_rounds : messages that are expected until the next pass, for those who watch
     state_bytes_per_row : resident memory of the state
     kept_blocks : blocks that a process keeps as they were read, at most, if they take no more than
-        ``CACHE_BYTES`` and a block
+        ``KEPT_BLOCKS_BYTES`` and a block
     cost : of a process; its result is an answer, its operations are those of a round for each row
     """
 
@@ -154,7 +154,7 @@ class Rounds(Pass):
         # a second copy of a group's arrays, while they are saved or restored, and a block that is read from
         copied = int(max(rows) * self.state_bytes_per_row) + extent.largest_block_bytes
         block_bytes = extent.largest_block_bytes
-        kept = min(CACHE_BYTES + block_bytes, self.kept_blocks * block_bytes) if self.kept_blocks else 0
+        kept = min(KEPT_BLOCKS_BYTES + block_bytes, self.kept_blocks * block_bytes) if self.kept_blocks else 0
         raw = min(kept, largest * extent.row_bytes)
         answers = 2 * len(partitions) * self.cost.result_bytes
         driver, worker = extent.kept_bytes(machine) + copied + answers, 0

@@ -62,14 +62,14 @@ class StreamPlan(PassPlan):
     prepare : "driver" (threads beside the sequential loop) or "workers"
     threads : threads that prepare in the driver's process; 0 prepares inline
     pieces_per_window : pieces that a worker prepares in one task
-    ahead : windows or visits that may be under way before the one being consumed
+    in_flight : windows or visits that may be under way before the one being consumed
     """
 
     load: str
     prepare: str
     threads: int
     pieces_per_window: int
-    ahead: int
+    in_flight: int
     counts_blocks_of_driver: ClassVar[bool] = True
 
     @property
@@ -119,7 +119,7 @@ class Stream(Pass, Generic[Prepared]):
         prepare = "workers" if workers_prepare else "driver"
         piece_bytes = self.piece_rows * cost.result_bytes
         per_window = max(1, machine.window_bytes // max(piece_bytes, 1))
-        ahead = machine.n_workers + 1 if load == "workers" else machine.loads_ahead if threads else 0
+        in_flight = machine.n_workers + 1 if load == "workers" else machine.loads_ahead if threads else 0
         reading = extent.block_bytes(machine)
         driver, worker = extent.kept_bytes(machine), 0
         if prepare == "workers":
@@ -130,10 +130,10 @@ class Stream(Pass, Generic[Prepared]):
             worker += (
                 loaded_bytes(cost) + machine.tasks_of_process * task_bytes + 2 * per_window * piece_bytes
             )
-            driver += (ahead + 2) * per_window * piece_bytes
+            driver += (in_flight + 2) * per_window * piece_bytes
         else:
             # visits that wait are permuted copies of blocks; pieces of one that is done may still be in use
-            waiting = min(ahead + 2, len(visits)) * extent.largest_block_bytes
+            waiting = min(in_flight + 2, len(visits)) * extent.largest_block_bytes
             pieces_in_driver = (2 * threads + 2) * piece_bytes
             driver += waiting + cost.process_bytes + cost.workspace_bytes * max(threads, 1) + pieces_in_driver
             if load == "driver":
@@ -156,7 +156,7 @@ class Stream(Pass, Generic[Prepared]):
             prepare=prepare,
             threads=threads,
             pieces_per_window=per_window,
-            ahead=ahead,
+            in_flight=in_flight,
         )
 
     def run(self, site: Site) -> Iterator[Prepared]:
@@ -354,12 +354,12 @@ class _Run:
         loads: Iterable[Timed]
         if plan.load == "workers" or source.is_graph:
             calls = (Call(load_visit, (visit, plan.keep), source, (visit.block,)) for visit in visits)
-            loads = self.executor.ordered(calls, plan.ahead)
+            loads = self.executor.ordered(calls, plan.in_flight)
         elif plan.threads == 0:
             loads = map(load, visits)
         else:
             pool = self.stack.enter_context(ThreadPoolExecutor(1, "distkern-load"))
-            loads = _ordered_map(pool, load, visits, plan.ahead)
+            loads = _ordered_map(pool, load, visits, plan.in_flight)
         for loaded in loads:
             self.clock.read += loaded.read_seconds
             yield loaded.value
@@ -374,7 +374,7 @@ class _Run:
                     arguments = (step.prepare, operand, step.piece_rows, first, stop, visit, plan.keep)
                     yield Call(prepare_window, arguments, self.source, (visit.block,))
 
-        results = self.executor.ordered(calls(), plan.ahead)
+        results = self.executor.ordered(calls(), plan.in_flight)
         for number, visit in enumerate(step.visits):
             windows = _windows(visit, step.piece_rows, plan.pieces_per_window)
             for position, _ in enumerate(windows):
@@ -394,14 +394,14 @@ def _windows(visit: Visit, piece_rows: int, pieces_per_window: int) -> list[tupl
 
 
 def _ordered_map(
-    pool: ThreadPoolExecutor, function: Callable[[Item], Outcome], items: Iterable[Item], ahead: int
+    pool: ThreadPoolExecutor, function: Callable[[Item], Outcome], items: Iterable[Item], in_flight: int
 ) -> Iterator[Outcome]:
-    """Like map, with at most ``ahead`` calls under way before the one that is waited for."""
+    """Like map, with at most ``in_flight`` calls under way before the one that is waited for."""
     waiting: deque[Future[Outcome]] = deque()
     try:
         for item in items:
             waiting.append(pool.submit(function, item))
-            if len(waiting) > ahead:
+            if len(waiting) > in_flight:
                 yield waiting.popleft().result()
         while waiting:
             yield waiting.popleft().result()

@@ -32,7 +32,7 @@ from distkern.storage.dataset import Split
 
 
 @dataclass(frozen=True)
-class Sides:
+class Outliers:
     """Sums over rows.
 
     Attributes
@@ -48,9 +48,9 @@ class Sides:
     losses: float
 
     @staticmethod
-    def add(first: Sides, second: Sides) -> Sides:
+    def add(first: Outliers, second: Outliers) -> Outliers:
         """The sums over the rows of both."""
-        return Sides(
+        return Outliers(
             first.n_rows + second.n_rows,
             first.n_outliers + second.n_outliers,
             first.distances + second.distances,
@@ -58,15 +58,15 @@ class Sides:
         )
 
 
-def sides_pass(model: Any, split: Split, found: Found | None = None) -> Reduce[Sides]:
+def outliers_pass(model: Any, split: Split, found: Found | None = None) -> Reduce[Outliers]:
     """The pass that :func:`outlier_figures` reads; labels of the split are not looked at."""
     applied, rows = Applied.to(split, model, found), max(split.block_rows)
     cost = applied.cost(split.row_numbers, rows)
     cost = cost.holding(task={"scores": (rows, 64)}, result={"sums": (64,)})
-    return Reduce("evaluate", _sides_of, Sides.add, applied, "test", cost=cost)
+    return Reduce("evaluate", _outliers_of, Outliers.add, applied, "test", cost=cost)
 
 
-def outlier_figures(model: Any, sums: Sides, seconds: float) -> dict[str, Any]:
+def outlier_figures(model: Any, sums: Outliers, seconds: float) -> dict[str, Any]:
     """n, share of outliers, mean of f - tau, threshold tau, objective, seconds."""
     return {
         "n": sums.n_rows,
@@ -78,10 +78,10 @@ def outlier_figures(model: Any, sums: Sides, seconds: float) -> dict[str, Any]:
     }
 
 
-def _sides_of(block: Block, model: Applied) -> Sides:
+def _outliers_of(block: Block, model: Applied) -> Outliers:
     values = model.predictions(block).astype(np.float64, copy=False)
     n_outliers = int(np.count_nonzero(values < 0))
-    return Sides(block.n_rows, n_outliers, float(values.sum()), model.losses(values, block))
+    return Outliers(block.n_rows, n_outliers, float(values.sum()), model.losses(values, block))
 
 
 @dataclass(frozen=True)
@@ -213,8 +213,8 @@ def evaluate_split(
             found = run(routing, driver, scratch_folder(None, stack))
             step = evaluation_pass(model, split, found, compared)
         if model.task == "none":
-            sides: Sides = driver.measure(cast(Reduce[Sides], step))
-            return Evaluation(outlier_figures(model, sides, time.perf_counter() - started))
+            outliers: Outliers = driver.measure(cast(Reduce[Outliers], step))
+            return Evaluation(outlier_figures(model, outliers, time.perf_counter() - started))
         if model.task == "regression":
             sums: Residuals = driver.measure(cast(Reduce[Residuals], step))
             figures = regression_figures(model, sums, time.perf_counter() - started)
@@ -279,10 +279,10 @@ def evaluation_passes(model: Any, split: Split, machine: Machine, compared: str 
 
 def evaluation_pass(
     model: Any, split: Split, found: Found | None = None, compared: str | None = None
-) -> Reduce[Residuals] | Reduce[Sides] | Stream[_Counted]:
+) -> Reduce[Residuals] | Reduce[Outliers] | Stream[_Counted]:
     """The last pass of :func:`evaluate_split`; raises what that raises."""
     if model.task == "none":
-        return sides_pass(model, split, found)
+        return outliers_pass(model, split, found)
     if split.dataset.task != model.task:
         raise InputError(
             f"is a data set of task {split.dataset.task!r}, and {type(model).__name__} is for {model.task}",

@@ -51,7 +51,7 @@ from distkern.storage.places import Location, place_of
 if TYPE_CHECKING:
     from distkern.runs.evaluation import Evaluation
 
-#: a knob whose number is to be found; what it is where none is given
+#: an option whose number is to be found; what it is where none is given
 _NUMBER = re.compile(r"--set (n_landmarks|n_features)=\.\.\.")
 _DEFAULT_SIZE = 512
 
@@ -74,7 +74,7 @@ class Plan:
     passes : in order
     worker_bytes, driver_bytes : predicted peaks of resident memory of a worker and of the driver
     memory_limit : of a worker (of the driver, when tasks run in its process), or None
-    advice : the knob that would make it fit; empty if it fits
+    advice : what would make it fit; empty if it fits
     machine : where the run fits, which may do less at a time than the one that is there
     savings : what it does less of, in words
     """
@@ -211,11 +211,11 @@ def _fits(machine: Machine, estimator: Estimator, source: Split, has_test: bool)
 
 
 def _with_number(estimator: Estimator, fits: Callable[[Estimator], bool]) -> str:
-    """What makes it fit, with the largest number that does where the knob is one."""
-    knob = estimator.memory_knob()
-    named = _NUMBER.search(knob)
+    """What makes it fit, with the largest number that does where it is an option with one."""
+    hint = estimator.memory_hint()
+    named = _NUMBER.search(hint)
     if named is None or not hasattr(estimator, named[1]):
-        return knob
+        return hint
     smaller = copy(estimator)
 
     def is_too_large(size: int) -> bool:
@@ -226,7 +226,7 @@ def _with_number(estimator: Estimator, fits: Callable[[Estimator], bool]) -> str
     # random features may come in pairs
     sizes = range(2, given, 2)
     found = bisect_left(sizes, True, key=is_too_large)
-    return _NUMBER.sub(rf"--set \1={sizes[found - 1]}", knob) if found else knob
+    return _NUMBER.sub(rf"--set \1={sizes[found - 1]}", hint) if found else hint
 
 
 def savings(machine: Machine, used: Machine) -> tuple[str, ...]:

@@ -132,7 +132,7 @@ def test_ordered_keeps_the_order(executor):
     source = ToySource((9,) * 12)
     visits = [Visit(block, 9, 0, (block,)) for block in (3, 1, 4, 1, 5, 9, 2, 6, 11, 0)]
     calls = (Call(take, (visit,), source, (visit.block,)) for visit in visits)
-    results = [timed.value.index for timed in executor.ordered(calls, ahead=3)]
+    results = [timed.value.index for timed in executor.ordered(calls, in_flight=3)]
     assert results == [visit.block for visit in visits]
 
 

@@ -14,7 +14,7 @@ from distkern.engine.executors.cluster import connect
 
 _METADATA = "distkern-jobs"
 _CONNECT_SECONDS = 20.0
-_LOOK_SECONDS = 1.0
+_POLL_SECONDS = 1.0
 _UNDER_WAY = ("pending", "finished")
 #: what a client raises whose scheduler does not answer
 _AWAY = (OSError, DaskTimeoutError, TimeoutError, RuntimeError, ValueError, AttributeError)
@@ -134,7 +134,7 @@ class _Bell:
         self._rung = False
 
     def __call__(self) -> bool:
-        if not self._rung and time.monotonic() - self._asked >= _LOOK_SECONDS:
+        if not self._rung and time.monotonic() - self._asked >= _POLL_SECONDS:
             self._asked = time.monotonic()
             with contextlib.suppress(*_AWAY):
                 self._rung = bool(self._event.is_set())

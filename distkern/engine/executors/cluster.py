@@ -124,12 +124,12 @@ class ClusterExecutor(AbstractExecutor):
                 self._client.cancel(partials)
             raise
 
-    def ordered(self, calls: Iterator[Call], ahead: int) -> Iterator[Timed]:
+    def ordered(self, calls: Iterator[Call], in_flight: int) -> Iterator[Timed]:
         waiting: deque[Future] = deque()
         batch_size = max(1, self.machine.n_workers)
         try:
             while True:
-                if len(waiting) <= ahead:
+                if len(waiting) <= in_flight:
                     batch = list(islice(calls, batch_size))
                     if batch:
                         graph, keys = call_graph(enumerate(batch), token_of("call"), self._within)
@@ -142,7 +142,7 @@ class ClusterExecutor(AbstractExecutor):
                 future.cancel()
 
     def finished(
-        self, name: str, calls: Iterator[tuple[int, Call]], ahead: int
+        self, name: str, calls: Iterator[tuple[int, Call]], in_flight: int
     ) -> Iterator[tuple[int, Timed]]:
         token = f"{token_of(name)}-map"
         waiting: dict[Future, int] = {}
@@ -150,8 +150,8 @@ class ClusterExecutor(AbstractExecutor):
         try:
             while True:
                 # each batch carries what its calls share, so that small ones are not sent
-                if len(waiting) <= ahead // 2:
-                    batch = list(islice(calls, ahead - len(waiting)))
+                if len(waiting) <= in_flight // 2:
+                    batch = list(islice(calls, in_flight - len(waiting)))
                     graph, keys = call_graph(batch, token, self._within)
                     sent = self._send(graph, keys) if batch else []
                     ended.update(sent)

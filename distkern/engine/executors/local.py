@@ -92,12 +92,12 @@ class AbstractLocalExecutor(AbstractExecutor):
             max(1, self.machine.n_workers // n_runs), None if limit is None else limit // n_runs
         )
 
-    def ordered(self, calls: Iterator[Call], ahead: int) -> Iterator[Timed]:
+    def ordered(self, calls: Iterator[Call], in_flight: int) -> Iterator[Timed]:
         for call in calls:
             yield call.function(*_arguments(call), *(self._read(call.source, block) for block in call.blocks))
 
     def finished(
-        self, name: str, calls: Iterator[tuple[int, Call]], ahead: int
+        self, name: str, calls: Iterator[tuple[int, Call]], in_flight: int
     ) -> Iterator[tuple[int, Timed]]:
         for number, call in calls:
             yield number, call.function(*_arguments(call), *_readers(call))
@@ -153,12 +153,12 @@ class AbstractPoolExecutor(AbstractLocalExecutor):
             return self._submit(call)
 
     def finished(
-        self, name: str, calls: Iterator[tuple[int, Call]], ahead: int
+        self, name: str, calls: Iterator[tuple[int, Call]], in_flight: int
     ) -> Iterator[tuple[int, Timed]]:
         waiting: dict[Future[Timed], tuple[int, Call, int]] = {}
         try:
             while True:
-                for number, call in islice(calls, ahead - len(waiting)):
+                for number, call in islice(calls, in_flight - len(waiting)):
                     waiting[self._submit(call)] = number, call, 1
                 if not waiting:
                     return
@@ -253,12 +253,12 @@ class ProcessesExecutor(AbstractPoolExecutor):
                 self.close()
         raise deadly("the same pass")
 
-    def ordered(self, calls: Iterator[Call], ahead: int) -> Iterator[Timed]:
+    def ordered(self, calls: Iterator[Call], in_flight: int) -> Iterator[Timed]:
         waiting: deque[tuple[Call, Future[Timed]]] = deque()
         try:
             for call in calls:
                 waiting.append((call, self._submit(call)))
-                if len(waiting) > ahead:
+                if len(waiting) > in_flight:
                     yield self._result(waiting)
             while waiting:
                 yield self._result(waiting)
