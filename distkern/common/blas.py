@@ -29,7 +29,7 @@ def pin_worker() -> None:
     Raises
     ------
     DistkernError
-        If the BLAS of this process cannot be limited (another thread of it holds the limit).
+        If the BLAS of this process cannot be limited.
     """
     global _pinned
     if _pinned or _depth > 0:
@@ -37,13 +37,29 @@ def pin_worker() -> None:
     with _lock:
         # SciPy has a BLAS of its own, which is loaded by the first task that needs it
         os.environ.update(dict.fromkeys(_VARIABLES, "1"))
-        threadpoolctl.threadpool_limits(1)
+        with _any_thread():
+            threadpoolctl.threadpool_limits(1)
         if blas_threads() > 1:
             raise DistkernError(
                 "this worker computes with several BLAS threads and cannot be limited to one: start "
                 f"workers with {'=1 '.join(_VARIABLES)}=1, or with a nanny"
             )
         _pinned = True
+
+
+@contextmanager
+def _any_thread() -> Iterator[None]:
+    """Let this thread set limits, and after it any other one.
+
+    threadpoolctl 3.8 takes limits of OpenBLAS from the first thread alone that has set one, and passes over
+    those of others without a word. Here the limit is the process's, and who sets it has the lock.
+    """
+    let_go = getattr(threadpoolctl.OpenBLASController, "clear_controlling_thread", lambda *, force: None)
+    let_go(force=True)
+    try:
+        yield
+    finally:
+        let_go(force=True)
 
 
 def _libraries() -> threadpoolctl.ThreadpoolController:
@@ -73,7 +89,8 @@ def single_threaded() -> Iterator[None]:
     global _depth, _limits
     with _lock:
         if _depth == 0:
-            _limits = _libraries().limit(limits=1)
+            with _any_thread():
+                _limits = _libraries().limit(limits=1)
         _depth += 1
     try:
         yield
@@ -81,4 +98,5 @@ def single_threaded() -> Iterator[None]:
         with _lock:
             _depth -= 1
             if _depth == 0:
-                _limits.restore_original_limits()
+                with _any_thread():
+                    _limits.restore_original_limits()

@@ -58,7 +58,8 @@ class Block:
 
     @property
     def nbytes(self) -> int:
-        return self.features.nbytes + (0 if self.targets is None else self.targets.nbytes)
+        beside = (self.targets, self.weights, self.group_keys)
+        return self.features.nbytes + sum(array.nbytes for array in beside if array is not None)
 
     def freeze(self) -> None:
         """Make the features read-only, before several readers share them."""

@@ -7,7 +7,7 @@ import threading
 import time
 import uuid
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import suppress
+from contextlib import closing, suppress
 from dataclasses import dataclass, field, replace
 from typing import Any, TypeAlias, TypeVar
 
@@ -228,18 +228,16 @@ class Driver:
         return records
 
     def stream(self, step: Stream[Result]) -> Iterator[Result]:
-        """The prepared pieces of a Stream that belongs to no stage, in order."""
-        pieces = self._alone(step)
-        try:
+        """The prepared pieces of a Stream that belongs to no stage, in order; who takes them limits BLAS."""
+        with closing(self._alone(step)) as pieces:
             yield from pieces
-        finally:
-            pieces.close()
 
     def _alone(self, step: Pass) -> Any:
         # rows to learn from are read again by the run that follows
         kept_as = self.sources[step.split].kept_as if step.split == "train" else ""
         self._counters, self._stage, self._run_name = Counters(), 0, kept_as
-        return self._execute(step)
+        with blas.single_threaded():
+            return self._execute(step)
 
     def complete(self, steps: Steps[Result]) -> Result:
         """Run everything that ``steps`` yields and send it the result, until it returns."""

@@ -186,7 +186,7 @@ class _Resident(AbstractResident):
         self._follower = opening.open(opening.operand)
         self._groups: dict[int, AbstractGroup] = {}
         self._blocks: LRU[tuple[int, int], Block] = LRU(
-            KEPT_BLOCKS_BYTES, {}, weight=lambda _, block: block.features.nbytes
+            KEPT_BLOCKS_BYTES, {}, weight=lambda _, block: block.nbytes
         )
 
     def answer(self, message: tuple[Any, tuple[Draw, ...]]) -> Any:
@@ -214,6 +214,6 @@ class _Resident(AbstractResident):
                 self._groups[group] = self._openers[group]()
             block = self._groups[group].block(place)
             # the last one is kept however large it is
-            self._blocks.n = max(KEPT_BLOCKS_BYTES, block.features.nbytes)
+            self._blocks.n = max(KEPT_BLOCKS_BYTES, block.nbytes)
             self._blocks[group, place] = block
         return block

@@ -13,7 +13,7 @@ from distkern.bases.placed import AbstractPlacedBasis
 from distkern.bases.routing import combining_cost
 from distkern.common import blas
 from distkern.common.rng import Purpose, stream
-from distkern.common.sparse import Rows, SparseRows, stacked
+from distkern.common.sparse import Rows, SparseRows
 from distkern.common.types import Block
 from distkern.engine.drive import Driver
 from distkern.engine.events import EventLog, Listener
@@ -221,10 +221,7 @@ def _taken(block: Block, drawn: Mapping[int, NDArray[np.int64]]) -> Block:
 
 
 def _joined(first: Block, second: Block) -> Block:
-    assert first.targets is not None
-    assert second.targets is not None
-    features = stacked([first.features, second.features])
-    return Block(features, np.concatenate([first.targets, second.targets]))
+    return Block.joined([first, second])
 
 
 def _trial(model: Any, split: Split, rows: Block) -> tuple[_Trial | None, str]:

@@ -94,10 +94,9 @@ def run(routing: Routing, driver: Driver, folder: Path) -> Found:
         lambda name, layout: SlicedParts(folder / name, name, layout, stays=False)
     )
     records = None
-    with blas.single_threaded():
-        try:
-            while True:
-                records = driver.each(steps.send(records))
-        except StopIteration as stop:
-            found: Found = stop.value
+    try:
+        while True:
+            records = driver.each(steps.send(records))
+    except StopIteration as stop:
+        found: Found = stop.value
     return found

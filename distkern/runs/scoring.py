@@ -117,8 +117,6 @@ def predict_to(
         opened_executor(scheduler, workers, memory_limit, check) as executor,
         ExitStack() as stack,
     ):
-        # threads of this process could not limit a BLAS that this one has limited before
-        stack.enter_context(blas.single_threaded())
         driver = Driver({source.name: source}, executor, EventLog([*listeners, stop_if_asked]))
         routed = routing(executor.machine)
         found = None if routed is None else run(routed, driver, scratch_folder(out, stack))
@@ -233,6 +231,7 @@ def predict_files_to(
         open_prediction_writer(place_of(out), columns, dtype, _MOST_ROWS_PER_CHUNK, labels, id=id_) as writer,
         ExitStack() as stack,
     ):
+        stack.enter_context(blas.single_threaded())
         blocks = _told(chain([first], read), rows, EventLog(listeners))
         if (routed := routing(executor.machine)) is None:
             predicted = _as_they_are(blocks, function, executor)
@@ -241,7 +240,6 @@ def predict_files_to(
             parked = ParkedRows(dense_blocks(blocks), model.width_, folder / "files")
             driver = Driver({"files": parked}, executor, EventLog([*listeners, stop_if_asked]))
             found = run(replace(routed, block_rows=parked.block_rows), driver, folder)
-            stack.enter_context(blas.single_threaded())
             answers = driver.stream(_in_order(model, parked, output, found))
             predicted = ((values, parked.ids(number)) for number, values in enumerate(answers))
         for values, ids in predicted:

@@ -127,3 +127,10 @@ def test_frozen_blocks_cannot_be_written_to() -> None:
     assert isinstance(block.features, SparseRows)
     with pytest.raises(ValueError, match="read-only"):
         block.features.data[0] = 2
+
+
+def test_a_block_takes_what_it_has_of_each_row() -> None:
+    codes, weights, keys = np.zeros(3, dtype=np.int32), np.ones(3), np.zeros(3, dtype=np.uint64)
+    features = np.eye(3)
+    assert Block(features).nbytes == 72
+    assert Block(features, codes, weights, group_keys=keys).nbytes == 72 + 3 * (4 + 8 + 8)

@@ -23,7 +23,7 @@ from distkern.engine.events import Event
 from distkern.jobs.driver import drive
 from distkern.jobs.folder import JobFolder
 from distkern.jobs.record import Record
-from distkern.passes import machine
+from distkern.passes import Machine
 from distkern.runs.persistence import load_model
 from distkern.runs.run import evaluate
 from distkern.runs.scoring import predict_to
@@ -165,7 +165,7 @@ def test_an_interrupted_run_goes_on_from_its_checkpoint(
 def test_a_server_that_comes_back_is_waited_for(
     bucket: URLPlace, road: Road, local: tuple[Dataset, Path], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(machine, "CACHE_BYTES", 0)
+    monkeypatch.setattr(Machine, "cache_bytes", 0)
     dataset = make(bucket / "d.zarr")
 
     def outage() -> None:
@@ -185,7 +185,7 @@ def test_a_server_that_stays_away_ends_the_run_which_goes_on_later(
 ) -> None:
     monkeypatch.setattr(_file_systems, "PAUSES", (0.1,))
     # every pass reads from the store
-    monkeypatch.setattr(machine, "CACHE_BYTES", 0)
+    monkeypatch.setattr(Machine, "cache_bytes", 0)
     dataset, out = make(bucket / "d.zarr"), bucket / "m"
     with pytest.raises(StoreError, match=f"{bucket}/.*does not answer.*--resume") as caught:
         run(dataset, out, listeners=[at("pass_started", 2, road.cut)])
