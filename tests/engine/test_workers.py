@@ -39,7 +39,7 @@ def running() -> Iterator[str]:
     """A scheduler with a worker of 80 MiB, in this process."""
     # this process takes more than that
     unwatched = {f"distributed.worker.memory.{action}": False for action in ("pause", "spill", "target")}
-    # only the thread that has lifted a limit of BLAS can set it again, and this one's tasks run in others
+    # tasks of a worker limit its process for good, unless it is limited already
     with (
         single_threaded(),
         dask.config.set(unwatched),
