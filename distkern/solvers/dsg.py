@@ -1,6 +1,6 @@
 """Doubly stochastic gradients: random rows and features (Dai et al. 2014; Li and Poczos 2016).
 
-Algorithm 1 of Dai et al., with the features w_i of a random stream that is made anew from seed i:
+Algorithm 1 of Dai et al., f = sum_j alpha_j phi_wj, whose features are made anew from their seeds:
 
     for i = 1 .. t:
         draw (x_i, y_i);  draw w_i with seed i
@@ -8,8 +8,18 @@ Algorithm 1 of Dai et al., with the features w_i of a random stream that is made
         alpha_i <- -gamma_i l'(f(x_i), y_i) phi_wi(x_i)
         alpha_j <- (1 - gamma_i nu) alpha_j for all j < i
 
+Algorithm 4 of Li and Poczos (CDSG), its misprints mended: where their (9) allows a step eta_k > gamma_i in
+the feature of an old w_k, the largest such step is made and no w_i drawn,
+
+        alpha_j <- (1 - eta_k nu) alpha_j and beta_j <- (1 - eta_k nu) beta_j for all j
+        alpha_k <- alpha_k - eta_k l'(f(x_i), y_i) phi_wk(x_i);  beta_k <- beta_k - eta_k l'(f(x_i), y_i)
+
+and a new feature begins with beta_i <- -gamma_i l'(f(x_i), y_i), which decays as alpha_i does. UDSG draws new
+features in G steps, then old ones uniformly in U steps, and so on.
+
 Ours: a batch of rows for x_i and a block of features for w_i (:meth:`Growth.step`, in ``_dsg/growth.py``); a
-:meth:`DSG.stage` is some of these steps, then old blocks are drawn again, or, with ``polish``, solved for.
+:meth:`DSG.stage` is some of these steps, in old blocks once there are ``n_features``, and in the end, with
+``polish``, old blocks are solved for.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Newton's method over explicit features, by Gram matrices summed in passes (Keerthi and DeCoste 2005).
 
-For losses l of any outputs (F, H and g are in :class:`Newton`):
+They have it for the squared hinge, with an exact line search. F, H and g are those of :class:`Newton`:
 
     w <- 0
     until the next step would lower F(w) by no more than tol F(w):
