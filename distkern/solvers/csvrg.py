@@ -17,8 +17,8 @@ Its gradient at the snapshot is w~ + mu; w~ cancels in h_t, (9) there.
 
 Ours: ``init`` of :class:`~distkern.solvers.coreset.AbstractCoresetSolver` chooses the core points, which are
 called landmarks, and makes the first mu; a stage is the loop over t (:class:`CSVRGSteps`, compiled in
-``_loops.py``) and the pass for the next mu. :class:`SpanCSVRG` is the same with phi(x_i) projected on the span
-of all landmarks.
+``_loops.py``) and the pass for the next mu. :class:`SpanCSVRG` is the same with phi(x_i) projected on the
+span of all landmarks.
 """
 
 from __future__ import annotations

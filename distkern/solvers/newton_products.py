@@ -30,13 +30,13 @@ if TYPE_CHECKING:
 
 Array = NDArray[np.float64]
 
-#: of a stage, at most
+#: products of a stage, at most
 MOST_PRODUCTS = 40
-#: of a stage, as a rule
+#: products of a stage, as a rule
 _PRODUCTS = 8
-#: (r, k) arrays
+#: (r, k) arrays that the driver holds
 _VECTORS = 12
-#: of what conjugate gradients have gained, what they may leave
+#: share of what conjugate gradients have gained that they may leave
 _LEFT = 0.5
 
 
@@ -257,11 +257,11 @@ def conjugate_gradients(
 #: pass
 _MOST_ROWS, _ROWS_PER_ROOT = 4096, 10
 _ROWS_PER_FUNCTION = 4
-#: of the memory limit, what matrices of the rows may take; and without one
+#: share of the memory limit that matrices of the rows may take, and bytes where there is no limit
 _SHARE, _BYTES = 0.1, 2**29
 #: numbers of the functions' coefficients that are multiplied at once
 _PANEL_NUMBERS, _PANEL_ROWS = 2**20, 256
-#: of the mean bent |z|^2 by the rows: what is added for directions that the rows do not show
+#: times the mean of l'' |z|^2 divided by the number of rows it is added for directions that they do not show
 _DAMPING = 0.03
 
 
@@ -279,7 +279,7 @@ def rows_of(problem: Problem, size: int, n_outputs: int, limit: int | None) -> i
 def preconditioner_bytes(problem: Problem, footprint: Footprint, n_outputs: int, n_rows: int) -> int:
     """Bytes of the preconditioner: its rows, their products and factors, and the functions being made."""
     panel = _panel(footprint.size)
-    # of the functions that are made at a time
+    # bytes of the functions that are made at a time
     tile = footprint.row_bytes - 2 * (footprint.size - footprint.block_size) * problem.dtype.itemsize
     return bytes_of(
         {

@@ -116,7 +116,7 @@ class SDCA(AbstractExplicit[SDCAState]):
         "nu": Choices(1e-5, (1.0, 0.3, 0.1, 0.03, 0.01), -1, 1e-9),
         "gamma": replace(SEARCHED_GAMMA, by_default=False),
     }
-    #: of a stage
+    #: passes over the rows that a stage makes, at least
     least_passes: ClassVar[int] = 2
     states = SDCAState
     choices: ClassVar[Mapping[str, Parameter]] = {
@@ -174,7 +174,7 @@ class SDCA(AbstractExplicit[SDCAState]):
         return Ended(Model(basis, w, risk), passes * n, own)
 
     def after(self, state: SDCAState, figures: Figures, ended: Ended) -> Mapping[str, Any]:
-        # of the model 0 it is 0
+        # D of the model 0 is 0, so that the largest is never below
         own = {**ended.own, "dual": max(ended.own["dual"], state.dual)}
         if "nearby" in own:
             w = ended.model.coefficients
