@@ -55,7 +55,7 @@ from distkern.solvers.searchable import AbstractSearchable
 #: not yet what they become, and 20 newsgroups was left with 5.6 % of errors. Its rounds have so many times as
 #: many rows and columns, which takes little longer and ranks values by less noisy models
 _TRIAL_SHARE, _LEAST_TRIAL_ROUNDS, _TRIAL_BATCH = 5, 500, 4
-#: draws of the rows that are held out, until there are some
+#: draws of the rows that are held out, until there are some and not all of a class, a pass each
 _MOST_DRAWS = 100
 _UNWEIGHTED = Risk(find_loss("hinge")())
 
