@@ -15,7 +15,6 @@ from distkern.bases.base import AbstractBasis
 from distkern.bases.coordinates import Coordinates
 from distkern.common.types import Block, Floats
 from distkern.features import Footprint
-from distkern.landmarks.base import rows_cost
 from distkern.passes import Derived, Reduce, bytes_of
 from distkern.solvers.base import Outline, Problem, Steps
 from distkern.solvers.descent import Descent, Point, low_enough, point_of
@@ -23,7 +22,7 @@ from distkern.solvers.explicit import gradient_pass, held_out_pass, pass_cost
 from distkern.solvers.gram import Solve, factorised
 from distkern.solvers.measuring import Model, Sums
 from distkern.solvers.risk import Risk
-from distkern.solvers.sample import Sample, sample_of
+from distkern.solvers.sample import sample_of, sampling
 
 if TYPE_CHECKING:
     from distkern.solvers.newton import Newton, NewtonState
@@ -299,24 +298,7 @@ def _panel(size: int) -> int:
 
 def sampled_pass(problem: Problem, n_rows: int) -> Reduce[Block]:
     """About so many rows, drawn."""
-    sample = sample_of(problem, n_rows)
-    rows = sum(min(problem.block_rows[block], sample.rows_per_block) for block in sample.blocks)
-    return Reduce(
-        "rows of the preconditioner",
-        _drawn,
-        _joined,
-        sample,
-        blocks=sample.blocks,
-        cost=rows_cost(problem, rows),
-    )
-
-
-def _drawn(block: Block, sample: Sample) -> Block:
-    return sample.rows(block)
-
-
-def _joined(first: Block, second: Block) -> Block:
-    return Block.joined([first, second])
+    return sampling("rows of the preconditioner", problem, sample_of(problem, n_rows))
 
 
 @dataclass(frozen=True)
