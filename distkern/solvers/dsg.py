@@ -408,7 +408,7 @@ def near_machine(risk: Risk, kernel: KernelChoice, nu: float) -> AbstractSearcha
 
 @dataclass(frozen=True)
 class UnpolishedDSG(DSG):
-    """DSG without a choice of losses, without polishing and without trials."""
+    """DSG for a loss of its own: without a choice of losses, without polishing and without trials."""
 
     polish: str | None = None
     n_sweeps: int = 2
@@ -421,7 +421,7 @@ class UnpolishedDSG(DSG):
 
 @dataclass(frozen=True)
 class ContinuedDSG(DSG):
-    """The steps of DSG over one more batch of rows, from the state that the batches before have left.
+    """The steps of ``partial_fit``: over one more batch of rows, from the state that those before have left.
 
     The step number, and with it the step size, counts on. Once there are ``n_features``, steps go to blocks
     drawn from all of them.

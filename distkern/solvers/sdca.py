@@ -77,7 +77,7 @@ class SDCA(AbstractExplicit[SDCAState]):
     pass takes the groups of rows one after the other in random order, and within a group its blocks and
     their rows: the process that has a group is sent w, makes the steps of its rows, and sends w on. So every
     row has one step a pass (the paper's SDCA-Perm, but for the order of the groups), and processes take
-    turns, as the steps are sequential. A stage is two passes, and of less than 4,096 rows p = up to 32.
+    turns, as the steps are sequential. A stage is p = 2 passes, or up to 32 over less than 3,277 rows.
 
     Where nu n is small beside |z|^2, steps of rows that are alike undo each other, and a pass achieves
     little. So stages are those of Shalev-Shwartz and Zhang's accelerated method (Accelerated proximal
