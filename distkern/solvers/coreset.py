@@ -321,8 +321,10 @@ class BallProjection:
 
     The radius is sqrt(2 lam max(-z l')): sqrt(lam) for ODM and squared hinge, whose optima have
     |w|^2 <= lam / 2, since fixed points of coreset gradients were measured up to 1.31 times that; sqrt(2 lam)
-    for hinge. The paper's lam (Tan et al. 2019, Theorem 1) cuts off solutions when lam < 1/2. The norm costs
-    O(r^2 d), so it is not taken at each step.
+    for hinge. The paper (Tan et al. 2019, Theorem 1) projects after each step: for the squared hinge on
+    radius lam, which cuts off solutions when lam < 1/2, and for ODM on the radius sqrt(lam (1 + mu q^2)) with
+    q = (1 + theta) / (1 - theta), which is larger than it need be. The norm costs O(r^2 d), so it is not
+    taken at each step.
     """
 
     def __init__(self, basis: AbstractBasis, radius: float) -> None:

@@ -1,18 +1,24 @@
 """CSVRG: coreset stochastic variance-reduced gradient (Tan et al. 2019, Algorithm 1).
 
-The paper, c(x) the landmark nearest to x, eta the step, alpha_i(w) = lam l'(<w, phi(x_i)>, y_i):
+The paper, for core points so dense that each of the m rows x_i is near one, of which c_i is the nearest, and
+alpha_i(w) = lam l'(<w, phi(x_i)>, y_i):
 
-    C <- landmarks so that every row is near one;  w~_0 <- 0
+    w~_0 <- 0
     for s = 1, 2, ...
-        alpha~_i <- alpha_i(w~) of all rows,  mu <- mean_i alpha~_i phi(c(x_i))
-        w_0 <- w~
-        for t = 1 .. T: draw i,
-            w_t <- (1 - eta) w_(t-1) - eta ((alpha_i(w_(t-1)) - alpha~_i) phi(c(x_i)) + mu)
-        w~ <- w_T (option I), or w_t of a random t (option II)
+        w_0 <- w~ <- w~_(s-1)
+        alpha~_i <- alpha_i(w~) for all i,  mu <- (1/m) sum_i alpha~_i phi(c_i)
+        for t = 1 .. T:
+            draw a row i
+            h_t <- w_(t-1) + (alpha_i(w_(t-1)) - alpha~_i) phi(c_i) + mu
+            w_t <- w_(t-1) - eta h_t, projected on a ball around 0 unless l is the hinge loss
+        w~_s <- w_T (option I), or w_t of a random t from 0 to T - 1 (option II)
 
-Ours: ``init`` of :class:`~distkern.solvers.coreset.AbstractCoresetSolver` chooses C and makes the first mu; a
-stage is the loop over t (:class:`CSVRGSteps`, compiled in ``_loops.py``) and the pass for the next mu.
-:class:`SpanCSVRG` is the same with phi(x_i) projected on the span of all landmarks.
+Its gradient at the snapshot is w~ + mu; w~ cancels in h_t, (9) there.
+
+Ours: ``init`` of :class:`~distkern.solvers.coreset.AbstractCoresetSolver` chooses the core points, which are
+called landmarks, and makes the first mu; a stage is the loop over t (:class:`CSVRGSteps`, compiled in
+``_loops.py``) and the pass for the next mu. :class:`SpanCSVRG` is the same with phi(x_i) projected on the
+span of all landmarks.
 """
 
 from __future__ import annotations
@@ -82,8 +88,9 @@ class CSVRG(AbstractCoresetSolver[CSVRGState]):
     ``projection="span"`` see :class:`SpanCSVRG`.
 
     Deviations from Algorithm 1: lambda is inside alpha once (the paper's (4)-(7) and (9) disagree); radius
-    and frequency of the projection are those of :class:`~distkern.solvers.coreset.BallProjection`; rows are
-    shuffled within and between blocks (``order="shuffled"``) unless independent draws are asked for.
+    and frequency of the projection are those of :class:`~distkern.solvers.coreset.BallProjection`, for the
+    hinge loss too, which the paper does not project; rows are shuffled within and between blocks
+    (``order="shuffled"``) unless independent draws are asked for. Its line 5 prints w~_0 for w_0.
 
     Parameters
     ----------
@@ -216,7 +223,7 @@ class CSVRGSteps(AbstractSteps):
         self._rule = (float(solver.eta(problem)), float(solver.parts.lam), solver.spans, loss.parameters)
         v = np.array(state.coefficients.T, dtype=np.float64, order="C")
         self._w = Iterate(v, np.ones(1), np.zeros(problem.n_outputs))
-        # of option II the iterate that becomes the next snapshot, once it is reached
+        # with option II the iterate that becomes the next snapshot is kept once it is reached
         self._drawn, self._step = solver.drawn_step(problem, state.stage), 0
         self._chosen: NDArray[np.float64] | None = None
 

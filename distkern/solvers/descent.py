@@ -17,7 +17,7 @@ from distkern.solvers.measuring import Sums
 Array = NDArray[np.float64]
 
 _MEMORY = 20
-#: of what the slope promises, what a step has to reach; of the objective, what is lost to rounding
+#: share of what the slope promises that a step has to reach; share of the objective that rounding may take
 _DESCENT, _ROUNDING = 0.1, 1e-7
 #: a step that is too long is made so many times shorter, at least and at most
 _SHORTER = (0.1, 0.6)

@@ -1,6 +1,6 @@
 """Doubly stochastic gradients: random rows and features (Dai et al. 2014; Li and Poczos 2016).
 
-Algorithm 1 of Dai et al., with the features w_i of a random stream that is made anew from seed i:
+Algorithm 1 of Dai et al., f = sum_j alpha_j phi_wj, whose features are made anew from their seeds:
 
     for i = 1 .. t:
         draw (x_i, y_i);  draw w_i with seed i
@@ -8,8 +8,18 @@ Algorithm 1 of Dai et al., with the features w_i of a random stream that is made
         alpha_i <- -gamma_i l'(f(x_i), y_i) phi_wi(x_i)
         alpha_j <- (1 - gamma_i nu) alpha_j for all j < i
 
+Algorithm 4 of Li and Poczos (CDSG), its misprints mended: where their (9) allows a step eta_k > gamma_i in
+the feature of an old w_k, the largest such step is made and no w_i drawn,
+
+        alpha_j <- (1 - eta_k nu) alpha_j and beta_j <- (1 - eta_k nu) beta_j for all j
+        alpha_k <- alpha_k - eta_k l'(f(x_i), y_i) phi_wk(x_i);  beta_k <- beta_k - eta_k l'(f(x_i), y_i)
+
+and a new feature begins with beta_i <- -gamma_i l'(f(x_i), y_i), which decays as alpha_i does. UDSG draws new
+features in G steps, then old ones uniformly in U steps, and so on.
+
 Ours: a batch of rows for x_i and a block of features for w_i (:meth:`Growth.step`, in ``_dsg/growth.py``); a
-:meth:`DSG.stage` is some of these steps, then old blocks are drawn again, or, with ``polish``, solved for.
+:meth:`DSG.stage` is some of these steps, in old blocks once there are ``n_features``, and in the end, with
+``polish``, old blocks are solved for.
 """
 
 from __future__ import annotations
@@ -398,7 +408,7 @@ def near_machine(risk: Risk, kernel: KernelChoice, nu: float) -> AbstractSearcha
 
 @dataclass(frozen=True)
 class UnpolishedDSG(DSG):
-    """DSG without a choice of losses, without polishing and without trials."""
+    """DSG for a loss of its own: without a choice of losses, without polishing and without trials."""
 
     polish: str | None = None
     n_sweeps: int = 2
@@ -411,7 +421,7 @@ class UnpolishedDSG(DSG):
 
 @dataclass(frozen=True)
 class ContinuedDSG(DSG):
-    """The steps of DSG over one more batch of rows, from the state that the batches before have left.
+    """The steps of ``partial_fit``: over one more batch of rows, from the state that those before have left.
 
     The step number, and with it the step size, counts on. Once there are ``n_features``, steps go to blocks
     drawn from all of them.

@@ -28,7 +28,7 @@ from distkern.solvers.sample import sample_of, sampling
 Array = NDArray[np.float64]
 
 _CURVATURE = 0.2
-#: of scores, in units of the last place
+#: how far scores are rounded, in units of the last place
 _ROUNDING = 4.0
 #: rows of the largest dual
 MOST_EXACT_ROWS = 2048

@@ -24,11 +24,11 @@ Array = NDArray[np.float64]
 #: (r, k) -> P^-1 of it
 Solve: TypeAlias = Callable[[Array], Array]
 
-#: of the columns of a Gram matrix that a pass makes
+#: a pass returns at most this much of the Gram matrix
 STRIP_BYTES = 16 * 2**20
 #: outputs up to which a symmetric product is faster for each by itself
 _FEW_OUTPUTS = 8
-#: of the mean of the diagonal: below it the inverse is mostly rounding
+#: share of the mean of the diagonal below which the inverse, or the factor, is mostly rounding
 _LEAST_INVERTED, _LEAST_FACTORISED = 1e-10, 1e-13
 
 
@@ -48,7 +48,7 @@ class Weighed:
     slopes: Floats
 
 
-#: of a model, some rows and the values of its functions at them (n_rows, r), which it leaves as they are
+#: function of a model, some rows and the values of its functions there (n_rows, r), which it does not change
 Weigh: TypeAlias = Callable[[Model, Block, Floats], Weighed]
 
 

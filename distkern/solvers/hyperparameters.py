@@ -88,13 +88,13 @@ DTYPE = Parameter(
     "of the first batch. Data sets have the precision that they are stored in",
 )
 
-#: of classifiers whose loss is no likelihood
+#: parameter of classifiers whose loss is no likelihood
 PROBABILITY = Parameter(
     True, (FLAG,), "whether probabilities of classes are fitted, on rows that are held out of some cells"
 )
 #: the algorithms that may be chosen for the data
 CHOOSABLE = ("cells", "newton", "svrg", "dsg")
-#: of the machine that is chosen for the data, beside a class_weight and a random_state
+#: parameters of the machine that is chosen for the data, beside a class_weight and a random_state
 CHOICE = {
     "search": Parameter(
         "full",
@@ -125,11 +125,11 @@ def loss_for(loss: Parameter, target_kinds: tuple[str, ...], default: str) -> Pa
     return replace(loss, default=default, kinds=(Words(of=names),))
 
 
-#: of solvers over landmarks: what a row's loss weighs
+#: for solvers over landmarks: what a row's loss weighs
 SEARCHED_LAM = Choices(1024.0, (0.1, 0.4, 1.6, 6.4), 1)
-#: of a mean loss; less is not told apart in single precision
+#: beside a mean loss; less is not told apart in single precision
 SEARCHED_NU = Choices(1e-6, (1.0, 0.1, 0.01, 0.001), -1, 1e-9)
-#: of few noisy steps: noise asks for much, and what less than the last of them adds is not reached
+#: for few noisy steps: noise asks for much, and what less than the last of them adds is not reached
 SEARCHED_NU_OF_STEPS = Choices(1e-4, (10.0, 1.0, 0.1, 0.01), -1, 1e-9)
 #: few functions and rows, as a trial has, are better with wide kernels
 SEARCHED_GAMMA = Choices("scale", ("scale/0.5", "scale/2", "scale/4"), certain=2.0)

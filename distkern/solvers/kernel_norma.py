@@ -22,7 +22,7 @@ from distkern.solvers.explicit import Ended
 from distkern.solvers.measuring import Model
 from distkern.solvers.norma import NORMA, NORMAState
 from distkern.solvers.risk import Risk
-from distkern.solvers.turns import either
+from distkern.solvers.turns import either, rows_of_groups
 
 Array = NDArray[np.float64]
 
@@ -249,7 +249,7 @@ class KernelNORMA(NORMA):
             self.rule(problem),
             self.batch_size,
             problem.seed,
-            tuple(tuple(problem.block_rows[block] for block in group) for group in groups),
+            rows_of_groups(problem),
             tuple(tuple(starts[block] for block in group) for group in groups),
             problem.dtype,
             features.max_support,

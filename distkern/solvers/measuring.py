@@ -132,7 +132,7 @@ class _Strips:
         self._block, self._risk = block, model.risk
         self._rows = model.basis.strip_rows(model.coefficients.shape[1])
         self._sums = Sums.none(model.risk)
-        # of the strip that is filled: its first row, how many there are already, and how many fit
+        # the strip that is filled: its first row, how many rows it has already, and how many fit
         self._first = self._filled = self._room = 0
 
     @property

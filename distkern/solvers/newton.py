@@ -1,6 +1,6 @@
 """Newton's method over explicit features, by Gram matrices summed in passes (Keerthi and DeCoste 2005).
 
-For losses l of any outputs (F, H and g are in :class:`Newton`):
+They have it for the squared hinge, with an exact line search. F, H and g are those of :class:`Newton`:
 
     w <- 0
     until the next step would lower F(w) by no more than tol F(w):
@@ -50,20 +50,20 @@ from distkern.solvers.sample import Sample, sample_of
 
 Array = NDArray[np.float64]
 
-#: of a pass's result: the half of a matrix of 5,800 functions
+#: a pass returns at most this much of its matrices: half a matrix of 5,800 functions
 _STRIP_BYTES = 128 * 2**20
 #: strips that fit a memory limit
 _STRIPS_OF_LIMIT = 64
-#: of the mean bent |z|^2 by the rows of a matrix, what is added to it: of directions of which it has seen few
-#: rows, or few that are bent, it knows too little, and steps would be too long
+#: times the mean of l'' |z|^2 divided by the number of rows it is what is added to a matrix: that knows too
+#: little of directions in which it has seen few rows, or few that are bent, and steps would be too long
 _DAMPING = 0.3
-#: of it from stage to stage, with matrices of all rows; and where many steps were too long
+#: factors of that from stage to stage with matrices of all rows, and where many steps were too long
 _LESS_DAMPING, _MORE_DAMPING = 0.3, 3.0
-#: passes of a step
+#: passes for each step from which on many steps were too long
 _MANY = 1.5
-#: on the sample, and to which share of the tolerance
+#: steps on the sample, at most, and the share of the tolerance that ends them
 _SAMPLE_STEPS, _SAMPLE_TOLERANCE = 8, 0.3
-#: of the mean of a matrix's diagonal, what its rounding is at least, by the bytes of a number
+#: least rounding of a matrix as a share of the mean of its diagonal, by the bytes of a number
 _LEAST = {4: 1e-8, 8: 1e-15}
 _FEATURES = feature_parameters("nystroem")
 _STUCK = "no step lowers the objective any more, in the precision of the features: set a larger nu, or tol"
@@ -367,11 +367,11 @@ class ByMatrices:
         return choice.coordinates(choice.basis(problem, state.landmarks, state.gamma))
 
 
-#: of a sample, at least, and for each function
+#: rows of a sample, at least, and for each function
 _LEAST_SAMPLE, _ROWS_PER_FEATURE = 8192, 4
 #: a sample is taken of so many times its rows, or more
 _PAYS = 4
-#: passes over all rows whose operations are as many as a sample's matrices take, which have the better rate
+#: passes over all rows that take as many operations as a sample's matrices, which have the better rate
 _SAMPLE_PASSES = 0.5
 #: steps that a matrix of a sample is expected to take to the minimum of a parabola
 _PARABOLA_PASSES = 8

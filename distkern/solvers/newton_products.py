@@ -15,7 +15,6 @@ from distkern.bases.base import AbstractBasis
 from distkern.bases.coordinates import Coordinates
 from distkern.common.types import Block, Floats
 from distkern.features import Footprint
-from distkern.landmarks.base import rows_cost
 from distkern.passes import Derived, Reduce, bytes_of
 from distkern.solvers.base import Outline, Problem, Steps
 from distkern.solvers.descent import Descent, Point, low_enough, point_of
@@ -23,20 +22,20 @@ from distkern.solvers.explicit import gradient_pass, held_out_pass, pass_cost
 from distkern.solvers.gram import Solve, factorised
 from distkern.solvers.measuring import Model, Sums
 from distkern.solvers.risk import Risk
-from distkern.solvers.sample import Sample, sample_of
+from distkern.solvers.sample import sample_of, sampling
 
 if TYPE_CHECKING:
     from distkern.solvers.newton import Newton, NewtonState
 
 Array = NDArray[np.float64]
 
-#: of a stage, at most
+#: products of a stage, at most
 MOST_PRODUCTS = 40
-#: of a stage, as a rule
+#: products of a stage, as a rule
 _PRODUCTS = 8
-#: (r, k) arrays
+#: (r, k) arrays that the driver holds
 _VECTORS = 12
-#: of what conjugate gradients have gained, what they may leave
+#: share of what conjugate gradients have gained that they may leave
 _LEFT = 0.5
 
 
@@ -257,11 +256,11 @@ def conjugate_gradients(
 #: pass
 _MOST_ROWS, _ROWS_PER_ROOT = 4096, 10
 _ROWS_PER_FUNCTION = 4
-#: of the memory limit, what matrices of the rows may take; and without one
+#: share of the memory limit that matrices of the rows may take, and bytes where there is no limit
 _SHARE, _BYTES = 0.1, 2**29
 #: numbers of the functions' coefficients that are multiplied at once
 _PANEL_NUMBERS, _PANEL_ROWS = 2**20, 256
-#: of the mean bent |z|^2 by the rows: what is added for directions that the rows do not show
+#: times the mean of l'' |z|^2 divided by the number of rows it is added for directions that they do not show
 _DAMPING = 0.03
 
 
@@ -279,7 +278,7 @@ def rows_of(problem: Problem, size: int, n_outputs: int, limit: int | None) -> i
 def preconditioner_bytes(problem: Problem, footprint: Footprint, n_outputs: int, n_rows: int) -> int:
     """Bytes of the preconditioner: its rows, their products and factors, and the functions being made."""
     panel = _panel(footprint.size)
-    # of the functions that are made at a time
+    # bytes of the functions that are made at a time
     tile = footprint.row_bytes - 2 * (footprint.size - footprint.block_size) * problem.dtype.itemsize
     return bytes_of(
         {
@@ -299,24 +298,7 @@ def _panel(size: int) -> int:
 
 def sampled_pass(problem: Problem, n_rows: int) -> Reduce[Block]:
     """About so many rows, drawn."""
-    sample = sample_of(problem, n_rows)
-    rows = sum(min(problem.block_rows[block], sample.rows_per_block) for block in sample.blocks)
-    return Reduce(
-        "rows of the preconditioner",
-        _drawn,
-        _joined,
-        sample,
-        blocks=sample.blocks,
-        cost=rows_cost(problem, rows),
-    )
-
-
-def _drawn(block: Block, sample: Sample) -> Block:
-    return sample.rows(block)
-
-
-def _joined(first: Block, second: Block) -> Block:
-    return Block.joined([first, second])
+    return sampling("rows of the preconditioner", problem, sample_of(problem, n_rows))
 
 
 @dataclass(frozen=True)

@@ -88,8 +88,7 @@ class NORMA(AbstractStreamed[NORMAState]):
     gamma_1 / sqrt(1 + ``step_decay`` (t - 1)) (Kivinen, Smola and Williamson 2004, with 1 for the decay,
     whose steps have fallen before several passes have brought anything). Over explicit features k is their
     product, and w is what changes. A stage is one pass over all rows in random order, and the model is the
-    last iterate. With the kernel itself see
-    :class:`~distkern.solvers.kernel_norma.KernelNORMA`.
+    last iterate. With the kernel itself see :class:`~distkern.solvers.kernel_norma.KernelNORMA`.
 
     Raises
     ------

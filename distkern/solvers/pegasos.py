@@ -229,6 +229,8 @@ def _steps(data, indices, indptr, targets, weights, w, rule, step, parameters): 
 def steps_loop(loss: AbstractElementwiseLoss, dtype: np.dtype[Any], is_dense: bool) -> Callable[..., int]:
     """Steps of Pegasos on the rows of a piece, ``batch`` rows a step.
 
+    Dense and sparse rows are added up in the same order, so that they give the same bits.
+
     The compiled function takes the arrays of a :class:`~distkern.solvers.streamed.Piece`,
     :class:`Iterates`, which it changes, the :class:`Rule`, the last ``step`` and the loss's parameters; it
     returns the new step.
@@ -334,7 +336,7 @@ class Pegasos(AbstractStreamed[PegasosState]):
         return problem.rows_of(self.steps_per_stage, max(problem.n_rows, least))
 
     def radius(self) -> float:
-        """Of the ball that holds the optimum; infinite where w is not projected."""
+        """Radius of the ball that holds the optimum; infinite where w is not projected."""
         if not self.projection:
             return math.inf
         loss = margin_loss(self.risk.loss)

@@ -20,7 +20,7 @@ Array: TypeAlias = NDArray[np.float64]
 
 #: rows of which the quantiles are exact after one pass, and from which the others' are bracketed
 SAMPLED_ROWS = 2**14
-#: of the counts between the ends of a bracket
+#: bins between the ends of a bracket
 _BINS = 4096
 #: standard errors of the sample that a bracket reaches to either side
 _REACH = 6.0

@@ -170,7 +170,7 @@ class RBCD(AbstractExplicit[RBCDState]):
         outputs, size = self.risk.n_outputs, footprint.size
         width = min(self.block_size, size)
         n_blocks, groups = -(-size // width), len(groups_of(problem.block_rows))
-        # of two blocks; kernels at landmarks are all made for any block of Nystroem features
+        # a round makes two blocks; any block of Nystroem features takes the kernels at all landmarks
         share = 1.0 if footprint.block_size >= size else width / size
         operations = 2 * (share * footprint.operations + EXPONENTIAL * width)
         return Rounds(
@@ -217,7 +217,7 @@ class Ask:
     wanted: slice | None
 
 
-#: of each group, Z_j' G (run, n_outputs), or its losses and errors
+#: for each group Z_j' G (run, n_outputs), or its losses and errors
 Answer: TypeAlias = tuple[Array | Sums, ...]
 
 

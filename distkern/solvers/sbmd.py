@@ -81,7 +81,7 @@ class BlockSteps(BatchLoop):
         block = int(self._draws.integers(len(self._runs)))
         run, w = self._runs[block], self.w
         gradient = self._nu * w[run] + self.gradient(batch, self.narrow, run)
-        # of the block the iterates since it was met last
+        # the block had the same coefficients in all iterates since it was met last
         self._banked[run] += (self._total - self._stamps[block]) * w[run]
         self._stamps[block] = self._total
         if self._solves:

@@ -77,7 +77,7 @@ class SDCA(AbstractExplicit[SDCAState]):
     pass takes the groups of rows one after the other in random order, and within a group its blocks and
     their rows: the process that has a group is sent w, makes the steps of its rows, and sends w on. So every
     row has one step a pass (the paper's SDCA-Perm, but for the order of the groups), and processes take
-    turns, as the steps are sequential. A stage is two passes, and of less than 4,096 rows p = up to 32.
+    turns, as the steps are sequential. A stage is p = 2 passes, or up to 32 over less than 3,277 rows.
 
     Where nu n is small beside |z|^2, steps of rows that are alike undo each other, and a pass achieves
     little. So stages are those of Shalev-Shwartz and Zhang's accelerated method (Accelerated proximal
@@ -116,7 +116,7 @@ class SDCA(AbstractExplicit[SDCAState]):
         "nu": Choices(1e-5, (1.0, 0.3, 0.1, 0.03, 0.01), -1, 1e-9),
         "gamma": replace(SEARCHED_GAMMA, by_default=False),
     }
-    #: of a stage
+    #: passes over the rows that a stage makes, at least
     least_passes: ClassVar[int] = 2
     states = SDCAState
     choices: ClassVar[Mapping[str, Parameter]] = {
@@ -174,7 +174,7 @@ class SDCA(AbstractExplicit[SDCAState]):
         return Ended(Model(basis, w, risk), passes * n, own)
 
     def after(self, state: SDCAState, figures: Figures, ended: Ended) -> Mapping[str, Any]:
-        # of the model 0 it is 0
+        # D of the model 0 is 0, so that the largest is never below
         own = {**ended.own, "dual": max(ended.own["dual"], state.dual)}
         if "nearby" in own:
             w = ended.model.coefficients

@@ -1,15 +1,19 @@
 """SIMBA: linear support vector machines from single rows and columns (Hazan et al. 2011, Algorithm 1).
 
-For rows x_i times their labels, of norm 1 at most, and slacks xi of a share nu:
+The paper, its misprints mended (see :class:`SIMBA`) and with the bias of its Section 4, for n rows x_i of
+norm 1 at most, multiplied with their labels y_i, and T = 100^2 log(n) / epsilon^2:
 
-    u_0 <- 0;  q_1(i) <- 1 for all rows i;  p = q / |q|_1
+    eta <- sqrt(log(n) / T);  u_0 <- 0;  q_1(i) <- 1 for all i
     for t = 1 .. T:
-        draw a row i with probability p_t(i);  u_t <- u_(t-1) + x_i / sqrt(2 T);  w_t <- u_t / max(1, |u_t|)
-        xi_t <- the largest p_t . xi of those slacks
+        p_t <- q_t / |q_t|_1;  draw a row i with probability p_t(i)
+        u_t <- u_(t-1) + x_i / sqrt(2 T);  w_t <- u_t / max(1, |u_t|)
+        xi_t, b_t <- argmax of p_t . (xi + b y) over 0 <= xi <= 2, sum_i xi(i) <= nu n and |b| <= 1
         draw a column j with probability w_t(j)^2 / |w_t|^2
-        v(i) <- clip(x_i(j) |w_t|^2 / w_t(j) + xi_t(i), 1 / eta) for all i
-        q_(t+1)(i) <- q_t(i) (1 - eta v(i) + eta^2 v(i)^2)
-    return the mean of all w_t
+        v(i) <- clip(x_i(j) |w_t|^2 / w_t(j) + xi_t(i) + y_i b_t, 1 / eta) for all i
+        q_(t+1)(i) <- q_t(i) (1 - eta v(i) + eta^2 v(i)^2) for all i
+    return the means of w_t, xi_t and b_t over all t
+
+Here clip(z, C) = max(min(z, C), -C), xi_t is 2 for the largest p_t(i), and b_t is the sign of p_t . y.
 
 Ours: a round is one exchange (``_simba/rounds.py``). q stays with its rows: who has them changes it by the
 columns that the driver names, and answers with candidates for the rows of the next round.
@@ -47,11 +51,11 @@ from distkern.solvers.measuring import Model
 from distkern.solvers.risk import Risk
 from distkern.solvers.searchable import AbstractSearchable
 
-#: of the rounds of a run one in so many are those of a trial, so many at least: after a twentieth models of
-#: small nu are not yet what they become, and 20 newsgroups was left with 5.6 % of errors. Their rows and
-#: columns are so many times as many, which takes little longer and ranks values by less noisy models
+#: a trial makes a fifth of the rounds of a run, so many at least: after a twentieth, models of small nu are
+#: not yet what they become, and 20 newsgroups was left with 5.6 % of errors. Its rounds have so many times as
+#: many rows and columns, which takes little longer and ranks values by less noisy models
 _TRIAL_SHARE, _LEAST_TRIAL_ROUNDS, _TRIAL_BATCH = 5, 500, 4
-#: draws of the rows that are held out, until there are some
+#: draws of the rows that are held out, until there are some and not all of a class, a pass each
 _MOST_DRAWS = 100
 _UNWEIGHTED = Risk(find_loss("hinge")())
 
@@ -66,8 +70,9 @@ class SIMBA(AbstractSearchable[SIMBAState]):
     1 - eta v_i + eta^2 v_i^2 where v_i = clip(y_i (x_ij |w|^2 / w_j + b) + xi_i, 1 / eta). The model is the
     average of w and b.
 
-    Deviations from Algorithm 1: steps fall with t, as in the paper's experiments, instead of being fixed for
-    a horizon; its line 2 starts from u_0 and line 11 has eta (printed nu), line 13 p_(t+1). Slacks are kept
+    Deviations from Algorithm 1: steps fall with t, as in the paper's experiments (which print sqrt(log n) /
+    t), instead of being fixed for a horizon; line 2 starts from u_0 (printed u_1), line 11 has eta (printed
+    nu), and line 13 p_(t+1) of q_(t+1) (printed p_t of q_t). Slacks are kept
     for ``selection_every`` rounds. q is kept above 1e-60 of a sum of n. Averages may be weighted. The slacks
     of the model are the best for its w and b, which is never worse than the average of the slacks (water
     filling over a histogram of margins); it is then scaled to the soft-margin problem by Lemma 2.1: w / gamma
@@ -324,7 +329,7 @@ class SIMBA(AbstractSearchable[SIMBAState]):
         size, itemsize = self.features.expected_size(problem), problem.dtype.itemsize
         n_columns, n_draws = min(self.columns_per_round * outputs, size), self.rows_per_round * outputs
         sparse = problem.is_sparse and self.features.reads_columns
-        # of dense columns those of a group and their joint copy; of sparse ones what is expected to be there
+        # dense columns: those of a group and their joint copy; sparse ones: what is expected to be there
         share = min(1.0, problem.row_numbers / problem.n_features) if sparse else 1.0
         looked = share if self.features.reads_columns else problem.row_numbers
         groups = len(groups_of(problem.block_rows))

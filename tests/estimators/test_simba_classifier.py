@@ -125,7 +125,17 @@ def test_something_is_held_out_and_something_left() -> None:
     small().fit(X, y)
 
 
-HELD_OUT_OF_NONE = Norms(1.0, 0, np.array([1, 1]))
+HELD_OUT_OF_NONE = Norms(1.0, 0, np.array([1, 1]), np.array([True, True]))
+
+
+def test_a_class_whose_rows_weigh_nothing_is_not_one_that_is_held_out() -> None:
+    X, y = topics()
+    labels, weights = np.where(np.arange(len(y)) % 3 == 0, 2, y), np.ones(len(y))
+    weights[labels == 2] = 0.0
+    lazy = [da.from_array(given, len(X)) for given in (X, labels, weights)]
+    with dask.config.set(scheduler="synchronous"):
+        model = small("search", max_rounds=100).fit(*lazy[:2], sample_weight=lazy[2])
+    assert set(model.predict(X).tolist()) <= {0, 1}
 
 
 def test_scales_that_squares_do_not_bear(recwarn: pytest.WarningsRecorder) -> None:

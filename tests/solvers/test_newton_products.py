@@ -23,7 +23,7 @@ from distkern.features.random import Random
 from distkern.kernels import find_kernel
 from distkern.losses import find_loss
 from distkern.runs.run import train as train_run
-from distkern.solvers import newton_products as preconditioner
+from distkern.solvers import newton_products
 from distkern.solvers.base import Problem
 from distkern.solvers.newton import Newton
 from distkern.solvers.newton_products import MOST_PRODUCTS, conjugate_gradients, sampled_rows
@@ -91,7 +91,7 @@ def test_products_are_bounded_and_fewer_with_the_preconditioner(loss, monkeypatc
     states, runner = train(subject, blocks)
     made = runner.made.count("Hessian product")
     assert made == sum(state.steps for state in states) <= MOST_PRODUCTS * (len(states) - 1)
-    monkeypatch.setattr(preconditioner, "_MOST_ROWS", 0)
+    monkeypatch.setattr(newton_products, "_MOST_ROWS", 0)
     plain, runner = train(subject, blocks)
     # 23 and 161, 27 and 91
     assert 2.5 * made < runner.made.count("Hessian product")
@@ -312,9 +312,9 @@ def test_plans_of_products_hold_many_outputs():
     blocks = (16384,) * 8
     problem = Problem(blocks, 16, np.dtype(np.float32), 0, n_outputs=26, has_test=False)
     # of each output a factor
-    rows = [preconditioner.rows_of(problem, 30_000, 26, limit) for limit in (None, 2**29)]
+    rows = [newton_products.rows_of(problem, 30_000, 26, limit) for limit in (None, 2**29)]
     assert 8 * 28 * rows[0] ** 2 <= 2**29
     assert 8 * 28 * rows[1] ** 2 <= 0.1 * 2**29
     assert rows[1] > 400
-    assert preconditioner.rows_of(problem, 30_000, 1, None) == 3620
-    assert preconditioner.rows_of(problem, 64, 1, None) == 256
+    assert newton_products.rows_of(problem, 30_000, 1, None) == 3620
+    assert newton_products.rows_of(problem, 64, 1, None) == 256

@@ -21,9 +21,8 @@ from distkern.features.linear import Linear
 from distkern.features.random import Random
 from distkern.kernels import find_kernel
 from distkern.losses import find_loss
-from distkern.solvers import pegasos as loops
 from distkern.solvers.measuring import Model, measure
-from distkern.solvers.pegasos import Pegasos
+from distkern.solvers.pegasos import Iterates, Pegasos, shrink
 from distkern.solvers.risk import Risk
 from distkern.solvers.streamed import measure_largest
 from problems import Case, overlapping, run_stages
@@ -232,7 +231,7 @@ def test_a_flush_changes_neither_w_nor_the_average():
     scale, banked = np.array([1.5e-6, 0.3]), np.array([7.0, 2.0])
     norms = (v**2).sum(axis=0)
     w, average = scale * v, banked * v - early
-    loops.shrink(0.5, loops.Iterates(v, early, scale, banked, norms, np.zeros(1)))
+    shrink(0.5, Iterates(v, early, scale, banked, norms, np.zeros(1)))
     assert scale[0] == 1.0
     assert scale[1] == 0.15
     np.testing.assert_allclose(scale * v, 0.5 * w)

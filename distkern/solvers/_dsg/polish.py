@@ -34,9 +34,10 @@ MOST_EXACT_FEATURES = 8192
 _ROWS_PER_COLUMN = 32
 _ORDER = 3
 _MOST_PASSES = 150
-#: of an exact polish: what the objective may be above its minimum, divided by it
+#: how far above its minimum an exact polish may leave the objective, divided by it
 TOLERANCE = 1e-7
-#: of what the slope promises, what a step has to reach; what of the objective is lost to rounding
+#: share of what the slope promises that a step has to reach, share of the objective that rounding may take,
+#: and the shortest step that is tried before the bound alone
 _DESCENT, _ROUNDING, _SHORTEST = 1e-4, 1e-9, 0.05
 #: the metric of an exact polish, and the gradient where it starts
 GRAMS = Grams(weigh=with_slopes, strip_bytes=128 * 2**20)
@@ -146,7 +147,7 @@ def exact_polish(
         here = sums.losses / problem.n_rows + 0.5 * strength * float(np.einsum("ij,ij->", point, point))
         descent = -length * float(np.einsum("ij,ij->", gradient, direction))
         if here > value - _DESCENT * descent + _ROUNDING * abs(value):
-            # of a step with the bound alone every length descends, but for rounding
+            # a step with the bound alone descends at every length, but for rounding
             if metric.is_plain:
                 return best, n_passes, 0.5 * descent / max(value, np.finfo(float).tiny)
             length *= 0.3

@@ -193,7 +193,7 @@ class StepRule(Declared):
 
 
 def average_weight(step: int) -> float:
-    """Weight of the iterate in the polynomial-decay average: 1 for the first four, then 4 / (t + 3).
+    """Weight of the iterate after step t in the polynomial-decay average: 4 / (t + 3), 1 for the first.
 
     Shamir and Zhang (2013) with eta = 3.
     """

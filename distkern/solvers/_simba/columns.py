@@ -14,10 +14,10 @@ from zict import LRU
 from distkern.common.sparse import Rows, SparseRows
 from distkern.common.types import AbstractGroup, Floats
 
-#: of the columns and of the rows that a process keeps
+#: bytes of the columns, and of the rows, that a process keeps
 COLUMN_BYTES = 64 * 2**20
 ROW_BYTES = 8 * 2**20
-#: of an entry of a cache, beside its numbers
+#: bytes of an entry of a cache beside its numbers
 _ENTRY_BYTES = 500
 
 Key = TypeVar("Key")

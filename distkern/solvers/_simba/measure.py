@@ -76,6 +76,7 @@ class Norms:
     largest : the largest squared norm
     n_zero : rows without features
     active : (n_classes,) rows that take part, by the code of their class, each with its weight
+    present : (n_classes,) which classes have rows that weigh something, whether they take part or not
     n_held : rows that are held out
     units : what they weigh with their classes, 0 where all weigh the same
     """
@@ -83,6 +84,7 @@ class Norms:
     largest: float
     n_zero: int
     active: NDArray[Any]
+    present: NDArray[np.bool_]
     n_held: int = 0
     units: int = 0
 
@@ -93,14 +95,15 @@ class Norms:
             max(first.largest, second.largest),
             first.n_zero + second.n_zero,
             first.active + second.active,
+            first.present | second.present,
             first.n_held + second.n_held,
             first.units + second.units,
         )
 
     @property
     def is_parted(self) -> bool:
-        """Whether some rows are held out, and some of each class are not."""
-        return bool(self.n_held and self.active.all())
+        """Whether some rows are held out, and some of each class that has rows are not."""
+        return bool(self.n_held and self.active[self.present].all())
 
     def check(self, *, holds_out: bool) -> None:
         """Refuse rows that nothing can be learnt from, or to stop by where some shall be held out.
@@ -135,14 +138,15 @@ def measure_norms(block: Block, model: LinearModel) -> Norms:
     found = model.basis.row_squares(block.features)
     assert block.targets is not None
     takes_part = ~model.held(block)
-    codes = np.asarray(block.targets)[takes_part].astype(np.int64)
-    own = None if block.weights is None else block.weights[takes_part]
-    active = np.bincount(codes, own, minlength=max(2, model.n_outputs))
+    codes, weights = np.asarray(block.targets).astype(np.int64), block.weights
+    own, n_classes = None if weights is None else weights[takes_part], max(2, model.n_outputs)
+    active = np.bincount(codes[takes_part], own, minlength=n_classes)
+    present = np.bincount(codes, weights, minlength=n_classes) > 0
     units = 0
     if own is not None or model.risk.class_weights is not None:
         units = int(in_units(model.risk, block)[takes_part].sum())
     n_zero, n_held = int(np.count_nonzero(found == 0)), int(np.count_nonzero(~takes_part))
-    return Norms(float(found.max(initial=0.0)), n_zero, active, n_held, units)
+    return Norms(float(found.max(initial=0.0)), n_zero, active, present, n_held, units)
 
 
 @dataclass(frozen=True)

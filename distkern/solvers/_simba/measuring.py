@@ -35,7 +35,7 @@ class Measuring:
 
     def norms(self, model: LinearModel | None) -> Reduce[Norms]:
         """What is known of the rows before the first round."""
-        cost = self._cost(1, 64 + 8 * self.problem.n_outputs)
+        cost = self._cost(1, 64 + 9 * self.problem.n_outputs)
         return Reduce("norms", measure_norms, Norms.join, model, cost=cost)
 
     def margins(self, model: LinearModel | None) -> Reduce[Margins]:

@@ -21,7 +21,7 @@ N_BINS = 1024
 _ORDER = 7
 MOST_CANDIDATES = 2048
 
-#: of a weight
+#: units of a weight of 1
 UNIT = 2.0**20
 
 #: what is asked of an output in a :class:`Select`
