@@ -210,7 +210,10 @@ def test_sparse_rows_stay_sparse(tmp_path: Path) -> None:
     np.testing.assert_allclose(np.load(tmp_path / "p.npy"), expected, rtol=1e-4, atol=1e-5)
 
 
-def test_wrong_uses(model: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_wrong_uses(
+    model: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
     table().to_csv(tmp_path / "new.csv", index=False)
     file, data = str(tmp_path / "new.csv"), str(model.parent / "d.zarr")
     for arguments, words in (
@@ -231,6 +234,7 @@ def test_wrong_uses(model: Path, tmp_path: Path, capsys: pytest.CaptureFixture[s
         errors = capsys.readouterr().err
         assert words in errors
         assert errors.count("\n") == 1
+    assert [path.name for path in tmp_path.iterdir()] == ["new.csv"]
 
 
 def test_a_damaged_row_late_in_the_file_leaves_nothing(

@@ -155,7 +155,7 @@ def test_a_password_in_a_url_is_refused_and_not_repeated(
         ["train", "--data", str(tmp_path), "--out", text],
         ["evaluate", text, "--data", text],
         ["evaluate", str(tmp_path), "--data", text],
-        ["predict", text, "--data", text, "--out", "p.csv"],
+        ["predict", text, "--data", text, "--out", str(tmp_path / "p.csv")],
         ["inspect", text],
         ["jobs", "--runs", text],
         ["train", text],
