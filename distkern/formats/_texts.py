@@ -20,6 +20,8 @@ _CURRENCY = r"[$€£¥₹]|USD|EUR|GBP|CHF|JPY|INR|CAD|AUD"
 #: what stands between thousands, by what stands before decimals
 _SPACES = (" ", "\u00a0", "\u202f", "'", "\u2019")
 _THOUSANDS = {".": (",", *_SPACES), ",": (r"\.", *_SPACES)}
+#: between a number and what it is of, which typesetters put apart by a space that does not break
+_GAP = "[ \u00a0\u202f]?"
 _MINUS = "\u2212"
 
 _CLOCK = (
@@ -55,8 +57,8 @@ def _pattern(decimal: str) -> str:
     whole = rf"(?P<whole>\d{{1,3}}(?:{groups})|\d*)"
     return (
         rf"^(?P<open>\(?)(?P<sign>[-+{_MINUS}]?)(?P<before>(?:{_CURRENCY})?)"
-        rf"[  ]?(?P<minus>[-+{_MINUS}]?){whole}"
-        rf"(?:\{decimal}(?P<fraction>\d*))?(?P<exponent>(?:[eE][-+]?\d+)?)[  ]?(?P<after>(?:{_CURRENCY}|%)?)"
+        rf"{_GAP}(?P<minus>[-+{_MINUS}]?){whole}"
+        rf"(?:\{decimal}(?P<fraction>\d*))?(?P<exponent>(?:[eE][-+]?\d+)?){_GAP}(?P<after>(?:{_CURRENCY}|%)?)"
         rf"(?P<close>\)?)$"
     )
 
