@@ -91,4 +91,22 @@ def plain_targets(y: Any, where: str = "y", first_row: int = 1, what: str = "tar
     return values
 
 
+def targets_of_rows(y: Any, n_rows: int, where: str = "y", first_row: int = 1) -> NDArray[Any]:
+    """Targets (n_rows,) as files hold them: numbers, or labels as str objects.
+
+    Raises
+    ------
+    InputError
+        If there is not one for each row, or as :func:`plain_targets`.
+    """
+    values = plain_targets(y, where, first_row)
+    if values.shape != (n_rows,):
+        raise InputError("targets must have shape (n,)", where=where, mend="give one per row")
+    if values.dtype.kind == "S":
+        values = values.astype(str)
+    if values.dtype.kind in "OU":
+        return np.array([str(label) for label in values.tolist()], dtype=object)
+    return values
+
+
 _NUMBERS = (bool, int, float, np.number, np.bool_)

@@ -88,12 +88,14 @@ def spooled(source: AbstractSource, executor: AbstractExecutor, stack: ExitStack
     options = TableOptions(
         group="groups" if source.has_groups else None, weight=None if first.weights is None else "weights"
     )
-    chunks = (
-        (block.features, block.targets, block.group_keys, block.weights) for block in chain([first], blocks)
-    )
     with flushed(stays=False):
         return write_dataset(
-            chunks, folder / "rows.zarr", scale="none", shuffle=False, columns=columns, table_options=options
+            chain([first], blocks),
+            folder / "rows.zarr",
+            scale="none",
+            shuffle=False,
+            columns=columns,
+            table_options=options,
         ).train
 
 

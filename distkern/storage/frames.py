@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from distkern.common.errors import InputError
 from distkern.common.held_out import Keys
 from distkern.common.names import order_by_name, written
-from distkern.common.targets import plain_targets
+from distkern.common.targets import targets_of_rows
 from distkern.formats._arrow import in_one_piece, is_number
 from distkern.formats._kinds import TableKinds
 from distkern.formats.base import RawChunk
@@ -217,7 +217,12 @@ def frame_chunks(
         if not len(columns.arrays[0]):
             continue
         values = columns.values(kinds, _decided(kinds, columns))
-        labels = None if targets is None else _labels(targets, first_row)
+        labels = None
+        if targets is not None:
+            plain = np.asarray(targets)
+            # a frame of one column stands for it
+            plain = plain[:, 0] if plain.shape[1:] == (1,) else plain
+            labels = targets_of_rows(plain, len(values), first_row=first_row)
         for start in range(0, len(values), _MOST_ROWS):
             part = slice(start, start + _MOST_ROWS)
             yield RawChunk(
@@ -229,16 +234,6 @@ def frame_chunks(
                 has_header=columns.is_named,
             )
         first_row += len(values)
-
-
-def _labels(targets: Any, first_row: int) -> NDArray[Any]:
-    """Numbers, or texts as objects."""
-    plain = plain_targets(targets, first_row=first_row)
-    if plain.dtype.kind == "b":
-        return plain.astype(np.int8)
-    if plain.dtype.kind in "OUS":
-        return np.array([str(label) for label in plain.tolist()], dtype=object)
-    return plain
 
 
 def encode_frame(table: Table, scaling: Scaling, ignored: set[str | None], X: Any) -> NDArray[np.float32]:

@@ -13,9 +13,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from distkern.common.errors import CorruptDataError, InputError
-from distkern.common.held_out import Keys
 from distkern.common.sparse import SparseRows
-from distkern.common.targets import plain_targets
+from distkern.common.targets import targets_of_rows
+from distkern.common.types import Block
 from distkern.common.urls import redact_urls
 from distkern.formats._files import expand
 from distkern.formats._kinds import TableKinds
@@ -41,10 +41,9 @@ from distkern.storage.table import told_unknown
 from distkern.storage.table_fit import Impute, TableOptions
 
 Source: TypeAlias = Location
-#: features (n, d), an array or of scipy.sparse; targets (n,) or None
-Generated: TypeAlias = (
-    tuple[Any, NDArray[Any] | None] | tuple[Any, NDArray[Any] | None, Keys | None, NDArray[Any] | None]
-)
+#: features (n, d), an array or of scipy.sparse, and targets (n,) or None; or a block, whose targets may be
+#: labels
+Generated: TypeAlias = tuple[Any, NDArray[Any] | None] | Block
 
 _TARGET_KINDS: dict[str, TargetKind] = {"classification": "label", "regression": "number", "none": "none"}
 
@@ -251,7 +250,7 @@ def write_dataset(
 ) -> Dataset:
     """Turn generated rows, in chunks of (features (n, d), targets (n,) or None), into a data set.
 
-    The keys of groups (n,) are third, and weights (n,) fourth, where ``table_options`` name them.
+    Blocks give the keys of groups and weights too, where ``table_options`` name them.
 
     Everything after reading is as for :func:`shard`, which explains the parameters. ``kinds`` has read the
     columns of a table, of chunks that are those of one, and ``table_options`` say what becomes of them.
@@ -335,24 +334,23 @@ def _generated(
         if isinstance(item, RawChunk):
             chunk = item
         else:
-            features, targets = item[0], None if task == "none" else item[1]
+            block = item if isinstance(item, Block) else Block(*item)
+            features: Any = block.features
+            targets = None if task == "none" else block.targets
             sparse = hasattr(features, "tocsr")
             features = features.tocsr() if sparse else np.asarray(features)
             if features.ndim != 2 or features.dtype.kind not in "biuf":
                 raise InputError("features must be numbers of shape (n, d)", where=name, mend="reshape them")
             if targets is not None:
-                targets = plain_targets(targets, name, first_row)
-                if targets.shape != (features.shape[0],):
-                    raise InputError("targets must have shape (n,)", where=name, mend="give one per row")
-                if targets.dtype.kind in "US":
-                    targets = np.array([str(word) for word in targets.astype(str)], dtype=object)
+                targets = targets_of_rows(targets, features.shape[0], name, first_row)
             rows = (
                 SparseRows.of_scipy(features, numeric(np.asarray(features.data)).dtype)
                 if sparse
                 else numeric(features)
             )
-            keys, weights = (None, None) if len(item) == 2 else item[2:]
-            chunk = RawChunk(rows, targets, first_row, name, group_keys=keys, weights=weights)
+            chunk = RawChunk(
+                rows, targets, first_row, name, group_keys=block.group_keys, weights=block.weights
+            )
         refuse_non_finite(chunk, may_miss=kinds is not None)
         first_row += chunk.n_rows
         yield chunk

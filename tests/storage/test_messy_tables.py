@@ -329,3 +329,18 @@ def test_words_that_stand_for_nothing_are_those_of_pandas_and_more() -> None:
     assert STR_NA_VALUES <= _words.MISSING
     # a class may be + or -
     assert not {"-", "unknown"} & _words.MISSING_LABELS
+
+
+def test_targets_of_frames_are_read_as_those_of_arrays(tmp_path: Path) -> None:
+    frame = pandas.DataFrame({"c": list("abab")})
+    labels: dict[str, Any] = {
+        "bytes": np.array([b"no", b"yes"] * 2),
+        "column": pandas.DataFrame({"y": ["no", "yes"] * 2}),
+        "objects": np.array(["no", "yes"] * 2, dtype=object),
+    }
+    for name, y in labels.items():
+        data = write_dataset(frame, y, tmp_path / name)
+        assert data.classes is not None
+        assert data.classes.tolist() == ["no", "yes"]
+    with pytest.raises(InputError, match="targets must have shape"):
+        write_dataset(frame, np.zeros((4, 2)), tmp_path / "d.zarr")
