@@ -42,6 +42,7 @@ def choose_columns(
     columns without a name or with the same one, for a target or an id that is not there, and for features
     that are missing or not wanted.
     """
+    there: set[str] = set()
     for position, name in enumerate(names):
         if not name:
             raise InputError(
@@ -49,8 +50,9 @@ def choose_columns(
                 where=where,
                 mend="name it if it is a feature, else write the file without it",
             )
-        if name in names[:position]:
+        if name in there:
             raise InputError(f"two columns are named {name!r}", where=where, mend="rename one of them")
+        there.add(name)
     target = _target(names, where=where, options=options)
     weight = _beside(names, options.weight, "to hold weights", where, options)
     group = _beside(names, options.group, "to hold groups", where, options)
@@ -64,16 +66,18 @@ def choose_columns(
             )
     id_ = _beside(names, options.id, "to be kept as id", where, options)
     wanted = (options.features if has_header else None) or ()
+    known = frozenset(wanted)
     left_out = {target, weight, group}
-    left_out |= {at for at, name in enumerate(names) if name not in wanted and at == id_}
+    if id_ is not None and names[id_] not in known:
+        left_out.add(id_)
     left_out |= {_beside(names, name, "to leave out", where, options) for name in options.drop}
     # where one is missing, what is unknown may be it under another name
-    if has_header and options.unknown is not None and {*wanted} <= {*names} and wanted:
-        unknown = [at for at, name in enumerate(names) if name not in wanted and at not in left_out]
+    if options.unknown is not None and known and known <= there:
+        unknown = [at for at, name in enumerate(names) if name not in known and at not in left_out]
         options.unknown.update(names[at] for at in unknown if names[at] not in options.ignored)
         left_out |= {*unknown}
     if has_header:
-        ignored = {*options.ignored} - {*wanted}
+        ignored = {*options.ignored} - known
         left_out |= {at for at, name in enumerate(names) if name in ignored}
     for name in () if options.kinds is None or options.features is not None else options.kinds.keep_na:
         _beside(names, name, "to keep the texts of", where, options)

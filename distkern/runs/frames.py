@@ -10,24 +10,21 @@ from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 from numpy.typing import DTypeLike
+from sklearn.utils.validation import _check_feature_names, _get_feature_names
 
 from distkern.common.errors import InputError
 from distkern.common.sparse import Rows, SparseRows
 from distkern.common.targets import plain_targets
 from distkern.engine.dask.arrays import is_dask, map_frame, map_rows, map_source, partitions
 from distkern.engine.executors import AbstractExecutor, open_executor
-from distkern.storage.dataset import Split
+from distkern.storage.dataset import Dataset, Split
 from distkern.storage.frames import encode_frame, fit_frame, frame_chunks, frame_kinds, has_other_than_numbers
-from distkern.storage.preparation import Preparation
+from distkern.storage.preparation import Preparation, preparation_for
 from distkern.storage.scaling import Scaling
 from distkern.storage.table import Table
 
 if TYPE_CHECKING:
     from distkern.storage.build import Task
-from sklearn.utils.validation import _check_feature_names, _get_feature_names
-
-from distkern.storage.dataset import Dataset
-from distkern.storage.preparation import preparation_for
 
 
 def learn_names(estimator: Any, X: Any) -> None:
@@ -90,8 +87,10 @@ def preparation_of(estimator: Any, dataset: Dataset) -> Preparation | None:
 def unknown_columns(estimator: Any, dataset: Dataset) -> list[str]:
     """Columns of a data set that a fitted estimator does not know, which are left out."""
     names = dataset.feature_names if dataset.table is None else dataset.table.names
-    known = getattr(estimator, "feature_names_in_", None)
-    return [] if names is None or known is None else [name for name in names if name not in set(known)]
+    if names is None or not hasattr(estimator, "feature_names_in_"):
+        return []
+    known = {*estimator.feature_names_in_}
+    return [name for name in names if name not in known]
 
 
 def _named(X: Any) -> Any:

@@ -240,10 +240,10 @@ def encode_frame(table: Table, scaling: Scaling, ignored: set[str | None], X: An
     """Features (n, d) of a frame in memory, scaled; raises as :meth:`TableKinds.numbers`."""
     columns = _columns(X)
     if columns.is_named and table.is_named:
-        wanted = table.names
-        there = [at for at, name in enumerate(columns.names) if name in wanted or name not in ignored]
+        others = ignored - {*table.names}
+        there = [at for at, name in enumerate(columns.names) if name not in others]
         order = order_by_name(
-            [columns.names[at] for at in there], wanted, where="X", whose="the training data"
+            [columns.names[at] for at in there], table.names, where="X", whose="the training data"
         )
         kept = there if order is None else [there[at] for at in order]
         columns = columns.only(kept)
