@@ -45,11 +45,11 @@ def row_keys(rows: Rows) -> Keys:
     for start in range(0, n_rows, step):
         piece = rows[start : start + step]
         if isinstance(piece, SparseRows):
-            ends = np.cumsum(_bits(piece.data) * _factors(piece.indices), dtype=np.uint64)
+            ends = np.cumsum(stirred_bits(piece.data) * _factors(piece.indices), dtype=np.uint64)
             sums = np.concatenate([np.zeros(1, dtype=np.uint64), ends])[piece.indptr]
             found[start : start + step] = sums[1:] - sums[:-1]
         else:
-            found[start : start + step] = _bits(piece) @ factors
+            found[start : start + step] = stirred_bits(piece) @ factors
     return _mixed(found)
 
 
@@ -179,7 +179,8 @@ def parted(
     return np.sort(learned), np.sort(rest[max(0, len(rest) - n_held_out) :])
 
 
-def _bits(values: NDArray[Any]) -> Keys:
+def stirred_bits(values: NDArray[Any]) -> Keys:
+    """The bits of numbers, of their shape, mixed: equal numbers have the same, those of others look drawn."""
     # a negative zero is a zero
     exact = np.ascontiguousarray(values.astype(np.float64) + 0.0)
     # small whole numbers differ in their first bits alone, of which a product modulo 2^64 would keep few

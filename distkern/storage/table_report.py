@@ -11,6 +11,7 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from distkern.common.held_out import stirred_bits
 from distkern.common.types import Floats
 
 #: hashes that are kept of a column of numbers: as many distinct values are counted exactly
@@ -62,10 +63,7 @@ class Distinct:
 
     def add(self, values: NDArray[np.float64]) -> None:
         """Take more numbers (n,)."""
-        hashes = (values + 0.0).view(np.uint64) * np.uint64(0x9E3779B97F4A7C15)
-        hashes ^= hashes >> np.uint64(32)
-        hashes *= np.uint64(0xD6E8FEB86659FD93)
-        hashes ^= hashes >> np.uint64(32)
+        hashes = stirred_bits(values)
         if len(self._smallest) == _KEPT:
             hashes = hashes[hashes < self._smallest[-1]]
         self._smallest = np.unique(np.concatenate([self._smallest, hashes]))[:_KEPT]
