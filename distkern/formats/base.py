@@ -153,16 +153,18 @@ def not_finite(value: float, where: str) -> InputError:
 FILL_OR_DROP = "fill the value in or leave the row out"
 
 
+#: of a text that stands for a missing value, and may be the name of something
+_BY_NAME = (
+    "; if it is the name of a {}, give --keep-na and the column, or say what else stands for a missing "
+    "value, as --na ''"
+)
+
+
 def missing_target(text: str, where: str, *, is_label: bool = True) -> InputError:
     """The error for a text that stands for a missing target, ``where`` it is."""
     if not text:
         return InputError("the target is missing (empty field)", where=where, mend=FILL_OR_DROP)
-    mend = FILL_OR_DROP
-    if is_label:
-        mend += (
-            "; if it is the name of a class, give --keep-na and the column, or say what else stands for a "
-            "missing value, as --na ''"
-        )
+    mend = FILL_OR_DROP + (_BY_NAME.format("class") if is_label else "")
     return InputError(f"the target is missing ({text[:60]!r})", where=where, mend=mend)
 
 
@@ -172,11 +174,10 @@ def refuse_missing_groups(
     """Raise :class:`InputError` with the place of the first row without a group."""
     missing = (row for row, text in enumerate(texts) if not text or text in na)
     if (row := next(missing, None)) is not None:
-        raise InputError(
-            f"the group is missing ({texts[row]!r})" if texts[row] else "the group is missing",
-            where=place_of(row),
-            mend=f"{FILL_OR_DROP}; if it is the name of one, say what else stands for a missing value (--na)",
-        )
+        what, mend = "the group is missing", FILL_OR_DROP
+        if texts[row]:
+            what, mend = f"{what} ({texts[row]!r})", mend + _BY_NAME.format("group")
+        raise InputError(what, where=place_of(row), mend=mend)
 
 
 class AbstractFormat(ABC):

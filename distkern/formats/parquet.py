@@ -106,8 +106,8 @@ def _chunk(
     group_keys = None
     if columns.group is not None:
         name = columns.names[columns.group]
+        texts = [word_of(value, frozenset()) for value in batch.column(name).to_pylist()]
         na = options.na_of(name, is_label=True)
-        texts = [word_of(value, na) for value in batch.column(name).to_pylist()]
         refuse_missing_groups(texts, na, lambda row: _place(file, first_row, row, name))
         group_keys = keys_of_texts([str(text) for text in texts])
     return RawChunk(

@@ -156,6 +156,17 @@ def test_a_row_without_a_group_is_refused_by_its_place(
         made(tmp_path, changed, ending)
 
 
+@pytest.mark.parametrize("ending", ["csv", "parquet"])
+def test_the_name_of_a_group_may_be_a_word_for_nothing(
+    tmp_path: Path, frame: pd.DataFrame, ending: str
+) -> None:
+    changed = frame.copy()
+    changed.loc[7, "customer"] = "NA"
+    with pytest.raises(InputError, match=r"the group is missing \('NA'\); .*give --keep-na and the column"):
+        made(tmp_path, changed, ending)
+    assert made(tmp_path, changed, ending, keep_na=["customer"]).train.n_rows == N_ROWS
+
+
 @pytest.mark.parametrize(
     ("how", "message"),
     [
