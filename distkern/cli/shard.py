@@ -20,15 +20,15 @@ from distkern.storage.places import Place, size_of_tree
 from distkern.storage.scaling import KINDS
 from distkern.storage.table_fit import IMPUTE
 
-#: of a bar
-_STEPS = 1000
-
 if TYPE_CHECKING:
     from distkern.monitor.terminal import Terminal
     from distkern.storage.build import Progress
     from distkern.storage.dataset import Dataset, Split
     from distkern.storage.preparation import Like
     from distkern.storage.table_report import ColumnReport
+
+#: of a bar
+_STEPS = 1000
 
 
 class _SeveralTests(click.Command):
@@ -307,6 +307,7 @@ _OF_THE_COPY = ("src", "columns", "overwrite", "as_json")
 def _add_columns(
     context: click.Context, src: tuple[str, ...], columns: bool, overwrite: bool, as_json: bool
 ) -> None:
+    from distkern.monitor.terminal import Terminal
     from distkern.storage.ingest import add_columns, is_dataset
 
     is_made = is_dataset(src[0])
@@ -326,8 +327,8 @@ def _add_columns(
                 mend="leave it out, or give --out and the files to make another one from",
             )
     started = time.perf_counter()
-    with _interruption_explained(), _progress() as progress:
-        dataset = add_columns(src[0], overwrite=overwrite, progress=progress)
+    with _interruption_explained(), Terminal() as terminal:
+        dataset = add_columns(src[0], overwrite=overwrite, progress=telling(terminal))
     seconds = time.perf_counter() - started
     copy = dataset.train.column_copy
     assert copy is not None
@@ -400,15 +401,6 @@ def _interruption_explained() -> Iterator[None]:
         yield
     except KeyboardInterrupt as interrupt:
         raise KeyboardInterrupt("interrupted, nothing was written: run the same command again") from interrupt
-
-
-@contextmanager
-def _progress() -> Iterator[Progress]:
-    """A bar on standard error when that is a terminal."""
-    from distkern.monitor.terminal import Terminal
-
-    with Terminal() as terminal:
-        yield telling(terminal)
 
 
 def telling(terminal: Terminal, n_rows: int | None = None) -> Progress:
