@@ -49,6 +49,7 @@ def is_number(kind: Any) -> bool:
 
 
 def is_text(kind: Any) -> bool:
+    """Whether an Arrow type is one of texts."""
     import pyarrow as pa
 
     return bool(pa.types.is_string(kind) or pa.types.is_large_string(kind) or pa.types.is_string_view(kind))
@@ -67,7 +68,7 @@ def are_numbers(values: Any) -> bool:
 
 
 def is_plain(kind: Any) -> bool:
-    """Single values that can be written down."""
+    """Whether an Arrow type has values of one number each: numbers, booleans, dates, times or decimals."""
     import pyarrow as pa
 
     return bool(pa.types.is_primitive(kind) or pa.types.is_decimal(kind))

@@ -78,7 +78,6 @@ class TableKinds:
     rules : what the numbers of a column are of ("%", a currency), or the order of day and month in its dates
     decimal : as above, of the last file that told
     target : name of the column with the target, if it holds numbers
-    n_rows : that were read of a column
     problems : what was refused, by name of column, where :attr:`collects` is set; else it is raised at once
     overflowing : columns of categories with too many of them, which are left out
     with_zeros : columns of numbers some of which begin with a zero that means nothing
@@ -229,7 +228,7 @@ class TableKinds:
         """Decide the kind of a column by its first values, an Arrow array.
 
         ``from_text``: the file holds nothing but texts; else an Arrow dictionary holds categories, whatever
-        they are. Texts are what they say in all files: numbers, booleans, dates or categories.
+        they are. Texts are what they say in all files: numbers, booleans, dates, times or categories.
         """
         import pyarrow as pa
 
@@ -316,7 +315,7 @@ class TableKinds:
 
     def numbers(self, key: str, values: Any, place: Callable[[int], str]) -> NDArray[np.float64]:
         """Numbers (n,) of an Arrow array: NaN where a value is missing, 0 or 1 of a boolean, seconds since
-        1970 of a date, the code of a category.
+        1970 of a date, seconds of the day of a time, the code of a category.
 
         Raises
         ------

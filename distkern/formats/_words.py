@@ -59,6 +59,7 @@ def are_booleans(words: set[str]) -> bool:
 
 
 def most_common(words: Iterable[str]) -> str | None:
+    """The most frequent word, the first in alphabetical order of several; None of no words."""
     counts = Counter(words)
     return min(counts, key=lambda word: (-counts[word], word)) if counts else None
 

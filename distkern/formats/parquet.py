@@ -82,12 +82,12 @@ class Parquet(AbstractFormat):
 def _chunk(
     batch: Any, columns: Columns, keys: tuple[str, ...], first_row: int, file: str, options: ReadOptions
 ) -> RawChunk:
-    parts = [
-        np.atleast_2d(_feature(batch, name, key, first_row, file, options).T).T
-        for name, key in zip(columns.feature_names, keys, strict=True)
-    ]
-    wide = np.float64 if any(part.dtype == np.float64 for part in parts) else np.float32
-    features: Floats = np.concatenate(parts, axis=1, dtype=wide)
+    features: Floats = np.column_stack(
+        [
+            _feature(batch, name, key, first_row, file, options)
+            for name, key in zip(columns.feature_names, keys, strict=True)
+        ]
+    )
     targets: NDArray[Any] | None = None
     if columns.target is not None and options.target_kind != "none":
         name = columns.names[columns.target]
@@ -196,10 +196,9 @@ def _labels(batch: Any, name: str, first_row: int, file: str, options: ReadOptio
     if pa.types.is_dictionary(column.type):
         column = column.cast(column.type.value_type)
     _refuse_missing(column, name, first_row, file)
-    kind = column.type
-    if pa.types.is_boolean(kind):
+    if pa.types.is_boolean(column.type):
         column = column.cast(pa.int8())
-    elif pa.types.is_string(kind) or pa.types.is_large_string(kind):
+    elif is_text(column.type):
         words = np.array([word.strip() for word in column.to_pylist()], dtype=object)
         na = options.na_of(name, is_label=True) | {""}
         missing = [row for row, word in enumerate(words) if word in na]
@@ -207,9 +206,9 @@ def _labels(batch: Any, name: str, first_row: int, file: str, options: ReadOptio
             error = missing_target(words[missing[0]], _place(file, first_row, missing[0], name))
             options.refuse(name, error, len(missing))
         return words
-    elif not (pa.types.is_integer(kind) or pa.types.is_floating(kind)):
+    elif not is_number(column.type):
         raise InputError(
-            f"the target column holds {kind}, neither numbers nor text",
+            f"the target column holds {column.type}, neither numbers nor text",
             where=_place(file, first_row, 0, name),
             mend="give --target COLUMN",
         )

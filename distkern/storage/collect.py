@@ -88,8 +88,7 @@ class Form:
     Attributes
     ----------
     is_sparse : what the user wants, else decided from the rows of the first run: stored sparse if fewer than
-    1 in
-        16 numbers is not zero. None until then
+        1 in 16 numbers is not zero. None until then
     fit : fits the scaling; set with the decision, because the default depends on it
     kinds : of the columns, if the rows are those of tables
     """
