@@ -122,7 +122,7 @@ class RawChunk:
     target_name: str | None = None
     has_header: bool = True
     ids: NDArray[Any] | None = None
-    weights: NDArray[np.float64] | None = None
+    weights: Floats | None = None
     group_keys: NDArray[np.uint64] | None = None
     blank_lines: int = 0
 
@@ -236,7 +236,7 @@ class AbstractFormat(ABC):
             yield chunk
 
 
-def _refuse_weights(weights: NDArray[np.float64], chunk: RawChunk, column: str) -> None:
+def _refuse_weights(weights: Floats, chunk: RawChunk, column: str) -> None:
     wrong = np.flatnonzero(~((weights > 0) & np.isfinite(weights)))
     if wrong.size:
         raise InputError(
