@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import ClassVar
 
 import numpy as np
 import pytest
 
 from distkern.common.errors import InputError
+from distkern.formats._columns import choose_columns
 from distkern.formats._files import expand
 from distkern.formats.base import RawChunk, ReadOptions
 
@@ -163,3 +165,25 @@ def test_line_numbers_over_many_blocks(tmp_path: Path) -> None:
     ]
     with pytest.raises(InputError, match=r"row 200001 \(line 200002\), column 'x'"):
         read(written(tmp_path, "x,y,kind\n" + good + "oops,1,a\n"))
+
+
+class Name(str):
+    """A name that counts how often it is compared."""
+
+    __slots__ = ()
+    compared: ClassVar[int] = 0
+
+    def __eq__(self, other: object) -> bool:
+        Name.compared += 1
+        return str.__eq__(self, other)
+
+    __hash__ = str.__hash__
+
+
+def test_names_of_many_columns_are_each_compared_a_few_times() -> None:
+    names, wanted = ([Name(f"column {number}") for number in range(2000)] for _ in range(2))
+    options = ReadOptions("none", features=tuple(wanted[:-1]), id="column 3", may_lack=True, unknown=set())
+    columns = choose_columns(names, where="a.csv", options=options)
+    assert columns.features == tuple(range(1999))
+    assert options.unknown == {names[-1]}
+    assert Name.compared < 20 * len(names)
