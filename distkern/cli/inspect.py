@@ -10,6 +10,7 @@ import click
 import numpy as np
 
 from distkern.cli import options
+from distkern.common.compared import Compared
 from distkern.common.errors import InputError
 from distkern.monitor.text import in_bytes
 from distkern.storage.places import Place
@@ -152,9 +153,10 @@ def _model(path: Place) -> Found:
                 for place in order
             ]
         )
-    if history and "notes" in history[-1]:
-        facts["notes"] = "\n".join(history[-1]["notes"])
     if history:
+        compared = [Compared(**one).told for one in history[-1].get("candidates", ())]
+        if notes := [*history[-1].get("notes", ()), *compared]:
+            facts["notes"] = "\n".join(notes)
         facts["last stage"] = ", ".join(
             f"{name.replace('_', ' ')} {short_number(history[-1][name])}"
             for name in (*own_figures(history), *FIGURES_OF_TARGETS)

@@ -6,9 +6,9 @@ import math
 import threading
 import time
 import uuid
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import closing, suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import asdict, dataclass, field, replace
 from typing import Any, TypeAlias, TypeVar
 
 from distkern.common import allocator, blas
@@ -21,7 +21,7 @@ from distkern.passes import Derived, Each, Extent, Message, Pass, PassPlan, Redu
 from distkern.passes.base import UnderWay
 from distkern.passes.execution import AbstractExecutor, forget, peak_resident_bytes
 from distkern.passes.rounds import RunResidents
-from distkern.solvers.base import AbstractSolver, Problem, Steps
+from distkern.solvers.base import AbstractSolver, Measures, Problem, Steps
 
 State = TypeVar("State")
 Result = TypeVar("Result")
@@ -207,7 +207,7 @@ class Driver:
             state = self.complete(solver.stage(problem, state))
             self._finish_stage(solver, problem, state)
         measures = solver.measures(state)
-        self._tell((*problem.notes, *measures.notes))
+        self._tell(problem, measures)
         end = ending(solver, problem, measures, self._history, self._early)
         for warning in end.warnings:
             self.events.emit("message", text=f"warning: {warning}")
@@ -330,6 +330,8 @@ class Driver:
         notes = (*problem.notes, *measures.notes)
         if notes:
             line["notes"] = list(notes)
+        if problem.candidates:
+            line["candidates"] = [asdict(one) for one in problem.candidates]
         self._history.append(line)
         early = self._stopping.reason(self._history)
         if self._stopping.is_best(self._history):
@@ -340,7 +342,7 @@ class Driver:
         if self._early is not None or solver.finished(state):
             line.update(ending(solver, problem, measures, self._history, self._early).as_dict())
         self.events.emit("stage_finished", metrics=line)
-        self._tell(notes)
+        self._tell(problem, measures)
         if self.checkpoints is not None:
             start = time.perf_counter()
             assert self._residents is not None, "a stage belongs to a run"
@@ -352,7 +354,8 @@ class Driver:
                 "checkpoint_saved", stage=self._stage, path=str(path), seconds=time.perf_counter() - start
             )
 
-    def _tell(self, notes: Sequence[str]) -> None:
+    def _tell(self, problem: Problem, measures: Measures) -> None:
+        notes = *problem.notes, *(one.told for one in problem.candidates), *measures.notes
         for note in notes:
             if note not in self._told:
                 self.events.emit("message", text=note)

@@ -12,6 +12,7 @@ from numpy.typing import DTypeLike, NDArray
 
 from distkern.bases.base import AbstractBasis
 from distkern.common import blas
+from distkern.common.compared import Compared
 from distkern.common.errors import InputError
 from distkern.common.parameters import AUTO
 from distkern.common.tiles import release
@@ -56,18 +57,19 @@ _SMALLER_CELLS = (4000, 2000, 1000)
 
 @dataclass(frozen=True)
 class Candidate:
-    """An algorithm with settings, why it is the one for such data, and what else was tried, a line each.
+    """An algorithm with settings, and why it is the one for such data.
 
     Attributes
     ----------
     name : of the algorithm, of whatever targets
+    compared : what was tried
     ladder : exact machines that were tried, from which cells go on if nothing of them is set
     """
 
     name: str
     settings: dict[str, Any] = field(default_factory=dict)
     because: str = ""
-    notes: tuple[str, ...] = ()
+    compared: tuple[Compared, ...] = ()
     ladder: tuple[Climbed, ...] = ()
 
     @property
@@ -110,7 +112,7 @@ class AbstractKernelMachine(AbstractEstimator):
         self.class_shares_ = self.machine_.class_shares_
         taken = replace(chosen, settings={**chosen.settings, **given})
         note = f"algorithm: {taken.spoken}, because {chosen.because}"
-        return solver, replace(problem, notes=(note, *chosen.notes, *problem.notes))
+        return solver, replace(problem, notes=(note, *problem.notes), candidates=chosen.compared)
 
     def _choice(self, data: TrainingData, *, has_test: bool) -> Candidate:
         """The choice for these rows; the last one is kept, because a plan asks for it before the run does."""
@@ -234,7 +236,7 @@ class AbstractKernelMachine(AbstractEstimator):
         because = f"{columns}, and by {self._unit} on held-out rows of a sample"
         settings = self._settings(found.chosen, data)
         name = "cells" if found.chosen.kind == "exact" else "newton"
-        return Candidate(name, settings, because, found.notes, found.exact if name == "cells" else ())
+        return Candidate(name, settings, because, found.compared, found.exact if name == "cells" else ())
 
     def _settings(self, chosen: Setting, data: TrainingData) -> dict[str, Any]:
         """Those of the algorithm whose machine over all rows is the one that was chosen for a sample."""
@@ -282,10 +284,10 @@ class AbstractKernelMachine(AbstractEstimator):
         straight, over_landmarks = (
             Tried(*one) for one in zip(candidates, map(sample.losses, made), strict=True)
         )
-        notes = tuple(f"tried: {one.setting.spoken}: {one.score:.4g}" for one in (straight, over_landmarks))
+        compared = tuple(Compared(one.setting.spoken, one.score) for one in (straight, over_landmarks))
         because = f"{columns}, and by {self._unit} on held-out rows of a sample"
         chosen = over_landmarks if is_better(over_landmarks, straight) else straight
-        return replace(chosen.setting, because=because, notes=notes)
+        return replace(chosen.setting, because=because, compared=compared)
 
     def choosing_bytes(self, data: TrainingData) -> int:
         source = data.source

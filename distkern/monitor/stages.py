@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import math
-import re
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, TypeAlias
 
+from distkern.common.compared import Compared
 from distkern.monitor.look import STYLES, short_number
 from distkern.monitor.metrics import FIELDS
 from distkern.monitor.page import Axis, Curve, Html, Plot, Plots, heading, joined, note, table, text
@@ -21,8 +21,6 @@ _FEW = 3
 #: figures of the solver's own that get a plot
 MOST_OWN = 6
 _PLAIN, _SIZE = Axis(), Axis(binary=True, from_zero=True)
-#: a note about a candidate: what it is, what it cost, and its loss
-_TRIED = re.compile(r"tried: (.+?)(?: \(([\d,]+ rows x [\d,]+ functions)\))?: (\S+)")
 
 Metrics: TypeAlias = Mapping[str, Any]
 Cell: TypeAlias = Callable[[Any], str]
@@ -49,17 +47,18 @@ _COMMON = {
 
 def choice_sections(history: Sequence[Metrics]) -> list[Html]:
     """What was chosen for the run and why, and what each of the candidates lost on held-out rows."""
-    notes = history[-1].get("notes", ()) if history else ()
-    tried = [found.groups() for line in notes if (found := _TRIED.fullmatch(line))]
-    others = [note(line) for line in notes if not _TRIED.fullmatch(line)]
-    if not tried:
-        return others
+    last = history[-1] if history else {}
+    notes = [note(line) for line in last.get("notes", ())]
+    compared = [Compared(**facts) for facts in last.get("candidates", ())]
+    if not compared:
+        return notes
     header = {
         "candidate": "",
         "cost": "of its trial",
         "loss": "mean loss of rows that it has not learned from",
     }
-    return [heading("What was chosen"), *others, table(header, tried, "numbers named")]
+    tried = [(one.name, one.cost or "-", f"{one.loss:.4g}") for one in compared]
+    return [heading("What was chosen"), *notes, table(header, tried, "numbers named")]
 
 
 def stage_plots(history: Sequence[Metrics]) -> Plots:

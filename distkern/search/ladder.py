@@ -14,6 +14,7 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 from numpy.typing import NDArray
 
+from distkern.common.compared import Compared
 from distkern.maps.mapping import MapChoice, RowMap
 from distkern.maps.metric import MetricKind
 from distkern.maps.transform import TransformKind
@@ -113,14 +114,9 @@ class Found:
     exact: tuple[Tried, ...] = ()
 
     @property
-    def notes(self) -> tuple[str, ...]:
-        """A line for each of them with what it cost, and its score on the rows that were held out."""
-        return tuple(
-            "tried: {} ({:,} rows x {:,} functions): {:.4g}".format(
-                one.setting.spoken, *one.setting.size, one.score
-            )
-            for one in self.rungs
-        )
+    def compared(self) -> tuple[Compared, ...]:
+        """The rungs, as they are kept and told."""
+        return tuple(Compared(one.setting.spoken, one.score, *one.setting.size) for one in self.rungs)
 
 
 def climb(

@@ -20,6 +20,7 @@ from typing import Any, ClassVar, Generic, TypeAlias, TypeVar
 
 import numpy as np
 
+from distkern.common.compared import Compared
 from distkern.common.parameters import NOTHING, POSITIVE, Declared, Parameter, Whole, Words, parameter
 from distkern.common.stores import Workplace
 from distkern.landmarks.base import Layout
@@ -50,6 +51,7 @@ class Problem(Layout):
     has_groups : rows of one group are held out together
     error_name : what shares of rows are, where they are not those of wrong labels
     notes : what was chosen before the run, told and kept with what the solver chooses
+    candidates : what was compared for that, told and kept too
     """
 
     n_outputs: int
@@ -63,6 +65,7 @@ class Problem(Layout):
     has_groups: bool = False
     error_name: str = "error"
     notes: tuple[str, ...] = ()
+    candidates: tuple[Compared, ...] = ()
 
     @property
     def beside_bytes(self) -> int:

@@ -35,6 +35,7 @@ from distkern.kernels import find_kernel, landmark_kernel_names
 from distkern.kernels.base import AbstractKernel
 from distkern.losses import find_loss
 from distkern.losses.base import AbstractLoss
+from distkern.search.choice import CERTAIN
 
 RANDOM_STATE = Parameter(
     None,
@@ -132,7 +133,7 @@ SEARCHED_NU = Choices(1e-6, (1.0, 0.1, 0.01, 0.001), -1, 1e-9)
 #: for few noisy steps: noise asks for much, and what less than the last of them adds is not reached
 SEARCHED_NU_OF_STEPS = Choices(1e-4, (10.0, 1.0, 0.1, 0.01), -1, 1e-9)
 #: few functions and rows, as a trial has, are better with wide kernels
-SEARCHED_GAMMA = Choices("scale", ("scale/0.5", "scale/2", "scale/4"), certain=2.0)
+SEARCHED_GAMMA = Choices("scale", ("scale/0.5", "scale/2", "scale/4"), certain=CERTAIN)
 
 #: parameters that choose a member of a family, and how it is found
 _FAMILIES: dict[str, Callable[[str], type[AbstractLoss] | type[AbstractKernel]]] = {

@@ -6,6 +6,7 @@ import csv
 import json
 import re
 import shutil
+from dataclasses import asdict
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -14,6 +15,7 @@ import numpy as np
 import pytest
 
 from distkern.cli.main import main
+from distkern.common.compared import Compared
 from distkern.common.errors import InputError, MemoryBudgetError
 from distkern.demo.digits import VirtualDigits
 from distkern.passes.machine import PAGES_BYTES
@@ -227,6 +229,12 @@ def test_inspect(data: Path, model: Path, tmp_path: Path, capsys: pytest.Capture
         shown = capsys.readouterr().out
         assert all(word in shown for word in words)
         assert max(len(line) for line in shown.splitlines()[1:]) <= 80
+    copy = Path(shutil.copytree(model, tmp_path / "copy"))
+    *lines, last = (copy / "metrics.jsonl").read_text().splitlines()
+    compared = json.loads(last) | {"candidates": [asdict(Compared("linear", 0.25))]}
+    (copy / "metrics.jsonl").write_text("\n".join([*lines, json.dumps(compared), ""]))
+    assert main(["inspect", str(copy)]) == 0
+    assert "tried: linear: 0.25" in capsys.readouterr().out
     run = tmp_path / "run"
     (run / "checkpoints" / "stage-00001").mkdir(parents=True)
     (run / "metrics.jsonl").write_text((model / "metrics.jsonl").read_text())

@@ -1,11 +1,12 @@
 """The driver: checkpoints after every stage, resume to the bit, interruption, divergence, events."""
 
 import json
-from dataclasses import replace
+from dataclasses import asdict, replace
 
 import numpy as np
 import pytest
 
+from distkern.common.compared import Compared
 from distkern.common.errors import DivergenceError, InputError
 from distkern.engine.checkpoint import CheckpointFolder
 from distkern.engine.drive import Driver, Interrupted
@@ -135,10 +136,14 @@ def test_what_a_solver_chose_is_told_once_and_again_after_resume(source, problem
         outcome = run(source, problem, solver=Choosing(), folder=folder, listeners=[heard.append], **options)
         texts = [event["text"] for event in heard if event.kind == "message"]
         assert heard[-1].kind == "run_finished"
+        assert all(line["candidates"] == [asdict(one) for one in compared] for line in outcome.history)
         return texts, [line["notes"] for line in outcome.history]
 
+    compared = Compared("linear", 0.25), Compared("exact", 0.125, 1000, 1000)
+    problem = replace(problem, candidates=compared)
+    tried = ["tried: linear: 0.25", "tried: exact (1,000 rows x 1,000 functions): 0.125"]
     texts, notes = told()
-    assert texts == ["chosen: b", "chosen: a", "b"]
+    assert texts == [*tried, "chosen: b", "chosen: a", "b"]
     assert notes == [["chosen: b"]] * 3 + [["chosen: a", "b"]] * 2
     # of the finished run's state, without another stage
-    assert told(resume=True) == (["chosen: a", "b"], notes)
+    assert told(resume=True) == ([*tried, "chosen: a", "b"], notes)

@@ -61,9 +61,9 @@ def test_noisy_rows_of_a_smooth_function_get_kernels_at_landmarks():
     model = KernelClassifier(random_state=0).fit(X, y)
     assert model.algorithm_ == "newton"
     assert model.chosen_because_ == "of 2 dense columns, and by log loss on held-out rows of a sample"
-    notes = model.history_[-1]["notes"]
-    assert notes[1].startswith("tried: linear (")
-    scores = [float(note.rpartition(" ")[2]) for note in notes if note.startswith("tried: ")]
+    candidates = model.history_[-1]["candidates"]
+    assert (candidates[0]["name"], candidates[0]["n_functions"]) == ("linear", 2)
+    scores = [one["loss"] for one in candidates]
     assert len(scores) == 4
     assert scores[1] < scores[0] - 0.05
     test, truth = curved(5000)
@@ -113,8 +113,7 @@ def test_held_out_noise_is_noise_copies_included(copies):
     # as many rows of either kind, so that none are merged
     X, y = np.vstack([X] * (3 // copies)), np.tile(y, 3 // copies)
     _, problem = model.problem(model._data_of_arrays(X, y, None), has_test=False)
-    scores = [float(note.rpartition(" ")[2]) for note in problem.notes if note.startswith("tried: ")]
-    assert min(scores) > 0.68
+    assert min(one.loss for one in problem.candidates) > 0.68
     assert model.algorithm_ == "newton"
 
 

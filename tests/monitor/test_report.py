@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import asdict
 from html.parser import HTMLParser
 from itertools import pairwise
 from pathlib import Path
@@ -10,6 +11,7 @@ from typing import Any
 
 import pytest
 
+from distkern.common.compared import Compared
 from distkern.monitor.look import STYLES, axis_number, short_number
 from distkern.monitor.page import Axis, Cells, Curve, Html, Plot, Plots, joined, key, note, page, table, tiles
 from distkern.monitor.plots import Figure, binary_ticks, linear_ticks, log_ticks, own_ticks
@@ -365,12 +367,12 @@ def test_stages_that_read_nothing_are_drawn_over_seconds_unless_they_are_few(cou
 
 
 def test_what_was_chosen_stands_first_with_all_candidates() -> None:
-    exact = "tried: rbf exact, width 3 (1,000 rows x 1,000 functions): 0.34"
-    notes = ["algorithm: newton, because of <8> columns", "tried: linear: 0.346", exact]
-    page = render(FACTS, [*HISTORY[:-1], {**HISTORY[-1], "notes": notes}])
+    compared = Compared("linear", 0.34567), Compared("rbf exact, width 3", 0.34, 1000, 1000)
+    kept = {"notes": ["algorithm: newton, because of <8> columns"], "candidates": list(map(asdict, compared))}
+    page = render(FACTS, [*HISTORY[:-1], {**HISTORY[-1], **kept}])
     before, section = page.split("<h2>What was chosen</h2>")
     assert 'class="tiles"' not in before
     assert section.strip().startswith('<p class="note">algorithm: newton, because of &lt;8&gt; columns</p>')
-    assert "<tr><td>linear</td><td>-</td><td>0.346</td></tr>" in section
+    assert "<tr><td>linear</td><td>-</td><td>0.3457</td></tr>" in section
     row = "<td>rbf exact, width 3</td><td>1,000 rows x 1,000 functions</td><td>0.34</td>"
     assert row in section

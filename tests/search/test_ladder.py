@@ -57,7 +57,7 @@ def test_the_ladder_depends_on_rows_and_seed_alone() -> None:
     assert first.chosen == again.chosen
     assert first.chosen.kind == "centres"
     assert first.chosen.ridge in RIDGES
-    assert re.match(r"tried: linear \([\d,]+ rows x \d+ functions\): [\d.]+$", first.notes[0])
+    assert re.match(r"tried: linear \([\d,]+ rows x \d+ functions\): [\d.]+$", first.compared[0].told)
 
 
 @pytest.mark.parametrize(("frequency", "kind", "n_learned"), [(0.3, "centres", 1000), (7.0, "exact", 1200)])

@@ -21,7 +21,7 @@ from distkern.solvers._cells.choosing import Given
 from distkern.solvers._cells.layout import Layout
 from distkern.solvers._cells.machine import CellSettings, solve_costs
 from distkern.solvers._cells.ranking import MOST_KINDS, MOST_SETTINGS, Ranking, around, leaders_of
-from distkern.solvers._cells.sizes import Sizes
+from distkern.solvers._cells.sizes import SAMPLE_ROWS, Sizes
 from distkern.solvers._cells.trials import Outcome, Sampled, Setting, Trial
 from distkern.solvers.base import Problem
 
@@ -80,6 +80,14 @@ def test_what_is_given_is_not_changed_by_the_ladder():
         is_wide=False,
     )
     assert one.score == pytest.approx(found.score)
+
+
+def test_no_more_rows_are_held_out_of_a_large_sample_than_memory_is_planned_for():
+    x, y = problem(3 * SAMPLE_ROWS + 300)
+    kernel = KernelChoice(find_kernel("rbf"), "median")
+    given = {"kernel": kernel, "gamma": "median", "C": 7.0, "scale": "none", "metric": None}
+    (found,) = climbed(x, y, **given)
+    assert len(found.losses) == SAMPLE_ROWS
 
 
 def test_rows_of_weight_zero_teach_nothing():

@@ -54,6 +54,7 @@ class Sizes:
             test_block_rows=(),
             workplace=None,
             notes=(),
+            candidates=(),
         )
 
     def work(self, problem: Problem) -> float:

@@ -40,7 +40,7 @@ from distkern.solvers._cells.ranking import (
     is_worse,
     leaders_of,
 )
-from distkern.solvers._cells.sizes import FEW
+from distkern.solvers._cells.sizes import FEW, SAMPLE_ROWS
 from distkern.solvers._cells.trials import Outcome, Sampled, Setting, codes_of, most_learned
 from distkern.solvers.base import Steps
 from distkern.solvers.risk import Risk
@@ -160,7 +160,8 @@ class Given:
         if not ladder:
             codes, weights = codes_of(sampled.targets), sampled.weights / mean
             rows = Rows(sampled.rows, sampled.targets, codes, weights, sampled.group_keys)
-            sides = sampled.parts(most_learned(rows.n_rows), rows.n_rows)
+            # the sample of very many rows is larger, and the driver's memory is planned for so many
+            sides = sampled.parts(most_learned(rows.n_rows), SAMPLE_ROWS)
             learned_from, held_out = (np.arange(rows.n_rows)[side] for side in sides)
             ladder = exact_machines(
                 rows,
