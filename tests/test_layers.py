@@ -1,9 +1,10 @@
-"""The architecture: who imports whom, where dask and zarr live, how long files are."""
+"""The architecture: who imports whom, where dask and zarr live, how long files are, what its page says."""
 
 from __future__ import annotations
 
 import ast
 import re
+import shutil
 import subprocess
 import sys
 import tomllib
@@ -119,6 +120,9 @@ HOMES = {
     "fsspec": ("formats", "storage"),
 }
 
+#: what lies at the top of the repository, beside files and folders whose names begin with a dot
+TOP = {"pyproject.toml", "distkern", "workflows", "tests", "cluster", "README.md", "LICENSE", "CHANGELOG.md"}
+
 #: distribution -> import name, where they differ
 IMPORT_NAMES = {"scikit-learn": "sklearn", "dask-ml": "dask_ml", "google-crc32c": "google_crc32c"}
 
@@ -141,6 +145,12 @@ def imports(trees: dict[Path, ast.Module]) -> list[tuple[Path, str]]:
                 assert node.level == 0, f"{path}: relative import"
                 found += [(path, f"{node.module}.{alias.name}") for alias in node.names]
     return found
+
+
+@pytest.fixture(scope="module")
+def architecture() -> str:
+    """The page on it."""
+    return (PACKAGE / "ARCHITECTURE.md").read_text(encoding="utf-8")
 
 
 def folder(path: Path) -> str:
@@ -178,6 +188,34 @@ def test_the_arrows_have_no_cycle() -> None:
         bottom = {name for name, places in remaining.items() if not places & remaining.keys()}
         assert bottom, f"cycle among {sorted(remaining)}"
         remaining = {name: places for name, places in remaining.items() if name not in bottom}
+
+
+def test_the_architecture_tells_these_arrows(architecture: str) -> None:
+    lines = re.findall(r"^    ([a-z.]+) +-> (.+(?:\n {21}.+)*)$", architecture, re.M)
+    told = {name: set(re.split(r",\s+", places)) for name, places in lines}
+    arrows = {name: set(places) - {"common"} for name, places in ARROWS.items() if not name.startswith("__")}
+    assert told == {name: places for name, places in arrows.items() if places}
+
+
+def test_files_and_classes_that_the_architecture_names_are_there(
+    repository: Path, architecture: str, trees: dict[Path, ast.Module]
+) -> None:
+    roots = (PACKAGE, repository / "tests", repository / "workflows")
+    files = [path.as_posix() for root in roots for path in root.rglob("*.py")]
+    for name in re.findall(r"`(?:python )?([\w/]+\.py)`", architecture):
+        assert any(file.endswith(f"/{name}") for file in files), name
+    nodes = [node for tree in trees.values() for node in ast.walk(tree)]
+    classes = {node.name for node in nodes if isinstance(node, ast.ClassDef)}
+    assert set(re.findall(r"`([A-Z]+[a-z]\w*)[`.]", architecture)) <= classes
+
+
+def test_the_top_level_holds_what_is_agreed(repository: Path) -> None:
+    git = shutil.which("git")
+    if git is None or not (repository / ".git").exists():
+        pytest.skip("no git, or no checkout of it")
+    listed = subprocess.run([git, "ls-files"], cwd=repository, capture_output=True, text=True, check=True)
+    top = {name.partition("/")[0] for name in listed.stdout.splitlines()}
+    assert {name for name in top if not name.startswith(".")} == TOP
 
 
 def test_every_third_party_import_is_declared(repository: Path, imports: list[tuple[Path, str]]) -> None:
