@@ -109,9 +109,9 @@ def explain(error: BaseException) -> tuple[int, str]:
         return WRONG_INPUT, _line(f"{error.format_message().rstrip('.')}; see `{path} --help`")
     if isinstance(error, click.ClickException):
         return WRONG_INPUT, _line(error.format_message())
-    # two runs were asked to write to one folder
     if isinstance(error, Problems):
         return WRONG_INPUT, "\n".join(_line(str(one)) for one in error.errors)
+    # two runs were asked to write to one folder
     if isinstance(error, (InputError, FencedError)):
         return WRONG_INPUT, _line(str(error))
     if isinstance(error, (KeyboardInterrupt, click.Abort)):

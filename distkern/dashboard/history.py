@@ -78,7 +78,6 @@ class RunHistory:
     began, heard : time of the first and of the last event, by the driver's clock
     received : when the last event came, by the scheduler's clock
     squared : errors are mean squares and not shares of rows
-    revision : grows with every event
     alike : another run of the page has the same :attr:`name`
     """
 
@@ -96,7 +95,6 @@ class RunHistory:
     heard: float = 0.0
     received: float = 0.0
     squared: bool = False
-    revision: int = 0
     alike: bool = False
     _before: float = 0.0
     _stride: int = 1
@@ -133,7 +131,6 @@ class RunHistory:
     def add(self, event: Event, received: float) -> None:
         """Take in an event; kinds it does not know change nothing but the time it was heard."""
         self.heard, self.received = event.time, received
-        self.revision += 1
         handler = getattr(self, f"_{event.kind}", None)
         if handler is not None:
             handler(event)
@@ -142,7 +139,6 @@ class RunHistory:
         """The driver has left."""
         if self.state == "running":
             self.state, self.received = "stopped", received
-            self.revision += 1
             self._note(self.heard, "stopped", "the driver left before the run had finished")
 
     def _note(self, time: float, kind: str, text: str) -> None:

@@ -10,8 +10,6 @@ from typing import TypeAlias
 from distkern.monitor.look import ELEMENTS, FONT, STYLES, VARIABLES, Style
 
 _MARKS = {"circle": "●", "square": "■", "triangle": "▲", "diamond": "◆", "": ""}
-#: columns of a table that a page has room for in its ordinary type
-MOST_WIDE_COLUMNS = 7
 
 
 class Html(str):

@@ -238,8 +238,8 @@ def _notes(names: set[str], shown: int, count: int, same: str) -> Html:
         notes.append(f"{shown} of {count:,} stages; all of them are in <code>metrics.jsonl</code>.")
     if "gap ratio" in names:
         notes.append(
-            "Gap ratio: (F<sub>s</sub> - F<sub>end</sub>)/(F<sub>s-1</sub> - F<sub>end</sub>), the share of "
-            "the distance to this run's best objective that a stage left; it tends to a constant below 1 "
+            "Gap ratio: (F<sub>s</sub> - F<sub>best</sub>)/(F<sub>s-1</sub> - F<sub>best</sub>), the share "
+            "of the distance to this run's best objective that a stage left; it tends to a constant below 1 "
             "where convergence is linear."
         )
     if "change" in names:

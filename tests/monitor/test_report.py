@@ -234,7 +234,7 @@ def test_convergence_and_memory_are_in_the_table_of_stages() -> None:
     row = "<td>1.25</td><td>0.25</td><td>0.5</td>"
     assert row in page
     assert "<td>3.0 MiB</td><td>5.0 MiB</td>" in page
-    assert "F<sub>end</sub>" in page
+    assert "F<sub>best</sub>" in page
 
 
 def test_peaks_of_a_resumed_run_do_not_fall() -> None:
