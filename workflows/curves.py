@@ -1,4 +1,7 @@
-"""Curves of several runs in one SVG: what the workflows draw their figures with."""
+"""Curves of several runs in one SVG: what the workflows draw their figures with.
+
+Reports are Markdown too, which shows images and runs no scripts, and Bokeh makes images in a browser only.
+"""
 
 from __future__ import annotations
 
