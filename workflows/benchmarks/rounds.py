@@ -102,7 +102,8 @@ def latency(model: SIMBAClassifier, train, executor) -> None:  # type: ignore[no
     """Milliseconds of an exchange that asks for no update and no row."""
     data = model._data_of_split(train)
     solver, problem = model.problem(data, has_test=False)
-    step = solver._rounds(problem, solver._operand(problem, 1.0))
+    basis = solver._basis(problem, np.empty((0, problem.n_features)), 1.0)
+    step = solver._rounds(problem, solver._operand(problem, basis, units=0, draw=0))
     plan = step.plan(Extent.of(data.source), executor.machine)
     residents = executor.residents(step, plan, data.source, {}, lambda address: None)
     seconds = []
