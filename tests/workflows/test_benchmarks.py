@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import os
+import subprocess
 import sys
 import xml.etree.ElementTree as ET
 from pathlib import Path
@@ -277,6 +279,33 @@ def test_a_billion_rows_take_what_the_rates_say(measured):
     driver = tasks * 0.0025 + simba.rounds * (0.001 + 0.0005 * 500)
     assert found["simba, 20,000 rounds", 500]["driver"] == pytest.approx(driver)
     assert few[few["largest"]] == max(few[part] for part in ("reading", "computing", "moving", "driver"))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("script", "options", "said"),
+    [
+        ("kernel_rows", "--rows 512 --features 3 --landmarks 16 --scheduler synchronous", "ns a row; kernel"),
+        ("overhead", "DATA --landmarks 16 --stages 2 --repeats 1 --scheduler synchronous", "snapshot pass: "),
+        ("rounds", "--rows 2000 --features 5 --rounds 60 --folder FOLDER", "same bits in one process: True"),
+        ("sharding", "--rows 2000 --columns 4 --repeats 1", "median theirs / ours"),
+        ("watching", "DATA --landmarks 16 --stages 2 --repeats 1 --workers 1", "median share"),
+    ],
+)
+def test_single_figures_are_printed(tmp_path, repository, script, options, said):
+    data = tmp_path / "tiny.zarr"
+    write_dataset(iter([points(1500)]), data, scale="none")
+    given = options.replace("DATA", str(data)).replace("FOLDER", str(tmp_path)).split()
+    ran = subprocess.run(
+        [sys.executable, f"workflows/benchmarks/{script}.py", *given],
+        cwd=repository,
+        env={**os.environ, "PYTHONSAFEPATH": ""},
+        capture_output=True,
+        text=True,
+        timeout=250,
+    )
+    assert ran.returncode == 0, ran.stderr
+    assert said in ran.stdout
 
 
 @pytest.mark.slow

@@ -104,7 +104,8 @@ def main() -> None:
             step = Reduce("time", timed, join, Model(basis, np.ones((size, 1)), risk))
             plan = step.plan(Extent.of(source), executor.machine)
             for _ in range(2):  # the first warms up
-                found = np.array(executor.reduced("time", step.calls(plan, source), join, print).value)
+                calls = step.calls(plan, source)
+                found = np.array(executor.reduced("time", calls, join, lambda done: None).value)
             limit, rows, whole = np.median(found, axis=0)
             print(
                 f"{options.features} features, {size} landmarks: limit "

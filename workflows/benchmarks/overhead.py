@@ -3,9 +3,8 @@
     python workflows/benchmarks/overhead.py covtype.zarr --landmarks 143
 
 Fits CSVRG + ODM to a sharded data set (two classes) with local worker processes, and runs `twin.py` on the
-same
-rows as arrays; prints both times (start-up, that is processes and compilation, apart), their ratio, the ratio
-of the snapshot passes alone, and where the time goes.
+same rows as arrays; prints both times (start-up, that is processes and compilation, apart), their ratio, the
+ratio of the snapshot passes alone, and where the time goes.
 """
 
 from __future__ import annotations
