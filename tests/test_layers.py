@@ -259,7 +259,8 @@ def test_workers_do_not_pay_for_heavy_packages() -> None:
 def test_a_driver_of_stored_data_imports_no_dask_arrays() -> None:
     code = (
         "import sys, distkern.cli.training, distkern.runs.run, distkern.engine.executors.cluster\n"
-        "import distkern.dashboard, distkern.monitor.terminal\n"
+        "import distkern.dashboard, distkern.monitor.terminal, distkern.monitor.report\n"
+        "import distkern.cli.evaluation_page, distkern.cli.tuning_page\n"
         "print(sorted({'dask.array', 'sparse', 'numba', 'bokeh'} & set(sys.modules)))"
     )
     run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=60)
