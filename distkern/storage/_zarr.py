@@ -45,7 +45,11 @@ class _KnownChunks(WrapperStore[Store]):
     async def get(
         self, key: str, prototype: BufferPrototype, byte_range: ByteRequest | None = None
     ) -> Buffer | None:
-        found = await super().get(key, prototype, byte_range)
+        try:
+            found = await super().get(key, prototype, byte_range)
+        except FileNotFoundError:
+            # a folder that is not there is no store to zarr
+            found = None
         expected = self.checksums.get(key)
         if expected is None:
             return found

@@ -85,16 +85,19 @@ def test_any_zarr_reads_the_rows(shape: tuple[int, ...], dtype: str, in_order: b
 
 
 def test_the_chunk_that_is_damaged_is_named(tmp_path: Path) -> None:
-    writer = RowsWriter(tmp_path, (), 100, np.uint8)
+    writer = RowsWriter(tmp_path / "a", (), 100, np.uint8)
     writer.append(np.arange(1000).astype(np.uint8))
     checksums = dict(enumerate(writer.finish()))
-    file = tmp_path / "c" / "6"
+    file = tmp_path / "a" / "c" / "6"
     content = bytearray(file.read_bytes())
     content[5] ^= 1
     file.write_bytes(content)
     with pytest.raises(CorruptDataError, match="c/6: the stored values are damaged"):
-        read_rows(tmp_path, (), 100, np.uint8, checksums, 0, 1000)
-    assert len(read_rows(tmp_path, (), 100, np.uint8, checksums, 700, 1000)) == 300
+        read_rows(tmp_path / "a", (), 100, np.uint8, checksums, 0, 1000)
+    assert len(read_rows(tmp_path / "a", (), 100, np.uint8, checksums, 700, 1000)) == 300
+    shutil.rmtree(tmp_path / "a")
+    with pytest.raises(CorruptDataError, match="a/c/7: the chunk is missing"):
+        read_rows(tmp_path / "a", (), 100, np.uint8, checksums, 700, 800)
 
 
 def test_every_flipped_bit_and_missing_file_is_noticed(tmp_path: Path) -> None:
