@@ -39,7 +39,7 @@ def boosted(X: Any, y: Array, seed: int, *, is_real: bool) -> Any:
     if not is_real:
         # of few rows a class may be among those that are held out alone, which LightGBM refuses
         known = np.flatnonzero(np.isin(truth, targets))
-        asked, truth = asked[known], truth[known]
+        asked, truth = _taken(asked, known), truth[known]
     models = []
     for leaves in _LEAVES:
         for rate in _RATES:
