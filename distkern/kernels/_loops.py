@@ -16,6 +16,7 @@ _ACROSS = 128
 
 def _pairs(features: Any, landmarks: Any, gamma: Any, out: Any) -> None:
     n_features = features.shape[1]
+    n_fours = n_features // 4 * 4
     # column by column, so that sums of several landmarks grow side by side
     across = np.zeros((n_features, _ACROSS), features.dtype)
     values = np.empty(_ACROSS, features.dtype)
@@ -26,7 +27,16 @@ def _pairs(features: Any, landmarks: Any, gamma: Any, out: Any) -> None:
                 across[k, j] = landmarks[start + j, k]
         for i in range(features.shape[0]):
             values[:] = begun(gamma)
-            for k in range(n_features):
+            # four columns for each time that the sums are read and written
+            for k in range(0, n_fours, 4):
+                first, second = features[i, k], features[i, k + 1]
+                third, fourth = features[i, k + 2], features[i, k + 3]
+                for j in range(_ACROSS):
+                    value = continued(values[j], first - across[k, j], gamma)
+                    value = continued(value, second - across[k + 1, j], gamma)
+                    value = continued(value, third - across[k + 2, j], gamma)
+                    values[j] = continued(value, fourth - across[k + 3, j], gamma)
+            for k in range(n_fours, n_features):
                 value = features[i, k]
                 for j in range(_ACROSS):
                     values[j] = continued(values[j], value - across[k, j], gamma)

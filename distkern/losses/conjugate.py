@@ -109,6 +109,12 @@ class RowConjugates:
         below = np.where(mirrored, one.above, one.below) * costs
         return cls(targets.astype(np.float64), one.flat, rising, falling, above, below)
 
+    @property
+    def bends(self) -> bool:
+        """Whether each is strictly convex on both sides of 0 where it is finite."""
+        sides = (self.rising > 0) | (self.above == 0), (self.falling > 0) | (self.below == 0)
+        return bool(np.logical_and(*sides).all())
+
     def values(self, dual: Array) -> Array:
         """(c l)*(-a) of each row, (n,), for a within the bounds."""
         curves = np.where(dual > 0, self.rising, self.falling)

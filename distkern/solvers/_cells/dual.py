@@ -17,15 +17,15 @@ from distkern.common.rng import Purpose, stream
 from distkern.common.types import Floats
 from distkern.losses.conjugate import AbstractDualLoss, RowConjugates
 from distkern.solvers._cells.loops import descend
-from distkern.solvers._cells.newton import newton
+from distkern.solvers._cells.newton import newton, product
 
 Array = NDArray[np.float64]
 
 #: after so many sweeps over the coordinates their progress is looked at, and so many there are at a time
-_SWEEPS, _MOST_SWEEPS = 20, 1000
-#: steps of Newton's method at a time, how many it needs as a rule, and how many multiplications of its
-#: factorisations take as long as one of a sweep, which is as fast as memory
-_STEPS, _USUAL_STEPS, _FASTER = 40, 30, 12.0
+_SWEEPS, _MOST_SWEEPS = 10, 1000
+#: steps of Newton's method at a time, how many it needs as a rule, and where every conjugate bends, and how
+#: many multiplications of its factorisations take as long as one of a sweep, which is as fast as memory
+_STEPS, _USUAL_STEPS, _FEWER_STEPS, _FASTER = 40, 30, 8, 12.0
 #: of the tolerance: gradients that are not worth an update
 _LEAST = 0.25
 #: turns of the sweeps, between which Newton's method has one
@@ -96,12 +96,12 @@ def solve_dual(
     n_rows = len(targets)
     conjugates = RowConjugates.of(loss, targets, costs)
     dual = np.zeros(n_rows) if start is None else np.clip(start, -conjugates.below, conjugates.above)
-    values = _product(kernel, dual) if dual.any() else np.zeros(n_rows, dtype=kernel.dtype)
+    values = product(kernel, dual) if dual.any() else np.zeros(n_rows, dtype=kernel.dtype)
     generator = stream(seed, Purpose.ROW_ORDER)
 
     def solved(tolerance: float, before: float) -> DualSolution:
         converged, moves, left = _turns(kernel, conjugates, dual, values, generator, tolerance, most_sweeps)
-        predictions = _product(kernel, dual).astype(np.float64)
+        predictions = product(kernel, dual).astype(np.float64)
         regulariser = 0.5 * float(dual @ predictions)
         primal = regulariser + float(costs @ loss.value(predictions, targets, loss.parameters))
         gap = primal + regulariser + float(conjugates.values(dual).sum())
@@ -139,11 +139,6 @@ def _turns(
         # a factorisation takes a third of the cube
         moves += _newton(kernel, rows, dual, values, tolerance) * len(dual) // 3
     return converged, moves, left
-
-
-def _product(kernel: Floats, vector: Array) -> Floats:
-    product: Floats = kernel @ vector.astype(kernel.dtype)
-    return product
 
 
 def _sweeps(
@@ -184,7 +179,7 @@ def _sweeps(
             if whole:
                 return True, moves, 0.0
             # what was left out may have to move after all
-            values[:] = _product(kernel, dual)
+            values[:] = product(kernel, dual)
             active = everything
         elif sweep % _SWEEPS == _SWEEPS - 1:
             left = _left(worst, before, tolerance) * n_moves * n_rows
@@ -202,17 +197,20 @@ def _left(worst: float, before: float, tolerance: float) -> float:
 
 
 def _newton_work(rows: RowConjugates, dual: Array) -> float:
-    """Work of Newton's method, in multiplications of a sweep: it factorises what is within its bounds."""
-    free = (dual != 0) & (dual < rows.above) & (dual > -rows.below)
-    return _USUAL_STEPS * float(np.count_nonzero(free)) ** 3 / (3.0 * _FASTER)
+    """Work of Newton's method, in multiplications of a sweep: it factorises what is within its bounds, and
+    takes two products of it.
+    """
+    n_free = float(np.count_nonzero((dual != 0) & (dual < rows.above) & (dual > -rows.below)))
+    n_steps = _FEWER_STEPS if rows.bends else _USUAL_STEPS
+    return n_steps * (n_free**3 / (3.0 * _FASTER) + 2.0 * n_free * len(dual))
 
 
 def _newton(kernel: Floats, rows: RowConjugates, dual: Array, values: Floats, tolerance: float) -> int:
     """Newton's steps, undone if they lead upwards, as their unfinished proximal problems may; how many."""
-    values[:] = _product(kernel, dual)
+    values[:] = product(kernel, dual)
     start, start_values = dual.copy(), values.copy()
     n_steps = newton(kernel, rows, dual, values.astype(np.float64), tolerance, _STEPS)
-    values[:] = _product(kernel, dual)
+    values[:] = product(kernel, dual)
     if _objective(rows, dual, values) > _objective(rows, start, start_values):
         dual[:], values[:] = start, start_values
     return n_steps

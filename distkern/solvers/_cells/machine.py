@@ -17,6 +17,7 @@ from distkern.common.types import Floats
 from distkern.kernels.base import AbstractLandmarkKernel, AbstractTileKernel
 from distkern.losses.conjugate import AbstractDualLoss
 from distkern.solvers._cells.dual import solve_dual
+from distkern.solvers._cells.newton import TILE_ROWS
 
 Array = NDArray[np.float64]
 
@@ -224,7 +225,8 @@ def solving_bytes(n_rows: int, n_features: int, n_outputs: int, n_costs: int, *,
     most = max(3 * rows, pairs + rows * (4 if double else 1), pairs + factor + rows)
     # of tiles, and of rows that are predicted in double precision
     tiles = (3 if double else 2) * 4 * _TILE
-    return rows + most + n_rows * (96 * n_outputs + 128) + tiles
+    products = TILE_ROWS * n_rows * (8 if double else 4)
+    return rows + most + products + n_rows * (96 * n_outputs + 128) + tiles
 
 
 def predict_cell(

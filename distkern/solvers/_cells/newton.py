@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from distkern.common.tiles import scratch
 from distkern.common.types import Floats
 from distkern.losses.conjugate import RowConjugates
 from distkern.solvers._cells.packed import solve_packed
@@ -20,6 +21,8 @@ _MANY, _FEW = 12, 3
 #: what a step must promise to gain of a' K a, in units of the kernel's rounding
 _NO_GAIN = 10.0
 _BISECTIONS = 25
+#: of the kernel, copied at a time
+TILE_ROWS = 64
 
 
 @dataclass(frozen=True)
@@ -36,8 +39,8 @@ class _Proximal:
     def best(self, pulls: Array) -> Array:
         """The a_i that suit given predictions, (n,)."""
         rows = self.rows
-        up = np.minimum((pulls - rows.flat) / (rows.rising + self.weight), rows.above)
-        down = np.maximum((pulls + rows.flat) / (rows.falling + self.weight), -rows.below)
+        up = np.minimum(_divided(pulls - rows.flat, rows.rising + self.weight), rows.above)
+        down = np.maximum(_divided(pulls + rows.flat, rows.falling + self.weight), -rows.below)
         return np.where(pulls > rows.flat, up, np.where(pulls < -rows.flat, down, 0.0))
 
 
@@ -47,10 +50,12 @@ def newton(
     """Minimise over all coordinates together; changes ``dual`` (m,), returns the steps it took.
 
     Proximal problems, one after the other (Rockafellar 1976), each by Newton steps on the gradient of its
-    dual, whose Moreau envelope has one, with an exact search along the line (Li, Sun and Toh 2018). Their
-    matrix is that of the coordinates inside their bounds, with the proximal weight on its diagonal, so it
-    takes m^2 / 2 numbers at most, beside the kernel. It ends when a proximal step changes no gradient by more
-    than the tolerance. Products are in the kernel's precision.
+    dual, whose Moreau envelope has one, with an exact search along the line (Li, Sun and Toh 2018). Where
+    every row's conjugate bends, as that of the squared hinge does, the weight is 0 and one problem is all
+    (Chapelle 2007), unless rounding makes it stall. The matrix is that of the coordinates inside their
+    bounds, with the proximal weight on its diagonal, so it takes m^2 / 2 numbers at most, beside the kernel.
+    It ends when a proximal step changes no gradient by more than the tolerance. Products are in the kernel's
+    precision.
 
     Parameters
     ----------
@@ -61,11 +66,11 @@ def newton(
     """
     diagonal = float(np.diagonal(kernel).mean())
     no_gain = _NO_GAIN * float(np.finfo(kernel.dtype).eps)
-    share, since, free_dual = _FIRST, 0, dual.copy()
+    share, since, free_dual = 0.0 if rows.bends else _FIRST, 0, dual.copy()
     for step in range(n_steps):
         problem = _Proximal(rows, dual, share * diagonal)
         change = _direction(kernel, problem, free_dual, values)
-        moved = _product(kernel, change)
+        moved = product(kernel, change).astype(np.float64)
         slope = float(moved @ (free_dual - problem.best(problem.pulls(values))))
         if slope < 0:
             length = _along(problem, free_dual, change, values, moved)
@@ -79,16 +84,31 @@ def newton(
             if furthest <= 0.5 * tolerance and since <= _MANY:
                 return step + 1
             if since > _MANY:
-                share = min(3.0 * share, _MOST)
+                share = min(max(3.0 * share, _LEAST), _MOST)
             elif since <= _FEW:
                 share = max(share / 3.0, _LEAST)
-            free_dual, values, since = feasible, _product(kernel, feasible), 0
+            free_dual, values, since = feasible, product(kernel, feasible).astype(np.float64), 0
     return n_steps
 
 
-def _product(kernel: Floats, vector: Array) -> Array:
-    product: Array = (kernel @ vector.astype(kernel.dtype)).astype(np.float64)
-    return product
+def _divided(slopes: Array, curves: Array) -> Array:
+    """0 where nothing bends, on sides that have no room (:attr:`RowConjugates.bends`)."""
+    found: Array = np.divide(slopes, curves, out=np.zeros_like(slopes), where=curves > 0)
+    return found
+
+
+def product(kernel: Floats, vector: Array) -> Floats:
+    """K v (m,) in K's precision, of which only rows are read where v is not 0."""
+    numbers = np.flatnonzero(vector)
+    exact = vector.astype(kernel.dtype)
+    if 2 * len(numbers) > len(vector):
+        return kernel @ exact
+    total = np.zeros(len(vector), dtype=kernel.dtype)
+    for start in range(0, len(numbers), TILE_ROWS):
+        some = numbers[start : start + TILE_ROWS]
+        tile = scratch("product", (len(some), len(vector)), kernel.dtype)
+        total += exact[some] @ kernel.take(some, axis=0, out=tile, mode="clip")
+    return total
 
 
 def _direction(kernel: Floats, problem: _Proximal, dual: Array, values: Array) -> Array:
@@ -100,7 +120,7 @@ def _direction(kernel: Floats, problem: _Proximal, dual: Array, values: Array) -
     if not len(free):
         return target - dual
     target[free] = 0.0
-    known = _product(kernel, target)[free]
+    known = product(kernel, target)[free].astype(np.float64)
     curves = np.where(up, rows.rising, rows.falling)[free] + problem.weight
     flats = np.where(up[free], rows.flat, -rows.flat)
     wanted = rows.targets[free] - flats + problem.weight * problem.center[free] - known
