@@ -89,4 +89,6 @@ def _plot(
 
 
 def _short(word: str) -> str:
-    return word if len(word) <= _LETTERS else f"{word[: _LETTERS - 1]}…"
+    """Both ends of a long word, for either may be what tells it from others."""
+    half = _LETTERS // 2
+    return word if len(word) <= _LETTERS else f"{word[:half]}…{word[1 - half :]}"
