@@ -236,7 +236,7 @@ def explained(
     probabilities, or of decision values where there are none, and of real predictions.
 
     A text says why nothing can be measured: the machines of the model are not kept, all targets are the same,
-    a loss is not finite, or it takes more than the memory limit.
+    a number or a loss is not finite, or it takes more than the memory limit.
     """
     source, columns = given.source, given.columns
     basis = model.applied_basis(source.dtype)
@@ -361,6 +361,9 @@ def _joined(first: Block, second: Block) -> Block:
 def _trial(model: Any, given: LabelledRows, rows: Block, how: Measuring) -> tuple[_Trial | None, str]:
     """What each task is given, and what is lost in words; or None, and why nothing can be."""
     assert rows.targets is not None
+    numbers = rows.features.data if isinstance(rows.features, SparseRows) else rows.features
+    if not np.isfinite(numbers).all():
+        return None, "the rows hold NaN or infinity"
     targets = given.targets_for(model, rows.targets)
     scored: Callable[[NDArray[Any], NDArray[Any]], float]
     if model.task == "regression":

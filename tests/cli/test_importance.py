@@ -224,7 +224,8 @@ def test_what_does_not_fit_is_left_out_and_said_so(
     ("change", "reason"),
     [
         ({"targets": np.zeros(3)}, "all targets of the rows are the same"),
-        ({"features": np.full((3, 2), np.nan)}, "the loss is not finite"),
+        ({"features": np.full((3, 2), np.nan)}, "the rows hold NaN or infinity"),
+        ({"targets": np.array([0.0, 1.0, np.nan])}, "the loss is not finite"),
     ],
 )
 def test_the_reason_is_kept(change: dict[str, Any], reason: str, tmp_path: Path) -> None:

@@ -178,6 +178,14 @@ def test_dask_rows_are_sampled_where_they_are() -> None:
     np.testing.assert_allclose(np.diff(averages), 3.0 * np.diff(values), atol=1e-4)
 
 
+def test_what_is_missing_in_dask_rows_is_told() -> None:
+    X, y = rows()
+    model = NewtonClassifier(features="linear", random_state=0).fit(X, y > 0)
+    X[::2] = np.nan
+    with pytest.raises(ValueError, match="explain: the rows hold NaN or infinity"):
+        model.explain(da.from_array(X, chunks=(100, 3)), y > 0)
+
+
 def test_dask_frames_of_a_table() -> None:
     frame, y = table()
     model = regressor().fit(frame, y)
