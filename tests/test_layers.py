@@ -57,6 +57,7 @@ ARROWS = {
         "engine",
         "storage",
         "common",
+        "monitor.explanation",
         "monitor.history",
         "monitor.metrics",
         "monitor.text",

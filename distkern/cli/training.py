@@ -212,7 +212,7 @@ def run_facts(
         "summary": f"{rows}seed {job.seed}, "
         f"finished {time.strftime('%Y-%m-%d %H:%M:%S %Z', time.localtime(ended))}",
         "headline": large,
-        **_importance_facts(fitted),
+        **({} if fitted.importances_ is None else {"importances": fitted.importances_}),
         "Hyperparameters": hyperparameters(fitted),
         "Data": {"path": job.data} if dataset is None else data_facts(dataset),
         "Machine": {
@@ -222,11 +222,6 @@ def run_facts(
             **(here if ended is None else {}),
         },
     }
-
-
-def _importance_facts(fitted: Any) -> dict[str, Any]:
-    found = fitted.importances_
-    return {} if found is None else {"importances": found.texts, "importances are": found.told}
 
 
 def memory_line(history: list[dict[str, Any]], limit: int | None) -> str:

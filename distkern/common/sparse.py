@@ -208,6 +208,30 @@ def with_columns(rows: Rows, order: NDArray[np.intp]) -> Rows:
     return SparseRows(rows.data[entries], moved[entries], rows.indptr, rows.n_features)
 
 
+def values_at(rows: Rows, places: Sequence[int]) -> _Floats:
+    """(n_rows, n_places) array of some columns."""
+    if isinstance(rows, SparseRows):
+        return np.asarray(rows.to_scipy()[:, list(places)].toarray())
+    return rows[:, list(places)]
+
+
+def with_values(rows: Rows, places: Sequence[int], values: _Floats) -> Rows:
+    """The rows with other values, (n_rows, n_places) or (n_places,), in some columns."""
+    if not isinstance(rows, SparseRows):
+        found = rows.copy()
+        found[:, list(places)] = values
+        return found
+    from scipy.sparse import coo_matrix
+
+    kept = ~np.isin(rows.indices, places)
+    full = np.broadcast_to(values, (len(rows), len(places)))
+    new_rows, new = np.nonzero(full)
+    data = np.concatenate([rows.data[kept], full[new_rows, new].astype(rows.dtype)])
+    at = np.concatenate([rows.row_of_entries[kept], new_rows])
+    columns = np.concatenate([rows.indices[kept], np.asarray(places)[new]])
+    return SparseRows.of_scipy(coo_matrix((data, (at, columns)), rows.shape))
+
+
 def distinct(rows: Rows, codes: NDArray[Any] | None = None) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
     """First position of each distinct row (with its code, if given), in an order that depends on the
     set of rows alone, and for each row which of these it is."""

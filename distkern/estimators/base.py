@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 
 import numpy as np
@@ -16,6 +16,7 @@ from distkern.common.types import Floats
 from distkern.estimators.estimator import AbstractEstimator
 from distkern.estimators.fitted import fitted
 from distkern.losses import find_loss
+from distkern.monitor.explanation import Explanation
 from distkern.runs.data import TrainingData
 from distkern.solvers.base import AbstractSolver, Problem
 from distkern.solvers.hyperparameters import CLASS_WEIGHT, METRIC, RANDOM_STATE, SCALE, THRESHOLD, loss_for
@@ -29,7 +30,57 @@ else:
     from sklearn.utils.metaestimators import available_if
 
 
-class AbstractClassifier(ClassifierMixin, AbstractEstimator):  # type: ignore[misc]
+class AbstractSupervised(AbstractEstimator):
+    """What classifiers and regressors share."""
+
+    def explain(
+        self,
+        X: Any,
+        y: Any = None,
+        *,
+        features: Sequence[str | int] | None = None,
+        grid_resolution: int = 20,
+        n_repeats: int = 5,
+        max_samples: int = 2000,
+        random_state: int = 0,
+    ) -> Explanation:
+        """Permutation importances of the columns and partial dependence on them, on a sample of rows.
+
+        A column of a table is permuted as a whole, and set to a value of the table. Only the sample is held.
+
+        Parameters
+        ----------
+        X, y : rows and labels or targets as ``fit`` takes them, best such as it has not seen; of a data set
+            its test rows, if it has some
+        features : names or positions of the columns that are looked at; None: up to 30, those of the largest
+            weight in a learned metric, else of the largest variance, and for partial dependence the five
+            that cost most
+        grid_resolution : values of a column for partial dependence, at most: quantiles from 5 to 95 %, or the
+            categories of most rows
+        n_repeats : permutations of each column
+        max_samples : rows, at most, and at most 8 MiB of them
+        random_state : seed of the sample and of the permutations
+
+        Raises
+        ------
+        InputError or ValueError
+            If an argument is not usable or nothing can be measured; the message says why.
+        """
+        from distkern.estimators.explained import explanation_of
+
+        return explanation_of(
+            self._fitted(),
+            X,
+            y,
+            features,
+            grid_resolution=grid_resolution,
+            n_repeats=n_repeats,
+            max_samples=max_samples,
+            random_state=random_state,
+        )
+
+
+class AbstractClassifier(ClassifierMixin, AbstractSupervised):  # type: ignore[misc]
     """A classifier f(x) = basis(x) @ coef_ + intercept_, binary or one-vs-rest."""
 
     beside: ClassVar[Mapping[str, Parameter | None]] = {
@@ -196,7 +247,7 @@ class AbstractClassifier(ClassifierMixin, AbstractEstimator):  # type: ignore[mi
         return score_of(self._fitted(), X, y, sample_weight, "accuracy", accuracy, accuracy_score)
 
 
-class AbstractRegressor(RegressorMixin, AbstractEstimator):  # type: ignore[misc]
+class AbstractRegressor(RegressorMixin, AbstractSupervised):  # type: ignore[misc]
     """A regressor f(x) = basis(x) @ coef_ + intercept_; with several quantiles one output for each."""
 
     task = "regression"

@@ -44,11 +44,11 @@ from distkern.estimators.fitted import fitted
 from distkern.estimators.from_solver import FromSolver
 from distkern.estimators.mapped import arrays_of, map_choices, map_of, mapped, mapping
 from distkern.maps.mapping import MapChoice, RowMap
+from distkern.monitor.explanation import Explanation
 from distkern.monitor.history import History
 from distkern.passes import Outline
 from distkern.runs.data import TrainingData, describing, from_arrays, from_described, from_split
 from distkern.runs.frames import at_rows, preparation_of
-from distkern.runs.importance_figures import Importances
 from distkern.runs.prediction import answer_of, predict_rows
 from distkern.runs.scaled import ScaledSource, as_planned, rescaled, spreading
 from distkern.solvers.base import AbstractSolver, Problem
@@ -94,8 +94,8 @@ class AbstractEstimator(FromSolver, BaseEstimator):  # type: ignore[misc]
     found_: Mapping[str, Any] = fitted(
         'what was chosen for hyperparameters that were "auto", by name', default=MappingProxyType({})
     )
-    importances_: Importances | None = fitted(
-        ":class:`~distkern.runs.importance_figures.Importances` of a model that ``distkern train`` has made, "
+    importances_: Explanation | None = fitted(
+        ":class:`~distkern.monitor.explanation.Explanation` of a model that ``distkern train`` has made, "
         "or None",
         default=None,
     )

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from distkern.storage.places import Location
 
 if TYPE_CHECKING:
-    from distkern.monitor.page import Plots
+    from distkern.monitor.page import Section
 
 
 class History(list[dict[str, Any]]):
@@ -28,28 +28,30 @@ class History(list[dict[str, Any]]):
         """Objective, errors and what else changes: drawn in a notebook, or to be written with ``save``."""
         from distkern.monitor.stages import stage_plots
 
-        return Figures(stage_plots(self) if self else None, len(self))
+        return Figures("Stages", (stage_plots(self),) if self else (), f"{len(self)} stages")
 
 
 @dataclass(frozen=True)
 class Figures:
-    """Plots of stages on a page of their own.
+    """Plots on a page of their own.
 
     Attributes
     ----------
-    plots : of :mod:`distkern.monitor.page`; None without stages
-    n_stages : that they are of
+    title : of the page
+    sections : of it, see :mod:`distkern.monitor.page`
+    what : they are of, in words
     """
 
-    plots: Plots | None
-    n_stages: int
+    title: str
+    sections: tuple[Section, ...]
+    what: str
 
     @property
     def page(self) -> str:
         """Their HTML, which needs nothing else."""
         from distkern.monitor.page import page
 
-        return page("Stages", [] if self.plots is None else [self.plots])
+        return page(self.title, self.sections)
 
     def _repr_html_(self) -> str:
         # a frame keeps the page's style and scripts apart from the notebook's
@@ -58,7 +60,7 @@ class Figures:
         return f'<iframe srcdoc="{escape(self.page)}" style="{style}" onload="{grown}"></iframe>'
 
     def __repr__(self) -> str:
-        return f"<Figures of {self.n_stages} stages: a notebook draws them, .save(path) writes a page>"
+        return f"<Figures of {self.what}: a notebook draws them, .save(path) writes a page>"
 
     def save(self, path: Location) -> None:
         """Write the page."""

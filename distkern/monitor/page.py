@@ -64,13 +64,14 @@ class Cells:
 
 @dataclass(frozen=True)
 class Plot:
-    """Curves over one axis, and cells below them."""
+    """Curves over one axis, and cells below them; ``height`` in pixels."""
 
     title: str
     x: Axis
     y: Axis
     curves: Sequence[Curve] = ()
     cells: Cells | None = None
+    height: int = 230
 
     @property
     def keys(self) -> dict[str, Style]:

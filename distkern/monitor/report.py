@@ -6,15 +6,13 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from distkern.monitor.balance import pass_key, pass_sections
-from distkern.monitor.page import Html, Section, bar, heading, note, page, table, tiles
+from distkern.monitor.importances import dependence_sections, importance_sections
+from distkern.monitor.page import Section, heading, note, page, table, tiles
 from distkern.monitor.recorder import PassTotal
 from distkern.monitor.stages import choice_sections, stage_plots, stage_table
 from distkern.monitor.text import in_number
 from distkern.storage.atomic import write_text_atomic
 from distkern.storage.places import Location
-
-#: columns whose importance is shown
-_MOST_IMPORTANT = 20
 
 
 def write_report(
@@ -29,9 +27,9 @@ def write_report(
     Parameters
     ----------
     path : the HTML file
-    facts : "title" and "summary" are texts, "headline" a mapping shown large, "importances" columns with a
-        number and its text, and "importances are" what they are or why there are none; every other key is the
-        heading of a table and its value the mapping of names to values in it
+    facts : "title" and "summary" are texts, "headline" a mapping shown large, "importances" the
+        :class:`~distkern.monitor.explanation.Explanation` of the model; every other key is the heading of a
+        table and its value the mapping of names to values in it
     history : the lines of ``metrics.jsonl``, one per stage; the last one's notes and warnings are shown
     passes : what the passes of the run took
     parts : what the model makes of the test rows
@@ -55,7 +53,8 @@ def render(
         body += [heading("Stages"), stage_plots(history), stage_table(history)]
     body += parts
     if "importances" in facts:
-        body += [heading("Feature importance"), *_importances(facts["importances"], facts["importances are"])]
+        found = facts["importances"]
+        body += [*importance_sections(found), *dependence_sections(found)]
     if passes:
         body += [heading("Where the time went"), pass_sections(passes, "{:,.0f}".format, modes=True)]
         body.append(pass_key(passes))
@@ -64,21 +63,6 @@ def render(
             rows = [(str(key), _told(value)) for key, value in values.items()]
             body += [heading(str(name)), table((), rows, "facts")]
     return page(str(facts.get("title", "distkern run")), body)
-
-
-def _importances(importances: Sequence[tuple[str, float, str]], told: str) -> list[Html]:
-    """Bars of the largest of falling numbers, the longest as wide as there is room for.
-
-    ``told``: what the numbers are, or why there are none
-    """
-    shown, rest = importances[:_MOST_IMPORTANT], importances[_MOST_IMPORTANT:]
-    others = f" None of the other {len(rest):,} costs more than {rest[0][2]}." if rest else ""
-    sections = [note(f"{told[:1].upper()}{told[1:]}.{others}", "quiet")]
-    if shown:
-        largest = max(shown[0][1], 1e-300)
-        rows = [(name, words, bar(number / largest)) for name, number, words in shown]
-        sections.append(table((), rows, "bars"))
-    return sections
 
 
 def _told(value: Any) -> str:

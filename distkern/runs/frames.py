@@ -204,6 +204,33 @@ def _are_encoded(table: Table, X: Any) -> bool:
     )
 
 
+def as_features(estimator: Any, X: Any) -> tuple[Any, Preparation | None, np.dtype[Any]]:
+    """What is not a split as rows of features, checked, what is still to be done to them, and their dtype.
+
+    Rows are in their own units, but for those that a table encodes, which are scaled as those of the fit.
+    Where the model is of a table, arrays of as many columns as encoded rows have are those; ``split[:]``
+    gives such.
+    """
+    from scipy.sparse import issparse
+    from sklearn.utils.validation import check_array, validate_data
+
+    wanted = getattr(estimator, "dtype_", None)
+    single: np.dtype[Any] = np.dtype(np.float32)
+    is_encoded = estimator.table_ is not None and _are_encoded(estimator.table_, X)
+    if estimator.table_ is not None and not is_encoded:
+        encoded = None if wanted is None else Preparation(dtype=wanted)
+        return encoded_frame(estimator, estimator.table_, X), encoded, single
+    X = X if is_encoded else put_in_order(estimator, X)
+    own = single if getattr(X, "dtype", None) == single else np.dtype(np.float64)
+    if is_dask(X) and not is_encoded:
+        check_dask_names(estimator, X)
+    elif not is_dask(X):
+        check = check_array if is_encoded else partial(validate_data, estimator, reset=False)
+        rows = check(X, dtype=[np.float64, np.float32], order="C", accept_sparse="csr")
+        X = SparseRows.of_scipy(rows) if issparse(rows) else rows
+    return X, Preparation(scaling=estimator.scaling_, dtype=wanted), own
+
+
 def at_rows(
     estimator: Any,
     X: Any,
@@ -214,28 +241,11 @@ def at_rows(
     """What ``function_after`` makes of what is still to be done to rows, at those of ``X``: lazy for Dask
     arrays and splits, (n,) or (n, n_columns), and then of ``dtype`` (None: that of the rows).
 
-    Rows are in their own units, and are scaled here as those of the fit were. Where the model is of a table,
-    arrays of as many columns as encoded rows have are those; ``split[:]`` gives such.
+    Rows are in their own units, and are scaled here as those of the fit were; see :func:`as_features`.
     """
-    from scipy.sparse import issparse
-    from sklearn.utils.validation import check_array, validate_data
-
     if isinstance(X, Split):
         function, own = function_after(preparation_of(estimator, X.dataset)), X.dtype
         return map_source(function, X, own if dtype is None else dtype, n_columns)
-    own, wanted = np.dtype(np.float32), getattr(estimator, "dtype_", None)
-    is_encoded = estimator.table_ is not None and _are_encoded(estimator.table_, X)
-    if estimator.table_ is not None and not is_encoded:
-        encoded = None if wanted is None else Preparation(dtype=wanted)
-        function, X = function_after(encoded), encoded_frame(estimator, estimator.table_, X)
-    else:
-        function = function_after(Preparation(scaling=estimator.scaling_, dtype=wanted))
-        X = X if is_encoded else put_in_order(estimator, X)
-        own = own if getattr(X, "dtype", None) == own else np.dtype(np.float64)
-        if is_dask(X) and not is_encoded:
-            check_dask_names(estimator, X)
-        elif not is_dask(X):
-            check = check_array if is_encoded else partial(validate_data, estimator, reset=False)
-            rows = check(X, dtype=[np.float64, np.float32], order="C", accept_sparse="csr")
-            X = SparseRows.of_scipy(rows) if issparse(rows) else rows
+    X, preparation, own = as_features(estimator, X)
+    function = function_after(preparation)
     return map_rows(function, X, own if dtype is None else dtype, n_columns) if is_dask(X) else function(X)

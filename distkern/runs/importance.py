@@ -1,9 +1,10 @@
-"""What permuting a column costs a model on rows of a split: how much the column matters to it, measured."""
+"""What permuting a column costs a model on some rows, and how it depends on the columns that cost most."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import islice
 from typing import Any
 
 import numpy as np
@@ -13,18 +14,21 @@ from distkern.bases.placed import AbstractPlacedBasis
 from distkern.bases.routing import combining_cost
 from distkern.common import blas
 from distkern.common.rng import Purpose, stream
-from distkern.common.sparse import Rows, SparseRows
-from distkern.common.types import Block
+from distkern.common.sparse import Rows, SparseRows, values_at, with_values
+from distkern.common.types import AbstractSource, Block
 from distkern.engine.drive import Driver
 from distkern.engine.events import EventLog, Listener
 from distkern.engine.executors import AbstractExecutor
 from distkern.engine.plan import needed_bytes, plan_run
+from distkern.monitor.explanation import Dependence, Explanation, Importance
 from distkern.monitor.text import in_bytes
 from distkern.passes import Cost, Each, Extent, Machine, Pass, PassPlan, Reduce
-from distkern.runs.importance_figures import Importance, Importances
+from distkern.runs.dependence import Averaging, Grid, InputColumn, averages, input_columns, outputs_of
 from distkern.runs.ranking import Calibration
 from distkern.runs.regression_figures import quantiles_of
 from distkern.storage.dataset import Split
+from distkern.storage.preparation import Preparation
+from distkern.storage.scaling import Scaling
 
 MOST_ROWS, MOST_COLUMNS = 2000, 30
 #: of the rows, which travel with their pass
@@ -37,17 +41,84 @@ _LEAST_BLOCKS = 16
 
 
 @dataclass(frozen=True)
+class Measuring:
+    """How much is measured: by itself what ``distkern train`` shows.
+
+    Attributes
+    ----------
+    seed : of the rows that are drawn, and of the permutations
+    n_rows : at most, and at most 8 MiB of them
+    n_repeats : permutations of each column
+    n_values : of a column for partial dependence, at most
+    n_averaged : rows that partial dependence is averaged over, at most
+    n_curves : columns whose partial dependence is measured
+    columns : the places of the columns, where these are given; partial dependence is measured for all of them
+    """
+
+    seed: int
+    n_rows: int = MOST_ROWS
+    n_repeats: int = 1
+    n_values: int = 20
+    n_averaged: int = 250
+    n_curves: int = 5
+    columns: tuple[int, ...] | None = None
+
+    def n_columns(self, n_there: int) -> int:
+        """How many columns are permuted."""
+        return min(MOST_COLUMNS, n_there) if self.columns is None else len(self.columns)
+
+
+@dataclass(frozen=True)
+class LabelledRows:
+    """Rows that a model is measured on.
+
+    Attributes
+    ----------
+    source : its targets are real, codes of ``labels``, or labels where these are None
+    name : of the source
+    columns : that the features of the rows are of
+    scaling : what was done to the features
+    preparation : what is still to be done before the model sees them
+    """
+
+    source: AbstractSource
+    name: str
+    columns: list[InputColumn]
+    scaling: Scaling
+    preparation: Preparation | None
+    labels: NDArray[Any] | None = None
+
+    @classmethod
+    def of_split(cls, model: Any, split: Split) -> LabelledRows:
+        """Those of a split of a data set; of its columns those that the model knows."""
+        data, preparation = split.dataset, model.preparation_for(split)
+        columns = input_columns(data.table, data.feature_names, data.n_features)
+        if preparation is not None and preparation.order is not None:
+            columns = [each for each in columns if {*each.places} <= {*preparation.order.tolist()}]
+        return cls(split, split.name, columns, data.scaling, preparation, data.classes)
+
+    def targets_for(self, model: Any, targets: NDArray[Any]) -> NDArray[Any]:
+        """Real targets, or codes of the model's classes, -1 for others."""
+        if model.task == "regression":
+            return targets.astype(np.float64)
+        known = {label: code for code, label in enumerate(model.classes_.tolist())}
+        named = targets if self.labels is None else self.labels[targets]
+        return np.array([known.get(label, -1) for label in named.tolist()])
+
+
+@dataclass(frozen=True)
 class _Trial:
     """The operand of :func:`_lost`.
 
     ``rows`` have real targets, or codes of the model's classes; ``scored`` is the mean loss of what is
-    predicted of rows with such targets.
+    predicted of rows with such targets; columns are permuted ``n_repeats`` times.
     """
 
     rows: Block
     predict: Callable[[Any], NDArray[Any]]
     scored: Callable[[NDArray[Any], NDArray[Any]], float]
     seed: int
+    n_repeats: int
 
 
 class _Records:
@@ -65,29 +136,40 @@ class _Records:
 
 @dataclass(frozen=True)
 class Planned:
-    """The two passes that measure importances, in order, with neither rows nor a model in them.
+    """The passes that measure importances, in order, with neither rows nor a model in them.
 
     Attributes
     ----------
     drawing : takes the rows
     permuting : one task for the rows as they are, and one for each column
+    averaging : one task for each column whose partial dependence is measured
     """
 
     drawing: Reduce[Block]
     permuting: Each
+    averaging: Each
 
     @classmethod
-    def over(cls, split: Split, seed: int, combining: Cost, n_outputs: int) -> Planned:
-        """The passes over rows of a split that are drawn by a seed.
+    def over(
+        cls,
+        source: AbstractSource,
+        name: str,
+        how: Measuring,
+        n_columns: int,
+        combining: Cost,
+        n_outputs: int,
+    ) -> Planned:
+        """The passes over rows of a source of this name.
 
         Parameters
         ----------
+        n_columns : of the rows
         combining : of a task that predicts some thousand rows, beside these rows
         n_outputs : of the model
         """
-        drawn = _drawn(split, seed)
+        drawn = _drawn(source, how)
         n_rows = sum(map(len, drawn.values()))
-        rows = n_rows, split.row_bytes
+        rows = n_rows, source.row_bytes
         sample = Cost().holding(joined={"rows": rows}, driver={"rows, once more": (2, *rows)})
         cost = replace(
             combining, result_bytes=0, total_result_bytes=None, driver_bytes=0, driver_compiled=False
@@ -96,18 +178,21 @@ class Planned:
             task={"rows as sent, permuted, prepared": (4, *rows), "predictions": (n_rows, n_outputs + 1, 64)},
             driver={"rows": (3, *rows)},
         )
-        items: list[tuple[int, ...]] = [()] * (1 + min(MOST_COLUMNS, len(_columns(split))))
+        n_permuted = how.n_columns(n_columns)
+        n_curves = n_permuted if how.columns is not None else min(how.n_curves, n_permuted)
+        each: dict[str, Any] = {"store": _Records(), "split": name, "cost": cost}
+        losses = {**each, "record_bytes": 512 + 16 * how.n_repeats}
+        means = {**each, "record_bytes": 512 + 32 * how.n_values * (n_outputs + 1)}
         return cls(
-            Reduce(
-                "sample for importances", _taken, _joined, drawn, split.name, blocks=tuple(drawn), cost=sample
-            ),
-            Each("importances", _lost, items, _Records(), split=split.name, cost=cost),
+            Reduce("sample for importances", _taken, _joined, drawn, name, blocks=tuple(drawn), cost=sample),
+            Each("importances", _lost, [()] * (1 + n_permuted), **losses),
+            Each("partial dependence", averages, [()] * n_curves, **means),
         )
 
     @property
     def steps(self) -> list[Pass]:
-        """Both passes."""
-        return [self.drawing, self.permuting]
+        """All of them."""
+        return [self.drawing, self.permuting, self.averaging]
 
 
 def excess(plans: Sequence[PassPlan], machine: Machine) -> str:
@@ -120,63 +205,112 @@ def excess(plans: Sequence[PassPlan], machine: Machine) -> str:
 
 def measured_importances(
     model: Any, split: Split, executor: AbstractExecutor, listeners: tuple[Listener, ...] = ()
-) -> Importances | None:
-    """The mean loss on up to 2,000 rows in which a column is permuted, less that on the rows as they are.
+) -> Explanation | None:
+    """What ``distkern train`` shows and keeps of :func:`explained`, by the model's seed.
 
-    The columns are those of the table, whose features are permuted together, or the features where there is
-    none: up to 30, those of the largest weight in the model's metric, if it has one, else of the largest
-    variance. What is lost is -log p, of classifiers without probabilities 1 for a wrong label, of quantiles
-    the pinball loss, and of other real targets the squared error divided by their variance. Rows and
-    permutations follow from the model's seed.
-
-    None of a model without targets. Where the machines of a model are not kept, all targets are the same, a
-    loss is not finite, or it takes more than the memory limit, there are no columns but the reason, which is
-    told as well.
+    None of a model without targets. Where nothing can be measured there are no columns but the reason, which
+    is told as well.
     """
     if model.task == "none":
         return None
     events = EventLog(listeners)
-    found = _measured(model, split, executor, events)
+    found = explained(model, LabelledRows.of_split(model, split), Measuring(model.seed_), executor, events)
     if isinstance(found, str):
-        found = Importances((), "", 0, split.name, reason=found)
+        found = Explanation((), "", 0, split.name, reason=found)
         events.emit("message", text=found.told)
     if found.copies:
         events.emit("message", text=found.warning)
     return found
 
 
-def _measured(model: Any, split: Split, executor: AbstractExecutor, events: EventLog) -> Importances | str:
-    """What was measured, or why nothing was."""
-    basis = model.applied_basis(split.dtype)
+def explained(
+    model: Any, given: LabelledRows, how: Measuring, executor: AbstractExecutor, events: EventLog
+) -> Explanation | str:
+    """The mean loss on some rows in which a column is permuted, less that on the rows as they are, and the
+    partial dependence on the columns that cost most.
+
+    The columns are those of the table, whose features are permuted together, or the features where there is
+    none: up to 30, those of the largest weight in the model's metric, if it has one, else of the largest
+    variance. What is lost is -log p, of classifiers without probabilities 1 for a wrong label, of quantiles
+    the pinball loss, and of other real targets the squared error divided by their variance. Averages are of
+    probabilities, or of decision values where there are none, and of real predictions.
+
+    A text says why nothing can be measured: the machines of the model are not kept, all targets are the same,
+    a number or a loss is not finite, or it takes more than the memory limit.
+    """
+    source, columns = given.source, given.columns
+    basis = model.applied_basis(source.dtype)
     if isinstance(basis, AbstractPlacedBasis) and not basis.is_kept:
         return "the model is larger than what a process keeps"
-    n_outputs = model.coef_.shape[1]
-    cost = combining_cost(basis, split.row_numbers, MOST_ROWS)
+    cost = combining_cost(basis, source.row_numbers, how.n_rows)
     cost = cost.holding(task={"coefficients": (2, model.coef_.nbytes)})
-    planned = Planned.over(split, model.seed_, cost, n_outputs)
-    plans = plan_run(planned.steps, {split.name: Extent.of(split)}, executor.machine)
+    planned = Planned.over(source, given.name, how, len(columns), cost, model.coef_.shape[1])
+    plans = plan_run(planned.steps, {given.name: Extent.of(source)}, executor.machine)
     if reason := excess(plans, executor.machine):
         return reason
-    driver = Driver({split.name: split}, executor, events)
+    driver = Driver({given.name: source}, executor, events)
     with blas.single_threaded():
-        rows: Block = driver.measure(planned.drawing)
-        trial, loss = _trial(model, split, rows)
+        trial, loss = _trial(model, given, driver.measure(planned.drawing), how)
         if trial is None:
             return loss
-        columns = _columns(split)
-        chosen = _chosen(model, trial.rows.features, columns)
-        items = [(), *(columns[place][1] for place in chosen)]
-        base, *lost = driver.each(replace(planned.permuting, items=items, operand=trial))
-    if not np.isfinite([base, *lost]).all():
-        return "the loss is not finite"
-    found = [Importance(columns[place][0], value - base) for place, value in zip(chosen, lost, strict=True)]
-    found.sort(key=lambda each: -each.loss)
-    copies = _copies(trial.rows, columns, is_real=model.task == "regression")
-    left_out = len(columns) - len(chosen)
-    return Importances(tuple(found), loss, trial.rows.n_rows, split.name, left_out, copies=copies)
+        rows = trial.rows
+        chosen = [columns[place] for place in _chosen(model, rows.features, given, how)]
+        items = [(), *(column.places for column in chosen)]
+        (base, *_), *lost = driver.each(replace(planned.permuting, items=items, operand=trial))
+        if not np.isfinite([base, *(value for values in lost for value in values)]).all():
+            return "the loss is not finite"
+        costs = [(float(np.mean(values)) - base, float(np.std(values))) for values in lost]
+        order = sorted(range(len(chosen)), key=lambda place: -costs[place][0])
+        largest = [chosen[place] for place in order]
+        curves, n_averaged = _curves(model, given, rows.features, largest, how, driver, planned.averaging)
+    return Explanation(
+        tuple(Importance(chosen[place].name, *costs[place]) for place in order),
+        loss,
+        rows.n_rows,
+        given.name,
+        len(columns) - len(chosen),
+        copies=_copies(rows, columns, is_real=model.task == "regression"),
+        curves=curves,
+        outputs=outputs_of(model),
+        quantity=_said(model),
+        n_averaged=n_averaged,
+    )
 
 
-def _copies(rows: Block, columns: list[tuple[str, tuple[int, ...]]], *, is_real: bool) -> tuple[str, ...]:
+def _said(model: Any) -> str:
+    """What of a model's answers is averaged."""
+    if model.task == "regression":
+        return "prediction"
+    return "decision value" if model._chances() is None else "probability"
+
+
+def _curves(
+    model: Any,
+    given: LabelledRows,
+    features: Rows,
+    columns: list[InputColumn],
+    how: Measuring,
+    driver: Driver,
+    averaging: Each,
+) -> tuple[tuple[Dependence, ...], int]:
+    """The partial dependence on the first of the columns that have one, and of how many rows it is a mean."""
+    n_rows = features.shape[0]
+    rows = features[np.unique(np.linspace(0, n_rows - 1, min(how.n_averaged, n_rows)).astype(np.intp))]
+    found = (Grid.of(column, features, given.scaling, how.n_values) for column in columns)
+    grids = list(islice((grid for grid in found if grid is not None), len(averaging.items)))
+    predict = model.predictor(
+        given.preparation, "probability" if _said(model) == "probability" else "decision"
+    )
+    operand = Averaging(rows, predict, len(outputs_of(model)))
+    means = driver.each(replace(averaging, items=grids, operand=operand))
+    curves = (
+        Dependence(grid.column, grid.values, tuple(map(tuple, each)))
+        for grid, each in zip(grids, means, strict=True)
+    )
+    return tuple(curves), len(rows)
+
+
+def _copies(rows: Block, columns: list[InputColumn], *, is_real: bool) -> tuple[str, ...]:
     """The columns whose features, by least squares, leave hardly any of the target's variance."""
     from scipy.linalg import lstsq
 
@@ -187,29 +321,29 @@ def _copies(rows: Block, columns: list[tuple[str, tuple[int, ...]]], *, is_real:
     most = (1.0 - _COPIES[is_real]) * np.square(wanted).sum()
     given, found = rows.features, []
     table: Any = given.to_scipy().tocsc() if isinstance(given, SparseRows) else given
-    for name, places in columns[:_MOST_COMPARED] if most > 0 else []:
-        own = table[:, list(places)]
+    for column in columns[:_MOST_COMPARED] if most > 0 else []:
+        own = table[:, list(column.places)]
         features = np.asarray(own.toarray() if isinstance(given, SparseRows) else own, dtype=np.float64)
         features = features - features.mean(axis=0)
-        if len(places) < rows.n_rows // 4 and features.any():
+        if len(column.places) < rows.n_rows // 4 and features.any():
             left = wanted - features @ lstsq(features, wanted)[0]
             if np.square(left).sum() <= most:
-                found.append(name)
+                found.append(column.name)
     return tuple(found)
 
 
-def _drawn(split: Split, seed: int) -> dict[int, NDArray[np.int64]]:
+def _drawn(source: AbstractSource, how: Measuring) -> dict[int, NDArray[np.int64]]:
     """Rows of some blocks, by block, drawn from all rows of them."""
-    wanted = max(1, min(MOST_ROWS, split.n_rows, _MOST_BYTES // split.row_bytes))
-    generator = stream(seed, Purpose.IMPORTANCE)
-    order = generator.permutation(split.n_blocks)
-    sums = np.cumsum([split.block_rows[block] for block in order])
+    wanted = max(1, min(how.n_rows, source.n_rows, _MOST_BYTES // source.row_bytes))
+    generator = stream(how.seed, Purpose.IMPORTANCE)
+    order = generator.permutation(source.n_blocks)
+    sums = np.cumsum([source.block_rows[block] for block in order])
     blocks = order[: max(_LEAST_BLOCKS, int(np.searchsorted(sums, wanted)) + 1)]
     ends = sums[: len(blocks)]
     rows = np.sort(generator.choice(int(ends[-1]), wanted, replace=False))
     places = np.searchsorted(ends, rows, side="right")
     of_block = {
-        int(block): rows[places == place] - (int(ends[place]) - split.block_rows[block])
+        int(block): rows[places == place] - (int(ends[place]) - source.block_rows[block])
         for place, block in enumerate(blocks)
     }
     return {block: of_block[block] for block in sorted(of_block) if len(of_block[block])}
@@ -224,10 +358,13 @@ def _joined(first: Block, second: Block) -> Block:
     return Block.joined([first, second])
 
 
-def _trial(model: Any, split: Split, rows: Block) -> tuple[_Trial | None, str]:
+def _trial(model: Any, given: LabelledRows, rows: Block, how: Measuring) -> tuple[_Trial | None, str]:
     """What each task is given, and what is lost in words; or None, and why nothing can be."""
     assert rows.targets is not None
-    preparation = model.preparation_for(split)
+    numbers = rows.features.data if isinstance(rows.features, SparseRows) else rows.features
+    if not np.isfinite(numbers).all():
+        return None, "the rows hold NaN or infinity"
+    targets = given.targets_for(model, rows.targets)
     scored: Callable[[NDArray[Any], NDArray[Any]], float]
     if model.task == "regression":
         output, levels = "decision", quantiles_of(model)
@@ -236,20 +373,17 @@ def _trial(model: Any, split: Split, rows: Block) -> tuple[_Trial | None, str]:
             if levels
             else (_squares, "squared error relative to the variance")
         )
-        if rows.targets.min() == rows.targets.max():
+        rows = replace(rows, targets=targets)
+        if targets.min() == targets.max():
             return None, "all targets of the rows are the same"
     else:
-        assert split.dataset.classes is not None
-        known = model.classes_.tolist()
-        labels = split.dataset.classes.tolist()
-        codes = np.array([known.index(label) if label in known else -1 for label in labels])[rows.targets]
-        rows = replace(rows.take(np.flatnonzero(codes >= 0)), targets=codes[codes >= 0])
+        rows = replace(rows.take(np.flatnonzero(targets >= 0)), targets=targets[targets >= 0])
         has_chances = model._chances() is not None
         output, loss = ("probability", "log loss") if has_chances else ("label", "share of errors")
         scored = _log_loss if has_chances else _Errors(model.classes_)
         if not rows.n_rows:
             return None, "no row has a class of the model"
-    return _Trial(rows, model.predictor(preparation, output), scored, model.seed_), loss
+    return _Trial(rows, model.predictor(given.preparation, output), scored, how.seed, how.n_repeats), loss
 
 
 def _log_loss(chances: NDArray[Any], codes: NDArray[Any]) -> float:
@@ -277,29 +411,20 @@ class _Pinball:
         return float(np.maximum(levels * over, (levels - 1) * over).mean())
 
 
-def _columns(split: Split) -> list[tuple[str, tuple[int, ...]]]:
-    """Names of the columns and the features that each has become, of those that have become some."""
-    dataset = split.dataset
-    if dataset.table is None:
-        names = dataset.feature_names or [f"column {place + 1}" for place in range(dataset.n_features)]
-        return [(str(name), (place,)) for place, name in enumerate(names)]
-    found, first = [], 0
-    for column in dataset.table.columns:
-        last = first + len(column.features)
-        if last > first:
-            found.append((column.name, tuple(range(first, last))))
-        first = last
-    return found
-
-
-def _chosen(model: Any, features: Rows, columns: list[tuple[str, tuple[int, ...]]]) -> list[int]:
+def _chosen(model: Any, features: Rows, given: LabelledRows, how: Measuring) -> list[int]:
     """The places of the columns that are permuted."""
+    columns = given.columns
+    if how.columns is not None:
+        return list(how.columns)
     if len(columns) <= MOST_COLUMNS:
         return list(range(len(columns)))
     shares = getattr(model, "metric_importances_", None)
     if shares is None:
         shares = _variances(features)
-    sums = np.array([shares[list(places)].sum() for _, places in columns])
+    elif given.preparation is not None and given.preparation.order is not None:
+        known, shares = shares, np.zeros(features.shape[1])
+        shares[given.preparation.order] = known
+    sums = np.array([shares[list(column.places)].sum() for column in columns])
     return sorted(np.argsort(-sums, kind="stable")[:MOST_COLUMNS].tolist())
 
 
@@ -315,25 +440,15 @@ def _variances(features: Rows) -> NDArray[np.float64]:
     return np.asarray(squares - np.square(sums))
 
 
-def _lost(places: tuple[int, ...], _: Iterator[Block], trial: _Trial) -> float:
-    """The mean loss where the features of one column are permuted, or none."""
-    features = trial.rows.features
-    if places:
-        order = stream(trial.seed, Purpose.IMPORTANCE, places[0]).permutation(trial.rows.n_rows)
-        features = _permuted(features, places, order)
-    assert trial.rows.targets is not None
-    return trial.scored(trial.predict(features), trial.rows.targets)
-
-
-def _permuted(features: Rows, places: tuple[int, ...], order: NDArray[np.intp]) -> Rows:
-    """The rows with the given features of the rows ``order``, and all others as they are."""
-    if not isinstance(features, SparseRows):
-        found = features.copy()
-        found[:, list(places)] = features[order][:, list(places)]
-        return found
-    from scipy.sparse import coo_matrix
-
-    target = np.argsort(order)
-    rows = features.row_of_entries
-    moved = np.where(np.isin(features.indices, places), target[rows], rows)
-    return SparseRows.of_scipy(coo_matrix((features.data, (moved, features.indices)), features.shape))
+def _lost(places: tuple[int, ...], _: Iterator[Block], trial: _Trial) -> list[float]:
+    """The mean losses where the features of one column are permuted, or none."""
+    rows = trial.rows
+    assert rows.targets is not None
+    if not places:
+        return [trial.scored(trial.predict(rows.features), rows.targets)]
+    generator, own = stream(trial.seed, Purpose.IMPORTANCE, places[0]), values_at(rows.features, places)
+    lost = []
+    for _repeat in range(trial.n_repeats):
+        permuted = with_values(rows.features, places, own[generator.permutation(rows.n_rows)])
+        lost.append(trial.scored(trial.predict(permuted), rows.targets))
+    return lost

@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 
 from distkern.common.errors import InputError
 from distkern.common.version import __version__
+from distkern.monitor.explanation import Explanation
 from distkern.monitor.history import History
-from distkern.runs.importance_figures import Importances
 from distkern.storage.arrays import load_arrays, save_arrays
 from distkern.storage.atomic import write_text_atomic
 from distkern.storage.description import Description, as_read
@@ -52,7 +52,7 @@ class _Model:
     table: Table | None = None
     zero_based: bool | None = None
     dtype: Literal["float32", "float64"] | None = None
-    importances: Importances | None = None
+    importances: Explanation | None = None
     class_shares: tuple[float, ...] | None = None
 
     def __post_init__(self) -> None:

@@ -17,9 +17,11 @@ from distkern.engine.events import Event, Listener
 from distkern.engine.executors import AbstractExecutor
 from distkern.engine.plan import fitted, needed_bytes, plan_run
 from distkern.monitor import metrics
+from distkern.monitor.explanation import NOT_MEASURED
 from distkern.monitor.text import in_bytes
 from distkern.passes import Extent, Machine, PassPlan
 from distkern.passes.machine import DRIVER_BASE_BYTES
+from distkern.runs.dependence import input_columns
 from distkern.runs.estimator import Estimator
 from distkern.runs.folder import (
     check_folder,
@@ -30,8 +32,7 @@ from distkern.runs.folder import (
     making_again,
     tidy,
 )
-from distkern.runs.importance import Planned, excess
-from distkern.runs.importance_figures import NOT_MEASURED
+from distkern.runs.importance import Measuring, Planned, excess
 from distkern.runs.limits import (
     advice_on,
     check_limit,
@@ -187,7 +188,10 @@ def _importances(solver: AbstractSolver[Any], problem: Problem, split: Split) ->
     if not measuring:
         return []
     cost = measuring[-1].step.cost
-    return [Outline(step) for step in Planned.over(split, problem.seed, cost, problem.n_outputs).steps]
+    columns = input_columns(split.dataset.table, None, split.n_features)
+    how = Measuring(problem.seed)
+    planned = Planned.over(split, split.name, how, len(columns), cost, problem.n_outputs)
+    return [Outline(step) for step in planned.steps]
 
 
 def _evaluation(outlines: Sequence[Outline]) -> list[Outline]:

@@ -19,14 +19,14 @@ from cluster_processes import Processes
 from distkern import NewtonRegressor, PegasosClassifier
 from distkern.cli.main import main
 from distkern.common.rng import Purpose, stream
-from distkern.common.sparse import SparseRows
+from distkern.common.sparse import SparseRows, values_at, with_values
 from distkern.common.types import Block
 from distkern.engine.events import Event
 from distkern.engine.executors import open_executor
+from distkern.monitor.explanation import Explanation
 from distkern.passes.machine import COMPILING_BYTES
 from distkern.runs import importance
-from distkern.runs.importance import measured_importances
-from distkern.runs.importance_figures import Importances
+from distkern.runs.importance import Measuring, measured_importances
 from distkern.runs.persistence import load_model
 from distkern.storage.dataset import open_dataset
 from distkern.storage.ingest import shard, write_dataset
@@ -59,7 +59,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def naive(model, split):
     """The same by NumPy: permuted tables of encoded rows, and predictions of the fitted model."""
-    drawn = importance._drawn(split, SEED)
+    drawn = importance._drawn(split, Measuring(SEED))
     starts = np.cumsum([0, *split.block_rows])
     rows = np.concatenate([starts[block] + places for block, places in drawn.items()])
     X, labels = split[:][rows], np.asarray(split.labels)[rows]
@@ -163,7 +163,7 @@ def test_of_many_sparse_columns_those_that_vary_most_are_permuted(tmp_path: Path
 
 @pytest.mark.parametrize("has_test", [True, False])
 @pytest.mark.parametrize("arguments", [CELLS, NEWTON, ["--algorithm", "pegasos"]], ids=lambda given: given[1])
-def test_the_plan_lists_both_passes_with_what_they_will_take(
+def test_the_plan_lists_the_passes_with_what_they_will_take(
     arguments: list[str],
     has_test: bool,
     folder: Path,
@@ -182,13 +182,16 @@ def test_the_plan_lists_both_passes_with_what_they_will_take(
     assert main(["plan", *job, "--json"]) == 0
     planned = {step["name"]: step for step in json.loads(capsys.readouterr().out)["passes"]}
     assert main(["train", *job, "--out", str(tmp_path / "m")]) == 0
-    assert [step.name for step in made[-2:]] == ["sample for importances", "importances"]
-    for step in made[-2:]:
+    names = ["sample for importances", "importances", "partial dependence"]
+    assert [step.name for step in made[-3:]] == names
+    for step in made[-3:]:
         found = planned[step.name]
         assert (found["times"], found["tasks"], found["bytes_read"]) == (1, step.tasks, step.bytes_read)
         # compiled loops that the run has loaded stay
         assert step.driver_bytes <= found["driver_bytes"] < 1.2 * step.driver_bytes + COMPILING_BYTES
-    assert planned["importances"]["tasks"] == 1 + len(load_model(tmp_path / "m").importances_.columns)
+    kept = load_model(tmp_path / "m").importances_
+    assert planned["importances"]["tasks"] == 1 + len(kept.columns)
+    assert planned["partial dependence"]["tasks"] == len(kept.curves)
 
 
 def test_what_does_not_fit_is_left_out_and_said_so(
@@ -198,8 +201,9 @@ def test_what_does_not_fit_is_left_out_and_said_so(
     # as if a pass took more than there is
     permuting = importance.Planned.over
 
-    def larger(split, seed, combining, n_outputs):
-        return permuting(split, seed, replace(combining, workspace_bytes=2**34), n_outputs)
+    def larger(source, name, how, n_columns, combining, n_outputs):
+        combining = replace(combining, workspace_bytes=2**34)
+        return permuting(source, name, how, n_columns, combining, n_outputs)
 
     monkeypatch.setattr(importance.Planned, "over", larger)
     limit = ["--memory-limit", "1GiB"]
@@ -220,7 +224,8 @@ def test_what_does_not_fit_is_left_out_and_said_so(
     ("change", "reason"),
     [
         ({"targets": np.zeros(3)}, "all targets of the rows are the same"),
-        ({"features": np.full((3, 2), np.nan)}, "the loss is not finite"),
+        ({"features": np.full((3, 2), np.nan)}, "the rows hold NaN or infinity"),
+        ({"targets": np.array([0.0, 1.0, np.nan])}, "the loss is not finite"),
     ],
 )
 def test_the_reason_is_kept(change: dict[str, Any], reason: str, tmp_path: Path) -> None:
@@ -232,7 +237,7 @@ def test_the_reason_is_kept(change: dict[str, Any], reason: str, tmp_path: Path)
         patch.setattr(importance, "_taken", lambda block, drawn: rows)
         model.importances_ = measured_importances(model, split, executor)
     model.save(tmp_path / "m")
-    assert load_model(tmp_path / "m").importances_ == Importances((), "", 0, "train", reason=reason)
+    assert load_model(tmp_path / "m").importances_ == Explanation((), "", 0, "train", reason=reason)
 
 
 _KILLED = """
@@ -271,10 +276,13 @@ def test_a_run_that_is_killed_meanwhile_is_resumed_to_the_same_bits(
     assert names[0] == names[1]
 
 
-def test_sparse_rows_are_permuted_as_dense_ones_are() -> None:
+def test_sparse_rows_are_permuted_and_set_as_dense_ones_are() -> None:
     generator = np.random.default_rng(0)
     dense = generator.normal(size=(20, 6)) * (generator.random((20, 6)) < 0.4)
-    order = generator.permutation(20)
-    found = importance._permuted(SparseRows.of_dense(dense), (1, 4), order)
-    assert isinstance(found, SparseRows)
-    np.testing.assert_array_equal(found.toarray(), importance._permuted(dense, (1, 4), order))
+    sparse, places = SparseRows.of_dense(dense), (1, 4)
+    np.testing.assert_array_equal(values_at(sparse, places), values_at(dense, places))
+    for values in (values_at(dense, places)[generator.permutation(20)], np.array([0.0, 2.0])):
+        found = with_values(sparse, places, values)
+        assert isinstance(found, SparseRows)
+        assert np.all(found.data)
+        np.testing.assert_array_equal(found.toarray(), with_values(dense, places, values))

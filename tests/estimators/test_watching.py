@@ -146,7 +146,8 @@ def test_the_history_is_a_list_a_frame_and_a_picture(halves, tmp_path):
     assert frame["test_error"].tolist() == [line["test_error"] for line in history]
     drawn = history.plot()
     assert drawn._repr_html_().startswith("<iframe srcdoc=")
-    assert [list(plot.keys) for plot in drawn.plots.plots if "Error" in plot.title] == [["train", "test"]]
+    [plots] = drawn.sections
+    assert [list(plot.keys) for plot in plots.plots if "Error" in plot.title] == [["train", "test"]]
     drawn.save(tmp_path / "page.html")
     assert "Error in percent" in (tmp_path / "page.html").read_text()
     assert pickle.loads(pickle.dumps(model)).history_ == history

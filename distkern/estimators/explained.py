@@ -1,0 +1,98 @@
+"""``explain``: rows and labels as users give them, a bounded sample of which the model is measured on."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from scipy.sparse import issparse
+from sklearn.utils import _safe_indexing, check_consistent_length, column_or_1d
+
+from distkern.common.errors import InputError, unknown_name
+from distkern.common.parameters import Whole
+from distkern.common.rng import Purpose, stream
+from distkern.common.targets import plain_targets
+from distkern.engine.dask.arrays import DaskArraySource, is_dask
+from distkern.engine.events import EventLog
+from distkern.engine.executors import open_executor
+from distkern.monitor.explanation import Explanation
+from distkern.runs.arrays import ArraySource
+from distkern.runs.data import check_task
+from distkern.runs.dependence import InputColumn, input_columns
+from distkern.runs.frames import as_features
+from distkern.runs.importance import LabelledRows, Measuring, explained
+from distkern.storage.dataset import Dataset, Split
+from distkern.storage.scaling import Scaling
+
+
+def explanation_of(
+    model: Any,
+    X: Any,
+    y: Any,
+    features: Sequence[str | int] | None,
+    *,
+    grid_resolution: int,
+    n_repeats: int,
+    max_samples: int,
+    random_state: int,
+) -> Explanation:
+    """What the ``explain`` of classifiers and regressors gives; raises as it does."""
+    whole = {"grid_resolution": grid_resolution, "n_repeats": n_repeats, "max_samples": max_samples}
+    for name, value in {**whole, "random_state": random_state}.items():
+        kind = Whole({"grid_resolution": 2, "random_state": 0}.get(name, 1))
+        if not kind.accepts(value):
+            raise InputError(f"is {value!r}", where=name, mend=f"use {kind.spoken}")
+    given = _rows_of(model, X, y, max_samples, random_state)
+    how = Measuring(
+        random_state,
+        n_rows=max_samples,
+        n_repeats=n_repeats,
+        n_values=grid_resolution,
+        n_averaged=max_samples,
+        columns=None if features is None else _places(features, given.columns),
+    )
+    with open_executor("synchronous" if given.source.in_memory else None) as executor:
+        found = explained(model, given, how, executor, EventLog(()))
+    if isinstance(found, str):
+        raise InputError(found, where="explain", mend="give other rows, or fewer")
+    return found
+
+
+def _rows_of(model: Any, X: Any, y: Any, n_rows: int, seed: int) -> LabelledRows:
+    """What is given to ``explain`` as a source; of rows in this process a sample of ``n_rows``."""
+    if isinstance(X, Dataset):
+        X = X.train if X.test is None else X.test
+    if isinstance(X, Split):
+        if y is not None:
+            raise InputError("a data set's split has its own labels", where="y", mend="give the split alone")
+        check_task(X.dataset, model.task)
+        return LabelledRows.of_split(model, X)
+    if y is None:
+        raise InputError("y is missing", where="y", mend="give labels or targets with the rows")
+    if not is_dask(X, y):
+        y = column_or_1d(plain_targets(y), warn=True)
+        check_consistent_length(X, y)
+        if len(y) > n_rows:
+            X = X.tocsr() if issparse(X) else X
+            rows = np.sort(stream(seed, Purpose.IMPORTANCE).choice(len(y), n_rows, replace=False))
+            X, y = _safe_indexing(X, rows), y[rows]
+    features, preparation, _ = as_features(model, X)
+    source = DaskArraySource(features, y) if is_dask(features, y) else ArraySource(features, y, None)
+    names = None if model.table_ is not None else getattr(model, "feature_names_in_", None)
+    columns = input_columns(model.table_, None if names is None else tuple(names), model.width_)
+    is_scaled = preparation is None or preparation.scaling is None
+    scaling = model.scaling_ if is_scaled and model.scaling_ is not None else Scaling()
+    return LabelledRows(source, "given", columns, scaling, preparation)
+
+
+def _places(wanted: Sequence[str | int], columns: list[InputColumn]) -> tuple[int, ...]:
+    """The places of columns that are given by name or by position."""
+    names = [column.name for column in columns]
+    places = []
+    for each in wanted:
+        place = names.index(each) if each in names else each
+        if not (isinstance(place, int | np.integer) and 0 <= place < len(names)):
+            raise unknown_name("column", str(each), names)
+        places.append(int(place))
+    return tuple(dict.fromkeys(places))

@@ -1,0 +1,146 @@
+"""What matters to a model: what permuting a column costs it, and what it says where a column has a value."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, TypeAlias
+
+from distkern.monitor.history import Figures
+from distkern.monitor.text import magnitude
+from distkern.storage.places import Location
+
+NOT_MEASURED = "how much columns matter is not measured"
+_ROWS = {"test": "held-out test rows", "train": "training rows"}
+
+#: a class, a quantile, or an empty text for the only target
+Output: TypeAlias = bool | int | float | str
+
+
+@dataclass(frozen=True)
+class Importance:
+    """How much larger the loss is on rows in which the values of a column are permuted.
+
+    Attributes
+    ----------
+    loss : mean over the permutations
+    spread : their standard deviation; 0 for one permutation
+    """
+
+    column: str
+    loss: float
+    spread: float = 0.0
+
+
+@dataclass(frozen=True)
+class Dependence:
+    """Partial dependence: the mean over rows of what a model says if a column has one value in all of them.
+
+    Attributes
+    ----------
+    values : of the column, numbers or texts (categories, dates, times of the day)
+    averages : (n_outputs, n_values)
+    """
+
+    column: str
+    values: tuple[float | str, ...]
+    averages: tuple[tuple[float, ...], ...]
+
+
+@dataclass(frozen=True)
+class Explanation:
+    """What permuting each column costs, the largest first, and partial dependence on the largest.
+
+    ``importances`` and ``dependence`` are frames of pandas, ``plot()`` is what the report draws, which a
+    notebook shows, and ``save(path)`` writes it as a page.
+
+    Attributes
+    ----------
+    columns : of the importances
+    loss : what is lost, in words
+    n_rows, split : how many rows of which split it was measured on, "given" for other rows
+    left_out : columns that were not permuted
+    reason : why nothing was measured, where there are no columns
+    copies : columns that nearly are the target
+    curves : partial dependence on the largest columns
+    outputs : what each of its averages is of: classes, quantiles
+    quantity : that is averaged, in words
+    n_averaged : rows that it is averaged over
+    """
+
+    columns: tuple[Importance, ...]
+    loss: str
+    n_rows: int
+    split: str
+    left_out: int = 0
+    reason: str = ""
+    copies: tuple[str, ...] = ()
+    curves: tuple[Dependence, ...] = ()
+    outputs: tuple[Output, ...] = ()
+    quantity: str = ""
+    n_averaged: int = 0
+
+    @property
+    def importances(self) -> Any:
+        """A frame: column, importance, std (over permutations), share (of the sum of those above 0)."""
+        from pandas import DataFrame
+
+        total = sum(max(each.loss, 0.0) for each in self.columns) or 1.0
+        rows = [(each.column, each.loss, each.spread, max(each.loss, 0.0) / total) for each in self.columns]
+        return DataFrame(rows, columns=["column", "importance", "std", "share"])
+
+    @property
+    def dependence(self) -> Any:
+        """A frame: column, value, output (class, quantile, or an empty text), average."""
+        from pandas import DataFrame
+
+        rows = [
+            (curve.column, value, output, average)
+            for curve in self.curves
+            for output, averages in zip(self.outputs, curve.averages, strict=True)
+            for value, average in zip(curve.values, averages, strict=True)
+        ]
+        return DataFrame(rows, columns=["column", "value", "output", "average"])
+
+    def plot(self) -> Figures:
+        """Bars of the importances and plots of the partial dependence."""
+        from distkern.monitor.importances import dependence_sections, importance_sections
+
+        sections = (*importance_sections(self), *dependence_sections(self))
+        return Figures("What matters to the model", sections, f"{len(self.columns)} columns")
+
+    def save(self, path: Location) -> None:
+        """Write the page, which needs no network."""
+        self.plot().save(path)
+
+    def _repr_html_(self) -> str:
+        return self.plot()._repr_html_()
+
+    @property
+    def rows(self) -> str:
+        """Which rows they are, without their number."""
+        return _ROWS.get(self.split, "rows")
+
+    @property
+    def told(self) -> str:
+        """What the numbers are, or why there are none."""
+        if self.reason:
+            return f"{NOT_MEASURED}: {self.reason}"
+        others = f"; {self.left_out:,} other columns were not permuted" if self.left_out else ""
+        copies = f"; {self.warning}" if self.copies else ""
+        rows = f"{self.n_rows:,} {self.rows}"
+        return f"what permuting a column costs, in {self.loss}, on {rows}{others}{copies}"
+
+    @property
+    def warning(self) -> str:
+        """What to do about columns that nearly are the target, if there are any."""
+        if not self.copies:
+            return ""
+        names = ", ".join(map(repr, self.copies))
+        alone = "alone nearly tells" if len(self.copies) == 1 else "each nearly tell"
+        them = "it is" if len(self.copies) == 1 else "they are"
+        return f"{names} {alone} the target: leave out what is not known before it, if {them} such"
+
+    @property
+    def texts(self) -> list[tuple[str, float, str]]:
+        """Columns, what they cost, and that as text."""
+        return [(each.column, each.loss, magnitude(each.loss, 3, 1e4)) for each in self.columns]
