@@ -42,6 +42,7 @@ def _class_name_of(kind: type) -> str | None:
     return None if kind.__name__.startswith("Abstract") else kind.__name__
 
 
+@cache
 def _members(
     package: str, base: type[Member], name_of: Callable[[type], str | None]
 ) -> dict[str, type[Member]]:
@@ -56,6 +57,7 @@ def _members(
     return dict(sorted(found.items()))
 
 
+@cache
 def _lookup(
     package: str, base: type[Member], name: str, name_of: Callable[[type], str | None]
 ) -> type[Member] | None:
@@ -79,7 +81,7 @@ def members(package: str, base: type[Member]) -> dict[str, type[Member]]:
 
     Dropping a file with such a class into the folder is all it takes to add one.
     """
-    return _members(package, base, _name_of)
+    return dict(_members(package, base, _name_of))
 
 
 def classes(package: str, base: type[Member]) -> dict[str, type[Member]]:
@@ -87,7 +89,7 @@ def classes(package: str, base: type[Member]) -> dict[str, type[Member]]:
 
     A class whose name begins with Abstract is not concrete.
     """
-    return _members(package, base, _class_name_of)
+    return dict(_members(package, base, _class_name_of))
 
 
 def lookup(package: str, base: type[Member], name: str) -> type[Member] | None:

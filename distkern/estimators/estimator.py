@@ -42,6 +42,7 @@ from distkern.engine.events import EventLog, Listener
 from distkern.engine.executors import AbstractExecutor
 from distkern.estimators.fitted import fitted
 from distkern.estimators.from_solver import FromSolver
+from distkern.estimators.kept import kept
 from distkern.estimators.mapped import arrays_of, map_choices, map_of, mapped, mapping
 from distkern.maps.mapping import MapChoice, RowMap
 from distkern.monitor.history import History
@@ -426,15 +427,14 @@ class AbstractEstimator(FromSolver, BaseEstimator):  # type: ignore[misc]
 
     def predictor(self, preparation: Preparation | None, output: str) -> partial[NDArray[Any]]:
         """A picklable function of features (n, d), which it prepares: "decision" values or a "label" each."""
-        return partial(
-            predict_rows,
-            self.applied_basis(np.float32),
-            self.applied_basis(np.float64),
-            self.coef_,
-            self.width_,
-            preparation,
-            self.answer(output),
-        )
+        answer = kept(self, output, partial(self.answer, output))
+        return partial(predict_rows, self._bases(preparation), self.coef_, self.width_, preparation, answer)
+
+    def _bases(self, preparation: Preparation | None) -> tuple[AbstractBasis, ...]:
+        """The basis in each of the precisions that rows may have once they are prepared."""
+        known = None if preparation is None else preparation.dtype
+        names = ("float32", "float64") if known is None else (known.name,)
+        return tuple(kept(self, name, partial(self.applied_basis, name)) for name in names)
 
     def applied_basis(self, dtype: DTypeLike = np.float32) -> AbstractBasis:
         """The fitted basis over rows as they are after their scaling: it maps them itself."""

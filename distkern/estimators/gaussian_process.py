@@ -114,5 +114,4 @@ class DSGGaussianProcessRegressor(AbstractDSG, AbstractFunctionalRegressor, solv
         if output != _DEVIATION:
             return super().predictor(preparation, output)
         deviations: Callable[..., NDArray[Any]] = deviations_of_rows
-        bases = self.applied_basis(np.float32), self.applied_basis(np.float64)
-        return partial(deviations, *bases, self.spread_, self.width_, preparation)
+        return partial(deviations, self._bases(preparation), self.spread_, self.width_, preparation)

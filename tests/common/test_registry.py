@@ -78,7 +78,14 @@ def test_predicting_rows_with_a_stored_model_imports_little(tmp_path: Path) -> N
     ran = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     *imported, has_dask = ran.stdout.split()
     assert has_dask == "False"
-    others = {"engine.drive", "runs.importance", "search.ladder", "search.values", "solvers.simba", "storage.ingest"}
+    others = {
+        "engine.drive",
+        "runs.importance",
+        "search.ladder",
+        "search.values",
+        "solvers.simba",
+        "storage.ingest",
+    }
     assert not {f"distkern.{name}" for name in others} & set(imported)
     # half of them, as the signatures of estimators name the parameters of all kernels and losses
     assert len(imported) < 195
