@@ -8,10 +8,10 @@ import weakref
 
 import numpy as np
 import pytest
-from small import small
 
 import distkern as dk
 from distkern.solvers._cells import basis
+from small import small
 
 ROWS = np.random.default_rng(0).normal(size=(80, 3))
 SIDES = ROWS[:, 0] > 0
