@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,11 +15,13 @@ from distkern.estimators.dsg import AbstractDSG
 from distkern.estimators.fitted import fitted
 from distkern.estimators.functional import AbstractFunctionalRegressor
 from distkern.losses.square import Square
-from distkern.runs.data import TrainingData
 from distkern.runs.prediction import deviations_of_rows
 from distkern.solvers.base import AbstractSolver, Problem
 from distkern.solvers.dsg_gaussian_process import DSGGaussianProcess, GaussianProcessState
 from distkern.storage.preparation import Preparation
+
+if TYPE_CHECKING:
+    from distkern.runs.data import TrainingData
 
 _DEVIATION = "deviation"
 
