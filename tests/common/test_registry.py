@@ -11,6 +11,7 @@ import pytest
 from sklearn.base import BaseEstimator
 
 from distkern import NewtonClassifier
+from distkern.common import registry
 from distkern.common.errors import InputError
 from distkern.common.registry import find, lookup, lookup_class, members
 from distkern.engine.executors import AbstractExecutor
@@ -61,6 +62,14 @@ def test_a_class_is_found_by_its_own_name_and_without_the_files_of_others() -> N
     )
     subprocess.run([sys.executable, "-c", code], check=True, timeout=60)
     assert lookup_class("distkern.estimators", BaseEstimator, "AbstractDSG") is None
+
+
+def test_a_name_is_looked_for_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    found = find("distkern.kernels", AbstractKernel, "rbf")
+    known = members("distkern.kernels", AbstractKernel)
+    monkeypatch.setattr(registry, "_files", None)
+    assert find("distkern.kernels", AbstractKernel, "rbf") is found
+    assert members("distkern.kernels", AbstractKernel) == known
 
 
 def test_a_member_of_another_base_is_none() -> None:
