@@ -8,6 +8,8 @@ from typing import Any, TypeVar
 
 Part = TypeVar("Part")
 
+#: standard errors of a difference that are not chance
+CERTAIN = 2.0
 #: values that are no farther apart than this factor are not told apart
 _SAME = 2.0
 

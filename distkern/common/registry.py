@@ -42,29 +42,27 @@ def _class_name_of(kind: type) -> str | None:
     return None if kind.__name__.startswith("Abstract") else kind.__name__
 
 
-def _members(
-    package: str, base: type[Member], name_of: Callable[[type], str | None]
-) -> dict[str, type[Member]]:
-    found: dict[str, type[Member]] = {}
+@cache
+def _members(package: str, name_of: Callable[[type], str | None]) -> dict[str, type]:
+    found: dict[str, type] = {}
     for file in _files(package):
         for kind in _in_file(package, file):
             name = name_of(kind)
             if name in found:
                 raise RuntimeError(f"{package}: two members are named {name!r}")
-            if name is not None and issubclass(kind, base):
+            if name is not None:
                 found[name] = kind
     return dict(sorted(found.items()))
 
 
-def _lookup(
-    package: str, base: type[Member], name: str, name_of: Callable[[type], str | None]
-) -> type[Member] | None:
+@cache
+def _lookup(package: str, name: str, name_of: Callable[[type], str | None]) -> type | None:
     def order(file: str) -> tuple[int, bool]:
         return -_likeness(file, name), f"{package}.{file}" not in sys.modules
 
     for file in sorted(_files(package), key=order):
         for kind in _in_file(package, file):
-            if name_of(kind) == name and issubclass(kind, base):
+            if name_of(kind) == name:
                 return kind
     return None
 
@@ -79,7 +77,8 @@ def members(package: str, base: type[Member]) -> dict[str, type[Member]]:
 
     Dropping a file with such a class into the folder is all it takes to add one.
     """
-    return _members(package, base, _name_of)
+    known = _members(package, _name_of)
+    return {name: kind for name, kind in known.items() if issubclass(kind, base)}
 
 
 def classes(package: str, base: type[Member]) -> dict[str, type[Member]]:
@@ -87,7 +86,8 @@ def classes(package: str, base: type[Member]) -> dict[str, type[Member]]:
 
     A class whose name begins with Abstract is not concrete.
     """
-    return _members(package, base, _class_name_of)
+    known = _members(package, _class_name_of)
+    return {name: kind for name, kind in known.items() if issubclass(kind, base)}
 
 
 def lookup(package: str, base: type[Member], name: str) -> type[Member] | None:
@@ -97,12 +97,14 @@ def lookup(package: str, base: type[Member], name: str) -> type[Member] | None:
     those that are loaded already, and the rest of the folder only where it is in none of them. Capitals,
     underscores and a plural's s do not count.
     """
-    return _lookup(package, base, name, _name_of)
+    kind = _lookup(package, name, _name_of)
+    return kind if kind is not None and issubclass(kind, base) else None
 
 
 def lookup_class(package: str, base: type[Member], name: str) -> type[Member] | None:
     """The one of :func:`classes` that is called ``name``, as :func:`lookup` looks for it."""
-    return _lookup(package, base, name, _class_name_of)
+    kind = _lookup(package, name, _class_name_of)
+    return kind if kind is not None and issubclass(kind, base) else None
 
 
 def find(package: str, base: type[Member], name: str) -> type[Member]:

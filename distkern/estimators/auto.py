@@ -17,8 +17,6 @@ from distkern.common.errors import InputError
 from distkern.common.parameters import AUTO
 from distkern.common.tiles import release
 from distkern.common.types import Floats
-from distkern.engine.checkpoint import RunWorkplace
-from distkern.engine.plan import bytes_alone
 from distkern.estimators.base import AbstractClassifier, AbstractRegressor
 from distkern.estimators.estimator import AbstractEstimator
 from distkern.estimators.fitted import fitted
@@ -26,8 +24,6 @@ from distkern.losses.base import AbstractLoss
 from distkern.maps.mapping import MapChoice
 from distkern.passes import Extent
 from distkern.runs.algorithms import algorithm
-from distkern.runs.data import TrainingData
-from distkern.search.choice import Tried, is_better
 from distkern.solvers.base import AbstractSolver, Problem
 from distkern.solvers.hyperparameters import (
     CHOICE,
@@ -38,14 +34,16 @@ from distkern.solvers.hyperparameters import (
     THRESHOLD,
 )
 from distkern.solvers.risk import Risk
-from distkern.storage.dataset import Split
-from distkern.storage.places import Place
 
 if TYPE_CHECKING:
+    from distkern.engine.checkpoint import RunWorkplace
     from distkern.estimators.cells import AbstractCells
     from distkern.estimators.sample import Sample
+    from distkern.runs.data import TrainingData
     from distkern.search.ladder import Setting
     from distkern.search.ladder import Tried as Climbed
+    from distkern.storage.dataset import Split
+    from distkern.storage.places import Place
 
 #: columns up to which distances say something, whole metrics can be learned, and sparse rows are written out
 _NARROW = 1024
@@ -203,6 +201,8 @@ class AbstractKernelMachine(AbstractEstimator):
         return machine
 
     def _fits(self, candidate: Candidate, data: TrainingData, limit: int, *, has_test: bool) -> bool:
+        from distkern.engine.plan import bytes_alone
+
         solver, problem = self._made(candidate, len(data.classes)).run_of(data, has_test=has_test)
         extent = Extent.of(data.source, "planned")
         steps = [outline.step for outline in solver.outline(problem)]
@@ -278,6 +278,8 @@ class AbstractKernelMachine(AbstractEstimator):
 
     def _compared(self, sample: Sample, columns: str, seed: int) -> Candidate:
         """The linear machine, unless kernels at landmarks lose less by more than two standard errors."""
+        from distkern.search.choice import Tried, is_better
+
         candidates = [_LINEAR, Candidate("newton")]
         n_classes = 0 if sample.classes is None else len(sample.classes)
         made = [self._made(one, n_classes).set_params(random_state=seed) for one in candidates]

@@ -16,12 +16,13 @@ from distkern.common.types import Floats
 from distkern.estimators.estimator import AbstractEstimator
 from distkern.estimators.fitted import fitted
 from distkern.losses import find_loss
-from distkern.monitor.explanation import Explanation
-from distkern.runs.data import TrainingData
 from distkern.solvers.base import AbstractSolver, Problem
 from distkern.solvers.hyperparameters import CLASS_WEIGHT, METRIC, RANDOM_STATE, SCALE, THRESHOLD, loss_for
 
 if TYPE_CHECKING:
+    from distkern.monitor.explanation import Explanation
+    from distkern.runs.data import TrainingData
+
     Method = TypeVar("Method", bound=Callable[..., Any])
 
     def available_if(check: Callable[[Any], bool]) -> Callable[[Method], Method]:

@@ -15,8 +15,6 @@ from distkern.common.errors import CorruptDataError, InputError
 from distkern.common.parameters import AUTO
 from distkern.common.sparse import Rows, SparseRows, converted
 from distkern.common.targets import plain_targets
-from distkern.engine.drive import Driver
-from distkern.engine.executors import open_executor
 from distkern.estimators.fitted import fitted
 from distkern.estimators.functional import (
     AbstractFunctionalClassifier,
@@ -25,8 +23,6 @@ from distkern.estimators.functional import (
 )
 from distkern.landmarks.base import Layout
 from distkern.monitor.history import History
-from distkern.runs.arrays import ArraySource
-from distkern.runs.data import of_positive_weight
 from distkern.solvers._dsg.settings import DSGState, StepRule
 from distkern.solvers.base import Problem
 from distkern.solvers.dsg import DSG, ContinuedDSG
@@ -71,6 +67,10 @@ class AbstractDSG(AbstractFunctionalEstimator):
 
     def _continue(self, rows: Rows, targets: NDArray[Any], weights: NDArray[np.float64] | None) -> None:
         """Steps over one more batch of validated rows with class codes or numbers."""
+        from distkern.engine.drive import Driver
+        from distkern.engine.executors import open_executor
+        from distkern.runs.arrays import ArraySource
+
         if not hasattr(self, "_state") and hasattr(self, "coef_"):
             raise InputError(
                 "the model was loaded, and a stored model does not hold what further steps need",
@@ -130,6 +130,8 @@ class AbstractDSG(AbstractFunctionalEstimator):
                 "'balanced' needs all labels at once", where="class_weight", mend="give {label: weight}"
             )
         y = y if y is None else plain_targets(y)
+        from distkern.runs.data import of_positive_weight
+
         rows, targets, weights = self._validated(X, y, sample_weight, reset=not hasattr(self, "coef_"))
         return of_positive_weight(rows, targets, weights)
 
@@ -190,6 +192,8 @@ class DSGClassifier(AbstractDSG, AbstractFunctionalClassifier, solver=DSG):
         InputError
             If there is a label that ``classes`` does not hold, or the first call does not give them.
         """
+        from distkern.runs.data import of_positive_weight
+
         rows, labels, weights = self._batch(X, y, sample_weight)
         check_classification_targets(labels)
         if not hasattr(self, "classes_"):

@@ -14,10 +14,9 @@ import warnings
 from abc import abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
-from dataclasses import replace
 from functools import partial
 from types import MappingProxyType
-from typing import Any, ClassVar, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, DTypeLike, NDArray
@@ -30,34 +29,38 @@ from sklearn.utils.validation import _check_sample_weight, check_is_fitted, vali
 
 from distkern.bases.base import AbstractBasis
 from distkern.bases.mapped import MappedBasis
-from distkern.common import blas
 from distkern.common.errors import InputError
-from distkern.common.held_out import Keys
 from distkern.common.sparse import Rows, SparseRows
 from distkern.common.types import AbstractSource, Block, Floats
-from distkern.engine.checkpoint import RunWorkplace
-from distkern.engine.dask.arrays import DaskArraySource, map_blocks
-from distkern.engine.ending import Callback, Stopping
-from distkern.engine.events import EventLog, Listener
-from distkern.engine.executors import AbstractExecutor
 from distkern.estimators.fitted import fitted
 from distkern.estimators.from_solver import FromSolver
-from distkern.estimators.mapped import arrays_of, map_choices, map_of, mapped, mapping
-from distkern.maps.mapping import MapChoice, RowMap
+from distkern.estimators.kept import kept
+from distkern.maps.mapping import RowMap, map_from_arrays, map_to_arrays
 from distkern.monitor.explanation import Explanation
 from distkern.monitor.history import History
-from distkern.passes import Outline
-from distkern.runs.data import TrainingData, describing, from_arrays, from_described, from_split
-from distkern.runs.frames import at_rows, preparation_of
+from distkern.runs.frames import at_rows
 from distkern.runs.prediction import answer_of, predict_rows
-from distkern.runs.scaled import ScaledSource, as_planned, rescaled, spreading
-from distkern.solvers.base import AbstractSolver, Problem
 from distkern.solvers.risk import Risk
-from distkern.storage.dataset import Dataset, Split
 from distkern.storage.places import Location, Place, place_of
-from distkern.storage.preparation import Preparation
 from distkern.storage.scaling import Scaling
 from distkern.storage.table import Table
+
+if TYPE_CHECKING:
+    from distkern.common.held_out import Keys
+    from distkern.engine.checkpoint import RunWorkplace
+    from distkern.engine.dask.arrays import DaskArraySource
+    from distkern.engine.ending import Callback, Stopping
+    from distkern.engine.events import Listener
+    from distkern.engine.executors import AbstractExecutor
+    from distkern.maps.mapping import MapChoice
+    from distkern.passes import Outline
+    from distkern.runs.data import TrainingData
+    from distkern.solvers.base import AbstractSolver, Problem
+    from distkern.storage.dataset import Split
+    from distkern.storage.preparation import Preparation
+
+#: of the arrays of a model that are its map's
+_OF_MAP = "map."
 
 
 class AbstractEstimator(FromSolver, BaseEstimator):  # type: ignore[misc]
@@ -147,11 +150,13 @@ class AbstractEstimator(FromSolver, BaseEstimator):  # type: ignore[misc]
 
     def map_arrays(self) -> dict[str, NDArray[Any]]:
         """The arrays that a model folder holds of the map."""
-        return arrays_of(self.map_)
+        parts = {} if self.map_ is None else map_to_arrays(self.map_)
+        return {f"{_OF_MAP}{name}": array for name, array in parts.items()}
 
     def take_map(self, arrays: Mapping[str, NDArray[Any]]) -> None:
         """Take back what :meth:`map_arrays` gave."""
-        self.map_ = map_of(arrays)
+        parts = {key.removeprefix(_OF_MAP): array for key, array in arrays.items() if key.startswith(_OF_MAP)}
+        self.map_ = map_from_arrays(parts) if parts else None
 
     def _facts(self) -> dict[str, Any]:
         """The fitted numbers that ``model.json`` holds beside what it holds of every model."""
@@ -181,12 +186,16 @@ class AbstractEstimator(FromSolver, BaseEstimator):  # type: ignore[misc]
         group_keys: Keys | None = None,
     ) -> TrainingData:
         """Validated arrays as training data."""
+        from distkern.runs.data import from_arrays
+
         if self.task == "classification":
             check_classification_targets(targets)
         return from_arrays(features, targets, weights, self.task, group_keys)
 
     def _data_of_split(self, split: Split) -> TrainingData:
         """A split of a data set as training data."""
+        from distkern.runs.data import from_split
+
         return from_split(split, self.task)
 
     @abstractmethod
@@ -274,6 +283,7 @@ class AbstractEstimator(FromSolver, BaseEstimator):  # type: ignore[misc]
             If the objective ended above that of the model 0 or was still falling much, or the model is no
             better than one class for all rows; the message gives the mend.
         """
+        from distkern.engine.ending import Stopping
         from distkern.monitor.shown import shown
 
         stopping = Stopping.asked(eval_set, early_stopping, callbacks)
@@ -303,52 +313,21 @@ class AbstractEstimator(FromSolver, BaseEstimator):  # type: ignore[misc]
         """Fit, with a test split or an ``eval_set`` to measure after each stage, what may end the fit early,
         a given executor, listeners and checkpoints."""
         # what fits is imported by who fits: predictions of a loaded model do without
-        from distkern.engine.checkpoint import CheckpointFolder
-        from distkern.engine.drive import Driver
-        from distkern.estimators.given import training_data
-        from distkern.estimators.held_out import held_out_rows
-        from distkern.runs.spooled import in_random_order
-        from distkern.search.values.searched import searched
+        from distkern.estimators.fitting import fit_estimator
 
-        self.found_ = {}
-        self.check_parameters()
-        self.target_name_ = None
-        self.table_ = self.zero_based_ = self.importances_ = None
-        with ExitStack() as stack:
-            stack.enter_context(blas.single_threaded())
-            given, executor = training_data(self, X, y, sample_weight, groups, executor, stack)
-            data, events = given, EventLog(listeners)
-            if not self.draws_any_row:
-                data = in_random_order(data, executor, stack, events)
-            has_test = test is not None or eval_set is not None
-            solver, problem = self.problem(data, has_test=has_test)
-            rows = rescaled(data, self._own_scale(data), self.value("dtype"), executor)
-            data, self.dtype_, self.found_ = rows.data, rows.data.source.dtype, {**self.found_, **rows.found}
-            problem = replace(problem, dtype=self.dtype_, notes=(*problem.notes, *rows.notes))
-            seen = mapped(data, self._map_choices(data), problem, executor)
-            self.map_, self.found_ = seen.map, {**self.found_, **seen.found}
-            solver = searched(solver, self.open_names(), problem)
-            self.n_features_in_ = problem.n_features if self.table_ is None else len(self.table_.columns)
-            self.scaling_ = data.scaling
-            sources = {"train": seen.source}
-            if has_test:
-                held = held_out_rows(self, given, eval_set) if test is None else test
-                sources["test"] = seen.held_out(rows.held_out(held))
-            if stopping is not None:
-                stopping.check(solver)
-            identity = self._identity(data, problem)
-            folder = None if checkpoints is None else CheckpointFolder(checkpoints, identity)
-            driver = Driver(sources, executor, events, folder)
-            outcome = driver.run(solver, problem, resume=resume, take=self._take_parts, stopping=stopping)
-        self._keep_data(data)
-        self.found_ = {**solver.found(outcome.state), **self.found_}
-        self.seed_ = problem.seed
-        self.ended_, self.n_iter_ = outcome.ending.reason, outcome.state.stage
-        self.history_ = History(outcome.history)
-        self._keep(outcome.state)
+        how: dict[str, Any] = {"groups": groups, "test": test, "eval_set": eval_set, "stopping": stopping}
+        run: dict[str, Any] = {
+            "executor": executor,
+            "listeners": listeners,
+            "checkpoints": checkpoints,
+            "resume": resume,
+        }
+        fit_estimator(self, X, y, sample_weight, **how, **run)
         return self
 
     def _map_choices(self, data: TrainingData) -> tuple[MapChoice, ...]:
+        from distkern.estimators.mapped import map_choices
+
         return map_choices(self.row_scale(), self.row_metric(), data.source)
 
     def _own_scale(self, data: TrainingData) -> str:
@@ -357,6 +336,9 @@ class AbstractEstimator(FromSolver, BaseEstimator):  # type: ignore[misc]
 
     def preparing(self, data: TrainingData, problem: Problem) -> list[Outline]:
         """The passes before those of the solver, for a plan."""
+        from distkern.estimators.mapped import mapping
+        from distkern.runs.scaled import spreading
+
         return [*spreading(data, self._own_scale(data)), *mapping(self._map_choices(data), problem)]
 
     def choosing_bytes(self, data: TrainingData) -> int:
@@ -365,6 +347,8 @@ class AbstractEstimator(FromSolver, BaseEstimator):  # type: ignore[misc]
 
     def as_read(self, data: TrainingData, split: Split) -> AbstractSource:
         """How a run may read a split of the data, for its plan."""
+        from distkern.runs.scaled import ScaledSource, as_planned
+
         read = as_planned(data, self._own_scale(data))(split)
         return ScaledSource(read, Scaling()) if self._map_choices(data) else read
 
@@ -396,6 +380,7 @@ class AbstractEstimator(FromSolver, BaseEstimator):  # type: ignore[misc]
     ) -> TrainingData:
         """What is learnt from Dask arrays; ``stack`` ends with the fit."""
         from distkern.engine.drive import Driver
+        from distkern.runs.data import describing, from_described
 
         return from_described(raw, Driver({"train": raw}, executor).measure(describing(self.task)))
 
@@ -426,15 +411,14 @@ class AbstractEstimator(FromSolver, BaseEstimator):  # type: ignore[misc]
 
     def predictor(self, preparation: Preparation | None, output: str) -> partial[NDArray[Any]]:
         """A picklable function of features (n, d), which it prepares: "decision" values or a "label" each."""
-        return partial(
-            predict_rows,
-            self.applied_basis(np.float32),
-            self.applied_basis(np.float64),
-            self.coef_,
-            self.width_,
-            preparation,
-            self.answer(output),
-        )
+        answer = kept(self, output, partial(self.answer, output))
+        return partial(predict_rows, self._bases(preparation), self.coef_, self.width_, preparation, answer)
+
+    def _bases(self, preparation: Preparation | None) -> tuple[AbstractBasis, ...]:
+        """The basis in each of the precisions that rows may have once they are prepared."""
+        known = None if preparation is None else preparation.dtype
+        names = ("float32", "float64") if known is None else (known.name,)
+        return tuple(kept(self, name, partial(self.applied_basis, name)) for name in names)
 
     def applied_basis(self, dtype: DTypeLike = np.float32) -> AbstractBasis:
         """The fitted basis over rows as they are after their scaling: it maps them itself."""
@@ -465,15 +449,20 @@ class AbstractEstimator(FromSolver, BaseEstimator):  # type: ignore[misc]
         InputError
             If the split has other columns, or rows of norm 1 where those of the fit had other norms.
         """
+        from distkern.runs.frames import preparation_of
+
         return preparation_of(self, split.dataset)
 
     def _map(self, X: Any, output: str, dtype: Any, n_columns: int | None) -> Any:
         self._fitted()
-        if isinstance(X, Dataset):
-            raise InputError("a data set has splits", where="X", mend="give data.test, or data.train")
-        if isinstance(X, Split):
+        # whoever has a data set has imported what it is
+        if type(X).__module__.startswith("distkern.storage"):
+            from distkern.engine.dask.arrays import map_blocks
             from distkern.runs.routed import answers_of
+            from distkern.storage.dataset import Dataset
 
+            if isinstance(X, Dataset):
+                raise InputError("a data set has splits", where="X", mend="give data.test, or data.train")
             if (answers := answers_of(self, X, output)) is not None:
                 return map_blocks(answers, X, dtype, n_columns)
         return at_rows(self, X, lambda preparation: self.predictor(preparation, output), n_columns, dtype)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,11 +12,13 @@ from numpy.typing import NDArray
 from distkern.estimators.base import AbstractClassifier, AbstractRegressor
 from distkern.estimators.estimator import AbstractEstimator
 from distkern.estimators.fitted import fitted
-from distkern.runs.data import TrainingData
 from distkern.runs.prediction import rearranged
 from distkern.solvers.base import AbstractSolver, Problem
 from distkern.solvers.risk import Risk
 from distkern.solvers.targets import Scaled, scaled_risk
+
+if TYPE_CHECKING:
+    from distkern.runs.data import TrainingData
 
 
 class AbstractFunctionalEstimator(AbstractEstimator):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,11 +15,13 @@ from distkern.estimators.dsg import AbstractDSG
 from distkern.estimators.fitted import fitted
 from distkern.estimators.functional import AbstractFunctionalRegressor
 from distkern.losses.square import Square
-from distkern.runs.data import TrainingData
 from distkern.runs.prediction import deviations_of_rows
 from distkern.solvers.base import AbstractSolver, Problem
 from distkern.solvers.dsg_gaussian_process import DSGGaussianProcess, GaussianProcessState
 from distkern.storage.preparation import Preparation
+
+if TYPE_CHECKING:
+    from distkern.runs.data import TrainingData
 
 _DEVIATION = "deviation"
 
@@ -114,5 +116,4 @@ class DSGGaussianProcessRegressor(AbstractDSG, AbstractFunctionalRegressor, solv
         if output != _DEVIATION:
             return super().predictor(preparation, output)
         deviations: Callable[..., NDArray[Any]] = deviations_of_rows
-        bases = self.applied_basis(np.float32), self.applied_basis(np.float64)
-        return partial(deviations, *bases, self.spread_, self.width_, preparation)
+        return partial(deviations, self._bases(preparation), self.spread_, self.width_, preparation)

@@ -7,21 +7,13 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from distkern.common.errors import InputError
 from distkern.common.held_out import keys_of, parted
 from distkern.common.parameters import AUTO
 from distkern.common.types import AbstractSource, Block
 from distkern.engine.executors import AbstractExecutor
-from distkern.maps.mapping import (
-    MapChoice,
-    RowMap,
-    fitting_bytes,
-    map_from_arrays,
-    map_to_arrays,
-    pulled_targets,
-)
+from distkern.maps.mapping import MapChoice, RowMap, fitting_bytes, pulled_targets
 from distkern.maps.transform import TRANSFORMS
 from distkern.passes import Outline, Reduce
 from distkern.runs.data import TrainingData
@@ -33,8 +25,6 @@ from distkern.solvers.sample import sample_of, sampling
 MAP_ROWS, ROUNDS = 2000, 2
 #: of fewer rows the first map is taken
 FEW = 60
-#: of the arrays of a model that are its map's
-_PREFIX = "map."
 
 
 def map_choices(scale: str, metric: str | None, source: AbstractSource) -> tuple[MapChoice, ...]:
@@ -156,15 +146,3 @@ def _sampling(problem: Problem, choices: Sequence[MapChoice] = ()) -> Reduce[Blo
 
         learning = max(learning, memory_of(n_rows, problem.n_features, 0))
     return sampling("sample for the map", problem, sample, 2 * n_bytes + learning)
-
-
-def arrays_of(found: RowMap | None) -> dict[str, NDArray[Any]]:
-    """The arrays that a model's folder holds of its map."""
-    parts = {} if found is None else map_to_arrays(found)
-    return {f"{_PREFIX}{name}": array for name, array in parts.items()}
-
-
-def map_of(arrays: Mapping[str, NDArray[Any]]) -> RowMap | None:
-    """The map of such arrays, if they hold one."""
-    parts = {name.removeprefix(_PREFIX): array for name, array in arrays.items() if name.startswith(_PREFIX)}
-    return map_from_arrays(parts) if parts else None

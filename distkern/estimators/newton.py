@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any, cast
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 from numpy.typing import NDArray
 
-from distkern.engine.plan import bytes_alone
 from distkern.estimators.features import (
     AbstractExplicitClassifier,
     AbstractExplicitEstimator,
@@ -17,9 +16,11 @@ from distkern.estimators.features import (
 from distkern.estimators.fitted import fitted
 from distkern.features import AbstractFeatures
 from distkern.passes import Extent
-from distkern.runs.data import TrainingData
 from distkern.solvers.base import AbstractSolver, Problem
 from distkern.solvers.newton import Newton
+
+if TYPE_CHECKING:
+    from distkern.runs.data import TrainingData
 
 _SPOKEN = "conjugate gradients over passes"
 #: features of matrices where nothing limits memory: more are 512 MiB each, and a factorisation of minutes
@@ -72,6 +73,8 @@ def that_fits(solver: Newton, problem: Problem) -> Newton:
 
     If neither does, it is a worker that has to fit, and what the driver makes itself.
     """
+    from distkern.engine.plan import bytes_alone
+
     limit = solver.memory_limit
     if solver.hessian != "auto" or solver.features.needs_matrix:
         return solver

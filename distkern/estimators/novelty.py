@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 from functools import partial
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,11 +20,13 @@ from distkern.estimators.dsg import AbstractDSG
 from distkern.estimators.fitted import fitted
 from distkern.features.random import SAMPLER
 from distkern.losses.novelty import Novelty
-from distkern.runs.data import TrainingData
 from distkern.runs.prediction import side_of
 from distkern.solvers.base import AbstractSolver, Problem
 from distkern.solvers.dsg_novelty import MOST_EXACT_ROWS, DSGNovelty, NoveltyState
 from distkern.solvers.hyperparameters import RANDOM_STATE, SCALE
+
+if TYPE_CHECKING:
+    from distkern.runs.data import TrainingData
 
 _SOLVER = declared(DSGNovelty)
 #: features of an exact polish, and bytes of the rows that the driver takes for one without being asked

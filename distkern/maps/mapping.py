@@ -149,7 +149,8 @@ def pulled_targets(targets: NDArray[Any], n_classes: int) -> Array:
 
 def map_bytes(choice: MapChoice, n_features: int) -> int:
     """Bytes of a map of rows with ``n_features`` columns."""
-    rows = 4 + N_QUANTILES * choice.has_quantiles + (n_features if choice.is_full else 1)
+    # quantiles lie in memory in three orders
+    rows = 4 + 3 * N_QUANTILES * choice.has_quantiles + (n_features if choice.is_full else 1)
     return 8 * n_features * rows
 
 

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal, TypeAlias, get_args
+from functools import cached_property
+from typing import Any, Literal, TypeAlias, get_args
 
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
@@ -66,20 +67,32 @@ class Transform:
         for start in range(0, len(rows), step):
             values = rows[start : start + step].astype(np.float64)
             if self.quantiles is not None:
-                for column in range(values.shape[1]):
-                    values[:, column] = self._levels(values[:, column], self.quantiles[:, column])
+                self._to_levels(values)
             out[start : start + step] = (values - self.shift) * self.factor
         return out
 
-    def _levels(self, values: Array, quantiles: Array) -> Array:
-        levels = np.linspace(0.0, 1.0, len(quantiles))
-        # a value that many rows have gets the middle of its shares
-        low = np.interp(values, quantiles, levels)
-        high = 1.0 - np.interp(-values, -quantiles[::-1], levels)
-        shares = 0.5 * (low + high)
-        if self.kind == "ranks":
-            return shares
-        from scipy.special import ndtri
+    def _to_levels(self, values: Array) -> None:
+        """Turn values (n, d) into g of them, in place."""
+        levels, rising, falling = self._tables
+        for column, own in enumerate(values.T):
+            # a value that many rows have gets the middle of its shares
+            low = np.interp(own, rising[column], levels)
+            high = 1.0 - np.interp(-own, falling[column], levels)
+            own[:] = 0.5 * (low + high)
+        if self.kind == "normal":
+            from scipy.special import ndtri
 
-        end = 0.5 / len(quantiles)
-        return np.asarray(ndtri(np.clip(shares, end, 1.0 - end)))
+            end = 0.5 / len(levels)
+            apply(np.clip, values, end, 1.0 - end, into=values)
+            apply(ndtri, values, into=values)
+
+    @cached_property
+    def _tables(self) -> tuple[Array, Array, Array]:
+        """Shares, and of each column the quantiles and those of its negative, each as rows in memory."""
+        assert self.quantiles is not None
+        rising = np.ascontiguousarray(self.quantiles.T)
+        return np.linspace(0.0, 1.0, rising.shape[1]), rising, np.ascontiguousarray(-rising[:, ::-1])
+
+    def __getstate__(self) -> dict[str, Any]:
+        # made again from the quantiles that are sent
+        return {name: value for name, value in vars(self).items() if name != "_tables"}

@@ -15,16 +15,16 @@ from sklearn.utils.validation import _check_feature_names, _get_feature_names
 from distkern.common.errors import InputError
 from distkern.common.sparse import Rows, SparseRows
 from distkern.common.targets import plain_targets
+from distkern.common.types import AbstractSource
 from distkern.engine.dask.arrays import is_dask, map_frame, map_rows, map_source, partitions
-from distkern.engine.executors import AbstractExecutor, open_executor
-from distkern.storage.dataset import Dataset, Split
-from distkern.storage.frames import encode_frame, fit_frame, frame_chunks, frame_kinds, has_other_than_numbers
 from distkern.storage.preparation import Preparation, preparation_for
 from distkern.storage.scaling import Scaling
-from distkern.storage.table import Table
 
 if TYPE_CHECKING:
+    from distkern.engine.executors import AbstractExecutor
     from distkern.storage.build import Task
+    from distkern.storage.dataset import Dataset, Split
+    from distkern.storage.table import Table
 
 
 def learn_names(estimator: Any, X: Any) -> None:
@@ -104,6 +104,8 @@ def is_mixed(X: Any) -> bool:
     if is_dask(X):
         meta: Any = getattr(X, "_meta", None)
         return hasattr(meta, "columns") and any(dtype.kind not in "biuf" for dtype in meta.dtypes)
+    from distkern.storage.frames import has_other_than_numbers
+
     return has_other_than_numbers(X)
 
 
@@ -120,6 +122,9 @@ def rows_of_frame(
     and scaling; of a Dask frame a split and nothing else, which lasts as long as ``stack``. ``groups``: the
     keys of those of a frame in memory."""
     from sklearn.utils.validation import _check_y, check_consistent_length
+
+    from distkern.engine.executors import open_executor
+    from distkern.storage.frames import fit_frame
 
     if task == "none":
         y = None if is_dask(X) else np.zeros(len(X))
@@ -147,6 +152,7 @@ def rows_of_frame(
 def _spooled(X: Any, y: Any, task: str, executor: AbstractExecutor, stack: ExitStack) -> Split:
     """The training split of a data set of a Dask frame, which is written once and removed with ``stack``."""
     from distkern.runs.spooled import check_hosts, temporary_folder
+    from distkern.storage.frames import frame_chunks, frame_kinds
     from distkern.storage.ingest import write_dataset
 
     check_hosts(
@@ -170,6 +176,8 @@ def encoded_frame(estimator: Any, table: Table, X: Any) -> Any:
     InputError
         If columns are missing or unknown, or hold something else than those of the training data.
     """
+    from distkern.storage.frames import encode_frame
+
     ignored = {*table.ignored, getattr(estimator, "target_name_", None)}
     encode = partial(encode_frame, table, estimator.scaling_ or Scaling(), ignored)
     if not is_dask(X):
@@ -243,8 +251,9 @@ def at_rows(
 
     Rows are in their own units, and are scaled here as those of the fit were; see :func:`as_features`.
     """
-    if isinstance(X, Split):
-        function, own = function_after(preparation_of(estimator, X.dataset)), X.dtype
+    if isinstance(X, AbstractSource):
+        split = cast("Split", X)
+        function, own = function_after(preparation_of(estimator, split.dataset)), X.dtype
         return map_source(function, X, own if dtype is None else dtype, n_columns)
     X, preparation, own = as_features(estimator, X)
     function = function_after(preparation)

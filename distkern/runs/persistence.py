@@ -14,7 +14,6 @@ from distkern.common.version import __version__
 from distkern.monitor.explanation import Explanation
 from distkern.monitor.history import History
 from distkern.storage.arrays import load_arrays, save_arrays
-from distkern.storage.atomic import write_text_atomic
 from distkern.storage.description import Description, as_read
 from distkern.storage.places import Location, Place, place_of, remove_tree
 from distkern.storage.scaling import Scaling
@@ -70,6 +69,8 @@ def save_model(model: Any, path: Place) -> None:
     ``arrays`` is written whole first and ``model.json`` last, so a folder with a ``model.json`` is a whole
     model. The folder may hold other things already (``metrics.jsonl``, ``checkpoints``).
     """
+    from distkern.storage.atomic import write_text_atomic
+
     # what a threshold may be, of probabilities
     shares = model.class_shares_ if model._chances() is not None else None
     description = {

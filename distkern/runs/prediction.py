@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -17,8 +17,7 @@ from distkern.storage.preparation import Preparation
 
 
 def predict_rows(
-    single: AbstractBasis,
-    double: AbstractBasis,
+    bases: Sequence[AbstractBasis],
     coefficients: Floats,
     n_features: int,
     preparation: Preparation | None,
@@ -29,29 +28,28 @@ def predict_rows(
 
     Parameters
     ----------
-    single, double : the basis in float32 and in float64
+    bases : the same basis in each of the precisions that prepared rows may have
     coefficients : (size, n_outputs)
     n_features : columns that rows must have
     preparation : of the rows, None if they are prepared
     answer : what is said of Phi coef, see :func:`answer_of`
     features : (n_rows, n_features)
     """
-    basis, rows = _prepared(single, double, n_features, preparation, features)
+    basis, rows = _prepared(bases, n_features, preparation, features)
     with blas.single_threaded():
         combined = basis.combine(rows, coefficients)
     return answer(combined)
 
 
 def deviations_of_rows(
-    single: AbstractBasis,
-    double: AbstractBasis,
+    bases: Sequence[AbstractBasis],
     spread: Floats,
     n_features: int,
     preparation: Preparation | None,
     features: Any,
 ) -> NDArray[np.float64]:
     """|phi(x)' D| of each row, (n_rows,), for D (size, size); the rest as in :func:`predict_rows`."""
-    basis, rows = _prepared(single, double, n_features, preparation, features)
+    basis, rows = _prepared(bases, n_features, preparation, features)
     found, narrow = np.empty(rows.shape[0]), spread.astype(basis.dtype)
     with blas.single_threaded():
         for tile in basis.tiles(rows):
@@ -61,11 +59,7 @@ def deviations_of_rows(
 
 
 def _prepared(
-    single: AbstractBasis,
-    double: AbstractBasis,
-    n_features: int,
-    preparation: Preparation | None,
-    features: Any,
+    bases: Sequence[AbstractBasis], n_features: int, preparation: Preparation | None, features: Any
 ) -> tuple[AbstractBasis, Rows]:
     """Rows as a basis takes them, and the basis of their precision."""
     values: Rows = features if isinstance(features, SparseRows) else np.asarray(features)
@@ -77,7 +71,7 @@ def _prepared(
     if preparation is not None:
         values = preparation.apply_rows(values, dtype)
         dtype = values.dtype
-    basis = single if dtype == np.float32 else double
+    basis = next(one for one in bases if one.dtype == dtype)
     return basis, converted(values.astype(dtype), sparse=isinstance(values, SparseRows))
 
 

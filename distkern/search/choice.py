@@ -15,6 +15,7 @@ from typing import Any, Generic, Protocol, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
+from distkern.common.choices import CERTAIN
 from distkern.common.scores import mean_difference
 
 Array = NDArray[np.float64]
@@ -22,8 +23,6 @@ Setting = TypeVar("Setting")
 Scored = TypeVar("Scored", bound="Tried[Any]")
 Candidate = TypeVar("Candidate", bound="Lossy")
 
-#: standard errors of a difference that are not chance
-CERTAIN = 2.0
 #: times the least work that is as little; standard errors of a difference that half the work is worth, where
 #: much the same is tried with ever more of it
 _AS_CHEAP, _HALF_THE_WORK = 1.5, 0.2

@@ -14,7 +14,7 @@ from typing import Any
 
 from numpy.random import RandomState
 
-from distkern.common.choices import Choices
+from distkern.common.choices import CERTAIN, Choices
 from distkern.common.parameters import (
     AUTO,
     FLAG,
@@ -35,7 +35,6 @@ from distkern.kernels import find_kernel, landmark_kernel_names
 from distkern.kernels.base import AbstractKernel
 from distkern.losses import find_loss
 from distkern.losses.base import AbstractLoss
-from distkern.search.choice import CERTAIN
 
 RANDOM_STATE = Parameter(
     None,

@@ -14,7 +14,6 @@ from numpy.typing import NDArray
 
 from distkern.common.errors import InputError
 from distkern.storage import chunks
-from distkern.storage.atomic import staged_folder
 from distkern.storage.description import Description
 from distkern.storage.places import Location, Place, absolute, is_whole
 
@@ -108,6 +107,7 @@ def save_arrays(
         If the disk is full or the place cannot be written.
     """
     from distkern.storage._zarr import RowsWriter
+    from distkern.storage.atomic import staged_folder
 
     layouts, n_bytes = {}, 0
     with staged_folder(path) as staged:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
@@ -11,9 +11,11 @@ from numpy.typing import DTypeLike, NDArray
 from distkern.common.errors import InputError
 from distkern.common.names import order_by_name
 from distkern.common.sparse import Rows, SparseRows, with_columns
-from distkern.storage.dataset import Dataset
 from distkern.storage.scaling import Scaling
-from distkern.storage.table import Table
+
+if TYPE_CHECKING:
+    from distkern.storage.dataset import Dataset
+    from distkern.storage.table import Table
 
 #: what is said of numbers that would become infinite
 TOO_LARGE = "there are numbers too large for single precision"

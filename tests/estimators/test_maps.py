@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pickle
 from pathlib import Path
 
 import dask.array as da
@@ -160,3 +161,21 @@ def test_steps_go_on_over_mapped_rows() -> None:
     model.partial_fit(X, y)
     assert model.map_ is before
     assert model.score(X, y) > 0.75
+
+
+def test_quantiles_are_laid_out_once_and_not_sent() -> None:
+    sample = np.round(np.random.default_rng(0).normal(size=(300, 2)), 1)
+    mapping = Transform.fit("ranks", sample)
+    sent = len(pickle.dumps(mapping))
+    rows = mapping.apply(sample, np.float64)
+    made = mapping._tables
+    np.testing.assert_array_equal(mapping.apply(sample, np.float64), rows)
+    assert mapping._tables is made
+    assert len(pickle.dumps(mapping)) == sent
+    # the share that is smaller, and half of the share that is equal, each by interpolation
+    levels = np.linspace(0.0, 1.0, 300)
+    for column, quantiles in enumerate(mapping.quantiles.T):
+        low = np.interp(sample[:, column], quantiles, levels)
+        high = 1.0 - np.interp(-sample[:, column], -quantiles[::-1], levels)
+        expected = (0.5 * (low + high) - mapping.shift[column]) * mapping.factor[column]
+        np.testing.assert_array_equal(rows[:, column], expected)

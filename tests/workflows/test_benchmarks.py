@@ -288,11 +288,14 @@ def test_a_billion_rows_take_what_the_rates_say(measured):
         ("kernel_rows", "--rows 512 --features 3 --landmarks 16 --scheduler synchronous", "ns a row; kernel"),
         ("overhead", "DATA --landmarks 16 --stages 2 --repeats 1 --scheduler synchronous", "snapshot pass: "),
         ("rounds", "--rows 2000 --features 5 --rounds 60 --folder FOLDER", "same bits in one process: True"),
+        ("serving", "DATA --model CSVRGClassifier --rows 500 --repeats 1", "% of the limit"),
         ("sharding", "--rows 2000 --columns 4 --repeats 1", "median theirs / ours"),
         ("watching", "DATA --landmarks 16 --stages 2 --repeats 1 --workers 1", "median share"),
     ],
 )
 def test_single_figures_are_printed(tmp_path, repository, script, options, said):
+    if script == "serving":
+        pytest.importorskip("lightgbm")
     data = tmp_path / "tiny.zarr"
     write_dataset(iter([points(1500)]), data, scale="none")
     given = options.replace("DATA", str(data)).replace("FOLDER", str(tmp_path)).split()

@@ -11,9 +11,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from distkern.common.choices import CERTAIN
 from distkern.common.errors import DistkernError, InputError, unknown_name
 from distkern.common.scores import mean_difference
-from distkern.search.choice import CERTAIN, Rung, cheapest, going_on, rungs_of
+from distkern.search.choice import Rung, cheapest, going_on, rungs_of
 from distkern.search.tuning.record import Candidate, SearchFolder, Task, Trial, in_words
 from distkern.search.tuning.workshop import Watcher, Where, Workshop
 from distkern.storage.dataset import Split

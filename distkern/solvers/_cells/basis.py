@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Mapping
+from collections.abc import Callable, Hashable, Mapping
+from functools import partial
 from hashlib import sha256
-from typing import Any, Protocol
+from typing import Any, Protocol, TypeVar
 
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
@@ -13,17 +14,22 @@ from numpy.typing import DTypeLike, NDArray
 from distkern.bases.placed import AbstractPlacedBasis, PlacedSizes
 from distkern.common.sparse import Rows, converted
 from distkern.common.types import Floats
+from distkern.kernels.base import AbstractPrepared
 from distkern.solvers._cells.buckets import Machines
 from distkern.solvers._cells.machine import CellSettings
 from distkern.solvers._cells.place import Places
 
 #: machines that a process keeps, of all models together
 KEPT_BYTES = 128 * 2**20
+#: support rows as kernels compare rows with them, that a process keeps
+PREPARED_BYTES = 32 * 2**20
 #: numbers of the rows that are placed and predicted together; of a model that is not kept, of which all is
 #: read for them, more
 _NUMBERS, _MANY_NUMBERS = 2**21, 2**23
 #: of kernels
 _TILE_BYTES = 16 * 2**20
+
+Value = TypeVar("Value")
 
 _lock = threading.Lock()
 _kept: Any = None
@@ -93,34 +99,65 @@ class CellBasis(AbstractPlacedBasis):
         return rows, self.places.buckets(rows)
 
     def values_at(self, place: int, coordinates: Floats) -> NDArray[np.float64]:
-        return self._bucket(place).predict(coordinates, self.settings)
+        prepare = partial(self._prepared, place) if self._is_shared else None
+        return self._bucket(place).predict(coordinates, self.settings, prepare)
 
     def _bucket(self, number: int) -> Machines:
-        global _kept
-        if not (self._name and self.is_kept):
+        def read() -> Machines:
             return Machines.of(self.machines.load(number))
-        key = (self._name, number)
-        with _lock:
-            if _kept is None:
-                from zict import LRU
 
-                _kept = LRU(KEPT_BYTES, {}, weight=lambda _, machines: machines.nbytes)
-            if key in _kept:
-                machines: Machines = _kept[key]
-                return machines
-        machines = Machines.of(self.machines.load(number))
-        with _lock:
-            _kept[key] = machines
-        return machines
+        return _of_process("machines", (self._name, number), read) if self._is_shared else read()
+
+    def _prepared(self, place: int, first: int, support: Floats) -> AbstractPrepared:
+        """Support rows of a bucket as the kernel compares rows with them, which takes longer than a row."""
+        kernel = self.settings.kernel
+        key = (self._name, place, first, support.dtype.str, kernel)
+        return _of_process("prepared", key, lambda: kernel.prepare(support))
+
+    @property
+    def _is_shared(self) -> bool:
+        return bool(self._name) and self.is_kept
 
     @property
     def process_bytes(self) -> int:
-        kept = self.places.n_buckets * self.is_kept
-        return (2 + kept) * self._bucket_bytes if self._name else 0
+        if not self._name:
+            return 0
+        return 2 * self._bucket_bytes + kept_bytes(self.places.n_buckets * self._bucket_bytes * self.is_kept)
 
     def workspace_bytes(self, row_numbers: int, n_rows: int | None = None) -> int:
         numbers = min(self._numbers, (n_rows or self.tile_rows) * self.places.n_features)
         return placing_bytes(self.dtype.itemsize, max(numbers, _NUMBERS))
+
+
+def kept_bytes(n_bytes: int) -> int:
+    """What a process keeps of machines of so many bytes: as many as there is room for, and some prepared."""
+    return min(KEPT_BYTES, n_bytes) + min(PREPARED_BYTES, 2 * n_bytes)
+
+
+def _of_process(kind: str, key: Hashable, make: Callable[[], Value]) -> Value:
+    """A value that the process keeps while there is room; two threads may make the same one."""
+    global _kept
+    with _lock:
+        if _kept is None:
+            from zict import LRU
+
+            room = {"machines": KEPT_BYTES, "prepared": PREPARED_BYTES}
+            _kept = {
+                name: LRU(most, {}, weight=lambda _, value: _nbytes(value)) for name, most in room.items()
+            }
+        values = _kept[kind]
+        if key in values:
+            found: Value = values[key]
+            return found
+    made = make()
+    with _lock:
+        values[key] = made
+    return made
+
+
+def _nbytes(value: Any) -> int:
+    own: int | None = getattr(value, "nbytes", None)
+    return sum(getattr(part, "nbytes", 0) for part in vars(value).values()) if own is None else own
 
 
 def placing_bytes(itemsize: int = 4, numbers: int = _NUMBERS) -> int:

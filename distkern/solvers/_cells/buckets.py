@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -14,6 +15,7 @@ from distkern.common.rng import Purpose, stream
 from distkern.common.stores import SliceStore
 from distkern.common.tiles import release
 from distkern.common.types import Block, Floats
+from distkern.kernels.base import AbstractPrepared
 from distkern.losses.conjugate import AbstractDualLoss
 from distkern.solvers._cells.machine import CellMachine, CellSettings, predict_cell, solve_cell, solving_bytes
 from distkern.solvers._cells.tree import Overlap, Tree, tree_from_arrays, tree_to_arrays
@@ -212,20 +214,35 @@ class Machines:
         arrays = (self.support, self.coefficients, self.constants, self.ends, tree.directions, tree.children)
         return sum(array.nbytes for array in arrays)
 
-    def predict(self, rows: Floats, settings: CellSettings) -> NDArray[np.float64]:
-        """f of rows (n, d) that lie in the bucket, (n, n_outputs), as :func:`predict_cell` does."""
+    def predict(
+        self,
+        rows: Floats,
+        settings: CellSettings,
+        prepare: Callable[[int, Floats], AbstractPrepared] | None = None,
+    ) -> NDArray[np.float64]:
+        """f of rows (n, d) that lie in the bucket, (n, n_outputs), as :func:`predict_cell` does; support rows
+        are numbered within the bucket."""
         found = np.empty((len(rows), self.constants.shape[1]))
         for cell, inside in enumerate(by_leaf(self.tree.leaves(rows), self.tree.n_leaves)):
             if len(inside):
-                support = slice(int(self.ends[cell - 1]) if cell else 0, int(self.ends[cell]))
+                first = int(self.ends[cell - 1]) if cell else 0
+                support = slice(first, int(self.ends[cell]))
+                of_cell = None if prepare is None else partial(_shifted, prepare, first)
                 found[inside] = predict_cell(
                     settings,
                     self.support[support],
                     self.coefficients[support],
                     self.constants[cell],
                     rows[inside],
+                    of_cell,
                 )
         return found
+
+
+def _shifted(
+    prepare: Callable[[int, Floats], AbstractPrepared], start: int, first: int, support: Floats
+) -> AbstractPrepared:
+    return prepare(start + first, support)
 
 
 def most_bytes(

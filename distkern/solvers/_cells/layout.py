@@ -19,7 +19,7 @@ from distkern.maps.metric import METRIC_ROWS
 from distkern.maps.transform import N_QUANTILES
 from distkern.passes import Cost, Each, Reduce
 from distkern.search.ladder import LADDER_ROWS, memory_of
-from distkern.solvers._cells.basis import KEPT_BYTES, CellBasis, placed_sizes, placing_bytes
+from distkern.solvers._cells.basis import KEPT_BYTES, CellBasis, kept_bytes, placed_sizes, placing_bytes
 from distkern.solvers._cells.buckets import Solving, most_bytes, solve_bucket
 from distkern.solvers._cells.calibrating import (
     ENOUGH_ROWS,
@@ -303,7 +303,7 @@ class Layout(Sizes):
         """What a model achieves on the test rows; the model 0 where only its risk is given."""
         others: dict[type, Callable[[Block, Any], Sums]] = {Risk: sums_of_zero, Asked: measure_asked}
         function = others.get(type(operand), measure)
-        kept = min(KEPT_BYTES, self.n_buckets * self.machine_bytes)
+        kept = kept_bytes(self.n_buckets * self.machine_bytes)
         cost = Cost().holding(
             task={"a tile": (placing_bytes(),), "placing": (self._placing_bytes,)},
             process={"places": (self.places_bytes,), "machines": (kept + 2 * self.machine_bytes,)},

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -14,7 +14,7 @@ from distkern.common.ridge import solve_ridge
 from distkern.common.rng import Purpose, stream
 from distkern.common.tiles import scratch
 from distkern.common.types import Floats
-from distkern.kernels.base import AbstractLandmarkKernel, AbstractTileKernel
+from distkern.kernels.base import AbstractLandmarkKernel, AbstractPrepared, AbstractTileKernel
 from distkern.losses.conjugate import AbstractDualLoss
 from distkern.solvers._cells.dual import solve_dual
 from distkern.solvers._cells.newton import TILE_ROWS
@@ -230,10 +230,17 @@ def solving_bytes(n_rows: int, n_features: int, n_outputs: int, n_costs: int, *,
 
 
 def predict_cell(
-    settings: CellSettings, support: Floats, coefficients: Floats, constants: Array, rows: Floats
+    settings: CellSettings,
+    support: Floats,
+    coefficients: Floats,
+    constants: Array,
+    rows: Floats,
+    prepare: Callable[[int, Floats], AbstractPrepared] | None = None,
 ) -> Array:
     """f of mapped rows (n, d): (n, k) float64, by kernels in the precision of the rows or the coefficients,
     whichever is higher.
+
+    ``prepare`` makes of support rows, given the number of the first of them, what the kernel does.
     """
     values = np.tile(constants, (len(rows), 1))
     dtype, n_features = np.result_type(rows, coefficients), rows.shape[1]
@@ -247,7 +254,8 @@ def predict_cell(
     step = min(most, max(1, _TILE // strip))
     for first in range(0, len(support) if len(rows) else 0, strip):
         some = slice(first, first + strip)
-        prepared = settings.kernel.prepare(support[some].astype(dtype, copy=False))
+        asked = support[some].astype(dtype, copy=False)
+        prepared = settings.kernel.prepare(asked) if prepare is None else prepare(first, asked)
         shares = coefficients[some].astype(dtype, copy=False)
         tile: Floats = scratch("cell tile", (min(step, len(rows)), len(shares)), dtype)
         for start in range(0, len(rows), step):

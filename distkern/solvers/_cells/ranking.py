@@ -9,8 +9,9 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
+from distkern.common.choices import CERTAIN
 from distkern.maps.mapping import Family, MapChoice, RowMap
-from distkern.search.choice import CERTAIN, best, best_of_each, is_better, not_worse, worth_its_work
+from distkern.search.choice import best, best_of_each, is_better, not_worse, worth_its_work
 from distkern.search.ladder import LAPLACIAN
 from distkern.solvers._cells.trials import Outcome, Setting, Trial
 
