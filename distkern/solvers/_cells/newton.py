@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from distkern.common.tiles import scratch
+from distkern.common.tiles import apply, scratch
 from distkern.common.types import Floats
 from distkern.losses.conjugate import RowConjugates
 from distkern.solvers._cells.packed import solve_packed
@@ -93,8 +93,7 @@ def newton(
 
 def _divided(slopes: Array, curves: Array) -> Array:
     """0 where nothing bends, on sides that have no room (:attr:`RowConjugates.bends`)."""
-    found: Array = np.divide(slopes, curves, out=np.zeros_like(slopes), where=curves > 0)
-    return found
+    return apply(np.divide, slopes, curves, into=np.zeros_like(slopes), where=curves > 0)
 
 
 def product(kernel: Floats, vector: Array) -> Floats:
