@@ -1,4 +1,21 @@
-"""Cells: an exact kernel machine in each cell of the rows (Beaglehole et al. 2025)."""
+"""Cells: an exact kernel machine in each cell of the rows (Beaglehole et al. 2025).
+
+The paper (xRFM) is at the left, ours at the right, with other machines than its ridge regressions:
+
+    draw a sample of the rows                        Layout.sampling
+    learn a metric from gradients on it              Given.choose: metric, transform, kernel, gamma and C by
+        (average gradient outer product)                 held-out rows, unless they are given
+    cut the rows into leaves by half spaces along    Layout.tree over the sample (Tree: across the largest
+        the metric's first direction, at the median      variance of the mapped rows)
+    send every row to its leaf                       Cells._move: count, group leaves to buckets, sort rows
+    for every leaf:                                  Cells._solve: a task for each bucket, whose own tree
+                                                         cuts it into cells (solve_bucket)
+        train a machine on its rows                  solve_cell, on neighbours within the overlap too
+    predict with the machine of a row's leaf         cell_basis
+
+The stages are ``_move`` and ``_solve``. Neither rows nor machines pass through the driver: tasks write them
+where the model will lie.
+"""
 
 from __future__ import annotations
 

@@ -1,24 +1,26 @@
 """CSVRG: coreset stochastic variance-reduced gradient (Tan et al. 2019, Algorithm 1).
 
-The paper, for core points so dense that each of the m rows x_i is near one, of which c_i is the nearest, and
-alpha_i(w) = lam l'(<w, phi(x_i)>, y_i):
+The m rows x_i lie near core points, the nearest of which is c_i; alpha_i(w) = lam l'(<w, phi(x_i)>, y_i). The
+paper is at the left, ours at the right:
 
-    w~_0 <- 0
-    for s = 1, 2, ...
-        w_0 <- w~ <- w~_(s-1)
-        alpha~_i <- alpha_i(w~) for all i,  mu <- (1/m) sum_i alpha~_i phi(c_i)
-        for t = 1 .. T:
-            draw a row i
-            h_t <- w_(t-1) + (alpha_i(w_(t-1)) - alpha~_i) phi(c_i) + mu
-            w_t <- w_(t-1) - eta h_t, projected on a ball around 0 unless l is the hinge loss
-        w~_s <- w_T (option I), or w_t of a random t from 0 to T - 1 (option II)
+    choose core points (Definition 2)              AbstractCoresetSolver.init, by a rule of landmarks/
+    w~_0 <- 0                                      there: coefficients of the landmarks
+    for s = 1, 2, ...                              AbstractCoresetSolver.stage
+        w~ <- w~_(s-1)                             CSVRGState.coefficients
+        mu <- 1/m sum_i alpha_i(w~) phi(c_i)       CSVRGState.gradient, by gradient_pass of the stage before
+        w_0 <- w~                                  CSVRGSteps.__init__
+        for t = 1 .. T:                            CSVRGSteps.consume, by csvrg_loop of _loops.py
+            draw a row i                           Problem.visits; workers make k(x_i, C) and alpha_i(w~)
+            c_t <- the core point nearest to x_i   prepare_piece
+            h_t <- w_(t-1) + mu
+                + (alpha_i(w_(t-1)) - alpha_i(w~)) phi(c_t)
+            w_t <- w_(t-1) - eta h_t
+            project w_t on a ball around 0         CSVRGSteps.project, every 32 r steps (BallProjection)
+        w~_s <- w_T (option I), or w_t of a        CSVRGSteps.ended; CSVRG.drawn_step
+            random t < T (option II)
 
-Its gradient at the snapshot is w~ + mu; w~ cancels in h_t, (9) there.
-
-Ours: ``init`` of :class:`~distkern.solvers.coreset.AbstractCoresetSolver` chooses the core points, which are
-called landmarks, and makes the first mu; a stage is the loop over t (:class:`CSVRGSteps`, compiled in
-``_loops.py``) and the pass for the next mu. :class:`SpanCSVRG` is the same with phi(x_i) projected on the
-span of all landmarks.
+The gradient at the snapshot is w~ + mu; its w~ cancels in h_t (equation 9). :class:`SpanCSVRG` has phi(x_i)
+projected on the span of all landmarks in place of phi(c_i).
 """
 
 from __future__ import annotations

@@ -1,25 +1,28 @@
 """Doubly stochastic gradients: random rows and features (Dai et al. 2014; Li and Poczos 2016).
 
-Algorithm 1 of Dai et al., f = sum_j alpha_j phi_wj, whose features are made anew from their seeds:
+f = sum_j alpha_j phi_wj, whose features are made anew from their seeds. Algorithm 1 of Dai et al. is at the
+left, ours at the right, with a batch of rows for x_i and a block of features for w_i:
 
-    for i = 1 .. t:
-        draw (x_i, y_i);  draw w_i with seed i
-        f(x_i) <- sum_(j < i) alpha_j phi_wj(x_i)
-        alpha_i <- -gamma_i l'(f(x_i), y_i) phi_wi(x_i)
-        alpha_j <- (1 - gamma_i nu) alpha_j for all j < i
+    for i = 1 .. t:                                        DSG.stage: some of the steps, each a Growth.step
+        draw (x_i, y_i)                                    DSGSettings.batches
+        draw w_i with seed i                               Growth._candidates: the next block
+        f(x_i) <- sum_(j < i) alpha_j phi_wj(x_i)          Growth._ask: answered by who holds the rows
+        alpha_i <- -gamma_i l'(f(x_i), y_i) phi_wi(x_i)    Growth._update
+        alpha_j <- (1 - gamma_i nu) alpha_j, j < i         DSGState.scale
 
-Algorithm 4 of Li and Poczos (CDSG), its misprints mended: where their (9) allows a step eta_k > gamma_i in
-the feature of an old w_k, the largest such step is made and no w_i drawn,
+Algorithm 3 of Li and Poczos (UDSG) draws new features in G steps, then old ones uniformly in U steps, and so
+on (``udsg_pattern``). Algorithm 4 (CDSG), with its misprints corrected, goes on from f(x_i) as follows:
 
-        alpha_j <- (1 - eta_k nu) alpha_j and beta_j <- (1 - eta_k nu) beta_j for all j
-        alpha_k <- alpha_k - eta_k l'(f(x_i), y_i) phi_wk(x_i);  beta_k <- beta_k - eta_k l'(f(x_i), y_i)
+    eta_k <- the largest step that (9) allows in an        Growth._choose, by reusable_steps
+        old feature
+    if eta_k > gamma_i:
+        alpha_j <- (1 - eta_k nu) alpha_j for all j        DSGState.scale
+        alpha_k <- alpha_k - eta_k l' phi_wk(x_i)          Growth._update
+        beta_j <- (1 - eta_k nu) beta_j for all j          DSGState.betas
+        beta_k <- beta_k - eta_k l'
+    else: a new feature as above, with beta_i <- -gamma_i l' and beta_j <- (1 - gamma_i nu) beta_j
 
-and a new feature begins with beta_i <- -gamma_i l'(f(x_i), y_i), which decays as alpha_i does. UDSG draws new
-features in G steps, then old ones uniformly in U steps, and so on.
-
-Ours: a batch of rows for x_i and a block of features for w_i (:meth:`Growth.step`, in ``_dsg/growth.py``); a
-:meth:`DSG.stage` is some of these steps, in old blocks once there are ``n_features``, and in the end, with
-``polish``, old blocks are solved for.
+Once there are ``n_features``, all steps go to old blocks; at the end ``polish`` solves for the coefficients.
 """
 
 from __future__ import annotations

@@ -1,15 +1,18 @@
 """Newton's method over explicit features, by Gram matrices summed in passes (Keerthi and DeCoste 2005).
 
-They have it for the squared hinge, with an exact line search. F, H and g are those of :class:`Newton`:
+The paper has the squared hinge and an exact line search; F, H and g are those of :class:`Newton`. It is at
+the left, ours at the right:
 
-    w <- 0
-    until the next step would lower F(w) by no more than tol F(w):
-        H, g <- Hessian and gradient of F at w
-        w <- w - t H^-1 g,  t = 1 unless that is too long
+    w <- 0                                       AbstractExplicit.init
+    repeat:                                      Newton.stage
+        H, g <- Hessian and gradient of F at w   Grams.matrices, of a sample where that pays (Schedule)
+        d <- -H^-1 g                             ByMatrices._inverse: a Cholesky factor
+        t <- argmin of F(w + t d)                descend: t = 1 unless that is too long
+        w <- w + t d                             there, up to 12 steps from one H, which BFGS corrects
+    until d would lower F by <= tol F            Newton.converged
 
-Ours: a stage makes H, of a sample of the rows where that pays (:class:`Schedule`), factorises it, and takes
-several steps with it, which BFGS mends by the gradients of their passes. Where H is too large
-:class:`~distkern.solvers.newton_products.ByProducts` makes products with it alone.
+Where H is too large, :class:`~distkern.solvers.newton_products.ByProducts` solves by conjugate gradients,
+whose products with H are passes.
 """
 
 from __future__ import annotations

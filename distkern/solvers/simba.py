@@ -1,22 +1,27 @@
 """SIMBA: linear support vector machines from single rows and columns (Hazan et al. 2011, Algorithm 1).
 
-The paper, its misprints mended (see :class:`SIMBA`) and with the bias of its Section 4, for n rows x_i of
-norm 1 at most, multiplied with their labels y_i, and T = 100^2 log(n) / epsilon^2:
+Rows x_i have norm 1 at most and are multiplied by their labels y_i; p_t = q_t / |q_t|_1. The paper, with its
+misprints corrected (see :class:`SIMBA`) and the bias of its Section 4, is at the left, ours at the right:
 
-    eta <- sqrt(log(n) / T);  u_0 <- 0;  q_1(i) <- 1 for all i
-    for t = 1 .. T:
-        p_t <- q_t / |q_t|_1;  draw a row i with probability p_t(i)
-        u_t <- u_(t-1) + x_i / sqrt(2 T);  w_t <- u_t / max(1, |u_t|)
-        xi_t, b_t <- argmax of p_t . (xi + b y) over 0 <= xi <= 2, sum_i xi(i) <= nu n and |b| <= 1
-        draw a column j with probability w_t(j)^2 / |w_t|^2
-        v(i) <- clip(x_i(j) |w_t|^2 / w_t(j) + xi_t(i) + y_i b_t, 1 / eta) for all i
-        q_(t+1)(i) <- q_t(i) (1 - eta v(i) + eta^2 v(i)^2) for all i
-    return the means of w_t, xi_t and b_t over all t
+    T <- 100^2 log(n) / epsilon^2                        SIMBA.max_rounds
+    eta <- sqrt(log(n) / T)                              rounds(): sqrt(log(n) / t)
+    u_0 <- 0;  q_1(i) <- 1 for all i                     SIMBA.init; open_simba where the rows are
+    for t = 1 .. T:                                      rounds() of _simba/rounds.py, one exchange each
+        draw a row i with probability p_t(i)             candidates from the residents, Primal picks
+        u_t <- u_(t-1) + x_i / sqrt(2 T)                 Primal.add
+        w_t <- u_t / max(1, |u_t|)                       there
+        xi_t <- 2 for the largest p_t(i), 0 for others,  select() of selection.py, every 16 rounds
+            sum_i xi_t(i) <= nu n
+        b_t <- sign of p_t . y                           Primal.signs_of
+        draw a column j with probability                 Primal.draw
+            w_t(j)^2 / |w_t|^2
+        v(i) <- clip(x_i(j) |w_t|^2 / w_t(j)             Update, sent to the residents, which keep q
+            + xi_t(i) + y_i b_t, 1 / eta) for all i
+        q_(t+1)(i) <- q_t(i) (1 - eta v(i)               there, and then the next candidates
+            + eta^2 v(i)^2) for all i
+    return the means of w_t, xi_t and b_t                Primal.averaged
 
-Here clip(z, C) = max(min(z, C), -C), xi_t is 2 for the largest p_t(i), and b_t is the sign of p_t . y.
-
-Ours: a round is one exchange (``_simba/rounds.py``). q stays with its rows: who has them changes it by the
-columns that the driver names, and answers with candidates for the rows of the next round.
+Here clip(z, C) = max(min(z, C), -C).
 """
 
 from __future__ import annotations
