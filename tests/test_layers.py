@@ -213,6 +213,20 @@ def test_files_and_classes_that_the_architecture_names_are_there(
     assert set(re.findall(r"`([A-Z]+[a-z]\w*)[`.]", architecture)) <= classes
 
 
+def test_members_that_pseudo_code_names_are_there(trees: dict[Path, ast.Module]) -> None:
+    members: dict[str, set[str]] = {}
+    for tree in trees.values():
+        for kind in (node for node in ast.walk(tree) if isinstance(node, ast.ClassDef)):
+            functions = (node.name for node in kind.body if isinstance(node, ast.FunctionDef))
+            fields = (ast.unparse(node.target) for node in kind.body if isinstance(node, ast.AnnAssign))
+            members.setdefault(kind.name, set()).update(functions, fields)
+    for name in ("csvrg", "dsg", "simba", "newton", "cells"):
+        page = ast.get_docstring(trees[PACKAGE / "solvers" / f"{name}.py"]) or ""
+        found = re.findall(r"(?<![.\w])([A-Z]\w+)\.(\w+)", page)
+        assert len(found) > 3, name
+        assert [pair for pair in found if pair[1] not in members[pair[0]]] == []
+
+
 def test_the_top_level_holds_what_is_agreed(repository: Path) -> None:
     git = shutil.which("git")
     if git is None or not (repository / ".git").exists():

@@ -6,7 +6,7 @@ paper is at the left, ours at the right:
     choose core points (Definition 2)              AbstractCoresetSolver.init, by a rule of landmarks/
     w~_0 <- 0                                      there: coefficients of the landmarks
     for s = 1, 2, ...                              AbstractCoresetSolver.stage
-        w~ <- w~_(s-1)                             CSVRGState.coefficients
+        w~ <- w~_(s-1)                             CoresetState.coefficients
         mu <- 1/m sum_i alpha_i(w~) phi(c_i)       CSVRGState.gradient, by gradient_pass of the stage before
         w_0 <- w~                                  CSVRGSteps.__init__
         for t = 1 .. T:                            CSVRGSteps.consume, by csvrg_loop of _loops.py
