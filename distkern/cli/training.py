@@ -130,7 +130,7 @@ def has_dashboard(job: Job, dashboard: bool | None) -> bool:
     """Whether a local cluster is started with its dashboard; refused where there can be none."""
     if dashboard and job.scheduler in ("synchronous", "threads", "processes"):
         raise InputError(
-            f"scheduler {job.scheduler!r} has no dashboard", where="--dashboard", mend="use --scheduler local"
+            f"scheduler {job.scheduler!r} has no dashboard", where="--dashboard", hint="use --scheduler local"
         )
     return job.scheduler == "local" if dashboard is None else dashboard
 

@@ -45,7 +45,7 @@ def search_of(job: Job, dataset: Dataset) -> Search:
             raise InputError(
                 "is both set and searched",
                 where=f"hyperparameter {name!r}",
-                mend="leave it out of [params] and --set, or out of [search.params]",
+                hint="leave it out of [params] and --set, or out of [search.params]",
             )
     method = asked.way
     try:
@@ -57,7 +57,7 @@ def search_of(job: Job, dataset: Dataset) -> Search:
                 make_estimator(job), dataset.train, method, asked.candidates, job.seed, job.params
             )
     except InputError as error:
-        raise InputError(error.what, where=place_of(error), mend=error.mend) from None
+        raise InputError(error.what, where=place_of(error), hint=error.hint) from None
     if asked.params:
         made = zip(settings, map(make_estimator, jobs), strict=True)
         candidates = [Candidate(number, *one) for number, one in enumerate(made)]
@@ -76,7 +76,7 @@ def search_of(job: Job, dataset: Dataset) -> Search:
         # refused before anything runs
         assert search.metric
     except InputError as error:
-        raise InputError(error.what, where=place_of(error), mend=error.mend) from None
+        raise InputError(error.what, where=place_of(error), hint=error.hint) from None
     return search
 
 

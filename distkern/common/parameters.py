@@ -256,8 +256,8 @@ class Parameter:
         if isinstance(value, str) and self.words:
             others = [kind.spoken for kind in self.kinds if not kind.words and not kind.accepts(None)]
             error = unknown_name("value", value, [*self.words, *others])
-            raise InputError(error.what, where=name, mend=error.mend)
-        raise InputError(f"is {value!r}", where=name, mend=f"use {self.spoken}")
+            raise InputError(error.what, where=name, hint=error.hint)
+        raise InputError(f"is {value!r}", where=name, hint=f"use {self.spoken}")
 
 
 def parameter(

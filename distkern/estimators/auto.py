@@ -103,7 +103,7 @@ class AbstractKernelMachine(AbstractEstimator):
                 raise InputError(
                     f"is no hyperparameter of {chosen.name}, which was chosen",
                     where=f"hyperparameter {name!r}",
-                    mend="leave it out, or name the algorithm that it is of",
+                    hint="leave it out, or name the algorithm that it is of",
                 )
         self.machine_, self.chosen_because_ = self._made(chosen, len(data.classes)), chosen.because
         self.machine_.check_parameters()

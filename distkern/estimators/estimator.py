@@ -272,7 +272,7 @@ class AbstractEstimator(FromSolver, BaseEstimator):  # type: ignore[misc]
         -----
         ConvergenceWarning
             If the objective ended above that of the model 0 or was still falling much, or the model is no
-            better than one class for all rows; the message gives the mend.
+            better than one class for all rows; the message gives the hint.
         """
         from distkern.monitor.shown import shown
 
@@ -470,7 +470,7 @@ class AbstractEstimator(FromSolver, BaseEstimator):  # type: ignore[misc]
     def _map(self, X: Any, output: str, dtype: Any, n_columns: int | None) -> Any:
         self._fitted()
         if isinstance(X, Dataset):
-            raise InputError("a data set has splits", where="X", mend="give data.test, or data.train")
+            raise InputError("a data set has splits", where="X", hint="give data.test, or data.train")
         if isinstance(X, Split):
             from distkern.runs.routed import answers_of
 

@@ -79,7 +79,7 @@ class Hyperparameters:
                     raise InputError(
                         f"{name}={values[name]!r} has no effect with {other}={values[other]!r}",
                         where=name,
-                        mend=f"leave {name} out, or set {other} to {choices}",
+                        hint=f"leave {name} out, or set {other} to {choices}",
                     )
 
     def given(self, name: str) -> Any:
@@ -158,7 +158,7 @@ class Hyperparameters:
             raise InputError(
                 f"is {metric or wanted!r}, and kernel {kernel.kind.name} is not for negative numbers",
                 where="scale" if metric is None else "metric",
-                mend="use scale='minmax', 'maxabs' or 'none', without a metric",
+                hint="use scale='minmax', 'maxabs' or 'none', without a metric",
             )
         return "none" if wanted == AUTO else wanted
 

@@ -51,7 +51,7 @@ class Coverage(AbstractLandmarkRule):
             raise InputError(
                 "coverage landmarks need either n_landmarks or diameter",
                 where="landmarks",
-                mend="set diameter and n_landmarks=None, or n_landmarks alone",
+                hint="set diameter and n_landmarks=None, or n_landmarks alone",
             )
 
     def choose(self, layout: Layout) -> Generator[Pass, Any, Rows]:
@@ -61,7 +61,7 @@ class Coverage(AbstractLandmarkRule):
                 raise InputError(
                     f"diameter {self.diameter:g} needs more than {_CEILING:,} landmarks",
                     where="diameter",
-                    mend="use a larger diameter, or set n_landmarks instead",
+                    hint="use a larger diameter, or set n_landmarks instead",
                 )
             return found
         assert self.n_landmarks is not None

@@ -27,7 +27,7 @@ class Uniform(AbstractLandmarkRule):
     def __post_init__(self) -> None:
         if self.n_landmarks is None:
             raise InputError(
-                "uniform landmarks need n_landmarks", where="landmarks", mend="give n_landmarks, not diameter"
+                "uniform landmarks need n_landmarks", where="landmarks", hint="give n_landmarks, not diameter"
             )
 
     def choose(self, layout: Layout) -> Generator[Pass, Any, Rows]:

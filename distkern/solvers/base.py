@@ -88,7 +88,7 @@ class Measures:
 
     ``accesses`` are the features that the run has looked at so far, counted as n_features a row and n_rows a
     column, and by those that are not zero; None: those of the training rows that its passes have read.
-    ``converged``: the solver's own tolerance is met. ``shortfall``: what it could not do, with the mend.
+    ``converged``: the solver's own tolerance is met. ``shortfall``: what it could not do, with the hint.
     ``notes``: what it chose for its user, in short lines, each told once and kept with the model.
     """
 
@@ -179,7 +179,7 @@ class AbstractSolver(Declared, ABC, Generic[State]):
         size = getattr(self, "step_size", None)
         return "a tenth of the present one" if size is None else f"step_size={size / 10:.3g}"
 
-    def mend(self, trouble: Trouble) -> str:
+    def hint(self, trouble: Trouble) -> str:
         """What to do about it, with the names of the hyperparameters."""
         if trouble is Trouble.DIVERGED:
             hint = self.step_hint()

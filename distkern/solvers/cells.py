@@ -167,7 +167,7 @@ class Cells(AbstractSolver[CellsState]):
             raise InputError(
                 f"{self.gamma!r} is of rows whose map the search chooses",
                 where="gamma",
-                mend="set search to none, or give 'median' or 'median/2' for a width that is not searched",
+                hint="set search to none, or give 'median' or 'median/2' for a width that is not searched",
             )
 
     def init(self, problem: Problem) -> Steps[CellsState]:
@@ -354,15 +354,15 @@ class Cells(AbstractSolver[CellsState]):
             )
         if not said:
             return ""
-        mend = "a smaller C, or a larger gamma"
+        hint = "a smaller C, or a larger gamma"
         if self.tol > _LEAST_TOLERANCE and not state.n_unsolved:
-            mend = f"a smaller C than {state.cost:g}, or a smaller tol than {self.tol:g}"
-        return f"{', and '.join(said)}: set {mend}"
+            hint = f"a smaller C than {state.cost:g}, or a smaller tol than {self.tol:g}"
+        return f"{', and '.join(said)}: set {hint}"
 
     def step_hint(self) -> str:
         return f"C={(10.0 if isinstance(self.C, str) else self.C) / 10:g}"
 
-    def mend(self, trouble: Trouble) -> str:
+    def hint(self, trouble: Trouble) -> str:
         if trouble is Trouble.IDLE:
             return "set class_weight='balanced', scale the features, or choose another gamma or C"
         return f"set a smaller C ({self.step_hint()})"

@@ -105,7 +105,7 @@ class CoresetProblem:
         """The passes of :meth:`begin`."""
         return self.kernel.outline(problem) + self.landmarks.outline(problem)
 
-    def mend(self, trouble: Trouble, also: str = "") -> str:
+    def hint(self, trouble: Trouble, also: str = "") -> str:
         """What to do about an objective that rises, or a model of one class."""
         if trouble is Trouble.DIVERGED:
             return f"set a smaller lam than {self.lam:g}, a smaller gamma, more n_landmarks{also}"
@@ -193,10 +193,10 @@ class AbstractCoresetSolver(AbstractSearchable[State]):
     def columns_per_output(self) -> int:
         """Columns of :meth:`columns` for each output."""
 
-    def mend(self, trouble: Trouble) -> str:
+    def hint(self, trouble: Trouble) -> str:
         if trouble is Trouble.UNFINISHED:
-            return f"{super().mend(trouble)}, or a smaller lam than {self.parts.lam:g}"
-        return self.parts.mend(trouble, self.smaller_steps())
+            return f"{super().hint(trouble)}, or a smaller lam than {self.parts.lam:g}"
+        return self.parts.hint(trouble, self.smaller_steps())
 
     def smaller_steps(self) -> str:
         """What else to try, of step sizes, where the objective rises."""

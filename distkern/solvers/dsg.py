@@ -144,7 +144,7 @@ class DSG(DSGSettings, AbstractSearchable[DSGState]):
     def __post_init__(self) -> None:
         super().__post_init__()
         if self.udsg_pattern[0] < 1:
-            raise InputError("has no step in a new block", where="udsg_pattern", mend="use one at least")
+            raise InputError("has no step in a new block", where="udsg_pattern", hint="use one at least")
         self.step_rule.check(self.nu)
         self._check_polish()
 
@@ -157,12 +157,12 @@ class DSG(DSGSettings, AbstractSearchable[DSGState]):
     def step_hint(self) -> str:
         return self.step_rule.hint()
 
-    def mend(self, trouble: Trouble) -> str:
+    def hint(self, trouble: Trouble) -> str:
         if trouble is Trouble.DIVERGED:
-            return f"{super().mend(trouble)}, or a smaller nu than {self.nu:g}"
+            return f"{super().hint(trouble)}, or a smaller nu than {self.nu:g}"
         if trouble is Trouble.UNFINISHED:
             return f"set more n_features than {self.n_features}, or steps_per_stage for more steps"
-        return super().mend(trouble)
+        return super().hint(trouble)
 
     def n_steps(self, problem: Problem) -> int:
         """Gradient steps of a run."""

@@ -119,7 +119,7 @@ class DSGGaussianProcess(UnpolishedDSG):
                 f"the variances are of matrices for at most {MOST_FEATURES} features, not "
                 f"{self.block_size * self.most_blocks}",
                 where="n_features",
-                mend=f"use {MOST_FEATURES} or fewer",
+                hint=f"use {MOST_FEATURES} or fewer",
             )
 
     def state_type(self) -> type[GaussianProcessState]:

@@ -125,7 +125,7 @@ class DSGNovelty(UnpolishedDSG):
             raise InputError(
                 f"'exact' is for at most {MOST_EXACT_ROWS} rows, not {n_rows}",
                 where="polish",
-                mend="leave it out",
+                hint="leave it out",
             )
 
     def risk_at(self, state: DSGState) -> Risk:

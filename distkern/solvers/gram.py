@@ -263,7 +263,7 @@ def factorised(gram: Array, shift: float, least: float = _LEAST_FACTORISED) -> A
         raise InputError(
             "features are too large for their squares to be numbers",
             where="features",
-            mend="scale the data, or use another kernel",
+            hint="scale the data, or use another kernel",
         )
     added = max(shift, least * float(diagonal.mean()), np.finfo(float).tiny)
     while True:

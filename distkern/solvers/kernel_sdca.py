@@ -187,7 +187,7 @@ class _Steps:
             raise InputError(
                 f"more than {operand.max_support:,} training rows have a coefficient other than 0",
                 where="max_support",
-                mend="set a larger max_support, which takes memory and time, a larger nu, loss='hinge' or "
+                hint="set a larger max_support, which takes memory and time, a larger nu, loss='hinge' or "
                 "'epsilon_insensitive', which need fewer rows, or features='nystroem'",
             )
 

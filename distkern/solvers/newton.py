@@ -175,7 +175,7 @@ class Newton(AbstractExplicit[NewtonState]):
             raise InputError(
                 f"'products' is not for {self.features.name} features, whose norm takes a matrix of them",
                 where="hessian",
-                mend="use hessian='matrix', or features='random'",
+                hint="use hessian='matrix', or features='random'",
             )
 
     @property
@@ -188,10 +188,10 @@ class Newton(AbstractExplicit[NewtonState]):
         """How a stage finds where to go."""
         return ByProducts(self) if self.takes_products else ByMatrices(self)
 
-    def mend(self, trouble: Trouble) -> str:
+    def hint(self, trouble: Trouble) -> str:
         if trouble is Trouble.DIVERGED:
             return "set a larger nu"
-        return super().mend(trouble)
+        return super().hint(trouble)
 
     def at_zero(self, problem: Problem, risk: Risk, w: Array, figures: Figures) -> dict[str, Any]:
         kept = {"decrement": math.nan, "steps": 0, "sampled": False, "damping": 0.0}

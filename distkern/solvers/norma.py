@@ -132,7 +132,7 @@ class NORMA(AbstractStreamed[NORMAState]):
             raise InputError(
                 f"{self.first_step:g} times nu {self.nu:g} exceeds 1: the first step would turn f round",
                 where="step_size",
-                mend=f"use {1.0 / self.nu:.3g} or less",
+                hint=f"use {1.0 / self.nu:.3g} or less",
             )
 
     @property

@@ -303,7 +303,7 @@ class Pegasos(AbstractStreamed[PegasosState]):
     def step_hint(self) -> str:
         return "here by a larger lam, or projection=true"
 
-    def mend(self, trouble: Trouble) -> str:
+    def hint(self, trouble: Trouble) -> str:
         if trouble is Trouble.IDLE:
             return (
                 f"scale the features (distkern shard --scale standard), set a smaller lam than {self.lam:g}, "

@@ -105,16 +105,16 @@ class RBCD(AbstractExplicit[RBCDState]):
             raise InputError(
                 f"{self.risk.loss.name!r} has a slope that jumps, so no step of block descent is safe",
                 where="loss",
-                mend=f"use one of: {', '.join(curved_loss_names(self.risk.loss.target_kind))}",
+                hint=f"use one of: {', '.join(curved_loss_names(self.risk.loss.target_kind))}",
             )
 
     def step_hint(self) -> str:
         return "here by a larger nu"
 
-    def mend(self, trouble: Trouble) -> str:
+    def hint(self, trouble: Trouble) -> str:
         if trouble is Trouble.DIVERGED:
             return f"set a larger nu than {self.nu:g}, and look for features that are very large"
-        return super().mend(trouble)
+        return super().hint(trouble)
 
     def at_zero(self, problem: Problem, risk: Risk, w: Array, figures: Figures) -> dict[str, Any]:
         return {"decrease": math.inf}

@@ -130,18 +130,18 @@ class SDCA(AbstractExplicit[SDCAState]):
             raise InputError(
                 f"the dual of {self.risk.loss.name!r} has no exact steps in single coordinates",
                 where="loss",
-                mend=f"use one of: {', '.join(coordinate_loss_names(self.risk.loss.target_kind))}",
+                hint=f"use one of: {', '.join(coordinate_loss_names(self.risk.loss.target_kind))}",
             )
 
     def step_hint(self) -> str:
         return "here by a larger nu"
 
-    def mend(self, trouble: Trouble) -> str:
+    def hint(self, trouble: Trouble) -> str:
         if trouble is Trouble.DIVERGED:
             return f"set a larger nu than {self.nu:g}"
         if trouble is Trouble.UNFINISHED:
             return f"set more stages than {self.stages}, or a larger nu than {self.nu:g}, which needs fewer"
-        return super().mend(trouble)
+        return super().hint(trouble)
 
     def at_zero(self, problem: Problem, risk: Risk, w: Array, figures: Figures) -> dict[str, Any]:
         return {"nearby": w, "dual_sum": w, "support": np.zeros((0, 2), np.int64), "dual": 0.0}
@@ -200,7 +200,7 @@ class SDCA(AbstractExplicit[SDCAState]):
         share = 100 * state.gap / abs(state.objective)
         return (
             f"the duality gap, which bounds what the objective is above its minimum, is {share:.2g} % of "
-            f"it, with tol={self.tol:g}: {self.mend(Trouble.UNFINISHED)}"
+            f"it, with tol={self.tol:g}: {self.hint(Trouble.UNFINISHED)}"
         )
 
     def figures(self, state: SDCAState) -> dict[str, float]:

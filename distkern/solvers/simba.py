@@ -141,13 +141,13 @@ class SIMBA(AbstractSearchable[SIMBAState]):
             raise InputError(
                 f"{self.features.name!r} features have no single columns",
                 where="features",
-                mend=f"use one of: {', '.join(feature_names(with_columns=True))}",
+                hint=f"use one of: {', '.join(feature_names(with_columns=True))}",
             )
         if not self.validation_fraction and self.patience is not None:
             raise InputError(
                 "nothing is held out, but the held-out error is to end the run",
                 where="validation_fraction",
-                mend="use a number > 0, or patience none",
+                hint="use a number > 0, or patience none",
             )
 
     def stand_in(self) -> SIMBA:
@@ -177,7 +177,7 @@ class SIMBA(AbstractSearchable[SIMBAState]):
     def step_hint(self) -> str:
         return "SIMBA has none; look for features that are not finite"
 
-    def mend(self, trouble: Trouble) -> str:
+    def hint(self, trouble: Trouble) -> str:
         also = ", features='random' or scaled ones" if trouble is Trouble.IDLE else ""
         return f"set more max_rounds than {self.max_rounds}, or another nu{also}"
 

@@ -74,7 +74,7 @@ def is_preconditioned(wanted: bool | None, size: int) -> bool:
         raise InputError(
             f"is asked for {size} features, and is for at most {MOST_PRECONDITIONED}",
             where="precondition",
-            mend="use precondition=False, or fewer features",
+            hint="use precondition=False, or fewer features",
         )
     return size <= MOST_PRECONDITIONED if wanted is None else wanted
 

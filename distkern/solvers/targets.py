@@ -167,7 +167,7 @@ def target_scale(problem: Problem, risk: Risk) -> Steps[TargetScale]:
             f"targets from {summary.least:.3g} to {summary.largest:.3g} are too large for their squares to "
             "be numbers",
             where="y",
-            mend="divide them by a power of ten",
+            hint="divide them by a power of ten",
         )
     levels = risk.loss.levels
     center = np.array([summary.mean] if levels is None else [summary.quantile(level) for level in levels])

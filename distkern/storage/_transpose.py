@@ -58,7 +58,7 @@ def write_columns(dataset: Dataset, folder: Path, target: Place, progress: Progr
         raise InputError(
             f"{dataset.n_features:,} features, where a feature-major copy has room for {MOST_FEATURES:,}",
             where=str(target),
-            mend="number the features anew, leaving out those that do not occur, or do without --columns",
+            hint="number the features anew, leaving out those that do not occur, or do without --columns",
         )
     _check_room(split, folder, target)
     create_group(folder)

@@ -130,7 +130,7 @@ def save_arrays(
 def _read(folder: Place, fingerprint: str | None = None) -> StoredArrays:
     """What is in the folder, which must have this fingerprint."""
     if not is_whole(folder):
-        raise InputError("there are no stored arrays", where=str(folder), mend="check the path")
+        raise InputError("there are no stored arrays", where=str(folder), hint="check the path")
     where = str(folder / "zarr.json")
     try:
         content = _DESCRIPTION.parse((folder / "zarr.json").read_bytes(), where).get("attributes")

@@ -78,7 +78,7 @@ class Shape:
         raise InputError(
             f"{width} features, but {other} has {self.width}",
             where=chunk.file,
-            mend="give files with the same columns (check --target: it must be in all of them)",
+            hint="give files with the same columns (check --target: it must be in all of them)",
         )
 
 
@@ -113,7 +113,7 @@ class Form:
                 raise InputError(
                     "tables with columns of other things than numbers are stored dense",
                     where="--sparse",
-                    mend="leave it out, or --drop those columns",
+                    hint="leave it out, or --drop those columns",
                 )
             sparse = False
         kind = self._scale or (DEFAULT_SPARSE_SCALING if sparse else DEFAULT_SCALING)
@@ -136,7 +136,7 @@ class Form:
         raise InputError(
             f"feature {width:,}, where the rows before had {self._width:,} and are stored dense",
             where=chunk.place(row),
-            mend="correct the index, or give --sparse (--dense if it is right and the disk is large)",
+            hint="correct the index, or give --sparse (--dense if it is right and the disk is large)",
         )
 
 

@@ -138,7 +138,7 @@ class ArrayParts(_Parts):
         """
         file = self.folder / f"{number}.json"
         if not file.exists():
-            raise InputError("there is no such part", where=str(file), mend="resume the run")
+            raise InputError("there is no such part", where=str(file), hint="resume the run")
         return load_arrays(self.folder / f"{number}", fingerprint=self._part(file).arrays)
 
 
@@ -205,7 +205,7 @@ class SlicedParts(_Parts):
             raise InputError(
                 "this worker does not see the folder in which the run keeps its rows",
                 where=str(self.folder),
-                mend="give --out in a folder that all workers see",
+                hint="give --out in a folder that all workers see",
             )
         for number in numbers:
             yield self._slice(place, number)

@@ -201,7 +201,7 @@ def shuffled(runs: list[Run], shard_rows: list[int], seed: int) -> Iterator[list
         raise InputError(
             f"{int(remaining.sum()):,} rows are more than can be shuffled ({MAX_SHUFFLED_ROWS:,})",
             where="--shuffle",
-            mend="give rows that are in random order, and --no-shuffle",
+            hint="give rows that are in random order, and --no-shuffle",
         )
     taken = np.zeros_like(remaining)
     for index, wanted in enumerate(shard_rows):

@@ -74,7 +74,7 @@ class TableOptions:
             if name in self.categorical or name in self.left_out:
                 where = f"--text {name}"
                 raise InputError(
-                    "the column is to be something else too", where=where, mend="give one of them"
+                    "the column is to be something else too", where=where, hint="give one of them"
                 )
         if self.impute not in IMPUTE:
             raise unknown_name("filling of missing values", self.impute, IMPUTE)
@@ -247,7 +247,7 @@ class TableFit:
             error = InputError(
                 f"{n_levels:,} categories, and one feature for each can be had of {_MOST_ONEHOT:,}",
                 where=where,
-                mend=f"give --categorical {name}=target (or drop)",
+                hint=f"give --categorical {name}=target (or drop)",
             )
             self._kinds.refuse(name, error)
         if encoding == "target" and not 0 < len(self._target_names) <= _MOST_OUTPUTS:
@@ -255,7 +255,7 @@ class TableFit:
             error = InputError(
                 f"{n_levels:,} categories, and no means of the target can stand for them: there are {said}",
                 where=where,
-                mend=f"give --categorical {name}=onehot (or drop)",
+                hint=f"give --categorical {name}=onehot (or drop)",
             )
             # without a target, which is a problem itself, there is no saying
             if self._kinds.target not in self._kinds.problems:

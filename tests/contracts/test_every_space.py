@@ -124,7 +124,7 @@ def test_others_that_do_not_fit_the_limit_are_left_behind(few_rows: Any, monkeyp
 
     def refusing(self: Workshop, machine: Any, candidate: Any, rows: Any) -> Any:
         if candidate.number == too_large:
-            raise MemoryBudgetError("does not fit", mend="give more")
+            raise MemoryBudgetError("does not fit", hint="give more")
         return planned(self, machine, candidate, rows)
 
     monkeypatch.setattr(Workshop, "_planned", refusing)

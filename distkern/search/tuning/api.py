@@ -104,7 +104,7 @@ def tune(
         raise InputError(
             f"a {type(split).__name__}",
             where="data",
-            mend="give open_dataset(path); of arrays make one with write_dataset(X, y, path)",
+            hint="give open_dataset(path); of arrays make one with write_dataset(X, y, path)",
         )
     check_whole("jobs", jobs, 1)
     asked = Asked(method, candidates, validation, metric, factor, dict(parameters or {}))
@@ -114,7 +114,7 @@ def tune(
             raise unknown_name(f"hyperparameter of {type(estimator).__name__}", name, known)
     seed = estimator.random_state
     if seed is not None and not isinstance(seed, int | np.integer):
-        raise InputError(f"is a {type(seed).__name__}", where="random_state", mend="give a whole number")
+        raise InputError(f"is a {type(seed).__name__}", where="random_state", hint="give a whole number")
     base = clone(estimator).set_params(random_state=int(seed or 0))
     own, method = parameters is None, asked.way
     if own:

@@ -54,18 +54,18 @@ class Metric:
             raise InputError(
                 "without targets there is nothing to compare candidates by",
                 where="metric",
-                mend="make a data set with labels or numbers to predict",
+                hint="make a data set with labels or numbers to predict",
             )
         known = _FIGURES[task]
         name = next(iter(known)) if name is None else name
         if name not in known:
             error = unknown_name(f"metric of {task}", name, known)
-            raise InputError(error.what, where="metric", mend=error.mend)
+            raise InputError(error.what, where="metric", hint=error.hint)
         if name in _OF_TWO and n_classes != 2:
             raise InputError(
                 f"{name!r} is for two classes, and there are {n_classes}",
                 where="metric",
-                mend="take error or balanced_accuracy",
+                hint="take error or balanced_accuracy",
             )
         return cls(name, known[name])
 
@@ -81,7 +81,7 @@ class Metric:
         if value is None:
             known = ", ".join(name for names in _FIGURES.values() for name in names if name in figures)
             raise InputError(
-                f"these models have no {self.name!r}", where="metric", mend=f"take one of {known}"
+                f"these models have no {self.name!r}", where="metric", hint=f"take one of {known}"
             )
         return float(value)
 
@@ -179,7 +179,7 @@ class Search:
                 raise InputError(
                     f"{metric.name!r} needs probabilities, and {in_words(candidate.settings)} has none",
                     where="metric",
-                    mend="set loss to one that gives them (logistic), or take log_loss",
+                    hint="set loss to one that gives them (logistic), or take log_loss",
                 )
         return metric
 

@@ -159,7 +159,7 @@ class Workshop:
         raise MemoryBudgetError(
             f"does not fit with {in_words(candidate.settings)}{together}",
             where=whose_limit(machine, self._where.memory_limit),
-            mend=plan.advice,
+            hint=plan.advice,
         )
 
     def _work_together(self, tasks: Sequence[Task]) -> None:

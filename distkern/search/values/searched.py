@@ -128,8 +128,8 @@ class Searched(AbstractSolver[State]):
     def step_hint(self) -> str:
         return self.solver.step_hint()
 
-    def mend(self, trouble: Trouble) -> str:
-        return self.solver.mend(trouble)
+    def hint(self, trouble: Trouble) -> str:
+        return self.solver.hint(trouble)
 
     def state_type(self) -> type[State]:
         return self.solver.state_type()

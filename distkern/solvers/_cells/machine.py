@@ -203,7 +203,7 @@ def _check_costs(costs: Array) -> None:
         raise InputError(
             f"C times the weight of a row is {largest:.3g}, and {MOST_COST:g} at most can be solved",
             where="C",
-            mend="set a smaller C, or divide the weights by a number",
+            hint="set a smaller C, or divide the weights by a number",
         )
 
 

@@ -92,7 +92,7 @@ class Sizes:
             raise InputError(
                 f"cells need rows with all their numbers, and {self.problem.n_features} are too many",
                 where="the data",
-                mend="train newton, svrg or csvrg, which take sparse rows as they are, or keep at most "
+                hint="train newton, svrg or csvrg, which take sparse rows as they are, or keep at most "
                 f"{_MOST_COLUMNS} columns",
             )
 

@@ -118,18 +118,18 @@ class Norms:
             raise InputError(
                 "all features of all training rows are zero, or too small to be squared",
                 where="the data",
-                mend="give rows with features, or scale them",
+                hint="give rows with features, or scale them",
             )
         if not np.isfinite(self.largest):
             raise InputError(
-                "the norm of a training row is beyond all numbers", where="the data", mend="scale the data"
+                "the norm of a training row is beyond all numbers", where="the data", hint="scale the data"
             )
         if not holds_out or self.is_parted:
             return
         raise InputError(
             "all rows of a class are held out" if self.n_held else "no row can be held out to stop by",
             where="validation_fraction",
-            mend="give more rows, another seed or another fraction, or 0 with patience none",
+            hint="give more rows, another seed or another fraction, or 0 with patience none",
         )
 
 
