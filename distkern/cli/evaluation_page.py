@@ -9,7 +9,6 @@ import numpy as np
 
 from distkern.cli.confusion import mistakes
 from distkern.cli.evaluate import figure_rows
-from distkern.monitor.look import STYLES, short_number
 from distkern.monitor.page import (
     Axis,
     Cells,
@@ -26,6 +25,7 @@ from distkern.monitor.page import (
     text,
     tiles,
 )
+from distkern.monitor.style import STYLES, short_number
 from distkern.monitor.text import in_percent
 
 if TYPE_CHECKING:

@@ -92,7 +92,7 @@ def _write_search_page(job: Job, dataset: Dataset) -> None:
     from distkern.cli.tuning import search_of, searched
     from distkern.common.errors import CorruptDataError
     from distkern.search.tuning.record import Candidate, Task
-    from distkern.search.tuning.workshop import Watcher, Where
+    from distkern.search.tuning.runner import Watcher, Where
 
     class Reading(Watcher):
         def began(self, candidate: Candidate, task: Task) -> None:

@@ -107,8 +107,8 @@ def _dataset(path: Place) -> Found:
 
 def _model(path: Place) -> Found:
     from distkern.cli.training import hyperparameters, shorten
-    from distkern.monitor.look import short_number
     from distkern.monitor.stages import FIGURES_OF_TARGETS, own_figures
+    from distkern.monitor.style import short_number
     from distkern.monitor.text import in_error, in_percent
     from distkern.runs.persistence import load_model
 

@@ -14,7 +14,7 @@ import click
 from distkern.cli import options
 from distkern.common import interrupts
 from distkern.common.errors import InputError
-from distkern.monitor.look import short_number
+from distkern.monitor.style import short_number
 from distkern.monitor.text import in_bytes, in_time
 from distkern.storage.places import Place, size_of_tree
 from distkern.storage.scaling import KINDS

@@ -11,9 +11,9 @@ from distkern.engine.events import Event, Listener
 from distkern.monitor.text import in_number, in_percent, in_time
 from distkern.search.tuning.asked import Asked, place_of
 from distkern.search.tuning.record import Candidate, SearchFolder, Task, Trial, in_words
+from distkern.search.tuning.runner import Watcher, Where
 from distkern.search.tuning.search import Ranked, Search
 from distkern.search.tuning.space import own_candidates, settings_of
-from distkern.search.tuning.workshop import Watcher, Where
 from distkern.storage.places import Place
 
 if TYPE_CHECKING:
@@ -285,11 +285,11 @@ class ToldSearch(Watcher):
             if event.kind in ("checkpoint_saved", "worker_lost"):
                 self._tell(event)
             else:
-                self.look()
+                self.poll()
 
         return (hear,)
 
-    def look(self) -> None:
+    def poll(self) -> None:
         self._tell(Event("pass_progress", {**self._at(), "rows_done": 0, "bytes_done": 0}))
 
     def _at(self) -> dict[str, Any]:

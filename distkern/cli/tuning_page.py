@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from distkern.cli.tuning import at_an_end, candidate_table, compared_on, in_metric, within_chance
-from distkern.monitor.look import STYLES, Style
 from distkern.monitor.page import Axis, Curve, Plot, Plots, Section, heading, note, page, table, tiles
+from distkern.monitor.style import STYLES, Style
 from distkern.monitor.text import in_percent, in_time
 from distkern.search.tuning.search import Ranked, Search
 

@@ -146,7 +146,7 @@ class AbstractClassifier(ClassifierMixin, AbstractEstimator):  # type: ignore[mi
                 raise InputError(
                     f"the weight of class {label!r} is {weight!r}",
                     where="class_weight",
-                    hint=f"use {NOT_NEGATIVE.spoken}",
+                    hint=f"use {NOT_NEGATIVE.description}",
                 )
             weights[labels.index(label)] = float(weight)
         if weights @ class_totals == 0:

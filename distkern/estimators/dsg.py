@@ -23,7 +23,7 @@ from distkern.estimators.functional import (
     AbstractFunctionalEstimator,
     AbstractFunctionalRegressor,
 )
-from distkern.landmarks.base import Layout
+from distkern.landmarks.base import RowLayout
 from distkern.monitor.history import History
 from distkern.runs.arrays import ArraySource
 from distkern.runs.data import of_positive_weight
@@ -67,7 +67,9 @@ class AbstractDSG(AbstractFunctionalEstimator):
     def basis(self, dtype: DTypeLike = np.float32) -> RandomFeatureBasis:
         """The random features in use, computing in ``dtype``."""
         solver = self._solver(None, 1.0)
-        return solver.basis(Layout((), self.width_, np.dtype(dtype), self.seed_), self.gamma_, self.n_blocks_)
+        return solver.basis(
+            RowLayout((), self.width_, np.dtype(dtype), self.seed_), self.gamma_, self.n_blocks_
+        )
 
     def _continue(self, rows: Rows, targets: NDArray[Any], weights: NDArray[np.float64] | None) -> None:
         """Steps over one more batch of validated rows with class codes or numbers."""

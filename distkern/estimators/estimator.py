@@ -274,11 +274,11 @@ class AbstractEstimator(FromSolver, BaseEstimator):  # type: ignore[misc]
             If the objective ended above that of the model 0 or was still falling much, or the model is no
             better than one class for all rows; the message gives the hint.
         """
-        from distkern.monitor.shown import shown
+        from distkern.monitor.display import progress_display
 
         stopping = Stopping.asked(eval_set, early_stopping, callbacks)
         with ExitStack() as stack:
-            listeners = [stack.enter_context(shown())] if verbose else []
+            listeners = [stack.enter_context(progress_display())] if verbose else []
             how: dict[str, Any] = {"groups": groups, "eval_set": eval_set, "stopping": stopping}
             self.fit_with(X, y, sample_weight, **how, listeners=listeners)
         for text in self.history_[-1].get("warnings", ()):

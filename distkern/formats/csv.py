@@ -64,7 +64,7 @@ class Csv(AbstractFormat):
         path.write_text("".join(",".join(row) + "\n" for row in [names, *rows]), encoding="utf-8")
 
     def read(self, file: InputFile, options: ReadOptions) -> Iterator[RawChunk]:
-        layout: _Layout | None = None
+        layout: _LineLayout | None = None
         first_row = 1
         with file.open() as stream:
             for block in line_blocks(stream, file.url):
@@ -125,7 +125,7 @@ def _fields(line: str, delimiter: str, where: str) -> list[str]:
         raise InputError(f"not a row of fields ({error})", where=where, hint="correct the line") from error
 
 
-def _read_header(block: LineBlock, file: str, options: ReadOptions) -> tuple[_Layout, LineBlock]:
+def _read_header(block: LineBlock, file: str, options: ReadOptions) -> tuple[_LineLayout, LineBlock]:
     """What the first line that is not blank says, and the block without it (with it, if it is a row)."""
     blank = len(block.text) - len(block.text.lstrip(b"\r\n"))
     end = block.text.index(b"\n", blank) + 1
@@ -141,7 +141,7 @@ def _read_header(block: LineBlock, file: str, options: ReadOptions) -> tuple[_La
     else:
         names = [str(position) for position in range(len(fields))]
     columns = choose_columns(names, where=where, options=options, has_header=has_header)
-    return _Layout(file, delimiter, columns, options, has_header), block
+    return _LineLayout(file, delimiter, columns, options, has_header), block
 
 
 def _delimiter(text: bytes, file: str) -> str:
@@ -173,7 +173,7 @@ def _is_header(fields: Sequence[str], where: str) -> bool:
     )
 
 
-class _Layout:
+class _LineLayout:
     """How the lines of one file become rows."""
 
     def __init__(

@@ -77,7 +77,7 @@ class Setting:
     size: tuple[int, int] = field(default=(0, 0), compare=False)
 
     @property
-    def spoken(self) -> str:
+    def description(self) -> str:
         """In words."""
         if self.kernel is None:
             return "linear"
@@ -116,7 +116,7 @@ class Found:
     @property
     def compared(self) -> tuple[Compared, ...]:
         """The rungs, as they are kept and told."""
-        return tuple(Compared(one.setting.spoken, one.score, *one.setting.size) for one in self.rungs)
+        return tuple(Compared(one.setting.description, one.score, *one.setting.size) for one in self.rungs)
 
 
 def climb(

@@ -21,7 +21,7 @@ from distkern.solvers.coreset import (
     BallProjection,
     CoresetProblem,
     CoresetState,
-    Piece,
+    KernelPiece,
 )
 from distkern.solvers.hyperparameters import CORESET, SEARCHED_GAMMA, SEARCHED_LAM, a_loss
 from distkern.solvers.measuring import Model
@@ -122,7 +122,7 @@ class AVMSteps(AbstractSteps):
         kept = (np.array(state.accumulated, order="C"), np.array(state.early, order="C"))
         self._w = Average(*kept, np.array([state.inverse_sum]), np.array([state.step]))
 
-    def consume(self, piece: Piece) -> None:
+    def consume(self, piece: KernelPiece) -> None:
         self._loop(*piece.loop_arguments(), self._w, *self._rule)
 
     def project(self, ball: BallProjection) -> None:

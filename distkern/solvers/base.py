@@ -23,7 +23,7 @@ import numpy as np
 from distkern.common.compared import Compared
 from distkern.common.parameters import NOTHING, POSITIVE, Declared, Parameter, Whole, Words, parameter
 from distkern.common.stores import Workplace
-from distkern.landmarks.base import Layout
+from distkern.landmarks.base import RowLayout
 from distkern.passes import Derived, Message, Pass, Visit, epoch_visits
 from distkern.passes import Outline as Outline
 
@@ -34,7 +34,7 @@ Steps: TypeAlias = Generator[Pass | Message | Derived, Any, Result]
 
 
 @dataclass(frozen=True, kw_only=True)
-class Problem(Layout):
+class Problem(RowLayout):
     """The sizes of a training problem: all that a solver knows before its first pass.
 
     Attributes
@@ -72,9 +72,9 @@ class Problem(Layout):
         """Bytes of a row's target, weight and, where there are groups, key."""
         return 16 + 8 * self.has_groups
 
-    def rows_of(self, wanted: int | float | None, otherwise: float) -> int:
-        """Rows of a stage: an int is rows, a float passes over the rows; ``otherwise`` those for None."""
-        rows = wanted * self.n_rows if isinstance(wanted, float) else otherwise if wanted is None else wanted
+    def rows_of(self, wanted: int | float | None, default: float) -> int:
+        """Rows of a stage: an int is rows, a float passes over the rows; ``default`` those for None."""
+        rows = wanted * self.n_rows if isinstance(wanted, float) else default if wanted is None else wanted
         return max(1, math.ceil(rows))
 
     def visits(self, n_rows: int, stage: int, order: str) -> tuple[Visit, ...]:
@@ -119,9 +119,9 @@ def piece_rows(size: int, itemsize: int) -> int:
     return int(np.clip(2**23 // (size * itemsize), 128, 4096))
 
 
-def rows_of_stage(otherwise: str) -> Any:
+def rows_of_stage(default: str) -> Any:
     """The parameter ``steps_per_stage``."""
-    text = f"int: rows; float: passes over the rows; none: {otherwise}"
+    text = f"int: rows; float: passes over the rows; none: {default}"
     return parameter(None, Whole(), POSITIVE, NOTHING, help=text)
 
 

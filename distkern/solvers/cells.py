@@ -2,10 +2,10 @@
 
 The paper (xRFM) is at the left, ours at the right, with other machines than its ridge regressions:
 
-    draw a sample of the rows                        Layout.sampling
-    learn a metric from gradients on it              Given.choose: metric, transform, kernel, gamma and C by
-        (average gradient outer product)                 held-out rows, unless they are given
-    cut the rows into leaves by half spaces along    Layout.tree over the sample (Tree: across the largest
+    draw a sample of the rows                        CellLayout.sampling
+    learn a metric from gradients on it              SearchSpace.choose: metric, transform, kernel, gamma and
+        (average gradient outer product)                 C by held-out rows, unless they are given
+    cut the rows into leaves by half spaces along    CellLayout.tree over the sample (Tree: across the largest
         the metric's first direction, at the median      variance of the mapped rows)
     send every row to its leaf                       Cells._move: count, group leaves to buckets, sort rows
     for every leaf:                                  Cells._solve: a task for each bucket, whose own tree
@@ -43,11 +43,11 @@ from distkern.solvers._cells.arenas import FIRST_TREE
 from distkern.solvers._cells.basis import cell_basis
 from distkern.solvers._cells.buckets import Cut, Solving
 from distkern.solvers._cells.calibrating import Calibrating, sigmoids_of
-from distkern.solvers._cells.choosing import Chosen, Given
+from distkern.solvers._cells.choosing import Chosen, SearchSpace
 from distkern.solvers._cells.dual import MOST_GAP
-from distkern.solvers._cells.layout import Layout
+from distkern.solvers._cells.layout import CellLayout
 from distkern.solvers._cells.machine import MOST_COST, CellSettings
-from distkern.solvers._cells.moving import Moving, Sample
+from distkern.solvers._cells.moving import CellSample, Moving
 from distkern.solvers._cells.notes import notes_of
 from distkern.solvers._cells.place import Places, grouped, places_to_arrays
 from distkern.solvers._cells.sizes import auto_cell_rows, auto_overlap
@@ -174,7 +174,7 @@ class Cells(AbstractSolver[CellsState]):
         layout = self._layout(problem)
         scale = yield from target_scale(problem, self.risk)
         risk = scaled_risk(self.risk, scale.center, scale.scale)
-        sample: Sample = yield layout.sampling(risk, climbs=self._given.climbs(problem.n_features))
+        sample: CellSample = yield layout.sampling(risk, climbs=self._space.climbs(problem.n_features))
         test_error, absolute = None, np.full(2, math.nan)
         errors = [sample.sums.mean_errors]
         if problem.has_test:
@@ -183,7 +183,7 @@ class Cells(AbstractSolver[CellsState]):
             test_error = float(errors[1][0])
         for place, found in enumerate(errors):
             absolute[place] = found[1] if len(found) > 1 else math.nan
-        chosen: Chosen = yield from self._given.choose(layout, risk, sample)
+        chosen: Chosen = yield from self._space.choose(layout, risk, sample)
         coordinates = chosen.map.apply(sample.features)
         tree = layout.tree(coordinates, FIRST_TREE)
         places = Places(chosen.map, tree, np.zeros(tree.n_leaves, dtype=np.int32))
@@ -197,7 +197,7 @@ class Cells(AbstractSolver[CellsState]):
             scale.center,
             scale.scale,
             scale.variances,
-            [kernel.name for kernel in self._given.kernels].index(chosen.kernel.name),
+            [kernel.name for kernel in self._space.kernels].index(chosen.kernel.name),
             chosen.gamma,
             chosen.cost,
             rows_of_bucket=np.zeros(1, dtype=np.int64),
@@ -215,7 +215,7 @@ class Cells(AbstractSolver[CellsState]):
             return (yield from self._move(problem, layout, state))
         return (yield from self._solve(problem, layout, state))
 
-    def _move(self, problem: Problem, layout: Layout, state: CellsState) -> Steps[CellsState]:
+    def _move(self, problem: Problem, layout: CellLayout, state: CellsState) -> Steps[CellsState]:
         assert problem.workplace is not None
         counts: NDArray[np.int64] = yield layout.counting(state.places)
         buckets = grouped(counts, layout.bucket_rows)
@@ -224,7 +224,7 @@ class Cells(AbstractSolver[CellsState]):
         yield layout.moving(Moving(moved.places), problem.workplace.slices("moved", layout.columns()))
         return replace(moved, rows_of_bucket=rows)
 
-    def _solve(self, problem: Problem, layout: Layout, state: CellsState) -> Steps[CellsState]:
+    def _solve(self, problem: Problem, layout: CellLayout, state: CellsState) -> Steps[CellsState]:
         workplace = problem.workplace
         assert workplace is not None
         risk = scaled_risk(self.risk, state.center, state.target_scale)
@@ -287,22 +287,22 @@ class Cells(AbstractSolver[CellsState]):
         return replace(solved, absolute_errors=absolute)
 
     @property
-    def _given(self) -> Given:
-        return Given(self.kernel, self.gamma, self.C, self.scale, self.metric, self.search, self.ladder)
+    def _space(self) -> SearchSpace:
+        return SearchSpace(self.kernel, self.gamma, self.C, self.scale, self.metric, self.search, self.ladder)
 
-    def _layout(self, problem: Problem) -> Layout:
+    def _layout(self, problem: Problem) -> CellLayout:
         quadratic, rows = self.risk.loss.is_quadratic, self.max_cell_rows
         if isinstance(rows, str):
             rows = auto_cell_rows(problem.n_rows, problem.n_features, quadratic=quadratic)
         overlap = auto_overlap(problem.n_rows, rows) if isinstance(self.overlap, str) else self.overlap
         rows = min(rows, problem.n_rows)
         _dual(self.risk)
-        maps = (*self._given.maps(problem.n_features), self._given.map_choice)
-        return Layout(problem, rows, overlap, quadratic, self.search, maps, self._is_costly)
+        maps = (*self._space.maps(problem.n_features), self._space.map_choice)
+        return CellLayout(problem, rows, overlap, quadratic, self.search, maps, self._is_costly)
 
     def settings(self, risk: Risk, settled: Settled) -> CellSettings:
         """What the machines have in common."""
-        spec = self._given.kernels[settled.kernel]
+        spec = self._space.kernels[settled.kernel]
         choice = KernelChoice(find_kernel(spec.name), settled.gamma, dict(spec.parameters))
         kernel = require(choice.with_gamma(settled.gamma), AbstractTileKernel)  # type: ignore[type-abstract]
         tolerance = max(self.tol, _LEAST_TOLERANCE)
@@ -336,7 +336,7 @@ class Cells(AbstractSolver[CellsState]):
             extra,
             converged=state.stage == 2 and not state.n_unsolved and not self._has_gap(state),
             shortfall=self._shortfall(state),
-            notes=notes_of(state, self._given.kernels[state.kernel], is_real=self.risk.is_real),
+            notes=notes_of(state, self._space.kernels[state.kernel], is_real=self.risk.is_real),
         )
 
     def _has_gap(self, state: CellsState) -> bool:
@@ -374,8 +374,8 @@ class Cells(AbstractSolver[CellsState]):
         layout = self._layout(problem)
         passes = [
             *target_outline(problem),
-            Outline(layout.sampling(None, climbs=self._given.climbs(problem.n_features)), 1),
-            *outlines.choosing(layout, self._given),
+            Outline(layout.sampling(None, climbs=self._space.climbs(problem.n_features)), 1),
+            *outlines.choosing(layout, self._space),
             Outline(layout.counting(None), 1),
             Outline(layout.moving(None, None), 1),
             Outline(layout.solving(_items(range(layout.n_buckets)), None, None)),

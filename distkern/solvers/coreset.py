@@ -123,7 +123,7 @@ class AbstractSteps(ABC):
     """The steps of a stage over landmarks."""
 
     @abstractmethod
-    def consume(self, piece: Piece) -> None:
+    def consume(self, piece: KernelPiece) -> None:
         """The steps of a piece."""
 
     @abstractmethod
@@ -253,7 +253,7 @@ class AbstractCoresetSolver(AbstractSearchable[State]):
         model = self.model(problem, state, basis)
         visits = problem.visits(self.steps(problem), state.stage, self.order)
         operand = self.operand(model, self.columns(state))
-        pieces: Iterator[Piece] = yield self._stream(problem, visits, operand, basis.size)
+        pieces: Iterator[KernelPiece] = yield self._stream(problem, visits, operand, basis.size)
         steps, ball = self.steps_from(problem, state, model), self.ball(basis)
         for piece in pieces:
             steps.consume(piece)
@@ -301,7 +301,7 @@ class AbstractCoresetSolver(AbstractSearchable[State]):
 
     def _stream(
         self, problem: Problem, visits: tuple[Visit, ...], operand: PieceOperand | None, size: int
-    ) -> Stream[Piece]:
+    ) -> Stream[KernelPiece]:
         return Stream(
             "inner loop",
             visits,
@@ -390,7 +390,7 @@ def pass_cost(problem: Problem, footprint: Footprint) -> Cost:
 
 
 @dataclass(frozen=True)
-class Piece:
+class KernelPiece:
     """Prepared rows of a stream.
 
     Attributes
@@ -427,7 +427,7 @@ class PieceOperand:
     finds_nearest: bool = True
 
 
-def prepare_piece(block: Block, operand: PieceOperand) -> Piece:
+def prepare_piece(block: Block, operand: PieceOperand) -> KernelPiece:
     """Kernel rows of a piece and what the sequential loop needs beside them."""
     basis, risk = operand.basis, operand.risk
     columns = operand.columns.astype(basis.dtype)
@@ -437,7 +437,9 @@ def prepare_piece(block: Block, operand: PieceOperand) -> Piece:
     for tile in basis.tiles(block.features, values, nearest if operand.finds_nearest else None):
         multiply(tile.values, columns, products[tile.rows])
     signs, weights = risk.targets(block).astype(basis.dtype, copy=False), risk.weights(block)
-    return Piece(values, nearest, products, signs, np.ones(block.n_rows) if weights is None else weights)
+    return KernelPiece(
+        values, nearest, products, signs, np.ones(block.n_rows) if weights is None else weights
+    )
 
 
 def stream_cost(problem: Problem, footprint: Footprint, *, n_columns: int) -> Cost:

@@ -52,7 +52,7 @@ from distkern.solvers.coreset import (
     BallProjection,
     CoresetProblem,
     CoresetState,
-    Piece,
+    KernelPiece,
     PieceOperand,
 )
 from distkern.solvers.hyperparameters import CORESET, SEARCHED_GAMMA, SEARCHED_LAM, a_loss
@@ -234,7 +234,7 @@ class CSVRGSteps(AbstractSteps):
         found: NDArray[np.float64] = self._w.coefficients(self._state.gradient)
         return found
 
-    def consume(self, piece: Piece) -> None:
+    def consume(self, piece: KernelPiece) -> None:
         cut = min(max(self._drawn - self._step, 0), len(piece))
         self._loop(*piece.loop_arguments(slice(0, cut)), self._w, *self._rule)
         if self._chosen is None and cut < len(piece):

@@ -46,7 +46,7 @@ from distkern.features.kernel_choice import GAMMA, KernelChoice, a_kernel
 from distkern.features.nystroem import Nystroem
 from distkern.features.random import SAMPLER, Random, footprint_of_random
 from distkern.kernels import AbstractTileKernel, feature_kernel_names
-from distkern.landmarks.base import Layout
+from distkern.landmarks.base import RowLayout
 from distkern.losses import SUPERVISED, loss_names
 from distkern.passes import EXPONENTIAL, Cost, Rounds, batches
 from distkern.solvers._dsg.growth import Growth
@@ -54,8 +54,8 @@ from distkern.solvers._dsg.polish import TOLERANCE, check_polish, exact_polish, 
 from distkern.solvers._dsg.rounds import (
     MEASURED_ROWS,
     WATCHED_ROWS,
+    DSGOperand,
     Follower,
-    Operand,
     answer_bytes,
     figures_of,
     measuring_pass,
@@ -181,7 +181,7 @@ class DSG(DSGSettings, AbstractSearchable[DSGState]):
         basis = self.basis(problem, state.gamma)
         return Model(basis, self.model_coefficients(state).astype(basis.dtype), self.risk_at(state))
 
-    def basis(self, layout: Layout, gamma: float, n_blocks: int | None = None) -> RandomFeatureBasis:
+    def basis(self, layout: RowLayout, gamma: float, n_blocks: int | None = None) -> RandomFeatureBasis:
         """The features of a run: all that it may use, or the first ``n_blocks`` blocks, as in a model."""
         blocks = self.most_blocks if n_blocks is None else n_blocks
         return RandomFeatureBasis(
@@ -269,7 +269,7 @@ class DSG(DSGSettings, AbstractSearchable[DSGState]):
     def stage(self, problem: Problem, state: DSGState) -> Steps[DSGState]:
         if state.step < state.n_steps:
             basis = self.basis(problem, state.gamma)
-            yield self._steps(problem, Operand(basis, self.risk_at(state)))
+            yield self._steps(problem, DSGOperand(basis, self.risk_at(state)))
             growth = self.growth(problem, basis, state)
             for _ in range(min(-(-state.n_steps // self.stages), state.n_steps - state.step)):
                 yield from growth.step()
@@ -366,7 +366,7 @@ class DSG(DSGSettings, AbstractSearchable[DSGState]):
         figures = yield from figures_of(problem, model, strength, finished=finished)
         return state.with_figures(figures, absolute_errors=figures.absolute_errors)
 
-    def _steps(self, problem: Problem, operand: Operand | None) -> Rounds:
+    def _steps(self, problem: Problem, operand: DSGOperand | None) -> Rounds:
         itemsize, outputs = problem.dtype.itemsize, self.risk.n_outputs
         size, batch = self.block_size * self.most_blocks, min(self.batch_size, problem.n_rows)
         order, basis = self.batches(problem), self.basis(problem, 1.0)

@@ -16,7 +16,7 @@ from distkern.common.types import Block, Floats
 from distkern.losses.novelty import Novelty
 from distkern.passes import Reduce, Rounds
 from distkern.solvers._dsg.growth import Growth
-from distkern.solvers._dsg.rounds import Operand
+from distkern.solvers._dsg.rounds import DSGOperand
 from distkern.solvers._dsg.settings import DSGSettings, DSGState, StepRule
 from distkern.solvers.base import Measures, Outline, Problem, Steps
 from distkern.solvers.dsg import UnpolishedDSG
@@ -172,7 +172,7 @@ class DSGNovelty(UnpolishedDSG):
     def _polish_outline(self, problem: Problem) -> list[Outline]:
         return [Outline(gathering(problem, self.basis(problem, 1.0)))] if self.polish else []
 
-    def _steps(self, problem: Problem, operand: Operand | None) -> Rounds:
+    def _steps(self, problem: Problem, operand: DSGOperand | None) -> Rounds:
         # two messages for each batch: for its predictions, and for its slopes at the best threshold
         step = super()._steps(problem, operand)
         cost = replace(step.cost, operations=0.5 * step.cost.operations)

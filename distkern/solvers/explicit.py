@@ -42,7 +42,7 @@ from distkern.solvers.measuring import (
     sums_and_slopes,
 )
 from distkern.solvers.risk import Risk
-from distkern.solvers.sample import Sample, SampledModel, measure_sampled_gradient
+from distkern.solvers.sample import RowSample, SampledModel, measure_sampled_gradient
 from distkern.solvers.searchable import AbstractSearchable, State
 from distkern.solvers.targets import figures_of_targets, scaled_risk, target_outline, target_scale
 
@@ -323,7 +323,7 @@ def gradient_pass(
 
 
 def sampled_gradient_pass(
-    problem: Problem, model: Model | None, footprint: Footprint, sample: Sample
+    problem: Problem, model: Model | None, footprint: Footprint, sample: RowSample
 ) -> Reduce[Sums]:
     """The losses, the errors and the gradient over the rows of a sample."""
     cost, rows = pass_cost(problem, footprint, 2), sample.rows_per_block

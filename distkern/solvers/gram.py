@@ -18,7 +18,7 @@ from distkern.features import Footprint
 from distkern.passes import Cost, Reduce
 from distkern.solvers.base import Outline, Problem, Steps
 from distkern.solvers.measuring import Model, Sums, sums_and_slopes
-from distkern.solvers.sample import Sample
+from distkern.solvers.sample import RowSample
 
 Array = NDArray[np.float64]
 #: (r, k) -> P^-1 of it
@@ -134,7 +134,7 @@ class Grams:
     weigh: Weigh = by_rows
     n_matrices: int = 1
     constant: bool = False
-    sample: Sample | None = None
+    sample: RowSample | None = None
     strip_bytes: int = STRIP_BYTES
     name: str = "Gram matrix"
 

@@ -158,7 +158,7 @@ def hyperparameters_of(*parts: type, **own: Parameter | None) -> dict[str, Param
                 found[name],
                 default=AUTO if choices.by_default else found[name].default,
                 kinds=(*found[name].kinds, Words(AUTO)),
-                help=f"{found[name].help}; auto: chosen on held-out rows, or {choices.otherwise}",
+                help=f"{found[name].help}; auto: chosen on held-out rows, or {choices.default}",
                 searched=choices,
             )
     for family, find in _FAMILIES.items():

@@ -118,7 +118,7 @@ class Turn:
 
 
 @dataclass(frozen=True)
-class Operand:
+class NORMAOperand:
     """What every process is opened with.
 
     Attributes
@@ -149,7 +149,7 @@ class Machine(AbstractResident):
     """Keeps the expansion; nothing by rows."""
 
     def __init__(
-        self, openers: Mapping[int, GroupOpener], operand: Operand, saved: Mapping[int, dict[str, Array]]
+        self, openers: Mapping[int, GroupOpener], operand: NORMAOperand, saved: Mapping[int, dict[str, Array]]
     ) -> None:
         self._operand = operand
         self._groups = {number: openers[number]() for number in sorted(openers)}
@@ -190,7 +190,7 @@ class Machine(AbstractResident):
 class _Steps:
     """The steps of a group's rows, piece after piece."""
 
-    def __init__(self, operand: Operand, before: Expansion, step: int) -> None:
+    def __init__(self, operand: NORMAOperand, before: Expansion, step: int) -> None:
         self._operand, self._before, self.step = operand, before, step
         self.factor = 1.0
         self.added = before.last(0)
@@ -242,7 +242,7 @@ class KernelNORMA(NORMA):
         assert isinstance(features, Support)
         groups = groups_of(problem.block_rows)
         starts = np.concatenate([[0], np.cumsum(problem.block_rows)]).tolist()
-        operand = Operand(
+        operand = NORMAOperand(
             features.kernel.with_gamma(state.gamma),
             risk,
             self.nu,

@@ -49,7 +49,7 @@ from distkern.solvers.hyperparameters import MEMORY_LIMIT, a_loss, feature_param
 from distkern.solvers.measuring import Figures, Model, Sums, figures_of
 from distkern.solvers.newton_products import ByProducts
 from distkern.solvers.risk import Risk
-from distkern.solvers.sample import Sample, sample_of
+from distkern.solvers.sample import RowSample, sample_of
 
 Array = NDArray[np.float64]
 
@@ -325,7 +325,7 @@ class ByMatrices:
         """How many rows matrices are of, and how many steps follow."""
         return Schedule(problem, footprint, self._risk.n_outputs, self._risk.loss.is_quadratic)
 
-    def _grams(self, stage: int, size: int, sample: Sample | None) -> Grams:
+    def _grams(self, stage: int, size: int, sample: RowSample | None) -> Grams:
         """The matrices of a stage: one for each output, at first one for all, which are bent alike there."""
         weigh, n_matrices = (with_curvatures, self._risk.n_outputs) if stage else (with_slopes, 1)
         most = _STRIP_BYTES
@@ -404,7 +404,7 @@ class Schedule:
     n_outputs: int
     is_quadratic: bool
 
-    def sample(self, stage: int) -> Sample | None:
+    def sample(self, stage: int) -> RowSample | None:
         """The rows that a stage's matrices are of; None for all, of which a parabola needs but one matrix."""
         return sample_of(self.problem, self.rows(stage)) if self.is_sampled(stage) else None
 

@@ -21,7 +21,7 @@ from distkern.solvers.explicit import ExplicitState
 from distkern.solvers.hyperparameters import SEARCHED_GAMMA, SEARCHED_NU_OF_STEPS, a_loss, feature_parameters
 from distkern.solvers.measuring import Figures
 from distkern.solvers.risk import Risk
-from distkern.solvers.streamed import AbstractStreamed, BatchLoop, Piece
+from distkern.solvers.streamed import AbstractStreamed, BatchLoop, FeaturePiece
 
 Array = NDArray[np.float64]
 
@@ -64,7 +64,7 @@ class NORMASteps(BatchLoop):
         super().__init__(solver, problem, state, basis, made)
         self._nu, self._rule, self._step = solver.nu, solver.rule(problem), state.step
 
-    def step(self, batch: Piece) -> None:
+    def step(self, batch: FeaturePiece) -> None:
         self._step += 1
         size, dtype = self._rule(self._step), self.narrow.dtype
         values, slopes = self.slopes(batch, self.narrow)

@@ -124,7 +124,7 @@ class RBCD(AbstractExplicit[RBCDState]):
         runs = runs_of(basis.size, self.block_size)
         change: tuple[slice, Floats] | None = None
         footprint = self.footprint(problem, basis.size)
-        yield self.stage_pass(problem, footprint, state.stage, Operand(basis, risk))
+        yield self.stage_pass(problem, footprint, state.stage, RBCDOperand(basis, risk))
         for block in self._order(len(runs), problem.seed, state.stage):
             run = runs[block]
             slopes = total_gradient((yield Message(Ask(change, run))))
@@ -196,7 +196,7 @@ class RBCD(AbstractExplicit[RBCDState]):
 
 
 @dataclass(frozen=True)
-class Operand:
+class RBCDOperand:
     """What every process knows."""
 
     basis: AbstractBasis
@@ -237,7 +237,7 @@ class Predictions(AbstractResident):
     def __init__(
         self,
         openers: Mapping[int, GroupOpener],
-        operand: Operand,
+        operand: RBCDOperand,
         saved: Mapping[int, dict[str, NDArray[Any]]],
     ) -> None:
         self._operand = operand

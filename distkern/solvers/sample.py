@@ -16,7 +16,7 @@ _BLOCKS, _ROWS = 10, 11
 
 
 @dataclass(frozen=True)
-class Sample:
+class RowSample:
     """Some rows: ``rows_per_block`` of each of the ``blocks``, drawn with ``seed``."""
 
     blocks: tuple[int, ...]
@@ -28,7 +28,7 @@ class Sample:
         return drawn_rows(block, self.rows_per_block, self.seed, _ROWS)
 
 
-def sample_of(problem: Problem, wanted: int, *, every_block: bool = False) -> Sample:
+def sample_of(problem: Problem, wanted: int, *, every_block: bool = False) -> RowSample:
     """About so many rows from 16 random blocks, or more blocks where they are small, or from all blocks."""
     order = stream(problem.seed, Purpose.SAMPLE, _BLOCKS).permutation(len(problem.block_rows))
     chosen: list[int] = []
@@ -43,10 +43,10 @@ def sample_of(problem: Problem, wanted: int, *, every_block: bool = False) -> Sa
     for number, rows in enumerate(sorted(problem.block_rows[block] for block in chosen)):
         share = max(share, -(-left // (len(chosen) - number)))
         left -= min(rows, share)
-    return Sample(tuple(sorted(chosen)), share, problem.seed)
+    return RowSample(tuple(sorted(chosen)), share, problem.seed)
 
 
-def sampling(name: str, problem: Problem, sample: Sample, driver_bytes: int = 0) -> Reduce[Block]:
+def sampling(name: str, problem: Problem, sample: RowSample, driver_bytes: int = 0) -> Reduce[Block]:
     """The pass that brings a sample to the driver as one block; at most all rows.
 
     Parameters
@@ -61,7 +61,7 @@ def sampling(name: str, problem: Problem, sample: Sample, driver_bytes: int = 0)
     return Reduce(name, _rows_of, _joined, sample, blocks=sample.blocks, cost=cost)
 
 
-def _rows_of(block: Block, sample: Sample) -> Block:
+def _rows_of(block: Block, sample: RowSample) -> Block:
     return sample.rows(block)
 
 
@@ -74,7 +74,7 @@ class SampledModel:
     """The operand of passes over a sample."""
 
     model: Model
-    sample: Sample
+    sample: RowSample
 
 
 def measure_sampled_gradient(block: Block, operand: SampledModel) -> Sums:

@@ -149,7 +149,7 @@ class SDCA(AbstractExplicit[SDCAState]):
     def steps(self, problem: Problem, state: SDCAState, basis: Any, made: Any) -> Steps[Ended]:
         risk, footprint = self.risk_of(state), self.footprint(problem, basis.size)
         block_rows, n = rows_of_groups(problem), problem.n_rows
-        operand = Operand(basis, risk, problem.seed, block_rows, self._piece_rows(problem, footprint))
+        operand = SDCAOperand(basis, risk, problem.seed, block_rows, self._piece_rows(problem, footprint))
         yield self.stage_pass(problem, footprint, state.stage, operand)
         passes = self._passes(problem)
         curvature = 2.0 / passes * min(self.risk.loss.curvature, 1.0)
@@ -239,7 +239,7 @@ class SDCA(AbstractExplicit[SDCAState]):
 
 
 @dataclass(frozen=True)
-class Operand:
+class SDCAOperand:
     """What every process knows.
 
     Attributes
@@ -298,7 +298,7 @@ class Duals(AbstractResident):
     def __init__(
         self,
         openers: Mapping[int, GroupOpener],
-        operand: Operand,
+        operand: SDCAOperand,
         saved: Mapping[int, dict[str, NDArray[Any]]],
     ) -> None:
         self._operand = operand
@@ -387,7 +387,7 @@ def turn_loop(
 ) -> Callable[..., tuple[float, float]]:
     """One exact step in the dual variables of each of some rows, in their order.
 
-    The compiled function takes the arrays of a :class:`~distkern.solvers.streamed.Piece` (with its
+    The compiled function takes the arrays of a :class:`~distkern.solvers.streamed.FeaturePiece` (with its
     weights as costs), the factor of a_i z(x_i) in w, the dual variables (n, k) and w (k, r), both of which it
     changes, and the loss's dual parameters; it returns the sum of the conjugates and that of |z(x_i)|^2.
     """

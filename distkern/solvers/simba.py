@@ -47,7 +47,7 @@ from distkern.solvers._simba.measure import BINS, LinearModel, Mistakes, Norms
 from distkern.solvers._simba.measuring import Measuring, measured
 from distkern.solvers._simba.messages import Ask, HoldOut, Update, join
 from distkern.solvers._simba.primal import Primal
-from distkern.solvers._simba.resident import Operand, open_simba
+from distkern.solvers._simba.resident import SIMBAOperand, open_simba
 from distkern.solvers._simba.rounds import Schedule, rounds
 from distkern.solvers._simba.state import SIMBAState
 from distkern.solvers.base import Measures, Outline, Problem, Steps, Trouble
@@ -211,12 +211,12 @@ class SIMBA(AbstractSearchable[SIMBAState]):
             landmarks=np.asarray(landmarks),
             radius=math.sqrt(norms.largest),
             n_zero=norms.n_zero,
-            n_held=norms.n_held,
+            n_held_out=norms.n_held_out,
             draw=draw,
             units=norms.units,
             u=np.zeros((outputs, size)),
             behind=np.zeros((outputs, size)),
-            banked=np.zeros(outputs),
+            scale_sum=np.zeros(outputs),
             sums_of_b=np.zeros(outputs),
             weight=0.0,
             round=0,
@@ -226,7 +226,7 @@ class SIMBA(AbstractSearchable[SIMBAState]):
             coefficients=np.zeros((size, outputs)),
             intercept=np.zeros(outputs),
             margins=np.zeros(outputs),
-            held_error=math.nan,
+            validation_error=math.nan,
             objective=float(outputs),
             # f = 0 means code 0, with one output and with several
             train_error=float(norms.active[1:].sum() / norms.active.sum()),
@@ -236,7 +236,7 @@ class SIMBA(AbstractSearchable[SIMBAState]):
     def stage(self, problem: Problem, state: SIMBAState) -> Steps[SIMBAState]:
         basis = self._basis(problem, state.landmarks, state.gamma)
         yield self._rounds(problem, self._operand(problem, basis, state.units, state.draw))
-        primal = Primal(basis, state.u, state.behind, state.banked, state.sums_of_b, state.weight)
+        primal = Primal(basis, state.u, state.behind, state.scale_sum, state.sums_of_b, state.weight)
         first, last = state.round + 1, min(state.round + self._rounds_per_stage, self.max_rounds)
         limit = math.inf if self.max_feature_accesses is None else self.max_feature_accesses
         schedule = self._schedule(problem, state)
@@ -245,7 +245,7 @@ class SIMBA(AbstractSearchable[SIMBAState]):
             state,
             u=primal.u,
             behind=primal.behind,
-            banked=primal.banked,
+            scale_sum=primal.scale_sum,
             sums_of_b=primal.sums_of_b,
             weight=primal.weight,
             round=done.round,
@@ -272,7 +272,7 @@ class SIMBA(AbstractSearchable[SIMBAState]):
             "margin": float(state.margins.min()),
             "norm": norm,
             "zero_rows": float(state.n_zero),
-            "validation_error": state.held_error,
+            "validation_error": state.validation_error,
         }
         accesses = (state.accesses, state.accesses_nonzero)
         size = int(np.count_nonzero(state.coefficients.any(axis=1)))
@@ -303,8 +303,8 @@ class SIMBA(AbstractSearchable[SIMBAState]):
     def _basis(self, problem: Problem, landmarks: Rows, gamma: float) -> AbstractBasis:
         return self.features.with_exact_sums().basis(problem, landmarks, gamma)
 
-    def _operand(self, problem: Problem, basis: AbstractBasis, units: int, draw: int) -> Operand:
-        return Operand(
+    def _operand(self, problem: Problem, basis: AbstractBasis, units: int, draw: int) -> SIMBAOperand:
+        return SIMBAOperand(
             problem.n_outputs,
             self.rows_per_round * problem.n_outputs,
             self.fit_intercept,
@@ -315,7 +315,7 @@ class SIMBA(AbstractSearchable[SIMBAState]):
         )
 
     def _schedule(self, problem: Problem, state: SIMBAState) -> Schedule:
-        n_active = problem.n_rows - state.n_held
+        n_active = problem.n_rows - state.n_held_out
         return Schedule(
             self.nu,
             n_active,
@@ -329,7 +329,7 @@ class SIMBA(AbstractSearchable[SIMBAState]):
             problem.seed,
         )
 
-    def _rounds(self, problem: Problem, operand: Operand | None) -> Rounds:
+    def _rounds(self, problem: Problem, operand: SIMBAOperand | None) -> Rounds:
         outputs = problem.n_outputs
         size, itemsize = self.features.expected_size(problem), problem.dtype.itemsize
         n_columns, n_draws = min(self.columns_per_round * outputs, size), self.rows_per_round * outputs

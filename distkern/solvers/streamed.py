@@ -29,7 +29,7 @@ Array = NDArray[np.float64]
 
 
 @dataclass(frozen=True)
-class Piece:
+class FeaturePiece:
     """Feature rows of a stream.
 
     Attributes
@@ -50,9 +50,9 @@ class Piece:
         """Whether rows are written out."""
         return not isinstance(self.values, SparseRows)
 
-    def take(self, rows: slice) -> Piece:
+    def take(self, rows: slice) -> FeaturePiece:
         """Some of the rows."""
-        return Piece(self.values[rows], self.signs[rows], self.weights[rows], 0)
+        return FeaturePiece(self.values[rows], self.signs[rows], self.weights[rows], 0)
 
     def loop_arguments(self) -> tuple[NDArray[Any], ...]:
         """The arrays as the compiled loop takes them: data, columns and ends of rows, of dense ones too."""
@@ -65,13 +65,13 @@ class Piece:
         return aligned(*rows, self.signs, self.weights)
 
 
-def prepare_piece(block: Block, model: Model) -> Piece:
+def prepare_piece(block: Block, model: Model) -> FeaturePiece:
     """The feature rows of a piece and what the loop needs beside them."""
     signs = model.risk.targets(block).astype(model.basis.dtype, copy=False)
     weights = model.risk.weights(block)
     values = model.basis.values(block.features)
     ones = np.ones(block.n_rows) if weights is None else weights
-    return Piece(values, signs, ones, count_nonzero(block.features))
+    return FeaturePiece(values, signs, ones, count_nonzero(block.features))
 
 
 def measure_largest(block: Block, model: Model) -> Sums:
@@ -134,16 +134,16 @@ class BatchLoop(AbstractLoop):
     def coefficients(self) -> Array:
         return self.w
 
-    def consume(self, piece: Piece) -> None:
+    def consume(self, piece: FeaturePiece) -> None:
         for start in range(0, len(piece.weights), self._batch):
             self.step(piece.take(slice(start, start + self._batch)))
         self.n_rows += len(piece.weights)
 
     @abstractmethod
-    def step(self, batch: Piece) -> None:
+    def step(self, batch: FeaturePiece) -> None:
         """A step over a batch."""
 
-    def slopes(self, batch: Piece, at: Floats) -> tuple[Rows, Floats]:
+    def slopes(self, batch: FeaturePiece, at: Floats) -> tuple[Rows, Floats]:
         """z(x_i) (B, r) and s_i l'(z(x_i) w, y_i) (B, k) of a batch at w = ``at``."""
         values = batch.values
         if not isinstance(values, SparseRows):
@@ -153,7 +153,7 @@ class BatchLoop(AbstractLoop):
         product(values, at, predictions)
         return values, self._risk.slopes(predictions, batch.signs, batch.weights)
 
-    def gradient(self, batch: Piece, at: Floats, run: slice = slice(None)) -> Array:
+    def gradient(self, batch: FeaturePiece, at: Floats, run: slice = slice(None)) -> Array:
         """mean_i s_i z(x_i) l'(z(x_i) w, y_i) over a batch at w = ``at``, of a run of coefficients."""
         values, slopes = self.slopes(batch, at)
         slopes = (slopes / len(slopes)).astype(at.dtype)

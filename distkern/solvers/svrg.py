@@ -226,7 +226,9 @@ class SVRG(AbstractStreamed[SVRGState]):
     def measuring(self, problem: Problem, model: Model | None, footprint: Footprint) -> Reduce[Sums]:
         return gradient_pass(problem, model, footprint, "snapshot")
 
-    def stage_pass(self, problem: Problem, footprint: Footprint, stage: int, operand: Any) -> Stream[Piece]:
+    def stage_pass(
+        self, problem: Problem, footprint: Footprint, stage: int, operand: Any
+    ) -> Stream[BatchPiece]:
         size, outputs, itemsize = footprint.size, problem.n_outputs, problem.dtype.itemsize
         numbers = self.numbers(problem, size)
         operations = footprint.operations - footprint.factor_operations + 4.0 * numbers * outputs
@@ -283,7 +285,7 @@ def first_snapshot(block: Block, model: Model) -> Sums:
 
 
 @dataclass(frozen=True)
-class Piece:
+class BatchPiece:
     """Prepared rows of a batch.
 
     Attributes
@@ -300,18 +302,18 @@ class Piece:
     targets: Floats
     weights: Array
 
-    def take(self, rows: slice) -> Piece:
+    def take(self, rows: slice) -> BatchPiece:
         """Some of the rows."""
-        return Piece(self.values[rows], self.predictions[rows], self.targets[rows], self.weights[rows])
+        return BatchPiece(self.values[rows], self.predictions[rows], self.targets[rows], self.weights[rows])
 
 
-def prepare_piece(block: Block, model: Model) -> Piece:
+def prepare_piece(block: Block, model: Model) -> BatchPiece:
     """Features of a piece and what the steps need beside them; ``model`` is the snapshot."""
     values, dtype = model.basis.cheap_values(block.features), model.basis.dtype
     predictions = np.empty((block.n_rows, model.coefficients.shape[1]), dtype=dtype)
     product(values, model.basis.outward(model.coefficients.astype(np.float64)).astype(dtype), predictions)
     weights = model.risk.weights(block)
-    return Piece(
+    return BatchPiece(
         values, predictions, model.risk.targets(block), np.ones(block.n_rows) if weights is None else weights
     )
 
@@ -363,7 +365,7 @@ class InnerLoop(AbstractLoop):
     def coefficients(self) -> Array:
         return self._w
 
-    def consume(self, piece: Piece) -> None:
+    def consume(self, piece: BatchPiece) -> None:
         """Do the steps that a piece completes."""
         start, n_rows = 0, len(piece.weights)
         while start < n_rows:
@@ -375,7 +377,7 @@ class InnerLoop(AbstractLoop):
                 self._ends.popleft()
                 self._step()
 
-    def _add(self, part: Piece) -> None:
+    def _add(self, part: BatchPiece) -> None:
         values = part.values
         if not isinstance(values, SparseRows):
             # what a worker has sent may lie at odd addresses

@@ -29,7 +29,7 @@ _NAME = re.compile(r"\w[\w.-]*")
 
 
 @dataclass(frozen=True, slots=True)
-class Layout:
+class ArrayLayout:
     """Type and shape of an array of numbers or booleans."""
 
     dtype: str
@@ -47,7 +47,7 @@ class Layout:
             raise ValueError(str(error)) from None
 
     @classmethod
-    def of(cls, values: NDArray[Any]) -> Layout:
+    def of(cls, values: NDArray[Any]) -> ArrayLayout:
         return cls(values.dtype.newbyteorder("<").str, values.shape)
 
     @property
@@ -66,7 +66,7 @@ class StoredArrays:
     crc32c : of every chunk
     """
 
-    arrays: dict[str, Layout]
+    arrays: dict[str, ArrayLayout]
     chunk_bytes: int
     crc32c: tuple[int, ...]
 
@@ -113,7 +113,7 @@ def save_arrays(
     with staged_folder(path) as staged:
         writer = RowsWriter(staged.path, (), _CHUNK_BYTES, np.uint8)
         for name, values in arrays.items() if isinstance(arrays, Mapping) else arrays:
-            layouts[name] = Layout.of(values)
+            layouts[name] = ArrayLayout.of(values)
             writer.append(np.zeros(_gap(n_bytes), np.uint8))
             writer.append(np.ascontiguousarray(values, layouts[name].dtype).reshape(-1).view(np.uint8))
             n_bytes += _gap(n_bytes) + values.nbytes

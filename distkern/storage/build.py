@@ -28,7 +28,7 @@ from distkern.storage.preparation import Like
 from distkern.storage.scaling import KINDS, ScalingFit, ScalingKind, refuse_for_sparse
 from distkern.storage.spool import Run, Spool, in_order, shuffled
 from distkern.storage.table import told_blank, told_unseen
-from distkern.storage.table_fit import KnownRows, Piece, TableFit, TableOptions
+from distkern.storage.table_fit import KnownRows, TableFit, TableOptions, TablePiece
 from distkern.storage.table_report import ColumnReport
 
 Task: TypeAlias = Literal["classification", "regression", "none"]
@@ -278,7 +278,7 @@ class Builder:
         is_named = self.shape.names is not None
         fit = TableFit(kinds, options, spool.n_rows, target, classes, is_named=is_named)
 
-        def pieces() -> Iterator[Piece]:
+        def pieces() -> Iterator[TablePiece]:
             for rows, beside, _ in spool.pieces(max(1, CHUNK_BYTES // (8 * self.shape.width))):
                 targets = None if self.target_type is None else writer.targets_of(beside)
                 if mapping is not None and targets is not None:

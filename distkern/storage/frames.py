@@ -21,7 +21,7 @@ from distkern.formats._kinds import TableKinds
 from distkern.formats.base import RawChunk
 from distkern.storage.scaling import DEFAULT_SCALING, Scaling, ScalingFit
 from distkern.storage.table import Table, told_unseen
-from distkern.storage.table_fit import Piece, TableFit, TableOptions
+from distkern.storage.table_fit import TableFit, TableOptions, TablePiece
 from distkern.storage.table_report import told_columns
 
 _MOST_ROWS = 65_536
@@ -174,7 +174,7 @@ def fit_frame(
     if of_rows is not None and of_rows.shape != (n_rows,):
         of_rows = None
 
-    def piece(part: slice) -> Piece:
+    def piece(part: slice) -> TablePiece:
         return values[part], targets[part], of_groups(part), None if of_rows is None else of_rows[part]
 
     encoded = fit.run(lambda: map(piece, parts))

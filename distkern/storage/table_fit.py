@@ -16,7 +16,7 @@ from distkern.common.sparse import Rows, SparseRows, converted
 from distkern.common.types import Block, Floats
 from distkern.formats._kinds import MAX_LEVELS, Kind, TableKinds
 from distkern.storage.table import Column, Encoding, Table, add_counts
-from distkern.storage.table_report import NOTHING, ColumnReport, NumberFacts, Sample, told_columns
+from distkern.storage.table_report import NOTHING, ColumnReport, NumberFacts, TableSample, told_columns
 
 Impute: TypeAlias = Literal["mean", "median", "flag", "none"]
 IMPUTE: tuple[Impute, ...] = get_args(Impute)
@@ -110,7 +110,7 @@ class TableOptions:
 
 #: values (n, sum of widths); targets (n,), which are numbers or class codes or None; keys of groups and
 #: weights, if there are
-Piece: TypeAlias = tuple[Floats, NDArray[Any] | None, Keys | None, NDArray[np.float64] | None]
+TablePiece: TypeAlias = tuple[Floats, NDArray[Any] | None, Keys | None, NDArray[np.float64] | None]
 
 
 class TableFit:
@@ -158,7 +158,7 @@ class TableFit:
             for at, name in enumerate(self._names)
             if kinds.kinds[name] not in ("category", "text")
         }
-        self._rows = Sample(n_rows, width)
+        self._rows = TableSample(n_rows, width)
         self._sample: list[NDArray[np.float64]] = []
         self._seen = 0
         self._order: dict[int, NDArray[np.float64]] = {}
@@ -166,7 +166,7 @@ class TableFit:
         self.columns: list[Column] = []
         self.report: list[ColumnReport] = []
 
-    def run(self, pieces: Callable[[], Iterable[Piece]]) -> EncodedRows:
+    def run(self, pieces: Callable[[], Iterable[TablePiece]]) -> EncodedRows:
         """Fit to all training rows, in the order in which they are stored; what makes features of them.
 
         They are gone through twice if some columns get target means.

@@ -12,9 +12,9 @@ from sklearn.base import clone
 from distkern.common.errors import InputError, unknown_name
 from distkern.search.tuning.asked import Asked, check_whole
 from distkern.search.tuning.record import Candidate, SearchFolder
+from distkern.search.tuning.runner import Where
 from distkern.search.tuning.search import Ranked, Search
 from distkern.search.tuning.space import own_candidates, settings_of
-from distkern.search.tuning.workshop import Where
 from distkern.storage.dataset import Dataset, Split
 from distkern.storage.places import Location, absolute
 

@@ -15,7 +15,7 @@ from distkern.common.errors import DistkernError, InputError, unknown_name
 from distkern.common.scores import mean_difference
 from distkern.search.choice import CERTAIN, Rung, cheapest, going_on, rungs_of
 from distkern.search.tuning.record import Candidate, SearchFolder, Task, Trial, in_words
-from distkern.search.tuning.workshop import Watcher, Where, Workshop
+from distkern.search.tuning.runner import TrialRunner, Watcher, Where
 from distkern.storage.dataset import Split
 
 #: task -> figure of an evaluation -> whether smaller is better; the first is taken where none is given
@@ -253,13 +253,13 @@ class Search:
         self.folder.begin(self.identity())
         trying = [candidate.number for candidate in self.candidates]
         found: dict[int, Ranked] = {}
-        with Workshop(self, where or Where(), watcher) as workshop:
+        with TrialRunner(self, where or Where(), watcher) as runner:
             for number, rung in enumerate(self.rungs):
                 if number:
                     ranks = {one: self.metric.rank(found[one].value) for one in trying}
                     trying = going_on(ranks, rung.n_candidates, [0] if self.own_space else [])
                 folds = range(self.n_folds)
-                trials = workshop.make([Task(one, number, fold) for one in trying for fold in folds])
+                trials = runner.make([Task(one, number, fold) for one in trying for fold in folds])
                 for one in trying:
                     own = tuple(trials[Task(one, number, fold)] for fold in folds)
                     found[one] = self._ranked(one, own, found.get(one))

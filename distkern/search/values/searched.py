@@ -84,7 +84,7 @@ class Searched(AbstractSolver[State]):
         trial = replace(self.sizes, n_learned=learned.n_rows).problem(problem)
         operand = Trials(self.sizes.solver, trial, learned, held_out)
         share = learned.n_rows / problem.n_rows
-        chosen = {name: self._choices(name).otherwise for name in self.names}
+        chosen = {name: self._choices(name).default for name in self.names}
         places = dict.fromkeys(self.names, 0)
         kept: list[Tried[int]] = []
         assert problem.workplace is not None
@@ -149,7 +149,7 @@ class Searched(AbstractSolver[State]):
 
     def _values(self, name: str, n_rows: int) -> list[Any]:
         """All that are tried, the first of which the others have to be better than."""
-        return [self._choices(name).otherwise, *self._choices(name).tried(n_rows)]
+        return [self._choices(name).default, *self._choices(name).tried(n_rows)]
 
     def _on_sample(self, values: Mapping[str, Any], share: float) -> dict[str, Any]:
         """Values, and those that are given, for so small a share of the rows."""
@@ -184,7 +184,7 @@ class Searched(AbstractSolver[State]):
             values = self._values(name, int(n_rows))
             # words are declared in the order of what they mean, but for the first
             ends = (values[1], values[-1]) if isinstance(value, str) else (min(values), max(values))
-            said.append(f"{name}={_spoken(value)} of {_spoken(ends[0])}..{_spoken(ends[1])}")
+            said.append(f"{name}={_described(value)} of {_described(ends[0])}..{_described(ends[1])}")
         gained = (
             f"loss {score:.4g} ({plain:.4g} unsearched)"
             if self.is_real
@@ -202,5 +202,5 @@ def searched(solver: AbstractSolver[Any], names: Collection[str], problem: Probl
     return solver if sizes is None else Searched(solver, known, sizes, problem.real_targets)
 
 
-def _spoken(value: float | str) -> str:
+def _described(value: float | str) -> str:
     return value if isinstance(value, str) else f"{value:g}"

@@ -122,7 +122,7 @@ def outline_of_most(
 ) -> list[Outline]:
     """Outlines of a run on some or all rows of ``whole``, with the value of ``name`` that takes most work."""
     choices, share = solver.searched[name], problem.n_rows / whole.n_rows
-    values = (choices.otherwise, *choices.tried(whole.n_rows))
+    values = (choices.default, *choices.tried(whole.n_rows))
     outlines = (
         with_values(solver, {name: choices.on_sample(value, share)}).outline(problem) for value in values
     )
