@@ -44,14 +44,14 @@ class Problem(RowLayout):
     max_relative_weight : largest row weight divided by the mean row weight
     real_targets : targets are real numbers and not classes: they are centred and scaled, and errors are mean
         squared errors
-    class_shares : of the weight of the rows, by class code; empty for real targets
+    class_shares : share of each class code in the weight of all rows; empty for real targets
     weighs_classes : whether the losses of some classes count more than those of others
     test_block_rows : rows of each block of the test split, where it has been opened
     workplace : where an :class:`~distkern.passes.Each` stores; the driver gives it to the problem of a run
     has_groups : rows of one group are held out together
-    error_name : what shares of rows are, where they are not those of wrong labels
+    error_name : name of the error, where it is not the share of wrong labels
     notes : what was chosen before the run, told and kept with what the solver chooses
-    candidates : what was compared for that, told and kept too
+    candidates : what was compared before the run, told and kept like ``notes``
     """
 
     n_outputs: int
@@ -73,7 +73,9 @@ class Problem(RowLayout):
         return 16 + 8 * self.has_groups
 
     def rows_of(self, wanted: int | float | None, default: float) -> int:
-        """Rows of a stage: an int is rows, a float passes over the rows; ``default`` those for None."""
+        """Rows of a stage: ``wanted`` itself if it is an int, passes over the rows if a float, else
+        ``default``.
+        """
         rows = wanted * self.n_rows if isinstance(wanted, float) else default if wanted is None else wanted
         return max(1, math.ceil(rows))
 
@@ -86,9 +88,9 @@ class Problem(RowLayout):
 class Measures:
     """What a stage achieved (one line of ``metrics.jsonl``); ``extra`` holds the solver's own figures.
 
-    ``accesses`` are the features that the run has looked at so far, counted as n_features a row and n_rows a
-    column, and by those that are not zero; None: those of the training rows that its passes have read.
-    ``converged``: the solver's own tolerance is met. ``shortfall``: what it could not do, with the hint.
+    ``accesses`` are two counts of the features that the run has read so far: n_features for a row and n_rows
+    for a column, and those that are not zero; None stands for the training rows that its passes have read.
+    ``converged``: the solver's own tolerance is met. ``shortfall``: what it could not do, with a hint.
     ``notes``: what it chose for its user, in short lines, each told once and kept with the model.
     """
 
@@ -104,7 +106,7 @@ class Measures:
 
 
 class Trouble(Enum):
-    """What can be wrong with a run."""
+    """What can be wrong with the result of a run."""
 
     #: the objective is above that of the model 0
     DIVERGED = "diverged"
@@ -115,7 +117,7 @@ class Trouble(Enum):
 
 
 def piece_rows(size: int, itemsize: int) -> int:
-    """Rows of a piece: about 8 MiB of prepared numbers, whatever the workers."""
+    """Rows of a piece whose prepared numbers take about 8 MiB; it depends on no worker."""
     return int(np.clip(2**23 // (size * itemsize), 128, 4096))
 
 
@@ -160,7 +162,7 @@ class AbstractSolver(Declared, ABC, Generic[State]):
 
     @abstractmethod
     def finished(self, state: State) -> bool:
-        """Whether the last stage was the last."""
+        """Whether this state is the last one."""
 
     @abstractmethod
     def measures(self, state: State) -> Measures:
@@ -180,7 +182,7 @@ class AbstractSolver(Declared, ABC, Generic[State]):
         return "a tenth of the present one" if size is None else f"step_size={size / 10:.3g}"
 
     def hint(self, trouble: Trouble) -> str:
-        """What to do about it, with the names of the hyperparameters."""
+        """What the user can do about a trouble, with the names of the hyperparameters."""
         if trouble is Trouble.DIVERGED:
             hint = self.step_hint()
             return f"set {hint}" if "=" in hint else f"set a smaller step_size ({hint})"

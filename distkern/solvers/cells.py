@@ -60,24 +60,25 @@ from distkern.solvers.targets import figures_of_targets, scaled_risk, target_out
 
 Array = NDArray[np.float64]
 
-#: slopes below which rounding of kernels in single precision is
+#: smallest tolerance; rounding of kernels in single precision is smaller
 _LEAST_TOLERANCE = 1e-4
-#: C beyond which errors of single precision, times C, are not small beside |w|^2
+#: largest C for which errors of single precision, times C, are small beside |w|^2
 _MOST_SINGLE_COST = 1e3
 
 
 @dataclass(frozen=True)
 class Cells(AbstractSolver[CellsState]):
-    """One machine for each cell: minimises 1/2 |w|^2 + C sum_i s_i l(f(x_i), y_i) over the cell's rows, where
-    s_i is the weight of a row times that of its class, as it is given. The objective that is reported is the
-    sum of these over the cells, divided by C and the sum of all s_i.
+    """One machine for each cell: minimises 1/2 |w|^2 + C sum_i s_i l(f(x_i), y_i) over the cell's rows.
 
-    The rows are cut into cells by half spaces, each across the direction of largest variance of the part
-    that it cuts. A sample of the rows gives the first half spaces, which cut all rows into buckets; these are
-    moved together once, and each is cut into its cells where it is solved, by a single task.
+    s_i is the weight of a row times that of its class. The reported objective is the sum over the cells,
+    divided by C and the sum of all s_i.
 
-    Probabilities, if they are wanted, are sigmoids of the decision values (Platt 1999), fitted to rows that
-    are held out of 8 to 32 cells, which are solved once more without them.
+    Half spaces cut the rows into cells, each across the direction of largest variance of the part that it
+    cuts. Those found on a sample cut all rows into buckets. The rows are sorted by bucket once, and one task
+    cuts and solves each bucket.
+
+    Probabilities are sigmoids of the decision values (Platt 1999), fitted to rows that are held out of 8 to
+    32 cells, which are solved once more without them.
     """
 
     risk: Risk
@@ -132,7 +133,7 @@ class Cells(AbstractSolver[CellsState]):
         "objective; the square loss is solved at once",
     )
     is_calibrated: bool = False
-    #: exact machines of the ladder by which this algorithm was chosen; empty: the search climbs one itself
+    #: exact machines of the ladder that chose this algorithm; empty: the search climbs a ladder itself
     ladder: tuple[Tried, ...] = ()
 
     name = "cells"
@@ -243,11 +244,11 @@ class Cells(AbstractSolver[CellsState]):
             math.fsum(record["weight"] for record in records),
             n_solved,
         )
-        # of what all rows together count as
+        # the sum of all s_i
         total = risk.mean_weight * n_solved
         regulariser = math.fsum(record["norm"] for record in records) / (2 * state.cost * total)
         objective, errors = regulariser + sums.losses / n_solved, sums.mean_errors
-        # machines learn from neighbours too: of their own objectives it is this share
+        # machines also learn from neighbours, so their gaps are scaled to the rows that lie in the cells
         primal = math.fsum(record["primal"] for record in records)
         share = math.fsum(record["gap"] for record in records) / primal if primal else 0.0
         digests = [bytes.fromhex(store.fingerprint(number)) for number in range(len(items))]
@@ -301,7 +302,7 @@ class Cells(AbstractSolver[CellsState]):
         return CellLayout(problem, rows, overlap, quadratic, self.search, maps, self._is_costly)
 
     def settings(self, risk: Risk, settled: Settled) -> CellSettings:
-        """What the machines have in common."""
+        """Settings that the machines of all cells share."""
         spec = self._space.kernels[settled.kernel]
         choice = KernelChoice(find_kernel(spec.name), settled.gamma, dict(spec.parameters))
         kernel = require(choice.with_gamma(settled.gamma), AbstractTileKernel)  # type: ignore[type-abstract]
@@ -310,7 +311,7 @@ class Cells(AbstractSolver[CellsState]):
 
     @property
     def _is_costly(self) -> bool:
-        """Whether C needs double precision; memory is planned before one is found."""
+        """Whether C, if it is given, needs double precision; memory is planned before C is searched."""
         return not isinstance(self.C, str) and self.C > _MOST_SINGLE_COST
 
     def finished(self, state: CellsState) -> bool:
@@ -326,7 +327,6 @@ class Cells(AbstractSolver[CellsState]):
                 extra["gap"] = state.gap
         extra |= {"gamma": state.gamma, "C": state.cost}
         if not math.isnan(state.search_score):
-            # log losses, or shares of the variance
             extra["search_score"] = state.search_score
         return Measures(
             state.objective,
@@ -391,7 +391,7 @@ class Cells(AbstractSolver[CellsState]):
 
 
 def _items(numbers: Iterable[int]) -> list[tuple[int, int]]:
-    """Buckets of which nobody knows yet how many rows they have."""
+    """Buckets by number, with 0 for their rows, which are not counted yet."""
     return [(number, 0) for number in numbers]
 
 

@@ -65,8 +65,8 @@ class CSVRGState(CoresetState):
 
     Attributes
     ----------
-    coefficients : of kernels at the landmarks; of :class:`SpanCSVRG` of the Nystroem features
-    gradient : (r, n_outputs), mu: (1/m) sum of alpha~_i at the landmark nearest to x_i, or times z(x_i)
+    coefficients : of the kernels at the landmarks, or of the Nystroem features of :class:`SpanCSVRG`
+    gradient : (r, n_outputs), mu = (1/m) sum_i alpha~_i p(x_i), see :class:`CSVRG`
     change : |w_s - w_(s-1)| / |w_s|, the largest over the outputs; infinite before the first stage
     projections : on the ball, so far
     """
@@ -89,10 +89,9 @@ class CSVRG(AbstractCoresetSolver[CSVRGState]):
     landmark nearest to x, and the fixed point is near the minimum only where the landmarks are dense; with
     ``projection="span"`` see :class:`SpanCSVRG`.
 
-    Deviations from Algorithm 1: lambda is inside alpha once (the paper's (4)-(7) and (9) disagree); radius
-    and frequency of the projection are those of :class:`~distkern.solvers.coreset.BallProjection`, for the
-    hinge loss too, which the paper does not project; rows are shuffled within and between blocks
-    (``order="shuffled"``) unless independent draws are asked for. Its line 5 prints w~_0 for w_0.
+    Deviations from Algorithm 1: lambda is inside alpha once (the paper's (4)-(7) and (9) disagree); the
+    projection is :class:`~distkern.solvers.coreset.BallProjection`, for the hinge loss too; rows are shuffled
+    within and between blocks unless ``order`` is "iid". Line 5 of the paper prints w~_0 for w_0.
 
     Parameters
     ----------
@@ -150,7 +149,7 @@ class CSVRG(AbstractCoresetSolver[CSVRGState]):
         return 0.5 / smoothness if math.isfinite(smoothness) else 0.02 / max(1.0, self.parts.lam)
 
     def wanted_steps(self, problem: Problem) -> float:
-        """eta T >= 3 for a linear rate, within reason; less than a pass would waste the snapshot."""
+        """T with eta T >= 3, for a linear rate, from one pass to five passes (of at least 2,000 rows)."""
         return min(max(problem.n_rows, 3.0 / self.eta(problem)), 5.0 * max(problem.n_rows, 2000))
 
     @property
@@ -167,7 +166,7 @@ class CSVRG(AbstractCoresetSolver[CSVRGState]):
         return CSVRGSteps(self, problem, state, model)
 
     def drawn_step(self, problem: Problem, stage: int) -> int:
-        """t of the iterate that becomes the next snapshot; option I: T."""
+        """t of the iterate that becomes the next snapshot, T with option I."""
         n_steps = self.steps(problem)
         if self.option == "I":
             return n_steps
@@ -200,7 +199,7 @@ class SpanCSVRG(CSVRG):
         return NystroemBasis(self.parts.kernel.with_gamma(gamma), landmarks)
 
     def footprint(self, problem: Problem, size: int) -> Footprint:
-        # the root of the kernel matrix is made of its eigenvectors
+        # eigenvectors of the kernel matrix make its root
         return replace(whitened(super().footprint(problem, size), problem), driver_bytes=40 * size**2)
 
     def gradient_pass(self, problem: Problem, model: Model | None, footprint: Footprint) -> Reduce[Sums]:
@@ -210,7 +209,7 @@ class SpanCSVRG(CSVRG):
         return replace(super().operand(model, columns), finds_nearest=False)
 
     def ball(self, basis: AbstractBasis) -> BallProjection:
-        # it ends at the minimum, whose norm the bound is of
+        # the iterates end at the minimum, and its norm is bounded without the factor of 2
         return BallProjection(basis, self.parts.radius / math.sqrt(2.0))
 
 
@@ -225,7 +224,7 @@ class CSVRGSteps(AbstractSteps):
         self._rule = (float(solver.eta(problem)), float(solver.parts.lam), solver.spans, loss.parameters)
         v = np.array(state.coefficients.T, dtype=np.float64, order="C")
         self._w = Iterate(v, np.ones(1), np.zeros(problem.n_outputs))
-        # with option II the iterate that becomes the next snapshot is kept once it is reached
+        # option II keeps the drawn iterate for the next snapshot
         self._drawn, self._step = solver.drawn_step(problem, state.stage), 0
         self._chosen: NDArray[np.float64] | None = None
 
