@@ -37,7 +37,7 @@ from distkern.solvers.streamed import (
 
 Array = NDArray[np.float64]
 
-#: steps of a stage at most where a pass over the rows makes fewer
+#: most steps of a stage whose pass over the rows makes fewer
 _FEW_STEPS = 2**14
 
 
@@ -129,7 +129,7 @@ class Subgradients(AbstractLoop):
 
     @property
     def _w(self) -> Array:
-        """(r + 1, k), the average of the iterates or the last one."""
+        """The average of the iterates, or the last one, (r + 1, k)."""
         v, early, scale, scale_sum, _, (total,) = self._iterates
         return scale * v if self._rule.power < 0 else np.asarray((scale_sum * v - early) / total)
 
@@ -166,7 +166,7 @@ def shrink(factor: float, w: Any) -> None:
 
 
 def close(step: int, radius: float, power: int, w: Any) -> None:
-    """Project on the ball and count the iterate into the average, with weight step^power."""
+    """Project on the ball, and add the iterate to the average with weight step^power."""
     _, _, scale, scale_sum, norms, total = w
     weight = 0.0
     if power >= 0:

@@ -197,7 +197,7 @@ class RBCD(AbstractExplicit[RBCDState]):
 
 @dataclass(frozen=True)
 class RBCDOperand:
-    """What every process knows."""
+    """Operand with which every process is opened."""
 
     basis: AbstractBasis
     risk: Risk
@@ -205,12 +205,12 @@ class RBCDOperand:
 
 @dataclass(frozen=True)
 class Ask:
-    """One message.
+    """A message to all residents.
 
     Attributes
     ----------
-    change : a run of coefficients and what they change by (run, n_outputs), in the dtype of the basis
-    wanted : the run whose gradient is wanted; None: the losses and errors
+    change : a run of coefficients and their change (run, n_outputs), in the dtype of the basis
+    wanted : the run whose gradient is wanted; None for the losses and errors
     """
 
     change: tuple[slice, Floats] | None

@@ -1,4 +1,4 @@
-"""A few rows that stand for all: which they are, and sums over them alone."""
+"""Samples of the rows, and sums over them alone."""
 
 from __future__ import annotations
 
@@ -17,19 +17,19 @@ _BLOCKS, _ROWS = 10, 11
 
 @dataclass(frozen=True)
 class RowSample:
-    """Some rows: ``rows_per_block`` of each of the ``blocks``, drawn with ``seed``."""
+    """A sample: ``rows_per_block`` rows of each of the ``blocks``, drawn with ``seed``."""
 
     blocks: tuple[int, ...]
     rows_per_block: int
     seed: int
 
     def rows(self, block: Block) -> Block:
-        """Those of a block."""
+        """The sampled rows of a block."""
         return drawn_rows(block, self.rows_per_block, self.seed, _ROWS)
 
 
 def sample_of(problem: Problem, wanted: int, *, every_block: bool = False) -> RowSample:
-    """About so many rows from 16 random blocks, or more blocks where they are small, or from all blocks."""
+    """About ``wanted`` rows from 16 random blocks, from more where blocks are small, or from all."""
     order = stream(problem.seed, Purpose.SAMPLE, _BLOCKS).permutation(len(problem.block_rows))
     chosen: list[int] = []
     found = 0
@@ -51,7 +51,7 @@ def sampling(name: str, problem: Problem, sample: RowSample, driver_bytes: int =
 
     Parameters
     ----------
-    driver_bytes : what the driver takes for what it does with the rows, the rows not counted
+    driver_bytes : memory of the driver's work on the rows, without the rows
     """
     n_rows = min(problem.n_rows, sample.rows_per_block * len(sample.blocks))
     cost = Cost(driver_bytes=driver_bytes).holding(

@@ -40,7 +40,7 @@ class SBMDState(ExplicitState):
     Attributes
     ----------
     w : (r, k) after ``step`` steps
-    weighted_sum : (r, k), of block j the sum of the iterates until their weights added up to ``stamps[j]``
+    weighted_sum : (r, k), in block j the weighted sum of the iterates up to a total weight of ``stamps[j]``
     stamps : (n_blocks,)
     total : sum of the weights of all iterates
     first_step : gamma_0
@@ -59,8 +59,8 @@ class SBMDState(ExplicitState):
 class BlockSteps(BatchLoop):
     """The steps of a stage, each in a block of coefficients that is drawn uniformly.
 
-    Steps t are of first / (1 + decay t), iterate t has weight t^power in the average. ``solves`` are
-    g -> P_j^-1 g of each block, empty where P_j = I.
+    Step t has size first / (1 + decay t), iterate t the weight t^power in the average. ``solves`` are the
+    maps g -> P_j^-1 g of the blocks, empty where P_j = I.
     """
 
     def __init__(
@@ -68,7 +68,7 @@ class BlockSteps(BatchLoop):
     ) -> None:
         super().__init__(solver, problem, state, basis, made)
         self._solves, bend = made
-        # the coefficients are those of the average
+        # state.coefficients are the average, and steps go on from the iterate
         self.w, self.narrow = state.w.copy(), state.w.astype(basis.dtype)
         self._runs = runs_of(basis.size, solver.block_size)
         self._nu, self._averaging = solver.nu, solver.averaging
@@ -81,7 +81,7 @@ class BlockSteps(BatchLoop):
         block = int(self._draws.integers(len(self._runs)))
         run, w = self._runs[block], self.w
         gradient = self._nu * w[run] + self.gradient(batch, self.narrow, run)
-        # the block had the same coefficients in all iterates since it was met last
+        # the block has not changed since it was drawn last
         self._weighted_sum[run] += (self._total - self._stamps[block]) * w[run]
         self._stamps[block] = self._total
         if self._solves:
@@ -205,7 +205,7 @@ class SBMD(AbstractStreamed[SBMDState]):
         return basis, (solves, self.nu / (self.nu + float(damping.mean())))
 
     def preconditioned(self, size: int) -> bool:
-        """Whether steps over so many features are preconditioned."""
+        """Whether steps over ``size`` features are preconditioned."""
         has_few_rows = self.precondition is None and (self.batch_size or LEAST_BATCH) < LEAST_BATCH
         return not has_few_rows and is_preconditioned(self.precondition, size)
 

@@ -34,7 +34,7 @@ Array = NDArray[np.float64]
 #: first index of the streams that order groups, and the rows of a group
 _ORDER = 5
 _PIECE_BYTES = 4 * 2**20
-#: a stage makes about so many steps, in no less and no more passes than these
+#: a stage makes about so many steps, in at most so many passes
 _STEPS, _MOST_PASSES = 8192, 32
 
 
@@ -45,7 +45,7 @@ class SDCAState(ExplicitState):
     Attributes
     ----------
     coefficients : (r, k), w
-    nearby : (r, k), u, near which the next stage stays; without rows for kernels at rows
+    nearby : (r, k), u, the centre of the next stage's proximal term; without rows for kernels at rows
     dual_sum : (r, k), v = sum_i a_i z(x_i) / n; without rows for kernels at rows
     support : (r, 2) group and place in it of the rows at which kernels are; without rows for other features
     dual : the largest D(a) so far
@@ -60,7 +60,7 @@ class SDCAState(ExplicitState):
 
     @property
     def gap(self) -> float:
-        """P(w) - D(a), at least what the objective lacks to its minimum; 0 if rounded below."""
+        """P(w) - D(a) >= 0, an upper bound of the objective's distance to its minimum."""
         return max(0.0, self.objective - self.dual)
 
 
@@ -240,7 +240,7 @@ class SDCA(AbstractExplicit[SDCAState]):
 
 @dataclass(frozen=True)
 class SDCAOperand:
-    """What every process knows.
+    """Operand with which every process is opened.
 
     Attributes
     ----------
@@ -248,7 +248,7 @@ class SDCAOperand:
     risk : of a loss with single dual coordinates
     seed : of the order of rows
     block_rows : of each group, the rows of its blocks
-    piece_rows : whose features exist at a time
+    piece_rows : rows whose features exist at a time
     """
 
     basis: AbstractBasis
@@ -260,14 +260,14 @@ class SDCAOperand:
 
 @dataclass(frozen=True)
 class Turn:
-    """A round: the rows of a group have their turn.
+    """A round: the rows of one group make their steps.
 
     Attributes
     ----------
-    group : which
-    epoch : in which pass
-    scale : by which a_i z(x_i) is in w
-    w : (k, r) before it
+    group : whose turn it is
+    epoch : number of the pass
+    scale : factor of a_i z(x_i) in w
+    w : (k, r) before the turn
     """
 
     group: int

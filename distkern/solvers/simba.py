@@ -56,11 +56,10 @@ from distkern.solvers.measuring import Model
 from distkern.solvers.risk import Risk
 from distkern.solvers.searchable import AbstractSearchable
 
-#: a trial makes a fifth of the rounds of a run, so many at least: after a twentieth, models of small nu are
-#: not yet what they become, and 20 newsgroups was left with 5.6 % of errors. Its rounds have so many times as
-#: many rows and columns, which takes little longer and ranks values by less noisy models
+#: a trial makes one in so many of a run's rounds, at least so many (a twentieth left models of small nu
+#: unfinished), each with so many times the rows and columns, for less noise at little more time
 _TRIAL_SHARE, _LEAST_TRIAL_ROUNDS, _TRIAL_BATCH = 5, 500, 4
-#: draws of the rows that are held out, until there are some and not all of a class, a pass each
+#: most draws of the held-out rows, a pass each, until there are some and no class is held out whole
 _MOST_DRAWS = 100
 _UNWEIGHTED = Risk(find_loss("hinge")())
 
@@ -69,29 +68,26 @@ _UNWEIGHTED = Risk(find_loss("hinge")())
 class SIMBA(AbstractSearchable[SIMBAState]):
     """Sublinear importance-sampling bi-stochastic algorithm for soft margins (Hazan et al. 2011, (3)).
 
-    max over |w| <= 1, |b| <= 1, 0 <= xi <= 2, sum xi <= n nu of min_i y_i (<w, x_i> + b) + xi_i, for rows
-    divided by the largest norm. Round t with eta_t = sqrt(log n / t): draw a row by p = q / |q|_1 and add
-    y x / sqrt(2 t) to u; w = u / max(1, |u|); b = sign(p'y); draw a column j by w_j^2; then multiply q_i with
-    1 - eta v_i + eta^2 v_i^2 where v_i = clip(y_i (x_ij |w|^2 / w_j + b) + xi_i, 1 / eta). The model is the
-    average of w and b.
+    Maximises min_i y_i (<w, x_i> + b) + xi_i over |w| <= 1, |b| <= 1, 0 <= xi <= 2 and sum xi <= n nu, for
+    rows divided by the largest norm. Round t is that of the pseudo-code of this module with
+    eta_t = sqrt(log n / t) and steps y x / sqrt(2 t); the model is the average of w and b.
 
     Deviations from Algorithm 1: steps fall with t, as in the paper's experiments (which print sqrt(log n) /
-    t), instead of being fixed for a horizon; line 2 starts from u_0 (printed u_1), line 11 has eta (printed
-    nu), and line 13 p_(t+1) of q_(t+1) (printed p_t of q_t). Slacks are kept
-    for ``selection_every`` rounds. q is kept above 1e-60 of a sum of n. Averages may be weighted. The slacks
-    of the model are the best for its w and b, which is never worse than the average of the slacks (water
-    filling over a histogram of margins); it is then scaled to the soft-margin problem by Lemma 2.1: w / gamma
-    and b / gamma for a margin gamma > 0, and left as it is otherwise.
+    t); line 2 starts from u_0 (printed u_1), line 11 has eta (printed nu), line 13 p_(t+1) of q_(t+1)
+    (printed p_t of q_t). Slacks are kept for ``selection_every`` rounds, q above 1e-60 of a sum of n, and
+    averages may be weighted. The model's slacks are the best for its w and b, found by water filling over a
+    histogram of margins. Lemma 2.1 scales a model of margin gamma > 0 to the soft-margin problem: w / gamma
+    and b / gamma.
 
-    Several outputs have q, u, b and xi of their own and share what is read: an output is drawn uniformly,
-    then a row by its p (a column by its w^2), and the others use it with importance weights, so every
+    Each output has its own q, u, b and xi, and all share what is read: an output is drawn uniformly, then a
+    row by its p or a column by its w^2, and the others use it with importance weights, so that every
     output's estimates stay unbiased. With one output this is the paper's algorithm.
 
     Parameters
     ----------
     features : "linear" features, of data with a feature-major copy, or "random" ones
-    risk : the weights s of rows and classes, of mean 1; a row is then s rows: sum s xi <= n nu, p of s q
-    and others, described in their declarations
+    risk : weights s of rows and classes, of mean 1; a row counts as s rows: sum s xi <= n nu, p by s q
+    others : described in their declarations
     """
 
     features: AbstractFeatures
@@ -151,7 +147,7 @@ class SIMBA(AbstractSearchable[SIMBAState]):
             )
 
     def stand_in(self) -> SIMBA:
-        """A fifth of the rounds, but 500 at least, each of four times as many rows and columns."""
+        """A solver with a fifth of the rounds, 500 at least, of four times as many rows and columns."""
         return replace(
             self,
             max_rounds=max(-(-self.max_rounds // _TRIAL_SHARE), min(self.max_rounds, _LEAST_TRIAL_ROUNDS)),
@@ -164,8 +160,9 @@ class SIMBA(AbstractSearchable[SIMBAState]):
         )
 
     def model(self, problem: Problem, state: SIMBAState) -> Model:
-        """f in units of the largest norm, not of each output's margin: near 0, as of a rare class, a margin
-        makes values that no others can be compared with.
+        """The model in units of the largest norm, so that outputs can be compared.
+
+        Dividing by each output's margin would not do, as the margin of a rare class is near 0.
         """
         basis = self._basis(problem, state.landmarks, state.gamma)
         scales = np.where(state.margins > 0, state.margins, 1.0)
@@ -190,7 +187,7 @@ class SIMBA(AbstractSearchable[SIMBAState]):
         )
         norms: Norms = yield self._measuring(problem).norms(zero)
         draw, holds_out = 0, self.patience is not None
-        # a share of a few rows may be none of them, or, where some are equal or of one group, all of a class
+        # among few rows, or few groups, a draw may hold out none, or all of a class
         while holds_out and not norms.is_parted and draw < _MOST_DRAWS:
             draw += 1
             norms = yield self._measuring(problem).norms(
@@ -198,7 +195,7 @@ class SIMBA(AbstractSearchable[SIMBAState]):
             )
         norms.check(holds_out=holds_out)
         if self.features.reads_columns:
-            # refuses data without single columns before a round
+            # data without single columns are refused before the first round
             yield self._rounds(problem, self._operand(problem, basis, norms.units, draw))
             zeros = np.zeros((outputs, 1))
             yield Message(Ask(Update(np.zeros(1, np.int64), zeros, zeros[:, 0], 0.0, None, None), None))
@@ -264,7 +261,7 @@ class SIMBA(AbstractSearchable[SIMBAState]):
         return state.round >= self.max_rounds or state.stale >= (self.patience or math.inf)
 
     def measures(self, state: SIMBAState) -> Measures:
-        # in units of the largest row, where neither overflows
+        # measured in units of the largest row, so that neither factor overflows
         norm = float(np.linalg.norm(state.coefficients * state.radius))
         extra = {
             "rounds": float(state.round),
@@ -334,7 +331,7 @@ class SIMBA(AbstractSearchable[SIMBAState]):
         size, itemsize = self.features.expected_size(problem), problem.dtype.itemsize
         n_columns, n_draws = min(self.columns_per_round * outputs, size), self.rows_per_round * outputs
         sparse = problem.is_sparse and self.features.reads_columns
-        # dense columns: those of a group and their joint copy; sparse ones: what is expected to be there
+        # dense: a group's columns and one copy; sparse: the expected number of entries
         share = min(1.0, problem.row_numbers / problem.n_features) if sparse else 1.0
         looked = share if self.features.reads_columns else problem.row_numbers
         groups = len(groups_of(problem.block_rows))

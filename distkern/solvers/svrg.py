@@ -32,17 +32,17 @@ from distkern.solvers.streamed import AbstractLoop, AbstractStreamed
 
 Array = NDArray[np.float64]
 
-#: features up to which steps are preconditioned unless the user says otherwise, and may be at all
+#: most features of preconditioned steps, which are the default up to so many
 MOST_PRECONDITIONED = 8192
-#: rows of a sample, at least
+#: least rows of a sample
 _LEAST_SAMPLE = 8192
-#: all rows are taken if there are at most so many times those of a sample
+#: up to so many times the rows of a sample, all rows are taken
 _ALL_ROWS = 4
 #: sampled rows for each feature: where all directions count alike, the sampled Gram matrix is then at least
 #: (1 - 1/sqrt(8))^2 = 0.42 of the true one, so that steps of 1/2 are stable
 _ROWS_PER_FEATURE = 8
 _PIECE_BYTES = 8 * 2**20
-#: rows of a batch, if there are so many: steps of half the inverse Hessian diverge on fewer rows now and then
+#: least rows of a batch; steps of half the inverse Hessian may diverge on fewer
 LEAST_BATCH = 16
 
 
@@ -63,7 +63,7 @@ class SVRGState(FeatureState):
 
 
 def is_preconditioned(wanted: bool | None, size: int) -> bool:
-    """Whether steps over so many features are preconditioned: as ``wanted``, or None, where there are few.
+    """Whether steps over ``size`` features are preconditioned: as ``wanted``, or, for None, if they are few.
 
     Raises
     ------
@@ -168,7 +168,7 @@ class SVRG(AbstractStreamed[SVRGState]):
         return 1.0 / (max(smoothness, np.finfo(float).tiny) * (2.0 + 8.0 / batch))
 
     def shift(self, size: int, batch: int, largest: float) -> float:
-        """nu and the damping."""
+        """nu plus the damping."""
         if self.damping is not None:
             return self.nu + self.damping
         return max(self.nu, self.eta(size, batch, largest) * self.risk.curvature * largest / (2.0 * batch))
@@ -324,7 +324,7 @@ def piece_rows(problem: Problem, numbers: int) -> int:
 
 
 def batch_ends(n_rows: int, batch_size: int) -> list[int]:
-    """Where the batches of a stage end: all of about ``batch_size`` rows, as short ones are mostly noise."""
+    """Ends of a stage's batches of about ``batch_size`` rows; none is short, as those are mostly noise."""
     n_batches = max(1, round(n_rows / batch_size))
     return [(batch + 1) * n_rows // n_batches for batch in range(n_batches)]
 
@@ -380,7 +380,7 @@ class InnerLoop(AbstractLoop):
     def _add(self, part: BatchPiece) -> None:
         values = part.values
         if not isinstance(values, SparseRows):
-            # what a worker has sent may lie at odd addresses
+            # arrays from a worker may not be aligned
             values = np.require(values, requirements=("C", "A"))
         changes = np.empty(part.predictions.shape, dtype=self._dtype)
         product(values, self._moved, changes)

@@ -27,20 +27,19 @@ Array = NDArray[np.float64]
 
 @dataclass(frozen=True)
 class Searched(AbstractSolver[State]):
-    """A solver with some of its hyperparameters open.
+    """A solver some of whose hyperparameters are chosen by trials.
 
-    Trials are runs of the solver itself, or of what stands in for it, with few functions, on up to 4,000 rows
-    of a sample; as many others are held out. The values of the first name are tried beside the present one,
-    then, with what was chosen, those of the next. A value is taken where it is better than the present one by
-    more than one or two standard errors of the difference. What weighs the losses or the regulariser is tried
-    as it weighs a row.
+    A trial runs the solver itself, or its stand-in, with few functions on up to 4,000 rows of a sample; as
+    many rows are held out. The values of the first name are compared with the present one, then, with the
+    winner set, those of the next name. A value must be better than the present one by one or two standard
+    errors of the difference. Weights of losses and regularisers are rescaled to the number of rows.
 
     Parameters
     ----------
-    solver : with the values that are taken unless others are better
-    names : what is open, in the order in which it is chosen
+    solver : with the values that are kept unless others are better
+    names : hyperparameters to be chosen, in this order
     sizes : of the trials
-    is_real : targets are real numbers, and what is compared is losses and not log losses
+    is_real : targets are real numbers, compared by losses and not by log losses
     """
 
     solver: AbstractSearchable[State]
@@ -88,7 +87,7 @@ class Searched(AbstractSolver[State]):
         places = dict.fromkeys(self.names, 0)
         kept: list[Tried[int]] = []
         assert problem.workplace is not None
-        # rows of one group, or equal ones, have none to hold out
+        # all rows are of one group, or equal, so none can be held out
         for number, name in enumerate(self.names if held_out.n_rows else ()):
             others = [{**chosen, name: value} for value in self._values(name, problem.n_rows)[1:]]
             tried = others if kept else [chosen, *others]
@@ -148,11 +147,11 @@ class Searched(AbstractSolver[State]):
         return self.solver.searched[name]
 
     def _values(self, name: str, n_rows: int) -> list[Any]:
-        """All that are tried, the first of which the others have to be better than."""
+        """All values that are tried, the present one first."""
         return [self._choices(name).default, *self._choices(name).tried(n_rows)]
 
     def _on_sample(self, values: Mapping[str, Any], share: float) -> dict[str, Any]:
-        """Values, and those that are given, for so small a share of the rows."""
+        """The settings rescaled to a share of the rows."""
         known = {name: value_of(self.solver, name) for name in self.solver.searched} | dict(values)
         return {
             name: self._choices(name).on_sample(value, share)
