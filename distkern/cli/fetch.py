@@ -98,5 +98,5 @@ def _write_search_page(job: Job, dataset: Dataset) -> None:
         def began(self, candidate: Candidate, task: Task) -> None:
             raise CorruptDataError(f"trial {task.name} of the search is missing", hint="submit the job again")
 
-    # of a job that has finished all trials have been made
+    # a finished job has made all trials, so none is made here
     searched(job, dataset, search_of(job, dataset), Where("synchronous"), Reading())

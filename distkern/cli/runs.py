@@ -11,7 +11,7 @@ from distkern.cli import options
 from distkern.common.errors import InputError
 from distkern.storage.places import Place
 
-#: of the last stage, what a program is told of a run
+#: figures of the last stage in the facts of a run
 _FIGURES = ("train_error", "test_error", "train_rmse", "test_rmse", "error", "objective", "passes", "seconds")
 
 

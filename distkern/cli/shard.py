@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from distkern.storage.preparation import Like
     from distkern.storage.table_report import ColumnReport
 
-#: of a bar
+#: steps of a progress bar
 _STEPS = 1000
 
 

@@ -190,7 +190,7 @@ def run_facts(
             key.replace("_", " "): in_number(last[key]) for key in reversed(FIGURES_OF_TARGETS) if key in last
         },
         "objective": in_number(last.get("objective")),
-        # of all tries, if the run was resumed
+        # summed over all tries of a resumed run
         "time": in_time(last.get("seconds", 0.0)),
         "largest worker's memory": in_bytes(worker),
         "driver's memory": in_bytes(driver),

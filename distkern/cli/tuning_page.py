@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from distkern.cli.job import Job
     from distkern.storage.dataset import Dataset
 
-#: of a hyperparameter, the ratio of its values from which on its axis is logarithmic
+#: ratio of a hyperparameter's values from which on its axis is logarithmic
 _WIDE = 20.0
 #: colours of rungs: the more rows, the darker
 _RUNGS = ("#8cc9cf", "#4da6af", "#17808a", "#0d5158")

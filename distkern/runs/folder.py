@@ -161,7 +161,7 @@ def tidy(folder: Place) -> None:
         return
     if CheckpointFolder(folder / "checkpoints", {}).stages():
         return
-    # of a job, another driver may be at work here, or have finished
+    # another driver of a job may be at work here, or have finished
     if (folder / "job.json").exists() or (folder / "model.json").exists():
         return
     with suppress(OSError):

@@ -26,7 +26,7 @@ _TILE = 256
 _MOST_ENTRIES = 2**22
 #: columns of a block of sparse ones
 _MOST_COLUMNS = 2**20
-#: of a block of dense columns, or one column
+#: most bytes of a block of dense columns, which has at least one column
 _BLOCK_BYTES = 8 * 2**20
 #: entries per column are counted in memory, 4 bytes each
 MOST_FEATURES = 2**25

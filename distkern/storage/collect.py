@@ -271,9 +271,10 @@ class Collector:
     def _of_drawn_groups(
         self, keys: Keys, share: Fraction, seed: int, generator: np.random.Generator
     ) -> NDArray[np.bool_]:
-        """(n_rows,) which rows are of a group that makes test rows: this share of all groups, rounded up.
+        """Mask (n_rows,) of the rows whose group makes test rows, which ``share`` of all groups do, rounded
+        up.
 
-        Of more groups than are kept in mind others lie where their keys say, in about the same share.
+        Beyond the number of groups that are kept in memory, a group's key alone decides, in about this share.
         """
         found, first, inverse = np.unique(keys, return_index=True, return_inverse=True)
         by_key = Sides((float(share),), seed).of(found) == 0

@@ -77,7 +77,7 @@ def described(kind: type[Described], content: Mapping[str, Any]) -> Described:
         key = ".".join(map(str, first["loc"]))
         raise ValueError(f"{key or 'it'}: {first['msg'][0].lower()}{first['msg'][1:]}") from None
     except ArithmeticError as error:
-        # of what a class computes from its fields: a size of 0, or one beyond all sizes
+        # raised by what a class computes from its fields, such as a size of 0 or one too large
         raise ValueError(str(error)) from None
 
 

@@ -22,7 +22,7 @@ from distkern.storage.description import Description, as_read
 from distkern.storage.places import Location, Place, absolute, read_range
 
 _MARK = "here"
-#: of a slice: where its bytes begin and end, their crc32c, and that of this entry and of whose it is
+#: entry of a slice: first and end byte, crc32c of the bytes, and crc32c of this entry and its owner
 _ENTRY = np.dtype([("start", "<u8"), ("stop", "<u8"), ("crc32c", "<u4"), ("check", "<u4")])
 
 

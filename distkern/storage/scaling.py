@@ -47,7 +47,7 @@ class Scaling:
     factor: NDArray[np.float64] | None = None
 
     def apply_rows(self, rows: Rows, out_dtype: DTypeLike = np.float32) -> Rows:
-        """As :meth:`apply`, for rows of either form.
+        """Scale rows of either form, like :meth:`apply`.
 
         Raises
         ------

@@ -26,11 +26,11 @@ CATEGORICAL = ("onehot", "target", "drop")
 MAX_ONEHOT = 32
 #: nobody means a column for each of more, and rows are stored dense
 _MOST_ONEHOT = 2_000
-#: of target means: one for each class
+#: most outputs of target means, one for each class
 _MOST_OUTPUTS = 32
 #: a training row's target means are those of the rows outside its fold
 _FOLDS = 5
-#: of target means: as many rows of the mean of all are added to each category, so that rare ones are near it
+#: rows with the mean of all that are added to each category, so that rare ones have target means near it
 _SMOOTHING = 10.0
 #: rows that a median is taken of
 _SAMPLE = 100_000
@@ -186,7 +186,7 @@ class TableFit:
         return EncodedRows(self)
 
     def _count(self, values: Floats, targets: NDArray[Any] | None) -> None:
-        # of a text its first hash says nothing, and is never missing
+        # the first hash of a text says nothing, and is never missing
         rows = np.asarray(values[:, self._starts[:-1]], dtype=np.float64)
         self._rows.add(rows, targets)
         there = ~np.isnan(rows)

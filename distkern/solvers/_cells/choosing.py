@@ -252,7 +252,7 @@ class SearchSpace:
         if parse_rule(rule)[0] == "median":
             width = median_width(mapped)
         else:
-            # of rows that are only centred, the spread of the numbers that they were
+            # rows that are only centred are shifted back, for the spread of the original numbers
             mean = mapping.transform.shift if choice.transform == choice.metric == "none" else 0.0
             width = scale_width(moments(mapped + mean, sampled.given_weights), n_features)
         gamma = gamma_from_width(rule, find_kernel(kernel.name), width, n_features)

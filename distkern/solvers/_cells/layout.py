@@ -268,7 +268,7 @@ class CellLayout(Sizes):
         mapped = (self.bucket_rows + self.tuned_rows) * self.problem.n_features
         workspace = self._solving_bytes(self.tuned_rows, n_costs=MOST_COSTS)
         workspace += mapped * (8 + self.problem.dtype.itemsize)
-        # of each setting the losses of what is held out of a bucket's cells
+        # each setting returns the losses of the rows held out of a bucket's cells
         result = 8 * MOST_KINDS * MOST_SETTINGS * (self.bucket_rows // 4)
         driver = 2 * self._sample_bytes
         cost = self._cost(workspace, result, maps=MOST_KINDS, driver=driver, compiled=True)
