@@ -14,7 +14,7 @@ from distkern.engine.executors import open_executor
 from distkern.features import find_features
 from distkern.features.kernel_choice import KernelChoice
 from distkern.kernels import find_kernel
-from distkern.landmarks.base import Layout
+from distkern.landmarks.base import RowLayout
 from distkern.losses import find_loss
 from distkern.passes import Rounds
 from distkern.solvers._dsg.settings import StepRule
@@ -207,7 +207,7 @@ def all_rows(blocks):
 
 def features_of(solver, state, rows, n_blocks=None, seed=0):
     """Z of the rows, (n_rows, n_blocks * block_size), in float64."""
-    basis = solver.basis(Layout((), rows.shape[1], np.dtype(float), seed), state.gamma)
+    basis = solver.basis(RowLayout((), rows.shape[1], np.dtype(float), seed), state.gamma)
     count = solver.most_blocks if n_blocks is None else n_blocks
     z = np.empty((count, len(rows), solver.block_size))
     for block in range(count):

@@ -1,4 +1,4 @@
-"""An S3 server on loopback, and a way to it that tests cut and mend."""
+"""An S3 server on loopback, and a way to it that tests cut and hint."""
 
 from __future__ import annotations
 
@@ -70,9 +70,9 @@ class Road:
         self._ends: set[socket.socket] = set()
         self._lock = threading.Lock()
         self._listener: socket.socket | None = None
-        self.mend()
+        self.hint()
 
-    def mend(self) -> None:
+    def hint(self) -> None:
         """Take connections (again)."""
         if self._listener is not None:
             return

@@ -242,7 +242,7 @@ class AbstractBasis(ABC):
                 f"its random features, written with numpy {written_with}, are drawn differently by numpy "
                 f"{np.__version__} or by this version of SciPy",
                 where=where,
-                mend=f"install numpy {written_with}, or train it again",
+                hint=f"install numpy {written_with}, or train it again",
             )
 
     @property

@@ -91,7 +91,7 @@ class RandomFeatureBasis(AbstractBasis):
                 raise InputError(
                     f"{name} must be {kind} for kernel {kernel.name}, got {value}",
                     where=name,
-                    mend=f"use {max(value + value % per_draw, per_draw)}",
+                    hint=f"use {max(value + value % per_draw, per_draw)}",
                 )
         if normalize not in _NORMALIZATIONS:
             raise unknown_name("normalization", normalize, _NORMALIZATIONS)

@@ -209,7 +209,7 @@ def _counts(store: SliceStore, number: int, record: Mapping[str, Any]) -> NDArra
     offsets = store.offsets(number)
     if crc32(offsets.data) != record["offsets"]:
         raise CorruptDataError(
-            f"the places of part {number} of the rows are damaged", where="moved rows", mend="predict again"
+            f"the places of part {number} of the rows are damaged", where="moved rows", hint="predict again"
         )
     return np.diff(offsets)
 

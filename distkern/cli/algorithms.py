@@ -52,7 +52,7 @@ def facts_of(name: str | None) -> dict[str, dict[str, Any]]:
 def in_words(facts: dict[str, Any]) -> dict[str, tuple[str, str]]:
     """Two texts for each hyperparameter, by name: its values with its default, and its help."""
     return {
-        key: (f"{one['values']}; default {_spoken(one['default'])}", one["help"])
+        key: (f"{one['values']}; default {_described(one['default'])}", one["help"])
         for key, one in facts["hyperparameters"].items()
     }
 
@@ -86,7 +86,7 @@ def _facts_of_choice() -> dict[str, Any]:
 
 def _told(parameters: Mapping[str, Parameter]) -> dict[str, dict[str, Any]]:
     return {
-        key: {"values": parameter.spoken, "default": parameter.default, "help": parameter.help}
+        key: {"values": parameter.description, "default": parameter.default, "help": parameter.help}
         for key, parameter in parameters.items()
     }
 
@@ -109,7 +109,7 @@ def _show(name: str, facts: dict[str, Any], *, whole: bool) -> None:
     console().print()
 
 
-def _spoken(default: Any) -> str:
+def _described(default: Any) -> str:
     """A default as it is written in a job file."""
     if default is None or isinstance(default, bool):
         return str(default).lower()

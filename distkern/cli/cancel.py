@@ -31,7 +31,7 @@ def cancel(identifier: str, runs: Place, scheduler: str | None, as_json: bool) -
         record, state = folder.record(), folder.state()
         if state in OVER and state != "lost":
             raise InputError(
-                f"is {state} already", where=f"job {identifier}", mend="there is nothing to stop"
+                f"is {state} already", where=f"job {identifier}", hint="there is nothing to stop"
             )
         folder.ask_to_stop()
         if asked is not None:

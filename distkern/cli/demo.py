@@ -24,7 +24,7 @@ _DIGITS = {"loss": "odm", "kernel": "rbf", "gamma": 0.5, "lam": 6400.0, "n_landm
 _TEST_SHARE = 0.01
 #: 1 MiB: the features of some blocks, 512 a row, are on their way to the driver at any time
 _ROWS_PER_SHARD = 4_096
-#: of the same rows, what the machine that is chosen for them is shown on, at most: seconds and not minutes
+#: most rows and bytes that `auto` trains its second model on, and most rows that it predicts: takes seconds
 _CHOSEN_ROWS, _CHOSEN_BYTES, _ASKED_ROWS = 8_192, 64 * 2**20, 8_192
 
 
@@ -67,9 +67,9 @@ def demo(
       distkern demo --data my.csv --target label --out my-demo
     """
     if data is not None and rows is not None:
-        raise InputError("does not go with --data", where="--rows", mend="leave one of them out")
+        raise InputError("does not go with --data", where="--rows", hint="leave one of them out")
     if data is None and target is not None:
-        raise InputError("goes with --data only", where="--target", mend="add --data FILE")
+        raise InputError("goes with --data only", where="--target", hint="add --data FILE")
     folder = Path(out)
     resume = _prepare(folder / "model", overwrite)
     try:
@@ -193,7 +193,7 @@ def _prepare(model: Path, overwrite: bool) -> bool:
     finished, unfinished = (model / "model.json").exists(), (model / "checkpoints").is_dir()
     if finished and not overwrite:
         raise InputError(
-            "holds a finished model", where=str(model), mend="add --overwrite, or give another --out"
+            "holds a finished model", where=str(model), hint="add --overwrite, or give another --out"
         )
     if (finished or unfinished) and overwrite:
         shutil.rmtree(model)
@@ -224,7 +224,7 @@ def _digits(path: Path, rows: int, seed: int, overwrite: bool, terminal: Termina
             raise InputError(
                 f"holds {kept.n_rows:,} rows, not {rows:,}",
                 where=str(path),
-                mend="add --overwrite, or give another --out",
+                hint="add --overwrite, or give another --out",
             )
         return kept
     digits = VirtualDigits(seed=seed)

@@ -132,10 +132,10 @@ def evaluate(
 def _check_page(place: Place) -> None:
     """Refuse a page that could not be written once everything is measured."""
     if place.is_dir():
-        raise InputError("is a folder", where=f"--html {place}", mend="name a file in it")
+        raise InputError("is a folder", where=f"--html {place}", hint="name a file in it")
     if isinstance(place, Path) and not place.parent.is_dir():
         raise InputError(
-            f"there is no folder {place.parent}", where=f"--html {place}", mend="make it, or check the path"
+            f"there is no folder {place.parent}", where=f"--html {place}", hint="make it, or check the path"
         )
 
 
@@ -174,5 +174,5 @@ def find_split(data: str, split: str) -> Split:
     dataset = open_dataset(data)
     source = dataset.train if split == "train" else dataset.test
     if source is None:
-        raise InputError("has no test split", where=data, mend="use --split train, or shard with --test")
+        raise InputError("has no test split", where=data, hint="use --split train, or shard with --test")
     return source

@@ -9,7 +9,6 @@ import numpy as np
 
 from distkern.cli.confusion import mistakes
 from distkern.cli.evaluate import figure_rows
-from distkern.monitor.look import STYLES, short_number
 from distkern.monitor.page import (
     Axis,
     Cells,
@@ -26,6 +25,7 @@ from distkern.monitor.page import (
     text,
     tiles,
 )
+from distkern.monitor.style import STYLES, short_number
 from distkern.monitor.text import in_percent
 
 if TYPE_CHECKING:
@@ -95,7 +95,7 @@ def _curves(measured: Mapping[str, Evaluation]) -> list[Plot]:
         rate = Axis("false positive rate", within=(0.0, 1.0))
         plots.append(Plot("ROC: true positive rate", rate, unit, [*roc, _ideal(0.0, 1.0)]))
         precision = lines(lambda of: of.recall, lambda of: of.precision)
-        # of scores that say nothing
+        # the precision of scores without information
         level = float(next(iter(ranked.values())).precision[-1])
         recall = Axis("recall", within=(0.0, 1.0))
         plots.append(Plot("Precision", recall, unit, [*precision, _ideal(level, level)]))

@@ -41,12 +41,12 @@ def fetch(identifier: str, out: Place, runs: Place, scheduler: str | None, as_js
         raise InputError(
             f"is {state} and has no model",
             where=f"job {identifier}",
-            mend=f"wait for it: {record.command('logs', '--follow')}"
+            hint=f"wait for it: {record.command('logs', '--follow')}"
             if state in ("queued", "running")
             else f"see {record.command('logs')}",
         )
     if out.exists() and (not out.is_dir() or any(out.iterdir())):
-        raise InputError("is there already", where=f"--out {out}", mend="give a new folder")
+        raise InputError("is there already", where=f"--out {out}", hint="give a new folder")
     with staged_folder(out) as staged:
         # it says itself what belongs to it, and all is read against its checksums
         model = load_model(folder.path)
@@ -71,7 +71,7 @@ def _write_pages(record: Record, source: Place, target: Path, model: Any) -> Non
         job = Job(**{key: value for key, value in record.description.items() if key != JOBS})
     except ValueError:
         raise CorruptDataError(
-            "the description of the job is damaged", where=str(source / "job.json"), mend="submit it again"
+            "the description of the job is damaged", where=str(source / "job.json"), hint="submit it again"
         ) from None
     try:
         dataset = open_dataset(job.data)
@@ -92,11 +92,11 @@ def _write_search_page(job: Job, dataset: Dataset) -> None:
     from distkern.cli.tuning import search_of, searched
     from distkern.common.errors import CorruptDataError
     from distkern.search.tuning.record import Candidate, Task
-    from distkern.search.tuning.workshop import Watcher, Where
+    from distkern.search.tuning.runner import Watcher, Where
 
     class Reading(Watcher):
         def began(self, candidate: Candidate, task: Task) -> None:
-            raise CorruptDataError(f"trial {task.name} of the search is missing", mend="submit the job again")
+            raise CorruptDataError(f"trial {task.name} of the search is missing", hint="submit the job again")
 
-    # of a job that has finished all trials have been made
+    # a finished job has made all trials, so none is made here
     searched(job, dataset, search_of(job, dataset), Where("synchronous"), Reading())

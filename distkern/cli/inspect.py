@@ -65,14 +65,14 @@ class Found:
 def kind_of(path: Place) -> str:
     """What lies at ``path``: "data set", "model" or "unfinished run"; :class:`InputError` if none of them."""
     if not path.exists():
-        raise InputError("no such file or folder", where=str(path), mend="check the path")
+        raise InputError("no such file or folder", where=str(path), hint="check the path")
     for mark, kind in _MARKS.items():
         if (path / mark).exists():
             return kind
     raise InputError(
         "is neither a data set, a model nor a run",
         where=str(path),
-        mend="make a data set with `distkern shard`, or a model with `distkern train`",
+        hint="make a data set with `distkern shard`, or a model with `distkern train`",
     )
 
 
@@ -107,8 +107,8 @@ def _dataset(path: Place) -> Found:
 
 def _model(path: Place) -> Found:
     from distkern.cli.training import hyperparameters, shorten
-    from distkern.monitor.look import short_number
     from distkern.monitor.stages import FIGURES_OF_TARGETS, own_figures
+    from distkern.monitor.style import short_number
     from distkern.monitor.text import in_error, in_percent
     from distkern.runs.persistence import load_model
 

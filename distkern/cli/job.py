@@ -65,7 +65,7 @@ class Job(BaseModel):
             If the job does not say.
         """
         if self.out is None:
-            raise InputError("no folder for the model given", where="--out", mend="add --out M")
+            raise InputError("no folder for the model given", where="--out", hint="add --out M")
         return place_of(self.out)
 
     @field_validator("memory_limit", mode="before")
@@ -99,9 +99,9 @@ def parse_settings(settings: Sequence[str]) -> dict[str, Any]:
         name, equals, text = setting.partition("=")
         name = name.strip()
         if not equals or not name.isidentifier():
-            raise InputError(f"{setting!r} is not name=value", where="--set", mend="write --set gamma=4.0")
+            raise InputError(f"{setting!r} is not name=value", where="--set", hint="write --set gamma=4.0")
         if name in values:
-            raise InputError(f"{name!r} is set twice", where="--set", mend="keep one of them")
+            raise InputError(f"{name!r} is set twice", where="--set", hint="keep one of them")
         values[name] = _toml_value(text.strip())
     return values
 
@@ -120,11 +120,11 @@ def read_job(path: Place) -> dict[str, Any]:
     try:
         return tomllib.loads(path.read_bytes().decode("utf-8"))
     except FileNotFoundError:
-        raise InputError("no such file", where=str(path), mend="give the path of a job file") from None
+        raise InputError("no such file", where=str(path), hint="give the path of a job file") from None
     except IsADirectoryError:
-        raise InputError("is a folder", where=str(path), mend="give the path of a job file") from None
+        raise InputError("is a folder", where=str(path), hint="give the path of a job file") from None
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise InputError(f"not a TOML file: {error}", where=str(path), mend="correct it there") from None
+        raise InputError(f"not a TOML file: {error}", where=str(path), hint="correct it there") from None
 
 
 def resolve_job(path: Place | None, flags: Mapping[str, Any], settings: Sequence[str] = ()) -> Job:
@@ -141,10 +141,10 @@ def resolve_job(path: Place | None, flags: Mapping[str, Any], settings: Sequence
     for name in keys:
         if name not in Job.model_fields:
             error = unknown_name("key", name, Job.model_fields)
-            raise InputError(error.what, where=where, mend=error.mend)
+            raise InputError(error.what, where=where, hint=error.hint)
     if not isinstance(keys.get("params", {}), dict):
         raise InputError(
-            "key 'params' is not a table", where=where, mend="write [params] and one name = value a line"
+            "key 'params' is not a table", where=where, hint="write [params] and one name = value a line"
         )
     given = {name: value for name, value in flags.items() if value is not None}
     merged = keys | given
@@ -153,7 +153,7 @@ def resolve_job(path: Place | None, flags: Mapping[str, Any], settings: Sequence
         merged["search"] = Asked.of_table(keys["search"], where)
     if "data" not in merged:
         raise InputError(
-            "no data set given", where=where, mend='add --data D.zarr, or data = "D.zarr" to a job file'
+            "no data set given", where=where, hint='add --data D.zarr, or data = "D.zarr" to a job file'
         )
     try:
         job = Job(**merged)
@@ -175,7 +175,7 @@ def _refuse_unknown_names(job: Job) -> None:
         raise InputError(
             "is set by the seed",
             where="hyperparameter 'random_state'",
-            mend="use --seed, or seed = ... in the job file",
+            hint="use --seed, or seed = ... in the job file",
         )
     unknown = [name for name in (*job.params, *searched) if name not in known]
     if unknown and job.algorithm != CHOSEN:
@@ -188,7 +188,7 @@ def _refuse_unknown_names(job: Job) -> None:
             raise InputError(
                 "is of single algorithms, and none is named",
                 where=f"hyperparameter {name!r}",
-                mend=f"add --algorithm NAME, one of: {', '.join(takers)}",
+                hint=f"add --algorithm NAME, one of: {', '.join(takers)}",
             )
         everything = known.union(*(_names_of(algorithm) for algorithm in _solver_names()))
         raise unknown_name("hyperparameter", name, everything)
@@ -218,13 +218,13 @@ def _solver_names() -> list[str]:
 
 def _explain(error: ValidationError | InputError, where: str, given: Mapping[str, Any]) -> InputError:
     if isinstance(error, InputError):
-        return error if error.where else InputError(error.what, where=where, mend=error.mend)
+        return error if error.where else InputError(error.what, where=where, hint=error.hint)
     first = error.errors()[0]
     name = str(first["loc"][0])
     cause = first.get("ctx", {}).get("error")
     what = str(cause) if isinstance(cause, InputError) else f"{first['input']!r}: {first['msg'].lower()}"
     place = f"--{name.replace('_', '-')}" if name in given else f"{where}, key {name!r}"
-    return InputError(what, where=place, mend=None if isinstance(cause, InputError) else "correct the value")
+    return InputError(what, where=place, hint=None if isinstance(cause, InputError) else "correct the value")
 
 
 def make_estimator(job: Job) -> Any:
@@ -260,7 +260,7 @@ def make_estimator(job: Job) -> Any:
         estimator.check_parameters()
     except InputError as error:
         where = f"hyperparameter {error.where!r}" if error.where in parameters else "--set or [params]"
-        raise InputError(error.what, where=where, mend=error.mend or "give another value") from None
+        raise InputError(error.what, where=where, hint=error.hint or "give another value") from None
     return estimator
 
 

@@ -83,7 +83,7 @@ def with_threshold(model: Any, threshold: float | str | None) -> Any:
         model.set_params(threshold=threshold).check_parameters()
         assert model.threshold_ is not None
     except InputError as error:
-        raise InputError(error.what, where="--threshold", mend=error.mend or "leave it out") from None
+        raise InputError(error.what, where="--threshold", hint=error.hint or "leave it out") from None
     return model
 
 
@@ -143,7 +143,7 @@ def use_certificates(scheduler: str | None) -> None:
         raise InputError(
             f"has no effect with scheduler {scheduler or 'local'!r}",
             where=option,
-            mend="give --scheduler tls://HOST:PORT, or leave it out",
+            hint="give --scheduler tls://HOST:PORT, or leave it out",
         )
     use_certificates(given.get("tls_ca"), given.get("tls_cert"), given.get("tls_key"))
 

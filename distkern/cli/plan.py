@@ -69,7 +69,7 @@ def plan(
         if search is not None:
             _show_search(search)
     if not planned.fits:
-        raise MemoryBudgetError("does not fit the memory limit", where=job.data, mend=planned.advice)
+        raise MemoryBudgetError("does not fit the memory limit", where=job.data, hint=planned.advice)
 
 
 def _show_search(search: dict[str, Any]) -> None:

@@ -77,7 +77,7 @@ def predict(
 
     if not out.endswith(_ENDINGS):
         raise InputError(
-            f"{out!r} has an unknown ending", where="--out", mend=f"end it in one of {', '.join(_ENDINGS)}"
+            f"{out!r} has an unknown ending", where="--out", hint=f"end it in one of {', '.join(_ENDINGS)}"
         )
     how: dict[str, Any] = {
         "target": target,
@@ -91,16 +91,16 @@ def predict(
     _check_source(files, data, split, how)
     fitted = options.with_threshold(load_model(model), threshold)
     if proba and decision:
-        raise InputError("excludes --decision", where="--proba", mend="give one of them")
+        raise InputError("excludes --decision", where="--proba", hint="give one of them")
     if threshold is not None and (proba or decision):
         raise InputError(
-            "is for classes", where="--threshold", mend="leave it out, or --proba and --decision"
+            "is for classes", where="--threshold", hint="leave it out, or --proba and --decision"
         )
     if proba and not hasattr(fitted, "predict_proba"):
         raise InputError(
             f"this {type(fitted).__name__} gives no probabilities",
             where="--proba",
-            mend="use --decision, or train with loss=logistic, or probability=true, as the algorithm has it",
+            hint="use --decision, or train with loss=logistic, or probability=true, as the algorithm has it",
         )
     output = "decision" if decision else "probability" if proba else "label"
     notes: list[str]
@@ -138,22 +138,22 @@ def _check_source(files: tuple[str, ...], data: str | None, split: str | None, h
         raise InputError(
             "files and a data set at once" if files else "nothing to predict",
             where="--data",
-            mend="give files, FILE..., or a data set, --data D.zarr",
+            hint="give files, FILE..., or a data set, --data D.zarr",
         )
     if files:
         if split is not None:
-            raise InputError("files have no splits", where="--split", mend="leave it out")
+            raise InputError("files have no splits", where="--split", hint="leave it out")
         for file in files:
             if is_dataset(file):
-                raise InputError("a data set, not a file", where=file, mend=f"give it as --data {file}")
+                raise InputError("a data set, not a file", where=file, hint=f"give it as --data {file}")
         return
     for name, value in how.items():
         if value is not None:
             raise InputError(
-                "has no effect on a data set", where=f"--{name.replace('_', '-')}", mend="leave it out"
+                "has no effect on a data set", where=f"--{name.replace('_', '-')}", hint="leave it out"
             )
     place = place_of(str(data))
     if place.exists() and not place.is_dir():
         raise InputError(
-            "a file, not a data set", where=str(data), mend=f"give it without --data: predict M {data}"
+            "a file, not a data set", where=str(data), hint=f"give it without --data: predict M {data}"
         )

@@ -11,7 +11,7 @@ from distkern.cli import options
 from distkern.common.errors import InputError
 from distkern.storage.places import Place
 
-#: of the last stage, what a program is told of a run
+#: figures of the last stage in the facts of a run
 _FIGURES = ("train_error", "test_error", "train_rmse", "test_rmse", "error", "objective", "passes", "seconds")
 
 
@@ -62,7 +62,7 @@ def _found(folder: Place) -> list[dict[str, Any]]:
     from distkern.runs.persistence import read_description
 
     if not folder.is_dir():
-        raise InputError("no such folder", where=str(folder), mend="give the folder that your models are in")
+        raise InputError("no such folder", where=str(folder), hint="give the folder that your models are in")
     found = []
     for path in folder.iterdir():
         metrics = path / "metrics.jsonl"
@@ -84,7 +84,7 @@ def _found(folder: Place) -> list[dict[str, Any]]:
         )
     if not found:
         raise InputError(
-            "holds no model and no run", where=str(folder), mend="make one: distkern train --out FOLDER/NAME"
+            "holds no model and no run", where=str(folder), hint="make one: distkern train --out FOLDER/NAME"
         )
     return found
 

@@ -14,7 +14,7 @@ import click
 from distkern.cli import options
 from distkern.common import interrupts
 from distkern.common.errors import InputError
-from distkern.monitor.look import short_number
+from distkern.monitor.style import short_number
 from distkern.monitor.text import in_bytes, in_time
 from distkern.storage.places import Place, size_of_tree
 from distkern.storage.scaling import KINDS
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from distkern.storage.preparation import Like
     from distkern.storage.table_report import ColumnReport
 
-#: of a bar
+#: steps of a progress bar
 _STEPS = 1000
 
 
@@ -294,7 +294,7 @@ def _by_name(given: tuple[str, ...]) -> dict[str, str]:
         name, equals, how = item.rpartition("=")
         if not equals or not name:
             raise InputError(
-                f"{item!r} is not NAME=HOW", where="--categorical", mend=f"give {item or 'NAME'}=onehot, say"
+                f"{item!r} is not NAME=HOW", where="--categorical", hint=f"give {item or 'NAME'}=onehot, say"
             )
         found[name] = how
     return found
@@ -312,19 +312,19 @@ def _add_columns(
 
     is_made = is_dataset(src[0])
     if not columns or len(src) > 1 or not is_made:
-        mend = "give the folder to make, --out D.zarr"
+        hint = "give the folder to make, --out D.zarr"
         if is_made and len(src) == 1:
-            mend = f"give --columns to add the feature-major copy to {src[0]}"
+            hint = f"give --columns to add the feature-major copy to {src[0]}"
         elif columns:
-            mend += ", or one data set, which gets its feature-major copy in place"
-        raise InputError("missing", where="--out", mend=mend)
+            hint += ", or one data set, which gets its feature-major copy in place"
+        raise InputError("missing", where="--out", hint=hint)
     for option in context.command.params:
         given = context.get_parameter_source(option.name or "") is click.core.ParameterSource.COMMANDLINE
         if given and option.name not in _OF_THE_COPY:
             raise InputError(
                 "has no effect on a data set that is made already",
                 where=option.opts[-1],
-                mend="leave it out, or give --out and the files to make another one from",
+                hint="leave it out, or give --out and the files to make another one from",
             )
     started = time.perf_counter()
     with _interruption_explained(), Terminal() as terminal:

@@ -73,13 +73,13 @@ def submit(
     job = resolve_job(job_file, flags, settings)
     if jobs is not None and job.search is None:
         raise InputError(
-            "is for searches, and the job has no table [search]", where="--jobs", mend="leave it out"
+            "is for searches, and the job has no table [search]", where="--jobs", hint="leave it out"
         )
     if "://" not in job.scheduler:
         raise InputError(
             "a job needs the address of a running scheduler",
             where="--scheduler",
-            mend="give --scheduler tcp://HOST:PORT, or run it here with `distkern train`",
+            hint="give --scheduler tcp://HOST:PORT, or run it here with `distkern train`",
         )
     # another machine has another working folder
     update = {"data": str(absolute(job.data)), "out": str(absolute(job.model_folder))}

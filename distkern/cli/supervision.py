@@ -60,7 +60,7 @@ def supervised(job: Job, run: Callable[[int], Result], retries: int, say: Callab
         raise InputError(
             f"needs a scheduler that outlives this process, not {job.scheduler!r}",
             where="--retries",
-            mend="give --scheduler tcp://HOST:PORT or tls://HOST:PORT, or leave --retries out",
+            hint="give --scheduler tcp://HOST:PORT or tls://HOST:PORT, or leave --retries out",
         )
 
     def expected(error: BaseException, tried: int) -> bool:

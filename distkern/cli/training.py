@@ -130,7 +130,7 @@ def has_dashboard(job: Job, dashboard: bool | None) -> bool:
     """Whether a local cluster is started with its dashboard; refused where there can be none."""
     if dashboard and job.scheduler in ("synchronous", "threads", "processes"):
         raise InputError(
-            f"scheduler {job.scheduler!r} has no dashboard", where="--dashboard", mend="use --scheduler local"
+            f"scheduler {job.scheduler!r} has no dashboard", where="--dashboard", hint="use --scheduler local"
         )
     return job.scheduler == "local" if dashboard is None else dashboard
 
@@ -190,7 +190,7 @@ def run_facts(
             key.replace("_", " "): in_number(last[key]) for key in reversed(FIGURES_OF_TARGETS) if key in last
         },
         "objective": in_number(last.get("objective")),
-        # of all tries, if the run was resumed
+        # summed over all tries of a resumed run
         "time": in_time(last.get("seconds", 0.0)),
         "largest worker's memory": in_bytes(worker),
         "driver's memory": in_bytes(driver),

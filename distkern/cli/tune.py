@@ -70,7 +70,7 @@ def tune(
     from distkern.cli.training import has_dashboard
     from distkern.monitor.terminal import Terminal
     from distkern.search.tuning.record import in_words
-    from distkern.search.tuning.workshop import Where
+    from distkern.search.tuning.runner import Where
 
     search = tuning.search_of(job, dataset)
     tuning.check_search_folder(job)

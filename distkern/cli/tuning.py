@@ -11,9 +11,9 @@ from distkern.engine.events import Event, Listener
 from distkern.monitor.text import in_number, in_percent, in_time
 from distkern.search.tuning.asked import Asked, place_of
 from distkern.search.tuning.record import Candidate, SearchFolder, Task, Trial, in_words
+from distkern.search.tuning.runner import Watcher, Where
 from distkern.search.tuning.search import Ranked, Search
 from distkern.search.tuning.space import own_candidates, settings_of
-from distkern.search.tuning.workshop import Watcher, Where
 from distkern.storage.places import Place
 
 if TYPE_CHECKING:
@@ -45,7 +45,7 @@ def search_of(job: Job, dataset: Dataset) -> Search:
             raise InputError(
                 "is both set and searched",
                 where=f"hyperparameter {name!r}",
-                mend="leave it out of [params] and --set, or out of [search.params]",
+                hint="leave it out of [params] and --set, or out of [search.params]",
             )
     method = asked.way
     try:
@@ -57,7 +57,7 @@ def search_of(job: Job, dataset: Dataset) -> Search:
                 make_estimator(job), dataset.train, method, asked.candidates, job.seed, job.params
             )
     except InputError as error:
-        raise InputError(error.what, where=place_of(error), mend=error.mend) from None
+        raise InputError(error.what, where=place_of(error), hint=error.hint) from None
     if asked.params:
         made = zip(settings, map(make_estimator, jobs), strict=True)
         candidates = [Candidate(number, *one) for number, one in enumerate(made)]
@@ -76,7 +76,7 @@ def search_of(job: Job, dataset: Dataset) -> Search:
         # refused before anything runs
         assert search.metric
     except InputError as error:
-        raise InputError(error.what, where=place_of(error), mend=error.mend) from None
+        raise InputError(error.what, where=place_of(error), hint=error.hint) from None
     return search
 
 
@@ -285,11 +285,11 @@ class ToldSearch(Watcher):
             if event.kind in ("checkpoint_saved", "worker_lost"):
                 self._tell(event)
             else:
-                self.look()
+                self.poll()
 
         return (hear,)
 
-    def look(self) -> None:
+    def poll(self) -> None:
         self._tell(Event("pass_progress", {**self._at(), "rows_done": 0, "bytes_done": 0}))
 
     def _at(self) -> dict[str, Any]:

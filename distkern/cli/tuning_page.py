@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from distkern.cli.tuning import at_an_end, candidate_table, compared_on, in_metric, within_chance
-from distkern.monitor.look import STYLES, Style
 from distkern.monitor.page import Axis, Curve, Plot, Plots, Section, heading, note, page, table, tiles
+from distkern.monitor.style import STYLES, Style
 from distkern.monitor.text import in_percent, in_time
 from distkern.search.tuning.search import Ranked, Search
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from distkern.cli.job import Job
     from distkern.storage.dataset import Dataset
 
-#: of a hyperparameter, the ratio of its values from which on its axis is logarithmic
+#: ratio of a hyperparameter's values from which on its axis is logarithmic
 _WIDE = 20.0
 #: colours of rungs: the more rows, the darker
 _RUNGS = ("#8cc9cf", "#4da6af", "#17808a", "#0d5158")

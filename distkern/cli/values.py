@@ -29,7 +29,7 @@ def check_scheduler(name: str) -> str:
     if name not in known:
         raise InputError(
             f"unknown scheduler {name!r}",
-            mend=f"use one of {', '.join(known)}, or tcp://HOST:PORT or tls://HOST:PORT",
+            hint=f"use one of {', '.join(known)}, or tcp://HOST:PORT or tls://HOST:PORT",
         )
     return name
 
@@ -46,5 +46,5 @@ def parse_bytes(text: str) -> int:
     unit = match[2].lower() if match else None
     size = int(float(match[1]) * _UNITS[unit]) if match and unit in _UNITS else 0
     if size < 1:
-        raise InputError(f"{text!r} is not a size in bytes", mend="write for instance 512MiB or 2GB")
+        raise InputError(f"{text!r} is not a size in bytes", hint="write for instance 512MiB or 2GB")
     return size

@@ -20,16 +20,16 @@ class Choices:
 
     Attributes
     ----------
-    otherwise : its value where nothing is tried, which others have to be better than
+    default : its value where nothing is tried, which others have to be better than
     values : the others, times n ** power for n rows; or words
     power : how it grows with the rows, if what a row weighs is to stay: 1 of what weighs the mean loss, -1 of
         what weighs the regulariser against it
     least : the smallest value that is told from 0 in the precision of the features
-    certain : standard errors of the difference by which a value has to be better than :attr:`otherwise`
+    certain : standard errors of the difference by which a value has to be better than :attr:`default`
     by_default : it is chosen unless it is given, and not only where "auto" is
     """
 
-    otherwise: float | str
+    default: float | str
     values: tuple[float | str, ...]
     power: int = 0
     least: float = 0.0
@@ -37,7 +37,7 @@ class Choices:
     by_default: bool = True
 
     def tried(self, n_rows: int) -> list[float | str]:
-        """The values for so many rows but :attr:`otherwise` and those about as large."""
+        """The values for so many rows but :attr:`default` and those about as large."""
         return [value for value in self.at(n_rows) if not self._is_known(value)]
 
     def at(self, n_rows: int) -> list[float | str]:
@@ -51,9 +51,9 @@ class Choices:
         return list(dict.fromkeys(scaled))
 
     def _is_known(self, value: float | str) -> bool:
-        if isinstance(value, str) or isinstance(self.otherwise, str):
-            return value == self.otherwise
-        return max(value, self.otherwise) <= _SAME * min(value, self.otherwise)
+        if isinstance(value, str) or isinstance(self.default, str):
+            return value == self.default
+        return max(value, self.default) <= _SAME * min(value, self.default)
 
     def on_sample(self, value: Any, share: float) -> Any:
         """A value, given or chosen, as it is on a share of the rows."""

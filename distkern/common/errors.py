@@ -1,4 +1,4 @@
-"""The exceptions of the package: every one says where, what, and how to mend it."""
+"""The exceptions of the package: every one says where, what, and how to correct it."""
 
 from __future__ import annotations
 
@@ -22,20 +22,20 @@ class InputError(DistkernError, ValueError):
         What is wrong, one clause, no full stop.
     where : str, optional
         File, row, column or option where it is wrong, for instance ``"a.csv, row 7, column 'age'"``.
-    mend : str, optional
+    hint : str, optional
         What the user can do about it.
     """
 
-    def __init__(self, what: str, *, where: str | None = None, mend: str | None = None) -> None:
+    def __init__(self, what: str, *, where: str | None = None, hint: str | None = None) -> None:
         self.what = what
         self.where = where
-        self.mend = mend
+        self.hint = hint
         # a name in a user's file may be as long as the file
         message = _shortened(what) if where is None else f"{_shortened(where)}: {_shortened(what)}"
-        super().__init__(message if mend is None else f"{message}; {_shortened(mend)}")
+        super().__init__(message if hint is None else f"{message}; {_shortened(hint)}")
 
     def __reduce__(self) -> tuple[object, ...]:
-        return _rebuild, (type(self), self.what, self.where, self.mend)
+        return _rebuild, (type(self), self.what, self.where, self.hint)
 
 
 class Problems(InputError):
@@ -86,8 +86,8 @@ def _shortened(text: str) -> str:
     return text if len(text) <= _LONGEST else f"{text[: _LONGEST // 2]} ... {text[-_LONGEST // 4 :]}"
 
 
-def _rebuild(kind: type[InputError], what: str, where: str | None, mend: str | None) -> InputError:
-    return kind(what, where=where, mend=mend)
+def _rebuild(kind: type[InputError], what: str, where: str | None, hint: str | None) -> InputError:
+    return kind(what, where=where, hint=hint)
 
 
 def nearest(name: str, known: Iterable[str]) -> str | None:
@@ -99,5 +99,5 @@ def unknown_name(kind: str, name: str, known: Iterable[str]) -> InputError:
     """The error for a name that is not one of ``known``, with the nearest right one."""
     names = sorted(known)
     close = nearest(name, names)
-    mend = f"use one of: {', '.join(names)}" if close is None else f"did you mean {close!r}?"
-    return InputError(f"unknown {kind} {name!r}", mend=mend)
+    hint = f"use one of: {', '.join(names)}" if close is None else f"did you mean {close!r}?"
+    return InputError(f"unknown {kind} {name!r}", hint=hint)

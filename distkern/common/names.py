@@ -47,11 +47,11 @@ def _unlike(missing: list[str], unknown: list[str], where: str, whose: str) -> I
     said = [f"{_listed(missing)} {'is' if len(missing) == 1 else 'are'} missing"] if missing else []
     said += [f"{_listed(unknown)} {'is' if len(unknown) == 1 else 'are'} unknown"] if unknown else []
     what = f"these are not the columns of {whose}: {' and '.join(said) or 'a name occurs twice'}"
-    mend = "leave what is unknown out" if unknown else "add what is missing"
+    hint = "leave what is unknown out" if unknown else "add what is missing"
     if missing and unknown:
         close = difflib.get_close_matches(unknown[0], missing, n=1)
-        mend = f"rename {unknown[0]!r} to {close[0]!r}" if close else "rename the columns"
-    return InputError(what, where=where, mend=mend)
+        hint = f"rename {unknown[0]!r} to {close[0]!r}" if close else "rename the columns"
+    return InputError(what, where=where, hint=hint)
 
 
 def _listed(names: list[str]) -> str:

@@ -32,7 +32,7 @@ class AbstractKind(ABC):
 
     @property
     @abstractmethod
-    def spoken(self) -> str:
+    def description(self) -> str:
         """In words, for messages and tables."""
 
     @property
@@ -67,7 +67,7 @@ class Number(AbstractKind):
         return bool(above and (value < self.most if self.open[1] else value <= self.most))
 
     @property
-    def spoken(self) -> str:
+    def description(self) -> str:
         kind = "a whole number" if isinstance(self, Whole) else "a number"
         if math.isinf(self.most):
             return (
@@ -114,9 +114,9 @@ class Numbers(AbstractKind):
         return known and all(self.kind.accepts(number) for number in numbers)
 
     @property
-    def spoken(self) -> str:
+    def description(self) -> str:
         count = "numbers" if self.length is None else f"{self.length} numbers"
-        return f"a list of {count}, each {self.kind.spoken}"
+        return f"a list of {count}, each {self.kind.description}"
 
     def clean(self, value: Any) -> tuple[float, ...]:
         return tuple(self.kind.clean(number) for number in _as_list(value))
@@ -140,7 +140,7 @@ class Words(AbstractKind):
         return isinstance(value, str) and value in self.words
 
     @property
-    def spoken(self) -> str:
+    def description(self) -> str:
         return ", ".join(repr(word) for word in self.words)
 
     def clean(self, value: Any) -> str:
@@ -159,7 +159,7 @@ class Literal(AbstractKind):
         return any(type(plain) is type(one) and plain == one for one in self.values)
 
     @property
-    def spoken(self) -> str:
+    def description(self) -> str:
         return self.text
 
     @property
@@ -185,7 +185,7 @@ class Instance(AbstractKind):
         return isinstance(value, self.type)
 
     @property
-    def spoken(self) -> str:
+    def description(self) -> str:
         return self.text
 
     @property
@@ -219,12 +219,12 @@ class Parameter:
         choices = self.tried or self.searched
         if choices is None:
             return []
-        return list(dict.fromkeys([self.default, choices.otherwise, *choices.at(n_rows)]))
+        return list(dict.fromkeys([self.default, choices.default, *choices.at(n_rows)]))
 
     @property
-    def spoken(self) -> str:
+    def description(self) -> str:
         """What it may be, in words."""
-        return " or ".join(kind.spoken for kind in self.kinds)
+        return " or ".join(kind.description for kind in self.kinds)
 
     @property
     def annotation(self) -> str:
@@ -254,10 +254,10 @@ class Parameter:
             if kind.accepts(value):
                 return kind.clean(value)
         if isinstance(value, str) and self.words:
-            others = [kind.spoken for kind in self.kinds if not kind.words and not kind.accepts(None)]
+            others = [kind.description for kind in self.kinds if not kind.words and not kind.accepts(None)]
             error = unknown_name("value", value, [*self.words, *others])
-            raise InputError(error.what, where=name, mend=error.mend)
-        raise InputError(f"is {value!r}", where=name, mend=f"use {self.spoken}")
+            raise InputError(error.what, where=name, hint=error.hint)
+        raise InputError(f"is {value!r}", where=name, hint=f"use {self.description}")
 
 
 def parameter(

@@ -40,7 +40,7 @@ def keys_of_groups(groups: Any, n_rows: int, where: str = "groups") -> NDArray[n
     values = plain_targets(groups, where, what="group")
     if values.shape != (n_rows,):
         raise InputError(
-            f"groups of shape {values.shape} for {n_rows:,} rows", where=where, mend="give one for each row"
+            f"groups of shape {values.shape} for {n_rows:,} rows", where=where, hint="give one for each row"
         )
     if values.dtype.kind != "O":
         values, inverse = np.unique(values, return_inverse=True)
@@ -51,15 +51,15 @@ def keys_of_groups(groups: Any, n_rows: int, where: str = "groups") -> NDArray[n
 def _keys_of(values: NDArray[Any], where: str) -> NDArray[np.uint64]:
     texts = [written(value).strip() for value in values.tolist()]
     if "" in texts:
-        mend = "give such rows one, or leave them out"
-        raise InputError("the group is missing (an empty text)", where=where, mend=mend)
+        hint = "give such rows one, or leave them out"
+        raise InputError("the group is missing (an empty text)", where=where, hint=hint)
     return keys_of_texts(texts)
 
 
 def refuse_one_group(keys: NDArray[np.uint64], where: str) -> None:
     """Raise :class:`InputError` if all rows are of one group: none can be held out."""
     if len(keys) and (keys == keys[0]).all():
-        raise InputError("all rows are of one group", where=where, mend=DIFFERENT)
+        raise InputError("all rows are of one group", where=where, hint=DIFFERENT)
 
 
 def plain_targets(y: Any, where: str = "y", first_row: int = 1, what: str = "target") -> NDArray[Any]:
@@ -72,19 +72,19 @@ def plain_targets(y: Any, where: str = "y", first_row: int = 1, what: str = "tar
         With the number of the first row, counted from ``first_row``, that has none: None, NaN, NaT or NA.
     """
     values = np.asarray(y)
-    kind, mend = values.dtype.kind, "give the row one, or leave it out"
+    kind, hint = values.dtype.kind, "give the row one, or leave it out"
     if kind in "OU":
         from pandas import isna
 
         # of a list, as numpy would write NaN among texts as one
         missing = isna(np.asarray(y, dtype=object))
         if kind == "U" and not missing.any():
-            missing, mend = values == "nan", f"{mend} (give an array of objects if a class is named 'nan')"
+            missing, hint = values == "nan", f"{hint} (give an array of objects if a class is named 'nan')"
     else:
         missing = np.isnan(values) if kind in "fcmM" else np.zeros(0, dtype=bool)
     if missing.any():
         row = first_row + int(np.argwhere(np.atleast_1d(missing))[0, 0])
-        raise InputError(f"the {what} is missing", where=f"{where}, row {row} (index {row - 1})", mend=mend)
+        raise InputError(f"the {what} is missing", where=f"{where}, row {row} (index {row - 1})", hint=hint)
     if kind == "O" and all(isinstance(value, _NUMBERS) for value in values.flat):
         # what pandas and Arrow keep beside a mask of what is missing
         return np.array(values.tolist())
@@ -101,7 +101,7 @@ def targets_of_rows(y: Any, n_rows: int, where: str = "y", first_row: int = 1) -
     """
     values = plain_targets(y, where, first_row)
     if values.shape != (n_rows,):
-        raise InputError("targets must have shape (n,)", where=where, mend="give one per row")
+        raise InputError("targets must have shape (n,)", where=where, hint="give one per row")
     if values.dtype.kind == "S":
         values = values.astype(str)
     if values.dtype.kind in "OU":

@@ -214,7 +214,7 @@ class AbstractSource(ABC):
             raise InputError(
                 "single rows can be read of arrays in memory and of sharded data sets only",
                 where="the data",
-                mend="shard it with `distkern shard`, or give NumPy or SciPy arrays",
+                hint="shard it with `distkern shard`, or give NumPy or SciPy arrays",
             )
         blocks = self.groups[index]
         readers = tuple(self.reader(block) for block in blocks)
@@ -300,7 +300,7 @@ class BlocksGroup(AbstractGroup):
         raise InputError(
             "single columns can be read of arrays and of data sets with a feature-major copy only",
             where="the data",
-            mend="shard it with `distkern shard ... --columns`",
+            hint="shard it with `distkern shard ... --columns`",
         )
 
     def block(self, place: int) -> Block:

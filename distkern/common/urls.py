@@ -81,7 +81,7 @@ def refuse_password(url: str) -> None:
         raise InputError(
             f"has {secret} and URLs are written down",
             where=redact_urls(url),
-            mend="leave it out and give it in the environment (AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, "
+            hint="leave it out and give it in the environment (AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, "
             "say, or fsspec's configuration), on every worker too",
         )
 
@@ -95,10 +95,10 @@ def no_driver(url: str, error: Exception) -> InputError:
         return InputError(
             f"there is no driver for {name}:// ({redact_urls(said)})",
             where=redact_urls(url),
-            mend="check the URL, or install the package that fsspec needs for it",
+            hint="check the URL, or install the package that fsspec needs for it",
         )
     return InputError(
         f"there is no driver for {name}://",
         where=redact_urls(url),
-        mend=f"install it with `pip install 'distkern[{extra}]'`, on every worker too",
+        hint=f"install it with `pip install 'distkern[{extra}]'`, on every worker too",
     )

@@ -8,9 +8,9 @@ from distkern.dashboard.history import PassView, RunHistory, clock
 from distkern.dashboard.series import LIMITS, colour_of
 from distkern.dashboard.state import ClusterView, WorkerView
 from distkern.monitor.balance import pass_key, pass_sections
-from distkern.monitor.look import STYLES, WORKERS, short_number
 from distkern.monitor.page import Html, bar, heading, joined, key, note, square, swatch, table, text
 from distkern.monitor.page import tiles as tile_row
+from distkern.monitor.style import STYLES, WORKERS, short_number
 from distkern.monitor.text import in_bytes, in_number, in_percent, in_time
 
 #: lines of a table before the rest is summed up

@@ -31,7 +31,7 @@ TRAVELLING = (
     "distkern.dashboard.style",
     "distkern.engine.events",
     "distkern.monitor.balance",
-    "distkern.monitor.look",
+    "distkern.monitor.style",
     "distkern.monitor.page",
     "distkern.monitor.plots",
     "distkern.monitor.recorder",

@@ -6,8 +6,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from distkern.dashboard.history import RunHistory
-from distkern.monitor.look import RUNS, STYLES, Style
 from distkern.monitor.page import Axis, Curve, Plot
+from distkern.monitor.style import RUNS, STYLES, Style
 
 #: what stages can be drawn over -> key of their metrics, and label
 POSITIONS = {

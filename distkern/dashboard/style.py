@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from distkern.monitor.look import ELEMENTS, FONT, RUNS, VARIABLES
+from distkern.monitor.style import ELEMENTS, FONT, RUNS, VARIABLES
 
 #: of every part that is HTML (each lives in a tree of its own and inherits only the variables)
 PART = f"""

@@ -198,7 +198,7 @@ class CheckpointFolder:
                 raise InputError(
                     f"the run was started with another {key} ({_short(then)}) than now ({_short(now)})",
                     where=str(self.path.parent),
-                    mend="resume with the same data and job, or train to another folder",
+                    hint="resume with the same data and job, or train to another folder",
                 )
 
     def remove(self) -> None:
@@ -215,14 +215,14 @@ def _header(path: Place) -> Header:
             raise InputError(
                 f"a checkpoint in format {version}, and this distkern reads {_FORMAT}",
                 where=str(path),
-                mend="go on with the distkern that wrote it, or train to another folder",
+                hint="go on with the distkern that wrote it, or train to another folder",
             )
         return described(Header, content)
     except InputError:
         raise
     except ValueError as error:
         again = "remove this checkpoint, or train from the beginning in another folder"
-        raise CorruptDataError(f"the checkpoint is damaged ({error})", where=str(path), mend=again) from None
+        raise CorruptDataError(f"the checkpoint is damaged ({error})", where=str(path), hint=again) from None
 
 
 def _flat(

@@ -150,7 +150,7 @@ class Driver:
             On Ctrl-C; the last checkpoint is whole.
         DivergenceError
             If the objective stops being a number, or comes far above that of the model 0; the message gives
-            the mend and says which checkpoint is left.
+            the hint and says which checkpoint is left.
         """
         self._counters = Counters()
         self._history: list[dict[str, Any]] = []

@@ -47,13 +47,13 @@ def explosion(
     solver: AbstractSolver[Any], measures: Measures, history: Sequence[Mapping[str, Any]], stage: int
 ) -> str | None:
     """Why the run has to be stopped after this stage; None if it may go on."""
-    now, mend = measures.objective, solver.mend(Trouble.DIVERGED)
+    now, hint = measures.objective, solver.hint(Trouble.DIVERGED)
     if not math.isfinite(now):
-        return f"the objective is not a finite number after stage {stage}: {mend}"
+        return f"the objective is not a finite number after stage {stage}: {hint}"
     zero = _of_zero(solver, history)
     if zero is None or now <= solver.explosion * zero:
         return None
-    return f"the objective is {now:.4g} after stage {stage}, and {zero:.4g} at the model 0: {mend}"
+    return f"the objective is {now:.4g} after stage {stage}, and {zero:.4g} at the model 0: {hint}"
 
 
 def ending(
@@ -78,18 +78,18 @@ def ending(
             reason = DIVERGED
         warnings.append(
             f"the objective ended at {measures.objective:.4g}, above the {zero:.4g} of the model 0: "
-            f"{solver.mend(Trouble.DIVERGED)}"
+            f"{solver.hint(Trouble.DIVERGED)}"
         )
     elif early is None and not (measures.converged or measures.shortfall) and share > _UNFINISHED:
         warnings.append(
             f"the last stage still made {100 * share:.0f} % of the way that the objective has come: "
-            f"{solver.mend(Trouble.UNFINISHED)}"
+            f"{solver.hint(Trouble.UNFINISHED)}"
         )
     idle = _idle(problem, measures.train_error)
     if idle is not None:
         warnings.append(
             f"the model errs on {100 * measures.train_error:.3g} % of the training rows, and to predict one "
-            f"class for all of them errs on {100 * idle:.3g} %: {solver.mend(Trouble.IDLE)}"
+            f"class for all of them errs on {100 * idle:.3g} %: {solver.hint(Trouble.IDLE)}"
         )
     return Ending(reason, tuple(warnings))
 
@@ -146,16 +146,16 @@ class Stopping:
         """
         called = (callbacks,) if callable(callbacks) else tuple(callbacks)
         if not all(map(callable, called)):
-            raise InputError("not functions", where="callbacks", mend="give functions of a dict")
+            raise InputError("not functions", where="callbacks", hint="give functions of a dict")
         if patience is None:
             return cls(None, called)
         if not isinstance(patience, int | np.integer) or isinstance(patience, bool) or patience < 1:
             raise InputError(
-                f"is {patience!r}", where="early_stopping", mend="give a number of stages from 1 on, or None"
+                f"is {patience!r}", where="early_stopping", hint="give a number of stages from 1 on, or None"
             )
         if held_out is None:
             raise InputError(
-                "there are no rows to stop by", where="early_stopping", mend="give them as eval_set"
+                "there are no rows to stop by", where="early_stopping", hint="give them as eval_set"
             )
         return cls(int(patience), called)
 
@@ -190,7 +190,7 @@ def check_stages(solver: AbstractSolver[Any], where: str) -> None:
         raise InputError(
             f"the stages of {solver.name} do not better a model, they make one",
             where=where,
-            mend="let all of them be made",
+            hint="let all of them be made",
         )
 
 

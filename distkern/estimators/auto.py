@@ -38,7 +38,7 @@ from distkern.solvers.risk import Risk
 if TYPE_CHECKING:
     from distkern.engine.checkpoint import RunWorkplace
     from distkern.estimators.cells import AbstractCells
-    from distkern.estimators.sample import Sample
+    from distkern.estimators.sample import FoldedSample
     from distkern.runs.data import TrainingData
     from distkern.search.ladder import Setting
     from distkern.search.ladder import Tried as Climbed
@@ -71,7 +71,7 @@ class Candidate:
     ladder: tuple[Climbed, ...] = ()
 
     @property
-    def spoken(self) -> str:
+    def description(self) -> str:
         """The algorithm, and what is set of it."""
         given = ", ".join(f"{name}={_short(value)}" for name, value in self.settings.items())
         return f"{self.name} with {given}" if given else self.name
@@ -101,7 +101,7 @@ class AbstractKernelMachine(AbstractEstimator):
                 raise InputError(
                     f"is no hyperparameter of {chosen.name}, which was chosen",
                     where=f"hyperparameter {name!r}",
-                    mend="leave it out, or name the algorithm that it is of",
+                    hint="leave it out, or name the algorithm that it is of",
                 )
         self.machine_, self.chosen_because_ = self._made(chosen, len(data.classes)), chosen.because
         self.machine_.check_parameters()
@@ -109,7 +109,7 @@ class AbstractKernelMachine(AbstractEstimator):
         self.class_weights_, self.mean_weight_ = self.machine_.class_weights_, self.machine_.mean_weight_
         self.class_shares_ = self.machine_.class_shares_
         taken = replace(chosen, settings={**chosen.settings, **given})
-        note = f"algorithm: {taken.spoken}, because {chosen.because}"
+        note = f"algorithm: {taken.description}, because {chosen.because}"
         return solver, replace(problem, notes=(note, *problem.notes), candidates=chosen.compared)
 
     def _choice(self, data: TrainingData, *, has_test: bool) -> Candidate:
@@ -155,7 +155,7 @@ class AbstractKernelMachine(AbstractEstimator):
             if self._fits(candidate, data, limit, has_test=has_test):
                 if candidate is first:
                     return first
-                because = f"{first.spoken} does not fit the memory limit"
+                because = f"{first.description} does not fit the memory limit"
                 return replace(candidate, because=because)
         return first
 
@@ -211,16 +211,16 @@ class AbstractKernelMachine(AbstractEstimator):
     def _searched(self, data: TrainingData, columns: str) -> Candidate:
         """The best on held-out rows of a sample."""
         # a model that is loaded has no use for them
-        from distkern.estimators.sample import Sample
+        from distkern.estimators.sample import FoldedSample
         from distkern.search.ladder import climb
         from distkern.search.machines import Rows
 
         state, source = self.value("random_state"), data.source
         seed = state if isinstance(state, int) else 0
         if self.task == "regression":
-            sample = Sample.of(source, None, seed)
+            sample = FoldedSample.of(source, None, seed)
         else:
-            sample = Sample.of(source, data.classes, seed, data.class_totals / data.class_totals.sum())
+            sample = FoldedSample.of(source, data.classes, seed, data.class_totals / data.class_totals.sum())
         if not sample.tells:
             of_class = "" if self.task == "regression" else " of each class"
             return Candidate("newton", {}, f"{columns}, and too few different rows{of_class} to choose by")
@@ -276,7 +276,7 @@ class AbstractKernelMachine(AbstractEstimator):
         limit = self.value("memory_limit")
         return EXACT_ROWS if limit is None else min(EXACT_ROWS, max(500, math.isqrt(limit // 96)))
 
-    def _compared(self, sample: Sample, columns: str, seed: int) -> Candidate:
+    def _compared(self, sample: FoldedSample, columns: str, seed: int) -> Candidate:
         """The linear machine, unless kernels at landmarks lose less by more than two standard errors."""
         from distkern.search.choice import Tried, is_better
 
@@ -286,7 +286,7 @@ class AbstractKernelMachine(AbstractEstimator):
         straight, over_landmarks = (
             Tried(*one) for one in zip(candidates, map(sample.losses, made), strict=True)
         )
-        compared = tuple(Compared(one.setting.spoken, one.score) for one in (straight, over_landmarks))
+        compared = tuple(Compared(one.setting.description, one.score) for one in (straight, over_landmarks))
         because = f"{columns}, and by {self._unit} on held-out rows of a sample"
         chosen = over_landmarks if is_better(over_landmarks, straight) else straight
         return replace(chosen.setting, because=because, compared=compared)

@@ -114,7 +114,7 @@ class AbstractClassifier(ClassifierMixin, AbstractSupervised):  # type: ignore[m
             raise InputError(
                 f"the training data has one class only ({data.classes.tolist()})",
                 where="y",
-                mend="a classifier needs at least 2 classes",
+                hint="a classifier needs at least 2 classes",
             )
         self._check_threshold(len(data.classes))
         class_weights = self.class_weights_ = self._class_weights(data)
@@ -139,7 +139,7 @@ class AbstractClassifier(ClassifierMixin, AbstractSupervised):  # type: ignore[m
             try:
                 self._has_probabilities()
             except AttributeError as error:
-                raise InputError(str(error), where="threshold", mend="or leave it out") from None
+                raise InputError(str(error), where="threshold", hint="or leave it out") from None
 
     @property
     def _wanted_threshold(self) -> float | str | None:
@@ -149,7 +149,7 @@ class AbstractClassifier(ClassifierMixin, AbstractSupervised):  # type: ignore[m
     def _check_threshold(self, n_classes: int) -> None:
         if self._wanted_threshold is not None and n_classes != 2:
             raise InputError(
-                f"is for two classes, and there are {n_classes}", where="threshold", mend="leave it out"
+                f"is for two classes, and there are {n_classes}", where="threshold", hint="leave it out"
             )
 
     @property
@@ -161,7 +161,7 @@ class AbstractClassifier(ClassifierMixin, AbstractSupervised):  # type: ignore[m
         if wanted != "balanced":
             return float(wanted)
         if self.class_shares_ is None:
-            raise InputError("the model knows no shares of classes", where="threshold", mend="give a number")
+            raise InputError("the model knows no shares of classes", where="threshold", hint="give a number")
         return float(self.class_shares_[1])
 
     def _keep_data(self, data: TrainingData) -> None:
@@ -192,18 +192,18 @@ class AbstractClassifier(ClassifierMixin, AbstractSupervised):  # type: ignore[m
         for label, weight in weighting.items():
             if label not in labels:
                 raise InputError(
-                    f"class {label!r} is not in the data", where="class_weight", mend=f"classes: {labels}"
+                    f"class {label!r} is not in the data", where="class_weight", hint=f"classes: {labels}"
                 )
             if not NOT_NEGATIVE.accepts(weight):
                 raise InputError(
                     f"the weight of class {label!r} is {weight!r}",
                     where="class_weight",
-                    mend=f"use {NOT_NEGATIVE.spoken}",
+                    hint=f"use {NOT_NEGATIVE.description}",
                 )
             weights[labels.index(label)] = float(weight)
         if weights @ class_totals == 0:
             raise InputError(
-                "every class that has rows weighs 0", where="class_weight", mend="give one of them a weight"
+                "every class that has rows weighs 0", where="class_weight", hint="give one of them a weight"
             )
         return weights
 
@@ -223,10 +223,10 @@ class AbstractClassifier(ClassifierMixin, AbstractSupervised):  # type: ignore[m
             return True
         choices = self.hyperparameters["loss"].words if "loss" in self.hyperparameters else []
         likelihoods = [name for name in choices if find_loss(name).has_probabilities]
-        mend = f": use {' or '.join(map(repr, likelihoods))}" if likelihoods else ""
+        hint = f": use {' or '.join(map(repr, likelihoods))}" if likelihoods else ""
         if "probability" in self.hyperparameters:
-            mend = ": set probability=True"
-        raise AttributeError(f"loss {self._loss().name!r} gives no probabilities{mend}")
+            hint = ": set probability=True"
+        raise AttributeError(f"loss {self._loss().name!r} gives no probabilities{hint}")
 
     @available_if(_has_probabilities)
     def predict_proba(self, X: Any) -> Any:

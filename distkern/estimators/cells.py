@@ -146,7 +146,7 @@ class AbstractCells(AbstractFunctionalEstimator):
             raise CorruptDataError(
                 "these machines of the model are missing",
                 where=str(missing),
-                mend="copy the whole folder of the model again",
+                hint="copy the whole folder of the model again",
             )
 
 

@@ -48,7 +48,7 @@ def joined_arrays(P: Any, Q: Any) -> tuple[Any, Any]:
         raise InputError(
             f"rows of shape {np.shape(P)[1:]} and of shape {np.shape(Q)[1:]}",
             where="the second sample",
-            mend="give the same columns",
+            hint="give the same columns",
         )
     if is_dask(P, Q):
         return in_turn(P, Q, (1, 0))
@@ -62,7 +62,7 @@ def joined_arrays(P: Any, Q: Any) -> tuple[Any, Any]:
         raise InputError(
             f"a {type(P).__name__} and a {type(Q).__name__}",
             where="the second sample",
-            mend="give two arrays or two sparse matrices, or the rows of both together and their labels",
+            hint="give two arrays or two sparse matrices, or the rows of both together and their labels",
         )
     return np.concatenate([np.asarray(P), np.asarray(Q)]), labels
 
@@ -81,13 +81,13 @@ def joined_splits(P: Split, Q: Split) -> TrainingData:
         raise InputError(
             f"has other columns than {first.path}",
             where=str(second.path),
-            mend="shard files with the same columns",
+            hint="shard files with the same columns",
         )
     if first.scaling != second.scaling:
         raise InputError(
             f"was scaled in another way than {first.path}",
             where=str(second.path),
-            mend="shard both with --scale none, or one file with the sample as its target",
+            hint="shard both with --scale none, or one file with the sample as its target",
         )
     counts = np.array([Q.n_rows, P.n_rows], dtype=np.float64)
     return TrainingData(JoinedSplits(P, Q), np.array([0, 1]), counts, np.ones(2), first.scaling)
@@ -206,7 +206,7 @@ class DSGDensityRatio(AbstractDSG, AbstractFunctionalClassifier, solver=DensityR
                 "Only binary classification is supported. The type of the target is multiclass: the rows are "
                 f"of {len(data.classes)} labels",
                 where="y",
-                mend="give two samples, as the rows of two labels or as two arrays",
+                hint="give two samples, as the rows of two labels or as two arrays",
             )
         return super().problem(data, has_test=has_test)
 
@@ -223,7 +223,7 @@ class DSGDensityRatio(AbstractDSG, AbstractFunctionalClassifier, solver=DensityR
             raise InputError(
                 f"no training row has label {absent[0]!r}, or all such rows weigh 0",
                 where="y",
-                mend="give rows of both samples",
+                hint="give rows of both samples",
             )
         weights: NDArray[np.float64] = data.class_totals.sum() / (2 * data.class_totals)
         return weights
@@ -270,7 +270,7 @@ class DSGDensityRatio(AbstractDSG, AbstractFunctionalClassifier, solver=DensityR
             If a label is none of the training rows', or a sample has no rows.
         """
         if not isinstance(n_permutations, int | np.integer) or n_permutations < 1:
-            raise InputError(f"is {n_permutations!r}", where="n_permutations", mend="use 1 or more")
+            raise InputError(f"is {n_permutations!r}", where="n_permutations", hint="use 1 or more")
         values, of_p = self._ratios(X, y)
         n_p, n, total = int(of_p.sum()), len(values), float(values.sum())
 
@@ -300,11 +300,11 @@ class DSGDensityRatio(AbstractDSG, AbstractFunctionalClassifier, solver=DensityR
                 raise InputError(
                     f"label {labels[unknown].tolist()[0]!r} is none of the training rows'",
                     where="y",
-                    mend=f"they have {self.classes_.tolist()}",
+                    hint=f"they have {self.classes_.tolist()}",
                 )
             of_p = labels == self.classes_[1]
         if of_p.all() or not of_p.any():
-            raise InputError("one of the samples has no rows", where="X", mend="give rows of both")
+            raise InputError("one of the samples has no rows", where="X", hint="give rows of both")
         return values, of_p
 
     def __sklearn_tags__(self) -> Tags:

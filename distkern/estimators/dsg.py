@@ -21,7 +21,7 @@ from distkern.estimators.functional import (
     AbstractFunctionalEstimator,
     AbstractFunctionalRegressor,
 )
-from distkern.landmarks.base import Layout
+from distkern.landmarks.base import RowLayout
 from distkern.monitor.history import History
 from distkern.solvers._dsg.settings import DSGState, StepRule
 from distkern.solvers.base import Problem
@@ -63,7 +63,9 @@ class AbstractDSG(AbstractFunctionalEstimator):
     def basis(self, dtype: DTypeLike = np.float32) -> RandomFeatureBasis:
         """The random features in use, computing in ``dtype``."""
         solver = self._solver(None, 1.0)
-        return solver.basis(Layout((), self.width_, np.dtype(dtype), self.seed_), self.gamma_, self.n_blocks_)
+        return solver.basis(
+            RowLayout((), self.width_, np.dtype(dtype), self.seed_), self.gamma_, self.n_blocks_
+        )
 
     def _continue(self, rows: Rows, targets: NDArray[Any], weights: NDArray[np.float64] | None) -> None:
         """Steps over one more batch of validated rows with class codes or numbers."""
@@ -75,7 +77,7 @@ class AbstractDSG(AbstractFunctionalEstimator):
             raise InputError(
                 "the model was loaded, and a stored model does not hold what further steps need",
                 where="partial_fit",
-                mend="call it on the estimator that was trained",
+                hint="call it on the estimator that was trained",
             )
         before: DSGState | None = getattr(self, "_state", None)
         if before is None:
@@ -123,11 +125,11 @@ class AbstractDSG(AbstractFunctionalEstimator):
             raise InputError(
                 "a single batch does not tell how far columns spread, or what they say of the targets",
                 where="scale" if metric is None else "metric",
-                mend="scale the rows before, or call fit on the first ones",
+                hint="scale the rows before, or call fit on the first ones",
             )
         if getattr(self, "class_weight", None) == "balanced":
             raise InputError(
-                "'balanced' needs all labels at once", where="class_weight", mend="give {label: weight}"
+                "'balanced' needs all labels at once", where="class_weight", hint="give {label: weight}"
             )
         y = y if y is None else plain_targets(y)
         from distkern.runs.data import of_positive_weight
@@ -154,7 +156,7 @@ class AbstractDSG(AbstractFunctionalEstimator):
             raise CorruptDataError(
                 f"{self.coef_.shape[0]} coefficients for {basis.size} features",
                 where=where,
-                mend="train again",
+                hint="train again",
             )
         basis.check_digest(facts["features_digest"], written_with=facts["numpy-version"], where=where)
 
@@ -198,15 +200,15 @@ class DSGClassifier(AbstractDSG, AbstractFunctionalClassifier, solver=DSG):
         check_classification_targets(labels)
         if not hasattr(self, "classes_"):
             if classes is None:
-                raise InputError("is missing", where="classes", mend="give all labels in the first call")
+                raise InputError("is missing", where="classes", hint="give all labels in the first call")
             self.classes_ = np.unique(np.asarray(classes))
             if len(self.classes_) < 2:
-                raise InputError("holds one label only", where="classes", mend="give at least two")
+                raise InputError("holds one label only", where="classes", hint="give at least two")
         elif classes is not None and not np.array_equal(np.unique(np.asarray(classes)), self.classes_):
             raise InputError(
                 "is not what the first call gave",
                 where="classes",
-                mend=f"leave it out: {self.classes_.tolist()}",
+                hint=f"leave it out: {self.classes_.tolist()}",
             )
         places = np.searchsorted(self.classes_, labels)
         codes = np.minimum(places, len(self.classes_) - 1).astype(np.int32)
@@ -215,7 +217,7 @@ class DSGClassifier(AbstractDSG, AbstractFunctionalClassifier, solver=DSG):
             raise InputError(
                 f"label {unseen[0]!r} is not among the classes",
                 where="y",
-                mend=f"classes of the first call: {self.classes_.tolist()}",
+                hint=f"classes of the first call: {self.classes_.tolist()}",
             )
         self.class_weights_ = None
         if self.class_weight:

@@ -281,14 +281,14 @@ class AbstractEstimator(FromSolver, BaseEstimator):  # type: ignore[misc]
         -----
         ConvergenceWarning
             If the objective ended above that of the model 0 or was still falling much, or the model is no
-            better than one class for all rows; the message gives the mend.
+            better than one class for all rows; the message gives the hint.
         """
         from distkern.engine.ending import Stopping
-        from distkern.monitor.shown import shown
+        from distkern.monitor.display import progress_display
 
         stopping = Stopping.asked(eval_set, early_stopping, callbacks)
         with ExitStack() as stack:
-            listeners = [stack.enter_context(shown())] if verbose else []
+            listeners = [stack.enter_context(progress_display())] if verbose else []
             how: dict[str, Any] = {"groups": groups, "eval_set": eval_set, "stopping": stopping}
             self.fit_with(X, y, sample_weight, **how, listeners=listeners)
         for text in self.history_[-1].get("warnings", ()):
@@ -462,7 +462,7 @@ class AbstractEstimator(FromSolver, BaseEstimator):  # type: ignore[misc]
             from distkern.storage.dataset import Dataset
 
             if isinstance(X, Dataset):
-                raise InputError("a data set has splits", where="X", mend="give data.test, or data.train")
+                raise InputError("a data set has splits", where="X", hint="give data.test, or data.train")
             if (answers := answers_of(self, X, output)) is not None:
                 return map_blocks(answers, X, dtype, n_columns)
         return at_rows(self, X, lambda preparation: self.predictor(preparation, output), n_columns, dtype)

@@ -42,7 +42,7 @@ def explanation_of(
     for name, value in {**whole, "random_state": random_state}.items():
         kind = Whole({"grid_resolution": 2, "random_state": 0}.get(name, 1))
         if not kind.accepts(value):
-            raise InputError(f"is {value!r}", where=name, mend=f"use {kind.spoken}")
+            raise InputError(f"is {value!r}", where=name, hint=f"use {kind.description}")
     given = _rows_of(model, X, y, max_samples, random_state)
     how = Measuring(
         random_state,
@@ -55,7 +55,7 @@ def explanation_of(
     with open_executor("synchronous" if given.source.in_memory else None) as executor:
         found = explained(model, given, how, executor, EventLog(()))
     if isinstance(found, str):
-        raise InputError(found, where="explain", mend="give other rows, or fewer")
+        raise InputError(found, where="explain", hint="give other rows, or fewer")
     return found
 
 
@@ -65,11 +65,11 @@ def _rows_of(model: Any, X: Any, y: Any, n_rows: int, seed: int) -> LabelledRows
         X = X.train if X.test is None else X.test
     if isinstance(X, Split):
         if y is not None:
-            raise InputError("a data set's split has its own labels", where="y", mend="give the split alone")
+            raise InputError("a data set's split has its own labels", where="y", hint="give the split alone")
         check_task(X.dataset, model.task)
         return LabelledRows.of_split(model, X)
     if y is None:
-        raise InputError("y is missing", where="y", mend="give labels or targets with the rows")
+        raise InputError("y is missing", where="y", hint="give labels or targets with the rows")
     if not is_dask(X, y):
         y = column_or_1d(plain_targets(y), warn=True)
         check_consistent_length(X, y)

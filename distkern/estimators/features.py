@@ -19,7 +19,7 @@ from distkern.estimators.functional import (
     AbstractFunctionalRegressor,
 )
 from distkern.features import AbstractFeatures, find_features
-from distkern.landmarks.base import Layout
+from distkern.landmarks.base import RowLayout
 from distkern.solvers.explicit import AbstractExplicit
 from distkern.solvers.targets import Scaled
 
@@ -58,7 +58,7 @@ class AbstractFeatureEstimator(AbstractEstimator):
 
     def basis(self, dtype: DTypeLike = np.float32) -> AbstractBasis:
         # rows of either form may come, so the seed and the columns are all that matters of them
-        rows = Layout((), self.width_, np.dtype(dtype), self.seed_, sparse_numbers=0)
+        rows = RowLayout((), self.width_, np.dtype(dtype), self.seed_, sparse_numbers=0)
         return self.feature_choice().basis(rows, self.landmarks_, self.gamma_)
 
     def _keep(self, state: Any) -> None:

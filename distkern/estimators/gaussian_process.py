@@ -108,7 +108,7 @@ class DSGGaussianProcessRegressor(AbstractDSG, AbstractFunctionalRegressor, solv
             raise InputError(
                 "the fit was ended before its last stage, which finds standard deviations",
                 where="return_std",
-                mend="fit without callbacks and early_stopping",
+                hint="fit without callbacks and early_stopping",
             )
         return mean, self._map(X, _DEVIATION, np.float64, None)
 

@@ -52,14 +52,14 @@ def training_data(
             raise InputError(
                 "a data set's split has its own labels, weights and groups",
                 where="fit",
-                mend="give the split alone",
+                hint="give the split alone",
             )
         check_stored(estimator.value("dtype"), X.dtype, "data sets, and of Dask frames that become some,")
         learn_names_of_dataset(estimator, X.dataset)
         return estimator._data_of_split(X), executor or stack.enter_context(open_executor())
     if is_dask(X, y, sample_weight, groups):
         if y is None and estimator.task != "none":
-            raise InputError("y is missing", where="fit", mend="give labels with Dask arrays")
+            raise InputError("y is missing", where="fit", hint="give labels with Dask arrays")
         y = None if estimator.task == "none" else y
         learn_names(estimator, X)
         executor = executor or stack.enter_context(open_executor())
@@ -85,6 +85,6 @@ def nan_explained() -> Iterator[None]:
         raise InputError(
             "Input X contains NaN, and what is missing is filled in for tables alone",
             where="fit",
-            mend="give pandas.DataFrame(X), whose missing values become the mean of their column, or fit to "
+            hint="give pandas.DataFrame(X), whose missing values become the mean of their column, or fit to "
             "distkern.write_dataset(pandas.DataFrame(X), y, path, impute='median')",
         ) from None

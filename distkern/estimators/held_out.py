@@ -45,16 +45,16 @@ def held_out_rows(estimator: Any, data: TrainingData, given: Any) -> AbstractSou
         own = data.source
         if not isinstance(own, Split) or own.dataset.fingerprint != given.dataset.fingerprint:
             raise InputError(
-                f"{given.dataset.path} is not the data set that is trained on", where=_WHERE, mend=_MEND
+                f"{given.dataset.path} is not the data set that is trained on", where=_WHERE, hint=_MEND
             )
         return given
     if estimator.task == "none" and not isinstance(given, tuple):
         given = (given, None)
     if not isinstance(given, tuple) or len(given) != 2 or isinstance(given[0], Dataset):
-        raise InputError(f"a {type(given).__name__}", where=_WHERE, mend=_MEND)
+        raise InputError(f"a {type(given).__name__}", where=_WHERE, hint=_MEND)
     X, y = given
     if is_dask(X, y):
-        raise InputError("Dask arrays are not in memory", where=_WHERE, mend="compute them first")
+        raise InputError("Dask arrays are not in memory", where=_WHERE, hint="compute them first")
     prepared: Callable[[Preparation | None], Callable[[Rows], Rows]] = partial(_prepared_by, estimator.dtype_)
     rows = at_rows(estimator, X, prepared, None)
     if estimator.task == "none":
@@ -84,7 +84,7 @@ def _codes(labels: NDArray[Any], classes: NDArray[Any]) -> NDArray[np.int32]:
         raise InputError(
             f"label {label!r} of row {found.index(-1)} is none of the training rows'",
             where=_WHERE,
-            mend=f"they have {list(places)[:12]}",
+            hint=f"they have {list(places)[:12]}",
         )
     return np.array(found, dtype=np.int32)
 
@@ -92,5 +92,5 @@ def _codes(labels: NDArray[Any], classes: NDArray[Any]) -> NDArray[np.int32]:
 def _numbers(targets: NDArray[Any]) -> NDArray[np.float64]:
     numbers = targets.astype(np.float64)
     if not np.isfinite(numbers).all():
-        raise InputError("Input y contains NaN or infinity", where=_WHERE, mend="leave such rows out")
+        raise InputError("Input y contains NaN or infinity", where=_WHERE, hint="leave such rows out")
     return numbers

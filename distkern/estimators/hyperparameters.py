@@ -42,7 +42,7 @@ def give_constructor(estimator: type, parameters: Mapping[str, Parameter]) -> No
     __init__.__qualname__ = f"{estimator.__qualname__}.__init__"
     estimator.__init__ = __init__  # type: ignore[misc]
     table = "\n".join(
-        f"{name} : {parameter.spoken}; default {parameter.default!r}\n    {parameter.help}"
+        f"{name} : {parameter.description}; default {parameter.default!r}\n    {parameter.help}"
         for name, parameter in parameters.items()
     )
     text, mark, examples = inspect.cleandoc(estimator.__doc__ or "").partition("\nExamples\n")
@@ -79,7 +79,7 @@ class Hyperparameters:
                     raise InputError(
                         f"{name}={values[name]!r} has no effect with {other}={values[other]!r}",
                         where=name,
-                        mend=f"leave {name} out, or set {other} to {choices}",
+                        hint=f"leave {name} out, or set {other} to {choices}",
                     )
 
     def given(self, name: str) -> Any:
@@ -95,7 +95,7 @@ class Hyperparameters:
         choices = self.hyperparameters[name].searched
         if choices is None or self.given(name) != AUTO:
             return self.given(name)
-        return self.found_.get(name, choices.otherwise)
+        return self.found_.get(name, choices.default)
 
     def open_names(self) -> list[str]:
         """The hyperparameters that are to be searched, of those that have an effect beside the others."""
@@ -158,7 +158,7 @@ class Hyperparameters:
             raise InputError(
                 f"is {metric or wanted!r}, and kernel {kernel.kind.name} is not for negative numbers",
                 where="scale" if metric is None else "metric",
-                mend="use scale='minmax', 'maxabs' or 'none', without a metric",
+                hint="use scale='minmax', 'maxabs' or 'none', without a metric",
             )
         return "none" if wanted == AUTO else wanted
 

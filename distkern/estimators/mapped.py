@@ -42,7 +42,7 @@ def map_choices(scale: str, metric: str | None, source: AbstractSource) -> tuple
         raise InputError(
             "maps of columns would turn the zeros of sparse rows into numbers",
             where=name,
-            mend=f"leave {name} out, or give dense rows",
+            hint=f"leave {name} out, or give dense rows",
         )
     from distkern.search.ladder import maps_of
 
@@ -55,7 +55,7 @@ def map_choices(scale: str, metric: str | None, source: AbstractSource) -> tuple
         raise InputError(
             f"is {scale!r}, and metrics are learned of standardised columns, their normal quantiles or ranks",
             where="scale",
-            mend="set it to standard, normal, ranks or none, or leave it out",
+            hint="set it to standard, normal, ranks or none, or leave it out",
         )
     given: list[Any] = [metric or "none"]
     kinds = list(dict.fromkeys(choice.metric for choice in known)) or given

@@ -29,7 +29,7 @@ _TRIAL = 16
 
 
 @dataclass(frozen=True)
-class Sample:
+class FoldedSample:
     """Rows in the order of the source, and the fold of each.
 
     Attributes
@@ -46,7 +46,7 @@ class Sample:
     @classmethod
     def of(
         cls, source: AbstractSource, classes: NDArray[Any] | None, seed: int, shares: Array | None = None
-    ) -> Sample:
+    ) -> FoldedSample:
         """Rows of some blocks that lie evenly in the data, drawn by the seed.
 
         More rows of a rare class are drawn than its share, as far as half of the sample is there for all

@@ -20,7 +20,7 @@ from distkern.common.parameters import Declared, Parameter
 from distkern.common.sparse import Rows
 from distkern.features.kernel_choice import GAMMA, KernelChoice, a_kernel
 from distkern.kernels import kernel_names
-from distkern.landmarks.base import Layout
+from distkern.landmarks.base import RowLayout
 from distkern.passes import Cost, Outline, Pass
 
 
@@ -90,7 +90,7 @@ class AbstractFeatures(Declared, ABC):
     #: whether these are read from a feature-major copy of the data
     reads_columns: ClassVar[bool] = False
 
-    def begin(self, layout: Layout) -> Generator[Pass, Any, tuple[Rows, float]]:
+    def begin(self, layout: RowLayout) -> Generator[Pass, Any, tuple[Rows, float]]:
         """Choose what the features need of the data.
 
         Returns
@@ -101,23 +101,23 @@ class AbstractFeatures(Declared, ABC):
         yield from ()
         return np.empty((0, layout.n_features), dtype=layout.dtype), 1.0
 
-    def outline(self, layout: Layout) -> list[Outline]:
+    def outline(self, layout: RowLayout) -> list[Outline]:
         """The passes of :meth:`begin` with nothing in them yet and how often each is made."""
         return []
 
     @abstractmethod
-    def basis(self, layout: Layout, landmarks: Rows, gamma: float) -> AbstractBasis:
+    def basis(self, layout: RowLayout, landmarks: Rows, gamma: float) -> AbstractBasis:
         """z, of what :meth:`begin` has chosen; the dtype and the seed are those of the rows."""
 
     @abstractmethod
-    def expected_size(self, layout: Layout) -> int:
+    def expected_size(self, layout: RowLayout) -> int:
         """r, an upper bound."""
 
     @abstractmethod
-    def footprint(self, layout: Layout) -> Footprint:
+    def footprint(self, layout: RowLayout) -> Footprint:
         """What evaluating them takes."""
 
-    def prepared_numbers(self, layout: Layout, size: int) -> int:
+    def prepared_numbers(self, layout: RowLayout, size: int) -> int:
         """Numbers that a row's features take up, of which there are ``size``."""
         return size
 
@@ -155,9 +155,9 @@ class AbstractKernelFeatures(AbstractFeatures):
 
     choices: ClassVar[Mapping[str, Parameter]] = {"kernel": a_kernel(kernel_names), "gamma": GAMMA}
 
-    def begin(self, layout: Layout) -> Generator[Pass, Any, tuple[Rows, float]]:
+    def begin(self, layout: RowLayout) -> Generator[Pass, Any, tuple[Rows, float]]:
         none, _ = yield from super().begin(layout)
         return none, (yield from self.kernel.choose_gamma(layout))
 
-    def outline(self, layout: Layout) -> list[Outline]:
+    def outline(self, layout: RowLayout) -> list[Outline]:
         return self.kernel.outline(layout)

@@ -22,7 +22,7 @@ from distkern.kernels.bandwidth import (
     scale_width,
 )
 from distkern.kernels.base import AbstractKernel, AbstractScaledKernel
-from distkern.landmarks.base import Layout, sample_outline, sample_rows
+from distkern.landmarks.base import RowLayout, sample_outline, sample_rows
 from distkern.passes import Cost, Outline, Pass, Reduce
 
 #: of the sample for "median", at most; a median of pairs needs no more
@@ -47,7 +47,7 @@ class WidthRule(AbstractKind):
         return True
 
     @property
-    def spoken(self) -> str:
+    def description(self) -> str:
         return ", ".join(repr(rule) for rule in RULES) + " or one with a divisor of the width ('median/4')"
 
     @property
@@ -81,7 +81,7 @@ class KernelChoice:
         """Whether the kernel has one at all."""
         return issubclass(self.kind, AbstractScaledKernel)
 
-    def is_compiled(self, layout: Layout) -> bool:
+    def is_compiled(self, layout: RowLayout) -> bool:
         """Whether compiled loops compare such rows with landmarks."""
         return self.kind.is_compiled or layout.is_sparse
 
@@ -91,7 +91,7 @@ class KernelChoice:
             return self.kind.from_parameters(gamma=gamma, **self.parameters)
         return self.kind.from_parameters(**self.parameters)
 
-    def choose_gamma(self, layout: Layout) -> Generator[Pass, Any, float]:
+    def choose_gamma(self, layout: RowLayout) -> Generator[Pass, Any, float]:
         """gamma, by a pass over the data where a rule says how; 1 of a kernel that has none.
 
         "scale" takes the moments of all rows, weighted as the rows are, "median" a sample of them.
@@ -107,7 +107,7 @@ class KernelChoice:
             width = median_width((yield from sample_rows(layout, _sample_size(layout), "width")))
         return gamma_from_width(self.gamma, self.kind, width, layout.n_features)
 
-    def outline(self, layout: Layout) -> list[Outline]:
+    def outline(self, layout: RowLayout) -> list[Outline]:
         """The passes of :meth:`choose_gamma`."""
         if not (self.has_gamma and isinstance(self.gamma, str)):
             return []
@@ -117,11 +117,11 @@ class KernelChoice:
         return [sample_outline(layout, _sample_size(layout), "width", pairs_bytes)]
 
 
-def _sample_size(layout: Layout) -> int:
+def _sample_size(layout: RowLayout) -> int:
     return min(max(_SAMPLE_BYTES // layout.row_bytes, _LEAST_SAMPLE), _SAMPLE_ROWS)
 
 
-def _moments_pass(layout: Layout) -> Reduce[Moments]:
+def _moments_pass(layout: RowLayout) -> Reduce[Moments]:
     strip = {"a strip, and what is made of its entries": (6, max(STRIP_ENTRIES, layout.n_features), 8)}
     cost = Cost().holding(task=strip, result={"moments": (3, 8)})
     return Reduce("width", _moments_of, merged_moments, cost=cost)

@@ -15,7 +15,7 @@ from distkern.features.base import AbstractKernelFeatures, Footprint
 from distkern.features.kernel_choice import KernelChoice
 from distkern.kernels.base import AbstractKernel
 from distkern.landmarks import find_landmark_rule, landmark_rule_names
-from distkern.landmarks.base import AbstractLandmarkRule, Layout
+from distkern.landmarks.base import AbstractLandmarkRule, RowLayout
 from distkern.passes import EXPONENTIAL, Outline, Pass
 
 LANDMARKS = Parameter("uniform", (Words(of=landmark_rule_names),), "the rule that chooses landmarks")
@@ -26,7 +26,7 @@ N_LANDMARKS = Parameter(
 DEFAULT_LANDMARKS = 512
 
 
-def footprint_of_landmarks(layout: Layout, kernel: KernelChoice, size: int) -> Footprint:
+def footprint_of_landmarks(layout: RowLayout, kernel: KernelChoice, size: int) -> Footprint:
     """What evaluating a kernel at so many landmarks takes."""
     numbers, itemsize = layout.row_numbers, layout.dtype.itemsize
     each = row_bytes(size, numbers, itemsize)
@@ -59,14 +59,14 @@ class AbstractLandmarkFeatures(AbstractKernelFeatures):
         """What chooses the landmarks."""
         return find_landmark_rule(self.landmarks)(n_landmarks=self.n_landmarks or DEFAULT_LANDMARKS)
 
-    def begin(self, layout: Layout) -> Generator[Pass, Any, tuple[Rows, float]]:
+    def begin(self, layout: RowLayout) -> Generator[Pass, Any, tuple[Rows, float]]:
         _, gamma = yield from super().begin(layout)
         return (yield from self.rule.choose(layout)), gamma
 
-    def outline(self, layout: Layout) -> list[Outline]:
+    def outline(self, layout: RowLayout) -> list[Outline]:
         return super().outline(layout) + self.rule.outline(layout)
 
-    def basis(self, layout: Layout, landmarks: Rows, gamma: float) -> AbstractBasis:
+    def basis(self, layout: RowLayout, landmarks: Rows, gamma: float) -> AbstractBasis:
         points = landmarks if landmarks.dtype == layout.dtype else landmarks.astype(layout.dtype)
         return self.basis_at(self.kernel.with_gamma(gamma), points)
 
@@ -74,10 +74,10 @@ class AbstractLandmarkFeatures(AbstractKernelFeatures):
         """z for these landmarks."""
         return LandmarkBasis(kernel, points)
 
-    def expected_size(self, layout: Layout) -> int:
+    def expected_size(self, layout: RowLayout) -> int:
         return self.rule.expected_size(layout)
 
-    def footprint(self, layout: Layout) -> Footprint:
+    def footprint(self, layout: RowLayout) -> Footprint:
         return footprint_of_landmarks(layout, self.kernel, self.expected_size(layout))
 
 

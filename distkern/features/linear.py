@@ -8,7 +8,7 @@ from typing import ClassVar, Self
 from distkern.bases.linear import LinearBasis
 from distkern.common.sparse import Rows
 from distkern.features.base import AbstractFeatures, Footprint
-from distkern.landmarks.base import Layout
+from distkern.landmarks.base import RowLayout
 
 
 @dataclass(frozen=True)
@@ -31,16 +31,16 @@ class Linear(AbstractFeatures):
     has_columns: ClassVar[bool] = True
     reads_columns: ClassVar[bool] = True
 
-    def basis(self, layout: Layout, landmarks: Rows, gamma: float) -> LinearBasis:
+    def basis(self, layout: RowLayout, landmarks: Rows, gamma: float) -> LinearBasis:
         return LinearBasis(layout.n_features, layout.dtype, constant=self.constant, exact=self.exact)
 
-    def expected_size(self, layout: Layout) -> int:
+    def expected_size(self, layout: RowLayout) -> int:
         return layout.n_features + self.constant
 
-    def prepared_numbers(self, layout: Layout, size: int) -> int:
+    def prepared_numbers(self, layout: RowLayout, size: int) -> int:
         return layout.row_numbers + self.constant * (2 if layout.is_sparse else 1)
 
-    def footprint(self, layout: Layout) -> Footprint:
+    def footprint(self, layout: RowLayout) -> Footprint:
         size = self.expected_size(layout)
         basis = LinearBasis(layout.n_features, layout.dtype, constant=self.constant, exact=self.exact)
         rows = min(basis.tile_rows, layout.most_rows)

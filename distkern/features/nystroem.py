@@ -13,7 +13,7 @@ from distkern.common.sparse import Rows
 from distkern.features.base import Footprint
 from distkern.features.landmarks import AbstractLandmarkFeatures
 from distkern.kernels.base import AbstractKernel
-from distkern.landmarks.base import Layout
+from distkern.landmarks.base import RowLayout
 
 
 @dataclass(frozen=True)
@@ -41,7 +41,7 @@ class Nystroem(AbstractLandmarkFeatures):
     def coordinates(self, basis: AbstractBasis) -> Coordinates:
         return KernelCoordinates(basis) if isinstance(basis, KernelSpan) else Coordinates(basis)
 
-    def footprint(self, layout: Layout) -> Footprint:
+    def footprint(self, layout: RowLayout) -> Footprint:
         plain, itemsize = super().footprint(layout), layout.dtype.itemsize
         size = plain.size
         if self.plain:
@@ -56,7 +56,7 @@ class Nystroem(AbstractLandmarkFeatures):
         return whitened(plain, layout)
 
 
-def whitened(plain: Footprint, layout: Layout) -> Footprint:
+def whitened(plain: Footprint, layout: RowLayout) -> Footprint:
     """What :class:`~distkern.bases.nystroem.NystroemBasis` takes, where the kernels alone take ``plain``."""
     size, itemsize = plain.size, layout.dtype.itemsize
     return replace(

@@ -12,14 +12,14 @@ from distkern.common.choices import Choices
 from distkern.common.parameters import Parameter, Whole, Words, parameter
 from distkern.common.sparse import Rows
 from distkern.features.base import AbstractKernelFeatures, Footprint
-from distkern.landmarks.base import Layout
+from distkern.landmarks.base import RowLayout
 from distkern.passes import EXPONENTIAL
 from distkern.samplers import sampler_names
 
 SAMPLER = Parameter("monte_carlo", (Words(of=sampler_names),), "how random features are drawn")
 
 
-def footprint_of_random(layout: Layout, basis: RandomFeatureBasis) -> Footprint:
+def footprint_of_random(layout: RowLayout, basis: RandomFeatureBasis) -> Footprint:
     """What evaluating a basis at rows of this layout takes."""
     numbers = layout.row_numbers
     each, of_block = basis.workspace_bytes(numbers, 1), basis.combining_bytes(numbers, 1)
@@ -60,9 +60,9 @@ class Random(AbstractKernelFeatures):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        self.basis(Layout((), 1, np.dtype(np.float32), 0), np.empty((0, 1)), 1.0)
+        self.basis(RowLayout((), 1, np.dtype(np.float32), 0), np.empty((0, 1)), 1.0)
 
-    def basis(self, layout: Layout, landmarks: Rows, gamma: float) -> RandomFeatureBasis:
+    def basis(self, layout: RowLayout, landmarks: Rows, gamma: float) -> RandomFeatureBasis:
         basis = RandomFeatureBasis(
             self.kernel.with_gamma(gamma),
             layout.n_features,
@@ -77,8 +77,8 @@ class Random(AbstractKernelFeatures):
     def in_blocks(self, width: int) -> Random:
         return replace(self, width=width)
 
-    def expected_size(self, layout: Layout) -> int:
+    def expected_size(self, layout: RowLayout) -> int:
         return self.n_features
 
-    def footprint(self, layout: Layout) -> Footprint:
+    def footprint(self, layout: RowLayout) -> Footprint:
         return footprint_of_random(layout, self.basis(layout, np.empty((0, layout.n_features)), 1.0))

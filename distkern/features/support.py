@@ -12,7 +12,7 @@ from distkern.common.sparse import Rows
 from distkern.features.base import AbstractKernelFeatures, Footprint
 from distkern.features.landmarks import footprint_of_landmarks
 from distkern.kernels.base import AbstractTileKernel, require
-from distkern.landmarks.base import Layout
+from distkern.landmarks.base import RowLayout
 from distkern.passes import Cost
 
 
@@ -42,19 +42,19 @@ class Support(AbstractKernelFeatures):
         super().__post_init__()
         require(self.kernel.with_gamma(1.0), AbstractTileKernel)  # type: ignore[type-abstract]
 
-    def basis(self, layout: Layout, landmarks: Rows, gamma: float) -> AbstractBasis:
+    def basis(self, layout: RowLayout, landmarks: Rows, gamma: float) -> AbstractBasis:
         points = landmarks if landmarks.dtype == layout.dtype else landmarks.astype(layout.dtype)
         return KernelSpan(self.kernel.with_gamma(gamma), points)
 
-    def expected_size(self, layout: Layout) -> int:
+    def expected_size(self, layout: RowLayout) -> int:
         return min(self.max_support, layout.n_rows)
 
-    def footprint(self, layout: Layout) -> Footprint:
+    def footprint(self, layout: RowLayout) -> Footprint:
         return footprint_of_landmarks(layout, self.kernel, self.expected_size(layout))
 
 
 def support_cost(
-    layout: Layout, footprint: Footprint, n_outputs: int, piece_rows: int, n_rounds: int
+    layout: RowLayout, footprint: Footprint, n_outputs: int, piece_rows: int, n_rounds: int
 ) -> Cost:
     """Cost of steps on ``piece_rows`` rows at a time, where every process keeps the support rows, and in
     each of ``n_rounds`` one group of the rows has its turn."""

@@ -48,10 +48,10 @@ def choose_columns(
             raise InputError(
                 f"column {position + 1} has no name (is it a row index?)",
                 where=where,
-                mend="name it if it is a feature, else write the file without it",
+                hint="name it if it is a feature, else write the file without it",
             )
         if name in there:
-            raise InputError(f"two columns are named {name!r}", where=where, mend="rename one of them")
+            raise InputError(f"two columns are named {name!r}", where=where, hint="rename one of them")
         there.add(name)
     target = _target(names, where=where, options=options)
     weight = _beside(names, options.weight, "to hold weights", where, options)
@@ -62,7 +62,7 @@ def choose_columns(
             raise InputError(
                 f"column {names[own]!r} cannot be both {other} and {role}",
                 where=where,
-                mend=f"give --{other} COLUMN",
+                hint=f"give --{other} COLUMN",
             )
     id_ = _beside(names, options.id, "to be kept as id", where, options)
     wanted = (options.features if has_header else None) or ()
@@ -86,8 +86,8 @@ def choose_columns(
         order = order_by_name([names[at] for at in features], wanted, where=where, whose="the training data")
         features = features if order is None else tuple(features[at] for at in order.tolist())
     if not features:
-        mend = "a file needs at least one column besides the target"
-        raise InputError("the file has no feature columns", where=where, mend=mend)
+        hint = "a file needs at least one column besides the target"
+        raise InputError("the file has no feature columns", where=where, hint=hint)
     return Columns(tuple(names), features, target, id_, weight, group)
 
 
@@ -115,12 +115,12 @@ def _position(names: Sequence[str], wanted: str, role: str, where: str) -> int:
     except ValueError:
         close = difflib.get_close_matches(wanted, names, n=1, cutoff=0.0)
         raise InputError(
-            f"there is no column {wanted!r} {role}", where=where, mend=f"did you mean {close[0]!r}?"
+            f"there is no column {wanted!r} {role}", where=where, hint=f"did you mean {close[0]!r}?"
         ) from None
     if not -len(names) <= position < len(names):
         raise InputError(
             f"there is no column number {position} {role}",
             where=where,
-            mend=f"columns count from 0 to {len(names) - 1}; or give the name",
+            hint=f"columns count from 0 to {len(names) - 1}; or give the name",
         )
     return position % len(names)

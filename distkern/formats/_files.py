@@ -34,7 +34,7 @@ def expand(sources: Iterable[str | os.PathLike[str]], format_name: str | None = 
         registry.find(PACKAGE, AbstractFormat, format_name)  # type: ignore[type-abstract]
     files = [file for source in sources for file in _expand_one(os.fspath(source), format_name)]
     if not files:
-        raise InputError("no input file given", mend="name at least one file, folder, pattern or URL")
+        raise InputError("no input file given", hint="name at least one file, folder, pattern or URL")
     return files
 
 
@@ -48,7 +48,7 @@ def _expand_one(source: str, format_name: str | None) -> list[InputFile]:
         raise InputError(
             "the folder has no file of a known format",
             where=redact_urls(source),
-            mend=f"known extensions: {_known_extensions()}; or give --format",
+            hint=f"known extensions: {_known_extensions()}; or give --format",
         )
     return files
 
@@ -68,9 +68,9 @@ def _local(source: str) -> tuple[Sequence[str], bool]:
     near: list[str] = []
     if os.path.isdir(folder or "."):
         near = difflib.get_close_matches(name, os.listdir(folder or "."), n=1)
-    mend = f"did you mean {os.path.join(folder, near[0])!r}?" if near else "check the path"
+    hint = f"did you mean {os.path.join(folder, near[0])!r}?" if near else "check the path"
     what = "no file matches the pattern" if glob.has_magic(path) else "file not found"
-    raise InputError(what, where=source, mend=mend)
+    raise InputError(what, where=source, hint=hint)
 
 
 def _remote(source: str) -> tuple[Sequence[str], bool]:
@@ -78,7 +78,7 @@ def _remote(source: str) -> tuple[Sequence[str], bool]:
     if glob.has_magic(path) and not file_system.exists(path):
         matches = sorted(str(item) for item in file_system.glob(path))
         if not matches:
-            raise InputError("no file matches the pattern", where=redact_urls(source), mend="check the URL")
+            raise InputError("no file matches the pattern", where=redact_urls(source), hint="check the URL")
         return [file_system.unstrip_protocol(item) for item in matches], False
     if file_system.isfile(path):
         return [source], False
@@ -86,7 +86,7 @@ def _remote(source: str) -> tuple[Sequence[str], bool]:
         inside = sorted(item["name"] for item in file_system.ls(path, detail=True) if item["type"] == "file")
         visible = [item for item in inside if os.path.basename(item)[0] not in "._"]
         return [file_system.unstrip_protocol(item) for item in visible], True
-    raise InputError("file not found", where=redact_urls(source), mend="check the URL")
+    raise InputError("file not found", where=redact_urls(source), hint="check the URL")
 
 
 def _identify(url: str, format_name: str | None, *, quiet: bool) -> InputFile | None:
@@ -103,7 +103,7 @@ def _identify(url: str, format_name: str | None, *, quiet: bool) -> InputFile | 
                 raise InputError(
                     f"{kind.name} files are read in place and cannot be compressed as a whole",
                     where=shown,
-                    mend="decompress the file first",
+                    hint="decompress the file first",
                 )
             return InputFile(shown, kind.name, compression, mark + query)
     if quiet:
@@ -113,7 +113,7 @@ def _identify(url: str, format_name: str | None, *, quiet: bool) -> InputFile | 
         if extension
         else "the name has no extension to tell the format by",
         where=shown,
-        mend=f"known: {_known_extensions()}; or give --format {'|'.join(known_formats())}",
+        hint=f"known: {_known_extensions()}; or give --format {'|'.join(known_formats())}",
     )
 
 

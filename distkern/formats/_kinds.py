@@ -196,7 +196,7 @@ class TableKinds:
         for key, error in self.problems.items():
             more = self._n_refused[key] - 1
             what = f"{error.what} (and {more:,} more row{'s' * (more > 1)})" if more else error.what
-            found.append(InputError(what, where=error.where, mend=error.mend))
+            found.append(InputError(what, where=error.where, hint=error.hint))
         if found:
             raise found[0] if len(found) == 1 else Problems(found)
 
@@ -206,9 +206,9 @@ class TableKinds:
             for name in self.kinds:
                 if name not in names:
                     close = difflib.get_close_matches(name, names, n=1, cutoff=0.0)
-                    mend = f"did you mean {close[0]!r}?" if close else "check the name"
+                    hint = f"did you mean {close[0]!r}?" if close else "check the name"
                     of = "texts" if self.kinds[name] == "text" else "categories"
-                    raise InputError(f"there is no column {name!r} of {of}", where=file, mend=mend)
+                    raise InputError(f"there is no column {name!r} of {of}", where=file, hint=hint)
             self.order, self._is_named = tuple(names), has_header
         if has_header and self._is_named:
             return tuple(names)
@@ -216,7 +216,7 @@ class TableKinds:
             raise InputError(
                 f"{len(names):,} features where there were {len(self.order):,}",
                 where=file,
-                mend="give files with the same columns",
+                hint="give files with the same columns",
             )
         return self.order
 
@@ -340,7 +340,7 @@ class TableKinds:
                 raise InputError(
                     "the date is not of the years 1 to 9999",
                     where=place(row),
-                    mend="correct it, or leave the value empty if it stands for none",
+                    hint="correct it, or leave the value empty if it stands for none",
                 )
             whole = values.cast(pa.timestamp("us", getattr(of, "tz", None)), safe=False).cast(pa.int64())
             numbers = compute.divide(whole.cast(pa.float64(), safe=False), 1e6).to_numpy(zero_copy_only=False)
@@ -354,16 +354,16 @@ class TableKinds:
                 values = values.cast(pa.int8())
             numbers = in_numpy(values.cast(pa.float64(), safe=False))
         else:
-            what, mend = f"the column holds {of}, not {_A[kind]}", self.leave_out.format(key)
-            error = InputError(what, where=place(0), mend=f"encode it as numbers, or {mend}")
+            what, hint = f"the column holds {of}, not {_A[kind]}", self.leave_out.format(key)
+            error = InputError(what, where=place(0), hint=f"encode it as numbers, or {hint}")
             self.refuse(key, error, len(values))
             return np.full(len(values), np.nan)
         absent = int(np.count_nonzero(np.isnan(numbers)))
         if absent and key not in self.overflowing:
             if self._refuses_missing and kind != "category":
                 row = int(np.flatnonzero(np.isnan(numbers))[0])
-                mend = "fill it in, or leave the row out"
-                self.refuse(key, InputError("the value is missing", where=place(row), mend=mend), absent)
+                hint = "fill it in, or leave the row out"
+                self.refuse(key, InputError("the value is missing", where=place(row), hint=hint), absent)
             self.missing[key] = self.missing.get(key, 0) + absent
         found: NDArray[np.float64] = np.asarray(numbers, dtype=np.float64)
         return found
@@ -387,11 +387,11 @@ class TableKinds:
         indices = encoded.indices.cast(pa.int64())
         indices = in_numpy(indices.fill_null(-1) if indices.null_count else indices)
 
-        def refuse(positions: list[int], what: str, mend: str) -> None:
+        def refuse(positions: list[int], what: str, hint: str) -> None:
             rows = np.flatnonzero(np.isin(indices, positions))
             if rows.size:
                 word = words[indices[rows[0]]] or ""
-                error = InputError(what.format(repr(word[:60])), where=place(int(rows[0])), mend=mend)
+                error = InputError(what.format(repr(word[:60])), where=place(int(rows[0])), hint=hint)
                 self.refuse(key, error, rows.size)
 
         of_words = np.full(len(words) + 1, np.nan)
@@ -408,11 +408,11 @@ class TableKinds:
                 return np.full(len(indices), np.nan)
             of_words[:-1] = codes
         else:
-            mend = "correct it"
+            hint = "correct it"
             if key == self.target:
-                mend = LABELS_OR_NUMBERS
+                hint = LABELS_OR_NUMBERS
             elif not self._fixed:
-                mend += f", or {self.as_category.format(key)}"
+                hint += f", or {self.as_category.format(key)}"
             if kind == "date":
                 unsure, why = self._order_of_dates(key, words)
                 if why is not None:
@@ -422,8 +422,8 @@ class TableKinds:
             odd = [position for position, is_fine in enumerate(fine) if not is_fine]
             if odd:
                 if self.as_missing and key != self.target and not self._fixed:
-                    mend += f", or {self.as_missing.format(repr(words[odd[0]]))}"
-                refuse(odd, what, mend)
+                    hint += f", or {self.as_missing.format(repr(words[odd[0]]))}"
+                refuse(odd, what, hint)
         numbers: NDArray[np.float64] = of_words[indices]
         return numbers
 

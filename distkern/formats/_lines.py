@@ -54,7 +54,7 @@ def line_blocks(stream: BinaryIO, file: str, block_bytes: int = BLOCK_BYTES) -> 
             raise InputError(
                 "not a text file (it has zero bytes)",
                 where=file,
-                mend="check the extension: compressed files need .gz, .xz, .bz2, .zst, .zip; text is UTF-8",
+                hint="check the extension: compressed files need .gz, .xz, .bz2, .zst, .zip; text is UTF-8",
             )
         if not piece:
             if kept:
@@ -70,5 +70,5 @@ def line_blocks(stream: BinaryIO, file: str, block_bytes: int = BLOCK_BYTES) -> 
             kept += piece
         if len(kept) > LONGEST_LINE_BYTES:
             raise InputError(
-                "the line is longer than 64 MiB", where=f"{file}, line {line}", mend="check the file"
+                "the line is longer than 64 MiB", where=f"{file}, line {line}", hint="check the file"
             )

@@ -44,9 +44,9 @@ def sparse_rows(
         raise InputError(
             f"the matrix is stored as {kind}, and rows can be read of csr alone",
             where=file,
-            mend="store it by save_npz(path, matrix.tocsr())",
+            hint="store it by save_npz(path, matrix.tocsr())",
         )
-    damaged = InputError("the arrays are not those of a sparse matrix", where=file, mend="write it again")
+    damaged = InputError("the arrays are not those of a sparse matrix", where=file, hint="write it again")
     if shape.shape != (2,) or data.dtype.kind not in "biuf" or indices.shape != data.shape:
         raise damaged
     n_rows, width = (int(size) for size in shape.take(2))
@@ -56,7 +56,7 @@ def sparse_rows(
         raise InputError(
             f"the targets have shape {targets.shape} and the features {n_rows} rows",
             where=targets.label,
-            mend="store one target per row",
+            hint="store one target per row",
         )
     step = max(1, CHUNK_BYTES // (32 * (1 + data.shape[0] // max(1, n_rows))))
     end = int(indptr.take(1)[0])
@@ -74,8 +74,8 @@ def sparse_rows(
         order = np.lexsort((columns, row_of))
         values, columns = values[order], columns[order]
         if np.any((np.diff(columns) == 0) & (np.diff(row_of) == 0)):
-            mend = "call matrix.sum_duplicates() before save_npz"
-            raise InputError("a row has an index twice", where=file, mend=mend)
+            hint = "call matrix.sum_duplicates() before save_npz"
+            raise InputError("a row has an index twice", where=file, hint=hint)
         rows = SparseRows(values, columns.astype(np.int32), ends - end, width)
         yield start, rows.with_data(values)
         end = int(ends[-1])

@@ -147,7 +147,7 @@ class RawChunk:
 def not_finite(value: float, where: str) -> InputError:
     """The error for a NaN or infinite number."""
     kind = "NaN (a missing value)" if np.isnan(value) else "infinite, or too large for a 64-bit number,"
-    return InputError(f"the value is {kind} and no kernel is defined on it", where=where, mend=FILL_OR_DROP)
+    return InputError(f"the value is {kind} and no kernel is defined on it", where=where, hint=FILL_OR_DROP)
 
 
 FILL_OR_DROP = "fill the value in or leave the row out"
@@ -163,9 +163,9 @@ _BY_NAME = (
 def missing_target(text: str, where: str, *, is_label: bool = True) -> InputError:
     """The error for a text that stands for a missing target, ``where`` it is."""
     if not text:
-        return InputError("the target is missing (empty field)", where=where, mend=FILL_OR_DROP)
-    mend = FILL_OR_DROP + (_BY_NAME.format("class") if is_label else "")
-    return InputError(f"the target is missing ({text[:60]!r})", where=where, mend=mend)
+        return InputError("the target is missing (empty field)", where=where, hint=FILL_OR_DROP)
+    hint = FILL_OR_DROP + (_BY_NAME.format("class") if is_label else "")
+    return InputError(f"the target is missing ({text[:60]!r})", where=where, hint=hint)
 
 
 def refuse_missing_groups(
@@ -174,10 +174,10 @@ def refuse_missing_groups(
     """Raise :class:`InputError` with the place of the first row without a group."""
     missing = (row for row, text in enumerate(texts) if not text or text in na)
     if (row := next(missing, None)) is not None:
-        what, mend = "the group is missing", FILL_OR_DROP
+        what, hint = "the group is missing", FILL_OR_DROP
         if texts[row]:
-            what, mend = f"{what} ({texts[row]!r})", mend + _BY_NAME.format("group")
-        raise InputError(what, where=place_of(row), mend=mend)
+            what, hint = f"{what} ({texts[row]!r})", hint + _BY_NAME.format("group")
+        raise InputError(what, where=place_of(row), hint=hint)
 
 
 class AbstractFormat(ABC):
@@ -220,14 +220,14 @@ class AbstractFormat(ABC):
             raise InputError(
                 f"{self.name} files have no column {options.id!r} to keep as id",
                 where=f"{file.url}, --id",
-                mend="leave it out: rows keep their order",
+                hint="leave it out: rows keep their order",
             )
         for name, column in (("weight", options.weight), ("group", options.group)):
             if column is not None and not self.is_table:
                 raise InputError(
                     f"{self.name} files have no column {column!r} of {name}s",
                     where=f"{file.url}, --{name}",
-                    mend="leave it out",
+                    hint="leave it out",
                 )
         for chunk in self.read(file, options):
             if chunk.weights is not None:
@@ -242,7 +242,7 @@ def _refuse_weights(weights: Floats, chunk: RawChunk, column: str) -> None:
         raise InputError(
             f"the weight {weights[wrong[0]]} is not a number above 0",
             where=f"{chunk.place(int(wrong[0]))}, column {column!r}",
-            mend="correct it, or leave the row out",
+            hint="correct it, or leave the row out",
         )
 
 
@@ -370,7 +370,7 @@ class InputFile:
             n_rows += chunk.n_rows
             yield chunk
         if not n_rows:
-            raise InputError("the file has no rows", where=self.url, mend="leave it out or fill it")
+            raise InputError("the file has no rows", where=self.url, hint="leave it out or fill it")
 
 
 def known_formats() -> dict[str, type[AbstractFormat]]:
@@ -410,13 +410,13 @@ def explain_errors(file: InputFile) -> Iterator[None]:
             raise _damaged(file, error) from error
         reason = error.strerror or first_line(error)
         raise InputError(
-            f"cannot be read ({reason})", where=file.url, mend="check path and permissions"
+            f"cannot be read ({reason})", where=file.url, hint="check path and permissions"
         ) from error
     except ValueError as error:
         if not is_url(file.url) or file.format:
             raise
         raise InputError(
-            f"cannot be opened ({first_line(error)})", where=file.url, mend="check the URL"
+            f"cannot be opened ({first_line(error)})", where=file.url, hint="check the URL"
         ) from error
 
 
@@ -430,5 +430,5 @@ def _damaged(file: InputFile, error: Exception) -> InputError:
     return InputError(
         f"the {file.compression or 'compressed'} data are truncated or damaged ({first_line(error)})",
         where=file.url,
-        mend="fetch or compress the file again",
+        hint="fetch or compress the file again",
     )

@@ -64,7 +64,7 @@ class Csv(AbstractFormat):
         path.write_text("".join(",".join(row) + "\n" for row in [names, *rows]), encoding="utf-8")
 
     def read(self, file: InputFile, options: ReadOptions) -> Iterator[RawChunk]:
-        layout: _Layout | None = None
+        layout: _LineLayout | None = None
         first_row = 1
         with file.open() as stream:
             for block in line_blocks(stream, file.url):
@@ -99,7 +99,7 @@ def _check_characters(block: LineBlock, file: str) -> None:
         raise InputError(
             "a carriage return stands inside the line",
             where=f"{file}, line {line}",
-            mend="end lines with newlines",
+            hint="end lines with newlines",
         )
     if b'"' in text:
         for number, line_text in enumerate(text.split(b"\n"), start=block.first_line):
@@ -107,7 +107,7 @@ def _check_characters(block: LineBlock, file: str) -> None:
                 raise InputError(
                     "a quotation mark is not closed on the line",
                     where=f"{file}, line {number}",
-                    mend="keep each row on one line and double the quotation marks inside a quoted field",
+                    hint="keep each row on one line and double the quotation marks inside a quoted field",
                 )
 
 
@@ -115,17 +115,17 @@ def _decode(text: bytes, where: str) -> str:
     try:
         return text.decode("utf-8")
     except UnicodeDecodeError as error:
-        raise InputError("not UTF-8 text", where=where, mend="save the file as UTF-8") from error
+        raise InputError("not UTF-8 text", where=where, hint="save the file as UTF-8") from error
 
 
 def _fields(line: str, delimiter: str, where: str) -> list[str]:
     try:
         return next(csv.reader([line], delimiter=delimiter), [])
     except csv.Error as error:
-        raise InputError(f"not a row of fields ({error})", where=where, mend="correct the line") from error
+        raise InputError(f"not a row of fields ({error})", where=where, hint="correct the line") from error
 
 
-def _read_header(block: LineBlock, file: str, options: ReadOptions) -> tuple[_Layout, LineBlock]:
+def _read_header(block: LineBlock, file: str, options: ReadOptions) -> tuple[_LineLayout, LineBlock]:
     """What the first line that is not blank says, and the block without it (with it, if it is a row)."""
     blank = len(block.text) - len(block.text.lstrip(b"\r\n"))
     end = block.text.index(b"\n", blank) + 1
@@ -141,7 +141,7 @@ def _read_header(block: LineBlock, file: str, options: ReadOptions) -> tuple[_La
     else:
         names = [str(position) for position in range(len(fields))]
     columns = choose_columns(names, where=where, options=options, has_header=has_header)
-    return _Layout(file, delimiter, columns, options, has_header), block
+    return _LineLayout(file, delimiter, columns, options, has_header), block
 
 
 def _delimiter(text: bytes, file: str) -> str:
@@ -169,11 +169,11 @@ def _is_header(fields: Sequence[str], where: str) -> bool:
     raise InputError(
         f"the first line holds numbers ({numeric[0]!r}), so it may be a row and not the names of the columns",
         where=where,
-        mend="give --no-header if it is a row, --header if it is not",
+        hint="give --no-header if it is a row, --header if it is not",
     )
 
 
-class _Layout:
+class _LineLayout:
     """How the lines of one file become rows."""
 
     def __init__(
@@ -272,7 +272,7 @@ class _Layout:
             raise InputError(
                 "whether commas in numbers stand before decimals or between thousands is told by no number",
                 where=self.file,
-                mend="give --decimal , or --decimal .",
+                hint="give --decimal , or --decimal .",
             )
         return found or "."
 
@@ -400,7 +400,7 @@ class _Layout:
                 raise InputError(
                     f"the row has {len(fields)} fields and the header {len(self.columns.names)}",
                     where=where,
-                    mend=f"correct the row (fields are separated by {self.delimiter!r})",
+                    hint=f"correct the row (fields are separated by {self.delimiter!r})",
                 )
             rows.append(fields)
         return rows
@@ -460,12 +460,12 @@ class _Layout:
         if value is not None:
             return value
         if not text.strip():
-            raise InputError("the value is missing (empty field)", where=where, mend=FILL_OR_DROP)
-        mend = "encode the column as numbers (one-hot), leave it out, or fill missing values in"
+            raise InputError("the value is missing (empty field)", where=where, hint=FILL_OR_DROP)
+        hint = "encode the column as numbers (one-hot), leave it out, or fill missing values in"
         if self.columns.target is not None:
             target = self.columns.names[self.columns.target]
-            mend += f"; the target is column {target!r} (--target COLUMN changes it)"
-        raise InputError(f"{text.strip()[:60]!r} is not a number", where=where, mend=mend)
+            hint += f"; the target is column {target!r} (--target COLUMN changes it)"
+        raise InputError(f"{text.strip()[:60]!r} is not a number", where=where, hint=hint)
 
 
 def _filled_lines(block: LineBlock) -> NDArray[np.int64]:

@@ -55,7 +55,7 @@ class Npy(AbstractFormat):
             raise InputError(
                 "which column of the .npy file holds the targets is not said",
                 where=file.url,
-                mend="give --target -1 if the last does, --task none, or an .npz file with arrays X and y",
+                hint="give --target -1 if the last does, --task none, or an .npz file with arrays X and y",
             )
         with ExitStack() as stack:
             stream = stack.enter_context(file.open())
@@ -100,7 +100,7 @@ class Npz(AbstractFormat):
                 target = _pick(names, accepted, "targets", file.url)
             elif options.target is not None:
                 raise InputError(
-                    "with --task none no targets are read", where=f"{file.url}, --target", mend="leave it out"
+                    "with --task none no targets are read", where=f"{file.url}, --target", hint="leave it out"
                 )
             with _zip_errors(file.url):
                 targets = stack.enter_context(_member(archive, target, file.url)) if target else None
@@ -121,12 +121,12 @@ def _pick(names: list[str], accepted: tuple[str, ...], what: str, file: str) -> 
     if len(found) == 1:
         return found[0]
     if found:
-        mend = "keep one of them in the file" + (", or give --target NAME" if what == "targets" else "")
-        raise InputError(f"several arrays may be the {what}: {', '.join(found)}", where=file, mend=mend)
+        hint = "keep one of them in the file" + (", or give --target NAME" if what == "targets" else "")
+        raise InputError(f"several arrays may be the {what}: {', '.join(found)}", where=file, hint=hint)
     raise InputError(
         f"no array named {' or '.join(accepted)} for the {what}; the file has {', '.join(names) or 'none'}",
         where=file,
-        mend="rename the array" + (" or give --target NAME" if what == "targets" else ""),
+        hint="rename the array" + (" or give --target NAME" if what == "targets" else ""),
     )
 
 
@@ -148,7 +148,7 @@ def _zip_errors(file: str) -> Iterator[None]:
         raise InputError(
             f"the .npz file is truncated or damaged ({first_line(error)})",
             where=file,
-            mend="write the file again",
+            hint="write the file again",
         ) from error
 
 
@@ -186,15 +186,15 @@ def _header(stream: Any, label: str) -> tuple[tuple[int, ...], bool, np.dtype[An
     except Exception as error:
         # NumPy parses the header as a Python literal: a damaged one may fail in any part of that
         raise InputError(
-            f"not a NumPy array ({first_line(error)})", where=label, mend="write it with numpy.save"
+            f"not a NumPy array ({first_line(error)})", where=label, hint="write it with numpy.save"
         ) from error
     if any(size < 0 for size in shape):
-        raise InputError(f"the array has shape {shape}", where=label, mend="write it with numpy.save")
+        raise InputError(f"the array has shape {shape}", where=label, hint="write it with numpy.save")
     if dtype.hasobject or dtype.kind not in "biufUS" or not dtype.itemsize:
         raise InputError(
             f"the array holds {dtype}, not numbers",
             where=label,
-            mend="store numbers (text is allowed for labels)",
+            hint="store numbers (text is allowed for labels)",
         )
     return tuple(shape), bool(fortran_order), dtype
 
@@ -209,7 +209,7 @@ def _streamed(stream: Any, shape: tuple[int, ...], dtype: np.dtype[Any], label: 
         while len(pieces) < wanted:
             piece = stream.read(wanted - len(pieces))
             if not piece:
-                raise InputError("the array is truncated", where=label, mend="write the file again")
+                raise InputError("the array is truncated", where=label, hint="write the file again")
             pieces += piece
         return np.frombuffer(pieces, dtype).reshape(n_rows, *inner)
 
@@ -222,7 +222,7 @@ def _streamed(stream: Any, shape: tuple[int, ...], dtype: np.dtype[Any], label: 
 
 
 def _too_long(label: str) -> InputError:
-    return InputError("the file is longer than its header says", where=label, mend="write the file again")
+    return InputError("the file is longer than its header says", where=label, hint="write the file again")
 
 
 def _mapped(stream: Any, label: str) -> StoredArray:
@@ -232,7 +232,7 @@ def _mapped(stream: Any, label: str) -> StoredArray:
     needed = start + dtype.itemsize * int(np.prod(shape, dtype=object))
     size = os.fstat(stream.fileno()).st_size
     if size < needed:
-        raise InputError("the array is truncated", where=label, mend="write the file again")
+        raise InputError("the array is truncated", where=label, hint="write the file again")
     if size > needed:
         raise _too_long(label)
     if 0 in shape:
@@ -252,11 +252,11 @@ def _mapped(stream: Any, label: str) -> StoredArray:
 def _rows(features: StoredArray, targets: StoredArray | None, file: str) -> Iterator[RawChunk]:
     if len(features.shape) < 2:
         raise InputError(
-            f"the features have shape {features.shape}", where=features.label, mend="store (rows, features)"
+            f"the features have shape {features.shape}", where=features.label, hint="store (rows, features)"
         )
     if features.dtype.kind not in "biuf":
         raise InputError(
-            f"the features hold {features.dtype}, not numbers", where=features.label, mend="encode them"
+            f"the features hold {features.dtype}, not numbers", where=features.label, hint="encode them"
         )
     n_rows = features.shape[0]
     width = math.prod(features.shape[1:])
@@ -264,13 +264,13 @@ def _rows(features: StoredArray, targets: StoredArray | None, file: str) -> Iter
         raise InputError(
             f"a row has {width:,} features, and a dense one may have {MOST_FEATURES:,}",
             where=features.label,
-            mend="store the rows in svmlight format, where zeros take no room",
+            hint="store the rows in svmlight format, where zeros take no room",
         )
     if targets is not None and targets.shape not in ((n_rows,), (n_rows, 1)):
         raise InputError(
             f"the targets have shape {targets.shape} and the features {n_rows} rows",
             where=targets.label,
-            mend="store one target per row",
+            hint="store one target per row",
         )
     step = max(1, CHUNK_BYTES // max(1, 8 * width))
     for start in range(0, n_rows, step):
@@ -300,10 +300,10 @@ def _labels(values: NDArray[Any], start: int, label: str) -> NDArray[Any]:
     try:
         words = np.array([str(word).strip() for word in values.astype(str)], dtype=object)
     except UnicodeDecodeError as error:
-        raise InputError("the labels are not ASCII bytes", where=label, mend="store them as str") from error
+        raise InputError("the labels are not ASCII bytes", where=label, hint="store them as str") from error
     empty = np.flatnonzero(words == "")
     if empty.size:
         row = start + int(empty[0])
         where = f"{label}, row {row + 1} (index {row})"
-        raise InputError("the label is empty", where=where, mend=FILL_OR_DROP)
+        raise InputError("the label is empty", where=where, hint=FILL_OR_DROP)
     return words

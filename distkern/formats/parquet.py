@@ -75,7 +75,7 @@ class Parquet(AbstractFormat):
                 raise InputError(
                     f"not a readable Parquet file ({first_line(error)})",
                     where=file.url,
-                    mend="write the file again",
+                    hint="write the file again",
                 ) from error
 
 
@@ -168,7 +168,7 @@ def _refuse_missing(column: Any, name: str, first_row: int, file: str) -> None:
     if column.null_count:
         row = int(np.flatnonzero(column.is_null().to_numpy(zero_copy_only=False))[0])
         where = _place(file, first_row, row, name)
-        raise InputError("the value is missing", where=where, mend=FILL_OR_DROP)
+        raise InputError("the value is missing", where=where, hint=FILL_OR_DROP)
 
 
 def _numbers(batch: Any, name: str, first_row: int, file: str, *, is_target: bool = False) -> NDArray[Any]:
@@ -179,11 +179,11 @@ def _numbers(batch: Any, name: str, first_row: int, file: str, *, is_target: boo
     if pa.types.is_decimal(kind):
         column, kind = column.cast(pa.float64()), pa.float64()
     if not is_number(kind):
-        mend = "encode the column as numbers (one-hot) or leave it out"
+        hint = "encode the column as numbers (one-hot) or leave it out"
         if is_target:
-            mend = LABELS_OR_NUMBERS
+            hint = LABELS_OR_NUMBERS
         raise InputError(
-            f"the column holds {kind}, not numbers", where=_place(file, first_row, 0, name), mend=mend
+            f"the column holds {kind}, not numbers", where=_place(file, first_row, 0, name), hint=hint
         )
     _refuse_missing(column, name, first_row, file)
     return numeric(in_numpy(column))
@@ -210,6 +210,6 @@ def _labels(batch: Any, name: str, first_row: int, file: str, options: ReadOptio
         raise InputError(
             f"the target column holds {column.type}, neither numbers nor text",
             where=_place(file, first_row, 0, name),
-            mend="give --target COLUMN",
+            hint="give --target COLUMN",
         )
     return in_numpy(column)

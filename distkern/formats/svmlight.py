@@ -53,7 +53,7 @@ class Svmlight(AbstractFormat):
             raise InputError(
                 "svmlight files have no columns to choose the target from: it stands first in each row",
                 where=f"{file.url}, --target {options.target}",
-                mend="leave --target out",
+                hint="leave --target out",
             )
         width = 0
         first_row = 1
@@ -70,7 +70,7 @@ class Svmlight(AbstractFormat):
                     raise InputError(
                         f"feature {width}: indices go up to {MAX_FEATURES:,}",
                         where=f"{file.url}, row {first_row + row} (line {lines[row]})",
-                        mend="correct the index, or number the features anew",
+                        hint="correct the index, or number the features anew",
                     )
                 indptr = np.searchsorted(rows, np.arange(len(labels) + 1)).astype(np.int64)
                 written = SparseRows(values, columns.astype(np.int32), indptr, width)
@@ -191,15 +191,15 @@ def _parse_slowly(
         label = parse_number(tokens[0])
         if label is None:
             if ":" in tokens[0]:
-                raise InputError("the label is missing", where=where, mend="start the line with a number")
+                raise InputError("the label is missing", where=where, hint="start the line with a number")
             if not words:
                 raise InputError(
                     f"the label {tokens[0]!r} is not a number",
                     where=where,
-                    mend="give --task classification for labels, or code them as numbers",
+                    hint="give --task classification for labels, or code them as numbers",
                 )
             if "\ufffd" in tokens[0]:
-                raise InputError("the label is not UTF-8 text", where=where, mend="save the file as UTF-8")
+                raise InputError("the label is not UTF-8 text", where=where, hint="save the file as UTF-8")
             label, are_words = 0.0, True
         if not np.isfinite(label):
             raise not_finite(label, f"{where}, target")
@@ -207,15 +207,15 @@ def _parse_slowly(
         for token in tokens[1:]:
             index, value = _entry(token, where)
             if index <= previous:
-                mend = f"write each row's indices from {first} in increasing order"
+                hint = f"write each row's indices from {first} in increasing order"
                 if index == 0 and first:
                     what = "the index 0, and those before it count from 1"
-                    mend = "give --zero-based if they count from 0"
+                    hint = "give --zero-based if they count from 0"
                 elif index == previous:
                     what = f"the index {index} twice"
                 else:
                     what = f"the index {index} after {previous}"
-                raise InputError(what, where=where, mend=mend)
+                raise InputError(what, where=where, hint=hint)
             previous = index
             rows.append(len(labels))
             columns.append(index - first)
@@ -235,12 +235,12 @@ def _parse_slowly(
 def _entry(token: str, where: str) -> tuple[int, float]:
     index, colon, text = token.partition(":")
     if not colon or not _INDEX.fullmatch(index):
-        raise InputError(f"{token!r} is not of the form index:value", where=where, mend="correct the line")
+        raise InputError(f"{token!r} is not of the form index:value", where=where, hint="correct the line")
     value = parse_number(text)
     if value is None:
         raise InputError(
             f"{text!r} is not a number",
             where=f"{where}, feature {index}",
-            mend="write numbers as 0.5 or 5e-1",
+            hint="write numbers as 0.5 or 5e-1",
         )
     return int(index), value

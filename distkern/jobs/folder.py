@@ -183,7 +183,7 @@ class JobIndex:
             raise CorruptDataError(
                 "does not say where the job is",
                 where=str(file),
-                mend='write {"out": "M"} there, M being its folder, or remove it',
+                hint='write {"out": "M"} there, M being its folder, or remove it',
             ) from None
 
 
@@ -193,7 +193,7 @@ def unknown_job(identifier: str, known: list[str], where: str) -> InputError:
     return InputError(
         f"no job {identifier!r}",
         where=where,
-        mend=f"known are: {shown}" if known else "there are no jobs; give --runs FOLDER (or DISTKERN_RUNS)",
+        hint=f"known are: {shown}" if known else "there are no jobs; give --runs FOLDER (or DISTKERN_RUNS)",
     )
 
 
@@ -259,7 +259,7 @@ class JobFolder:
             raise InputError(
                 "holds no job (no job.json)",
                 where=str(self.path),
-                mend="give the folder that a job trains to",
+                hint="give the folder that a job trains to",
             ) from None
         return from_json(text, str(file))
 
@@ -348,7 +348,7 @@ class JobFolder:
             raise InputError(
                 f"process {pulse.get('pid')} on {pulse.get('host')} is training to it",
                 where=str(self.path),
-                mend="wait for it, stop it there with Ctrl-C, or use another folder; a run that has been "
+                hint="wait for it, stop it there with Ctrl-C, or use another folder; a run that has been "
                 f"silent for {LOST_SECONDS:.0f} seconds counts as lost",
             )
 
@@ -366,7 +366,7 @@ class JobFolder:
             raise InputError(
                 f"is the folder of job {record.id}, which is {state}",
                 where=str(self.path),
-                mend=f"wait for it ({record.command('logs', '--follow')}), stop it "
+                hint=f"wait for it ({record.command('logs', '--follow')}), stop it "
                 f"({record.command('cancel')}), or use another folder; a job that has been silent for "
                 f"{LOST_SECONDS:.0f} seconds counts as lost",
             )

@@ -60,7 +60,7 @@ def check_store(out: Place, data: str, everywhere: Callable[..., Mapping[str, An
             (own / token).write_text("probe\n", encoding="utf-8")
     except FileNotFoundError as error:
         # file systems that take no new folders (/proc, say) answer so
-        raise InputError("cannot be written", where=str(out), mend="choose another place") from error
+        raise InputError("cannot be written", where=str(out), hint="choose another place") from error
     try:
         answers = everywhere(problem_here, str(out), token, data)
     finally:
@@ -69,17 +69,17 @@ def check_store(out: Place, data: str, everywhere: Callable[..., Mapping[str, An
     for address, answer in sorted(answers.items()):
         if isinstance(answer, InputError):
             raise InputError(
-                f"worker {address}: {answer.what}", where=answer.where or where, mend=answer.mend
+                f"worker {address}: {answer.what}", where=answer.where or where, hint=answer.hint
             ) from answer
         if isinstance(answer, BaseException):
             raise InputError(
                 f"worker {address} cannot run distkern ({type(answer).__name__}: {answer})",
                 where=where,
-                mend="install the same distkern where the workers are started",
+                hint="install the same distkern where the workers are started",
             ) from answer
         if answer:
             raise InputError(
                 f"worker {address} {answer}",
                 where=where,
-                mend="use a place that this machine and all workers share, under the same path",
+                hint="use a place that this machine and all workers share, under the same path",
             )

@@ -116,7 +116,7 @@ def from_json(text: str | bytes, where: str) -> Record:
         return described(Record, json_object(text))
     except ValueError as error:
         raise CorruptDataError(
-            f"is not the record of a job ({error})", where=where, mend="remove it and submit again"
+            f"is not the record of a job ({error})", where=where, hint="remove it and submit again"
         ) from None
 
 

@@ -95,7 +95,7 @@ def kernel_matrix(
         raise InputError(
             f"shapes {left.shape} and {right.shape} do not match",
             where="kernel_matrix",
-            mend="give two-dimensional arrays with the same number of columns",
+            hint="give two-dimensional arrays with the same number of columns",
         )
     found = find_kernel(kernel).from_parameters(**parameters)
     found.check_domain(left)

@@ -52,10 +52,10 @@ def gamma_from_width(rule: str, kernel: type[AbstractKernel], width: float, n_fe
         If there is no such rule, the kernel has no gamma, or the width is not a finite number.
     """
     if not issubclass(kernel, AbstractScaledKernel):
-        raise InputError(f"kernel {kernel.name} has no gamma", where="gamma", mend="leave gamma out")
+        raise InputError(f"kernel {kernel.name} has no gamma", where="gamma", hint="leave gamma out")
     _, divisor = parse_rule(rule)
     if not math.isfinite(width):
-        raise InputError("the spread of the features is too large for a number", where="X", mend="scale them")
+        raise InputError("the spread of the features is too large for a number", where="X", hint="scale them")
     return kernel.gamma_from_width((width if width > 0 else 1.0) / divisor, n_features)
 
 
@@ -155,7 +155,7 @@ def parse_rule(rule: str) -> tuple[str, float]:
     except ValueError:
         divisor = math.nan
     if not (math.isfinite(divisor) and divisor > 0):
-        raise InputError(f"{number!r} is not a positive number", where="gamma", mend="write 'median/4', say")
+        raise InputError(f"{number!r} is not a positive number", where="gamma", hint="write 'median/4', say")
     return name, divisor
 
 

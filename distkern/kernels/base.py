@@ -105,7 +105,7 @@ class AbstractKernel(Declared, ABC):
         raise InputError(
             f"kernel {self.name} needs numbers {wanted}, got {value:g}",
             where=f"{where}, row {first_row + row}, column {label}",
-            mend="scale the data to [0, 1] (shard with --scale minmax) or choose another kernel",
+            hint="scale the data to [0, 1] (shard with --scale minmax) or choose another kernel",
         )
 
 
@@ -158,7 +158,7 @@ class AbstractTileKernel(AbstractKernel):
         raise InputError(
             f"kernel {self.name} compares dense rows only",
             where="kernel",
-            mend="shard the data with --dense, or choose another kernel",
+            hint="shard the data with --dense, or choose another kernel",
         )
 
     def prepare_rows(self, landmarks: Rows) -> AbstractPrepared:
@@ -196,7 +196,7 @@ def require(kernel: AbstractKernel, capability: type[Capability]) -> Capability:
     raise InputError(
         f"kernel {kernel.name} cannot be used here: it {_LACKS[capability.__name__]}",
         where="kernel",
-        mend=f"use one of: {able}",
+        hint=f"use one of: {able}",
     )
 
 

@@ -30,7 +30,7 @@ class Coefficients(AbstractKind):
     annotation = "Sequence[float]"
 
     @property
-    def spoken(self) -> str:
+    def description(self) -> str:
         return f"a list of at most {_HIGHEST} numbers >= 0, not all 0"
 
     def accepts(self, value: Any) -> bool:

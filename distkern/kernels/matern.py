@@ -27,7 +27,7 @@ class HalfInteger(Number):
         return super().accepts(value) and float(value - 0.5).is_integer()
 
     @property
-    def spoken(self) -> str:
+    def description(self) -> str:
         return f"a half integer from {self.least:g} to {self.most:g}"
 
 

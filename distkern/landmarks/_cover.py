@@ -16,7 +16,7 @@ from distkern.common.tiles import scratch
 from distkern.common.types import Floats
 from distkern.kernels.base import SquaredDistanceScores
 from distkern.kernels.sparse import SparseSquaredDistance
-from distkern.landmarks.base import Layout
+from distkern.landmarks.base import RowLayout
 
 #: rows whose distances are taken in double precision at once
 EXACT_ROWS = 16
@@ -136,7 +136,7 @@ def sparse_scan(dtype: np.dtype[Any]) -> Callable[..., int]:
 class AbstractScanner(ABC):
     """The state of a sequential scan for at most ``limit`` landmarks."""
 
-    def __init__(self, layout: Layout, radius: float, limit: int) -> None:
+    def __init__(self, layout: RowLayout, radius: float, limit: int) -> None:
         self.squared_radius = radius**2
         self.limit = limit
         self.size = 0
@@ -166,7 +166,7 @@ class AbstractScanner(ABC):
 class DenseScanner(AbstractScanner):
     """Landmarks in rows of an array."""
 
-    def __init__(self, layout: Layout, radius: float, limit: int) -> None:
+    def __init__(self, layout: RowLayout, radius: float, limit: int) -> None:
         super().__init__(layout, radius, limit)
         self._landmarks = np.empty((0, layout.n_features), dtype=layout.dtype)
 
@@ -184,7 +184,7 @@ class DenseScanner(AbstractScanner):
 class SparseScanner(AbstractScanner):
     """Landmarks in compressed rows."""
 
-    def __init__(self, layout: Layout, radius: float, limit: int) -> None:
+    def __init__(self, layout: RowLayout, radius: float, limit: int) -> None:
         super().__init__(layout, radius, limit)
         empty = np.empty(0, dtype=layout.dtype), np.empty(0, dtype=np.int32)
         self._landmarks = Compressed(*empty, np.zeros(1, dtype=np.int64), np.empty(0))
@@ -212,7 +212,7 @@ class SparseScanner(AbstractScanner):
         )
 
 
-def scanner_for(layout: Layout, radius: float, limit: int) -> AbstractScanner:
+def scanner_for(layout: RowLayout, radius: float, limit: int) -> AbstractScanner:
     """A scanner for rows of the layout's form."""
     kind = SparseScanner if layout.is_sparse else DenseScanner
     return kind(layout, radius, limit)

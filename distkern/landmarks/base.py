@@ -23,7 +23,7 @@ _SAMPLED_BLOCKS = 8
 
 
 @dataclass(frozen=True)
-class Layout:
+class RowLayout:
     """What a rule knows of the data before it reads any.
 
     Attributes
@@ -91,15 +91,15 @@ class AbstractLandmarkRule(ABC):
     name: ClassVar[str]
 
     @abstractmethod
-    def choose(self, layout: Layout) -> Generator[Pass, Any, Rows]:
+    def choose(self, layout: RowLayout) -> Generator[Pass, Any, Rows]:
         """Yield the passes that the choice needs; return the landmarks (r, n_features)."""
 
     @abstractmethod
-    def outline(self, layout: Layout) -> list[Outline]:
+    def outline(self, layout: RowLayout) -> list[Outline]:
         """The passes with nothing in them yet and how often each is made, for the planner."""
 
     @abstractmethod
-    def expected_size(self, layout: Layout) -> int:
+    def expected_size(self, layout: RowLayout) -> int:
         """r as far as it is known before any row is read (an upper bound)."""
 
 
@@ -121,12 +121,12 @@ def stack(first: Rows, second: Rows) -> Rows:
     return stacked([first, second])
 
 
-def rows_cost(layout: Layout, n_rows: int) -> Cost:
+def rows_cost(layout: RowLayout, n_rows: int) -> Cost:
     """Cost of a pass that picks ``n_rows`` rows: what one task has found, the others have not."""
     return Cost().holding(joined={"rows": (n_rows, layout.row_bytes)})
 
 
-def gather_rows(layout: Layout, rows: NDArray[np.int64], name: str) -> Generator[Pass, Any, Rows]:
+def gather_rows(layout: RowLayout, rows: NDArray[np.int64], name: str) -> Generator[Pass, Any, Rows]:
     """The features of the rows with the given sorted numbers: only the blocks that hold one are read."""
     offsets = layout.offsets
     blocks = np.unique(np.searchsorted(offsets, rows, side="right") - 1)
@@ -141,7 +141,7 @@ def gather_rows(layout: Layout, rows: NDArray[np.int64], name: str) -> Generator
     return result
 
 
-def sample_rows(layout: Layout, n_sample: int, name: str = "sample") -> Generator[Pass, Any, Rows]:
+def sample_rows(layout: RowLayout, n_sample: int, name: str = "sample") -> Generator[Pass, Any, Rows]:
     """At most ``n_sample`` rows drawn uniformly from at most 8 random blocks, in the order of the data."""
     generator = stream(layout.seed, Purpose.SAMPLE)
     n_blocks = len(layout.block_rows)
@@ -152,7 +152,7 @@ def sample_rows(layout: Layout, n_sample: int, name: str = "sample") -> Generato
     return (yield from gather_rows(layout, rows, name))
 
 
-def sample_outline(layout: Layout, n_sample: int, name: str = "sample", driver_bytes: int = 0) -> Outline:
+def sample_outline(layout: RowLayout, n_sample: int, name: str = "sample", driver_bytes: int = 0) -> Outline:
     """The pass of :func:`sample_rows`; ``driver_bytes`` is what the driver makes of the rows."""
     largest = np.argsort(layout.block_rows, kind="stable")[::-1][:_SAMPLED_BLOCKS]
     n_rows = min(n_sample, int(np.asarray(layout.block_rows)[largest].sum()))

@@ -14,7 +14,7 @@ from distkern.common.errors import InputError
 from distkern.common.sparse import Rows, SparseRows
 from distkern.common.types import Block
 from distkern.landmarks._cover import EXACT_ROWS, scanner_for, tile_rows, uncovered_tiles
-from distkern.landmarks.base import AbstractLandmarkRule, Layout, sample_outline, sample_rows, stack
+from distkern.landmarks.base import AbstractLandmarkRule, RowLayout, sample_outline, sample_rows, stack
 from distkern.passes import Cost, Outline, Pass, Reduce
 
 _FIRST_WAVE_ROWS = 4096
@@ -51,17 +51,17 @@ class Coverage(AbstractLandmarkRule):
             raise InputError(
                 "coverage landmarks need either n_landmarks or diameter",
                 where="landmarks",
-                mend="set diameter and n_landmarks=None, or n_landmarks alone",
+                hint="set diameter and n_landmarks=None, or n_landmarks alone",
             )
 
-    def choose(self, layout: Layout) -> Generator[Pass, Any, Rows]:
+    def choose(self, layout: RowLayout) -> Generator[Pass, Any, Rows]:
         if self.diameter is not None:
             found = yield from _sweep(layout, self.diameter / 2, _CEILING)
             if found is None:
                 raise InputError(
                     f"diameter {self.diameter:g} needs more than {_CEILING:,} landmarks",
                     where="diameter",
-                    mend="use a larger diameter, or set n_landmarks instead",
+                    hint="use a larger diameter, or set n_landmarks instead",
                 )
             return found
         assert self.n_landmarks is not None
@@ -71,7 +71,7 @@ class Coverage(AbstractLandmarkRule):
             return everything
         return (yield from self._search(layout, self.n_landmarks))
 
-    def _search(self, layout: Layout, n_landmarks: int) -> Generator[Pass, Any, Rows]:
+    def _search(self, layout: RowLayout, n_landmarks: int) -> Generator[Pass, Any, Rows]:
         """The finest coverage of at most n_landmarks in a few sweeps: bisect on a sample, then correct."""
         sample = yield from sample_rows(layout, _sample_size(layout, n_landmarks))
         radius = _radius_for(sample, n_landmarks, layout.n_rows)
@@ -100,7 +100,7 @@ class Coverage(AbstractLandmarkRule):
             radius = finer if finer > too_small else (radius + too_small) / 2
         return best
 
-    def outline(self, layout: Layout) -> list[Outline]:
+    def outline(self, layout: RowLayout) -> list[Outline]:
         cost = _sweep_cost(layout, self.expected_size(layout))
         # with n_landmarks two to four sweeps over the rows were measured
         n_sweeps = 1.0 if self.n_landmarks is None else 3.0
@@ -112,7 +112,7 @@ class Coverage(AbstractLandmarkRule):
         driver_bytes = (n_sample // 2 + self.n_landmarks) * layout.row_bytes + layout.comparing_bytes
         return [sample_outline(layout, n_sample, driver_bytes=driver_bytes), sweeps]
 
-    def expected_size(self, layout: Layout) -> int:
+    def expected_size(self, layout: RowLayout) -> int:
         return min(self.n_landmarks or _CEILING, layout.n_rows)
 
 
@@ -155,7 +155,7 @@ class _Candidates:
         return _Candidates(rows, numbers, second.end, second.is_cut).limited()
 
 
-def _sample_size(layout: Layout, n_landmarks: int) -> int:
+def _sample_size(layout: RowLayout, n_landmarks: int) -> int:
     """Rows of the sample that the radius is judged from."""
     numbers = n_landmarks * layout.row_bytes // layout.dtype.itemsize
     return max(int(np.clip(400_000_000 // numbers, 2_000, 20_000)), 4 * n_landmarks)
@@ -180,7 +180,7 @@ def _uncovered(block: Block, cover: _Cover) -> _Candidates:
     return _Candidates(features[inside], inside + start + first, start + end).limited()
 
 
-def _sweep(layout: Layout, radius: float, limit: int) -> Generator[Pass, Any, Rows | None]:
+def _sweep(layout: RowLayout, radius: float, limit: int) -> Generator[Pass, Any, Rows | None]:
     """The coverage of radius ``radius``, or None as soon as it needs more than ``limit`` landmarks."""
     scanner = scanner_for(layout, radius, limit)
     offsets = layout.offsets
@@ -209,7 +209,7 @@ def _sweep(layout: Layout, radius: float, limit: int) -> Generator[Pass, Any, Ro
     return scanner.found
 
 
-def _sweep_cost(layout: Layout, size: int) -> Cost:
+def _sweep_cost(layout: RowLayout, size: int) -> Cost:
     row_bytes, itemsize = layout.row_bytes, layout.dtype.itemsize
     numbers = 1 if layout.is_sparse else layout.n_features
     rows = min(tile_rows(size, itemsize, numbers), layout.most_rows)
@@ -233,7 +233,7 @@ def _sweep_cost(layout: Layout, size: int) -> Cost:
 
 def _count(sample: Rows, radius: float, limit: int) -> int:
     sparse_numbers = 0 if isinstance(sample, SparseRows) else None
-    layout = Layout((len(sample),), sample.shape[1], sample.dtype, 0, sparse_numbers)
+    layout = RowLayout((len(sample),), sample.shape[1], sample.dtype, 0, sparse_numbers)
     scanner = scanner_for(layout, radius, limit)
     return scanner.size if scanner.scan(sample) else limit + 1
 

@@ -11,7 +11,7 @@ import numpy as np
 from distkern.common.errors import InputError
 from distkern.common.rng import Purpose, stream
 from distkern.common.sparse import Rows, distinct
-from distkern.landmarks.base import AbstractLandmarkRule, Layout, gather_rows, pick, rows_cost, stack
+from distkern.landmarks.base import AbstractLandmarkRule, RowLayout, gather_rows, pick, rows_cost, stack
 from distkern.passes import Outline, Pass, Reduce
 
 
@@ -27,10 +27,10 @@ class Uniform(AbstractLandmarkRule):
     def __post_init__(self) -> None:
         if self.n_landmarks is None:
             raise InputError(
-                "uniform landmarks need n_landmarks", where="landmarks", mend="give n_landmarks, not diameter"
+                "uniform landmarks need n_landmarks", where="landmarks", hint="give n_landmarks, not diameter"
             )
 
-    def choose(self, layout: Layout) -> Generator[Pass, Any, Rows]:
+    def choose(self, layout: RowLayout) -> Generator[Pass, Any, Rows]:
         size = self.expected_size(layout)
         generator = stream(layout.seed, Purpose.LANDMARKS)
         rows = np.sort(generator.choice(layout.n_rows, size=size, replace=False, shuffle=False))
@@ -38,10 +38,10 @@ class Uniform(AbstractLandmarkRule):
         first, _ = distinct(features)
         return features[np.sort(first)]
 
-    def outline(self, layout: Layout) -> list[Outline]:
+    def outline(self, layout: RowLayout) -> list[Outline]:
         cost = rows_cost(layout, self.expected_size(layout))
         return [Outline(Reduce("landmarks", pick, stack, cost=cost))]
 
-    def expected_size(self, layout: Layout) -> int:
+    def expected_size(self, layout: RowLayout) -> int:
         assert self.n_landmarks is not None
         return min(self.n_landmarks, layout.n_rows)

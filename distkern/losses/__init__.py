@@ -79,5 +79,5 @@ def margin_loss(loss: AbstractLoss) -> AbstractElementwiseLoss:
     raise InputError(
         f"{loss.name!r} is not a loss of the margin y f",
         where="loss",
-        mend=f"use one of: {', '.join(margin_loss_names())}",
+        hint=f"use one of: {', '.join(margin_loss_names())}",
     )

@@ -67,7 +67,7 @@ class AbstractLoss(Declared, ABC):
         raise InputError(
             f"{self.name!r} has no second derivative",
             where="loss",
-            mend=f"use one of: {', '.join(curved_loss_names(self.target_kind))}",
+            hint=f"use one of: {', '.join(curved_loss_names(self.target_kind))}",
         )
 
     def row_products(self, predictions: Floats, targets: Floats, directions: Floats) -> Floats:
@@ -108,7 +108,7 @@ class AbstractLoss(Declared, ABC):
             raise InputError(
                 f"{self.name!r} compares the outputs of at least two classes",
                 where="loss",
-                mend="use 'logistic' for a single output",
+                hint="use 'logistic' for a single output",
             )
 
     def check_scale(self, scale: float) -> None:
@@ -123,7 +123,7 @@ class AbstractLoss(Declared, ABC):
             If the loss is not a likelihood.
         """
         raise InputError(
-            f"{self.name!r} gives no probabilities", where="loss", mend="train with 'logistic' or 'softmax'"
+            f"{self.name!r} gives no probabilities", where="loss", hint="train with 'logistic' or 'softmax'"
         )
 
     def scaled(self, scale: float) -> Self:

@@ -45,7 +45,7 @@ class Huber(AbstractDualLoss):
                 f"is {self.delta:g} where the targets spread over {scale:.3g}: so narrow a Huber loss is the "
                 "absolute one, and its small slopes lead nowhere",
                 where="delta",
-                mend=f"leave it out, use {_NARROWEST * scale:.3g} or more, or loss='absolute'",
+                hint=f"leave it out, use {_NARROWEST * scale:.3g} or more, or loss='absolute'",
             )
 
     @property

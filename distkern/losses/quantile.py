@@ -52,7 +52,7 @@ class Quantile(AbstractLoss):
             raise InputError(
                 f"{len(self.quantiles)} quantiles for {n_outputs} outputs",
                 where="quantiles",
-                mend="a model has one output for each quantile",
+                hint="a model has one output for each quantile",
             )
 
     @property

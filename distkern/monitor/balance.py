@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from distkern.monitor.look import PARTS, short_number
 from distkern.monitor.page import Html, joined, note, square, table, text
 from distkern.monitor.recorder import PassTotal
+from distkern.monitor.style import PARTS, short_number
 from distkern.monitor.text import in_bytes, in_time
 
 #: parts of ``split_seconds`` that are the driver's own work; ``wait`` is what it waited

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from distkern.monitor.explanation import Dependence, Explanation
-from distkern.monitor.look import RUNS, STYLES, Style
+from distkern.monitor.style import RUNS, STYLES, Style
 from distkern.monitor.page import Axis, Curve, Plot, Plots, Section, bar, heading, note, table
 
 #: columns whose importance is shown

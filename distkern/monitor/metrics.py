@@ -75,6 +75,6 @@ def read(path: Location) -> list[dict[str, Any]]:
             history.append(json_object(line))
         except ValueError:
             raise CorruptDataError(
-                "is not a JSON object", where=f"{path}, line {number}", mend="train again"
+                "is not a JSON object", where=f"{path}, line {number}", hint="train again"
             ) from None
     return history

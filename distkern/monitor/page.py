@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from html import escape
 from typing import TypeAlias
 
-from distkern.monitor.look import ELEMENTS, FONT, STYLES, VARIABLES, Style
+from distkern.monitor.style import ELEMENTS, FONT, STYLES, VARIABLES, Style
 
 _MARKS = {"circle": "●", "square": "■", "triangle": "▲", "diamond": "◆", "": ""}
 

@@ -16,8 +16,8 @@ from bokeh.plotting import figure
 from bokeh.resources import Resources
 from bokeh.settings import settings
 
-from distkern.monitor.look import FIGURE_RULE, FIGURE_TEXT, FONT, axis_number, short_bytes
 from distkern.monitor.page import Axis, Cells, Curve, Plot
+from distkern.monitor.style import FIGURE_RULE, FIGURE_TEXT, FONT, axis_number, short_bytes
 
 _LINES = ("xs", "ys", "colour", "dash")
 _POINTS = ("x", "y", "value", "label", "place", "colour", "marker")

@@ -7,9 +7,9 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, TypeAlias
 
 from distkern.common.compared import Compared
-from distkern.monitor.look import STYLES, short_number
 from distkern.monitor.metrics import FIELDS
 from distkern.monitor.page import Axis, Curve, Html, Plot, Plots, heading, joined, note, table, text
+from distkern.monitor.style import STYLES, short_number
 from distkern.monitor.text import SQUARED, error_name, in_bytes, in_error, in_number, in_time, is_before
 
 #: rows of the table; a run of more stages shows the first, the last and some between

@@ -12,7 +12,7 @@ from rich.progress import BarColumn, Progress, TaskID, TaskProgressColumn, TextC
 from rich.table import Column
 
 from distkern.engine.events import Event
-from distkern.monitor.look import short_number
+from distkern.monitor.style import short_number
 from distkern.monitor.text import error_name, in_bytes, in_error, in_number, in_time
 
 #: seconds between two lines about one pass where there is no terminal

@@ -14,9 +14,9 @@ from distkern.common.rng import Purpose, stream
 from distkern.common.sparse import Rows, SparseRows, count_nonzero
 from distkern.common.types import AbstractSource, ArrayGroup, Block, GroupOpener, Reader
 
-#: of a block in single precision, and of a number in it
+#: bytes of a block in single precision, and of a number in it
 _BLOCK_BYTES, _SINGLE = 4 * 2**20, 4
-#: of a block
+#: least rows of a block
 _LEAST_ROWS = 1024
 
 

@@ -83,13 +83,13 @@ def check_task(dataset: Dataset, task: str) -> None:
 
     if task in (dataset.task, "none"):
         return
-    mend = f"shard it again with --task {task}"
+    hint = f"shard it again with --task {task}"
     takers = [name for name, kind in algorithms().items() if getattr(kind, "task", None) == dataset.task]
     if takers:
         names = ", ".join(name.removesuffix("_regressor") for name in takers)
-        mend = f"use an algorithm for {dataset.task} ({names}), or {mend}"
+        hint = f"use an algorithm for {dataset.task} ({names}), or {hint}"
     raise InputError(
-        f"the data set is for task {dataset.task!r}, not {task}", where=str(dataset.path), mend=mend
+        f"the data set is for task {dataset.task!r}, not {task}", where=str(dataset.path), hint=hint
     )
 
 
@@ -152,10 +152,10 @@ def of_positive_weight(
     if weights is None:
         return features, targets, None
     if np.any(weights < 0):
-        raise InputError("negative sample weights", where="sample_weight", mend="weights must be 0 or more")
+        raise InputError("negative sample weights", where="sample_weight", hint="weights must be 0 or more")
     kept = weights > 0
     if not kept.any():
-        raise InputError("all sample weights are zero", where="sample_weight", mend="give some rows weight")
+        raise InputError("all sample weights are zero", where="sample_weight", hint="give some rows weight")
     return features[kept], targets[kept], weights[kept]
 
 

@@ -287,7 +287,7 @@ def evaluation_pass(
         raise InputError(
             f"is a data set of task {split.dataset.task!r}, and {type(model).__name__} is for {model.task}",
             where=str(split.dataset.path),
-            mend=f"shard it with --task {model.task}",
+            hint=f"shard it with --task {model.task}",
         )
     make = residuals_pass if model.task == "regression" else _counting_pass
     return make(model, split, found, compared)
@@ -302,7 +302,7 @@ def _counting_pass(model: Any, split: Split, found: Found | None, compared: str 
         raise InputError(
             f"its labels {labels[:5]} are none of the model's {known[:5]}",
             where=str(split.dataset.path),
-            mend="evaluate on data with the labels of the training data",
+            hint="evaluate on data with the labels of the training data",
         )
     n_outputs = model.n_outputs(len(known))
     losing = Losing.of(compared, split.n_rows, n_outputs)

@@ -58,23 +58,23 @@ def check_folder(folder: Place, resume: bool) -> None:
     """
     if not resume and (folder / "model.json").exists():
         raise InputError(
-            "holds a finished model", where=str(folder), mend="train to another folder or remove it"
+            "holds a finished model", where=str(folder), hint="train to another folder or remove it"
         )
     if not resume and _is_unfinished(folder):
         raise InputError(
-            "holds an unfinished run", where=str(folder), mend="use --resume, or remove the folder"
+            "holds an unfinished run", where=str(folder), hint="use --resume, or remove the folder"
         )
     if not folder.exists():
         return
     if not folder.is_dir():
-        raise InputError("is a file", where=str(folder), mend="give a folder for the model")
+        raise InputError("is a file", where=str(folder), hint="give a folder for the model")
     foreign = sorted(
         path.name for path in folder.iterdir() if path.name not in _OF_A_RUN and path.name[0] != "."
     )
     # all algorithms are imported only to know the folders of their models
     if foreign := [name for name in foreign if name not in _model_folders()]:
         raise InputError(
-            f"holds other things than a model ({foreign[0]!r})", where=str(folder), mend="give a new folder"
+            f"holds other things than a model ({foreign[0]!r})", where=str(folder), hint="give a new folder"
         )
 
 
@@ -161,7 +161,7 @@ def tidy(folder: Place) -> None:
         return
     if CheckpointFolder(folder / "checkpoints", {}).stages():
         return
-    # of a job, another driver may be at work here, or have finished
+    # another driver of a job may be at work here, or have finished
     if (folder / "job.json").exists() or (folder / "model.json").exists():
         return
     with suppress(OSError):

@@ -64,7 +64,7 @@ def put_in_order(estimator: Any, X: Any) -> Any:
         raise InputError(
             "The feature names should match those that were passed during fit.\nFeature names must be in the "
             "same order as they were in fit.",
-            mend="X[model.feature_names_in_] is",
+            hint="X[model.feature_names_in_] is",
         )
     return X[list(ours)]
 
@@ -129,14 +129,14 @@ def rows_of_frame(
     if task == "none":
         y = None if is_dask(X) else np.zeros(len(X))
     elif y is None:
-        raise InputError("y is missing", where="fit", mend="give labels with frames")
+        raise InputError("y is missing", where="fit", hint="give labels with frames")
     if is_dask(X):
         for name, given in (("sample_weight", sample_weight), ("groups", groups)):
             if given is not None:
                 raise InputError(
                     f"{name} of Dask frames with such columns is not supported",
                     where=name,
-                    mend="give a frame of numbers, or one in memory",
+                    hint="give a frame of numbers, or one in memory",
                 )
         split = _spooled(X, y, task, executor or stack.enter_context(open_executor()), stack)
         return split, None, None, None
@@ -208,7 +208,7 @@ def _are_encoded(table: Table, X: Any) -> bool:
     raise InputError(
         f"an array of {table.n_features} columns may be of the table's columns or of encoded rows",
         where="X",
-        mend="give a frame of the table's columns, or a split of a data set",
+        hint="give a frame of the table's columns, or a split of a data set",
     )
 
 

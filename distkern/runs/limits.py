@@ -53,10 +53,10 @@ def check_limit(
         needed = needed_bytes(plans, machine)
         if machine.memory_limit is not None and needed > machine.memory_limit:
             own = machine.memory_limit != given
-            otherwise = "use --scheduler local" if own else "leave --memory-limit out"
+            alternative = "use --scheduler local" if own else "leave --memory-limit out"
             raised = how_raised(needed, machine, given)
             worst = worst_of(plans, machine).name
-            advice = advice_on(worst, needed, machine.memory_limit, extent, raised, otherwise)
+            advice = advice_on(worst, needed, machine.memory_limit, extent, raised, alternative)
             raise MemoryBudgetError(advice, where=whose_limit(machine, given))
         return machine
 
@@ -87,13 +87,13 @@ def how_raised(needed: int, machine: Machine, given: int | None) -> str:
     return f"use {option}" if machine.memory_limit == given else f"start the workers with {option}"
 
 
-def advice_on(name: str, needed: int, limit: int, extent: Extent, raised: str, otherwise: str) -> str:
-    """What makes a pass fit that does not: ``raised`` limits, smaller shards, or what ``otherwise`` says."""
+def advice_on(name: str, needed: int, limit: int, extent: Extent, raised: str, alternative: str) -> str:
+    """What makes a pass fit that does not: ``raised`` limits, smaller shards, or an ``alternative``."""
     needs = f"pass '{name}' needs {in_bytes(needed)} and the limit is {in_bytes(limit)}"
     if 2 * extent.largest_block_bytes > needed - limit:
         rows = max(extent.block_rows) // 2
         return f"{needs}: {raised}, or shard the data with --rows-per-shard {rows} or less"
-    return f"{needs}: {raised}, or {otherwise}"
+    return f"{needs}: {raised}, or {alternative}"
 
 
 def worst_of(plans: Sequence[PassPlan], machine: Machine) -> PassPlan:

@@ -114,7 +114,7 @@ def refuse_other_model(folder: Place, model: Any) -> None:
         raise InputError(
             f"holds a finished model of another job ({keys[0] if keys else stored.algorithm} differs)",
             where=str(folder),
-            mend="train to another folder or remove it",
+            hint="train to another folder or remove it",
         )
 
 
@@ -136,7 +136,7 @@ def load_model(path: Location) -> Any:
     described = _DESCRIPTION.read(_Model, facts, where)
     kind = algorithm(described.algorithm)
     if kind is None:
-        raise InputError(f"unknown algorithm {described.algorithm!r}", where=where, mend="upgrade distkern")
+        raise InputError(f"unknown algorithm {described.algorithm!r}", where=where, hint="upgrade distkern")
     arrays = load_arrays(folder / "arrays", fingerprint=described.arrays)
     try:
         return _restored(kind, described, arrays, facts, str(folder))
@@ -188,7 +188,7 @@ def read_description(folder: Place) -> dict[str, Any]:
         raise InputError(
             "its training has not finished" if unfinished else "is not a model (no model.json)",
             where=str(folder),
-            mend="run the train command again with --resume"
+            hint="run the train command again with --resume"
             if unfinished
             else "give the folder that train wrote",
         )

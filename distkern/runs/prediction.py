@@ -138,7 +138,7 @@ def answer_of(
         decision += intercept
     if output == "probability":
         if chances is None:
-            raise InputError("was fitted without probabilities", where="the model", mend="fit it again")
+            raise InputError("was fitted without probabilities", where="the model", hint="fit it again")
         return chances(decision)
     if output == "label" and classes is not None:
         labels: NDArray[Any] = classes[codes_of(decision, chances, threshold)]
@@ -164,6 +164,6 @@ def codes_of(
     """
     if threshold is not None:
         if chances is None:
-            raise InputError("needs probabilities", where="threshold", mend="leave it out")
+            raise InputError("needs probabilities", where="threshold", hint="leave it out")
         return (chances(decision)[:, 1] >= threshold).astype(np.intp)
     return (decision[:, 0] > 0).astype(np.intp) if decision.shape[1] == 1 else decision.argmax(axis=1)

@@ -14,7 +14,7 @@ from numpy.typing import ArrayLike, NDArray
 from distkern.common.scores import row_log_losses
 from distkern.storage.atomic import explain_errors
 
-#: of probabilities, all as wide
+#: bins of probabilities, equally wide
 N_BINS = 20
 
 
@@ -109,13 +109,13 @@ class Calibration:
 
 #: scores that are sorted in memory
 RUN_ROWS = 2**18
-#: of a run, read at a time while runs are merged
+#: least scores of a run that are read at a time while runs are merged
 _LEAST_CHUNK = 1024
 #: scores that are looked at together once they are sorted
 _FEW = 2**13
 #: what a run takes while it is sorted, and as much again when runs are merged
 RANKING_BYTES = 2 * 64 * RUN_ROWS
-#: of each rate, between two points of a curve that is thinned out
+#: a thinned curve has a point at each of so many steps of either rate
 _STEPS = 256
 
 

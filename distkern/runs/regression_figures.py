@@ -19,11 +19,11 @@ from distkern.storage.dataset import Split
 
 #: cells in each direction, at most
 MOST_CELLS = 64
-#: of what is counted
+#: bytes of the counts
 GRID_BYTES = 8 * MOST_CELLS**2
 #: the largest coordinate is at most 2 to the power of this times the side of a cell
 _DIGITS = 40
-#: of a side, where all coordinates are 0
+#: power of 2 of a cell's side where all coordinates are 0
 _LEAST = -1100
 
 

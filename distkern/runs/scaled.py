@@ -186,7 +186,7 @@ def rescaled(data: TrainingData, wanted: str, dtype: str, executor: AbstractExec
         if narrows and dtype == AUTO and not spreads.suit_single(kind):
             precision = source.dtype
         elif narrows and kind == "none" and spreads.largest > float(np.finfo(precision).max):
-            raise InputError(TOO_LARGE, where="X", mend="scale the columns, or give dtype='float64'")
+            raise InputError(TOO_LARGE, where="X", hint="scale the columns, or give dtype='float64'")
     if kind == "none":
         same = precision == source.dtype
         return Rescaled(data if same else replace(data, source=ScaledSource(source, Scaling(), precision)))
@@ -209,7 +209,7 @@ def check_stored(wanted: str, dtype: np.dtype[Any], of: str) -> None:
     """Refuse another precision than the one that rows are stored in."""
     if wanted not in (AUTO, dtype.name):
         raise InputError(
-            f"is {wanted!r}, and rows of {of} are stored as {dtype.name}", where="dtype", mend="leave it out"
+            f"is {wanted!r}, and rows of {of} are stored as {dtype.name}", where="dtype", hint="leave it out"
         )
 
 
@@ -222,13 +222,13 @@ def spreading(data: TrainingData, wanted: str) -> list[Outline]:
         raise InputError(
             f"is {wanted!r}, and the rows are stored scaled ({stored})",
             where="scale",
-            mend="leave it out, or shard the data with --scale none",
+            hint="leave it out, or shard the data with --scale none",
         )
     if data.source.is_sparse and wanted not in (AUTO, *SPARSE_KINDS):
         raise InputError(
             f"is {wanted!r}, which would turn the zeros of sparse rows into numbers",
             where="scale",
-            mend="use 'maxabs' or 'none'",
+            hint="use 'maxabs' or 'none'",
         )
     return [Outline(_spreading(data.source))]
 

@@ -37,9 +37,9 @@ def in_random_order(
     if source.is_shuffled or source.n_blocks == 1:
         return data
     if isinstance(source, Split):
-        where, mend = str(source.dataset.path), "shard it again without --no-shuffle"
+        where, hint = str(source.dataset.path), "shard it again without --no-shuffle"
     else:
-        where, mend = (
+        where, hint = (
             "the data",
             "store it where all workers see it and make a data set of it with `distkern shard`",
         )
@@ -47,7 +47,7 @@ def in_random_order(
         executor,
         "rows that are not in random order can be trained on by workers of one host only",
         where,
-        mend,
+        hint,
     )
     events.emit("message", text=f"{where}: the rows may be in any order, so they are shuffled first")
     folder = temporary_folder(stack)
@@ -111,11 +111,11 @@ def _as_it_is(block: Block, operand: None) -> Block:
     return block
 
 
-def check_hosts(executor: AbstractExecutor, what: str, where: str, mend: str) -> None:
+def check_hosts(executor: AbstractExecutor, what: str, where: str, hint: str) -> None:
     """Refuse, for the reason ``what``, workers that do not see this host's files."""
     machine = executor.machine
     if machine.kind == "distributed" and not machine.same_host:
-        raise InputError(what, where=where, mend=mend)
+        raise InputError(what, where=where, hint=hint)
 
 
 def temporary_folder(stack: ExitStack) -> Path:

@@ -74,7 +74,7 @@ def write_dataset(
         raise InputError(
             "arrays have no columns by name",
             where="impute, categorical, drop, text, ...",
-            mend="leave them out",
+            hint="leave them out",
         )
     y = None if y is None or task == "none" else y if is_dask(y) else plain_targets(y)
     kinds = frame_kinds(options) if of_frame else None
@@ -112,7 +112,7 @@ def _task_of(y: Any) -> Task:
 def _slices(X: Any, y: Any) -> Iterator[tuple[Any, Any]]:
     n_rows = X.shape[0] if hasattr(X, "shape") else len(X)
     if y is not None and len(y) != n_rows:
-        raise InputError(f"X has {n_rows} rows and y has {len(y)}", where="y", mend="give one for each row")
+        raise InputError(f"X has {n_rows} rows and y has {len(y)}", where="y", hint="give one for each row")
     rows = X.tocsr() if hasattr(X, "tocsr") else X if is_frame(X) else np.asarray(X)
     for start in range(0, n_rows, _MOST_ROWS):
         part = slice(start, start + _MOST_ROWS)

@@ -155,7 +155,7 @@ def radial_only(name: str) -> InputError:
     return InputError(
         f"sampler {name} is for kernels that rotations leave as they are (rbf, matern, arc_cosine)",
         where="sampler",
-        mend="use monte_carlo or quasi_monte_carlo",
+        hint="use monte_carlo or quasi_monte_carlo",
     )
 
 
@@ -188,5 +188,5 @@ def monte_carlo_only(draws: Draws, kernel: str) -> None:
         raise InputError(
             f"sampler {draws.sampler.name} is not for kernel {kernel}, which draws no real numbers",
             where="sampler",
-            mend="use monte_carlo",
+            hint="use monte_carlo",
         )

@@ -37,14 +37,14 @@ class QuasiMonteCarlo(AbstractSampler):
                 f"sampler quasi_monte_carlo has {_MAX_DIMENSIONS} dimensions at most, and this kernel needs "
                 f"{per_draw}",
                 where="sampler",
-                mend="use orthogonal (rbf, matern) or monte_carlo",
+                hint="use orthogonal (rbf, matern) or monte_carlo",
             )
         first = draws.block * draws.n_draws
         if first + draws.n_draws > _MAX_POINTS:
             raise InputError(
                 f"sampler quasi_monte_carlo has {_MAX_POINTS} draws at most",
                 where="sampler",
-                mend="use monte_carlo",
+                hint="use monte_carlo",
             )
         points = _sequence(int(draws.shared_words(Stream.SCRAMBLE, 1)[0]), per_draw).take(
             first, draws.n_draws

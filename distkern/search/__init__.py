@@ -1,1 +1,1 @@
-"""All that is chosen: one rule, and what it is applied to; `ARCHITECTURE.md` says how it hangs together."""
+"""Choices: the rule, the ladder of ``auto``, searched values of solvers, and ``tune``."""

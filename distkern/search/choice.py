@@ -23,13 +23,12 @@ Setting = TypeVar("Setting")
 Scored = TypeVar("Scored", bound="Tried[Any]")
 Candidate = TypeVar("Candidate", bound="Lossy")
 
-#: times the least work that is as little; standard errors of a difference that half the work is worth, where
-#: much the same is tried with ever more of it
+#: work up to so many times the least counts as equal; half the work is worth so many standard errors
 _AS_CHEAP, _HALF_THE_WORK = 1.5, 0.2
 
 
 class Lossy(Protocol):
-    """Whatever is judged: (n_held_out,) losses, and the work, in any unit that is the same for all."""
+    """A result to be judged: (n_held_out,) losses, and the work, in the same unit for all."""
 
     @property
     def losses(self) -> Array: ...
@@ -43,9 +42,9 @@ class Tried(Generic[Setting]):
 
     Attributes
     ----------
-    setting : of whatever is chosen
-    losses : (n_held_out,) what each row that was held out loses; their mean is the score
-    work : what it takes, in any unit that is the same for all
+    setting : of any kind
+    losses : (n_held_out,) loss of each held-out row; their mean is the score
+    work : in the same unit for all settings
     """
 
     setting: Setting
@@ -72,32 +71,33 @@ def best_of_each(tried: Iterable[Scored], kind: Callable[[Scored], Hashable]) ->
 
 
 def is_better(one: Lossy, other: Lossy, certain: float = CERTAIN) -> bool:
-    """Whether it loses less on the same rows by more than so many standard errors of the difference."""
+    """Whether ``one`` loses less on the same rows by more than ``certain`` standard errors of the
+    difference.
+    """
     mean, error = mean_difference(other.losses, one.losses)
-    # infinitely many of them, of a difference without an error, are no number
+    # infinity times an error of 0 is not a number
     return bool(mean > certain * error)
 
 
 def not_worse(ranked: Sequence[Candidate], certain: float = CERTAIN) -> list[Candidate]:
-    """Those of several, the best first, that are not worse than the best one by more than chance."""
+    """The members of ``ranked``, the best first, that are not worse than the best by more than chance."""
     return [one for one in ranked if one is ranked[0] or not is_better(ranked[0], one, certain)]
 
 
 def cheapest(ranked: Sequence[Candidate], near: Sequence[Candidate]) -> Candidate:
-    """The first of several, the best first, whose work is at most 1.5 times the least work of ``near`` ones.
+    """The first of ``ranked`` whose work is at most 1.5 times the least work among ``near``.
 
-    Differences from one that is much like it are surer, so that a better one for as little work may surely
-    be worse than the best: it is taken all the same.
+    A better setting that takes as little work as those is taken even if it is surely worse than the best.
     """
     most = _AS_CHEAP * min(one.work for one in near)
     return next(one for one in ranked if one.work <= most)
 
 
 def worth_its_work(tried: Sequence[Candidate]) -> Candidate:
-    """The one that is worth its work, of settings that differ in a number or two, in any order.
+    """The setting with the least sum of two penalties, among settings that differ in a number or two.
 
-    That is the least of how many standard errors it is worse than the best one, and a fifth of one for each
-    doubling of the work.
+    They are the standard errors by which it is worse than the best, and a fifth of one for each doubling of
+    the work.
     """
     losses = [one.losses for one in tried]
     least = losses[int(np.argmin([each.mean() for each in losses]))]
@@ -119,10 +119,9 @@ class Rung:
 def rungs_of(n_candidates: int, n_rows: int, factor: int = 3, least_rows: int = 500) -> list[Rung]:
     """Successive halving (Jamieson and Talwalkar 2016, Algorithm 1).
 
-    From rung to rung a ``factor``-th of the candidates goes on, to ``factor`` times the rows. The resource is
-    rows, as in scikit-learn's HalvingGridSearchCV, so that any algorithm can be tried, also one that does not
-    go on from a model; unlike there the last rung has more than one candidate, because one alone needs no
-    trial. There are as many rungs as leave the first one ``least_rows``.
+    From rung to rung one in ``factor`` of the candidates goes on, to ``factor`` times the rows. The resource
+    is rows, as in scikit-learn's HalvingGridSearchCV, so that any algorithm can be tried. Unlike there the
+    last rung has more than one candidate. The first rung has at least ``least_rows``.
 
     >>> rungs_of(9, 9000)
     [Rung(n_candidates=9, share=0.3333333333333333), Rung(n_candidates=3, share=1.0)]
@@ -134,11 +133,11 @@ def rungs_of(n_candidates: int, n_rows: int, factor: int = 3, least_rows: int = 
 
 
 def going_on(scores: Mapping[int, float], n_candidates: int, staying: Collection[int] = ()) -> list[int]:
-    """The numbers of the best so many candidates, those of infinite scores left out; equal ones by number.
+    """Numbers of the ``n_candidates`` best candidates with finite scores; ties go by number.
 
     Parameters
     ----------
-    staying : of these, those that go on whatever their scores are, unless they are infinite
+    staying : numbers of candidates that go on whatever their scores are, unless these are infinite
     """
     usable = sorted((one for one in scores if np.isfinite(scores[one])), key=lambda one: (scores[one], one))
     kept = [one for one in usable if one in staying]

@@ -28,23 +28,23 @@ Array = NDArray[np.float64]
 #: exp(-|x - y| / b), the Laplacian of the Euclidean distance, is the Matern kernel of smoothness 1/2
 MATERN = Kernel("matern", parameters=(("smoothness", 0.5),))
 LAPLACIAN, GAUSSIAN = Kernel("laplacian"), Kernel("rbf")
-#: those that are tried; all maps are tried with the first two, because which is best depends on the kernel
+#: kernels that are tried; the first ``_COARSE`` are tried with all maps, since the best map depends on them
 KERNELS, _COARSE = (MATERN, GAUSSIAN, LAPLACIAN), 2
-#: of the sum of the losses of rows of weight 1
+#: weights of |f|^2 against the sum of the losses of rows of weight 1
 RIDGES = (0.01, 0.1, 1.0, 10.0, 100.0)
-#: of exact machines of real targets, which may have little noise
+#: weights of |f|^2 for exact machines of real targets, which may have little noise
 REAL_RIDGES = (1e-5, 1e-4, 1e-3, *RIDGES)
-#: rows that machines over centres learn from, rows that metrics do, and centres; rounds of a metric
+#: rows of machines over centres, rows of metrics, number of centres, rounds of a metric
 _CENTRE_ROWS, _METRIC_ROWS, _CENTRES, _ROUNDS = 3000, 1500, 384, 2
 _LEAST_CENTRES = 64
-#: rows of the exact machines, whose settings are those of the best one of a quarter of them
+#: rows of the exact machines, and rows on which their settings are chosen
 EXACT_ROWS, LADDER_ROWS = 4000, 1000
-#: columns up to which metrics are whole matrices, and distances are no matrix products
+#: most columns for whole metrics, and for distances in the 1-norm
 _FULL_COLUMNS, _CITY_BLOCK_COLUMNS = 256, 128
 _WIDTHS = (0.3, 1.0, 3.0)
-#: of the best width over centres: exact machines are better with narrower kernels
+#: factors of the best width over centres; exact machines are better with narrower kernels
 _NARROWER = (1.0, 0.5)
-#: of the best ridge of few rows, those that are tried with more of them
+#: factors of the best ridge on few rows, tried on more rows
 _SHARPER = (1.0, 0.1)
 _AROUND = (3.0, 1.0, 0.5)
 #: maps whose kernels and widths are tried, and maps that have the second kernel on all rows; rows by which
@@ -77,8 +77,8 @@ class Setting:
     size: tuple[int, int] = field(default=(0, 0), compare=False)
 
     @property
-    def spoken(self) -> str:
-        """In words."""
+    def description(self) -> str:
+        """The machine in words."""
         if self.kernel is None:
             return "linear"
         metric = "" if self.map.metric == "none" else f", {self.map.metric} metric"
@@ -89,11 +89,11 @@ class Setting:
 
 @dataclass(frozen=True)
 class Tried(Judged[Setting]):
-    """A setting, and what it lost on the rows that were held out."""
+    """A setting, and its losses on the held-out rows."""
 
     @property
     def kernel(self) -> Kernel:
-        """That of a setting which has one."""
+        """The kernel of a setting that has one."""
         assert self.setting.kernel is not None
         return self.setting.kernel
 
@@ -116,7 +116,7 @@ class Found:
     @property
     def compared(self) -> tuple[Compared, ...]:
         """The rungs, as they are kept and told."""
-        return tuple(Compared(one.setting.spoken, one.score, *one.setting.size) for one in self.rungs)
+        return tuple(Compared(one.setting.description, one.score, *one.setting.size) for one in self.rungs)
 
 
 def climb(
@@ -275,7 +275,7 @@ def _exact(
     factors: Sequence[float],
     ridges: Sequence[float] | None = None,
 ) -> list[Tried]:
-    """Exact machines on few rows with widths around one."""
+    """Exact machines on few rows with multiples of one width."""
     first = folds[0].learned
     given = ridges or (REAL_RIDGES if first.codes is None else RIDGES)
     found = []
@@ -308,7 +308,7 @@ class _Fold:
         n_rows: int = _CENTRE_ROWS,
         n_centres: int | None = None,
     ) -> list[Tried]:
-        """Machines over the first rows as centres: a quarter of few rows, if nothing is said."""
+        """Machines over the first rows as centres; without ``n_centres``, a quarter of the rows."""
         n_learned = min(n_rows, self.learned.n_rows)
         size = min(n_centres or max(_LEAST_CENTRES, min(_CENTRES, n_learned // 4)), n_learned)
         found: list[Tried] = []
@@ -322,7 +322,7 @@ class _Fold:
     def over_all_rows(
         self, choice: MapChoice, kernels: Sequence[Kernel], ridges: Sequence[float], n_rows: int
     ) -> list[Tried]:
-        """Exact machines."""
+        """Exact machines on ``n_rows`` rows."""
         mapping, learned, asked = self._mapped(choice, n_rows)
         found: list[Tried] = []
         for kernel in kernels:
@@ -349,7 +349,7 @@ def _shuffled(numbers: NDArray[np.intp], seed: int) -> NDArray[np.intp]:
 
 
 def maps_of(n_features: int, full_columns: int = _FULL_COLUMNS) -> list[MapChoice]:
-    """The maps that suit so many columns, the simplest first."""
+    """The maps that suit ``n_features`` columns, the simplest first."""
     metrics: list[MetricKind] = ["none", "diagonal", "full"] if n_features <= full_columns else ["none"]
     transforms: list[TransformKind] = ["none", "standard", "normal"]
     if n_features > _FULL_COLUMNS:
@@ -371,7 +371,7 @@ def _tried(settings: Sequence[Setting], losses: Iterable[Array]) -> list[Tried]:
 
 
 def _joined(folds: Sequence[list[Tried]]) -> list[Tried]:
-    """What the same settings lost on the held-out rows of all folds."""
+    """The settings with their losses on the held-out rows of all folds."""
     return [
         Tried(same[0].setting, np.concatenate([one.losses for one in same]))
         for same in zip(*folds, strict=True)
@@ -384,7 +384,7 @@ def leading_maps(tried: Sequence[Tried], n_maps: int = _BEST_MAPS) -> list[MapCh
 
 
 def _of_every_metric(tried: Sequence[Tried], n_maps: int = _BEST_MAPS) -> list[MapChoice]:
-    """The maps that lead, and the best one of each kind of metric: few rows do not tell what many ask for."""
+    """The leading maps, and the best one of each kind of metric, as few rows do not tell these apart."""
     of_metrics = best_of_each(tried, lambda one: one.setting.map.metric)
     return list(dict.fromkeys([*leading_maps(tried, n_maps), *(one.setting.map for one in of_metrics)]))
 
@@ -395,12 +395,12 @@ def _best_of_each_kind(tried: Sequence[Tried]) -> list[Tried]:
 
 
 def _leaders(tried: Sequence[Tried], n_maps: int = _BEST_MAPS) -> list[Tried]:
-    """The best settings of these maps."""
+    """The best settings of each of these maps."""
     return not_worse(best_of_each(tried, lambda one: one.setting.map)[:n_maps])
 
 
 def _is_worth(costly: Tried, cheap: Tried) -> bool:
-    """Whether what it gains is likely, and a hundredth of the loss or more."""
+    """Whether the costlier rung is better by a standard error and a hundredth of the loss."""
     return is_better(costly, cheap, _LIKELY) and costly.score < (1.0 - _WORTH) * cheap.score
 
 

@@ -25,13 +25,11 @@ from distkern.maps.mapping import RowMap, pulled_targets
 
 Array = NDArray[np.float64]
 
-#: of the mean of a matrix's diagonal, and of the ridge: what makes it definite where centres are equal in
-#: single precision
+#: shares of the mean diagonal, and of the ridge, added so that equal centres leave a definite matrix
 _LEAST, _LEAST_OF_RIDGE = 1e-8, 3e-3
 #: rows that are predicted at a time
 _STRIP = 512
-#: numbers that are subtracted for a matrix of city-block distances, up to which SciPy's loop has them before
-#: this package's compiled one is loaded
+#: up to so many subtractions for city-block distances, SciPy's loop is faster than loading a compiled one
 _FEW_DIFFERENCES = 2**24
 
 
@@ -56,7 +54,7 @@ class Rows:
 
     @classmethod
     def of(cls, rows: Block, n_classes: int, class_weights: Array | None) -> Rows:
-        """A block of rows, dense or sparse, with class codes, or with real targets and no classes."""
+        """Rows of a block, dense or sparse, with class codes or with real targets."""
         given, targets = rows.features, np.asarray(rows.targets)
         features = given.toarray() if isinstance(given, SparseRows) else np.asarray(given)
         weights = np.ones(rows.n_rows) if rows.weights is None else rows.weights.astype(np.float64)
@@ -67,7 +65,7 @@ class Rows:
         return cls(features, pulled_targets(targets, n_classes), codes, weights, rows.group_keys)
 
     def part(self, numbers: NDArray[np.intp]) -> Rows:
-        """Some of them."""
+        """The rows with these numbers."""
         codes = None if self.codes is None else self.codes[numbers]
         keys = None if self.group_keys is None else self.group_keys[numbers]
         return Rows(self.features[numbers], self.targets[numbers], codes, self.weights[numbers], keys)
@@ -101,8 +99,10 @@ class Kernel:
 def over_centres(
     kernel: AbstractTileKernel, n_centres: int, ridges: Sequence[float], learned: Rows, asked: Rows
 ) -> Iterator[Array]:
-    """Losses (n_asked,) for each ridge of f = sum_j a_j k(c_j, .), |f|^2 = a' K_cc a, over the first rows as
-    centres; the features are mapped already."""
+    """Losses (n_asked,) for each ridge of f = sum_j a_j k(c_j, .) over mapped rows, |f|^2 = a' K_cc a.
+
+    The centres are the first rows.
+    """
     from scipy.linalg import cho_factor, cho_solve
 
     centres = learned.features[:n_centres]
@@ -122,7 +122,7 @@ def over_centres(
 def over_all_rows(
     kernel: AbstractTileKernel, ridges: Sequence[float], learned: Rows, asked: Rows
 ) -> Iterator[Array]:
-    """Losses (n_asked,) for each ridge of f = sum_j a_j k(x_j, .) + b over all rows that are learned from."""
+    """Losses (n_asked,) for each ridge of f = sum_j a_j k(x_j, .) + b over all learned rows."""
     if not learned.weights.all():
         learned = learned.part(np.flatnonzero(learned.weights))
     exact = learned.features.astype(np.float64)
@@ -142,7 +142,7 @@ def over_all_rows(
 
 
 def linear(ridges: Sequence[float], learned: Rows, asked: Rows) -> Iterator[Array]:
-    """Losses (n_asked,) for each ridge of f = w' x + b over the features as they are, |f|^2 = |w|^2."""
+    """Losses (n_asked,) for each ridge of f = w' x + b over unmapped features, |f|^2 = |w|^2."""
     from scipy.linalg import cho_factor, cho_solve
 
     mean = np.average(learned.features, axis=0, weights=learned.weights)

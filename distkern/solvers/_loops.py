@@ -106,10 +106,10 @@ def _avm(values, nearest, products, signs, weights, w, offset, tail_start, lam, 
 def csvrg_loop(loss: AbstractElementwiseLoss, dtype: np.dtype[Any]) -> Callable[..., None]:
     """The inner loop of Tan et al. 2019, Algorithm 1, on the rows of a piece.
 
-    The compiled function takes the arrays of a :class:`~distkern.solvers.coreset.Piece`, whose ``products``
-    (n, 2 k) are the predictions of w~ and of mu, an :class:`Iterate`, which it changes, eta, lam, whether the
-    directions are the rows of values themselves and not those at the nearest landmarks, and the loss's
-    parameters.
+    The compiled function takes the arrays of a :class:`~distkern.solvers.coreset.KernelPiece`, whose
+    ``products`` (n, 2 k) are the predictions of w~ and of mu, an :class:`Iterate`, which it changes, eta,
+    lam, whether the directions are the rows of values themselves and not those at the nearest landmarks, and
+    the loss's parameters.
     """
     return _compiled(_csvrg, tuple_type(Iterate, "f8[:, :]! f8[:]! f8[:]!"), "f8 f8 b1", loss, dtype)
 
@@ -118,8 +118,9 @@ def csvrg_loop(loss: AbstractElementwiseLoss, dtype: np.dtype[Any]) -> Callable[
 def avm_loop(loss: AbstractElementwiseLoss, dtype: np.dtype[Any]) -> Callable[..., None]:
     """The inner loop of :class:`distkern.solvers.avm.AVM` on the rows of a piece.
 
-    The compiled function takes the arrays of a :class:`~distkern.solvers.coreset.Piece`, an :class:`Average`,
-    which it changes, t0, the step after which iterates are averaged, lam and the loss's parameters.
+    The compiled function takes the arrays of a :class:`~distkern.solvers.coreset.KernelPiece`, an
+    :class:`Average`, which it changes, t0, the step after which iterates are averaged, lam and the loss's
+    parameters.
     """
     w = tuple_type(Average, "f8[:, :]! f8[:, :]! f8[:]! i8[:]!")
     return _compiled(_avm, w, "f8 i8 f8", loss, dtype)

@@ -21,12 +21,12 @@ from distkern.solvers.coreset import (
     BallProjection,
     CoresetProblem,
     CoresetState,
-    Piece,
+    KernelPiece,
 )
 from distkern.solvers.hyperparameters import CORESET, SEARCHED_GAMMA, SEARCHED_LAM, a_loss
 from distkern.solvers.measuring import Model
 
-#: more than CSVRG's: gradients are moved to them, and a step is cheap
+#: default number of landmarks; a step is cheap, and gradients are moved to them
 USUAL_LANDMARKS = 2048
 _N_LANDMARKS = replace(
     CORESET["n_landmarks"], help=f"at most this many landmarks; none: {USUAL_LANDMARKS}, or by the diameter"
@@ -35,7 +35,7 @@ _N_LANDMARKS = replace(
 
 @dataclass(frozen=True, kw_only=True)
 class AVMState(CoresetState):
-    """w_t = u / (t0 + t), and what the average of the later iterates needs.
+    """The iterate w_t = u / (t0 + t), and what the average of the later iterates needs.
 
     Attributes
     ----------
@@ -43,7 +43,7 @@ class AVMState(CoresetState):
     early : (n_outputs, r), sum over changes of u of (change * inverse_sum when it was made)
     inverse_sum : sum of 1 / (t0 + t) over the averaged steps so far
     step : t
-    coefficients : of the average once it has begun, of w_t before
+    coefficients : those of the average once it has begun, those of w_t before
     """
 
     accumulated: NDArray[np.float64]
@@ -85,7 +85,7 @@ class AVM(AbstractCoresetSolver[AVMState]):
         **CORESET,
         "n_landmarks": _N_LANDMARKS,
     }
-    # up to 11 times that of the model 0 it was seen to come back
+    # objectives of up to 11 times that of the model 0 came down again (measured)
     explosion = 100.0
 
     states = AVMState
@@ -108,7 +108,7 @@ class AVM(AbstractCoresetSolver[AVMState]):
 
 
 class AVMSteps(AbstractSteps):
-    """The steps of a stage."""
+    """The steps of a stage of AVM."""
 
     def __init__(self, solver: AVM, problem: Problem, state: AVMState, model: Model) -> None:
         from distkern.solvers._loops import Average, avm_loop
@@ -122,7 +122,7 @@ class AVMSteps(AbstractSteps):
         kept = (np.array(state.accumulated, order="C"), np.array(state.early, order="C"))
         self._w = Average(*kept, np.array([state.inverse_sum]), np.array([state.step]))
 
-    def consume(self, piece: Piece) -> None:
+    def consume(self, piece: KernelPiece) -> None:
         self._loop(*piece.loop_arguments(), self._w, *self._rule)
 
     def project(self, ball: BallProjection) -> None:

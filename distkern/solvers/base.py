@@ -23,7 +23,7 @@ import numpy as np
 from distkern.common.compared import Compared
 from distkern.common.parameters import NOTHING, POSITIVE, Declared, Parameter, Whole, Words, parameter
 from distkern.common.stores import Workplace
-from distkern.landmarks.base import Layout
+from distkern.landmarks.base import RowLayout
 from distkern.passes import Derived, Message, Pass, Visit, epoch_visits
 from distkern.passes import Outline as Outline
 
@@ -34,7 +34,7 @@ Steps: TypeAlias = Generator[Pass | Message | Derived, Any, Result]
 
 
 @dataclass(frozen=True, kw_only=True)
-class Problem(Layout):
+class Problem(RowLayout):
     """The sizes of a training problem: all that a solver knows before its first pass.
 
     Attributes
@@ -44,14 +44,14 @@ class Problem(Layout):
     max_relative_weight : largest row weight divided by the mean row weight
     real_targets : targets are real numbers and not classes: they are centred and scaled, and errors are mean
         squared errors
-    class_shares : of the weight of the rows, by class code; empty for real targets
+    class_shares : share of each class code in the weight of all rows; empty for real targets
     weighs_classes : whether the losses of some classes count more than those of others
     test_block_rows : rows of each block of the test split, where it has been opened
     workplace : where an :class:`~distkern.passes.Each` stores; the driver gives it to the problem of a run
     has_groups : rows of one group are held out together
-    error_name : what shares of rows are, where they are not those of wrong labels
+    error_name : name of the error, where it is not the share of wrong labels
     notes : what was chosen before the run, told and kept with what the solver chooses
-    candidates : what was compared for that, told and kept too
+    candidates : what was compared before the run, told and kept like ``notes``
     """
 
     n_outputs: int
@@ -72,9 +72,11 @@ class Problem(Layout):
         """Bytes of a row's target, weight and, where there are groups, key."""
         return 16 + 8 * self.has_groups
 
-    def rows_of(self, wanted: int | float | None, otherwise: float) -> int:
-        """Rows of a stage: an int is rows, a float passes over the rows; ``otherwise`` those for None."""
-        rows = wanted * self.n_rows if isinstance(wanted, float) else otherwise if wanted is None else wanted
+    def rows_of(self, wanted: int | float | None, default: float) -> int:
+        """Rows of a stage: ``wanted`` itself if it is an int, passes over the rows if a float, else
+        ``default``.
+        """
+        rows = wanted * self.n_rows if isinstance(wanted, float) else default if wanted is None else wanted
         return max(1, math.ceil(rows))
 
     def visits(self, n_rows: int, stage: int, order: str) -> tuple[Visit, ...]:
@@ -86,9 +88,9 @@ class Problem(Layout):
 class Measures:
     """What a stage achieved (one line of ``metrics.jsonl``); ``extra`` holds the solver's own figures.
 
-    ``accesses`` are the features that the run has looked at so far, counted as n_features a row and n_rows a
-    column, and by those that are not zero; None: those of the training rows that its passes have read.
-    ``converged``: the solver's own tolerance is met. ``shortfall``: what it could not do, with the mend.
+    ``accesses`` are two counts of the features that the run has read so far: n_features for a row and n_rows
+    for a column, and those that are not zero; None stands for the training rows that its passes have read.
+    ``converged``: the solver's own tolerance is met. ``shortfall``: what it could not do, with a hint.
     ``notes``: what it chose for its user, in short lines, each told once and kept with the model.
     """
 
@@ -104,7 +106,7 @@ class Measures:
 
 
 class Trouble(Enum):
-    """What can be wrong with a run."""
+    """What can be wrong with the result of a run."""
 
     #: the objective is above that of the model 0
     DIVERGED = "diverged"
@@ -115,13 +117,13 @@ class Trouble(Enum):
 
 
 def piece_rows(size: int, itemsize: int) -> int:
-    """Rows of a piece: about 8 MiB of prepared numbers, whatever the workers."""
+    """Rows of a piece whose prepared numbers take about 8 MiB; it depends on no worker."""
     return int(np.clip(2**23 // (size * itemsize), 128, 4096))
 
 
-def rows_of_stage(otherwise: str) -> Any:
+def rows_of_stage(default: str) -> Any:
     """The parameter ``steps_per_stage``."""
-    text = f"int: rows; float: passes over the rows; none: {otherwise}"
+    text = f"int: rows; float: passes over the rows; none: {default}"
     return parameter(None, Whole(), POSITIVE, NOTHING, help=text)
 
 
@@ -160,7 +162,7 @@ class AbstractSolver(Declared, ABC, Generic[State]):
 
     @abstractmethod
     def finished(self, state: State) -> bool:
-        """Whether the last stage was the last."""
+        """Whether this state is the last one."""
 
     @abstractmethod
     def measures(self, state: State) -> Measures:
@@ -179,8 +181,8 @@ class AbstractSolver(Declared, ABC, Generic[State]):
         size = getattr(self, "step_size", None)
         return "a tenth of the present one" if size is None else f"step_size={size / 10:.3g}"
 
-    def mend(self, trouble: Trouble) -> str:
-        """What to do about it, with the names of the hyperparameters."""
+    def hint(self, trouble: Trouble) -> str:
+        """What the user can do about a trouble, with the names of the hyperparameters."""
         if trouble is Trouble.DIVERGED:
             hint = self.step_hint()
             return f"set {hint}" if "=" in hint else f"set a smaller step_size ({hint})"

@@ -1,4 +1,4 @@
-"""Blocks of consecutive coefficients, how the objective is bent in each, and the steps that this allows."""
+"""Blocks of consecutive coefficients: their Gram matrices, and Newton steps in each block."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def runs_of(size: int, block_size: int) -> list[slice]:
 
 @dataclass(frozen=True)
 class GramOperand:
-    """What the pass over all rows needs."""
+    """Operand of :func:`gram_pass`."""
 
     basis: AbstractBasis
     risk: Risk
@@ -43,13 +43,13 @@ class BlockGrams:
 
     @staticmethod
     def add(first: BlockGrams, second: BlockGrams) -> BlockGrams:
-        """Over the rows of both."""
+        """The matrices over the rows of both."""
         pairs = zip(first.matrices, second.matrices, strict=True)
         return BlockGrams(tuple(one + other for one, other in pairs))
 
 
 def block_grams(block: Block, operand: GramOperand) -> BlockGrams:
-    """Those of a block of rows."""
+    """The Gram matrices over a block of rows."""
     basis, weights = operand.basis, operand.risk.weights(block)
     runs = runs_of(basis.size, operand.block_size)
     sums = [GramSum(run.stop - run.start) for run in runs]
@@ -95,8 +95,8 @@ def tiles_cost(problem: Problem, footprint: Footprint, width: int, operations: f
 def block_solves(grams: BlockGrams, curvature: float, shift: float | Array, *, whole: bool) -> list[Solve]:
     """For each block j the map g -> H^-1 g, where H = curvature Z_j' S Z_j + shift I.
 
-    Unless ``whole``, H is the largest eigenvalue of that times I. The shift may be another one for each
-    block. The matrices are overwritten.
+    Unless ``whole``, H is its largest eigenvalue times I. ``shift`` is a number or one for each block. The
+    matrices are overwritten.
     """
     solves: list[Solve] = []
     shifts = np.broadcast_to(shift, len(grams.matrices)).tolist()

@@ -1,4 +1,21 @@
-"""Cells: an exact kernel machine in each cell of the rows (Beaglehole et al. 2025)."""
+"""Cells: an exact kernel machine in each cell of the rows (Beaglehole et al. 2025).
+
+The paper (xRFM) is at the left, ours at the right, with other machines than its ridge regressions:
+
+    draw a sample of the rows                        CellLayout.sampling
+    learn a metric from gradients on it              SearchSpace.choose: metric, transform, kernel, gamma and
+        (average gradient outer product)                 C by held-out rows, unless they are given
+    cut the rows into leaves by half spaces along    CellLayout.tree over the sample (Tree: across the largest
+        the metric's first direction, at the median      variance of the mapped rows)
+    send every row to its leaf                       Cells._move: count, group leaves to buckets, sort rows
+    for every leaf:                                  Cells._solve: a task for each bucket, whose own tree
+                                                         cuts it into cells (solve_bucket)
+        train a machine on its rows                  solve_cell, on neighbours within the overlap too
+    predict with the machine of a row's leaf         cell_basis
+
+The stages are ``_move`` and ``_solve``. Neither rows nor machines pass through the driver: tasks write them
+where the model will lie.
+"""
 
 from __future__ import annotations
 
@@ -26,11 +43,11 @@ from distkern.solvers._cells.arenas import FIRST_TREE
 from distkern.solvers._cells.basis import cell_basis
 from distkern.solvers._cells.buckets import Cut, Solving
 from distkern.solvers._cells.calibrating import Calibrating, sigmoids_of
-from distkern.solvers._cells.choosing import Chosen, Given
+from distkern.solvers._cells.choosing import Chosen, SearchSpace
 from distkern.solvers._cells.dual import MOST_GAP
-from distkern.solvers._cells.layout import Layout
+from distkern.solvers._cells.layout import CellLayout
 from distkern.solvers._cells.machine import MOST_COST, CellSettings
-from distkern.solvers._cells.moving import Moving, Sample
+from distkern.solvers._cells.moving import CellSample, Moving
 from distkern.solvers._cells.notes import notes_of
 from distkern.solvers._cells.place import Places, grouped, places_to_arrays
 from distkern.solvers._cells.sizes import auto_cell_rows, auto_overlap
@@ -43,24 +60,25 @@ from distkern.solvers.targets import figures_of_targets, scaled_risk, target_out
 
 Array = NDArray[np.float64]
 
-#: slopes below which rounding of kernels in single precision is
+#: smallest tolerance; rounding of kernels in single precision is smaller
 _LEAST_TOLERANCE = 1e-4
-#: C beyond which errors of single precision, times C, are not small beside |w|^2
+#: largest C for which errors of single precision, times C, are small beside |w|^2
 _MOST_SINGLE_COST = 1e3
 
 
 @dataclass(frozen=True)
 class Cells(AbstractSolver[CellsState]):
-    """One machine for each cell: minimises 1/2 |w|^2 + C sum_i s_i l(f(x_i), y_i) over the cell's rows, where
-    s_i is the weight of a row times that of its class, as it is given. The objective that is reported is the
-    sum of these over the cells, divided by C and the sum of all s_i.
+    """One machine for each cell: minimises 1/2 |w|^2 + C sum_i s_i l(f(x_i), y_i) over the cell's rows.
 
-    The rows are cut into cells by half spaces, each across the direction of largest variance of the part
-    that it cuts. A sample of the rows gives the first half spaces, which cut all rows into buckets; these are
-    moved together once, and each is cut into its cells where it is solved, by a single task.
+    s_i is the weight of a row times that of its class. The reported objective is the sum over the cells,
+    divided by C and the sum of all s_i.
 
-    Probabilities, if they are wanted, are sigmoids of the decision values (Platt 1999), fitted to rows that
-    are held out of 8 to 32 cells, which are solved once more without them.
+    Half spaces cut the rows into cells, each across the direction of largest variance of the part that it
+    cuts. Those found on a sample cut all rows into buckets. The rows are sorted by bucket once, and one task
+    cuts and solves each bucket.
+
+    Probabilities are sigmoids of the decision values (Platt 1999), fitted to rows that are held out of 8 to
+    32 cells, which are solved once more without them.
     """
 
     risk: Risk
@@ -115,7 +133,7 @@ class Cells(AbstractSolver[CellsState]):
         "objective; the square loss is solved at once",
     )
     is_calibrated: bool = False
-    #: exact machines of the ladder by which this algorithm was chosen; empty: the search climbs one itself
+    #: exact machines of the ladder that chose this algorithm; empty: the search climbs a ladder itself
     ladder: tuple[Tried, ...] = ()
 
     name = "cells"
@@ -150,14 +168,14 @@ class Cells(AbstractSolver[CellsState]):
             raise InputError(
                 f"{self.gamma!r} is of rows whose map the search chooses",
                 where="gamma",
-                mend="set search to none, or give 'median' or 'median/2' for a width that is not searched",
+                hint="set search to none, or give 'median' or 'median/2' for a width that is not searched",
             )
 
     def init(self, problem: Problem) -> Steps[CellsState]:
         layout = self._layout(problem)
         scale = yield from target_scale(problem, self.risk)
         risk = scaled_risk(self.risk, scale.center, scale.scale)
-        sample: Sample = yield layout.sampling(risk, climbs=self._given.climbs(problem.n_features))
+        sample: CellSample = yield layout.sampling(risk, climbs=self._space.climbs(problem.n_features))
         test_error, absolute = None, np.full(2, math.nan)
         errors = [sample.sums.mean_errors]
         if problem.has_test:
@@ -166,7 +184,7 @@ class Cells(AbstractSolver[CellsState]):
             test_error = float(errors[1][0])
         for place, found in enumerate(errors):
             absolute[place] = found[1] if len(found) > 1 else math.nan
-        chosen: Chosen = yield from self._given.choose(layout, risk, sample)
+        chosen: Chosen = yield from self._space.choose(layout, risk, sample)
         coordinates = chosen.map.apply(sample.features)
         tree = layout.tree(coordinates, FIRST_TREE)
         places = Places(chosen.map, tree, np.zeros(tree.n_leaves, dtype=np.int32))
@@ -180,7 +198,7 @@ class Cells(AbstractSolver[CellsState]):
             scale.center,
             scale.scale,
             scale.variances,
-            [kernel.name for kernel in self._given.kernels].index(chosen.kernel.name),
+            [kernel.name for kernel in self._space.kernels].index(chosen.kernel.name),
             chosen.gamma,
             chosen.cost,
             rows_of_bucket=np.zeros(1, dtype=np.int64),
@@ -198,7 +216,7 @@ class Cells(AbstractSolver[CellsState]):
             return (yield from self._move(problem, layout, state))
         return (yield from self._solve(problem, layout, state))
 
-    def _move(self, problem: Problem, layout: Layout, state: CellsState) -> Steps[CellsState]:
+    def _move(self, problem: Problem, layout: CellLayout, state: CellsState) -> Steps[CellsState]:
         assert problem.workplace is not None
         counts: NDArray[np.int64] = yield layout.counting(state.places)
         buckets = grouped(counts, layout.bucket_rows)
@@ -207,7 +225,7 @@ class Cells(AbstractSolver[CellsState]):
         yield layout.moving(Moving(moved.places), problem.workplace.slices("moved", layout.columns()))
         return replace(moved, rows_of_bucket=rows)
 
-    def _solve(self, problem: Problem, layout: Layout, state: CellsState) -> Steps[CellsState]:
+    def _solve(self, problem: Problem, layout: CellLayout, state: CellsState) -> Steps[CellsState]:
         workplace = problem.workplace
         assert workplace is not None
         risk = scaled_risk(self.risk, state.center, state.target_scale)
@@ -226,11 +244,11 @@ class Cells(AbstractSolver[CellsState]):
             math.fsum(record["weight"] for record in records),
             n_solved,
         )
-        # of what all rows together count as
+        # the sum of all s_i
         total = risk.mean_weight * n_solved
         regulariser = math.fsum(record["norm"] for record in records) / (2 * state.cost * total)
         objective, errors = regulariser + sums.losses / n_solved, sums.mean_errors
-        # machines learn from neighbours too: of their own objectives it is this share
+        # machines also learn from neighbours, so their gaps are scaled to the rows that lie in the cells
         primal = math.fsum(record["primal"] for record in records)
         share = math.fsum(record["gap"] for record in records) / primal if primal else 0.0
         digests = [bytes.fromhex(store.fingerprint(number)) for number in range(len(items))]
@@ -270,22 +288,22 @@ class Cells(AbstractSolver[CellsState]):
         return replace(solved, absolute_errors=absolute)
 
     @property
-    def _given(self) -> Given:
-        return Given(self.kernel, self.gamma, self.C, self.scale, self.metric, self.search, self.ladder)
+    def _space(self) -> SearchSpace:
+        return SearchSpace(self.kernel, self.gamma, self.C, self.scale, self.metric, self.search, self.ladder)
 
-    def _layout(self, problem: Problem) -> Layout:
+    def _layout(self, problem: Problem) -> CellLayout:
         quadratic, rows = self.risk.loss.is_quadratic, self.max_cell_rows
         if isinstance(rows, str):
             rows = auto_cell_rows(problem.n_rows, problem.n_features, quadratic=quadratic)
         overlap = auto_overlap(problem.n_rows, rows) if isinstance(self.overlap, str) else self.overlap
         rows = min(rows, problem.n_rows)
         _dual(self.risk)
-        maps = (*self._given.maps(problem.n_features), self._given.map_choice)
-        return Layout(problem, rows, overlap, quadratic, self.search, maps, self._is_costly)
+        maps = (*self._space.maps(problem.n_features), self._space.map_choice)
+        return CellLayout(problem, rows, overlap, quadratic, self.search, maps, self._is_costly)
 
     def settings(self, risk: Risk, settled: Settled) -> CellSettings:
-        """What the machines have in common."""
-        spec = self._given.kernels[settled.kernel]
+        """Settings that the machines of all cells share."""
+        spec = self._space.kernels[settled.kernel]
         choice = KernelChoice(find_kernel(spec.name), settled.gamma, dict(spec.parameters))
         kernel = require(choice.with_gamma(settled.gamma), AbstractTileKernel)  # type: ignore[type-abstract]
         tolerance = max(self.tol, _LEAST_TOLERANCE)
@@ -293,7 +311,7 @@ class Cells(AbstractSolver[CellsState]):
 
     @property
     def _is_costly(self) -> bool:
-        """Whether C needs double precision; memory is planned before one is found."""
+        """Whether C, if it is given, needs double precision; memory is planned before C is searched."""
         return not isinstance(self.C, str) and self.C > _MOST_SINGLE_COST
 
     def finished(self, state: CellsState) -> bool:
@@ -309,7 +327,6 @@ class Cells(AbstractSolver[CellsState]):
                 extra["gap"] = state.gap
         extra |= {"gamma": state.gamma, "C": state.cost}
         if not math.isnan(state.search_score):
-            # log losses, or shares of the variance
             extra["search_score"] = state.search_score
         return Measures(
             state.objective,
@@ -319,7 +336,7 @@ class Cells(AbstractSolver[CellsState]):
             extra,
             converged=state.stage == 2 and not state.n_unsolved and not self._has_gap(state),
             shortfall=self._shortfall(state),
-            notes=notes_of(state, self._given.kernels[state.kernel], is_real=self.risk.is_real),
+            notes=notes_of(state, self._space.kernels[state.kernel], is_real=self.risk.is_real),
         )
 
     def _has_gap(self, state: CellsState) -> bool:
@@ -337,15 +354,15 @@ class Cells(AbstractSolver[CellsState]):
             )
         if not said:
             return ""
-        mend = "a smaller C, or a larger gamma"
+        hint = "a smaller C, or a larger gamma"
         if self.tol > _LEAST_TOLERANCE and not state.n_unsolved:
-            mend = f"a smaller C than {state.cost:g}, or a smaller tol than {self.tol:g}"
-        return f"{', and '.join(said)}: set {mend}"
+            hint = f"a smaller C than {state.cost:g}, or a smaller tol than {self.tol:g}"
+        return f"{', and '.join(said)}: set {hint}"
 
     def step_hint(self) -> str:
         return f"C={(10.0 if isinstance(self.C, str) else self.C) / 10:g}"
 
-    def mend(self, trouble: Trouble) -> str:
+    def hint(self, trouble: Trouble) -> str:
         if trouble is Trouble.IDLE:
             return "set class_weight='balanced', scale the features, or choose another gamma or C"
         return f"set a smaller C ({self.step_hint()})"
@@ -357,8 +374,8 @@ class Cells(AbstractSolver[CellsState]):
         layout = self._layout(problem)
         passes = [
             *target_outline(problem),
-            Outline(layout.sampling(None, climbs=self._given.climbs(problem.n_features)), 1),
-            *outlines.choosing(layout, self._given),
+            Outline(layout.sampling(None, climbs=self._space.climbs(problem.n_features)), 1),
+            *outlines.choosing(layout, self._space),
             Outline(layout.counting(None), 1),
             Outline(layout.moving(None, None), 1),
             Outline(layout.solving(_items(range(layout.n_buckets)), None, None)),
@@ -374,7 +391,7 @@ class Cells(AbstractSolver[CellsState]):
 
 
 def _items(numbers: Iterable[int]) -> list[tuple[int, int]]:
-    """Buckets of which nobody knows yet how many rows they have."""
+    """Buckets by number, with 0 for their rows, which are not counted yet."""
     return [(number, 0) for number in numbers]
 
 

@@ -1,7 +1,7 @@
 """The template of solvers that work at landmarks: their parts, their passes, the ball that holds the optimum.
 
-A stage is a sequential loop over sampled rows, from time to time a projection on the ball, and then a pass
-over all rows, see :class:`AbstractCoresetSolver`.
+A stage is a sequential loop over sampled rows, which projects on the ball from time to time, and then a
+pass over all rows.
 """
 
 from __future__ import annotations
@@ -105,8 +105,8 @@ class CoresetProblem:
         """The passes of :meth:`begin`."""
         return self.kernel.outline(problem) + self.landmarks.outline(problem)
 
-    def mend(self, trouble: Trouble, also: str = "") -> str:
-        """What to do about an objective that rises, or a model of one class."""
+    def hint(self, trouble: Trouble, also: str = "") -> str:
+        """What the user can do about an objective that rises, or a model that predicts one class."""
         if trouble is Trouble.DIVERGED:
             return f"set a smaller lam than {self.lam:g}, a smaller gamma, more n_landmarks{also}"
         return (
@@ -123,7 +123,7 @@ class AbstractSteps(ABC):
     """The steps of a stage over landmarks."""
 
     @abstractmethod
-    def consume(self, piece: Piece) -> None:
+    def consume(self, piece: KernelPiece) -> None:
         """The steps of a piece."""
 
     @abstractmethod
@@ -132,23 +132,23 @@ class AbstractSteps(ABC):
 
     @abstractmethod
     def ended(self, ball: BallProjection) -> dict[str, Any]:
-        """The fields of the state after the stage, with the coefficients of the model among them."""
+        """Fields of the state after the stage, among them the coefficients of the model."""
 
 
 class AbstractCoresetSolver(AbstractSearchable[State]):
     """A solver whose stages are a sequential loop over sampled rows and then a snapshot.
 
-    Subclasses are frozen dataclasses with the fields below. A solver says them, its ``states`` with their
-    values before the first stage (:meth:`at_zero`), its :meth:`steps_from`, how many there are
-    (:meth:`wanted_steps`) and what rows are multiplied with beforehand (:meth:`columns`).
+    Subclasses are frozen dataclasses with the fields below. They say their ``states``, the values of these
+    before the first stage (:meth:`at_zero`), the loop (:meth:`steps_from`), its default length
+    (:meth:`wanted_steps`) and the columns that kernel rows are multiplied with (:meth:`columns`).
 
     Attributes
     ----------
     parts : loss, lam, kernel, landmarks
     stages : at most this many
-    steps_per_stage : an int is rows, a float passes over the rows, None the solver's own rule
+    steps_per_stage : rows if it is an int, passes over the rows if a float, None for the solver's own rule
     order : "shuffled" or "iid"
-    projection : keep w in the ball that holds the optimum, and other words of a solver
+    projection : whether w is kept in the ball that holds the optimum; solvers may take other words too
     """
 
     parts: CoresetProblem
@@ -162,22 +162,22 @@ class AbstractCoresetSolver(AbstractSearchable[State]):
 
     @abstractmethod
     def at_zero(self, w: Array) -> dict[str, Any]:
-        """Its own fields of the state before the first stage, at w = 0."""
+        """The solver's own fields of the state at w = 0."""
 
     @abstractmethod
     def steps_from(self, problem: Problem, state: State, model: Model) -> AbstractSteps:
         """The steps of a stage, before the first of them."""
 
     def after(self, state: Any, figures: Figures, model: Model) -> dict[str, Any]:
-        """Its own fields that follow from the figures of a stage, which began with a model."""
+        """The solver's own fields that follow from the figures of a stage begun at ``model``."""
         return {}
 
     def converged(self, state: Any) -> bool:
-        """Whether its own tolerance is met."""
+        """Whether the solver's own tolerance is met."""
         return False
 
     def figures(self, state: Any) -> dict[str, float]:
-        """Figures of its own."""
+        """The solver's own figures."""
         return {}
 
     @abstractmethod
@@ -193,13 +193,13 @@ class AbstractCoresetSolver(AbstractSearchable[State]):
     def columns_per_output(self) -> int:
         """Columns of :meth:`columns` for each output."""
 
-    def mend(self, trouble: Trouble) -> str:
+    def hint(self, trouble: Trouble) -> str:
         if trouble is Trouble.UNFINISHED:
-            return f"{super().mend(trouble)}, or a smaller lam than {self.parts.lam:g}"
-        return self.parts.mend(trouble, self.smaller_steps())
+            return f"{super().hint(trouble)}, or a smaller lam than {self.parts.lam:g}"
+        return self.parts.hint(trouble, self.smaller_steps())
 
     def smaller_steps(self) -> str:
-        """What else to try, of step sizes, where the objective rises."""
+        """A clause on smaller steps for the hint at an objective that rises."""
         return ""
 
     def steps(self, problem: Problem) -> int:
@@ -207,7 +207,7 @@ class AbstractCoresetSolver(AbstractSearchable[State]):
         return problem.rows_of(self.steps_per_stage, self.wanted_steps(problem))
 
     def model(self, problem: Problem, state: Any, basis: AbstractBasis | None = None) -> Model:
-        """The operand for a state; ``basis`` is of its landmarks, if there is one already."""
+        """The model of a state; ``basis`` is made from its landmarks where None is passed."""
         if basis is None:
             basis = self.basis(state.landmarks, state.gamma)
         return Model(basis, state.coefficients, self.parts.risk(problem))
@@ -215,11 +215,11 @@ class AbstractCoresetSolver(AbstractSearchable[State]):
     # -- what the iterates are combinations of
 
     def basis(self, landmarks: Rows, gamma: float) -> AbstractBasis:
-        """The functions: the kernel at the landmarks."""
+        """The kernel functions at the landmarks."""
         return LandmarkBasis(self.parts.kernel.with_gamma(gamma), landmarks)
 
     def footprint(self, problem: Problem, size: int) -> Footprint:
-        """What evaluating so many of them takes."""
+        """Memory and operations of evaluating ``size`` functions."""
         return footprint_of_landmarks(problem, self.parts.kernel, size)
 
     def gradient_pass(self, problem: Problem, model: Model | None, footprint: Footprint) -> Reduce[Sums]:
@@ -227,13 +227,13 @@ class AbstractCoresetSolver(AbstractSearchable[State]):
         return snapshot_pass(problem, model, footprint)
 
     def operand(self, model: Model, columns: Floats) -> PieceOperand:
-        """What the rows of a stage are prepared with: basis, risk and ``columns`` (r, n_columns)."""
+        """Operand of the stream: basis, risk and ``columns`` (r, n_columns)."""
         return PieceOperand(model.basis, model.risk, columns)
 
     # -- passes
 
     def ball(self, basis: AbstractBasis) -> BallProjection:
-        """What w is kept in during a stage."""
+        """The ball in which a stage keeps w."""
         return BallProjection(basis, self.parts.radius if self.projection else math.inf)
 
     # -- the run
@@ -253,7 +253,7 @@ class AbstractCoresetSolver(AbstractSearchable[State]):
         model = self.model(problem, state, basis)
         visits = problem.visits(self.steps(problem), state.stage, self.order)
         operand = self.operand(model, self.columns(state))
-        pieces: Iterator[Piece] = yield self._stream(problem, visits, operand, basis.size)
+        pieces: Iterator[KernelPiece] = yield self._stream(problem, visits, operand, basis.size)
         steps, ball = self.steps_from(problem, state, model), self.ball(basis)
         for piece in pieces:
             steps.consume(piece)
@@ -267,7 +267,7 @@ class AbstractCoresetSolver(AbstractSearchable[State]):
         return self.basis(state.landmarks, state.gamma)
 
     def _measured(self, problem: Problem, state: Any, before: Model) -> Steps[Any]:
-        """The state with what a pass over all rows says of it; ``before`` is the model of its stage."""
+        """The state with the figures of a pass over all rows; ``before`` is the model of its stage."""
         model = self.model(problem, state, before.basis)
         footprint = self.footprint(problem, model.basis.size)
         figures = yield from measured(
@@ -301,7 +301,7 @@ class AbstractCoresetSolver(AbstractSearchable[State]):
 
     def _stream(
         self, problem: Problem, visits: tuple[Visit, ...], operand: PieceOperand | None, size: int
-    ) -> Stream[Piece]:
+    ) -> Stream[KernelPiece]:
         return Stream(
             "inner loop",
             visits,
@@ -317,14 +317,13 @@ class AbstractCoresetSolver(AbstractSearchable[State]):
 class BallProjection:
     """Projection of each output's w on the ball that holds the optimum, every ``32 r`` steps or more.
 
-    ``applied`` counts how often it moved one. The ball of infinite radius holds everything, at no cost.
+    ``applied`` counts how often it moved one. An infinite radius costs nothing.
 
-    The radius is sqrt(2 lam max(-z l')): sqrt(lam) for ODM and squared hinge, whose optima have
-    |w|^2 <= lam / 2, since fixed points of coreset gradients were measured up to 1.31 times that; sqrt(2 lam)
-    for hinge. The paper (Tan et al. 2019, Theorem 1) projects after each step: for the squared hinge on
-    radius lam, which cuts off solutions when lam < 1/2, and for ODM on the radius sqrt(lam (1 + mu q^2)) with
-    q = (1 + theta) / (1 - theta), which is larger than it need be. The norm costs O(r^2 d), so it is not
-    taken at each step.
+    The radius is sqrt(2 lam max(-z l')), that is sqrt(2 lam) for the hinge and sqrt(lam) for ODM and squared
+    hinge. The optima of these have |w|^2 <= lam / 2, but fixed points of coreset gradients were up to 1.31
+    times as large (measured). The paper (Tan et al. 2019, Theorem 1) projects after each step, for the
+    squared hinge on radius lam, which cuts off solutions when lam < 1/2, and for ODM on the larger radius
+    sqrt(lam (1 + mu q^2)), q = (1 + theta) / (1 - theta). The norm costs O(r^2 d), too much for each step.
     """
 
     def __init__(self, basis: AbstractBasis, radius: float) -> None:
@@ -335,12 +334,12 @@ class BallProjection:
         self._steps = 0
 
     def due(self, steps: int) -> bool:
-        """Count ``steps`` more steps; whether a projection is due."""
+        """Count ``steps`` more steps, and return whether a projection is due."""
         self._steps += steps
         return self._steps >= self._every
 
     def shrinkage(self, coefficients: NDArray[np.float64]) -> NDArray[np.float64]:
-        """The factors (n_outputs,) that bring (r, n_outputs) coefficients into the ball: 1 inside."""
+        """Factors (n_outputs,), 1 inside, that bring coefficients (r, n_outputs) into the ball."""
         self._steps = 0
         if math.isinf(self.radius):
             return np.ones(coefficients.shape[1])
@@ -390,7 +389,7 @@ def pass_cost(problem: Problem, footprint: Footprint) -> Cost:
 
 
 @dataclass(frozen=True)
-class Piece:
+class KernelPiece:
     """Prepared rows of a stream.
 
     Attributes
@@ -419,7 +418,7 @@ class Piece:
 
 @dataclass(frozen=True)
 class PieceOperand:
-    """Basis, risk, and the columns (r, n_columns) that every row of values is multiplied with."""
+    """Operand of :func:`prepare_piece`; every row of values is multiplied with ``columns`` (r, n_columns)."""
 
     basis: AbstractBasis
     risk: Risk
@@ -427,7 +426,7 @@ class PieceOperand:
     finds_nearest: bool = True
 
 
-def prepare_piece(block: Block, operand: PieceOperand) -> Piece:
+def prepare_piece(block: Block, operand: PieceOperand) -> KernelPiece:
     """Kernel rows of a piece and what the sequential loop needs beside them."""
     basis, risk = operand.basis, operand.risk
     columns = operand.columns.astype(basis.dtype)
@@ -437,7 +436,9 @@ def prepare_piece(block: Block, operand: PieceOperand) -> Piece:
     for tile in basis.tiles(block.features, values, nearest if operand.finds_nearest else None):
         multiply(tile.values, columns, products[tile.rows])
     signs, weights = risk.targets(block).astype(basis.dtype, copy=False), risk.weights(block)
-    return Piece(values, nearest, products, signs, np.ones(block.n_rows) if weights is None else weights)
+    return KernelPiece(
+        values, nearest, products, signs, np.ones(block.n_rows) if weights is None else weights
+    )
 
 
 def stream_cost(problem: Problem, footprint: Footprint, *, n_columns: int) -> Cost:

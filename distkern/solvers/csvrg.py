@@ -1,24 +1,26 @@
 """CSVRG: coreset stochastic variance-reduced gradient (Tan et al. 2019, Algorithm 1).
 
-The paper, for core points so dense that each of the m rows x_i is near one, of which c_i is the nearest, and
-alpha_i(w) = lam l'(<w, phi(x_i)>, y_i):
+The m rows x_i lie near core points, the nearest of which is c_i; alpha_i(w) = lam l'(<w, phi(x_i)>, y_i). The
+paper is at the left, ours at the right:
 
-    w~_0 <- 0
-    for s = 1, 2, ...
-        w_0 <- w~ <- w~_(s-1)
-        alpha~_i <- alpha_i(w~) for all i,  mu <- (1/m) sum_i alpha~_i phi(c_i)
-        for t = 1 .. T:
-            draw a row i
-            h_t <- w_(t-1) + (alpha_i(w_(t-1)) - alpha~_i) phi(c_i) + mu
-            w_t <- w_(t-1) - eta h_t, projected on a ball around 0 unless l is the hinge loss
-        w~_s <- w_T (option I), or w_t of a random t from 0 to T - 1 (option II)
+    choose core points (Definition 2)              AbstractCoresetSolver.init, by a rule of landmarks/
+    w~_0 <- 0                                      there: coefficients of the landmarks
+    for s = 1, 2, ...                              AbstractCoresetSolver.stage
+        w~ <- w~_(s-1)                             CoresetState.coefficients
+        mu <- 1/m sum_i alpha_i(w~) phi(c_i)       CSVRGState.gradient, by gradient_pass of the stage before
+        w_0 <- w~                                  CSVRGSteps.__init__
+        for t = 1 .. T:                            CSVRGSteps.consume, by csvrg_loop of _loops.py
+            draw a row i                           Problem.visits; workers make k(x_i, C) and alpha_i(w~)
+            c_t <- the core point nearest to x_i   prepare_piece
+            h_t <- w_(t-1) + mu
+                + (alpha_i(w_(t-1)) - alpha_i(w~)) phi(c_t)
+            w_t <- w_(t-1) - eta h_t
+            project w_t on a ball around 0         CSVRGSteps.project, every 32 r steps (BallProjection)
+        w~_s <- w_T (option I), or w_t of a        CSVRGSteps.ended; CSVRG.drawn_step
+            random t < T (option II)
 
-Its gradient at the snapshot is w~ + mu; w~ cancels in h_t, (9) there.
-
-Ours: ``init`` of :class:`~distkern.solvers.coreset.AbstractCoresetSolver` chooses the core points, which are
-called landmarks, and makes the first mu; a stage is the loop over t (:class:`CSVRGSteps`, compiled in
-``_loops.py``) and the pass for the next mu. :class:`SpanCSVRG` is the same with phi(x_i) projected on the
-span of all landmarks.
+The gradient at the snapshot is w~ + mu; its w~ cancels in h_t (equation 9). :class:`SpanCSVRG` has phi(x_i)
+projected on the span of all landmarks in place of phi(c_i).
 """
 
 from __future__ import annotations
@@ -50,7 +52,7 @@ from distkern.solvers.coreset import (
     BallProjection,
     CoresetProblem,
     CoresetState,
-    Piece,
+    KernelPiece,
     PieceOperand,
 )
 from distkern.solvers.hyperparameters import CORESET, SEARCHED_GAMMA, SEARCHED_LAM, a_loss
@@ -63,8 +65,8 @@ class CSVRGState(CoresetState):
 
     Attributes
     ----------
-    coefficients : of kernels at the landmarks; of :class:`SpanCSVRG` of the Nystroem features
-    gradient : (r, n_outputs), mu: (1/m) sum of alpha~_i at the landmark nearest to x_i, or times z(x_i)
+    coefficients : of the kernels at the landmarks, or of the Nystroem features of :class:`SpanCSVRG`
+    gradient : (r, n_outputs), mu = (1/m) sum_i alpha~_i p(x_i), see :class:`CSVRG`
     change : |w_s - w_(s-1)| / |w_s|, the largest over the outputs; infinite before the first stage
     projections : on the ball, so far
     """
@@ -87,10 +89,9 @@ class CSVRG(AbstractCoresetSolver[CSVRGState]):
     landmark nearest to x, and the fixed point is near the minimum only where the landmarks are dense; with
     ``projection="span"`` see :class:`SpanCSVRG`.
 
-    Deviations from Algorithm 1: lambda is inside alpha once (the paper's (4)-(7) and (9) disagree); radius
-    and frequency of the projection are those of :class:`~distkern.solvers.coreset.BallProjection`, for the
-    hinge loss too, which the paper does not project; rows are shuffled within and between blocks
-    (``order="shuffled"``) unless independent draws are asked for. Its line 5 prints w~_0 for w_0.
+    Deviations from Algorithm 1: lambda is inside alpha once (the paper's (4)-(7) and (9) disagree); the
+    projection is :class:`~distkern.solvers.coreset.BallProjection`, for the hinge loss too; rows are shuffled
+    within and between blocks unless ``order`` is "iid". Line 5 of the paper prints w~_0 for w_0.
 
     Parameters
     ----------
@@ -148,7 +149,7 @@ class CSVRG(AbstractCoresetSolver[CSVRGState]):
         return 0.5 / smoothness if math.isfinite(smoothness) else 0.02 / max(1.0, self.parts.lam)
 
     def wanted_steps(self, problem: Problem) -> float:
-        """eta T >= 3 for a linear rate, within reason; less than a pass would waste the snapshot."""
+        """T with eta T >= 3, for a linear rate, from one pass to five passes (of at least 2,000 rows)."""
         return min(max(problem.n_rows, 3.0 / self.eta(problem)), 5.0 * max(problem.n_rows, 2000))
 
     @property
@@ -165,7 +166,7 @@ class CSVRG(AbstractCoresetSolver[CSVRGState]):
         return CSVRGSteps(self, problem, state, model)
 
     def drawn_step(self, problem: Problem, stage: int) -> int:
-        """t of the iterate that becomes the next snapshot; option I: T."""
+        """t of the iterate that becomes the next snapshot, T with option I."""
         n_steps = self.steps(problem)
         if self.option == "I":
             return n_steps
@@ -198,7 +199,7 @@ class SpanCSVRG(CSVRG):
         return NystroemBasis(self.parts.kernel.with_gamma(gamma), landmarks)
 
     def footprint(self, problem: Problem, size: int) -> Footprint:
-        # the root of the kernel matrix is made of its eigenvectors
+        # eigenvectors of the kernel matrix make its root
         return replace(whitened(super().footprint(problem, size), problem), driver_bytes=40 * size**2)
 
     def gradient_pass(self, problem: Problem, model: Model | None, footprint: Footprint) -> Reduce[Sums]:
@@ -208,7 +209,7 @@ class SpanCSVRG(CSVRG):
         return replace(super().operand(model, columns), finds_nearest=False)
 
     def ball(self, basis: AbstractBasis) -> BallProjection:
-        # it ends at the minimum, whose norm the bound is of
+        # the iterates end at the minimum, and its norm is bounded without the factor of 2
         return BallProjection(basis, self.parts.radius / math.sqrt(2.0))
 
 
@@ -223,7 +224,7 @@ class CSVRGSteps(AbstractSteps):
         self._rule = (float(solver.eta(problem)), float(solver.parts.lam), solver.spans, loss.parameters)
         v = np.array(state.coefficients.T, dtype=np.float64, order="C")
         self._w = Iterate(v, np.ones(1), np.zeros(problem.n_outputs))
-        # with option II the iterate that becomes the next snapshot is kept once it is reached
+        # option II keeps the drawn iterate for the next snapshot
         self._drawn, self._step = solver.drawn_step(problem, state.stage), 0
         self._chosen: NDArray[np.float64] | None = None
 
@@ -232,7 +233,7 @@ class CSVRGSteps(AbstractSteps):
         found: NDArray[np.float64] = self._w.coefficients(self._state.gradient)
         return found
 
-    def consume(self, piece: Piece) -> None:
+    def consume(self, piece: KernelPiece) -> None:
         cut = min(max(self._drawn - self._step, 0), len(piece))
         self._loop(*piece.loop_arguments(slice(0, cut)), self._w, *self._rule)
         if self._chosen is None and cut < len(piece):

@@ -17,18 +17,18 @@ from distkern.solvers.measuring import Sums
 Array = NDArray[np.float64]
 
 _MEMORY = 20
-#: share of what the slope promises that a step has to reach; share of the objective that rounding may take
+#: a step must reach this share of the decrease that the slope promises; relative rounding of objectives
 _DESCENT, _ROUNDING = 0.1, 1e-7
-#: a step that is too long is made so many times shorter, at least and at most
+#: least and largest factor by which a step that is too long is shortened
 _SHORTER = (0.1, 0.6)
 _SHORTEST = 1e-3
 
 
 @dataclass(frozen=True)
 class Point:
-    """Coefficients (r, k), and what a pass has found there: the objective and its gradient (r, k).
+    """Coefficients (r, k), with the objective and its gradient (r, k) there.
 
-    ``sums`` are those of the pass, None if it was one of an earlier stage.
+    ``sums`` are those of the pass that found them, None if an earlier stage made it.
     """
 
     at: Array
@@ -38,19 +38,19 @@ class Point:
 
 
 def point_of(nu: float, coordinates: Coordinates, at: Array, sums: Sums, gradient: Array) -> Point:
-    """The point at coefficients, where a pass has found the sums and the gradient of the mean loss."""
+    """The point at coefficients ``at``, from a pass's sums and its gradient of the mean loss."""
     metric = coordinates.basis.metric_product(at)
     regulariser = 0.5 * nu * float(np.einsum("ij,ij->", at, metric))
     return Point(at, sums.losses / sums.n_rows + regulariser, gradient + nu * metric, sums)
 
 
 class BoundedMetric:
-    """The inverse Hessian as far as it is known: that of a bound, and what the last steps have shown.
+    """The inverse Hessian as far as it is known: a bound, corrected by the last steps.
 
     Parameters
     ----------
-    inverse : of the bound
-    apart : the objective is a sum over outputs, and what is shown of one says nothing of another
+    inverse : g -> B g for the bound B
+    apart : the objective is a sum over outputs, so each output is corrected by itself
     """
 
     def __init__(self, inverse: Solve, *, apart: bool = False) -> None:
@@ -60,7 +60,7 @@ class BoundedMetric:
 
     @property
     def is_plain(self) -> bool:
-        """Whether there is nothing but the bound."""
+        """Whether no steps correct the bound."""
         return not self._pairs
 
     def forget(self) -> None:
@@ -68,7 +68,7 @@ class BoundedMetric:
         self._pairs.clear()
 
     def learn(self, step: Array, change: Array) -> None:
-        """That the gradient changed so over a step; passed over where it shows no curvature."""
+        """Correct it by a step and the gradient's change over it, unless that shows no curvature."""
         bent = np.asarray(np.einsum(self._axes, step, change))
         if np.any(bent > 0):
             weights = np.where(bent > 0, 1.0 / np.where(bent > 0, bent, 1.0), 0.0)
@@ -89,14 +89,14 @@ class BoundedMetric:
 
 @dataclass(frozen=True)
 class Descent:
-    """Where steps have led.
+    """Where the steps ended.
 
     Attributes
     ----------
-    decrement : -g . d / 2 there, d the next step: what it would lower the objective by if that were a
-        parabola and the metric its Hessian
-    steps : taken
-    passes : made for them, of which those that are more were too long
+    decrement : -g . d / 2 at the last point, d the next step: by so much it would lower a parabola whose
+        Hessian is the metric
+    steps : that were taken
+    passes : that were made for them; a step that is too long takes several
     """
 
     point: Point
@@ -108,10 +108,10 @@ class Descent:
 def descend(
     measure: Callable[[Array], Steps[Point]], start: Point, metric: BoundedMetric, most: int, tolerance: float
 ) -> Steps[Descent]:
-    """At most so many steps, until the decrement is at most ``tolerance`` times the objective.
+    """At most ``most`` steps, until the decrement is at most ``tolerance`` times the objective.
 
     Each step is a pass, unless it is too long: then shorter ones are tried, at the minimum of the cubic
-    through the values and slopes at both ends, and at last those of the metric alone.
+    through the values and slopes at both ends, and at last those of the bound alone.
     """
     best, steps, passes = start, 0, 0
 
@@ -137,11 +137,11 @@ def descend(
 def low_enough(
     measure: Callable[[Array], Steps[Point]], start: Point, direction: Array, *, apart: bool = False
 ) -> Steps[Point | None]:
-    """The first point in a direction that is as much lower as its length promises; None if there is none.
+    """The first point along a direction that is lower by the promised share; None if there is none.
 
     The whole length is tried first, then the minimum of the cubic through the values and slopes at both ends.
-    Where several outputs hang together by nothing (``apart``), those that went too far go on less far, to
-    where the line through both slopes is 0.
+    With ``apart`` outputs, only those that went too far are shortened, to where the line through both slopes
+    is 0.
     """
     slopes = _inner_of_outputs(start.gradient, direction)
     lengths = np.ones_like(slopes)
@@ -170,7 +170,7 @@ def _inner(left: Array, right: Array) -> float:
 
 
 def _shorter(start: float, end: float, slope: float, end_slope: float) -> float:
-    """Where in [0, 1] the cubic with these values and slopes at 0 and 1 is least, within bounds."""
+    """The minimum in [0, 1], within bounds, of the cubic with these values and slopes at 0 and 1."""
     if not math.isfinite(end + end_slope):
         return _SHORTER[0]
     both = slope + end_slope - 3.0 * (end - start)

@@ -1,25 +1,28 @@
 """Doubly stochastic gradients: random rows and features (Dai et al. 2014; Li and Poczos 2016).
 
-Algorithm 1 of Dai et al., f = sum_j alpha_j phi_wj, whose features are made anew from their seeds:
+f = sum_j alpha_j phi_wj, whose features are made anew from their seeds. Algorithm 1 of Dai et al. is at the
+left, ours at the right, with a batch of rows for x_i and a block of features for w_i:
 
-    for i = 1 .. t:
-        draw (x_i, y_i);  draw w_i with seed i
-        f(x_i) <- sum_(j < i) alpha_j phi_wj(x_i)
-        alpha_i <- -gamma_i l'(f(x_i), y_i) phi_wi(x_i)
-        alpha_j <- (1 - gamma_i nu) alpha_j for all j < i
+    for i = 1 .. t:                                        DSG.stage: some of the steps, each a Growth.step
+        draw (x_i, y_i)                                    DSGSettings.batches
+        draw w_i with seed i                               Growth._candidates: the next block
+        f(x_i) <- sum_(j < i) alpha_j phi_wj(x_i)          Growth._ask: answered by who holds the rows
+        alpha_i <- -gamma_i l'(f(x_i), y_i) phi_wi(x_i)    Growth._update
+        alpha_j <- (1 - gamma_i nu) alpha_j, j < i         DSGState.scale
 
-Algorithm 4 of Li and Poczos (CDSG), its misprints mended: where their (9) allows a step eta_k > gamma_i in
-the feature of an old w_k, the largest such step is made and no w_i drawn,
+Algorithm 3 of Li and Poczos (UDSG) draws new features in G steps, then old ones uniformly in U steps, and so
+on (``udsg_pattern``). Algorithm 4 (CDSG), with its misprints corrected, goes on from f(x_i) as follows:
 
-        alpha_j <- (1 - eta_k nu) alpha_j and beta_j <- (1 - eta_k nu) beta_j for all j
-        alpha_k <- alpha_k - eta_k l'(f(x_i), y_i) phi_wk(x_i);  beta_k <- beta_k - eta_k l'(f(x_i), y_i)
+    eta_k <- the largest step that (9) allows in an        Growth._choose, by reusable_steps
+        old feature
+    if eta_k > gamma_i:
+        alpha_j <- (1 - eta_k nu) alpha_j for all j        DSGState.scale
+        alpha_k <- alpha_k - eta_k l' phi_wk(x_i)          Growth._update
+        beta_j <- (1 - eta_k nu) beta_j for all j          DSGState.betas
+        beta_k <- beta_k - eta_k l'
+    else: a new feature as above, with beta_i <- -gamma_i l' and beta_j <- (1 - gamma_i nu) beta_j
 
-and a new feature begins with beta_i <- -gamma_i l'(f(x_i), y_i), which decays as alpha_i does. UDSG draws new
-features in G steps, then old ones uniformly in U steps, and so on.
-
-Ours: a batch of rows for x_i and a block of features for w_i (:meth:`Growth.step`, in ``_dsg/growth.py``); a
-:meth:`DSG.stage` is some of these steps, in old blocks once there are ``n_features``, and in the end, with
-``polish``, old blocks are solved for.
+Once there are ``n_features``, all steps go to old blocks; at the end ``polish`` solves for the coefficients.
 """
 
 from __future__ import annotations
@@ -43,7 +46,7 @@ from distkern.features.kernel_choice import GAMMA, KernelChoice, a_kernel
 from distkern.features.nystroem import Nystroem
 from distkern.features.random import SAMPLER, Random, footprint_of_random
 from distkern.kernels import AbstractTileKernel, feature_kernel_names
-from distkern.landmarks.base import Layout
+from distkern.landmarks.base import RowLayout
 from distkern.losses import SUPERVISED, loss_names
 from distkern.passes import EXPONENTIAL, Cost, Rounds, batches
 from distkern.solvers._dsg.growth import Growth
@@ -51,8 +54,8 @@ from distkern.solvers._dsg.polish import TOLERANCE, check_polish, exact_polish, 
 from distkern.solvers._dsg.rounds import (
     MEASURED_ROWS,
     WATCHED_ROWS,
+    DSGOperand,
     Follower,
-    Operand,
     answer_bytes,
     figures_of,
     measuring_pass,
@@ -89,21 +92,19 @@ class DSG(DSGSettings, AbstractSearchable[DSGState]):
         A_j <- A_j - gamma (c (Z_j^T S Z_j / B + damping I) + nu J I)^-1 (Z_j^T G / B + nu J A_j),
 
     c the loss's curvature, or 1 if it has none, and J the number of blocks in all (with B >= 4 block_size).
-    The authors' published code has no regulariser in it; to divide the data's part of a step alone, as one
-    might read it, would minimise something else. While blocks are new, regularisation is by their number.
+    The authors' published code has no regulariser here; a step that preconditions the data's part alone
+    would minimise another objective.
 
-    The figures: ``objective`` is the mean loss + nu/2 J sum_j |A_j|^2, for the J blocks that ``n_features``
-    make: nu/2 |f|^2 in the space of their features, whether they are in use or not; it and ``train_error``
-    are those of about 4,096 rows drawn from all blocks, and of 16,384 after the last stage, as is
-    ``test_error``, which in the end takes all held-out rows.
+    ``objective`` is the mean loss + nu/2 J sum_j |A_j|^2, for all J blocks of ``n_features``: nu/2 |f|^2 in
+    the space of their features. It and the errors are measured on about 4,096 drawn rows, after the last
+    stage on 16,384 training rows and all held-out rows.
 
-    Real targets (of a problem that says so) are centred and scaled first, see
-    :func:`~distkern.solvers.targets.target_scale`: f, the objective and nu are of what comes of it, which has
-    no unit; errors are mean squared errors in the units of the targets.
+    Real targets are centred and scaled first, see :func:`~distkern.solvers.targets.target_scale`. f, nu and
+    the objective have no unit; errors are mean squared errors in the units of the targets.
 
-    The constants of quantiles are no part of f and are not weighed by nu: they are their own minimisers given
-    f, the quantiles of all residuals, in the end. So a share of q of the training rows is at or below the
-    quantile q, see :func:`~distkern.solvers.quantiles.quantiles_of_scores`.
+    Quantiles have constants beside f, which nu does not weigh: at the end, the quantiles of all residuals. So
+    a share q of the training rows is at or below the quantile q, see
+    :func:`~distkern.solvers.quantiles.quantiles_of_scores`.
 
     Parameters
     ----------
@@ -121,7 +122,7 @@ class DSG(DSGSettings, AbstractSearchable[DSGState]):
     name = "dsg"
     cost_of_pass = "a step B (r d + r k), r the features so far"
     memory = "r k numbers; features are made from seeds"
-    #: how far above its minimum an exact polish may leave the objective, divided by it
+    #: relative distance to the minimum at which an exact polish has converged
     polish_tolerance: ClassVar[float] = TOLERANCE
     searched: ClassVar[Mapping[str, Choices]] = {
         "nu": replace(SEARCHED_NU, by_default=False),
@@ -141,7 +142,7 @@ class DSG(DSGSettings, AbstractSearchable[DSGState]):
     def __post_init__(self) -> None:
         super().__post_init__()
         if self.udsg_pattern[0] < 1:
-            raise InputError("has no step in a new block", where="udsg_pattern", mend="use one at least")
+            raise InputError("has no step in a new block", where="udsg_pattern", hint="use one at least")
         self.step_rule.check(self.nu)
         self._check_polish()
 
@@ -154,12 +155,12 @@ class DSG(DSGSettings, AbstractSearchable[DSGState]):
     def step_hint(self) -> str:
         return self.step_rule.hint()
 
-    def mend(self, trouble: Trouble) -> str:
+    def hint(self, trouble: Trouble) -> str:
         if trouble is Trouble.DIVERGED:
-            return f"{super().mend(trouble)}, or a smaller nu than {self.nu:g}"
+            return f"{super().hint(trouble)}, or a smaller nu than {self.nu:g}"
         if trouble is Trouble.UNFINISHED:
             return f"set more n_features than {self.n_features}, or steps_per_stage for more steps"
-        return super().mend(trouble)
+        return super().hint(trouble)
 
     def n_steps(self, problem: Problem) -> int:
         """Gradient steps of a run."""
@@ -178,8 +179,8 @@ class DSG(DSGSettings, AbstractSearchable[DSGState]):
         basis = self.basis(problem, state.gamma)
         return Model(basis, self.model_coefficients(state).astype(basis.dtype), self.risk_at(state))
 
-    def basis(self, layout: Layout, gamma: float, n_blocks: int | None = None) -> RandomFeatureBasis:
-        """The features of a run: all that it may use, or the first ``n_blocks`` blocks, as in a model."""
+    def basis(self, layout: RowLayout, gamma: float, n_blocks: int | None = None) -> RandomFeatureBasis:
+        """The features of a run, or, with ``n_blocks``, the first blocks, which a model has."""
         blocks = self.most_blocks if n_blocks is None else n_blocks
         return RandomFeatureBasis(
             self.kernel.with_gamma(gamma),
@@ -194,7 +195,7 @@ class DSG(DSGSettings, AbstractSearchable[DSGState]):
         )
 
     def model_coefficients(self, state: DSGState) -> NDArray[np.float64]:
-        """A of the model, (n_blocks * block_size, n_outputs): averaged if asked for, else the last."""
+        """A of the model, (n_blocks * block_size, n_outputs): the average if there is one, else the last."""
         used = state.n_blocks * self.block_size
         averaged = self.average and state.sweeps == 0 and state.step > 0
         return state.average[:used] if averaged else state.scale * state.coefficients[:used]
@@ -228,7 +229,7 @@ class DSG(DSGSettings, AbstractSearchable[DSGState]):
         return (yield from self._measured(problem, state))
 
     def choose_gamma(self, problem: Problem, targets: TargetScale) -> Steps[float]:
-        """gamma of the kernel."""
+        """The passes that choose gamma of the kernel, and gamma."""
         return (yield from self.kernel.choose_gamma(problem))
 
     def gamma_outline(self, problem: Problem) -> list[Outline]:
@@ -236,7 +237,7 @@ class DSG(DSGSettings, AbstractSearchable[DSGState]):
         return self.kernel.outline(problem)
 
     def risk_at(self, state: DSGState) -> Risk:
-        """What the model of a state is measured by."""
+        """The risk of the scaled targets at a state."""
         return scaled_risk(self.risk, state.center, state.target_scale)
 
     def growth(self, problem: Problem, basis: RandomFeatureBasis, state: DSGState) -> Growth:
@@ -244,7 +245,7 @@ class DSG(DSGSettings, AbstractSearchable[DSGState]):
         return Growth(self, problem, basis, state)
 
     def _completed(self, problem: Problem, state: DSGState) -> Steps[DSGState]:
-        """The state with what its coefficients leave open: in the end, the constants of quantiles."""
+        """The state with the constants of quantiles, if it is the last one of a run for quantiles."""
         levels = self.risk.loss.levels if self.risk.loss.predicts_quantiles else None
         if levels is None or not (problem.real_targets and state.step and self.finished(state)):
             return state
@@ -254,7 +255,7 @@ class DSG(DSGSettings, AbstractSearchable[DSGState]):
         return replace(state, center=state.center + state.target_scale * shifts)
 
     def scoring_cost(self, problem: Problem) -> Cost:
-        """Cost of predicting a block of which all or some rows are drawn."""
+        """Cost of a pass that predicts all rows of a block, or some drawn ones."""
         cost = pass_cost(problem, footprint_of_random(problem, self.basis(problem, 1.0)), 1)
         row = problem.row_bytes + 64 * self.risk.n_outputs
         return cost.holding(task={"drawn rows and their scores": (problem.most_rows, row)})
@@ -266,7 +267,7 @@ class DSG(DSGSettings, AbstractSearchable[DSGState]):
     def stage(self, problem: Problem, state: DSGState) -> Steps[DSGState]:
         if state.step < state.n_steps:
             basis = self.basis(problem, state.gamma)
-            yield self._steps(problem, Operand(basis, self.risk_at(state)))
+            yield self._steps(problem, DSGOperand(basis, self.risk_at(state)))
             growth = self.growth(problem, basis, state)
             for _ in range(min(-(-state.n_steps // self.stages), state.n_steps - state.step)):
                 yield from growth.step()
@@ -293,8 +294,9 @@ class DSG(DSGSettings, AbstractSearchable[DSGState]):
         return (yield from self._measured(problem, after))
 
     def _polished(self, problem: Problem, state: DSGState) -> Steps[tuple[NDArray[np.float64], int, float]]:
-        """Coefficients of the first blocks after a stage of polishing, passes made, and the gap; NaN where it
-        is not known."""
+        """Coefficients of the first blocks after a stage of polishing, the number of passes, and the relative
+        gap to the minimum, NaN where it is not known.
+        """
         start, risk = self.model_coefficients(state), self.risk_at(state)
         if self.polish == "exact":
             in_use = self.basis(problem, state.gamma, state.n_blocks)
@@ -347,13 +349,13 @@ class DSG(DSGSettings, AbstractSearchable[DSGState]):
         return [*passes, *self._polish_outline(problem)]
 
     def _n_stages(self, problem: Problem) -> int:
-        """Stages of steps."""
+        """Number of stages of gradient steps."""
         n_steps = self.n_steps(problem)
         return -(-n_steps // max(-(-n_steps // self.stages), 1))
 
     @property
     def _polishing_stages(self) -> int:
-        """Stages after the steps."""
+        """Number of stages that polish."""
         return {None: 0, "exact": 1, "sweeps": self.n_sweeps}[self.polish]
 
     def _measured(self, problem: Problem, state: DSGState) -> Steps[DSGState]:
@@ -363,7 +365,7 @@ class DSG(DSGSettings, AbstractSearchable[DSGState]):
         figures = yield from figures_of(problem, model, strength, finished=finished)
         return state.with_figures(figures, absolute_errors=figures.absolute_errors)
 
-    def _steps(self, problem: Problem, operand: Operand | None) -> Rounds:
+    def _steps(self, problem: Problem, operand: DSGOperand | None) -> Rounds:
         itemsize, outputs = problem.dtype.itemsize, self.risk.n_outputs
         size, batch = self.block_size * self.most_blocks, min(self.batch_size, problem.n_rows)
         order, basis = self.batches(problem), self.basis(problem, 1.0)
@@ -373,7 +375,7 @@ class DSG(DSGSettings, AbstractSearchable[DSGState]):
         return batches(
             "steps",
             Follower,
-            # the solver adds parts up, so that the order of sums never changes
+            # parts are concatenated, and the solver sums them in a fixed order
             operator.add,
             order,
             operand,
@@ -390,14 +392,11 @@ class DSG(DSGSettings, AbstractSearchable[DSGState]):
 
 
 def near_machine(risk: Risk, kernel: KernelChoice, nu: float) -> AbstractSearchable[Any]:
-    """A solver of nu/2 |f|^2 + the mean loss that comes near the kernel's own machine with few functions.
+    """A solver of nu/2 |f|^2 + the mean loss that approximates the kernel's own machine with few functions.
 
-    It is over Nystroem features: for the kernels' widths that matter, some hundred of them are closer to the
-    kernel than thousands of random ones, among which wide kernels look best only because they are easily
-    approximated. A kernel without tiles has random features alone.
-
-    Newton's method makes one stage, whose steps are those of a Hessian at 0 and of what BFGS adds to it; a
-    loss whose slope jumps takes a few stages of SVRG.
+    Some hundred Nystroem features are closer to the kernel than thousands of random ones, among which wide
+    kernels look best only because they are easily approximated. A kernel without tiles has random features.
+    Newton's method makes one stage; a loss whose slope jumps takes three stages of SVRG.
     """
     tiles = issubclass(kernel.kind, AbstractTileKernel)
     features: AbstractFeatures = Nystroem(kernel) if tiles else Random(kernel)
@@ -408,7 +407,7 @@ def near_machine(risk: Risk, kernel: KernelChoice, nu: float) -> AbstractSearcha
 
 @dataclass(frozen=True)
 class UnpolishedDSG(DSG):
-    """DSG for a loss of its own: without a choice of losses, without polishing and without trials."""
+    """DSG with a fixed loss, without polishing and without trials."""
 
     polish: str | None = None
     n_sweeps: int = 2
@@ -421,15 +420,15 @@ class UnpolishedDSG(DSG):
 
 @dataclass(frozen=True)
 class ContinuedDSG(DSG):
-    """The steps of ``partial_fit``: over one more batch of rows, from the state that those before have left.
+    """The steps of ``partial_fit``: over one more batch of rows, from the state of the batches before.
 
-    The step number, and with it the step size, counts on. Once there are ``n_features``, steps go to blocks
-    drawn from all of them.
+    The step number, and with it the step size, counts on. Once there are ``n_features``, steps go to drawn
+    blocks.
 
     Parameters
     ----------
     before : the state, None for the first batch
-    those of :class:`~distkern.solvers.dsg.DSG`, with ``stages`` 1 and nothing to polish
+    others : those of :class:`DSG`, with ``stages`` 1 and no ``polish``
     """
 
     before: DSGState | None = None
@@ -445,7 +444,7 @@ class ContinuedDSG(DSG):
         return replace(state, n_steps=state.step + -(-problem.n_rows // rows))
 
     def _completed(self, problem: Problem, state: DSGState) -> Steps[DSGState]:
-        # constants are those of all rows, and not of one batch of them
+        # quantiles of residuals need all rows, and this is one batch
         yield from ()
         return state
 

@@ -19,18 +19,18 @@ class DSGDensityRatio(UnpolishedDSG):
     """f = log(p/q) of two samples, by the steps of :class:`~distkern.solvers.dsg.DSG`.
 
     Minimises E_q exp(f) - E_p f + nu/2 |f|^2, where both samples have weight 1/2 however many rows they have.
-    The paper draws a fair coin for each row of a batch, and then a row of p or of q; here a batch is drawn
-    from the rows of both, and their weights make up for it: with less variance, and the same expectation.
+    The paper draws each row of a batch from p or q by a fair coin; here a batch is drawn from the rows of
+    both, and their weights give the same expectation with less variance.
 
     Newton steps in a block go by E_q[exp(f) z z'] + E_p[z z'], which is twice the Hessian at the minimum, see
     :meth:`~distkern.losses.density_ratio.DensityRatio.row_bounds`.
 
-    The figures: ``objective`` is the above, which is 1 at f = 0, and 1 - KL(p, q) at log(p/q);
+    ``objective`` is this minimised sum, which is 1 at f = 0, and 1 - KL(p, q) at log(p/q);
     ``train_error`` and ``test_error`` are shares of rows on the wrong side of 0.
 
     Parameters
     ----------
-    those of :class:`~distkern.solvers.dsg.DSG`, but for polishing
+    those of :class:`~distkern.solvers.dsg.DSG`, without polishing
     """
 
     nu: float = parameter(

@@ -31,19 +31,19 @@ from distkern.solvers.targets import TargetScale, scaled_risk
 Array = NDArray[np.float64]
 
 MOST_FEATURES = 4096
-#: what the noise is until it is known
+#: first guess of the noise
 _FIRST_NOISE = 0.1
 
 
 @dataclass(frozen=True)
 class GaussianProcessState(DSGState):
-    """A state of DSG; after the last stage the mean of the posterior, and
+    """A state of DSG whose last one holds the posterior; the fields below are empty or NaN before it.
 
     Attributes
     ----------
-    noise : standard deviation of the noise, in that of the prior; NaN before the last stage, as what follows
+    noise : standard deviation of the noise, in units of that of the prior
     nu : noise^2 / n
-    spread : (n_features, n_features), D: the variance of f(x) is |z(x)' D|^2; (0, 0) before the last stage
+    spread : (n_features, n_features), D: the variance of f(x) is |z(x)' D|^2
     evidence : log of the marginal likelihood of the scaled targets
     """
 
@@ -63,15 +63,13 @@ class DSGGaussianProcess(UnpolishedDSG):
     :class:`~distkern.solvers.dsg.DSG`. Its variance is k(x, x) - z(x)' A z(x), A = C (C + nu I)^-1 the
     operator of (10), C = mean_i z(x_i) z(x_i)'.
 
-    The paper approaches A by functional gradients as well, in a matrix over two streams of features, which
-    takes the square of their number (Appendix D), or by a function for each point that is known in advance.
-    Here steps are for the mean alone: a last stage sums C over all rows, and the rest is linear algebra, so
-    that mean and operator are exact for the features in use, at any point. The variance is computed as
-    nu z' (C + nu I)^-1 z, which is the same where z' z is k(x, x), and cannot be negative.
+    The paper also finds A by functional gradients (Appendix D). Here gradient steps find the mean alone, and
+    a last stage sums C over all rows, so that mean and operator are exact for the features in use. The
+    variance is computed as nu z' (C + nu I)^-1 z, which is equal where z' z = k(x, x) and cannot be negative.
 
-    A row that weighs w counts as w equal ones. The noise, unless it is given, is that of the largest marginal
-    likelihood, which C, Z'y and y'y determine; the width, unless it is given, that of the largest one of the
-    kernel itself on a few rows, see :func:`~distkern.solvers.dsg_gaussian_process.gamma_of_evidence`.
+    A row of weight w counts as w equal rows. Noise and width, unless they are set, maximise marginal
+    likelihoods: the noise that of all rows, by C, Z'y and y'y, the width that of the kernel itself on a few
+    rows, see :func:`gamma_of_evidence`.
 
     Parameters
     ----------
@@ -119,14 +117,14 @@ class DSGGaussianProcess(UnpolishedDSG):
                 f"the variances are of matrices for at most {MOST_FEATURES} features, not "
                 f"{self.block_size * self.most_blocks}",
                 where="n_features",
-                mend=f"use {MOST_FEATURES} or fewer",
+                hint=f"use {MOST_FEATURES} or fewer",
             )
 
     def state_type(self) -> type[GaussianProcessState]:
         return GaussianProcessState
 
     def for_rows(self, n_rows: float) -> DSGGaussianProcess:
-        """The solver for so many rows, each counted as often as it weighs."""
+        """The solver for ``n_rows`` rows, where a row counts as often as it weighs."""
         return replace(self, nu=(self.noise or _FIRST_NOISE) ** 2 / n_rows)
 
     def choose_gamma(self, problem: Problem, targets: TargetScale) -> Steps[float]:
@@ -167,7 +165,7 @@ class DSGGaussianProcess(UnpolishedDSG):
         if not (state.step and self.finished(state)):
             return state
         assert isinstance(state, GaussianProcessState)
-        # those who ask for the names of algorithms do not wait for it
+        # SciPy is slow to import, and names of algorithms are read without it
         from scipy.linalg import eigh
 
         basis = self.basis(problem, state.gamma, state.n_blocks)
@@ -204,9 +202,9 @@ class DSGGaussianProcess(UnpolishedDSG):
         )
 
 
-#: between which values the noise is looked for
+#: range in which the noise is searched
 _NOISES = (1e-3, 3.0)
-#: rows of the sample: twice as many took five times as long and chose widths at most a step away (measured)
+#: rows of the sample; twice as many took five times as long for widths at most a step away (measured)
 _SAMPLE_ROWS = 512
 _SAMPLE_BYTES = 16 * 2**20
 #: divisors of the width of "scale"
@@ -215,7 +213,7 @@ _DIVISORS = tuple(2.0 ** (power / 2) for power in range(-2, 5))
 
 @dataclass(frozen=True)
 class Posterior:
-    """What is left of the rows once z' z is summed over them: of features z of J blocks, z' z / J is k.
+    """Sums that determine the posterior, for z' z / J = k with features z of J blocks.
 
     Attributes
     ----------
@@ -233,7 +231,7 @@ class Posterior:
     @classmethod
     def of(cls, matrix: Array, targets: Array, weights: Array) -> Posterior:
         """The posterior for a matrix K of kernel values, targets (n_rows,) and how often each row counts."""
-        # those who ask for the names of algorithms do not wait for it
+        # SciPy is slow to import, and names of algorithms are read without it
         from scipy.linalg import eigh
 
         roots, n_rows = np.sqrt(weights), float(weights.sum())
@@ -268,14 +266,13 @@ class Posterior:
 def gamma_of_evidence(
     problem: Problem, kernel: KernelChoice, risk: Risk, noise: float | None
 ) -> Steps[float]:
-    """The gamma of the largest marginal likelihood of the targets of about 512 rows, which are drawn.
+    """The gamma that maximises the marginal likelihood of the targets of about 512 drawn rows.
 
     log p(y) = -1/2 (y' (K + s^2 I)^-1 y + log det(K + s^2 I) + n log(2 pi)) (Rasmussen and Williams 2006,
-    (2.30)), of the kernel itself: random features, where they are few, prefer wide kernels, which they come
-    closer to. Tried are the width of "scale" and some with divisors from 1/2 to 4, a factor of sqrt(2) apart,
-    each with the noise that suits it best unless that is given; the eigenvectors of K serve for all noises.
-    A row that weighs w counts as w equal ones, of which K' = W^1/2 K W^1/2 and W^1/2 y are left.
-    For sparse rows, which may have too many columns for it, gamma is that of "scale".
+    (2.30)), with the kernel itself, because few random features prefer wide kernels. The width of "scale" is
+    tried with divisors from 1/2 to 4, a factor of sqrt(2) apart, each with its best noise unless the noise is
+    set. A row of weight w counts as w equal rows: W^1/2 K W^1/2 and W^1/2 y. Sparse rows, which may have too
+    many columns, take the gamma of "scale".
     """
     gamma = yield from _scale(kernel).choose_gamma(problem)
     if problem.is_sparse:

@@ -16,7 +16,7 @@ from distkern.common.types import Block, Floats
 from distkern.losses.novelty import Novelty
 from distkern.passes import Reduce, Rounds
 from distkern.solvers._dsg.growth import Growth
-from distkern.solvers._dsg.rounds import Operand
+from distkern.solvers._dsg.rounds import DSGOperand
 from distkern.solvers._dsg.settings import DSGSettings, DSGState, StepRule
 from distkern.solvers.base import Measures, Outline, Problem, Steps
 from distkern.solvers.dsg import UnpolishedDSG
@@ -28,14 +28,14 @@ from distkern.solvers.sample import sample_of, sampling
 Array = NDArray[np.float64]
 
 _CURVATURE = 0.2
-#: how far scores are rounded, in units of the last place
+#: rounding of scores, in units of the last place
 _ROUNDING = 4.0
-#: rows of the largest dual
+#: most rows of an exact polish
 MOST_EXACT_ROWS = 2048
-#: how far apart f may be at rows where it should be tau, in units of the mean of k over all pairs of rows: of
-#: many such rows a share is to be below the threshold, so they are to be farther apart than single precision
+#: tolerance of f at rows where it should be tau, in units of the mean of k over all pairs of rows; it is
+#: larger than single precision, so that the share of these rows below the threshold is right
 _TOLERANCE = 1e-5
-#: what a kernel in single precision allows
+#: smallest tolerance, for kernels in single precision
 _LEAST_TOLERANCE = 1e-10
 
 
@@ -53,23 +53,23 @@ class DSGNovelty(UnpolishedDSG):
     Minimises mean_i s_i max(0, tau - f(x_i)) - nu tau + nu/2 |f|^2 over f and tau, which is nu times what
     Schoelkopf et al. (2001) minimise. At the minimum a share nu of the rows lies below tau, and at most nu.
 
-    A kink has no curvature: Newton steps in a block take c = 0.2, and steps 1 / (1 + 0.4 m) where a block is
-    changed for the m-th time; from c = 0.1 to 0.3 they came within 1.2 % of the minimum after 32 of them, and
-    with c = 1 within 9 % only (measured).
+    A kink has no curvature: Newton steps in a block take c = 0.2, and the m-th step in a block has size
+    1 / (1 + 0.4 m). With c from 0.1 to 0.3, 32 of them ended within 1.2 % of the minimum, with c = 1 within
+    9 % (measured).
 
     Few rows need no steps: ``polish="exact"`` finds the minimiser over all features by its dual, see
     :func:`~distkern.solvers.dsg_novelty.exact_novelty`.
 
-    The paper makes steps in tau too, tau <- tau - gamma (mean[f < tau] - nu), with which that share is
-    noisy. Here tau is the minimiser itself, the nu-quantile of f: of the batch in a step, whose slopes then
-    sum to -nu B, and in the end of all rows, see :func:`~distkern.solvers.quantiles.quantiles_of_scores`.
+    The paper makes steps in tau too, tau <- tau - gamma (mean[f < tau] - nu), which leave that share noisy.
+    Here tau is the minimiser itself, the nu-quantile of f, over the batch in a step, and at the end over all
+    rows, see :func:`~distkern.solvers.quantiles.quantiles_of_scores`.
 
-    The figures: ``objective`` is the above, which is 0 at f = 0 and negative at the minimum;
-    ``train_error`` and ``test_error`` are shares of rows below tau.
+    ``objective`` is this minimised sum, which is 0 at f = 0 and negative at the minimum; ``train_error`` and
+    ``test_error`` are shares of rows below tau.
 
     Parameters
     ----------
-    those of :class:`~distkern.solvers.dsg.DSG`, but for sweeps, which need a loss without kinks
+    those of :class:`~distkern.solvers.dsg.DSG`, without sweeps, which need a loss without kinks
 
     Raises
     ------
@@ -94,7 +94,7 @@ class DSGNovelty(UnpolishedDSG):
 
     name = "dsg_novelty"
     starts_at_zero = False
-    # a dual ends where rows on the margin are told apart in single precision: at 10^-5 or so (measured)
+    # rows on the margin differ by about 10^-5 in single precision (measured)
     polish_tolerance = 1e-3
 
     def state_type(self) -> type[NoveltyState]:
@@ -105,9 +105,9 @@ class DSGNovelty(UnpolishedDSG):
         if self.steps is not None:
             return self.steps
         if self.precondition:
-            # a block that is changed for the m-th time takes a step of about 1 / (1 + 0.4 m)
+            # the m-th step in a block is about 1 / (1 + 0.4 m)
             return StepRule(1.0, 0.4 / self.most_blocks)
-        # a larger first step would turn the sign of what was learnt
+        # a larger first step would turn the sign of the coefficients
         return StepRule(min(20.0, 0.5 / self.nu), 0.02)
 
     @property
@@ -120,12 +120,12 @@ class DSGNovelty(UnpolishedDSG):
         return super().n_steps(problem)
 
     def check_rows(self, n_rows: int) -> None:
-        """Refuse more rows than an exact polish is for."""
+        """Refuse more rows than an exact polish can take."""
         if self.polish == "exact" and n_rows > MOST_EXACT_ROWS:
             raise InputError(
                 f"'exact' is for at most {MOST_EXACT_ROWS} rows, not {n_rows}",
                 where="polish",
-                mend="leave it out",
+                hint="leave it out",
             )
 
     def risk_at(self, state: DSGState) -> Risk:
@@ -157,12 +157,12 @@ class DSGNovelty(UnpolishedDSG):
             self.scoring_cost(problem),
             sampled=not self.finished(state),
         )
-        # the row that the threshold is the score of is not below it, however its score is rounded
+        # the row whose score is the threshold must not fall below it by rounding
         threshold -= _ROUNDING * np.finfo(problem.dtype).eps * abs(threshold)
         return replace(state, threshold=float(threshold))
 
     def _check_polish(self) -> None:
-        """There is nothing that a dual needs of the loss or of how many features there are."""
+        """Accept every loss and number of features, as this dual takes all."""
 
     def _polished(self, problem: Problem, state: DSGState) -> Steps[tuple[Array, int, float]]:
         basis = self.basis(problem, state.gamma)
@@ -172,8 +172,8 @@ class DSGNovelty(UnpolishedDSG):
     def _polish_outline(self, problem: Problem) -> list[Outline]:
         return [Outline(gathering(problem, self.basis(problem, 1.0)))] if self.polish else []
 
-    def _steps(self, problem: Problem, operand: Operand | None) -> Rounds:
-        # two messages for each batch: for its predictions, and for its slopes at the best threshold
+    def _steps(self, problem: Problem, operand: DSGOperand | None) -> Rounds:
+        # each batch takes two messages: predictions, then slopes at the best threshold
         step = super()._steps(problem, operand)
         cost = replace(step.cost, operations=0.5 * step.cost.operations)
         return replace(
@@ -224,7 +224,7 @@ def exact_novelty(
     n_rows, weights = rows.n_rows, risk.weights(rows)
     weights = np.ones(n_rows) if weights is None else weights
     matrix = _kernel_matrix(basis, rows.features)
-    # those who ask for the names of algorithms do not wait for it
+    # SciPy is slow to import, and names of algorithms are read without it
     from sklearn.svm import OneClassSVM
 
     tolerance = _TOLERANCE * float(weights @ matrix @ weights) / n_rows**2
@@ -251,8 +251,8 @@ def gathering(problem: Problem, basis: RandomFeatureBasis) -> Reduce[Block]:
 
 
 def best_threshold(scores: Array, weights: Array, share: float) -> tuple[float, float]:
-    """The threshold below which rows of ``share`` of the weight lie, at most, and what of the weight of the
-    rows at it makes up that share.
+    """The threshold below which rows of at most ``share`` of the weight lie, and the part of the weight of
+    the rows at it that makes up the share.
 
     Parameters
     ----------
@@ -266,7 +266,9 @@ def best_threshold(scores: Array, weights: Array, share: float) -> tuple[float, 
 
 
 def _kernel_matrix(basis: RandomFeatureBasis, rows: Rows) -> Array:
-    """Z Z' over its mean diagonal, (n_rows, n_rows): a dual's solution does not depend on the unit of k."""
+    """Z Z' divided by its mean diagonal, (n_rows, n_rows), since the dual does not depend on the unit of
+    k.
+    """
     n_rows = rows.shape[0]
     gram = GramSum(n_rows)
     for own in column_blocks(0, basis.size):

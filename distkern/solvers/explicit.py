@@ -1,12 +1,8 @@
-"""The template of solvers over explicit features, and the passes by which they measure.
+"""The template of solvers over explicit features z, and the passes by which they measure.
 
-A run begins at w = 0, and then every stage is
-
-    z, own <- the features, and what steps need beside them, made once in a run
-    w      <- the solver's steps from w, see :meth:`AbstractExplicit.steps`
-    measure w on the training rows and on the held-out rows.
-
-Steps over rows that are streamed are in :mod:`~distkern.solvers.streamed`.
+A run begins at w = 0. The features, and what else steps need, are made once in a run. A stage makes the
+solver's steps (:meth:`AbstractExplicit.steps`) and measures w on the training and the held-out rows.
+Solvers whose steps are over streamed rows derive from :mod:`~distkern.solvers.streamed`.
 """
 
 from __future__ import annotations
@@ -42,7 +38,7 @@ from distkern.solvers.measuring import (
     sums_and_slopes,
 )
 from distkern.solvers.risk import Risk
-from distkern.solvers.sample import Sample, SampledModel, measure_sampled_gradient
+from distkern.solvers.sample import RowSample, SampledModel, measure_sampled_gradient
 from distkern.solvers.searchable import AbstractSearchable, State
 from distkern.solvers.targets import figures_of_targets, scaled_risk, target_outline, target_scale
 
@@ -62,7 +58,7 @@ class Begun:
 
 @dataclass(frozen=True, kw_only=True)
 class FeatureState(MeasuredState):
-    """What is in the states of all solvers over features.
+    """Fields of the states of all solvers over features.
 
     Attributes
     ----------
@@ -85,19 +81,20 @@ class FeatureState(MeasuredState):
         return super().with_figures(figures, absolute_errors=figures.absolute_errors, **changes)
 
     def following(self, problem: Problem, figures: Figures, n_rows: int, **changes: Any) -> Self:
-        """The state after a stage whose steps have looked at so many rows."""
+        """The state after a stage whose steps have read ``n_rows`` rows."""
         return self.with_figures(figures, stage=self.stage + 1, **changes)
 
     def told(self, extra: Mapping[str, float], **more: Any) -> Measures:
-        """What the state achieves, with figures of the solver's own."""
+        """The measures of the state, with the solver's own figures."""
         return self.measures(len(self.coefficients), {**extra, **figures_of_targets(self)}, **more)
 
 
 @dataclass(frozen=True, kw_only=True)
 class ExplicitState(FeatureState):
-    """What is in the states of solvers that read rows for their steps.
+    """Fields of the states of solvers whose steps read rows.
 
-    ``accesses``, ``accesses_nonzero``: features looked at by the steps, n_features a row, and those not zero.
+    ``accesses`` counts the features that steps have read, n_features for a row; ``accesses_nonzero`` those
+    of them that are not zero.
     """
 
     accesses: int = 0
@@ -116,13 +113,13 @@ class ExplicitState(FeatureState):
 
 @dataclass(frozen=True)
 class Ended:
-    """What the steps of a stage have led to.
+    """Results of the steps of a stage.
 
     Attributes
     ----------
-    model : after them
-    n_rows : that they have looked at
-    own : fields of the state
+    model : after the steps
+    n_rows : that the steps have read
+    own : the solver's own fields of the state
     sums : over the training rows, if the steps have made them
     """
 
@@ -136,14 +133,13 @@ class Ended:
 class AbstractExplicit(AbstractSearchable[State]):
     """Minimises nu/2 |w|^2 + mean_i s_i l(z(x_i) w, y_i), w (r, k): k outputs share the features.
 
-    Real targets (of a problem that says so) are centred and scaled first, see
-    :func:`~distkern.solvers.targets.target_scale`: f, the objective and nu are of what comes of it, which has
-    no unit; errors are mean squared errors in the units of the targets. Linear features have a constant one
-    beside, whose coefficient, the intercept, is regularised with the others.
+    Real targets are centred and scaled first, see :func:`~distkern.solvers.targets.target_scale`: f, nu and
+    the objective have no unit; errors are mean squared errors in the units of the targets. Linear features
+    get a constant one, whose coefficient, the intercept, is regularised with the others.
 
-    A solver says its parameters, with ``nu`` and ``stages`` among them, the ``states`` with its own fields,
-    their values before the first stage (:meth:`at_zero`), its :meth:`steps` and the pass that these make
-    (:meth:`stage_pass`). The rest it may override.
+    A solver says its parameters, among them ``nu`` and ``stages``, the ``states`` with its own fields, their
+    values before the first stage (:meth:`at_zero`), its :meth:`steps` and their pass (:meth:`stage_pass`). It
+    may override the rest.
 
     Parameters
     ----------
@@ -158,7 +154,7 @@ class AbstractExplicit(AbstractSearchable[State]):
         nu: float
         stages: int
 
-    #: a step is over ``block_size`` of the features alone, at all rows
+    #: whether a step changes ``block_size`` features, at all rows
     makes_blocks: ClassVar[bool] = False
     #: the dataclass of its states
     states: ClassVar[type[FeatureState]] = ExplicitState
@@ -167,11 +163,13 @@ class AbstractExplicit(AbstractSearchable[State]):
     # -- what a solver says
 
     def at_zero(self, problem: Problem, risk: Risk, w: Array, figures: Figures) -> dict[str, Any]:
-        """Its own fields of the state before the first stage, at w = 0."""
+        """The solver's own fields of the state at w = 0."""
         return {}
 
     def made(self, problem: Problem, state: Any) -> Steps[tuple[AbstractBasis | None, Any]]:
-        """z, unless the stages change it, and what else they need that follows from the state."""
+        """The features z (None if the stages find them) and the solver's own data that follow from the
+        state.
+        """
         yield from ()
         if self.features.finds_rows:
             return None, None
@@ -182,51 +180,51 @@ class AbstractExplicit(AbstractSearchable[State]):
         raise NotImplementedError
 
     def after(self, state: Any, figures: Figures, ended: Ended) -> Mapping[str, Any]:
-        """Its own fields after a stage that began with a state and has led to figures."""
+        """The solver's own fields after a stage from ``state`` to ``figures``."""
         return ended.own
 
     def stage_pass(self, problem: Problem, footprint: Footprint, stage: int, operand: Any) -> Any:
-        """The pass of the steps of a stage."""
+        """The pass of a stage's steps."""
         raise NotImplementedError
 
     def first_pass(self, problem: Problem, model: Model | None, footprint: Footprint) -> Reduce[Sums] | None:
-        """What measures w = 0 on the training rows; None: no features are made for that."""
+        """The pass that measures w = 0 on the training rows; None where it needs no features."""
         return None
 
     def measuring(self, problem: Problem, model: Model | None, footprint: Footprint) -> Reduce[Sums]:
-        """What measures the training rows after a stage."""
+        """The pass that measures the training rows after a stage."""
         return measuring_pass(problem, model, footprint)
 
     def held_out(self, problem: Problem, model: Model | None, footprint: Footprint) -> Reduce[Sums]:
-        """What measures the held-out rows."""
+        """The pass that measures the held-out rows."""
         return held_out_pass(problem, model, footprint)
 
     def regulariser(self, model: Model) -> float:
-        """nu/2 |w|^2, of kernels at rows in the norm of their space."""
+        """nu/2 |w|^2; for kernels at rows, |w| is the norm in the kernel's space."""
         if self.features.finds_rows:
             return 0.5 * self.nu * float(model.basis.squared_norms(model.coefficients, exact=False).sum())
         return 0.5 * self.nu * float(np.einsum("ij,ij->", model.coefficients, model.coefficients))
 
     def converged(self, state: Any) -> bool:
-        """Whether its own tolerance is met."""
+        """Whether the solver's own tolerance is met."""
         return False
 
     def shortfall(self, state: Any) -> str:
-        """What it could not do, with what to do about it."""
+        """What the solver could not do, with a hint; empty if nothing."""
         return ""
 
     def figures(self, state: Any) -> dict[str, float]:
-        """Figures of its own."""
+        """The solver's own figures."""
         return {}
 
     # -- the features
 
     def choice(self, problem: Problem) -> AbstractFeatures:
-        """The features; with linear ones a constant one."""
+        """The features, with a constant one beside linear ones."""
         return self.features.with_constant()
 
     def basis(self, problem: Problem, landmarks: Rows, gamma: float) -> AbstractBasis:
-        """z."""
+        """The features z as a basis."""
         return self.choice(problem).basis(problem, landmarks, gamma)
 
     def risk_of(self, state: Any) -> Risk:
@@ -238,15 +236,15 @@ class AbstractExplicit(AbstractSearchable[State]):
         return Model(basis, state.coefficients, self.risk_of(state))
 
     def expected_size(self, problem: Problem) -> int:
-        """Features, an upper bound."""
+        """Upper bound of the number of features."""
         return self.choice(problem).expected_size(problem)
 
     def footprint(self, problem: Problem, size: int) -> Footprint:
-        """What evaluating so many features takes."""
+        """Memory and operations of evaluating ``size`` features."""
         return replace(self.choice(problem).footprint(problem), size=size)
 
     def numbers(self, problem: Problem, size: int) -> int:
-        """How many numbers a row's features take up where they are sent or kept."""
+        """Numbers that a row's features take up where they are sent or kept."""
         return self.choice(problem).prepared_numbers(problem, size)
 
     # -- the run
@@ -256,7 +254,7 @@ class AbstractExplicit(AbstractSearchable[State]):
 
     def init(self, problem: Problem) -> Steps[Any]:
         begun, risk = yield from self.begun(problem)
-        # kernels at rows that the stages find have none yet
+        # stages that find the rows of their kernels have none yet
         z = None if self.features.finds_rows else self.basis(problem, begun.landmarks, begun.gamma)
         w, first = np.zeros((0 if z is None else z.size, risk.n_outputs)), None
         if z is not None:
@@ -292,7 +290,7 @@ class AbstractExplicit(AbstractSearchable[State]):
         return own.told(self.figures(state), converged=self.converged(state), shortfall=shortfall)
 
     def begun(self, problem: Problem) -> Steps[tuple[Begun, Risk]]:
-        """What a run begins with, and the risk of the scaled targets."""
+        """Landmarks, gamma and target scale, and the risk of the scaled targets."""
         landmarks, gamma = yield from self.features.begin(problem)
         targets = yield from target_scale(problem, self.risk)
         begun = Begun(landmarks, gamma, targets.center, targets.scale, targets.variances)
@@ -305,7 +303,7 @@ class AbstractExplicit(AbstractSearchable[State]):
         return [*self.features.outline(problem), *target_outline(problem), *own]
 
     def passes(self, problem: Problem, footprint: Footprint) -> list[Outline]:
-        """The passes of a run after those of :meth:`begun`, with those over test rows."""
+        """The passes of a run after :meth:`begun`, with those over test rows."""
         first, times = self.first_pass(problem, None, footprint), self.stages
         return [
             *(zero_outlines(problem) if first is None else [Outline(first)]),
@@ -318,14 +316,14 @@ class AbstractExplicit(AbstractSearchable[State]):
 def gradient_pass(
     problem: Problem, model: Model | None, footprint: Footprint, name: str = "gradient"
 ) -> Reduce[Sums]:
-    """The losses, the errors and the gradient."""
+    """The pass that sums losses, errors and the gradient."""
     return Reduce(name, measure_gradient, Sums.add, model, cost=pass_cost(problem, footprint, 2))
 
 
 def sampled_gradient_pass(
-    problem: Problem, model: Model | None, footprint: Footprint, sample: Sample
+    problem: Problem, model: Model | None, footprint: Footprint, sample: RowSample
 ) -> Reduce[Sums]:
-    """The losses, the errors and the gradient over the rows of a sample."""
+    """The pass that sums losses, errors and the gradient over the rows of a sample."""
     cost, rows = pass_cost(problem, footprint, 2), sample.rows_per_block
     share = min(1.0, rows / problem.most_rows)
     return Reduce(
@@ -341,7 +339,7 @@ def sampled_gradient_pass(
 
 
 def zero_figures(problem: Problem, risk: Risk) -> Steps[Figures]:
-    """What the model 0 achieves, of which no features are made."""
+    """The figures of the model 0, for which no features are made."""
     train, test = (_zero_pass(problem, risk, split) for split in ("train", "test"))
     return (yield from measured(problem, train, test, 0.0))
 
@@ -362,19 +360,19 @@ def _measure_zero(block: Block, risk: Risk) -> Sums:
 
 
 def measuring_pass(problem: Problem, model: Model | None, footprint: Footprint) -> Reduce[Sums]:
-    """The losses and errors of all rows."""
+    """The pass that sums losses and errors."""
     return Reduce("measure", measure, Sums.add, model, cost=pass_cost(problem, footprint, 1))
 
 
 def held_out_pass(problem: Problem, model: Model | None, footprint: Footprint) -> Reduce[Sums]:
-    """The error on the test split."""
+    """The pass that measures the error on the test split."""
     return held_out(model, pass_cost(problem, footprint, 1))
 
 
 def pass_cost(problem: Problem, footprint: Footprint, uses: int) -> Cost:
     """Cost of a pass in which the features are multiplied or summed ``uses`` times."""
     size, itemsize, outputs = footprint.size, problem.dtype.itemsize, problem.n_outputs
-    # where a tile of all features is too large they are made for every use
+    # features whose tile is too large are made again for every use
     times = max(1, uses) if tile_is_large(size, itemsize) else max(1, uses // 2)
     cost = footprint.cost(times * footprint.operations + 2.0 * uses * size * outputs, summed=True)
     # the driver makes the features of landmarks

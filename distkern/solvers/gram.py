@@ -18,7 +18,7 @@ from distkern.features import Footprint
 from distkern.passes import Cost, Reduce
 from distkern.solvers.base import Outline, Problem, Steps
 from distkern.solvers.measuring import Model, Sums, sums_and_slopes
-from distkern.solvers.sample import Sample
+from distkern.solvers.sample import RowSample
 
 Array = NDArray[np.float64]
 #: (r, k) -> P^-1 of it
@@ -26,19 +26,19 @@ Solve: TypeAlias = Callable[[Array], Array]
 
 #: a pass returns at most this much of the Gram matrix
 STRIP_BYTES = 16 * 2**20
-#: outputs up to which a symmetric product is faster for each by itself
+#: up to so many outputs, one symmetric product for each is faster
 _FEW_OUTPUTS = 8
-#: share of the mean of the diagonal below which the inverse, or the factor, is mostly rounding
+#: smallest shift of an inverse, and of a factor, as a share of the mean diagonal: less is rounding
 _LEAST_INVERTED, _LEAST_FACTORISED = 1e-10, 1e-13
 
 
 @dataclass(frozen=True)
 class Weighed:
-    """What some rows add.
+    """Weights and sums of some rows.
 
     Attributes
     ----------
-    weights : of each of the matrices, (n_rows,) >= 0, or None for 1
+    weights : for each of the matrices (n_rows,) >= 0, or None for 1
     sums : losses, errors, rows
     slopes : (n_rows, k), G of Z' G; (n_rows, 0) where it is not wanted
     """
@@ -53,21 +53,21 @@ Weigh: TypeAlias = Callable[[Model, Block, Floats], Weighed]
 
 
 def by_rows(model: Model, rows: Block, values: Floats) -> Weighed:
-    """Z' S Z alone, S the weights s of the rows."""
+    """The weights s of the rows, for Z' S Z."""
     sums = replace(Sums.none(model.risk), n_rows=rows.n_rows)
     return Weighed((model.risk.weights(rows),), sums, values[:, :0])
 
 
 def with_slopes(model: Model, rows: Block, values: Floats) -> Weighed:
-    """Z' S Z, and with the losses and errors of the model Z' G, G its slopes s dl/df."""
+    """The weights s for Z' S Z, the slopes G = s dl/df for Z' G, and the losses and errors of the model."""
     sums, slopes = sums_and_slopes(model.risk, rows, _predictions(model, values))
     return Weighed((model.risk.weights(rows),), sums, slopes)
 
 
 def with_curvatures(model: Model, rows: Block, values: Floats) -> Weighed:
-    """Z' S_j Z for each output j, S_j its s d2l/df_j2, and what :func:`with_slopes` gives.
+    """The weights s d2l/df_j2 of Z' S_j Z for each output j, and what :func:`with_slopes` gives beside S.
 
-    Where fewer matrices are asked for than there are outputs, they are of the first ones.
+    Where fewer matrices are asked for than there are outputs, they belong to the first ones.
     """
     predictions = _predictions(model, values)
     sums, slopes = sums_and_slopes(model.risk, rows, predictions)
@@ -84,11 +84,11 @@ def _predictions(model: Model, values: Floats) -> Floats:
 
 @dataclass(frozen=True)
 class GramSums:
-    """Sums over rows.
+    """Sums over rows for :class:`Grams`.
 
     Attributes
     ----------
-    parts : of each matrix, the columns of a strip, see :class:`~distkern.bases.gram.GramSum`
+    parts : for each matrix the columns of a strip, see :class:`~distkern.bases.gram.GramSum`
     border : (n_matrices, r + 1), the last column of each matrix of a basis with a constant function, or None
     sums : with Z' G (r, k) or (r + 1, k) as ``gradient``
     """
@@ -117,29 +117,29 @@ class _Operand:
 
 @dataclass(frozen=True)
 class Grams:
-    """Gram matrices Z' diag(w) Z, and Z' G, of all rows or of a sample.
+    """Gram matrices Z' diag(w) Z, and Z' G, over all rows or a sample.
 
     A pass makes as many columns, on and below the diagonal, as fit into ``strip_bytes``.
 
     Attributes
     ----------
-    weigh : module-level function: the weights w of each matrix and the slopes G
-    n_matrices : how many weights there are: 1, or one for each output
-    constant : the functions have a last one beside that is 1: matrices are (r + 1, r + 1)
+    weigh : module-level function that gives the weights w of each matrix and the slopes G
+    n_matrices : 1, or one for each output
+    constant : whether the functions have a last one that is 1, so that matrices are (r + 1, r + 1)
     sample : None for all rows
-    strip_bytes : of a pass's result, about
+    strip_bytes : about the bytes of a pass's result
     name : of the passes
     """
 
     weigh: Weigh = by_rows
     n_matrices: int = 1
     constant: bool = False
-    sample: Sample | None = None
+    sample: RowSample | None = None
     strip_bytes: int = STRIP_BYTES
     name: str = "Gram matrix"
 
     def strips(self, size: int) -> list[tuple[int, int]]:
-        """First column and end of what each pass makes."""
+        """First and end column of each pass."""
         found, start = [], 0
         while start < size:
             stop, left = start, self.strip_bytes // (8 * self.n_matrices)
@@ -154,7 +154,7 @@ class Grams:
         return found
 
     def cost(self, problem: Problem, footprint: Footprint) -> Cost:
-        """Cost of each pass, or of the largest where they differ."""
+        """Cost of a pass, the largest where they differ."""
         size, itemsize, outputs = footprint.size, problem.dtype.itemsize, problem.n_outputs
         strips = self.strips(size)
         areas = [
@@ -220,7 +220,7 @@ class Grams:
 
 
 def gram_sums(block: Block, operand: _Operand) -> GramSums:
-    """A block's share."""
+    """The sums of a block."""
     model, grams = operand.model, operand.grams
     rows = block if grams.sample is None else grams.sample.rows(block)
     sums, gradient, border = Sums.none(model.risk), None, None
@@ -246,8 +246,8 @@ def gram_sums(block: Block, operand: _Operand) -> GramSums:
 def factorised(gram: Array, shift: float, least: float = _LEAST_FACTORISED) -> Array:
     """The lower Cholesky factor of gram + shift I in the memory of ``gram``, which is in Fortran order.
 
-    The shift is raised until the matrix is positive definite to rounding, as those of single-precision
-    features are to theirs only; from the start it is ``least`` times the mean of the diagonal.
+    The shift begins at ``least`` times the mean of the diagonal or more, and is raised until the matrix is
+    positive definite, because matrices of single-precision features are definite to rounding only.
 
     Raises
     ------
@@ -263,7 +263,7 @@ def factorised(gram: Array, shift: float, least: float = _LEAST_FACTORISED) -> A
         raise InputError(
             "features are too large for their squares to be numbers",
             where="features",
-            mend="scale the data, or use another kernel",
+            hint="scale the data, or use another kernel",
         )
     added = max(shift, least * float(diagonal.mean()), np.finfo(float).tiny)
     while True:
@@ -280,7 +280,7 @@ def factorised(gram: Array, shift: float, least: float = _LEAST_FACTORISED) -> A
 def solved(gram: Array, shift: float, *, overwrite: bool = False, least: float = _LEAST_FACTORISED) -> Solve:
     """b -> (gram + shift I)^-1 b by a Cholesky factor, for few b.
 
-    ``gram`` stays as it is, or is overwritten if it is in Fortran order and may be. ``least`` as of
+    ``gram`` is overwritten if ``overwrite`` and it is in Fortran order. ``least`` is that of
     :func:`factorised`.
     """
     from scipy.linalg import cho_solve
@@ -292,7 +292,7 @@ def solved(gram: Array, shift: float, *, overwrite: bool = False, least: float =
 def inverted(gram: Array, shift: float) -> Solve:
     """b -> (gram + shift I)^-1 b by the inverse, for many b; ``gram``, in Fortran order, is overwritten.
 
-    A product reads half of what two triangular solutions do, and takes a sixth of their time.
+    A product takes a sixth of the time of two triangular solutions.
     """
     from scipy.linalg.blas import dsymm, dsymv
     from scipy.linalg.lapack import dpotri

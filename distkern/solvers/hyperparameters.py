@@ -125,13 +125,13 @@ def loss_for(loss: Parameter, target_kinds: tuple[str, ...], default: str) -> Pa
     return replace(loss, default=default, kinds=(Words(of=names),))
 
 
-#: for solvers over landmarks: what a row's loss weighs
+#: lam of the solvers over landmarks
 SEARCHED_LAM = Choices(1024.0, (0.1, 0.4, 1.6, 6.4), 1)
-#: beside a mean loss; less is not told apart in single precision
+#: nu beside a mean loss; smaller values are equal in single precision
 SEARCHED_NU = Choices(1e-6, (1.0, 0.1, 0.01, 0.001), -1, 1e-9)
-#: for few noisy steps: noise asks for much, and what less than the last of them adds is not reached
+#: nu for solvers of few noisy steps, which do not reach what smaller values would add
 SEARCHED_NU_OF_STEPS = Choices(1e-4, (10.0, 1.0, 0.1, 0.01), -1, 1e-9)
-#: few functions and rows, as a trial has, are better with wide kernels
+#: gamma; trials of few functions and rows prefer wide kernels, so another value must be surely better
 SEARCHED_GAMMA = Choices("scale", ("scale/0.5", "scale/2", "scale/4"), certain=CERTAIN)
 
 #: parameters that choose a member of a family, and how it is found
@@ -142,10 +142,10 @@ _FAMILIES: dict[str, Callable[[str], type[AbstractLoss] | type[AbstractKernel]]]
 
 
 def hyperparameters_of(*parts: type, **own: Parameter | None) -> dict[str, Parameter]:
-    """The parameters that ``parts`` declare, ``own`` ones, and those of the members they choose among.
+    """The parameters of ``parts``, ``own`` ones, and those of the members that they choose among.
 
-    ``choices`` of a part are of what it is put together from: a loss, a kernel, features. Own ones that are
-    None are left out.
+    A part declares in ``choices`` the parameters of its own parts (loss, kernel, features). An own parameter
+    that is None leaves one out.
     """
     found: dict[str, Parameter] = {}
     for part in parts:
@@ -157,7 +157,7 @@ def hyperparameters_of(*parts: type, **own: Parameter | None) -> dict[str, Param
                 found[name],
                 default=AUTO if choices.by_default else found[name].default,
                 kinds=(*found[name].kinds, Words(AUTO)),
-                help=f"{found[name].help}; auto: chosen on held-out rows, or {choices.otherwise}",
+                help=f"{found[name].help}; auto: chosen on held-out rows, or {choices.default}",
                 searched=choices,
             )
     for family, find in _FAMILIES.items():
@@ -171,7 +171,7 @@ def _with_members(
 ) -> dict[str, Parameter]:
     owners: dict[str, dict[str, Parameter]] = {}
     words = [word for word in known[family].words if word != AUTO]
-    # a solver that chooses the member has a use for what it shares with them
+    # a solver that chooses the member itself takes the shared parameters too
     chosen = (AUTO,) if len(words) < len(known[family].words) else ()
     for word in words:
         for name, parameter in declared(find(word)).items():
@@ -213,7 +213,7 @@ CORESET = {
 def feature_parameters(
     default: str, *, with_columns: bool = False, found: bool = False
 ) -> dict[str, Parameter]:
-    """The parameter ``features``, and those of all kinds of :func:`~distkern.features.feature_names`."""
+    """The parameter ``features``, and the parameters of all kinds of features."""
     known = feature_names(with_columns=with_columns, found=found)
     kinds = [default, *(name for name in known if name != default)]
     parts: dict[str, Parameter] = {}

@@ -34,13 +34,13 @@ PIECE_ROWS = 256
 
 @dataclass(frozen=True)
 class Expansion:
-    """f = sum_i c_i k(x_i, .), those rows first that have not changed for longest.
+    """f = sum_i c_i k(x_i, .), with the rows that have not changed for longest first.
 
     Attributes
     ----------
     rows : (m, n_features)
     coefficients : (m, k)
-    places : (m,) of the rows among all, each once
+    places : (m,) positions of the rows among all, each once
     """
 
     rows: Rows
@@ -48,24 +48,24 @@ class Expansion:
     places: NDArray[np.int64]
 
     def last(self, most: int) -> Expansion:
-        """Without the oldest rows, so that at most so many are left."""
+        """The expansion without its oldest rows, so that at most ``most`` are left."""
         surplus = max(len(self.places) - most, 0)
         return self._of(slice(surplus, None)) if surplus else self
 
     def without(self, places: NDArray[np.int64]) -> Expansion:
-        """Without the rows at these places."""
+        """The expansion without the rows at these places."""
         others = ~np.isin(self.places, places)
         return self if others.all() else self._of(others)
 
     def of(self, places: NDArray[np.int64]) -> Array:
-        """The coefficients of the rows at these places, 0 of those that are not here, (n, k)."""
+        """Coefficients (n, k) of the rows at these places, 0 for rows that are not in it."""
         found = np.zeros((len(places), self.coefficients.shape[1]))
         _, mine, wanted = np.intersect1d(self.places, places, assume_unique=True, return_indices=True)
         found[wanted] = self.coefficients[mine]
         return found
 
     def grown(self, change: Change, most: int) -> Expansion:
-        """With what a turn has changed."""
+        """The expansion after the change of a turn."""
         added = change.added
         kept = self.without(added.places)
         coefficients = change.factor * kept.coefficients
@@ -88,9 +88,10 @@ class Expansion:
 
 @dataclass(frozen=True)
 class Change:
-    """What a turn has changed: earlier coefficients times ``factor``, rows ``added``, and t after it.
+    """Change by a turn: earlier coefficients are multiplied by ``factor``, rows ``added``, and t is the last
+    step.
 
-    Rows that were there before are among those with all that they have now.
+    Rows that were in the expansion before and changed are among those added, with all they have now.
     """
 
     factor: float
@@ -118,7 +119,7 @@ class Turn:
 
 
 @dataclass(frozen=True)
-class Operand:
+class NORMAOperand:
     """What every process is opened with.
 
     Attributes
@@ -146,10 +147,10 @@ class Operand:
 
 
 class Machine(AbstractResident):
-    """Keeps the expansion; nothing by rows."""
+    """The resident that keeps the expansion; it has no state for its rows."""
 
     def __init__(
-        self, openers: Mapping[int, GroupOpener], operand: Operand, saved: Mapping[int, dict[str, Array]]
+        self, openers: Mapping[int, GroupOpener], operand: NORMAOperand, saved: Mapping[int, dict[str, Array]]
     ) -> None:
         self._operand = operand
         self._groups = {number: openers[number]() for number in sorted(openers)}
@@ -190,13 +191,13 @@ class Machine(AbstractResident):
 class _Steps:
     """The steps of a group's rows, piece after piece."""
 
-    def __init__(self, operand: Operand, before: Expansion, step: int) -> None:
+    def __init__(self, operand: NORMAOperand, before: Expansion, step: int) -> None:
         self._operand, self._before, self.step = operand, before, step
         self.factor = 1.0
         self.added = before.last(0)
 
     def take(self, places: NDArray[np.int64], piece: Block) -> None:
-        """The steps of some rows, batch after batch, and then what leaves the expansion."""
+        """The steps of some rows by batches; then the oldest rows leave the expansion."""
         operand, risk, n_rows = self._operand, self._operand.risk, piece.n_rows
         kernel, dtype = operand.kernel, operand.dtype
         own = LandmarkBasis(kernel, piece.features.astype(dtype))
@@ -231,10 +232,10 @@ class _Steps:
 class KernelNORMA(NORMA):
     """Stochastic gradient descent in the kernel's space, on f = sum_i c_i k(x_i, .).
 
-    A step changes the coefficients of the rows of its batch, but for those whose slope is 0. With more than
-    ``max_support`` rows those leave the expansion that have not changed for longest, whose coefficients have
-    shrunk most (the paper's truncation), after at most 256 rows or a batch. The expansion is known to all
-    processes; the groups of rows have their turns in random order, and within a group its blocks and rows.
+    A step changes the coefficients of the rows of its batch whose slope is not 0. After every 256 rows, or a
+    batch, the rows beyond ``max_support`` that have not changed for longest leave the expansion (the paper's
+    truncation). All processes keep the expansion. Groups of rows have their turns in random order, and
+    within a group its blocks and their rows.
     """
 
     def steps(self, problem: Problem, state: NORMAState, basis: Any, made: Any) -> Steps[Ended]:
@@ -242,7 +243,7 @@ class KernelNORMA(NORMA):
         assert isinstance(features, Support)
         groups = groups_of(problem.block_rows)
         starts = np.concatenate([[0], np.cumsum(problem.block_rows)]).tolist()
-        operand = Operand(
+        operand = NORMAOperand(
             features.kernel.with_gamma(state.gamma),
             risk,
             self.nu,

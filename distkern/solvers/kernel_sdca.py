@@ -32,13 +32,13 @@ Array = NDArray[np.float64]
 
 #: first index of the streams that order groups, and the rows of a group
 _ORDER = 6
-#: rows that have their steps on a matrix of kernels of their own
+#: rows whose steps use one matrix of their kernels
 PIECE_ROWS = 256
 
 
 @dataclass(frozen=True)
 class Share:
-    """The rows of a group whose dual variables are not all 0; one row, if there would be none of any group.
+    """The rows of a group with a dual variable other than 0; one row if no group has any.
 
     Attributes
     ----------
@@ -78,7 +78,7 @@ class KernelOperand:
 
 @dataclass(frozen=True)
 class KernelTurn:
-    """A round: shares that have changed, and the group whose turn it is; all shares if ``anew``."""
+    """A round: the changed shares (all if ``anew``), and the group whose turn it is."""
 
     group: int
     epoch: int
@@ -88,14 +88,14 @@ class KernelTurn:
 
 @dataclass(frozen=True)
 class KernelTurned:
-    """The share of the group after its turn, and the sum of (s_i l)*(-a_i) over it and the outputs."""
+    """The share of a group after its turn, and its sum of (s_i l)*(-a_i) over rows and outputs."""
 
     share: Share
     costs: float
 
 
 class Machine(AbstractResident):
-    """Keeps all shares; nothing by rows."""
+    """The resident that keeps all shares; it has no state for its rows."""
 
     def __init__(
         self,
@@ -135,8 +135,8 @@ class Machine(AbstractResident):
 class _Steps:
     """The steps of a group's rows, piece after piece.
 
-    f at a piece is the sum over the shares of other groups, what the group's own rows had that have not had
-    their steps, those that have, and then over the piece itself, row by row.
+    f at a piece sums the shares of other groups, the group's rows that wait for their steps with their old
+    variables, those that have had them with their new ones, and the piece's own rows one by one.
     """
 
     def __init__(self, operand: KernelOperand, shares: Mapping[int, Share], number: int) -> None:
@@ -145,7 +145,7 @@ class _Steps:
         own = shares.get(number)
         self._n_others = sum(len(share.places) for share in known) - (0 if own is None else len(own.places))
         self._before = _Sum(operand, [(share.rows, share.duals) for share in known])
-        #: where in that sum the group's own rows begin
+        #: position in that sum at which the group's own rows begin
         self._first = sum(len(shares[group].places) for group in sorted(shares) if group < number)
         self._places = np.empty(0, np.int64) if own is None else own.places
         self._done: list[tuple[Rows, Array]] = []
@@ -187,7 +187,7 @@ class _Steps:
             raise InputError(
                 f"more than {operand.max_support:,} training rows have a coefficient other than 0",
                 where="max_support",
-                mend="set a larger max_support, which takes memory and time, a larger nu, loss='hinge' or "
+                hint="set a larger max_support, which takes memory and time, a larger nu, loss='hinge' or "
                 "'epsilon_insensitive', which need fewer rows, or features='nystroem'",
             )
 
@@ -223,11 +223,10 @@ class _Sum:
 class KernelSDCA(SDCA):
     """Dual coordinate ascent on f = sum_i a_i k(x_i, .) / (nu n) with the norm |f|^2 of the kernel's space.
 
-    A stage is one pass, and of less than 5,462 rows up to 32, so that the gap closes in as many stages. None
-    is accelerated: u would keep all rows in the model that ever were in it.
-    Rows with a_i other than 0, the support, are known to all processes, at most ``max_support`` of them. In
-    its turn a group takes 256 rows at a time: f at them from the support as it is by then, then their steps
-    on the matrix of their own kernels. No other kernel values exist.
+    A stage is one pass, or up to 32 over less than 5,462 rows. It is not accelerated, since u would keep
+    every row that was ever in the model. All processes know the support, the at most ``max_support`` rows
+    with a_i other than 0. In its turn a group takes 256 rows at a time: it computes f at them from the
+    support, then makes their steps on the matrix of their own kernels. No other kernel values exist.
     """
 
     least_passes = 1

@@ -1,4 +1,4 @@
-"""What a model costs on rows: its sums over blocks, in the passes that all solvers measure by."""
+"""Sums of a model's losses and errors over rows, and the passes by which all solvers measure."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _SAMPLE = 2
 
 @dataclass(frozen=True)
 class Model:
-    """f(x) = phi(x) coef + intercept, and what is lost by it: the operand of passes.
+    """f(x) = phi(x) coef + intercept with the risk by which it is measured: the operand of passes.
 
     Attributes
     ----------
@@ -45,7 +45,7 @@ class Model:
         return values if self.intercept is None else values.astype(np.float64) + self.intercept
 
     def strips(self, block: Block) -> Iterator[Block]:
-        """The rows of a block, as many at a time as are predicted at once."""
+        """The rows of a block in strips, as many as are predicted at once."""
         rows = self.basis.strip_rows(self.coefficients.shape[1])
         for start in range(0, block.n_rows, rows):
             yield block.take(slice(start, start + rows))
@@ -106,7 +106,7 @@ class Sums:
 def sums_and_slopes(
     risk: Risk, rows: Block, predictions: Floats, *, slopes: bool = True
 ) -> tuple[Sums, Floats]:
-    """What some rows add to the sums, and their s_i dl/df (n_rows, k), empty if they are not asked for."""
+    """Sums over some rows, and their s_i dl/df (n_rows, k), which are empty unless ``slopes``."""
     targets, weights = risk.targets(rows), risk.weights(rows)
     losses = float(risk.values(predictions, targets, weights).sum())
     weight = float(rows.n_rows if rows.weights is None else rows.weights.sum())
@@ -115,17 +115,17 @@ def sums_and_slopes(
 
 
 def measure_gradient(block: Block, model: Model) -> Sums:
-    """The losses, errors and gradient of a block; models with an intercept have it among the functions."""
+    """Losses, errors and gradient over a block; an intercept must be one of the functions."""
     found = _Strips(block, model)
     gradient = model.basis.gradient(block.features, model.coefficients, found.slopes)
     return replace(found.sums, gradient=gradient)
 
 
 class _Strips:
-    """Slopes of the tiles of a block, in order, and sums of losses of as many of them as make a strip.
+    """Slopes of the tiles of a block, in order, and losses summed over strips of several tiles.
 
-    A tile is short: losses summed by themselves in each take as long as the products. Tiles of a basis need
-    not end where strips of its predictions do: one that would reach beyond a strip begins the next.
+    A tile is short, and summing the losses of each would take as long as the products. A tile that would
+    reach beyond a strip begins the next one.
     """
 
     def __init__(self, block: Block, model: Model) -> None:
@@ -215,7 +215,7 @@ def drawn_rows(block: Block, n_rows: int, seed: int, key: int) -> Block:
 
 @dataclass(frozen=True, kw_only=True)
 class MeasuredState:
-    """What is in the state of every solver: the stages done, and what the model achieves after them.
+    """Fields of every solver's state: the stages done, and the figures of the model after them.
 
     ``searched``: what a :class:`~distkern.search.values.searched.Searched` has chosen; else empty.
     """
@@ -232,13 +232,13 @@ class MeasuredState:
         return replace(self, objective=figures.objective, **changes)
 
     def measures(self, model_size: int, extra: dict[str, float], **more: Any) -> Measures:
-        """What the state achieves."""
+        """The measures of the state."""
         return Measures(self.objective, self.train_error, self.test_error, model_size, extra, **more)
 
 
 @dataclass(frozen=True)
 class Figures:
-    """What a model achieves.
+    """Figures of a model.
 
     Attributes
     ----------

@@ -1,15 +1,18 @@
 """Newton's method over explicit features, by Gram matrices summed in passes (Keerthi and DeCoste 2005).
 
-They have it for the squared hinge, with an exact line search. F, H and g are those of :class:`Newton`:
+The paper has the squared hinge and an exact line search; F, H and g are those of :class:`Newton`. It is at
+the left, ours at the right:
 
-    w <- 0
-    until the next step would lower F(w) by no more than tol F(w):
-        H, g <- Hessian and gradient of F at w
-        w <- w - t H^-1 g,  t = 1 unless that is too long
+    w <- 0                                       AbstractExplicit.init
+    repeat:                                      Newton.stage
+        H, g <- Hessian and gradient of F at w   Grams.matrices, of a sample where that pays (Schedule)
+        d <- -H^-1 g                             ByMatrices._inverse: a Cholesky factor
+        t <- argmin of F(w + t d)                descend: t = 1 unless that is too long
+        w <- w + t d                             there, up to 12 steps from one H, which BFGS corrects
+    until d would lower F by <= tol F            Newton.converged
 
-Ours: a stage makes H, of a sample of the rows where that pays (:class:`Schedule`), factorises it, and takes
-several steps with it, which BFGS mends by the gradients of their passes. Where H is too large
-:class:`~distkern.solvers.newton_products.ByProducts` makes products with it alone.
+Where H is too large, :class:`~distkern.solvers.newton_products.ByProducts` solves by conjugate gradients,
+whose products with H are passes.
 """
 
 from __future__ import annotations
@@ -46,24 +49,24 @@ from distkern.solvers.hyperparameters import MEMORY_LIMIT, a_loss, feature_param
 from distkern.solvers.measuring import Figures, Model, Sums, figures_of
 from distkern.solvers.newton_products import ByProducts
 from distkern.solvers.risk import Risk
-from distkern.solvers.sample import Sample, sample_of
+from distkern.solvers.sample import RowSample, sample_of
 
 Array = NDArray[np.float64]
 
-#: a pass returns at most this much of its matrices: half a matrix of 5,800 functions
+#: most bytes of Gram matrices that one pass returns: half a matrix of 5,800 functions
 _STRIP_BYTES = 128 * 2**20
-#: strips that fit a memory limit
+#: at most one part in so many of a memory limit
 _STRIPS_OF_LIMIT = 64
-#: times the mean of l'' |z|^2 divided by the number of rows it is what is added to a matrix: that knows too
-#: little of directions in which it has seen few rows, or few that are bent, and steps would be too long
+#: this factor times the mean of l'' |z|^2 / n_rows is added to a matrix, so that steps are not too long in
+#: directions of which its rows show little curvature
 _DAMPING = 0.3
-#: factors of that from stage to stage with matrices of all rows, and where many steps were too long
+#: factors of the damping after a stage with matrices of all rows, and after one with many steps too long
 _LESS_DAMPING, _MORE_DAMPING = 0.3, 3.0
-#: passes for each step from which on many steps were too long
+#: passes for each step above which many steps were too long
 _MANY = 1.5
-#: steps on the sample, at most, and the share of the tolerance that ends them
+#: most steps on the sample, and the share of the tolerance at which they end
 _SAMPLE_STEPS, _SAMPLE_TOLERANCE = 8, 0.3
-#: least rounding of a matrix as a share of the mean of its diagonal, by the bytes of a number
+#: smallest shift of a matrix as a share of its mean diagonal, by the bytes of a number
 _LEAST = {4: 1e-8, 8: 1e-15}
 _FEATURES = feature_parameters("nystroem")
 _STUCK = "no step lowers the objective any more, in the precision of the features: set a larger nu, or tol"
@@ -75,12 +78,12 @@ class NewtonState(FeatureState):
 
     Attributes
     ----------
-    decrement : what the next step would lower the objective by, see
+    decrement : decrease of the objective that the next step promises, see
         :class:`~distkern.solvers.descent.Descent`
     steps : of the last stage; those of conjugate gradients where it made no matrix
-    sampled : whether the last stage's matrix was of a sample of rows
-    damping : beside nu, of the matrices that do not bound the Hessian
-    gradient : there, in the coordinates that matrices are made in; without rows before the first stage
+    sampled : whether the last stage's matrix was made from a sample of rows
+    damping : added to nu in matrices that do not bound the Hessian
+    gradient : in the coordinates of the matrices; without rows before the first stage
     """
 
     decrement: float
@@ -94,36 +97,33 @@ class NewtonState(FeatureState):
 class Newton(AbstractExplicit[NewtonState]):
     """Newton's method over Nystroem, random or linear features.
 
-    Minimises F(w) = nu/2 |w|^2 + mean_i s_i l(z(x_i) w, y_i), w (r, k). A stage makes at its w, in one pass,
-    the Hessian, whose block of each output j is, and the gradient
+    Minimises F(w) = nu/2 |w|^2 + mean_i s_i l(z(x_i) w, y_i), w (r, k). In one pass, a stage makes the
+    gradient g and, for each output j, the block H_j of the Hessian at its w,
 
         H_j = Z' diag(s l_jj'') Z / n + nu I,    g_j = Z' (s l_j') / n + nu w_j,
 
-    with the generalised second derivative where l' has kinks (Mangasarian 2002; Keerthi and DeCoste 2005 for
-    the squared hinge), and factorises it. From there on it takes steps w <- w - t B g, B made of H^-1 and of
-    the steps since by BFGS (of each output by itself, but of softmax), each of which is one more pass that
-    makes no matrix; t = 1 unless that is too long, see :func:`~distkern.solvers.descent.descend`. They end
-    with the tolerance, or when there were as many as take 1.5 times as long as the next matrix, at least 8
-    and at most 12. Products are in the precision of the rows, sums in float64.
+    with the generalised second derivative where l' has kinks (Mangasarian 2002). It factorises H and takes
+    steps w <- w - t B g, a pass each, where B is H^-1 corrected by BFGS and t = 1 unless that is too long,
+    see :func:`~distkern.solvers.descent.descend`. The steps end at the tolerance, or once they have taken
+    1.5 times as long as the next matrix would, after 8 to 12 of them. Products are in the precision of the
+    rows, sums in float64.
 
-    From 4 max(8192, 4 r) rows on matrices are of a sample S (Erdogdu and Montanari 2015): of as many rows as
-    take half the operations of a pass, of at least max(8192, 4 r) and at most n / 4; of the square loss where
-    that takes less time. So that no direction of which S has seen too little is followed too far, they are
-    those of a larger nu, by 0.3 / |S| times the mean of l'' |z|^2 at w = 0. The first stage begins at the
-    minimum of that objective on the sample, with what its steps there have shown BFGS. The same is added to
-    matrices of all rows in the second stage, where few rows may be bent, and then less each time. Steps of
-    the square loss that have not met the tolerance are followed by one with the matrix of all rows.
+    From 4 max(8192, 4 r) rows on, matrices are made from a sample S (Erdogdu and Montanari 2015) of
+    max(8192, 4 r) to n / 4 rows, as many as take half the operations of a pass; for the square loss only
+    where that saves time. They are damped by 0.3 / |S| times the mean of l'' |z|^2 at w = 0. The first stage
+    begins at the minimum on the sample and keeps the BFGS corrections from there. Matrices of all rows are
+    damped too, from the second stage on and ever less. For the square loss, a stage with the matrix of all
+    rows follows if the tolerance is not met.
 
-    At w = 0 losses of classes are bent alike for every output and row, and of losses of real targets the
-    bound of l'' is taken there, so the first stage makes one matrix, later ones make k. For the square loss
-    that of all rows is the Hessian everywhere, and its step ends at the minimum, up to rounding. For losses
-    whose outputs hang together (softmax) the blocks H_j are taken, times k / (k - 1).
+    The first stage makes one matrix for all outputs: at w = 0 losses of classes have equal curvatures, and
+    losses of real targets take the bound of l''. Later stages make k. The square loss has one Hessian, whose
+    step ends at the minimum, up to rounding. Losses that couple their outputs (softmax) take the blocks H_j
+    times k / (k - 1).
 
-    With products instead of matrices see :class:`~distkern.solvers.newton_products.ByProducts`.
-
-    Nystroem features are not made: it works on the kernels k(L, x) themselves, whose norm is that of K_LL,
-    and makes as many of them orthonormal as single precision asks for, see
-    :class:`~distkern.bases.coordinates.KernelCoordinates`.
+    Nystroem features are not made: it works on the kernels k(L, x), in the norm of K_LL, and
+    orthonormalises as many as single precision asks for, see
+    :class:`~distkern.bases.coordinates.KernelCoordinates`. :class:`ByProducts` replaces matrices by
+    products.
     """
 
     nu: float = parameter(1e-6, NOT_NEGATIVE, help="weight of |w|^2 / 2 against the mean loss")
@@ -156,7 +156,7 @@ class Newton(AbstractExplicit[NewtonState]):
     choices: ClassVar[Mapping[str, Parameter]] = {
         "loss": a_loss("logistic", partial(curved_loss_names, *SUPERVISED)),
         **_FEATURES,
-        # a matrix of so many is made in the time of a few passes
+        # a matrix of so many landmarks takes the time of a few passes
         "n_landmarks": replace(
             _FEATURES["n_landmarks"], default=1024, kinds=(Whole(),), help="at most this many landmarks"
         ),
@@ -172,23 +172,23 @@ class Newton(AbstractExplicit[NewtonState]):
             raise InputError(
                 f"'products' is not for {self.features.name} features, whose norm takes a matrix of them",
                 where="hessian",
-                mend="use hessian='matrix', or features='random'",
+                hint="use hessian='matrix', or features='random'",
             )
 
     @property
     def takes_products(self) -> bool:
-        """Whether no matrix is made; "auto" has been decided by who knows what fits."""
+        """Whether no matrix is made; the estimator has replaced "auto" by what fits the memory."""
         return self.hessian == "products"
 
     @property
     def way(self) -> ByMatrices | ByProducts:
-        """How a stage finds where to go."""
+        """How a stage descends: by matrices or by products."""
         return ByProducts(self) if self.takes_products else ByMatrices(self)
 
-    def mend(self, trouble: Trouble) -> str:
+    def hint(self, trouble: Trouble) -> str:
         if trouble is Trouble.DIVERGED:
             return "set a larger nu"
-        return super().mend(trouble)
+        return super().hint(trouble)
 
     def at_zero(self, problem: Problem, risk: Risk, w: Array, figures: Figures) -> dict[str, Any]:
         kept = {"decrement": math.nan, "steps": 0, "sampled": False, "damping": 0.0}
@@ -235,7 +235,7 @@ class Newton(AbstractExplicit[NewtonState]):
 
 
 class ByMatrices:
-    """Stages whose Gram matrices are factorised, for a solver of Newton's method."""
+    """The stages of :class:`Newton` that factorise Gram matrices."""
 
     def __init__(self, solver: Newton) -> None:
         self._solver, self._risk, self._nu = solver, solver.risk, solver.nu
@@ -249,7 +249,7 @@ class ByMatrices:
     def descent(
         self, problem: Problem, state: NewtonState, model: Model, footprint: Footprint
     ) -> Steps[tuple[Descent, Array, bool, float]]:
-        """The descent, its coefficients, whether the matrix was of a sample, and the next damping."""
+        """The descent, its coefficients, whether the matrix was sampled, and the next damping."""
         coordinates: Coordinates = yield Derived("coordinates", partial(self._coordinates, problem, state))
         basis, risk = model.basis, model.risk
 
@@ -260,7 +260,7 @@ class ByMatrices:
 
         at, own = coordinates.inward(state.coefficients), coordinates.basis
         of_matrix = replace(footprint, size=own.size)
-        # what samples leave of a parabola its matrix of all rows finds
+        # a quadratic that a sample has not minimised takes the matrix of all rows
         again = state.stage > 0 and self._risk.loss.is_quadratic
         schedule = self.schedule(problem, footprint)
         sample = None if again else schedule.sample(state.stage)
@@ -270,10 +270,10 @@ class ByMatrices:
             matrix *= self._bend(state.stage) / sums.n_rows
         damping = state.damping or _DAMPING * coordinates.trace(matrices[0]) / sums.n_rows
         exact = sample is None and (state.stage == 0 or self._risk.loss.is_quadratic)
-        # the fewer rows, the more
+        # fewer rows ask for more damping
         fewer = 1.0 if sample is None else schedule.rows(0) / schedule.rows(state.stage)
         nu = self._nu if exact else self._nu + damping * fewer
-        # outputs of one against the rest, or of quantiles, have each its own objective
+        # outputs of one-vs-rest, and quantiles, have separate objectives
         apart = self._risk.loss.target_kind != "classes"
         metric = BoundedMetric(self._inverse(own, matrices, nu), apart=apart)
         if sample is None:
@@ -288,7 +288,7 @@ class ByMatrices:
                 return point_of(nu, coordinates, at, sums, coordinates.gradient(sums.mean_gradient))
 
             zero = point_of(nu, coordinates, at, sums, sums.mean_gradient)
-            # what steps on the sample have shown of the curvature holds for all rows
+            # the corrections by steps on the sample are kept for all rows
             tolerance = _SAMPLE_TOLERANCE * self._solver.tol
             of_sample = yield from descend(measure_sample, zero, metric, _SAMPLE_STEPS, tolerance)
             start = yield from measure(of_sample.point.at)
@@ -296,7 +296,7 @@ class ByMatrices:
         if found.passes > _MANY * found.steps:
             damping *= _MORE_DAMPING
         elif sample is None and state.stage:
-            # nearer to the minimum it is known which rows are bent
+            # nearer to the minimum it is known which rows have curvature
             damping *= _LESS_DAMPING
         return found, coordinates.outward(found.point.at), sample is not None, damping
 
@@ -319,27 +319,27 @@ class ByMatrices:
         return passes
 
     def schedule(self, problem: Problem, footprint: Footprint) -> Schedule:
-        """How many rows matrices are of, and how many steps follow."""
+        """Rows of the matrices, and the number of steps that follow."""
         return Schedule(problem, footprint, self._risk.n_outputs, self._risk.loss.is_quadratic)
 
-    def _grams(self, stage: int, size: int, sample: Sample | None) -> Grams:
-        """The matrices of a stage: one for each output, at first one for all, which are bent alike there."""
+    def _grams(self, stage: int, size: int, sample: RowSample | None) -> Grams:
+        """The matrices of a stage: one for all outputs in the first stage, then one for each."""
         weigh, n_matrices = (with_curvatures, self._risk.n_outputs) if stage else (with_slopes, 1)
         most = _STRIP_BYTES
         if self._solver.memory_limit is not None:
-            # no less than is multiplied at once, so that the bits are the same
+            # whole blocks of columns, so that the bits do not depend on the limit
             most = min(
                 most, max(self._solver.memory_limit // _STRIPS_OF_LIMIT, COLUMNS * size * n_matrices * 8)
             )
         return Grams(weigh, n_matrices, sample=sample, strip_bytes=most, name="Newton matrix")
 
     def _bend(self, stage: int) -> float:
-        """What a stage's matrices are multiplied by."""
+        """The factor of a stage's matrices: the curvature or coupling of the loss."""
         loss, outputs = self._risk.loss, self._risk.n_outputs
         if stage:
             return loss.coupling(outputs)
         if loss.target_kind == "real":
-            # a bound: far targets may not be bent at all
+            # far targets may have no curvature, so a bound is taken
             return loss.curvature
         return loss.coupling(outputs) * float(loss.row_curvatures(*np.zeros((2, 1, outputs)))[0, 0])
 
@@ -355,7 +355,7 @@ class ByMatrices:
                 own = slice(number, number + 1) if len(solves) > 1 else slice(None)
                 found[:, own] = one(right[:, own])
             if self._risk.loss.target_kind == "classes":
-                # what all outputs share changes no loss, and is 0 at the minimum
+                # a constant added to all outputs changes no loss, and is 0 at the minimum
                 found -= found.mean(axis=1, keepdims=True)
             return found
 
@@ -367,33 +367,32 @@ class ByMatrices:
         return choice.coordinates(choice.basis(problem, state.landmarks, state.gamma))
 
 
-#: rows of a sample, at least, and for each function
+#: least rows of a sample, and rows for each function
 _LEAST_SAMPLE, _ROWS_PER_FEATURE = 8192, 4
-#: a sample is taken of so many times its rows, or more
+#: a sample is taken if there are at least so many times its rows
 _PAYS = 4
-#: passes over all rows that take as many operations as a sample's matrices, which have the better rate
+#: operations of a sample's matrices, in passes over all rows
 _SAMPLE_PASSES = 0.5
-#: steps that a matrix of a sample is expected to take to the minimum of a parabola
+#: expected steps to the minimum of a quadratic with a sample's matrix
 _PARABOLA_PASSES = 8
-#: steps from a matrix on, and how much of its time they may take: each makes the next ones better
+#: least and most steps from one matrix, and their time in units of the next matrix's
 _LEAST_STEPS, _MOST_STEPS = 8, 12
 _WORTH = 1.5
 
 
 @dataclass(frozen=True)
 class Schedule:
-    """What follows from the sizes of a problem alone, so that a plan knows it.
+    """Rows of matrices and numbers of steps, which follow from the sizes of a problem alone.
 
-    A matrix of q rows takes q r^2 operations (the symmetric half, by multiply and add), a pass over n rows
-    n times those of the r features and 4 r k of their products; an exponential counts as 90 of them. The
-    sample is Erdogdu and Montanari's (2015), its size and the number of steps are ours, measured on nine
-    data sets.
+    A matrix of q rows takes q r^2 operations, a pass over n rows n times those of the r features and 4 r k;
+    an exponential counts as 90. The sample is that of Erdogdu and Montanari (2015); its size and the number
+    of steps were measured on nine data sets.
 
     Attributes
     ----------
-    footprint : r functions, and what it takes to make them
-    n_outputs : k; matrices are one for all outputs in the first stage, later one for each
-    is_quadratic : the loss is the square loss, of which a matrix of all rows is needed once
+    footprint : memory and operations of the r functions
+    n_outputs : k
+    is_quadratic : whether the loss is the square loss
     """
 
     problem: Problem
@@ -401,24 +400,24 @@ class Schedule:
     n_outputs: int
     is_quadratic: bool
 
-    def sample(self, stage: int) -> Sample | None:
-        """The rows that a stage's matrices are of; None for all, of which a parabola needs but one matrix."""
+    def sample(self, stage: int) -> RowSample | None:
+        """The rows of a stage's matrices; None for all."""
         return sample_of(self.problem, self.rows(stage)) if self.is_sampled(stage) else None
 
     def is_sampled(self, stage: int) -> bool:
-        """Whether a stage's matrices are of a sample."""
+        """Whether a stage's matrices are made from a sample."""
         cheap = self.is_quadratic and self._matrix_by_pass < _PARABOLA_PASSES
         return not cheap and self.problem.n_rows >= _PAYS * self.rows(stage)
 
     def rows(self, stage: int) -> int:
-        """Rows of a sample: as many as take half a pass, and no fewer than show all directions."""
+        """Rows of a sample: as many as take half a pass, within the bounds that :class:`Newton` names."""
         worth = _SAMPLE_PASSES * self.problem.n_rows / self._matrix_by_pass
         most = min(worth / (self.n_outputs if stage else 1), self.problem.n_rows / _PAYS)
         return max(_LEAST_SAMPLE, _ROWS_PER_FEATURE * self.footprint.size, int(most))
 
     @property
     def most_steps(self) -> int:
-        """Steps from a matrix on: about as many as their passes take the time of making the next one."""
+        """Most steps from a matrix: their passes take about 1.5 times as long as the next matrix."""
         if self.is_quadratic:
             return _MOST_STEPS
         share = self.rows(1) / self.problem.n_rows if self.is_sampled(1) else 1.0
@@ -426,6 +425,6 @@ class Schedule:
 
     @property
     def _matrix_by_pass(self) -> float:
-        """The operations that a row of a matrix takes, by those of a pass."""
+        """Operations of a row in a matrix, divided by those in a pass."""
         size = self.footprint.size
         return size**2 / (self.footprint.operations + 4.0 * size * self.n_outputs)

@@ -29,9 +29,9 @@ if TYPE_CHECKING:
 
 Array = NDArray[np.float64]
 
-#: products of a stage, at most
+#: most products of a stage
 MOST_PRODUCTS = 40
-#: products of a stage, as a rule
+#: usual products of a stage, for the plan
 _PRODUCTS = 8
 #: (r, k) arrays that the driver holds
 _VECTORS = 12
@@ -40,12 +40,12 @@ _LEFT = 0.5
 
 
 class ByProducts:
-    """Stages that are truncated steps, for a solver of Newton's method: conjugate gradients from w on.
+    """The stages of Newton's method that take truncated steps by conjugate gradients.
 
-    Each of these makes in one pass H v = Z' (s l'' Z v) / n + nu v (of softmax with all its blocks), in the
-    metric of the Hessian of q rows, see :class:`Sampled`; then there is a pass for the step. They stop when
-    they have found about two thirds of what the parabola falls by, of the square loss with the tolerance.
-    That takes r k numbers and (k + 2) q^2, whatever r is.
+    A product H v = Z' (s l'' Z v) / n + nu v is a pass (with all blocks of softmax), and a last pass tries
+    the step. The preconditioner is the Hessian of q rows, see :class:`Sampled`. They stop after about two
+    thirds of the quadratic's decrease, for the square loss at the tolerance. The memory is r k numbers and
+    (k + 2) q^2.
     """
 
     def __init__(self, solver: Newton) -> None:
@@ -82,7 +82,7 @@ class ByProducts:
 
 @dataclass(frozen=True)
 class Direction:
-    """The operand of a product.
+    """Operand of a product.
 
     Attributes
     ----------
@@ -101,9 +101,9 @@ def product_pass(problem: Problem, operand: Direction | None, footprint: Footpri
 
 
 def multiplied(block: Block, operand: Direction) -> Array:
-    """A block's share."""
+    """The product over a block of rows."""
     model, n_outputs = operand.model, operand.direction.shape[1]
-    # how a parabola is bent is the same everywhere
+    # the curvature of a quadratic does not depend on the model
     is_quadratic = model.risk.loss.is_quadratic
     both = operand.direction if is_quadratic else np.hstack([model.coefficients, operand.direction])
 
@@ -252,22 +252,21 @@ def conjugate_gradients(
     return Solved(step, gained, left, number)
 
 
-#: rows, at most, and for each root of the number of all of them: their products then take about as long as a
-#: pass
+#: most sampled rows, and rows for each root of the number of rows, so that their products take about a pass
 _MOST_ROWS, _ROWS_PER_ROOT = 4096, 10
 _ROWS_PER_FUNCTION = 4
 #: share of the memory limit that matrices of the rows may take, and bytes where there is no limit
 _SHARE, _BYTES = 0.1, 2**29
 #: numbers of the functions' coefficients that are multiplied at once
 _PANEL_NUMBERS, _PANEL_ROWS = 2**20, 256
-#: times the mean of l'' |z|^2 divided by the number of rows it is added for directions that they do not show
+#: this factor times the mean of l'' |z|^2 / n_rows is added for directions that the sample does not show
 _DAMPING = 0.03
 
 
 def rows_of(problem: Problem, size: int, n_outputs: int, limit: int | None) -> int:
-    """q: by the number of rows, and by what products of q rows and a factor for each output may take.
+    """q, bounded by the number of rows and by the memory of q x q products with a factor for each output.
 
-    Four times as many as there are functions see all their directions.
+    Four times as many rows as functions show all directions.
     """
     left = _BYTES if limit is None else int(limit * _SHARE)
     fitting = int((left / (8 * (n_outputs + 2))) ** 0.5)
@@ -297,7 +296,7 @@ def _panel(size: int) -> int:
 
 
 def sampled_pass(problem: Problem, n_rows: int) -> Reduce[Block]:
-    """About so many rows, drawn."""
+    """The pass that draws about ``n_rows`` rows."""
     return sampling("rows of the preconditioner", problem, sample_of(problem, n_rows))
 
 

@@ -21,7 +21,7 @@ from distkern.solvers.explicit import ExplicitState
 from distkern.solvers.hyperparameters import SEARCHED_GAMMA, SEARCHED_NU_OF_STEPS, a_loss, feature_parameters
 from distkern.solvers.measuring import Figures
 from distkern.solvers.risk import Risk
-from distkern.solvers.streamed import AbstractStreamed, BatchLoop, Piece
+from distkern.solvers.streamed import AbstractStreamed, BatchLoop, FeaturePiece
 
 Array = NDArray[np.float64]
 
@@ -46,8 +46,8 @@ class NORMAState(ExplicitState):
 
     Attributes
     ----------
-    landmarks : of the kernel itself the rows of the expansion, the oldest first; of Nystroem features theirs
-    places : of the kernel itself the places of these rows among all
+    landmarks : rows of the expansion, the oldest first, or the landmarks of Nystroem features
+    places : positions of the rows of the expansion among all rows
     step : t
     """
 
@@ -64,7 +64,7 @@ class NORMASteps(BatchLoop):
         super().__init__(solver, problem, state, basis, made)
         self._nu, self._rule, self._step = solver.nu, solver.rule(problem), state.step
 
-    def step(self, batch: Piece) -> None:
+    def step(self, batch: FeaturePiece) -> None:
         self._step += 1
         size, dtype = self._rule(self._step), self.narrow.dtype
         values, slopes = self.slopes(batch, self.narrow)
@@ -84,11 +84,11 @@ class NORMA(AbstractStreamed[NORMAState]):
 
         f <- (1 - gamma_t nu) f - (gamma_t / B) sum_i s_i l'(f(x_i), y_i) k(x_i, .),
 
-    gamma_t = gamma_1 (1 - (t - 1) / T) for the T steps of the run (Zamani and Glineur 2023), a deviation from
-    gamma_1 / sqrt(1 + ``step_decay`` (t - 1)) (Kivinen, Smola and Williamson 2004, with 1 for the decay,
-    whose steps have fallen before several passes have brought anything). Over explicit features k is their
-    product, and w is what changes. A stage is one pass over all rows in random order, and the model is the
-    last iterate. With the kernel itself see :class:`~distkern.solvers.kernel_norma.KernelNORMA`.
+    gamma_t = gamma_1 (1 - (t - 1) / T) for the T steps of the run (Zamani and Glineur 2023). The paper
+    (Kivinen, Smola and Williamson 2004) has gamma_1 / sqrt(t), which is ``step_decay`` 1 and falls too early
+    for several passes. Over explicit features k is their product, and w is what changes. A stage is one pass
+    over all rows in random order, and the model is the last iterate. With the kernel itself see
+    :class:`~distkern.solvers.kernel_norma.KernelNORMA`.
 
     Raises
     ------
@@ -132,18 +132,18 @@ class NORMA(AbstractStreamed[NORMAState]):
             raise InputError(
                 f"{self.first_step:g} times nu {self.nu:g} exceeds 1: the first step would turn f round",
                 where="step_size",
-                mend=f"use {1.0 / self.nu:.3g} or less",
+                hint=f"use {1.0 / self.nu:.3g} or less",
             )
 
     @property
     def first_step(self) -> float:
-        """gamma_1: by default a first step of a single row does not overshoot by more than it was off."""
+        """gamma_1: by default 2 / the loss's curvature, or 4 where its slope jumps."""
         curvature = self.risk.loss.curvature
         usual = 2.0 / curvature if math.isfinite(curvature) else 4.0
         return usual if self.step_size is None else self.step_size
 
     def rule(self, problem: Problem) -> FallingSteps:
-        """gamma_t."""
+        """The rule of the step sizes gamma_t."""
         steps_of_stage = sum(-(-rows // self.batch_size) for rows in problem.block_rows)
         return FallingSteps(self.first_step, self.step_decay, self.stages * steps_of_stage)
 

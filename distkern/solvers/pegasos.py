@@ -28,7 +28,7 @@ from distkern.solvers.risk import Risk
 from distkern.solvers.streamed import (
     AbstractLoop,
     AbstractStreamed,
-    Piece,
+    FeaturePiece,
     column_of,
     dense_column,
     measure_largest,
@@ -37,7 +37,7 @@ from distkern.solvers.streamed import (
 
 Array = NDArray[np.float64]
 
-#: steps of a stage at most where a pass over the rows makes fewer
+#: most steps of a stage whose pass over the rows makes fewer
 _FEW_STEPS = 2**14
 
 
@@ -49,7 +49,7 @@ class PegasosState(ExplicitState):
     ----------
     vectors : (r + 1, n_outputs); the last row is the intercept's
     scale, norms : (n_outputs,), the latter the squared norms of the vectors
-    early, banked : the weighted sum of the iterates is banked * vectors - early
+    early, scale_sum : the weighted sum of the iterates is scale_sum * vectors - early
     total : sum of the iterates' weights
     offset : t0
     step : t, the updates so far
@@ -60,7 +60,7 @@ class PegasosState(ExplicitState):
     scale: Array
     norms: Array
     early: Array
-    banked: Array
+    scale_sum: Array
     total: float
     offset: float
     step: int
@@ -68,12 +68,12 @@ class PegasosState(ExplicitState):
 
 
 class Iterates(NamedTuple):
-    """w = scale v for every output, and the weighted sum of the iterates, banked v - early.
+    """w = scale v for every output, and the weighted sum of the iterates, scale_sum v - early.
 
     Attributes
     ----------
     v, early : (r + 1, k), the last row is the intercept's
-    scale, banked : (k,)
+    scale, scale_sum : (k,)
     norms : (k,) |v|^2
     total : (1,) sum of the weights
     """
@@ -81,7 +81,7 @@ class Iterates(NamedTuple):
     v: Array
     early: Array
     scale: Array
-    banked: Array
+    scale_sum: Array
     norms: Array
     total: Array
 
@@ -106,7 +106,14 @@ class Subgradients(AbstractLoop):
     def __init__(
         self, solver: Pegasos, problem: Problem, state: PegasosState, basis: AbstractBasis, made: Any
     ) -> None:
-        kept = (state.vectors, state.early, state.scale, state.banked, state.norms, np.array([state.total]))
+        kept = (
+            state.vectors,
+            state.early,
+            state.scale,
+            state.scale_sum,
+            state.norms,
+            np.array([state.total]),
+        )
         self._iterates, self._step = Iterates(*(array.copy() for array in kept)), state.step
         power = -1 if solver.averaging is None else int(solver.averaging)
         batch, bias = int(solver.batch_size), float(solver.fit_intercept)
@@ -114,7 +121,7 @@ class Subgradients(AbstractLoop):
         self._loss, self._dtype = margin_loss(solver.risk.loss), basis.dtype
         self._entries = state.accesses_nonzero
 
-    def consume(self, piece: Piece) -> None:
+    def consume(self, piece: FeaturePiece) -> None:
         loop, parameters = steps_loop(self._loss, self._dtype, piece.is_dense), self._loss.parameters
         self._step = loop(*piece.loop_arguments(), self._iterates, self._rule, self._step, parameters)
         self._entries += piece.n_nonzero
@@ -122,9 +129,9 @@ class Subgradients(AbstractLoop):
 
     @property
     def _w(self) -> Array:
-        """(r + 1, k), the average of the iterates or the last one."""
-        v, early, scale, banked, _, (total,) = self._iterates
-        return scale * v if self._rule.power < 0 else np.asarray((banked * v - early) / total)
+        """The average of the iterates, or the last one, (r + 1, k)."""
+        v, early, scale, scale_sum, _, (total,) = self._iterates
+        return scale * v if self._rule.power < 0 else np.asarray((scale_sum * v - early) / total)
 
     @property
     def coefficients(self) -> Array:
@@ -136,31 +143,31 @@ class Subgradients(AbstractLoop):
         return last
 
     def own(self) -> dict[str, Any]:
-        v, early, scale, banked, norms, (total,) = self._iterates
-        kept = {"vectors": v, "early": early, "scale": scale, "banked": banked, "norms": norms}
+        v, early, scale, scale_sum, norms, (total,) = self._iterates
+        kept = {"vectors": v, "early": early, "scale": scale, "scale_sum": scale_sum, "norms": norms}
         more = {"total": float(total), "step": self._step, "intercept": self.intercept}
         return {**kept, **more, "accesses_nonzero": self._entries}
 
 
 def shrink(factor: float, w: Any) -> None:
     """w <- factor w, for all outputs, in O(1) but for a rare flush."""
-    v, early, scale, banked, norms, _ = w
+    v, early, scale, scale_sum, norms, _ = w
     for j in range(scale.shape[0]):
         scale[j] *= factor
         # the first step of the hinge has factor 0, and what is divided by the scale would overflow
         if scale[j] < 1e-6:
             norms[j] = 0.0
             for i in range(v.shape[0]):
-                early[i, j] -= banked[j] * v[i, j]
+                early[i, j] -= scale_sum[j] * v[i, j]
                 v[i, j] *= scale[j]
                 norms[j] += v[i, j] * v[i, j]
             scale[j] = 1.0
-            banked[j] = 0.0
+            scale_sum[j] = 0.0
 
 
 def close(step: int, radius: float, power: int, w: Any) -> None:
-    """Project on the ball and count the iterate into the average, with weight step^power."""
-    _, _, scale, banked, norms, total = w
+    """Project on the ball, and add the iterate to the average with weight step^power."""
+    _, _, scale, scale_sum, norms, total = w
     weight = 0.0
     if power >= 0:
         weight = 1.0
@@ -170,12 +177,12 @@ def close(step: int, radius: float, power: int, w: Any) -> None:
         square = scale[j] * scale[j] * norms[j]
         if square > radius * radius:
             scale[j] *= radius / np.sqrt(square)
-        banked[j] += weight * scale[j]
+        scale_sum[j] += weight * scale[j]
     total[0] += weight
 
 
 def _steps(data, indices, indptr, targets, weights, w, rule, step, parameters):  # type: ignore[no-untyped-def]
-    v, early, scale, banked, norms, _ = w
+    v, early, scale, scale_sum, norms, _ = w
     offset, lam, radius, power, batch, bias = rule
     n_rows, outputs = targets.shape
     size = v.shape[0] - 1
@@ -220,7 +227,7 @@ def _steps(data, indices, indptr, targets, weights, w, rule, step, parameters): 
                             before = v[i, j]
                             v[i, j] = before + change
                             norms[j] += change * (before + v[i, j])
-                            early[i, j] += banked[j] * change
+                            early[i, j] += scale_sum[j] * change
         close(step, radius, power, w)
     return step
 
@@ -231,7 +238,7 @@ def steps_loop(loss: AbstractElementwiseLoss, dtype: np.dtype[Any], is_dense: bo
 
     Dense and sparse rows are added up in the same order, so that they give the same bits.
 
-    The compiled function takes the arrays of a :class:`~distkern.solvers.streamed.Piece`,
+    The compiled function takes the arrays of a :class:`~distkern.solvers.streamed.FeaturePiece`,
     :class:`Iterates`, which it changes, the :class:`Rule`, the last ``step`` and the loss's parameters; it
     returns the new step.
     """
@@ -303,7 +310,7 @@ class Pegasos(AbstractStreamed[PegasosState]):
     def step_hint(self) -> str:
         return "here by a larger lam, or projection=true"
 
-    def mend(self, trouble: Trouble) -> str:
+    def hint(self, trouble: Trouble) -> str:
         if trouble is Trouble.IDLE:
             return (
                 f"scale the features (distkern shard --scale standard), set a smaller lam than {self.lam:g}, "
@@ -326,7 +333,7 @@ class Pegasos(AbstractStreamed[PegasosState]):
         zero = np.zeros((size + 1, outputs))
         return {
             **dict.fromkeys(("vectors", "early"), zero),
-            **dict.fromkeys(("norms", "banked", "intercept"), np.zeros(outputs)),
+            **dict.fromkeys(("norms", "scale_sum", "intercept"), np.zeros(outputs)),
             **{"scale": np.ones(outputs), "total": 0.0, "offset": offset, "step": 0},
         }
 
@@ -376,7 +383,9 @@ class Pegasos(AbstractStreamed[PegasosState]):
         cost = cost.holding(result={"sums": (problem.n_outputs, 8)})
         return Reduce(name, measure, Sums.add, model, split=split, cost=cost, measures_only=True)
 
-    def stage_pass(self, problem: Problem, footprint: Footprint, stage: int, operand: Any) -> Stream[Piece]:
+    def stage_pass(
+        self, problem: Problem, footprint: Footprint, stage: int, operand: Any
+    ) -> Stream[FeaturePiece]:
         plain = super().stage_pass(problem, footprint, stage, operand)
         size, outputs = footprint.size, problem.n_outputs
         cost = self._cost(problem, footprint, 4.0 * self.numbers(problem, size) * outputs).holding(

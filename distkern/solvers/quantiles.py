@@ -1,4 +1,4 @@
-"""Quantiles of what a model says of all training rows, without keeping a number for each of them."""
+"""Quantiles of a model's scores of all training rows, in bounded memory."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ from distkern.solvers.targets import TargetSummary
 
 Array: TypeAlias = NDArray[np.float64]
 
-#: rows of which the quantiles are exact after one pass, and from which the others' are bracketed
+#: up to so many rows, quantiles are exact after one pass; more are bracketed by a sample of as many
 SAMPLED_ROWS = 2**14
 #: bins between the ends of a bracket
 _BINS = 4096
-#: standard errors of the sample that a bracket reaches to either side
+#: half width of a bracket in standard errors of the sample
 _REACH = 6.0
 #: first index of the streams of drawn rows
 _SAMPLE = 4

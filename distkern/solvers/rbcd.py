@@ -105,16 +105,16 @@ class RBCD(AbstractExplicit[RBCDState]):
             raise InputError(
                 f"{self.risk.loss.name!r} has a slope that jumps, so no step of block descent is safe",
                 where="loss",
-                mend=f"use one of: {', '.join(curved_loss_names(self.risk.loss.target_kind))}",
+                hint=f"use one of: {', '.join(curved_loss_names(self.risk.loss.target_kind))}",
             )
 
     def step_hint(self) -> str:
         return "here by a larger nu"
 
-    def mend(self, trouble: Trouble) -> str:
+    def hint(self, trouble: Trouble) -> str:
         if trouble is Trouble.DIVERGED:
             return f"set a larger nu than {self.nu:g}, and look for features that are very large"
-        return super().mend(trouble)
+        return super().hint(trouble)
 
     def at_zero(self, problem: Problem, risk: Risk, w: Array, figures: Figures) -> dict[str, Any]:
         return {"decrease": math.inf}
@@ -124,7 +124,7 @@ class RBCD(AbstractExplicit[RBCDState]):
         runs = runs_of(basis.size, self.block_size)
         change: tuple[slice, Floats] | None = None
         footprint = self.footprint(problem, basis.size)
-        yield self.stage_pass(problem, footprint, state.stage, Operand(basis, risk))
+        yield self.stage_pass(problem, footprint, state.stage, RBCDOperand(basis, risk))
         for block in self._order(len(runs), problem.seed, state.stage):
             run = runs[block]
             slopes = total_gradient((yield Message(Ask(change, run))))
@@ -196,8 +196,8 @@ class RBCD(AbstractExplicit[RBCDState]):
 
 
 @dataclass(frozen=True)
-class Operand:
-    """What every process knows."""
+class RBCDOperand:
+    """Operand with which every process is opened."""
 
     basis: AbstractBasis
     risk: Risk
@@ -205,12 +205,12 @@ class Operand:
 
 @dataclass(frozen=True)
 class Ask:
-    """One message.
+    """A message to all residents.
 
     Attributes
     ----------
-    change : a run of coefficients and what they change by (run, n_outputs), in the dtype of the basis
-    wanted : the run whose gradient is wanted; None: the losses and errors
+    change : a run of coefficients and their change (run, n_outputs), in the dtype of the basis
+    wanted : the run whose gradient is wanted; None for the losses and errors
     """
 
     change: tuple[slice, Floats] | None
@@ -237,7 +237,7 @@ class Predictions(AbstractResident):
     def __init__(
         self,
         openers: Mapping[int, GroupOpener],
-        operand: Operand,
+        operand: RBCDOperand,
         saved: Mapping[int, dict[str, NDArray[Any]]],
     ) -> None:
         self._operand = operand

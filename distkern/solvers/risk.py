@@ -1,4 +1,4 @@
-"""What a solver needs of rows, whatever the loss: targets, weights, values, slopes and errors."""
+"""Targets, weights, losses, slopes and errors of rows, whatever the loss."""
 
 from __future__ import annotations
 
@@ -53,12 +53,12 @@ class Risk:
 
     @property
     def has_targets(self) -> bool:
-        """Whether there is something to be predicted."""
+        """Whether there are targets to predict."""
         return self.loss.target_kind != "none"
 
     @property
     def n_errors(self) -> int:
-        """Figures that :meth:`errors` gives."""
+        """Number of figures that :meth:`errors` gives."""
         return 2 if self.is_real else 1
 
     def targets(self, block: Block) -> Floats:
@@ -89,8 +89,8 @@ class Risk:
         return None if repeats is None else repeats / self.mean_weight
 
     def repeats(self, block: Block) -> NDArray[np.float64] | None:
-        """How many rows each row stands for, (n_rows,): its weight times that of its class, or None for all
-        ones.
+        """Number of rows that each row counts as, (n_rows,): its weight times that of its class; None for
+        1.
         """
         if block.weights is None and self.class_weights is None:
             return None
@@ -132,14 +132,15 @@ class Risk:
         return products
 
     def errors(self, predictions: Floats, block: Block) -> NDArray[np.float64]:
-        """[weight of the rows of another class than predicted]; for real targets [sum of (f - y)^2, sum of
-        |f - y|]; without targets [weight of the rows whose loss falls with f], which novelty detection takes
-        for outliers; each row with its weight.
+        """Weighted errors of some rows.
 
-        Weights are those of the rows alone, 1 where there are none, and not those of the classes: divided by
-        their sum it is what scikit-learn's scores with ``sample_weight`` say, the rate of errors, or the mean
-        squared and the mean absolute error in the units of the targets (over several quantiles, their mean).
-        A prediction that is not a number is an error, and makes the squared error infinite.
+        For classes: [weight of the rows of another class than predicted]. For real targets: [sum of
+        (f - y)^2, sum of |f - y|] in their units, averaged over quantiles. Without targets: [weight of rows
+        whose loss falls with f], the outliers of novelty detection.
+
+        Weights are those of the rows alone, not of the classes: divided by their sum, the errors are those of
+        scikit-learn's scores with ``sample_weight``. A prediction that is not a number is an error, and makes
+        the squared error infinite.
         """
         if not self.has_targets:
             slopes = self.loss.row_slopes(predictions, self.targets(block))

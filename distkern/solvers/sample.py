@@ -1,4 +1,4 @@
-"""A few rows that stand for all: which they are, and sums over them alone."""
+"""Samples of the rows, and sums over them alone."""
 
 from __future__ import annotations
 
@@ -16,20 +16,20 @@ _BLOCKS, _ROWS = 10, 11
 
 
 @dataclass(frozen=True)
-class Sample:
-    """Some rows: ``rows_per_block`` of each of the ``blocks``, drawn with ``seed``."""
+class RowSample:
+    """A sample: ``rows_per_block`` rows of each of the ``blocks``, drawn with ``seed``."""
 
     blocks: tuple[int, ...]
     rows_per_block: int
     seed: int
 
     def rows(self, block: Block) -> Block:
-        """Those of a block."""
+        """The sampled rows of a block."""
         return drawn_rows(block, self.rows_per_block, self.seed, _ROWS)
 
 
-def sample_of(problem: Problem, wanted: int, *, every_block: bool = False) -> Sample:
-    """About so many rows from 16 random blocks, or more blocks where they are small, or from all blocks."""
+def sample_of(problem: Problem, wanted: int, *, every_block: bool = False) -> RowSample:
+    """About ``wanted`` rows from 16 random blocks, from more where blocks are small, or from all."""
     order = stream(problem.seed, Purpose.SAMPLE, _BLOCKS).permutation(len(problem.block_rows))
     chosen: list[int] = []
     found = 0
@@ -43,15 +43,15 @@ def sample_of(problem: Problem, wanted: int, *, every_block: bool = False) -> Sa
     for number, rows in enumerate(sorted(problem.block_rows[block] for block in chosen)):
         share = max(share, -(-left // (len(chosen) - number)))
         left -= min(rows, share)
-    return Sample(tuple(sorted(chosen)), share, problem.seed)
+    return RowSample(tuple(sorted(chosen)), share, problem.seed)
 
 
-def sampling(name: str, problem: Problem, sample: Sample, driver_bytes: int = 0) -> Reduce[Block]:
+def sampling(name: str, problem: Problem, sample: RowSample, driver_bytes: int = 0) -> Reduce[Block]:
     """The pass that brings a sample to the driver as one block; at most all rows.
 
     Parameters
     ----------
-    driver_bytes : what the driver takes for what it does with the rows, the rows not counted
+    driver_bytes : memory of the driver's work on the rows, without the rows
     """
     n_rows = min(problem.n_rows, sample.rows_per_block * len(sample.blocks))
     cost = Cost(driver_bytes=driver_bytes).holding(
@@ -61,7 +61,7 @@ def sampling(name: str, problem: Problem, sample: Sample, driver_bytes: int = 0)
     return Reduce(name, _rows_of, _joined, sample, blocks=sample.blocks, cost=cost)
 
 
-def _rows_of(block: Block, sample: Sample) -> Block:
+def _rows_of(block: Block, sample: RowSample) -> Block:
     return sample.rows(block)
 
 
@@ -74,7 +74,7 @@ class SampledModel:
     """The operand of passes over a sample."""
 
     model: Model
-    sample: Sample
+    sample: RowSample
 
 
 def measure_sampled_gradient(block: Block, operand: SampledModel) -> Sums:

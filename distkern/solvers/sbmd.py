@@ -24,7 +24,7 @@ from distkern.solvers.explicit import ExplicitState, pass_cost
 from distkern.solvers.hyperparameters import SEARCHED_GAMMA, SEARCHED_NU, a_loss, feature_parameters
 from distkern.solvers.measuring import Figures, Model, Sums
 from distkern.solvers.risk import Risk
-from distkern.solvers.streamed import AbstractStreamed, BatchLoop, Piece, measure_largest
+from distkern.solvers.streamed import AbstractStreamed, BatchLoop, FeaturePiece, measure_largest
 from distkern.solvers.svrg import LEAST_BATCH, is_preconditioned
 
 Array = NDArray[np.float64]
@@ -40,7 +40,7 @@ class SBMDState(ExplicitState):
     Attributes
     ----------
     w : (r, k) after ``step`` steps
-    banked : (r, k), of block j the sum of the iterates until their weights added up to ``stamps[j]``
+    weighted_sum : (r, k), in block j the weighted sum of the iterates up to a total weight of ``stamps[j]``
     stamps : (n_blocks,)
     total : sum of the weights of all iterates
     first_step : gamma_0
@@ -48,7 +48,7 @@ class SBMDState(ExplicitState):
     """
 
     w: Array
-    banked: Array
+    weighted_sum: Array
     stamps: Array
     total: float
     step: int
@@ -59,8 +59,8 @@ class SBMDState(ExplicitState):
 class BlockSteps(BatchLoop):
     """The steps of a stage, each in a block of coefficients that is drawn uniformly.
 
-    Steps t are of first / (1 + decay t), iterate t has weight t^power in the average. ``solves`` are
-    g -> P_j^-1 g of each block, empty where P_j = I.
+    Step t has size first / (1 + decay t), iterate t the weight t^power in the average. ``solves`` are the
+    maps g -> P_j^-1 g of the blocks, empty where P_j = I.
     """
 
     def __init__(
@@ -68,21 +68,21 @@ class BlockSteps(BatchLoop):
     ) -> None:
         super().__init__(solver, problem, state, basis, made)
         self._solves, bend = made
-        # the coefficients are those of the average
+        # state.coefficients are the average, and steps go on from the iterate
         self.w, self.narrow = state.w.copy(), state.w.astype(basis.dtype)
         self._runs = runs_of(basis.size, solver.block_size)
         self._nu, self._averaging = solver.nu, solver.averaging
         self._first, self._decay = state.first_step, state.first_step * bend / (2.0 * len(self._runs))
         self._draws = stream(problem.seed, Purpose.COLUMN_DRAWS, _ORDER, state.stage)
-        self._banked, self._stamps = state.banked.copy(), state.stamps.copy()
+        self._weighted_sum, self._stamps = state.weighted_sum.copy(), state.stamps.copy()
         self._total, self._step = state.total, state.step
 
-    def step(self, batch: Piece) -> None:
+    def step(self, batch: FeaturePiece) -> None:
         block = int(self._draws.integers(len(self._runs)))
         run, w = self._runs[block], self.w
         gradient = self._nu * w[run] + self.gradient(batch, self.narrow, run)
-        # the block had the same coefficients in all iterates since it was met last
-        self._banked[run] += (self._total - self._stamps[block]) * w[run]
+        # the block has not changed since it was drawn last
+        self._weighted_sum[run] += (self._total - self._stamps[block]) * w[run]
         self._stamps[block] = self._total
         if self._solves:
             gradient = self._solves[block](gradient)
@@ -96,13 +96,13 @@ class BlockSteps(BatchLoop):
         """The weighted average of the iterates, or the last one."""
         if self._averaging is None or self._total == 0.0:
             return self.w.copy()
-        found = self._banked.copy()
+        found = self._weighted_sum.copy()
         for run, stamp in zip(self._runs, self._stamps, strict=True):
             found[run] += (self._total - stamp) * self.w[run]
         return found / self._total
 
     def own(self) -> dict[str, Any]:
-        kept = {"w": self.w, "banked": self._banked, "stamps": self._stamps}
+        kept = {"w": self.w, "weighted_sum": self._weighted_sum, "stamps": self._stamps}
         return {**kept, "total": self._total, "step": self._step}
 
 
@@ -184,7 +184,7 @@ class SBMD(AbstractStreamed[SBMDState]):
             smoothness = max(risk.curvature * largest + self.nu, np.finfo(float).tiny)
             first_step = 0.5 if self.preconditioned(len(w)) else 1.0 / smoothness
         stamps = np.zeros(len(runs_of(len(w), self.block_size)))
-        kept = {"w": w, "banked": w, "stamps": stamps, "total": 0.0, "step": 0}
+        kept = {"w": w, "weighted_sum": w, "stamps": stamps, "total": 0.0, "step": 0}
         return {**kept, "first_step": first_step, "largest": largest}
 
     def made(self, problem: Problem, state: SBMDState) -> Steps[tuple[AbstractBasis, Any]]:
@@ -205,7 +205,7 @@ class SBMD(AbstractStreamed[SBMDState]):
         return basis, (solves, self.nu / (self.nu + float(damping.mean())))
 
     def preconditioned(self, size: int) -> bool:
-        """Whether steps over so many features are preconditioned."""
+        """Whether steps over ``size`` features are preconditioned."""
         has_few_rows = self.precondition is None and (self.batch_size or LEAST_BATCH) < LEAST_BATCH
         return not has_few_rows and is_preconditioned(self.precondition, size)
 
@@ -218,7 +218,9 @@ class SBMD(AbstractStreamed[SBMDState]):
         cost = pass_cost(problem, footprint, 4)
         return Reduce("first measure", measure_largest, Sums.add, model, cost=cost)
 
-    def stage_pass(self, problem: Problem, footprint: Footprint, stage: int, operand: Any) -> Stream[Piece]:
+    def stage_pass(
+        self, problem: Problem, footprint: Footprint, stage: int, operand: Any
+    ) -> Stream[FeaturePiece]:
         plain = super().stage_pass(problem, footprint, stage, operand)
         if not self.preconditioned(footprint.size):
             return plain

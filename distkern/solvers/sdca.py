@@ -34,7 +34,7 @@ Array = NDArray[np.float64]
 #: first index of the streams that order groups, and the rows of a group
 _ORDER = 5
 _PIECE_BYTES = 4 * 2**20
-#: a stage makes about so many steps, in no less and no more passes than these
+#: a stage makes about so many steps, in at most so many passes
 _STEPS, _MOST_PASSES = 8192, 32
 
 
@@ -45,7 +45,7 @@ class SDCAState(ExplicitState):
     Attributes
     ----------
     coefficients : (r, k), w
-    nearby : (r, k), u, near which the next stage stays; without rows for kernels at rows
+    nearby : (r, k), u, the centre of the next stage's proximal term; without rows for kernels at rows
     dual_sum : (r, k), v = sum_i a_i z(x_i) / n; without rows for kernels at rows
     support : (r, 2) group and place in it of the rows at which kernels are; without rows for other features
     dual : the largest D(a) so far
@@ -60,7 +60,7 @@ class SDCAState(ExplicitState):
 
     @property
     def gap(self) -> float:
-        """P(w) - D(a), at least what the objective lacks to its minimum; 0 if rounded below."""
+        """P(w) - D(a) >= 0, an upper bound of the objective's distance to its minimum."""
         return max(0.0, self.objective - self.dual)
 
 
@@ -130,18 +130,18 @@ class SDCA(AbstractExplicit[SDCAState]):
             raise InputError(
                 f"the dual of {self.risk.loss.name!r} has no exact steps in single coordinates",
                 where="loss",
-                mend=f"use one of: {', '.join(coordinate_loss_names(self.risk.loss.target_kind))}",
+                hint=f"use one of: {', '.join(coordinate_loss_names(self.risk.loss.target_kind))}",
             )
 
     def step_hint(self) -> str:
         return "here by a larger nu"
 
-    def mend(self, trouble: Trouble) -> str:
+    def hint(self, trouble: Trouble) -> str:
         if trouble is Trouble.DIVERGED:
             return f"set a larger nu than {self.nu:g}"
         if trouble is Trouble.UNFINISHED:
             return f"set more stages than {self.stages}, or a larger nu than {self.nu:g}, which needs fewer"
-        return super().mend(trouble)
+        return super().hint(trouble)
 
     def at_zero(self, problem: Problem, risk: Risk, w: Array, figures: Figures) -> dict[str, Any]:
         return {"nearby": w, "dual_sum": w, "support": np.zeros((0, 2), np.int64), "dual": 0.0}
@@ -149,7 +149,7 @@ class SDCA(AbstractExplicit[SDCAState]):
     def steps(self, problem: Problem, state: SDCAState, basis: Any, made: Any) -> Steps[Ended]:
         risk, footprint = self.risk_of(state), self.footprint(problem, basis.size)
         block_rows, n = rows_of_groups(problem), problem.n_rows
-        operand = Operand(basis, risk, problem.seed, block_rows, self._piece_rows(problem, footprint))
+        operand = SDCAOperand(basis, risk, problem.seed, block_rows, self._piece_rows(problem, footprint))
         yield self.stage_pass(problem, footprint, state.stage, operand)
         passes = self._passes(problem)
         curvature = 2.0 / passes * min(self.risk.loss.curvature, 1.0)
@@ -200,7 +200,7 @@ class SDCA(AbstractExplicit[SDCAState]):
         share = 100 * state.gap / abs(state.objective)
         return (
             f"the duality gap, which bounds what the objective is above its minimum, is {share:.2g} % of "
-            f"it, with tol={self.tol:g}: {self.mend(Trouble.UNFINISHED)}"
+            f"it, with tol={self.tol:g}: {self.hint(Trouble.UNFINISHED)}"
         )
 
     def figures(self, state: SDCAState) -> dict[str, float]:
@@ -239,8 +239,8 @@ class SDCA(AbstractExplicit[SDCAState]):
 
 
 @dataclass(frozen=True)
-class Operand:
-    """What every process knows.
+class SDCAOperand:
+    """Operand with which every process is opened.
 
     Attributes
     ----------
@@ -248,7 +248,7 @@ class Operand:
     risk : of a loss with single dual coordinates
     seed : of the order of rows
     block_rows : of each group, the rows of its blocks
-    piece_rows : whose features exist at a time
+    piece_rows : rows whose features exist at a time
     """
 
     basis: AbstractBasis
@@ -260,14 +260,14 @@ class Operand:
 
 @dataclass(frozen=True)
 class Turn:
-    """A round: the rows of a group have their turn.
+    """A round: the rows of one group make their steps.
 
     Attributes
     ----------
-    group : which
-    epoch : in which pass
-    scale : by which a_i z(x_i) is in w
-    w : (k, r) before it
+    group : whose turn it is
+    epoch : number of the pass
+    scale : factor of a_i z(x_i) in w
+    w : (k, r) before the turn
     """
 
     group: int
@@ -298,7 +298,7 @@ class Duals(AbstractResident):
     def __init__(
         self,
         openers: Mapping[int, GroupOpener],
-        operand: Operand,
+        operand: SDCAOperand,
         saved: Mapping[int, dict[str, NDArray[Any]]],
     ) -> None:
         self._operand = operand
@@ -387,7 +387,7 @@ def turn_loop(
 ) -> Callable[..., tuple[float, float]]:
     """One exact step in the dual variables of each of some rows, in their order.
 
-    The compiled function takes the arrays of a :class:`~distkern.solvers.streamed.Piece` (with its
+    The compiled function takes the arrays of a :class:`~distkern.solvers.streamed.FeaturePiece` (with its
     weights as costs), the factor of a_i z(x_i) in w, the dual variables (n, k) and w (k, r), both of which it
     changes, and the loss's dual parameters; it returns the sum of the conjugates and that of |z(x_i)|^2.
     """

@@ -1,22 +1,27 @@
 """SIMBA: linear support vector machines from single rows and columns (Hazan et al. 2011, Algorithm 1).
 
-The paper, its misprints mended (see :class:`SIMBA`) and with the bias of its Section 4, for n rows x_i of
-norm 1 at most, multiplied with their labels y_i, and T = 100^2 log(n) / epsilon^2:
+Rows x_i have norm 1 at most and are multiplied by their labels y_i; p_t = q_t / |q_t|_1. The paper, with its
+misprints corrected (see :class:`SIMBA`) and the bias of its Section 4, is at the left, ours at the right:
 
-    eta <- sqrt(log(n) / T);  u_0 <- 0;  q_1(i) <- 1 for all i
-    for t = 1 .. T:
-        p_t <- q_t / |q_t|_1;  draw a row i with probability p_t(i)
-        u_t <- u_(t-1) + x_i / sqrt(2 T);  w_t <- u_t / max(1, |u_t|)
-        xi_t, b_t <- argmax of p_t . (xi + b y) over 0 <= xi <= 2, sum_i xi(i) <= nu n and |b| <= 1
-        draw a column j with probability w_t(j)^2 / |w_t|^2
-        v(i) <- clip(x_i(j) |w_t|^2 / w_t(j) + xi_t(i) + y_i b_t, 1 / eta) for all i
-        q_(t+1)(i) <- q_t(i) (1 - eta v(i) + eta^2 v(i)^2) for all i
-    return the means of w_t, xi_t and b_t over all t
+    T <- 100^2 log(n) / epsilon^2                        SIMBA.max_rounds
+    eta <- sqrt(log(n) / T)                              rounds(): sqrt(log(n) / t)
+    u_0 <- 0;  q_1(i) <- 1 for all i                     SIMBA.init; open_simba where the rows are
+    for t = 1 .. T:                                      rounds() of _simba/rounds.py, one exchange each
+        draw a row i with probability p_t(i)             Ask: candidates of the residents; join() keeps one
+        u_t <- u_(t-1) + x_i / sqrt(2 T)                 Primal.add
+        w_t <- u_t / max(1, |u_t|)                       there
+        xi_t <- 2 for the largest p_t(i), 0 for others,  select() of selection.py, every 16 rounds
+            sum_i xi_t(i) <= nu n
+        b_t <- sign of p_t . y                           Primal.signs_of
+        draw a column j with probability                 Primal.draw
+            w_t(j)^2 / |w_t|^2
+        v(i) <- clip(x_i(j) |w_t|^2 / w_t(j)             Update, sent to the residents, which keep q
+            + xi_t(i) + y_i b_t, 1 / eta) for all i
+        q_(t+1)(i) <- q_t(i) (1 - eta v(i)               there, and then the next candidates
+            + eta^2 v(i)^2) for all i
+    return the means of w_t, xi_t and b_t                Primal.averaged
 
-Here clip(z, C) = max(min(z, C), -C), xi_t is 2 for the largest p_t(i), and b_t is the sign of p_t . y.
-
-Ours: a round is one exchange (``_simba/rounds.py``). q stays with its rows: who has them changes it by the
-columns that the driver names, and answers with candidates for the rows of the next round.
+Here clip(z, C) = max(min(z, C), -C).
 """
 
 from __future__ import annotations
@@ -42,7 +47,7 @@ from distkern.solvers._simba.measure import BINS, LinearModel, Mistakes, Norms
 from distkern.solvers._simba.measuring import Measuring, measured
 from distkern.solvers._simba.messages import Ask, HoldOut, Update, join
 from distkern.solvers._simba.primal import Primal
-from distkern.solvers._simba.resident import Operand, open_simba
+from distkern.solvers._simba.resident import SIMBAOperand, open_simba
 from distkern.solvers._simba.rounds import Schedule, rounds
 from distkern.solvers._simba.state import SIMBAState
 from distkern.solvers.base import Measures, Outline, Problem, Steps, Trouble
@@ -51,11 +56,10 @@ from distkern.solvers.measuring import Model
 from distkern.solvers.risk import Risk
 from distkern.solvers.searchable import AbstractSearchable
 
-#: a trial makes a fifth of the rounds of a run, so many at least: after a twentieth, models of small nu are
-#: not yet what they become, and 20 newsgroups was left with 5.6 % of errors. Its rounds have so many times as
-#: many rows and columns, which takes little longer and ranks values by less noisy models
+#: a trial makes one in so many of a run's rounds, at least so many (a twentieth left models of small nu
+#: unfinished), each with so many times the rows and columns, for less noise at little more time
 _TRIAL_SHARE, _LEAST_TRIAL_ROUNDS, _TRIAL_BATCH = 5, 500, 4
-#: draws of the rows that are held out, until there are some and not all of a class, a pass each
+#: most draws of the held-out rows, a pass each, until there are some and no class is held out whole
 _MOST_DRAWS = 100
 _UNWEIGHTED = Risk(find_loss("hinge")())
 
@@ -64,29 +68,26 @@ _UNWEIGHTED = Risk(find_loss("hinge")())
 class SIMBA(AbstractSearchable[SIMBAState]):
     """Sublinear importance-sampling bi-stochastic algorithm for soft margins (Hazan et al. 2011, (3)).
 
-    max over |w| <= 1, |b| <= 1, 0 <= xi <= 2, sum xi <= n nu of min_i y_i (<w, x_i> + b) + xi_i, for rows
-    divided by the largest norm. Round t with eta_t = sqrt(log n / t): draw a row by p = q / |q|_1 and add
-    y x / sqrt(2 t) to u; w = u / max(1, |u|); b = sign(p'y); draw a column j by w_j^2; then multiply q_i with
-    1 - eta v_i + eta^2 v_i^2 where v_i = clip(y_i (x_ij |w|^2 / w_j + b) + xi_i, 1 / eta). The model is the
-    average of w and b.
+    Maximises min_i y_i (<w, x_i> + b) + xi_i over |w| <= 1, |b| <= 1, 0 <= xi <= 2 and sum xi <= n nu, for
+    rows divided by the largest norm. Round t is that of the pseudo-code of this module with
+    eta_t = sqrt(log n / t) and steps y x / sqrt(2 t); the model is the average of w and b.
 
     Deviations from Algorithm 1: steps fall with t, as in the paper's experiments (which print sqrt(log n) /
-    t), instead of being fixed for a horizon; line 2 starts from u_0 (printed u_1), line 11 has eta (printed
-    nu), and line 13 p_(t+1) of q_(t+1) (printed p_t of q_t). Slacks are kept
-    for ``selection_every`` rounds. q is kept above 1e-60 of a sum of n. Averages may be weighted. The slacks
-    of the model are the best for its w and b, which is never worse than the average of the slacks (water
-    filling over a histogram of margins); it is then scaled to the soft-margin problem by Lemma 2.1: w / gamma
-    and b / gamma for a margin gamma > 0, and left as it is otherwise.
+    t); line 2 starts from u_0 (printed u_1), line 11 has eta (printed nu), line 13 p_(t+1) of q_(t+1)
+    (printed p_t of q_t). Slacks are kept for ``selection_every`` rounds, q above 1e-60 of a sum of n, and
+    averages may be weighted. The model's slacks are the best for its w and b, found by water filling over a
+    histogram of margins. Lemma 2.1 scales a model of margin gamma > 0 to the soft-margin problem: w / gamma
+    and b / gamma.
 
-    Several outputs have q, u, b and xi of their own and share what is read: an output is drawn uniformly,
-    then a row by its p (a column by its w^2), and the others use it with importance weights, so every
+    Each output has its own q, u, b and xi, and all share what is read: an output is drawn uniformly, then a
+    row by its p or a column by its w^2, and the others use it with importance weights, so that every
     output's estimates stay unbiased. With one output this is the paper's algorithm.
 
     Parameters
     ----------
     features : "linear" features, of data with a feature-major copy, or "random" ones
-    risk : the weights s of rows and classes, of mean 1; a row is then s rows: sum s xi <= n nu, p of s q
-    and others, described in their declarations
+    risk : weights s of rows and classes, of mean 1; a row counts as s rows: sum s xi <= n nu, p by s q
+    others : described in their declarations
     """
 
     features: AbstractFeatures
@@ -136,17 +137,17 @@ class SIMBA(AbstractSearchable[SIMBAState]):
             raise InputError(
                 f"{self.features.name!r} features have no single columns",
                 where="features",
-                mend=f"use one of: {', '.join(feature_names(with_columns=True))}",
+                hint=f"use one of: {', '.join(feature_names(with_columns=True))}",
             )
         if not self.validation_fraction and self.patience is not None:
             raise InputError(
                 "nothing is held out, but the held-out error is to end the run",
                 where="validation_fraction",
-                mend="use a number > 0, or patience none",
+                hint="use a number > 0, or patience none",
             )
 
     def stand_in(self) -> SIMBA:
-        """A fifth of the rounds, but 500 at least, each of four times as many rows and columns."""
+        """A solver with a fifth of the rounds, 500 at least, of four times as many rows and columns."""
         return replace(
             self,
             max_rounds=max(-(-self.max_rounds // _TRIAL_SHARE), min(self.max_rounds, _LEAST_TRIAL_ROUNDS)),
@@ -159,8 +160,9 @@ class SIMBA(AbstractSearchable[SIMBAState]):
         )
 
     def model(self, problem: Problem, state: SIMBAState) -> Model:
-        """f in units of the largest norm, not of each output's margin: near 0, as of a rare class, a margin
-        makes values that no others can be compared with.
+        """The model in units of the largest norm, so that outputs can be compared.
+
+        Dividing by each output's margin would not do, as the margin of a rare class is near 0.
         """
         basis = self._basis(problem, state.landmarks, state.gamma)
         scales = np.where(state.margins > 0, state.margins, 1.0)
@@ -172,7 +174,7 @@ class SIMBA(AbstractSearchable[SIMBAState]):
     def step_hint(self) -> str:
         return "SIMBA has none; look for features that are not finite"
 
-    def mend(self, trouble: Trouble) -> str:
+    def hint(self, trouble: Trouble) -> str:
         also = ", features='random' or scaled ones" if trouble is Trouble.IDLE else ""
         return f"set more max_rounds than {self.max_rounds}, or another nu{also}"
 
@@ -185,7 +187,7 @@ class SIMBA(AbstractSearchable[SIMBAState]):
         )
         norms: Norms = yield self._measuring(problem).norms(zero)
         draw, holds_out = 0, self.patience is not None
-        # a share of a few rows may be none of them, or, where some are equal or of one group, all of a class
+        # among few rows, or few groups, a draw may hold out none, or all of a class
         while holds_out and not norms.is_parted and draw < _MOST_DRAWS:
             draw += 1
             norms = yield self._measuring(problem).norms(
@@ -193,7 +195,7 @@ class SIMBA(AbstractSearchable[SIMBAState]):
             )
         norms.check(holds_out=holds_out)
         if self.features.reads_columns:
-            # refuses data without single columns before a round
+            # data without single columns are refused before the first round
             yield self._rounds(problem, self._operand(problem, basis, norms.units, draw))
             zeros = np.zeros((outputs, 1))
             yield Message(Ask(Update(np.zeros(1, np.int64), zeros, zeros[:, 0], 0.0, None, None), None))
@@ -206,12 +208,12 @@ class SIMBA(AbstractSearchable[SIMBAState]):
             landmarks=np.asarray(landmarks),
             radius=math.sqrt(norms.largest),
             n_zero=norms.n_zero,
-            n_held=norms.n_held,
+            n_held_out=norms.n_held_out,
             draw=draw,
             units=norms.units,
             u=np.zeros((outputs, size)),
             behind=np.zeros((outputs, size)),
-            banked=np.zeros(outputs),
+            scale_sum=np.zeros(outputs),
             sums_of_b=np.zeros(outputs),
             weight=0.0,
             round=0,
@@ -221,7 +223,7 @@ class SIMBA(AbstractSearchable[SIMBAState]):
             coefficients=np.zeros((size, outputs)),
             intercept=np.zeros(outputs),
             margins=np.zeros(outputs),
-            held_error=math.nan,
+            validation_error=math.nan,
             objective=float(outputs),
             # f = 0 means code 0, with one output and with several
             train_error=float(norms.active[1:].sum() / norms.active.sum()),
@@ -231,7 +233,7 @@ class SIMBA(AbstractSearchable[SIMBAState]):
     def stage(self, problem: Problem, state: SIMBAState) -> Steps[SIMBAState]:
         basis = self._basis(problem, state.landmarks, state.gamma)
         yield self._rounds(problem, self._operand(problem, basis, state.units, state.draw))
-        primal = Primal(basis, state.u, state.behind, state.banked, state.sums_of_b, state.weight)
+        primal = Primal(basis, state.u, state.behind, state.scale_sum, state.sums_of_b, state.weight)
         first, last = state.round + 1, min(state.round + self._rounds_per_stage, self.max_rounds)
         limit = math.inf if self.max_feature_accesses is None else self.max_feature_accesses
         schedule = self._schedule(problem, state)
@@ -240,7 +242,7 @@ class SIMBA(AbstractSearchable[SIMBAState]):
             state,
             u=primal.u,
             behind=primal.behind,
-            banked=primal.banked,
+            scale_sum=primal.scale_sum,
             sums_of_b=primal.sums_of_b,
             weight=primal.weight,
             round=done.round,
@@ -259,7 +261,7 @@ class SIMBA(AbstractSearchable[SIMBAState]):
         return state.round >= self.max_rounds or state.stale >= (self.patience or math.inf)
 
     def measures(self, state: SIMBAState) -> Measures:
-        # in units of the largest row, where neither overflows
+        # measured in units of the largest row, so that neither factor overflows
         norm = float(np.linalg.norm(state.coefficients * state.radius))
         extra = {
             "rounds": float(state.round),
@@ -267,7 +269,7 @@ class SIMBA(AbstractSearchable[SIMBAState]):
             "margin": float(state.margins.min()),
             "norm": norm,
             "zero_rows": float(state.n_zero),
-            "validation_error": state.held_error,
+            "validation_error": state.validation_error,
         }
         accesses = (state.accesses, state.accesses_nonzero)
         size = int(np.count_nonzero(state.coefficients.any(axis=1)))
@@ -298,8 +300,8 @@ class SIMBA(AbstractSearchable[SIMBAState]):
     def _basis(self, problem: Problem, landmarks: Rows, gamma: float) -> AbstractBasis:
         return self.features.with_exact_sums().basis(problem, landmarks, gamma)
 
-    def _operand(self, problem: Problem, basis: AbstractBasis, units: int, draw: int) -> Operand:
-        return Operand(
+    def _operand(self, problem: Problem, basis: AbstractBasis, units: int, draw: int) -> SIMBAOperand:
+        return SIMBAOperand(
             problem.n_outputs,
             self.rows_per_round * problem.n_outputs,
             self.fit_intercept,
@@ -310,7 +312,7 @@ class SIMBA(AbstractSearchable[SIMBAState]):
         )
 
     def _schedule(self, problem: Problem, state: SIMBAState) -> Schedule:
-        n_active = problem.n_rows - state.n_held
+        n_active = problem.n_rows - state.n_held_out
         return Schedule(
             self.nu,
             n_active,
@@ -324,12 +326,12 @@ class SIMBA(AbstractSearchable[SIMBAState]):
             problem.seed,
         )
 
-    def _rounds(self, problem: Problem, operand: Operand | None) -> Rounds:
+    def _rounds(self, problem: Problem, operand: SIMBAOperand | None) -> Rounds:
         outputs = problem.n_outputs
         size, itemsize = self.features.expected_size(problem), problem.dtype.itemsize
         n_columns, n_draws = min(self.columns_per_round * outputs, size), self.rows_per_round * outputs
         sparse = problem.is_sparse and self.features.reads_columns
-        # dense columns: those of a group and their joint copy; sparse ones: what is expected to be there
+        # dense: a group's columns and one copy; sparse: the expected number of entries
         share = min(1.0, problem.row_numbers / problem.n_features) if sparse else 1.0
         looked = share if self.features.reads_columns else problem.row_numbers
         groups = len(groups_of(problem.block_rows))

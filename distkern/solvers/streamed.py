@@ -1,7 +1,7 @@
-"""The template of solvers whose steps are over streamed rows, one piece of them after the other.
+"""The template of solvers whose steps are over streamed rows, one piece after the other.
 
-Beside what :mod:`~distkern.solvers.explicit` asks for, a solver says with which :class:`AbstractLoop` a stage
-begins. The steps of most are over batches of rows that end with their piece, see :class:`BatchLoop`.
+Beside what :mod:`~distkern.solvers.explicit` asks for, a solver names its :class:`AbstractLoop`, most
+often a :class:`BatchLoop`, whose batches end with their piece.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ Array = NDArray[np.float64]
 
 
 @dataclass(frozen=True)
-class Piece:
+class FeaturePiece:
     """Feature rows of a stream.
 
     Attributes
@@ -37,7 +37,7 @@ class Piece:
     values : (n, r)
     signs : (n, n_outputs), the targets
     weights : (n,) float64
-    n_nonzero : numbers of the rows that were looked at and are not zero
+    n_nonzero : nonzero numbers among the rows' features
     """
 
     values: Rows
@@ -47,15 +47,17 @@ class Piece:
 
     @property
     def is_dense(self) -> bool:
-        """Whether rows are written out."""
+        """Whether ``values`` is an array."""
         return not isinstance(self.values, SparseRows)
 
-    def take(self, rows: slice) -> Piece:
+    def take(self, rows: slice) -> FeaturePiece:
         """Some of the rows."""
-        return Piece(self.values[rows], self.signs[rows], self.weights[rows], 0)
+        return FeaturePiece(self.values[rows], self.signs[rows], self.weights[rows], 0)
 
     def loop_arguments(self) -> tuple[NDArray[Any], ...]:
-        """The arrays as the compiled loop takes them: data, columns and ends of rows, of dense ones too."""
+        """Data, columns and ends of rows, as the compiled loop takes dense and sparse rows, signs and
+        weights.
+        """
         rows: tuple[NDArray[Any], ...]
         if isinstance(self.values, SparseRows):
             rows = self.values.data, self.values.indices, self.values.indptr
@@ -65,13 +67,13 @@ class Piece:
         return aligned(*rows, self.signs, self.weights)
 
 
-def prepare_piece(block: Block, model: Model) -> Piece:
+def prepare_piece(block: Block, model: Model) -> FeaturePiece:
     """The feature rows of a piece and what the loop needs beside them."""
     signs = model.risk.targets(block).astype(model.basis.dtype, copy=False)
     weights = model.risk.weights(block)
     values = model.basis.values(block.features)
     ones = np.ones(block.n_rows) if weights is None else weights
-    return Piece(values, signs, ones, count_nonzero(block.features))
+    return FeaturePiece(values, signs, ones, count_nonzero(block.features))
 
 
 def measure_largest(block: Block, model: Model) -> Sums:
@@ -85,17 +87,17 @@ def column_of(indices: Any, first: int, entry: int) -> int:
 
 
 def dense_column(indices: Any, first: int, entry: int) -> int:
-    """:func:`column_of` rows that are written out."""
+    """:func:`column_of` for arrays."""
     return entry - first
 
 
 def sparse_column(indices: Any, first: int, entry: int) -> int:
-    """:func:`column_of` sparse rows."""
+    """:func:`column_of` for sparse rows."""
     return np.int64(indices[entry])  # type: ignore[return-value]
 
 
 class AbstractLoop(ABC):
-    """The steps of a stage, over ``n_rows`` so far."""
+    """The steps of a stage; ``n_rows`` counts the rows so far."""
 
     n_rows = 0
 
@@ -106,11 +108,11 @@ class AbstractLoop(ABC):
     @property
     @abstractmethod
     def coefficients(self) -> Array:
-        """(r, k) of the model."""
+        """Coefficients (r, k) of the model."""
 
     @property
     def intercept(self) -> Array | None:
-        """(k,) of the model, None for 0."""
+        """Intercept (k,) of the model, None for 0."""
         return None
 
     def own(self) -> Mapping[str, Any]:
@@ -119,9 +121,9 @@ class AbstractLoop(ABC):
 
 
 class BatchLoop(AbstractLoop):
-    """Steps over batches of B rows, the last of a piece over what is left, at w (r, k).
+    """Steps over batches of B rows, at w (r, k); the last batch of a piece has what is left.
 
-    ``w`` is float64, ``narrow`` the same in the dtype of the features: who changes one changes both.
+    ``w`` is float64, ``narrow`` equals it in the dtype of the features: a step sets both.
     """
 
     def __init__(self, solver: Any, problem: Problem, state: Any, basis: AbstractBasis, made: Any) -> None:
@@ -134,26 +136,26 @@ class BatchLoop(AbstractLoop):
     def coefficients(self) -> Array:
         return self.w
 
-    def consume(self, piece: Piece) -> None:
+    def consume(self, piece: FeaturePiece) -> None:
         for start in range(0, len(piece.weights), self._batch):
             self.step(piece.take(slice(start, start + self._batch)))
         self.n_rows += len(piece.weights)
 
     @abstractmethod
-    def step(self, batch: Piece) -> None:
+    def step(self, batch: FeaturePiece) -> None:
         """A step over a batch."""
 
-    def slopes(self, batch: Piece, at: Floats) -> tuple[Rows, Floats]:
+    def slopes(self, batch: FeaturePiece, at: Floats) -> tuple[Rows, Floats]:
         """z(x_i) (B, r) and s_i l'(z(x_i) w, y_i) (B, k) of a batch at w = ``at``."""
         values = batch.values
         if not isinstance(values, SparseRows):
-            # what a worker has sent may lie at odd addresses
+            # arrays from a worker may not be aligned
             values = np.require(values, requirements=("C", "A"))
         predictions = np.empty(batch.signs.shape, dtype=at.dtype)
         product(values, at, predictions)
         return values, self._risk.slopes(predictions, batch.signs, batch.weights)
 
-    def gradient(self, batch: Piece, at: Floats, run: slice = slice(None)) -> Array:
+    def gradient(self, batch: FeaturePiece, at: Floats, run: slice = slice(None)) -> Array:
         """mean_i s_i z(x_i) l'(z(x_i) w, y_i) over a batch at w = ``at``, of a run of coefficients."""
         values, slopes = self.slopes(batch, at)
         slopes = (slopes / len(slopes)).astype(at.dtype)
@@ -165,9 +167,9 @@ class BatchLoop(AbstractLoop):
 
 
 class AbstractStreamed(AbstractExplicit[State]):
-    """A stage streams rows to a loop that the solver says."""
+    """A solver over explicit features that streams rows to a loop."""
 
-    #: unless they are parameters of the solver
+    #: defaults, for solvers that do not have them as parameters
     order: str = "shuffled"
     steps_per_stage: int | float | None = None
 
@@ -179,12 +181,12 @@ class AbstractStreamed(AbstractExplicit[State]):
         return type(self).loop_type(self, problem, state, basis, made)
 
     def rows_of_batch(self, problem: Problem, size: int) -> int:
-        """B."""
+        """B, the rows of a batch."""
         own: Any = self
         return int(own.batch_size)
 
     def rows_of_stage(self, problem: Problem) -> int:
-        """Rows that the steps of a stage see together; one pass, unless it is said."""
+        """Number of rows that a stage streams: one pass, unless ``steps_per_stage`` says otherwise."""
         return problem.rows_of(self.steps_per_stage, problem.n_rows)
 
     def steps(self, problem: Problem, state: Any, basis: Any, made: Any) -> Steps[Ended]:
@@ -198,11 +200,11 @@ class AbstractStreamed(AbstractExplicit[State]):
         return Ended(model, loop.n_rows, loop.own())
 
     def prepared(self, model: Model) -> Model:
-        """What rows are prepared with: without the coefficients, which may be many."""
+        """Operand of the stream: the model without its coefficients, which may be many."""
         return Model(model.basis, np.zeros((0, model.risk.n_outputs)), model.risk)
 
     def stage_pass(self, problem: Problem, footprint: Footprint, stage: int, operand: Any) -> Stream[Any]:
-        """Rows with their features, in pieces of whole batches."""
+        """The stream of feature rows, in pieces of whole batches."""
         size, itemsize, outputs = footprint.size, problem.dtype.itemsize, self.risk.n_outputs
         numbers, batch = self.numbers(problem, size), self.rows_of_batch(problem, size)
         # a batch does not cross pieces

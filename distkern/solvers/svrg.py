@@ -32,17 +32,17 @@ from distkern.solvers.streamed import AbstractLoop, AbstractStreamed
 
 Array = NDArray[np.float64]
 
-#: features up to which steps are preconditioned unless the user says otherwise, and may be at all
+#: most features of preconditioned steps, which are the default up to so many
 MOST_PRECONDITIONED = 8192
-#: rows of a sample, at least
+#: least rows of a sample
 _LEAST_SAMPLE = 8192
-#: all rows are taken if there are at most so many times those of a sample
+#: up to so many times the rows of a sample, all rows are taken
 _ALL_ROWS = 4
 #: sampled rows for each feature: where all directions count alike, the sampled Gram matrix is then at least
 #: (1 - 1/sqrt(8))^2 = 0.42 of the true one, so that steps of 1/2 are stable
 _ROWS_PER_FEATURE = 8
 _PIECE_BYTES = 8 * 2**20
-#: rows of a batch, if there are so many: steps of half the inverse Hessian diverge on fewer rows now and then
+#: least rows of a batch; steps of half the inverse Hessian may diverge on fewer
 LEAST_BATCH = 16
 
 
@@ -63,7 +63,7 @@ class SVRGState(FeatureState):
 
 
 def is_preconditioned(wanted: bool | None, size: int) -> bool:
-    """Whether steps over so many features are preconditioned: as ``wanted``, or None, where there are few.
+    """Whether steps over ``size`` features are preconditioned: as ``wanted``, or, for None, if they are few.
 
     Raises
     ------
@@ -74,7 +74,7 @@ def is_preconditioned(wanted: bool | None, size: int) -> bool:
         raise InputError(
             f"is asked for {size} features, and is for at most {MOST_PRECONDITIONED}",
             where="precondition",
-            mend="use precondition=False, or fewer features",
+            hint="use precondition=False, or fewer features",
         )
     return size <= MOST_PRECONDITIONED if wanted is None else wanted
 
@@ -168,7 +168,7 @@ class SVRG(AbstractStreamed[SVRGState]):
         return 1.0 / (max(smoothness, np.finfo(float).tiny) * (2.0 + 8.0 / batch))
 
     def shift(self, size: int, batch: int, largest: float) -> float:
-        """nu and the damping."""
+        """nu plus the damping."""
         if self.damping is not None:
             return self.nu + self.damping
         return max(self.nu, self.eta(size, batch, largest) * self.risk.curvature * largest / (2.0 * batch))
@@ -226,7 +226,9 @@ class SVRG(AbstractStreamed[SVRGState]):
     def measuring(self, problem: Problem, model: Model | None, footprint: Footprint) -> Reduce[Sums]:
         return gradient_pass(problem, model, footprint, "snapshot")
 
-    def stage_pass(self, problem: Problem, footprint: Footprint, stage: int, operand: Any) -> Stream[Piece]:
+    def stage_pass(
+        self, problem: Problem, footprint: Footprint, stage: int, operand: Any
+    ) -> Stream[BatchPiece]:
         size, outputs, itemsize = footprint.size, problem.n_outputs, problem.dtype.itemsize
         numbers = self.numbers(problem, size)
         operations = footprint.operations - footprint.factor_operations + 4.0 * numbers * outputs
@@ -283,7 +285,7 @@ def first_snapshot(block: Block, model: Model) -> Sums:
 
 
 @dataclass(frozen=True)
-class Piece:
+class BatchPiece:
     """Prepared rows of a batch.
 
     Attributes
@@ -300,18 +302,18 @@ class Piece:
     targets: Floats
     weights: Array
 
-    def take(self, rows: slice) -> Piece:
+    def take(self, rows: slice) -> BatchPiece:
         """Some of the rows."""
-        return Piece(self.values[rows], self.predictions[rows], self.targets[rows], self.weights[rows])
+        return BatchPiece(self.values[rows], self.predictions[rows], self.targets[rows], self.weights[rows])
 
 
-def prepare_piece(block: Block, model: Model) -> Piece:
+def prepare_piece(block: Block, model: Model) -> BatchPiece:
     """Features of a piece and what the steps need beside them; ``model`` is the snapshot."""
     values, dtype = model.basis.cheap_values(block.features), model.basis.dtype
     predictions = np.empty((block.n_rows, model.coefficients.shape[1]), dtype=dtype)
     product(values, model.basis.outward(model.coefficients.astype(np.float64)).astype(dtype), predictions)
     weights = model.risk.weights(block)
-    return Piece(
+    return BatchPiece(
         values, predictions, model.risk.targets(block), np.ones(block.n_rows) if weights is None else weights
     )
 
@@ -322,7 +324,7 @@ def piece_rows(problem: Problem, numbers: int) -> int:
 
 
 def batch_ends(n_rows: int, batch_size: int) -> list[int]:
-    """Where the batches of a stage end: all of about ``batch_size`` rows, as short ones are mostly noise."""
+    """Ends of a stage's batches of about ``batch_size`` rows; none is short, as those are mostly noise."""
     n_batches = max(1, round(n_rows / batch_size))
     return [(batch + 1) * n_rows // n_batches for batch in range(n_batches)]
 
@@ -363,7 +365,7 @@ class InnerLoop(AbstractLoop):
     def coefficients(self) -> Array:
         return self._w
 
-    def consume(self, piece: Piece) -> None:
+    def consume(self, piece: BatchPiece) -> None:
         """Do the steps that a piece completes."""
         start, n_rows = 0, len(piece.weights)
         while start < n_rows:
@@ -375,10 +377,10 @@ class InnerLoop(AbstractLoop):
                 self._ends.popleft()
                 self._step()
 
-    def _add(self, part: Piece) -> None:
+    def _add(self, part: BatchPiece) -> None:
         values = part.values
         if not isinstance(values, SparseRows):
-            # what a worker has sent may lie at odd addresses
+            # arrays from a worker may not be aligned
             values = np.require(values, requirements=("C", "A"))
         changes = np.empty(part.predictions.shape, dtype=self._dtype)
         product(values, self._moved, changes)

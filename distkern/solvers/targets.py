@@ -1,4 +1,4 @@
-"""Where real targets lie and how far they spread: what the losses of regressors are centred and scaled by."""
+"""Centre and scale of real targets, by which the losses of regressors are measured."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ from distkern.solvers.risk import Risk
 
 Array = NDArray[np.float64]
 
-#: points of a summary: the ranks of its quantiles are off by at most 2 / 2^14 of the weight for each time
-#: that it was shortened, which is some ten times for a large data set and never for fewer targets than these
+#: most points of a summary. Each shortening moves the ranks of quantiles by at most 2 / 2^14 of the weight;
+#: large data sets shorten about ten times, fewer targets than these never
 _MOST_POINTS = 2**14
 #: the spread of normal numbers between their deciles 1 and 9
 _DECILES = 2.5631031310892007
@@ -123,7 +123,7 @@ def _target_pass(problem: Problem, split: str = "train") -> Reduce[TargetSummary
 
 @dataclass(frozen=True)
 class TargetScale:
-    """What targets are measured in: (y - center) / scale.
+    """The unit of targets: (y - center) / scale.
 
     Attributes
     ----------
@@ -138,7 +138,7 @@ class TargetScale:
 
     @classmethod
     def none(cls, n_outputs: int) -> TargetScale:
-        """The scale of targets that are taken as they are: centre 0 and scale 1."""
+        """Centre 0 and scale 1, for targets that are not scaled."""
         return cls(np.zeros(n_outputs), 1.0, np.full(2, math.nan))
 
 
@@ -167,7 +167,7 @@ def target_scale(problem: Problem, risk: Risk) -> Steps[TargetScale]:
             f"targets from {summary.least:.3g} to {summary.largest:.3g} are too large for their squares to "
             "be numbers",
             where="y",
-            mend="divide them by a power of ten",
+            hint="divide them by a power of ten",
         )
     levels = risk.loss.levels
     center = np.array([summary.mean] if levels is None else [summary.quantile(level) for level in levels])

@@ -1,4 +1,4 @@
-"""Rounds in which the groups of rows have turns: one process answers, the others have nothing to say."""
+"""Rounds in which groups of rows take turns: one process answers, the others answer nothing."""
 
 from __future__ import annotations
 

@@ -26,11 +26,11 @@ def _most_open() -> int:
     return 256 if limit == resource.RLIM_INFINITY else max(4, min(256, limit // 4))
 
 
-#: of this process, whatever it reads: at most a quarter of its limit, which sockets and others share
+#: most open files of this process: a quarter of its limit at most, which sockets and others share
 MOST_OPEN = _most_open()
 
 _VERIFIED_AT_ONCE = 2**20
-#: of a store, fewer bytes are not asked for: what is read next is mostly right behind
+#: least bytes of a request to a store: what is read next is mostly right behind
 _WINDOW_BYTES = 2**16
 
 #: device, number, size and time of change of a file: another file has another identity

@@ -117,25 +117,25 @@ def _refused(url: str, error: Exception) -> InputError | None:
         return InputError(
             "the store wants to know who asks, and there are no credentials",
             where=redact_urls(url),
-            mend="set them in the environment (AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, say), on every "
+            hint="set them in the environment (AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, say), on every "
             "worker too",
         )
     if isinstance(error, PermissionError) or getattr(error, "errno", None) in _DENIED:
         return InputError(
             f"access is denied ({_reason(error)})",
             where=redact_urls(url),
-            mend="check the credentials in the environment, here and on every worker",
+            hint="check the credentials in the environment, here and on every worker",
         )
     if isinstance(error, ValueError) and "endpoint" in str(error).lower():
         return InputError(
             f"the address of the store is none ({_reason(error)})",
             where=redact_urls(url),
-            mend="set AWS_ENDPOINT_URL to http://HOST:PORT or https://HOST, or leave it unset",
+            hint="set AWS_ENDPOINT_URL to http://HOST:PORT or https://HOST, or leave it unset",
         )
     status = _status(error)
     if status is not None and status < 500 and status not in _TRY_LATER:
         return InputError(
-            f"the store refuses ({_reason(error)})", where=redact_urls(url), mend="check the URL"
+            f"the store refuses ({_reason(error)})", where=redact_urls(url), hint="check the URL"
         )
     return None
 

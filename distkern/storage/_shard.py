@@ -54,7 +54,7 @@ def scaled_rows(
         raise InputError(
             f"a value is too large for 32-bit numbers after scaling ({scaling.kind})",
             where=f"{where} rows, feature {found[1] + 1}",
-            mend="give --scale minmax or divide the feature by a constant first",
+            hint="give --scale minmax or divide the feature by a constant first",
         )
     return rows
 

@@ -57,7 +57,7 @@ class Spill:
 
     def __init__(self, file: ParkedFile) -> None:
         self._file = file
-        # of each run: where it begins and its entries
+        # start and number of entries of each run
         self._runs: list[tuple[int, int]] = []
         self._read: list[int] = []
 

@@ -26,7 +26,7 @@ _TILE = 256
 _MOST_ENTRIES = 2**22
 #: columns of a block of sparse ones
 _MOST_COLUMNS = 2**20
-#: of a block of dense columns, or one column
+#: most bytes of a block of dense columns, which has at least one column
 _BLOCK_BYTES = 8 * 2**20
 #: entries per column are counted in memory, 4 bytes each
 MOST_FEATURES = 2**25
@@ -58,7 +58,7 @@ def write_columns(dataset: Dataset, folder: Path, target: Place, progress: Progr
         raise InputError(
             f"{dataset.n_features:,} features, where a feature-major copy has room for {MOST_FEATURES:,}",
             where=str(target),
-            mend="number the features anew, leaving out those that do not occur, or do without --columns",
+            hint="number the features anew, leaving out those that do not occur, or do without --columns",
         )
     _check_room(split, folder, target)
     create_group(folder)

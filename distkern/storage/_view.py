@@ -60,7 +60,7 @@ class RowsView(AbstractSource):
             return np.array(everything[rows], dtype=np.int64)
         positions = np.atleast_1d(np.asarray(rows))
         if positions.ndim != 1 or positions.dtype.kind not in "biu":
-            raise InputError(f"rows by {type(rows).__name__}", where=repr(self), mend="give positions")
+            raise InputError(f"rows by {type(rows).__name__}", where=repr(self), hint="give positions")
         if positions.dtype.kind == "b" and len(positions) == self.n_rows:
             positions = np.flatnonzero(positions)
         if positions.dtype.kind == "b" or (

@@ -28,7 +28,7 @@ _NAME = re.compile(r"\w[\w.-]*")
 
 
 @dataclass(frozen=True, slots=True)
-class Layout:
+class ArrayLayout:
     """Type and shape of an array of numbers or booleans."""
 
     dtype: str
@@ -46,7 +46,7 @@ class Layout:
             raise ValueError(str(error)) from None
 
     @classmethod
-    def of(cls, values: NDArray[Any]) -> Layout:
+    def of(cls, values: NDArray[Any]) -> ArrayLayout:
         return cls(values.dtype.newbyteorder("<").str, values.shape)
 
     @property
@@ -65,7 +65,7 @@ class StoredArrays:
     crc32c : of every chunk
     """
 
-    arrays: dict[str, Layout]
+    arrays: dict[str, ArrayLayout]
     chunk_bytes: int
     crc32c: tuple[int, ...]
 
@@ -113,7 +113,7 @@ def save_arrays(
     with staged_folder(path) as staged:
         writer = RowsWriter(staged.path, (), _CHUNK_BYTES, np.uint8)
         for name, values in arrays.items() if isinstance(arrays, Mapping) else arrays:
-            layouts[name] = Layout.of(values)
+            layouts[name] = ArrayLayout.of(values)
             writer.append(np.zeros(_gap(n_bytes), np.uint8))
             writer.append(np.ascontiguousarray(values, layouts[name].dtype).reshape(-1).view(np.uint8))
             n_bytes += _gap(n_bytes) + values.nbytes
@@ -130,7 +130,7 @@ def save_arrays(
 def _read(folder: Place, fingerprint: str | None = None) -> StoredArrays:
     """What is in the folder, which must have this fingerprint."""
     if not is_whole(folder):
-        raise InputError("there are no stored arrays", where=str(folder), mend="check the path")
+        raise InputError("there are no stored arrays", where=str(folder), hint="check the path")
     where = str(folder / "zarr.json")
     try:
         content = _DESCRIPTION.parse((folder / "zarr.json").read_bytes(), where).get("attributes")

@@ -125,7 +125,7 @@ class StagedFolder:
             self.path.mkdir(parents=True)
         except FileNotFoundError as error:
             # file systems that take no new folders (/proc, say) answer so
-            raise InputError("cannot be written", where=str(target), mend="choose another place") from error
+            raise InputError("cannot be written", where=str(target), hint="choose another place") from error
 
     def commit(self) -> None:
         """Flush everything to the disk and put the folder into its place, replacing what is there.
@@ -207,7 +207,7 @@ class StagedUpload(StagedFolder):
 
 def already_there(target: Place) -> InputError:
     """The error for a place at which something is, and which is not written over."""
-    return InputError("already exists", where=str(target), mend="choose another place or remove it")
+    return InputError("already exists", where=str(target), hint="choose another place or remove it")
 
 
 @contextmanager
@@ -238,7 +238,7 @@ def explain_errors(target: Place, needed_bytes: int | None = None) -> Iterator[N
             raise disk_full(target, needed_bytes) from error
         if error.errno in _REFUSED:
             raise InputError(
-                f"cannot be written ({error.strerror})", where=str(target), mend="choose another place"
+                f"cannot be written ({error.strerror})", where=str(target), hint="choose another place"
             ) from error
         raise
 
@@ -252,7 +252,7 @@ def disk_full(target: Place, needed_bytes: int | None = None) -> InputError:
     return InputError(
         f"the disk is full ({needed}{free / 2**20:,.1f} MiB free)",
         where=str(target),
-        mend="free some space or choose another place",
+        hint="free some space or choose another place",
     )
 
 
@@ -262,7 +262,7 @@ def _no_room_to_stage(target: URLPlace, needed_bytes: int | None) -> InputError:
     return InputError(
         f"is built in {folder} first, and {full.what}",
         where=str(target),
-        mend="free some space there or set TMPDIR to another folder",
+        hint="free some space there or set TMPDIR to another folder",
     )
 
 

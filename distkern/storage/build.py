@@ -28,7 +28,7 @@ from distkern.storage.preparation import Like
 from distkern.storage.scaling import KINDS, ScalingFit, ScalingKind, refuse_for_sparse
 from distkern.storage.spool import Run, Spool, in_order, shuffled
 from distkern.storage.table import told_blank, told_unseen
-from distkern.storage.table_fit import KnownRows, Piece, TableFit, TableOptions
+from distkern.storage.table_fit import KnownRows, TableFit, TableOptions, TablePiece
 from distkern.storage.table_report import ColumnReport
 
 Task: TypeAlias = Literal["classification", "regression", "none"]
@@ -70,15 +70,15 @@ class Options:
             if self.sparse:
                 refuse_for_sparse(self.scale)
         if self.positive is not None and self.task != "classification":
-            raise InputError("only classes have a positive label", where="--positive", mend="leave it out")
+            raise InputError("only classes have a positive label", where="--positive", hint="leave it out")
         if self.test_fraction is not None and not 0 < self.test_fraction < 1:
             raise InputError(
-                f"{self.test_fraction} is not between 0 and 1", where="--test-fraction", mend="give 0.2, say"
+                f"{self.test_fraction} is not between 0 and 1", where="--test-fraction", hint="give 0.2, say"
             )
         if self.rows_per_shard is not None and self.rows_per_shard < 1:
-            raise InputError("a shard has at least one row", where="--rows-per-shard", mend="give 10000, say")
+            raise InputError("a shard has at least one row", where="--rows-per-shard", hint="give 10000, say")
         if self.seed < 0:
-            raise InputError("a seed is 0 or more", where="--seed", mend="give 0, say")
+            raise InputError("a seed is 0 or more", where="--seed", hint="give 0, say")
 
     def to_json(self) -> dict[str, Any]:
         return {name: getattr(self, name) for name in self.__slots__}
@@ -184,18 +184,18 @@ class Builder:
             )
             if test_spool.n_rows and self.table_options.group is not None:
                 what += f" (rows of one {self.table_options.group!r} go together)"
-            raise InputError(what, where="the input", mend="give more rows or a smaller --test-fraction")
+            raise InputError(what, where="the input", hint="give more rows or a smaller --test-fraction")
         if self.like is not None:
             wanted = self.like.n_features if self.like.table is None else self.like.table.starts[-1]
             if self.shape.width > wanted:
                 raise InputError(
                     f"{self.shape.width:,} features, and what they are to be like has {wanted:,}",
                     where="the input",
-                    mend="give files with the same columns",
+                    hint="give files with the same columns",
                 )
             self.shape.width = wanted
         if not self.shape.width:
-            raise InputError("the rows have no features", where="the input", mend="check the files")
+            raise InputError("the rows have no features", where="the input", hint="check the files")
 
     def _feed(self, collector: Collector, chunks: Chunks, what: str, meter: Meter | None) -> None:
         rows = n_bytes = blank = 0
@@ -208,7 +208,7 @@ class Builder:
                 raise InputError(
                     "has no columns of categories, dates or missing values, as other files have",
                     where=self.nameless,
-                    mend="give files of one kind",
+                    hint="give files of one kind",
                 )
             rows += chunk.n_rows
             n_entries = chunk.features.n_entries if isinstance(chunk.features, SparseRows) else None
@@ -223,7 +223,7 @@ class Builder:
         keys = {key for beside in spool.targets() for key in beside["group_keys"][[0, -1]].tolist()}
         if len(keys) == 1 and all((beside["group_keys"] == min(keys)).all() for beside in spool.targets()):
             where = f"column {self.table_options.group!r}"
-            raise InputError("all training rows are of one group", where=where, mend=DIFFERENT)
+            raise InputError("all training rows are of one group", where=where, hint=DIFFERENT)
 
     def _beside(self, chunk: RawChunk) -> NDArray[Any] | None:
         """Targets, with weights and keys of groups if rows have them."""
@@ -250,7 +250,7 @@ class Builder:
             raise InputError(
                 "the targets are not numbers",
                 where=chunk.place(0),
-                mend="give --task classification for labels, or --target for another column",
+                hint="give --task classification for labels, or --target for another column",
             )
         return chunk.targets.astype(np.float64)
 
@@ -278,7 +278,7 @@ class Builder:
         is_named = self.shape.names is not None
         fit = TableFit(kinds, options, spool.n_rows, target, classes, is_named=is_named)
 
-        def pieces() -> Iterator[Piece]:
+        def pieces() -> Iterator[TablePiece]:
             for rows, beside, _ in spool.pieces(max(1, CHUNK_BYTES // (8 * self.shape.width))):
                 targets = None if self.target_type is None else writer.targets_of(beside)
                 if mapping is not None and targets is not None:
@@ -294,7 +294,7 @@ class Builder:
         self.report(fit.report)
         kinds.raise_problems()
         if not encoded.table.n_features:
-            raise InputError("the rows have no features", where="the input", mend="check the files")
+            raise InputError("the rows have no features", where="the input", hint="check the files")
         assert self.form.fit is not None
         self.form.fit = ScalingFit(self.form.fit.kind)
         for rows, beside, _ in spool.pieces(max(1, CHUNK_BYTES // (8 * encoded.table.n_features))):

@@ -25,4 +25,4 @@ def chunk_key(number: int, n_dimensions: int = 1) -> str:
 
 def damaged(what: str, where: Place | str) -> CorruptDataError:
     """The error for stored data that no longer is what was written."""
-    return CorruptDataError(what, where=str(where), mend="make it again or restore it from a copy")
+    return CorruptDataError(what, where=str(where), hint="make it again or restore it from a copy")

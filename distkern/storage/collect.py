@@ -78,7 +78,7 @@ class Shape:
         raise InputError(
             f"{width} features, but {other} has {self.width}",
             where=chunk.file,
-            mend="give files with the same columns (check --target: it must be in all of them)",
+            hint="give files with the same columns (check --target: it must be in all of them)",
         )
 
 
@@ -113,7 +113,7 @@ class Form:
                 raise InputError(
                     "tables with columns of other things than numbers are stored dense",
                     where="--sparse",
-                    mend="leave it out, or --drop those columns",
+                    hint="leave it out, or --drop those columns",
                 )
             sparse = False
         kind = self._scale or (DEFAULT_SPARSE_SCALING if sparse else DEFAULT_SCALING)
@@ -136,7 +136,7 @@ class Form:
         raise InputError(
             f"feature {width:,}, where the rows before had {self._width:,} and are stored dense",
             where=chunk.place(row),
-            mend="correct the index, or give --sparse (--dense if it is right and the disk is large)",
+            hint="correct the index, or give --sparse (--dense if it is right and the disk is large)",
         )
 
 
@@ -271,9 +271,10 @@ class Collector:
     def _of_drawn_groups(
         self, keys: Keys, share: Fraction, seed: int, generator: np.random.Generator
     ) -> NDArray[np.bool_]:
-        """(n_rows,) which rows are of a group that makes test rows: this share of all groups, rounded up.
+        """Mask (n_rows,) of the rows whose group makes test rows, which ``share`` of all groups do, rounded
+        up.
 
-        Of more groups than are kept in mind others lie where their keys say, in about the same share.
+        Beyond the number of groups that are kept in memory, a group's key alone decides, in about this share.
         """
         found, first, inverse = np.unique(keys, return_index=True, return_inverse=True)
         by_key = Sides((float(share),), seed).of(found) == 0

@@ -110,7 +110,7 @@ def read_columns(folder: Place, copy_of: str, group_rows: tuple[int, ...]) -> Co
     manifest = description.read(ColumnsManifest, content, where)
     if manifest.copy_of != copy_of:
         raise CorruptDataError(
-            "the feature-major copy is of other data", where=where, mend=make_again(folder)
+            "the feature-major copy is of other data", where=where, hint=make_again(folder)
         )
     if tuple(group.rows for group in manifest.groups) != group_rows:
         raise description.damaged("its groups of rows are not those of the data set", where)
@@ -122,7 +122,7 @@ def no_columns(folder: Place) -> InputError:
     return InputError(
         "the data set has no feature-major copy, from which single columns are read",
         where=str(folder),
-        mend=f"add it with `distkern shard {shlex.quote(str(folder))} --columns`",
+        hint=f"add it with `distkern shard {shlex.quote(str(folder))} --columns`",
     )
 
 

@@ -77,7 +77,7 @@ def described(kind: type[Described], content: Mapping[str, Any]) -> Described:
         key = ".".join(map(str, first["loc"]))
         raise ValueError(f"{key or 'it'}: {first['msg'][0].lower()}{first['msg'][1:]}") from None
     except ArithmeticError as error:
-        # of what a class computes from its fields: a size of 0, or one beyond all sizes
+        # raised by what a class computes from its fields, such as a size of 0 or one too large
         raise ValueError(str(error)) from None
 
 
@@ -131,14 +131,14 @@ class Description:
             If it was changed.
         """
         if content.get("encoding-type") != self.encoding:
-            raise InputError(f"not {self.noun} of distkern", where=where, mend=self.again)
+            raise InputError(f"not {self.noun} of distkern", where=where, hint=self.again)
         version = content.get("encoding-version")
         if version != self.version:
             is_older = isinstance(version, int) and version < self.version
             raise InputError(
                 f"written in format version {version}, and this distkern reads {self.version}",
                 where=where,
-                mend=self.again if is_older else "upgrade distkern",
+                hint=self.again if is_older else "upgrade distkern",
             )
         stored = content.pop("fingerprint", None)
         if stored != fingerprint(content):
@@ -162,5 +162,5 @@ class Description:
     def damaged(self, why: str, where: str) -> CorruptDataError:
         """The error for a description that no longer is what was written."""
         return CorruptDataError(
-            f"the description of {self.noun} is damaged ({why})", where=where, mend=self.again
+            f"the description of {self.noun} is damaged ({why})", where=where, hint=self.again
         )

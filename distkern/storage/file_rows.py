@@ -122,7 +122,7 @@ class FileRows:
                 raise InputError(
                     f"column {self.id!r} is in some files and not in all",
                     where=file.url,
-                    mend="give files with the same columns",
+                    hint="give files with the same columns",
                 )
             self._has_ids = chunk.ids is not None
             self.blank_lines += chunk.blank_lines
@@ -136,14 +136,14 @@ class FileRows:
             raise InputError(
                 "has no columns of categories, dates or missing values, as the training data have",
                 where=chunk.file,
-                mend="give files of the kind of the training data",
+                hint="give files of the kind of the training data",
             )
         if width > n_columns or (width < n_columns and not chunk.may_widen):
-            mend = "give files with the columns of the training data"
+            hint = "give files with the columns of the training data"
             if width == n_columns + 1 and not chunk.may_widen:
-                mend = "leave the column that is no feature out (--target COLUMN, or --id COLUMN)"
+                hint = "leave the column that is no feature out (--target COLUMN, or --id COLUMN)"
             raise InputError(
-                f"{width:,} features where the model has {n_columns:,}", where=chunk.file, mend=mend
+                f"{width:,} features where the model has {n_columns:,}", where=chunk.file, hint=hint
             )
         features, sparse = chunk.features, False
         if isinstance(features, SparseRows):
@@ -163,7 +163,7 @@ class FileRows:
                 raise InputError(
                     f"a value is too large for 32-bit numbers after scaling ({self._scaling.kind})",
                     where=chunk.place(start + found[0], found[1] if table is None else None),
-                    mend="correct the value",
+                    hint="correct the value",
                 )
             yield FileBlock(rows, None if chunk.ids is None else chunk.ids[part])
 

@@ -21,7 +21,7 @@ from distkern.formats._kinds import TableKinds
 from distkern.formats.base import RawChunk
 from distkern.storage.scaling import DEFAULT_SCALING, Scaling, ScalingFit
 from distkern.storage.table import Table, told_unseen
-from distkern.storage.table_fit import Piece, TableFit, TableOptions
+from distkern.storage.table_fit import TableFit, TableOptions, TablePiece
 from distkern.storage.table_report import told_columns
 
 _MOST_ROWS = 65_536
@@ -63,7 +63,7 @@ class _Columns:
             raise InputError(
                 "the value is infinite",
                 where=_place(kinds.value_names(self.names)[column], row),
-                mend="correct it",
+                hint="correct it",
             )
         return found
 
@@ -73,7 +73,7 @@ class _Columns:
             if name not in self.names:
                 close = difflib.get_close_matches(name, self.names, n=1, cutoff=0.0)
                 raise InputError(
-                    f"there is no column {name!r} to leave out", where="X", mend=f"did you mean {close[0]!r}?"
+                    f"there is no column {name!r} to leave out", where="X", hint=f"did you mean {close[0]!r}?"
                 )
         return self.only([at for at, name in enumerate(self.names) if name not in ignored])
 
@@ -121,12 +121,12 @@ def _columns(X: Any) -> _Columns:
     if hasattr(X, "iloc") and hasattr(X, "columns"):
         names = tuple(map(str, X.columns))
         if len(set(names)) < len(names):
-            raise InputError("two columns have the same name", where="X", mend="rename one of them")
+            raise InputError("two columns have the same name", where="X", hint="rename one of them")
         arrays = [_array(X.iloc[:, at]) for at in range(len(names))]
         return _Columns(names, arrays, all(isinstance(name, str) for name in X.columns))
     array = np.asarray(X)
     if array.ndim != 2:
-        raise InputError(f"X has {array.ndim} dimensions", where="X", mend="give a frame")
+        raise InputError(f"X has {array.ndim} dimensions", where="X", hint="give a frame")
     names = tuple(str(at) for at in range(array.shape[1]))
     return _Columns(names, [_array(array[:, at]) for at in range(array.shape[1])], is_named=False)
 
@@ -174,7 +174,7 @@ def fit_frame(
     if of_rows is not None and of_rows.shape != (n_rows,):
         of_rows = None
 
-    def piece(part: slice) -> Piece:
+    def piece(part: slice) -> TablePiece:
         return values[part], targets[part], of_groups(part), None if of_rows is None else of_rows[part]
 
     encoded = fit.run(lambda: map(piece, parts))

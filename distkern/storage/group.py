@@ -101,8 +101,8 @@ class StoredGroup(AbstractGroup):
         try:
             yield self._columns
         except CorruptDataError as error:
-            mend = make_again(place_of(self._readers[0].path))
-            raise CorruptDataError(error.what, where=error.where, mend=mend) from error
+            hint = make_again(place_of(self._readers[0].path))
+            raise CorruptDataError(error.what, where=error.where, hint=hint) from error
 
     @cached_property
     def _columns(self) -> _StoredRows:

@@ -141,7 +141,7 @@ def shard(
             raise InputError(
                 "a data set already, not files to make one from",
                 where=redact_urls(str(source)),
-                mend="give the files, or --columns without --out to add the feature-major copy to it",
+                hint="give the files, or --columns without --out to add the feature-major copy to it",
             )
     train_files, meter = metered(expand(map(str, _listed(sources)), format))
     test_files, test_meter = None, None
@@ -164,12 +164,12 @@ def shard(
         raise InputError(
             f"{delimiter!r} and {decimal!r} are no such marks",
             where="--delimiter, --decimal",
-            mend="give one character as the delimiter, and . or , before decimals",
+            hint="give one character as the delimiter, and . or , before decimals",
         )
     kinds: TableKinds | None = table_options.kinds()
     indices, unknown = Indices(zero_based), set[str]()
     if weight is not None and task == "none":
-        raise InputError("without targets nothing is lost", where="--weight", mend="leave it out")
+        raise InputError("without targets nothing is lost", where="--weight", hint="leave it out")
     read_options = ReadOptions(
         _TARGET_KINDS[task],
         target,
@@ -187,7 +187,7 @@ def shard(
             raise InputError(
                 "says how rows are prepared, and so do other options",
                 where="--like",
-                mend="leave out --scale and what is said of columns (--impute, --categorical, --drop, ...)",
+                hint="leave out --scale and what is said of columns (--impute, --categorical, --drop, ...)",
             )
         options = replace(options, scale=like.scaling.kind)
         kinds = None if like.table is None else like.table.kinds()
@@ -274,7 +274,7 @@ def write_dataset(
 def _check(options: Options, test: Any, where: str) -> None:
     options.check()
     if test is not None and options.test_fraction is not None:
-        raise InputError("test rows are given twice", where=where, mend="give one of them")
+        raise InputError("test rows are given twice", where=where, hint="give one of them")
 
 
 def add_columns(path: Source, *, overwrite: bool = False, progress: Progress | None = None) -> Dataset:
@@ -306,7 +306,7 @@ def add_columns(path: Source, *, overwrite: bool = False, progress: Progress | N
         raise InputError(
             "the data set has a feature-major copy already",
             where=str(dataset.path),
-            mend="nothing is to be done (--overwrite makes it again)",
+            hint="nothing is to be done (--overwrite makes it again)",
         )
     with staged_folder(dataset.path / FOLDER) as staged:
         write_columns(dataset, staged.path, dataset.path, progress or Builder.progress)
@@ -340,7 +340,7 @@ def _generated(
             sparse = hasattr(features, "tocsr")
             features = features.tocsr() if sparse else np.asarray(features)
             if features.ndim != 2 or features.dtype.kind not in "biuf":
-                raise InputError("features must be numbers of shape (n, d)", where=name, mend="reshape them")
+                raise InputError("features must be numbers of shape (n, d)", where=name, hint="reshape them")
             if targets is not None:
                 targets = targets_of_rows(targets, features.shape[0], name, first_row)
             rows = (
@@ -380,12 +380,12 @@ def _check_place(target: Place, overwrite: bool) -> None:
     elif not os.path.lexists(target) or is_empty_folder(target):
         return
     if not overwrite:
-        raise InputError("already exists", where=str(target), mend="give --overwrite or another --out")
+        raise InputError("already exists", where=str(target), hint="give --overwrite or another --out")
     try:
         read_manifest(target)
     except InputError as error:
         # a damaged data set may be replaced; a folder of something else may not
         if not (target / FILE).is_file() or not (target / "zarr.json").is_file():
             raise InputError(
-                "is not a data set, so it is not overwritten", where=str(target), mend="remove it yourself"
+                "is not a data set, so it is not overwritten", where=str(target), hint="remove it yourself"
             ) from error

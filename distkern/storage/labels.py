@@ -38,7 +38,7 @@ class LabelEncoder:
         """
         values = chunk.targets
         if values is None:
-            raise InputError("the rows have no labels", where=chunk.file, mend="give --task none")
+            raise InputError("the rows have no labels", where=chunk.file, hint="give --task none")
         if values.dtype.kind == "O":
             return self._encode_words(chunk, values)
         distinct, first, inverse = np.unique(values, return_index=True, return_inverse=True)
@@ -72,7 +72,7 @@ class LabelEncoder:
             raise InputError(
                 f"more than {MAX_CLASSES:,} distinct labels",
                 where=chunk.place(row),
-                mend="give --task regression for a numeric target, or --target COLUMN for another column",
+                hint="give --task regression for a numeric target, or --target COLUMN for another column",
             )
         self._codes[label] = code = len(self._codes)
         self._places.append(chunk.place(row))
@@ -130,9 +130,9 @@ class LabelEncoder:
             labels = [str(key) for key in sorted(set(keys))]  # type: ignore[type-var]
             near = difflib.get_close_matches(positive, labels, n=1)
             shown = ", ".join(labels[:10]) + (", ..." if len(labels) > 10 else "")
-            mend = f"did you mean {near[0]!r}?" if near else f"the labels are {shown}"
+            hint = f"did you mean {near[0]!r}?" if near else f"the labels are {shown}"
             raise InputError(
-                f"no training row has the label {positive!r}", where=f"--positive {positive}", mend=mend
+                f"no training row has the label {positive!r}", where=f"--positive {positive}", hint=hint
             )
         if not totals[0]:
             raise _one_class(str(wanted), self._places[0])
@@ -146,7 +146,7 @@ class LabelEncoder:
             raise InputError(
                 f"{len(ordered):,} different numbers as labels of {n_rows:,} training rows",
                 where=self._places[0],
-                mend="give --task regression, or --target COLUMN if the labels are in another column",
+                hint="give --task regression, or --target COLUMN if the labels are in another column",
             )
         for label, total in zip(ordered, totals, strict=True):
             if not total:
@@ -154,7 +154,7 @@ class LabelEncoder:
                 raise InputError(
                     f"the label {str(label)!r} is in the test rows but not in any training row",
                     where=where,
-                    mend="correct it, leave the row out, or change --seed if the test rows were drawn",
+                    hint="correct it, leave the row out, or change --seed if the test rows were drawn",
                 )
         if len(ordered) < 2:
             raise _one_class(str(ordered[0]), self._places[0])
@@ -164,7 +164,7 @@ def _one_class(label: str, place: str) -> InputError:
     return InputError(
         f"all training rows have the same label ({label})",
         where=place,
-        mend="give rows of two or more classes, --target COLUMN for another column, or --task none",
+        hint="give rows of two or more classes, --target COLUMN for another column, or --task none",
     )
 
 
@@ -172,7 +172,7 @@ def _not_an_integer(label: str, place: str) -> InputError:
     return InputError(
         f"the label {label} is a number but not an integer",
         where=place,
-        mend="give --task regression, or --target COLUMN if the labels are in another column",
+        hint="give --task regression, or --target COLUMN if the labels are in another column",
     )
 
 

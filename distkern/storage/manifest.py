@@ -162,13 +162,13 @@ def read_manifest(folder: Place) -> tuple[Manifest, str]:
     file = folder / FILE
     where = str(folder)
     if ".partial-" in folder.name:
-        raise InputError("an unfinished data set", where=where, mend="run `distkern shard` again")
+        raise InputError("an unfinished data set", where=where, hint="run `distkern shard` again")
     try:
         text = file.read_bytes()
     except (FileNotFoundError, NotADirectoryError):
         raise _absent(folder) from None
     except OSError as error:
-        raise InputError(f"cannot be read ({error.strerror})", where=str(file), mend="check it") from error
+        raise InputError(f"cannot be read ({error.strerror})", where=str(file), hint="check it") from error
     content, digest = _DESCRIPTION.open(text, str(file))
     content["is_sparse"] = content.get("features") == "csr_matrix"
     return _DESCRIPTION.read(Manifest, content, str(file)), digest
@@ -177,12 +177,12 @@ def read_manifest(folder: Place) -> tuple[Manifest, str]:
 def _absent(folder: Place) -> InputError:
     where = str(folder)
     if not folder.exists():
-        return InputError("there is no data set", where=where, mend="check the path or run `distkern shard`")
+        return InputError("there is no data set", where=where, hint="check the path or run `distkern shard`")
     if not folder.is_dir():
-        mend = f"turn it into a data set first: distkern shard {folder.name} --out {folder.stem}.zarr"
-        return InputError("a file, not a data set", where=where, mend=mend)
-    what, mend = f"not a data set of distkern, or an unfinished one (no {FILE})", _DESCRIPTION.again
+        hint = f"turn it into a data set first: distkern shard {folder.name} --out {folder.stem}.zarr"
+        return InputError("a file, not a data set", where=where, hint=hint)
+    what, hint = f"not a data set of distkern, or an unfinished one (no {FILE})", _DESCRIPTION.again
     if isinstance(folder, URLPlace):
         # the manifest is written last
-        mend += ", which replaces what a writer that died has left"
-    return InputError(what, where=where, mend=mend)
+        hint += ", which replaces what a writer that died has left"
+    return InputError(what, where=where, hint=hint)

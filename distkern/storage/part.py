@@ -163,7 +163,7 @@ class Part(Split):
             raise InputError(
                 f"of {whole.n_rows:,} rows none is {'held out' if draw.held_out else 'left to learn from'}",
                 where=str(whole.dataset.path),
-                mend=f"hold out another share of them; {_together(whole)} go together",
+                hint=f"hold out another share of them; {_together(whole)} go together",
             )
         self._totals = tuple(totals.tolist())
         self._earlier = [tuple(earlier[shard].tolist()) for shard in self._present]
@@ -374,7 +374,7 @@ def _sides_of_groups(split: Split, cuts: tuple[float, ...], seed: int) -> Sides:
         raise InputError(
             one if len(counts) == 1 else f"{len(cuts) + 1} folds, and the rows are of {len(counts)} groups",
             where=f"{split.dataset.path}, column {split.dataset.group_name!r}",
-            mend="give at most as many folds as groups, or shard without --group",
+            hint="give at most as many folds as groups, or shard without --group",
         )
     of_groups = np.array(list(codes.values()), dtype=np.int64)
     sizes = np.array(list(counts.values()), dtype=np.int64)

@@ -22,7 +22,7 @@ from distkern.storage.description import Description, as_read
 from distkern.storage.places import Location, Place, absolute, read_range
 
 _MARK = "here"
-#: of a slice: where its bytes begin and end, their crc32c, and that of this entry and of whose it is
+#: entry of a slice: first and end byte, crc32c of the bytes, and crc32c of this entry and its owner
 _ENTRY = np.dtype([("start", "<u8"), ("stop", "<u8"), ("crc32c", "<u4"), ("check", "<u4")])
 
 
@@ -138,7 +138,7 @@ class ArrayParts(_Parts):
         """
         file = self.folder / f"{number}.json"
         if not file.exists():
-            raise InputError("there is no such part", where=str(file), mend="resume the run")
+            raise InputError("there is no such part", where=str(file), hint="resume the run")
         return load_arrays(self.folder / f"{number}", fingerprint=self._part(file).arrays)
 
 
@@ -205,7 +205,7 @@ class SlicedParts(_Parts):
             raise InputError(
                 "this worker does not see the folder in which the run keeps its rows",
                 where=str(self.folder),
-                mend="give --out in a folder that all workers see",
+                hint="give --out in a folder that all workers see",
             )
         for number in numbers:
             yield self._slice(place, number)

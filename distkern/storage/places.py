@@ -155,7 +155,7 @@ def place_of(where: Location) -> Place:
         raise InputError(
             "has a question mark in it",
             where=redact_urls(text),
-            mend="give the URL of a folder or an object of a store, and what else the store needs to know in "
+            hint="give the URL of a folder or an object of a store, and what else the store needs to know in "
             "the environment",
         )
     return URLPlace(text.rstrip("/"))
@@ -251,4 +251,4 @@ def is_whole(folder: Place) -> bool:
 
 def no_bucket(place: URLPlace) -> InputError:
     """The error for a place that cannot be written because what holds it is not there."""
-    return InputError("cannot be written: there is no such bucket", where=str(place), mend="check the URL")
+    return InputError("cannot be written: there is no such bucket", where=str(place), hint="check the URL")

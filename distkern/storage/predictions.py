@@ -130,13 +130,13 @@ def check_place(path: Place, id: str | None = None) -> None:
         raise already_there(path)
     if path.suffix == ".npy" and id is not None:
         raise InputError(
-            "a .npy file has no place for ids", where=str(path), mend="end the name in .csv or .zarr"
+            "a .npy file has no place for ids", where=str(path), hint="end the name in .csv or .zarr"
         )
     if path.suffix not in (".zarr", ".csv", ".npy"):
         raise InputError(
             f"cannot write {path.suffix or 'a file without ending'!r}",
             where=str(path),
-            mend="end the name in .zarr, .csv or .npy",
+            hint="end the name in .zarr, .csv or .npy",
         )
 
 

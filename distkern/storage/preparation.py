@@ -72,7 +72,7 @@ class Preparation:
         found = scaling.apply_rows(rows, self.dtype)
         numbers = found.data if isinstance(found, SparseRows) else found
         if self.dtype.itemsize < rows.dtype.itemsize and np.isinf(numbers).any():
-            raise InputError(TOO_LARGE, where="X", mend="leave such rows out, or fit with dtype='float64'")
+            raise InputError(TOO_LARGE, where="X", hint="leave such rows out, or fit with dtype='float64'")
         return found
 
 
@@ -108,7 +108,7 @@ def preparation_for(
         raise InputError(
             "its columns became features in another way than those of the training data, as other rows said",
             where=where,
-            mend="give --test when the training data are sharded, or shard it with --like MODEL",
+            hint="give --test when the training data are sharded, or shard it with --like MODEL",
         )
     order = None
     if names is not None and dataset.feature_names is not None:
@@ -120,27 +120,27 @@ def preparation_for(
                 f"columns that the model does not know are in the norms by which rows were divided "
                 f"({dataset.scaling.kind})",
                 where=where,
-                mend="shard it with --drop and these columns, or with --like MODEL",
+                hint="shard it with --drop and these columns, or with --like MODEL",
             )
     elif dataset.n_features != n_features:
         raise InputError(
             f"{dataset.n_features} features where the model has {n_features}",
             where=where,
-            mend="predict on data with the columns of the training data",
+            hint="predict on data with the columns of the training data",
         )
     stored = dataset.scaling if order is None else dataset.scaling.reordered(order)
     wanted = Scaling() if own is None else own
     try:
         scaling = wanted.of_stored(stored)
     except InputError:
-        mend = "shard it with --scale none: the model will scale them"
+        hint = "shard it with --scale none: the model will scale them"
         if wanted.kind == "none":
-            mend = "shard it with --scale none, or, if the fit was to rows of it, give these rows: split[:]"
+            hint = "shard it with --scale none, or, if the fit was to rows of it, give these rows: split[:]"
         raise InputError(
             f"its rows are stored scaled ({stored.kind}), not as those of the fit ({wanted.kind}), and "
             "norms cannot be undone",
             where=where,
-            mend=mend,
+            hint=hint,
         ) from None
     if scaling.kind == "none":
         return None if order is None else Preparation(order)

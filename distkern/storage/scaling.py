@@ -47,7 +47,7 @@ class Scaling:
     factor: NDArray[np.float64] | None = None
 
     def apply_rows(self, rows: Rows, out_dtype: DTypeLike = np.float32) -> Rows:
-        """As :meth:`apply`, for rows of either form.
+        """Scale rows of either form, like :meth:`apply`.
 
         Raises
         ------
@@ -158,7 +158,7 @@ class Scaling:
         """What :meth:`to_json` gave; an unknown kind and numbers of another kind are refused."""
         kind = stored["kind"]
         if kind not in KINDS:
-            raise InputError(f"unknown scaling {kind!r}", mend="upgrade distkern")
+            raise InputError(f"unknown scaling {kind!r}", hint="upgrade distkern")
         shift, factor = (
             None if stored[name] is None else np.array(stored[name], np.float64)
             for name in ("shift", "factor")
@@ -205,7 +205,7 @@ def refuse_for_sparse(kind: ScalingKind) -> None:
         raise InputError(
             f"{kind} scaling would turn the zeros of sparse rows into numbers",
             where="--scale",
-            mend=f"scale by one of {', '.join(SPARSE_KINDS)}, or give dense rows (--dense)",
+            hint=f"scale by one of {', '.join(SPARSE_KINDS)}, or give dense rows (--dense)",
         )
 
 
@@ -328,6 +328,6 @@ def _fitted(kind: ScalingKind, shift: NDArray[np.float64], spread: NDArray[np.fl
     usable = np.isfinite(shift) & np.isfinite(factor) & (factor > 0)
     if not usable.all():
         where = "the largest row" if kind == "ball" else f"feature {int(np.flatnonzero(~usable)[0]) + 1}"
-        mend = "divide the values by a constant first, or give --scale none"
-        raise InputError(f"the values are too large to scale by {kind}", where=where, mend=mend)
+        hint = "divide the values by a constant first, or give --scale none"
+        raise InputError(f"the values are too large to scale by {kind}", where=where, hint=hint)
     return Scaling(kind, shift, factor)

@@ -17,7 +17,7 @@ from distkern.common.sparse import Rows, count_nonzero, from_arrays, stacked, to
 from distkern.common.types import AbstractSource, Block
 from distkern.storage.arrays import load_arrays, save_arrays
 from distkern.storage.atomic import explain_errors
-from distkern.storage.spool import Piece, Spool, shuffled
+from distkern.storage.spool import RunPiece, Spool, shuffled
 from distkern.storage.writer import SHARD_BYTES, numbers_of_a_row, rows_of_a_shard, shard_sizes
 
 #: the order is a function of the rows alone, so that a resumed run finds the same
@@ -117,7 +117,7 @@ def _beside(block: Block) -> np.dtype[Any] | None:
     return np.dtype(kept) if kept else None
 
 
-def _gathered(spool: Spool, pieces: list[Piece]) -> dict[str, NDArray[Any]]:
+def _gathered(spool: Spool, pieces: list[RunPiece]) -> dict[str, NDArray[Any]]:
     """The rows of all pieces, each at its position, as named arrays."""
     features: list[Rows] = []
     others: list[NDArray[Any]] = []

@@ -164,7 +164,7 @@ class Spool:
 
 
 @dataclass(frozen=True, slots=True)
-class Piece:
+class RunPiece:
     """Consecutive rows of one run, and the positions in the shard they go to."""
 
     run: Run
@@ -173,15 +173,15 @@ class Piece:
     positions: NDArray[np.int64] | slice
 
 
-def in_order(runs: list[Run], shard_rows: list[int]) -> Iterator[list[Piece]]:
+def in_order(runs: list[Run], shard_rows: list[int]) -> Iterator[list[RunPiece]]:
     """The pieces of each shard when rows keep their order."""
     number, start = 0, 0
     for wanted in shard_rows:
-        pieces: list[Piece] = []
+        pieces: list[RunPiece] = []
         filled = 0
         while filled < wanted:
             count = min(wanted - filled, runs[number].rows - start)
-            pieces.append(Piece(runs[number], start, count, slice(filled, filled + count)))
+            pieces.append(RunPiece(runs[number], start, count, slice(filled, filled + count)))
             filled += count
             start += count
             if start == runs[number].rows:
@@ -189,7 +189,7 @@ def in_order(runs: list[Run], shard_rows: list[int]) -> Iterator[list[Piece]]:
         yield pieces
 
 
-def shuffled(runs: list[Run], shard_rows: list[int], seed: int) -> Iterator[list[Piece]]:
+def shuffled(runs: list[Run], shard_rows: list[int], seed: int) -> Iterator[list[RunPiece]]:
     """The pieces of each shard in a uniformly random order of all rows.
 
     Each run must itself be in uniformly random order. A shard of m rows takes from every run as many of its
@@ -201,19 +201,19 @@ def shuffled(runs: list[Run], shard_rows: list[int], seed: int) -> Iterator[list
         raise InputError(
             f"{int(remaining.sum()):,} rows are more than can be shuffled ({MAX_SHUFFLED_ROWS:,})",
             where="--shuffle",
-            mend="give rows that are in random order, and --no-shuffle",
+            hint="give rows that are in random order, and --no-shuffle",
         )
     taken = np.zeros_like(remaining)
     for index, wanted in enumerate(shard_rows):
         generator = stream(seed, Purpose.SHUFFLE, 1, index)
         counts = generator.multivariate_hypergeometric(remaining, wanted, method="marginals")
         positions = generator.permutation(wanted)
-        pieces: list[Piece] = []
+        pieces: list[RunPiece] = []
         filled = 0
         for number in np.flatnonzero(counts):
             count = int(counts[number])
             target = positions[filled : filled + count]
-            pieces.append(Piece(runs[number], int(taken[number]), count, target))
+            pieces.append(RunPiece(runs[number], int(taken[number]), count, target))
             filled += count
         taken += counts
         remaining -= counts

@@ -16,7 +16,7 @@ from distkern.common.sparse import Rows, SparseRows, converted
 from distkern.common.types import Block, Floats
 from distkern.formats._kinds import MAX_LEVELS, Kind, TableKinds
 from distkern.storage.table import Column, Encoding, Table, add_counts
-from distkern.storage.table_report import NOTHING, ColumnReport, NumberFacts, Sample, told_columns
+from distkern.storage.table_report import NOTHING, ColumnReport, NumberFacts, TableSample, told_columns
 
 Impute: TypeAlias = Literal["mean", "median", "flag", "none"]
 IMPUTE: tuple[Impute, ...] = get_args(Impute)
@@ -26,11 +26,11 @@ CATEGORICAL = ("onehot", "target", "drop")
 MAX_ONEHOT = 32
 #: nobody means a column for each of more, and rows are stored dense
 _MOST_ONEHOT = 2_000
-#: of target means: one for each class
+#: most outputs of target means, one for each class
 _MOST_OUTPUTS = 32
 #: a training row's target means are those of the rows outside its fold
 _FOLDS = 5
-#: of target means: as many rows of the mean of all are added to each category, so that rare ones are near it
+#: rows with the mean of all that are added to each category, so that rare ones have target means near it
 _SMOOTHING = 10.0
 #: rows that a median is taken of
 _SAMPLE = 100_000
@@ -74,7 +74,7 @@ class TableOptions:
             if name in self.categorical or name in self.left_out:
                 where = f"--text {name}"
                 raise InputError(
-                    "the column is to be something else too", where=where, mend="give one of them"
+                    "the column is to be something else too", where=where, hint="give one of them"
                 )
         if self.impute not in IMPUTE:
             raise unknown_name("filling of missing values", self.impute, IMPUTE)
@@ -110,7 +110,7 @@ class TableOptions:
 
 #: values (n, sum of widths); targets (n,), which are numbers or class codes or None; keys of groups and
 #: weights, if there are
-Piece: TypeAlias = tuple[Floats, NDArray[Any] | None, Keys | None, NDArray[np.float64] | None]
+TablePiece: TypeAlias = tuple[Floats, NDArray[Any] | None, Keys | None, NDArray[np.float64] | None]
 
 
 class TableFit:
@@ -158,7 +158,7 @@ class TableFit:
             for at, name in enumerate(self._names)
             if kinds.kinds[name] not in ("category", "text")
         }
-        self._rows = Sample(n_rows, width)
+        self._rows = TableSample(n_rows, width)
         self._sample: list[NDArray[np.float64]] = []
         self._seen = 0
         self._order: dict[int, NDArray[np.float64]] = {}
@@ -166,7 +166,7 @@ class TableFit:
         self.columns: list[Column] = []
         self.report: list[ColumnReport] = []
 
-    def run(self, pieces: Callable[[], Iterable[Piece]]) -> EncodedRows:
+    def run(self, pieces: Callable[[], Iterable[TablePiece]]) -> EncodedRows:
         """Fit to all training rows, in the order in which they are stored; what makes features of them.
 
         They are gone through twice if some columns get target means.
@@ -186,7 +186,7 @@ class TableFit:
         return EncodedRows(self)
 
     def _count(self, values: Floats, targets: NDArray[Any] | None) -> None:
-        # of a text its first hash says nothing, and is never missing
+        # the first hash of a text says nothing, and is never missing
         rows = np.asarray(values[:, self._starts[:-1]], dtype=np.float64)
         self._rows.add(rows, targets)
         there = ~np.isnan(rows)
@@ -247,7 +247,7 @@ class TableFit:
             error = InputError(
                 f"{n_levels:,} categories, and one feature for each can be had of {_MOST_ONEHOT:,}",
                 where=where,
-                mend=f"give --categorical {name}=target (or drop)",
+                hint=f"give --categorical {name}=target (or drop)",
             )
             self._kinds.refuse(name, error)
         if encoding == "target" and not 0 < len(self._target_names) <= _MOST_OUTPUTS:
@@ -255,7 +255,7 @@ class TableFit:
             error = InputError(
                 f"{n_levels:,} categories, and no means of the target can stand for them: there are {said}",
                 where=where,
-                mend=f"give --categorical {name}=onehot (or drop)",
+                hint=f"give --categorical {name}=onehot (or drop)",
             )
             # without a target, which is a problem itself, there is no saying
             if self._kinds.target not in self._kinds.problems:

@@ -104,7 +104,7 @@ class NumberFacts:
         return "code" if with_zeros or is_named else "amount"
 
 
-class Sample:
+class TableSample:
     """Every k-th row with its target, to find columns that predict the target almost alone."""
 
     def __init__(self, n_rows: int, width: int) -> None:

@@ -16,7 +16,7 @@ from distkern.storage import chunks
 from distkern.storage._shard import Placed, scaled_rows, write_sparse, zero_rows
 from distkern.storage.manifest import SOURCE_ROWS, ShardEntry, SplitEntry
 from distkern.storage.scaling import Scaling
-from distkern.storage.spool import Piece, Spool
+from distkern.storage.spool import RunPiece, Spool
 
 SHARD_BYTES = 16 * 2**20
 SMALLEST_SHARD_BYTES = 2**20
@@ -66,7 +66,7 @@ def stored_bytes(n_rows: int, n_features: int, rows_per_shard: int, target_bytes
 def write_split(
     folder: Path,
     spool: Spool,
-    plan: Iterable[list[Piece]],
+    plan: Iterable[list[RunPiece]],
     sizes: list[int],
     *,
     n_features: int,
@@ -147,7 +147,7 @@ def write_split(
 
 def _gathered(
     spool: Spool,
-    pieces: list[Piece],
+    pieces: list[RunPiece],
     n_features: int,
     encode: Callable[[NDArray[Any]], NDArray[Any]],
     targets: NDArray[Any] | None,

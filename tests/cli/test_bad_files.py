@@ -1,4 +1,4 @@
-"""Files that cannot be sharded: status 2, one line that names place and mend, and nothing left behind."""
+"""Files that cannot be sharded: status 2, one line that names place and hint, and nothing left behind."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def refused(capsys: pytest.CaptureFixture[str], arguments: str, *words: str) -> 
     (line,) = captured.err.splitlines()
     for word in ("distkern: error: ", *words):
         assert word in line
-    # the mend
+    # the hint
     assert "; " in line
     assert sorted(os.listdir()) == before
 

@@ -1,4 +1,4 @@
-"""What a user can get wrong after sharding: status 2 and one line that names the place and the mend."""
+"""What a user can get wrong after sharding: status 2 and one line that names the place and the hint."""
 
 from __future__ import annotations
 

@@ -237,7 +237,7 @@ def test_a_store_that_the_workers_do_not_see_is_refused(
             )
         with pytest.raises(InputError, match=r"cannot run distkern \(ZeroDivisionError"):
             probe.check_store(out, str(data), lambda *_: {"tcp://w": ZeroDivisionError("no")}, "--out")
-        denied = InputError("access is denied", where="s3://b/m", mend="check the credentials")
+        denied = InputError("access is denied", where="s3://b/m", hint="check the credentials")
         with pytest.raises(InputError, match=r"s3://b/m: worker tcp://w: access is denied; check the cred"):
             probe.check_store(out, str(data), lambda *_: {"tcp://w": denied}, "--out")
     assert list((out / ".job").iterdir()) == []

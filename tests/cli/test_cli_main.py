@@ -28,14 +28,14 @@ def failing(monkeypatch: pytest.MonkeyPatch, error: BaseException) -> None:
     ("error", "status", "line"),
     [
         (
-            InputError("is empty", where="a.csv", mend="fill it"),
+            InputError("is empty", where="a.csv", hint="fill it"),
             2,
             "distkern: error: a.csv: is empty; fill it",
         ),
         (InputError("two\nlines"), 2, "distkern: error: two lines"),
         (FencedError("another driver has taken over"), 2, "distkern: error: another driver has taken over"),
         (
-            InputError("is no number", where="a.csv, column 'b" + 70_000 * "x" + "end'", mend="mend it"),
+            InputError("is no number", where="a.csv, column 'b" + 70_000 * "x" + "end'", hint="hint it"),
             2,
             "distkern: error: a.csv, column 'b" + 300 * "x",
         ),

@@ -189,7 +189,7 @@ def test_mistakes_with_the_copy_and_indices_are_one_line(
     assert sorted(os.listdir(folder)) == before
 
 
-def test_a_damaged_copy_is_named_with_what_mends_it(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_damaged_copy_is_named_with_its_remedy(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["shard", "part1.csv", "--out", "d.zarr", "--columns"]) == 0
     manifest = folder / "d.zarr" / "columns" / "manifest.json"
     manifest.write_text(manifest.read_text().replace('"n_features": 2', '"n_features": 3'))

@@ -233,7 +233,7 @@ def another(parameter: Any) -> Any:
     ):
         if value != parameter.default and any(kind.accepts(value) for kind in parameter.kinds):
             return value
-    raise AssertionError(f"no value to try of a parameter that is {parameter.spoken}: add one here")
+    raise AssertionError(f"no value to try of a parameter that is {parameter.description}: add one here")
 
 
 def label(member: Any) -> str:

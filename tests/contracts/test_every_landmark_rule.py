@@ -11,7 +11,7 @@ import pytest
 from distkern.common.errors import InputError
 from distkern.common.sparse import SparseRows
 from distkern.landmarks import find_landmark_rule, landmark_rule_names, sample_rows
-from distkern.landmarks.base import AbstractLandmarkRule, Layout, gather_rows
+from distkern.landmarks.base import AbstractLandmarkRule, RowLayout, gather_rows
 from reference import PlainRunner, cut_blocks, run
 
 NAMES = landmark_rule_names()
@@ -26,7 +26,7 @@ def points(n=600, d=5, seed=0):
 
 
 def layout_of(features, sizes=None, seed=0):
-    return Layout(tuple(sizes or (len(features),)), features.shape[1], features.dtype, seed)
+    return RowLayout(tuple(sizes or (len(features),)), features.shape[1], features.dtype, seed)
 
 
 def choose(rule, features, sizes=None, seed=0):

@@ -87,7 +87,7 @@ def test_is_declared_whole(kind, name):
     parameter = declared(kind)[name]
     assert parameter.help
     assert not parameter.help.endswith(".")
-    assert parameter.spoken
+    assert parameter.description
     assert parameter.clean(name, parameter.default) == parameter.default
     assert type(parameter.clean(name, parameter.default)) is type(parameter.default)
     (field,) = [one for one in dataclasses.fields(kind) if one.name == name]

@@ -14,9 +14,9 @@ import distkern
 from distkern.common.errors import MemoryBudgetError
 from distkern.runs.algorithms import algorithms
 from distkern.search.choice import rungs_of
+from distkern.search.tuning.runner import TrialRunner, Where
 from distkern.search.tuning.search import Search
 from distkern.search.tuning.space import own_candidates
-from distkern.search.tuning.workshop import Where, Workshop
 from small import most_classes, small
 
 #: the rows choose which of the others are tuned
@@ -120,14 +120,14 @@ def pegasos(few_rows: Any, method: str) -> Search:
 
 
 def test_others_that_do_not_fit_the_limit_are_left_behind(few_rows: Any, monkeypatch: Any) -> None:
-    planned = Workshop._planned
+    planned = TrialRunner._planned
 
-    def refusing(self: Workshop, machine: Any, candidate: Any, rows: Any) -> Any:
+    def refusing(self: TrialRunner, machine: Any, candidate: Any, rows: Any) -> Any:
         if candidate.number == too_large:
-            raise MemoryBudgetError("does not fit", mend="give more")
+            raise MemoryBudgetError("does not fit", hint="give more")
         return planned(self, machine, candidate, rows)
 
-    monkeypatch.setattr(Workshop, "_planned", refusing)
+    monkeypatch.setattr(TrialRunner, "_planned", refusing)
     too_large = 1
     ranked = pegasos(few_rows, "grid").run(Where("synchronous"))
     assert [one.number for one in ranked if one.failed] == [1]

@@ -15,7 +15,7 @@ from distkern.dashboard import fragments
 from distkern.dashboard.history import Histories
 from distkern.dashboard.page import Page, open_page
 from distkern.dashboard.state import ClusterView, WorkerView
-from distkern.monitor.look import RUNS, STYLES
+from distkern.monitor.style import RUNS, STYLES
 
 WORKERS = (
     WorkerView("tcp://a:1", "0", 1, 1, 90 * 2**20, 100 * 2**20, 99.0),

@@ -109,7 +109,7 @@ def sharp(n_rows=2000):
 
 
 @pytest.mark.parametrize("kind", [distkern.CSVRGClassifier, distkern.AVMClassifier])
-def test_a_run_far_above_the_model_0_is_stopped_with_the_mend(kind):
+def test_a_run_far_above_the_model_0_is_stopped_with_the_hint(kind):
     model = kind(gamma=30.0, lam=1e5, n_landmarks=64, projection=True, random_state=0)
     with pytest.raises(DivergenceError, match=r"after stage 1, and 1e\+05 at the model 0: set a smaller lam"):
         model.fit(*sharp())
@@ -173,8 +173,8 @@ def test_solvers_name_their_own_hyperparameters():
 
     for kind in (distkern.CSVRGClassifier, distkern.AVMClassifier, distkern.PegasosClassifier):
         solver = kind(lam=7.0)._solver(None, 1.0)
-        assert all("7" in solver.mend(trouble) for trouble in Trouble)
-    assert "stages" in distkern.SVRGClassifier()._solver(None, 1.0).mend(Trouble.UNFINISHED)
+        assert all("7" in solver.hint(trouble) for trouble in Trouble)
+    assert "stages" in distkern.SVRGClassifier()._solver(None, 1.0).hint(Trouble.UNFINISHED)
 
 
 def test_weighted_rows_are_compared_with_one_class_by_their_weights():

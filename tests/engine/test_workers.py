@@ -114,7 +114,7 @@ class Nowhere:
 def test_which_worker_does_not_see_the_data(tmp_path: Path) -> None:
     file = tmp_path / "chunk"
     file.write_bytes(b"values")
-    missing = CorruptDataError("the chunk is missing", where=str(file), mend="make it again")
+    missing = CorruptDataError("the chunk is missing", where=str(file), hint="make it again")
     here = workers.seen(str(file))
     answers = {"tcp://a:1": here, "tcp://b:1": "FileNotFoundError"}
     with pytest.raises(InputError) as caught, explain_errors(Answers(answers)):

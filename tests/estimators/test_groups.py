@@ -18,7 +18,7 @@ from distkern.common.errors import InputError
 from distkern.common.targets import keys_of_groups
 from distkern.common.types import Block
 from distkern.engine.executors import open_executor
-from distkern.estimators.sample import Sample
+from distkern.estimators.sample import FoldedSample
 from distkern.runs.data import from_arrays
 from distkern.solvers._simba.messages import HoldOut
 from distkern.storage.ingest import shard
@@ -75,7 +75,7 @@ def test_real_targets_of_groups_leak_without_them_and_not_with_them(noise: Any) 
 def test_the_sample_that_auto_chooses_by_has_whole_groups_in_its_folds(noise: Any) -> None:
     X, y, groups = noise
     data = from_arrays(X, y, None, group_keys=keys_of_groups(groups, len(X)))
-    sample = Sample.of(data.source, data.classes, 0, data.class_totals / data.class_totals.sum())
+    sample = FoldedSample.of(data.source, data.classes, 0, data.class_totals / data.class_totals.sum())
     assert sample.rows.group_keys is not None
     for learned, held_out in sample.parts():
         assert not set(sample.rows.group_keys[learned]) & set(sample.rows.group_keys[held_out])

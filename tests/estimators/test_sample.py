@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from distkern.estimators.sample import Sample, drawn_shares
+from distkern.estimators.sample import FoldedSample, drawn_shares
 from distkern.runs.arrays import ArraySource
 
 
@@ -14,7 +14,7 @@ def test_rare_rows_are_drawn_more_often_and_weigh_less(copies: int) -> None:
     generator = np.random.default_rng(0)
     X = np.repeat(generator.normal(size=(100_000 // copies, 2)), copies, axis=0).astype(np.float32)
     y = (np.arange(len(X)) // copies % 50 == 0).astype(np.int32)
-    sample = Sample.of(ArraySource(X, y, None), np.array([0, 1]), 0, np.array([0.98, 0.02]))
+    sample = FoldedSample.of(ArraySource(X, y, None), np.array([0, 1]), 0, np.array([0.98, 0.02]))
     assert 8000 < sample.rows.n_rows <= 10_000
     positive = sample.rows.targets == 1
     # half of 200, as they come, and half of all 2,000, which are fewer than one class of two could have

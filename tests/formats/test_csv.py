@@ -112,7 +112,7 @@ def test_what_is_wrong_is_named_with_its_place(tmp_path: Path, row: str, message
     with pytest.raises(InputError, match=message) as caught:
         read(path)
     assert "a.csv" in str(caught.value)
-    assert caught.value.mend
+    assert caught.value.hint
 
 
 @pytest.mark.parametrize(

@@ -116,7 +116,7 @@ def test_what_is_wrong_is_named_with_its_line(tmp_path: Path, line: str, message
         read(path, indices=Indices(False))
     assert message in str(caught.value)
     assert "a.svm, row 2 (line 3)" in str(caught.value)
-    assert caught.value.mend
+    assert caught.value.hint
 
 
 def test_a_target_cannot_be_chosen(tmp_path: Path) -> None:

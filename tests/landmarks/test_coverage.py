@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 import reference
 from distkern.common.errors import InputError
 from distkern.landmarks import coverage
-from distkern.landmarks.base import Layout
+from distkern.landmarks.base import RowLayout
 from distkern.landmarks.coverage import Coverage
 from reference import PlainRunner, cut_blocks, run
 
@@ -25,7 +25,7 @@ def short_waves(monkeypatch):
 
 
 def choose(features, sizes, *, diameter=None, n_landmarks=None, seed=0):
-    layout = Layout(tuple(sizes), features.shape[1], features.dtype, seed)
+    layout = RowLayout(tuple(sizes), features.shape[1], features.dtype, seed)
     return run(Coverage(n_landmarks, diameter).choose(layout), cut_blocks(features, None, sizes))
 
 
@@ -105,7 +105,7 @@ def test_workers_send_only_rows_that_are_not_covered():
     generator = np.random.default_rng(2)
     features = np.concatenate([generator.random((400, 2)), 50 + 20 * generator.random((400, 2))])
     sizes = (100,) * 8
-    layout = Layout(sizes, 2, features.dtype, 0)
+    layout = RowLayout(sizes, 2, features.dtype, 0)
     steps = Coverage(None, 0.5).choose(layout)
     blocks = cut_blocks(features, None, sizes)
     step = next(steps)
@@ -168,7 +168,7 @@ def test_needs_exactly_one_of_n_landmarks_and_diameter(options):
 def test_n_landmarks_is_nearly_reached_within_a_few_sweeps(n_landmarks):
     features = np.random.default_rng(0).random((20_000, 5)).astype(np.float32)
     sizes = (2500,) * 8
-    layout = Layout(sizes, 5, features.dtype, 0)
+    layout = RowLayout(sizes, 5, features.dtype, 0)
     runner = PlainRunner(cut_blocks(features, None, sizes))
     landmarks = runner.run(Coverage(n_landmarks).choose(layout))
     assert 0.75 * n_landmarks <= len(landmarks) <= n_landmarks

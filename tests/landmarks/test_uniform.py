@@ -6,13 +6,13 @@ import numpy as np
 import pytest
 
 from distkern.common.errors import InputError
-from distkern.landmarks.base import Layout
+from distkern.landmarks.base import RowLayout
 from distkern.landmarks.uniform import Uniform
 from reference import cut_blocks, run
 
 
 def choose(features, sizes, n_landmarks, seed=0):
-    layout = Layout(tuple(sizes), features.shape[1], features.dtype, seed)
+    layout = RowLayout(tuple(sizes), features.shape[1], features.dtype, seed)
     return run(Uniform(n_landmarks).choose(layout), cut_blocks(features, None, sizes))
 
 

@@ -19,8 +19,8 @@ from distkern.common.scores import log_losses
 from distkern.passes import execution
 from distkern.runs.algorithms import algorithms
 from distkern.search.tuning.record import Candidate, SearchFolder, Task, Trial
+from distkern.search.tuning.runner import Watcher, Where
 from distkern.search.tuning.search import Ranked, Search
-from distkern.search.tuning.workshop import Watcher, Where
 from distkern.storage.dataset import Dataset
 from distkern.storage.ingest import write_dataset
 from distkern.storage.part import PartReader

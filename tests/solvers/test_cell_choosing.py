@@ -17,8 +17,8 @@ from distkern.search.ladder import KERNELS, LAPLACIAN, MATERN, exact_machines
 from distkern.search.machines import Rows
 from distkern.solvers._cells import choosing, trials
 from distkern.solvers._cells.arenas import OnSample
-from distkern.solvers._cells.choosing import Given
-from distkern.solvers._cells.layout import Layout
+from distkern.solvers._cells.choosing import SearchSpace
+from distkern.solvers._cells.layout import CellLayout
 from distkern.solvers._cells.machine import CellSettings, solve_costs
 from distkern.solvers._cells.ranking import MOST_KINDS, MOST_SETTINGS, Ranking, around, leaders_of
 from distkern.solvers._cells.sizes import SAMPLE_ROWS, Sizes
@@ -48,7 +48,7 @@ def climbed(x, targets, weights=None, **given):
     sampled = Sampled(x, targets, weights, find_loss("squared_hinge")(), 0, weights)
     said = {"kernel": None, "gamma": "auto", "C": "auto", "scale": "auto", "metric": "auto", "search": "full"}
     layout = SimpleNamespace(problem=SimpleNamespace(n_features=x.shape[1]))
-    return Given(**{**said, **given})._climbed(layout, sampled).outcomes
+    return SearchSpace(**{**said, **given})._climbed(layout, sampled).outcomes
 
 
 def test_the_ladder_finds_the_metric_and_keeps_a_map_without_one():
@@ -119,7 +119,7 @@ def test_rows_of_weight_zero_teach_nothing():
 )
 def test_maps_that_are_tried(given, transforms, metrics):
     values = {"scale": "auto", "metric": "auto", "search": "full", **given}
-    maps = Given(None, "auto", "auto", values["scale"], values["metric"], values["search"]).maps(20)
+    maps = SearchSpace(None, "auto", "auto", values["scale"], values["metric"], values["search"]).maps(20)
     assert {choice.transform for choice in maps} == transforms
     assert {choice.metric for choice in maps} == metrics
     assert len(set(maps)) == len(maps) == len(transforms) * len(metrics)
@@ -254,7 +254,7 @@ def test_what_is_chosen_is_as_good_in_cells_that_its_own_map_cuts(monkeypatch, p
     layout = SimpleNamespace(is_tuned=True, learns_again=False, metric_rows=100, quadratic=False)
     both = [Setting(maps[kind], MATERN, 10.0) for kind in ("diagonal", "none")]
     ranking = Ranking(tuple(found(one, 0.1) for one in both))
-    given = Given(None, "auto", "auto", "auto", "auto", "full")
+    given = SearchSpace(None, "auto", "auto", "auto", "auto", "full")
     steps = given._tried(layout, None, Arena(), ranking)
     with pytest.raises(StopIteration) as ended:
         next(steps)
@@ -269,9 +269,9 @@ def test_what_is_chosen_is_as_good_in_cells_that_its_own_map_cuts(monkeypatch, p
 def test_the_first_round_tries_a_third_of_the_cells_in_all_parts(n_buckets, n_first, cells):
     counts = [(number, 9) for number in range(n_buckets)]
     layout = SimpleNamespace(n_tuned=10)
-    first, n_cells = Layout.tuned_items(layout, 0, counts)
+    first, n_cells = CellLayout.tuned_items(layout, 0, counts)
     assert (len(first), n_cells) == (n_first, cells[0])
-    assert Layout.tuned_items(layout, 1, counts) == (counts, cells[1])
+    assert CellLayout.tuned_items(layout, 1, counts) == (counts, cells[1])
 
 
 @pytest.mark.parametrize(
@@ -292,7 +292,7 @@ def test_what_is_chosen_on_most_of_the_rows_is_not_tried_on_whole_cells(n_rows, 
 def test_a_round_on_the_sample_is_as_large_as_planned():
     x, y = problem(300)
     given = Problem((300,), 4, np.dtype("float32"), 0, n_outputs=1, has_test=False)
-    layout = Layout(given, 300, 0.1, quadratic=True, searched="full")
+    layout = CellLayout(given, 300, 0.1, quadratic=True, searched="full")
     assert isinstance(OnSample(layout, None), OnSample)
     step = layout.asking_sample("tune 1", [Trial(MapChoice(), (), ())], None, layout.asked(0, 300))
     sampled = Sampled(x, y, np.ones(300), find_loss("square")(), 0, np.ones(300))

@@ -13,7 +13,7 @@ from distkern.features.kernel_choice import KernelChoice
 from distkern.kernels import find_kernel
 from distkern.losses import find_loss
 from distkern.solvers._cells import buckets
-from distkern.solvers._cells.layout import Layout
+from distkern.solvers._cells.layout import CellLayout
 from distkern.solvers._cells.machine import CellSettings
 from distkern.solvers._cells.place import grouped
 from distkern.solvers._cells.tree import Overlap, Tree
@@ -81,12 +81,12 @@ def test_rows_near_a_border_belong_to_both_sides(kind):
 def test_rows_are_in_as_many_cells_as_the_layout_says_and_their_number_stays_bounded():
     X = rows(40_000, 8)[0]
     problem = SimpleNamespace(n_rows=40_000, sparse_numbers=None)
-    layout = Layout(problem, 200, 0.1, False, None)
+    layout = CellLayout(problem, 200, 0.1, False, None)
     found = list(Tree.fit(X, 200, 0, overlap=Overlap(0.1, 200)).members(X))
     assert sum(len(part) for _, part, _ in found) / 40_000 == pytest.approx(layout.copies(200), rel=0.1)
     # a slab at the first border as thick as those of cells has a vanishing share of the rows
     copies = [
-        Layout(SimpleNamespace(n_rows=n, sparse_numbers=None), 1000, 0.1, False, None).copies(n / 1000)
+        CellLayout(SimpleNamespace(n_rows=n, sparse_numbers=None), 1000, 0.1, False, None).copies(n / 1000)
         for n in (10**6, 10**9, 10**12)
     ]
     assert copies[0] < copies[1] < copies[2] < np.exp(0.1 / (1 - 2**-0.125))

@@ -139,7 +139,7 @@ def test_read_only_input_takes_the_same_machine_code():
 @pytest.mark.parametrize("offset", [1, 2, 3])
 def test_pieces_at_odd_addresses_are_aligned(offset):
     """A message from a worker is one buffer in which arrays may start anywhere."""
-    from distkern.solvers.coreset import Piece
+    from distkern.solvers.coreset import KernelPiece
 
     def shifted(array):
         memory = bytearray(array.nbytes + offset)
@@ -148,7 +148,7 @@ def test_pieces_at_odd_addresses_are_aligned(offset):
         return view
 
     generator = np.random.default_rng(0)
-    piece = Piece(
+    piece = KernelPiece(
         shifted(generator.random((5, 3), dtype=np.float32)),
         shifted(np.arange(5)),
         shifted(generator.random((5, 2), dtype=np.float32)),

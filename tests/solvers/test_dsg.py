@@ -13,7 +13,7 @@ from distkern.common.errors import DivergenceError, InputError
 from distkern.common.sparse import SparseRows
 from distkern.features.kernel_choice import KernelChoice
 from distkern.kernels import find_kernel
-from distkern.landmarks.base import Layout
+from distkern.landmarks.base import RowLayout
 from distkern.losses import find_loss
 from distkern.solvers._dsg.settings import StepRule, average_weight, reusable_steps
 from distkern.solvers.dsg import DSG
@@ -137,7 +137,7 @@ def test_a_model_is_its_basis_times_its_coefficients():
     blocks = waves()
     solver = dsg(variant="gdsg", steps_per_stage=280)
     state = train(solver, blocks)[0][-1]
-    basis = solver.basis(Layout((), 3, np.dtype(float), 0), state.gamma, state.n_blocks)
+    basis = solver.basis(RowLayout((), 3, np.dtype(float), 0), state.gamma, state.n_blocks)
     expected = features_of(solver, state, all_rows(blocks), state.n_blocks) @ solver.model_coefficients(state)
     assert basis.size == state.n_blocks * solver.block_size < 64 * 3
     np.testing.assert_allclose(

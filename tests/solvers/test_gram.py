@@ -19,7 +19,7 @@ from distkern.solvers.base import Problem
 from distkern.solvers.gram import Grams, Weighed, solved, with_slopes
 from distkern.solvers.measuring import Model, sums_and_slopes
 from distkern.solvers.risk import Risk
-from distkern.solvers.sample import Sample
+from distkern.solvers.sample import RowSample
 from feature_problems import features_of_kind
 from reference import PlainRunner, cut_blocks
 
@@ -134,7 +134,7 @@ def test_rows_that_do_not_count_are_left_out():
 def test_a_sample_takes_its_rows_alone():
     _, _, _, blocks, problem, features = given("linear")
     plain = [Block(block.features, block.targets, None, block.index) for block in blocks]
-    sample = Sample((0, 2), 80, 7)
+    sample = RowSample((0, 2), 80, 7)
     _, _, sums, steps, outline = made(
         plain, problem, features, Risk(find_loss("square")()), Grams(sample=sample)
     )

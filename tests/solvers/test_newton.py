@@ -308,9 +308,9 @@ def test_losses_without_curvature_are_refused(name):
         kind(loss=name).fit(np.eye(4), [0, 1, 0, 1])
 
 
-def test_what_the_mends_say():
-    assert "nu" in solver().mend(Trouble.DIVERGED)
-    assert "stages" in solver().mend(Trouble.UNFINISHED)
+def test_what_the_hints_say():
+    assert "nu" in solver().hint(Trouble.DIVERGED)
+    assert "stages" in solver().hint(Trouble.UNFINISHED)
 
 
 def test_nystroem_features_are_worked_on_as_kernels():

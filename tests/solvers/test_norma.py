@@ -159,4 +159,4 @@ def test_steps_that_turn_the_model_round_are_refused():
     with pytest.raises(InputError, match=r"step_size: 1 times nu 2 exceeds 1.*use 0\.5 or less"):
         solver(nu=2.0)
     assert [solver(loss, step_size=None).first_step for loss in ("logistic", "hinge")] == [8.0, 4.0]
-    assert solver().mend(Trouble.DIVERGED) == "set step_size=0.1"
+    assert solver().hint(Trouble.DIVERGED) == "set step_size=0.1"

@@ -153,7 +153,7 @@ def test_sparse_rows_give_the_bits_of_dense_ones(dtype, classes, batch_size):
     dense = run_stages(pegasos(case, **options), case)[0][-1]
     thin = as_sparse(case)
     sparse = run_stages(pegasos(thin, **options), thin)[0][-1]
-    for name in ("vectors", "early", "banked", "norms", "coefficients", "intercept"):
+    for name in ("vectors", "early", "scale_sum", "norms", "coefficients", "intercept"):
         np.testing.assert_array_equal(getattr(sparse, name), getattr(dense, name))
     assert sparse.objective == pytest.approx(dense.objective, rel=1e-5)
     assert sparse.accesses == dense.accesses == 3 * 120 * 9
@@ -228,14 +228,14 @@ def test_the_largest_row_bounds_the_steps(form):
 def test_a_flush_changes_neither_w_nor_the_average():
     generator = np.random.default_rng(0)
     v, early = generator.normal(size=(2, 4, 2))
-    scale, banked = np.array([1.5e-6, 0.3]), np.array([7.0, 2.0])
+    scale, scale_sum = np.array([1.5e-6, 0.3]), np.array([7.0, 2.0])
     norms = (v**2).sum(axis=0)
-    w, average = scale * v, banked * v - early
-    shrink(0.5, Iterates(v, early, scale, banked, norms, np.zeros(1)))
+    w, average = scale * v, scale_sum * v - early
+    shrink(0.5, Iterates(v, early, scale, scale_sum, norms, np.zeros(1)))
     assert scale[0] == 1.0
     assert scale[1] == 0.15
     np.testing.assert_allclose(scale * v, 0.5 * w)
-    np.testing.assert_allclose(banked * v - early, average)
+    np.testing.assert_allclose(scale_sum * v - early, average)
     np.testing.assert_allclose(norms, (v**2).sum(axis=0))
 
 

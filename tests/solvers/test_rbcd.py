@@ -148,7 +148,7 @@ def test_the_tolerance_stops_a_run():
 def test_losses_whose_slope_jumps_are_refused():
     with pytest.raises(InputError, match=r"loss: 'hinge' has a slope that jumps.*squared_hinge"):
         solver("hinge")
-    assert "larger nu" in solver().mend(Trouble.DIVERGED)
+    assert "larger nu" in solver().hint(Trouble.DIVERGED)
 
 
 RUNS = [slice(0, 5), slice(5, 32), slice(32, 33), slice(33, 40)]

@@ -144,5 +144,5 @@ def test_a_batch_is_not_cut_by_pieces():
 
 
 def test_divergence_is_mended_by_a_smaller_step():
-    assert solver(step_size=1e3).mend(Trouble.DIVERGED) == "set step_size=100"
-    assert "smaller step_size" in solver().mend(Trouble.DIVERGED)
+    assert solver(step_size=1e3).hint(Trouble.DIVERGED) == "set step_size=100"
+    assert "smaller step_size" in solver().hint(Trouble.DIVERGED)

@@ -79,7 +79,7 @@ def small(kind, **given):
 def unsearched(kind):
     """What is taken where nothing is searched."""
     return {
-        name: one.searched.otherwise
+        name: one.searched.default
         for name, one in kind.hyperparameters.items()
         if one.searched and (one.searched.by_default or ASKED.get(kind, {}).get(name) == "auto")
     }

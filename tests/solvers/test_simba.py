@@ -14,7 +14,7 @@ from distkern.features.kernel_choice import KernelChoice
 from distkern.features.landmarks import Landmarks
 from distkern.features.random import Random
 from distkern.kernels import find_kernel
-from distkern.landmarks.base import Layout
+from distkern.landmarks.base import RowLayout
 from distkern.losses import find_loss
 from distkern.solvers._simba.messages import Ask
 from distkern.solvers.risk import Risk
@@ -220,7 +220,7 @@ def test_stops_when_the_held_out_error_stands_still():
     )
     assert states[-1].stale == 2
     assert states[-1].stage < 100
-    errors = [state.held_error for state in states[1:]]
+    errors = [state.validation_error for state in states[1:]]
     assert errors[-1] == errors[-3] == min(errors)
 
 
@@ -243,7 +243,7 @@ def test_random_features_are_those_of_the_basis():
     blocks = margin_rows(240, 4, blocks=8)
     features = Random(KernelChoice(find_kernel("rbf"), 0.3), 64)
     states, runner = run(simba(features=features), blocks)
-    basis = features.basis(Layout((240,), 4, np.dtype(float), 0), np.empty((0, 4)), 0.3)
+    basis = features.basis(RowLayout((240,), 4, np.dtype(float), 0), np.empty((0, 4)), 0.3)
     explicit = [Block(basis.values(block.features), block.targets, None, block.index) for block in blocks]
     wanted, other = run(simba(), explicit)
     assert [draw[1] for draw in draws_of(other, explicit)] == columns_of(runner)

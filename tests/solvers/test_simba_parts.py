@@ -12,7 +12,7 @@ from distkern.common.types import groups_of
 from distkern.losses import find_loss
 from distkern.solvers._simba.messages import UNIT, Ask, HoldOut, Slacks, Update
 from distkern.solvers._simba.primal import Primal
-from distkern.solvers._simba.resident import Operand, open_simba
+from distkern.solvers._simba.resident import SIMBAOperand, open_simba
 from distkern.solvers._simba.rounds import Schedule, rounds
 from distkern.solvers._simba.selection import select
 from distkern.solvers.risk import Risk
@@ -24,7 +24,7 @@ class Exchange:
 
     def __init__(self, blocks, *, outputs=1, n_draws=1, q=None, parties=1, seed=0, risk=None):
         groups = [[blocks[b] for b in group] for group in groups_of([block.n_rows for block in blocks])]
-        operand = Operand(outputs, n_draws, True, HoldOut(0.0, 0), seed, LinearBasis(1, float), risk)
+        operand = SIMBAOperand(outputs, n_draws, True, HoldOut(0.0, 0), seed, LinearBasis(1, float), risk)
         ends = np.cumsum([0, *(sum(block.n_rows for block in group) for group in groups)])
         self.ends = ends
         saved = {}

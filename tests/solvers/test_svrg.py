@@ -301,5 +301,5 @@ def test_features_that_cannot_be_are_refused():
 
 
 def test_divergence_is_mended_by_a_smaller_step():
-    assert solver("square", step_size=1e3).mend(Trouble.DIVERGED) == "set step_size=100"
-    assert "batch_size" in solver().mend(Trouble.DIVERGED)
+    assert solver("square", step_size=1e3).hint(Trouble.DIVERGED) == "set step_size=100"
+    assert "batch_size" in solver().hint(Trouble.DIVERGED)

@@ -126,7 +126,7 @@ def test_every_wrong_chunk_is_noticed(data: Dataset, tmp_path: Path, damage: str
     with pytest.raises(CorruptDataError) as caught:
         data.train.reader(1)()
     assert str(file) in str(caught.value)
-    assert caught.value.mend
+    assert caught.value.hint
     data.train.reader(0)()
 
 

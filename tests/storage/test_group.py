@@ -117,7 +117,7 @@ def test_another_process_reads_the_same_without_heavy_imports(data: Dataset, tmp
 
 
 @BOTH
-def test_without_a_copy_the_mend_is_a_command(data: Dataset) -> None:
+def test_without_a_copy_the_hint_is_a_command(data: Dataset) -> None:
     shutil.rmtree(data.path / FOLDER)
     train = made(data.path, is_sparse=data.is_sparse, overwrite=True, test_fraction=0.2).train
     assert not train.has_columns
@@ -152,7 +152,7 @@ def test_every_flipped_byte_is_noticed(data: Dataset) -> None:
             with pytest.raises(CorruptDataError) as caught:
                 read_all(np.arange(group.n_rows if relative[0] == "train" else group.n_features))
             assert caught.value.where == str(file)
-            assert caught.value.mend
+            assert caught.value.hint
         file.write_bytes(whole)
     assert looked_at == (3 if data.is_sparse else 1) * (1 + len(shards))
     group = opened(data, 2)

@@ -170,7 +170,7 @@ def test_a_server_that_comes_back_is_waited_for(
 
     def outage() -> None:
         road.cut()
-        threading.Timer(0.7, road.mend).start()
+        threading.Timer(0.7, road.hint).start()
 
     out = bucket / "m"
     fitted = run(dataset, out, listeners=[at("pass_started", 2, outage)])
@@ -191,7 +191,7 @@ def test_a_server_that_stays_away_ends_the_run_which_goes_on_later(
         run(dataset, out, listeners=[at("pass_started", 2, road.cut)])
     assert SECRET not in str(caught.value)
     assert KEY not in str(caught.value)
-    road.mend()
+    road.hint()
     assert not (out / "model.json").exists()
     assert CheckpointFolder(out / "checkpoints", {}).stages() == [0, 1]
     fitted = run(dataset, out, resume=True)
@@ -216,7 +216,7 @@ def test_a_data_set_is_not_there_when_the_server_went_while_it_was_sent(
     monkeypatch.setattr(_upload, "put_file", put_file)
     with pytest.raises(StoreError, match="does not answer"):
         make(bucket / "d.zarr")
-    road.mend()
+    road.hint()
     with pytest.raises(InputError, match="unfinished"):
         open_dataset(bucket / "d.zarr")
     assert (bucket / "d.zarr").exists()

@@ -75,7 +75,7 @@ def test_processes_whose_server_is_killed(killed: str, local: tuple[Dataset, Pat
         else:
             road.cut()
             time.sleep(3)
-            road.mend()
+            road.hint()
             # it goes on: later checkpoints appear
             before = max(system.ls("some-bucket/m/checkpoints"))
             while max(system.ls("some-bucket/m/checkpoints")) <= before:
@@ -88,7 +88,7 @@ def test_processes_whose_server_is_killed(killed: str, local: tuple[Dataset, Pat
         for secret in (KEY, SECRET):
             assert secret not in results[0].stdout + results[0].stderr
         if killed == "road":
-            road.mend()
+            road.hint()
             assert not system.exists("some-bucket/m/model.json")
             assert len(system.ls("some-bucket/m/checkpoints")) >= 1
     finally:

@@ -15,7 +15,7 @@ from distkern.common.rng import Purpose, stream
 from distkern.storage import collect, writer
 from distkern.storage.dataset import Dataset
 from distkern.storage.ingest import write_dataset
-from distkern.storage.spool import Piece, Run, in_order, shuffled
+from distkern.storage.spool import Run, RunPiece, in_order, shuffled
 from distkern.storage.writer import rows_of_a_shard, shard_sizes
 
 
@@ -51,7 +51,7 @@ def test_all_orders_are_equally_likely() -> None:
     assert chi_square < 58
 
 
-def pieces_cover(sizes: list[int], plan: list[list[Piece]], runs: list[Run]) -> None:
+def pieces_cover(sizes: list[int], plan: list[list[RunPiece]], runs: list[Run]) -> None:
     taken = [0] * len(runs)
     for rows, pieces in zip(sizes, plan, strict=True):
         filled = np.zeros(rows, dtype=int)

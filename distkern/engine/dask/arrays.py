@@ -38,12 +38,12 @@ def partitions(rows: Any, targets: Any) -> Iterator[tuple[Any, Any]]:
         start += part.shape[0]
         if of_rows is not None and len(of_rows) != part.shape[0]:
             raise InputError(
-                "X and y have different numbers of rows", where="y", mend="give one for each row"
+                "X and y have different numbers of rows", where="y", hint="give one for each row"
             )
         yield part, of_rows
     if lazy is not None and start != lazy.shape[0]:
         raise InputError(
-            f"X has {start} rows and y has {lazy.shape[0]}", where="y", mend="give one for each row"
+            f"X has {start} rows and y has {lazy.shape[0]}", where="y", hint="give one for each row"
         )
 
 
@@ -111,7 +111,7 @@ def _columns(targets: Any, predicted: Any, weights: Any) -> tuple[Any, Any, Any]
         raise InputError(
             f"predictions of shape {predicted.shape} have no score",
             where="score",
-            mend="give one quantile, or compare predict(X) with y yourself",
+            hint="give one quantile, or compare predict(X) with y yourself",
         )
     rows = predicted.chunks[0]
     targets = aligned(targets if is_dask(targets) else plain_targets(targets), rows)
@@ -148,13 +148,13 @@ class DaskArraySource(AbstractSource):
         features = as_array(features)
         if features.ndim != 2:
             raise InputError(
-                f"X has {features.ndim} dimensions", where="X", mend="give a two-dimensional array"
+                f"X has {features.ndim} dimensions", where="X", hint="give a two-dimensional array"
             )
         if not isinstance(features._meta, np.ndarray):
             raise InputError(
                 f"the blocks of the Dask array are of {type(features._meta).__name__}",
                 where="X",
-                mend="write them to a sharded data set (write_dataset), or fit to a SciPy matrix",
+                hint="write them to a sharded data set (write_dataset), or fit to a SciPy matrix",
             )
         if len(features.chunks[1]) > 1:
             features = features.rechunk({1: -1})
@@ -261,7 +261,7 @@ def aligned(array: Any, rows: Sequence[int]) -> Any:
         raise InputError(
             f"X has {sum(rows)} rows and y, sample_weight or groups has {array.shape[0]}",
             where="y",
-            mend="give one for each row",
+            hint="give one for each row",
         )
     if array.ndim == 2 and array.shape[1] == 1:
         array = array[:, 0]

@@ -52,7 +52,7 @@ def _context() -> ssl.SSLContext:
         raise InputError(
             f"these files cannot be used ({error.strerror or error})",
             where="--tls-ca, --tls-cert, --tls-key",
-            mend="give PEM files: the authority's certificate, one's own, and the key that belongs to it",
+            hint="give PEM files: the authority's certificate, one's own, and the key that belongs to it",
         ) from None
     return context
 
@@ -74,13 +74,13 @@ def greet(address: str, patience: float = PATIENCE) -> None:
     try:
         host, port = parse_host_port(rest)
     except ValueError as error:
-        raise InputError(str(error), where=where, mend=f"give {scheme}://HOST:PORT") from None
+        raise InputError(str(error), where=where, hint=f"give {scheme}://HOST:PORT") from None
     if not 0 < port < 2**16:
-        raise InputError(f"there is no port {port}", where=where, mend="give one from 1 to 65535")
+        raise InputError(f"there is no port {port}", where=where, hint="give one from 1 to 65535")
     context = None
     if scheme == "tls":
         if not dask.config.get(_CA, None) or not dask.config.get(_CERT, None):
-            raise InputError("no certificate was given", where=where, mend=_CERTIFICATES)
+            raise InputError("no certificate was given", where=where, hint=_CERTIFICATES)
         context = _context()
     until = time.monotonic() + patience
     while True:
@@ -91,13 +91,13 @@ def greet(address: str, patience: float = PATIENCE) -> None:
         except ssl.SSLError as error:
             reason = (error.reason or str(error)).replace("_", " ").lower()
             raise InputError(
-                f"no way into this scheduler: {reason}", where=where, mend=_CERTIFICATES
+                f"no way into this scheduler: {reason}", where=where, hint=_CERTIFICATES
             ) from error
         except OSError as error:
             unknown = isinstance(error, socket.gaierror) and error.errno == socket.EAI_NONAME
             if unknown or time.monotonic() > until:
                 said = error.strerror or str(error) or type(error).__name__
-                raise InputError(f"no Dask scheduler answers ({said})", where=where, mend=_START) from error
+                raise InputError(f"no Dask scheduler answers ({said})", where=where, hint=_START) from error
         time.sleep(_PAUSE)
 
 
@@ -114,6 +114,6 @@ def _listen(plain: socket.socket, context: ssl.SSLContext | None, where: str, se
             raise InputError(
                 "something answers there, but no Dask scheduler (its dashboard, perhaps?)",
                 where=where,
-                mend="give the address that `dask scheduler` prints, tls:// and all, often port 8786",
+                hint="give the address that `dask scheduler` prints, tls:// and all, often port 8786",
             ) from None
     raise ConnectionResetError("it hung up")

@@ -71,7 +71,7 @@ def _other_packages(address: str, said: str, expected: dict[str, str]) -> InputE
     return InputError(
         said,
         where=f"worker {address}",
-        mend=f"this run needs workers with {own}: end that one or start it with these, and run this again "
+        hint=f"this run needs workers with {own}: end that one or start it with these, and run this again "
         "(with --resume if it had begun)",
     )
 
@@ -99,7 +99,7 @@ def explain_errors(client: Client) -> Iterator[None]:
         raise InputError(
             f"worker {', '.join(blind)} does not see this file as it is here ({error.what})",
             where=error.where,
-            mend="let all of them see the data there, or end those that do not; it need not be made again",
+            hint="let all of them see the data there, or end those that do not; it need not be made again",
         ) from error
     except (DistkernError, OSError, CancelledError):
         # of the run, or of a scheduler that is gone and cannot be asked

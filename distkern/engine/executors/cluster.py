@@ -307,7 +307,7 @@ def connect(address: str, *, workers: bool = True, memory_limit: int | None = No
         raise InputError(
             f"no Dask scheduler answers ({error or type(error).__name__})",
             where=f"--scheduler {address}",
-            mend="start one with `dask scheduler` and workers with `dask worker ADDRESS`",
+            hint="start one with `dask scheduler` and workers with `dask worker ADDRESS`",
         ) from error
     if workers:
         try:
@@ -318,7 +318,7 @@ def connect(address: str, *, workers: bool = True, memory_limit: int | None = No
             raise InputError(
                 "the scheduler has no workers",
                 where=f"--scheduler {address}",
-                mend=f"start some with `dask worker {address}`",
+                hint=f"start some with `dask worker {address}`",
             ) from error
         except InputError:
             client.close()

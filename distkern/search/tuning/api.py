@@ -12,9 +12,9 @@ from sklearn.base import clone
 from distkern.common.errors import InputError, unknown_name
 from distkern.search.tuning.asked import Asked, check_whole
 from distkern.search.tuning.record import Candidate, SearchFolder
+from distkern.search.tuning.runner import Where
 from distkern.search.tuning.search import Ranked, Search
 from distkern.search.tuning.space import own_candidates, settings_of
-from distkern.search.tuning.workshop import Where
 from distkern.storage.dataset import Dataset, Split
 from distkern.storage.places import Location, absolute
 
@@ -104,7 +104,7 @@ def tune(
         raise InputError(
             f"a {type(split).__name__}",
             where="data",
-            mend="give open_dataset(path); of arrays make one with write_dataset(X, y, path)",
+            hint="give open_dataset(path); of arrays make one with write_dataset(X, y, path)",
         )
     check_whole("jobs", jobs, 1)
     asked = Asked(method, candidates, validation, metric, factor, dict(parameters or {}))
@@ -114,7 +114,7 @@ def tune(
             raise unknown_name(f"hyperparameter of {type(estimator).__name__}", name, known)
     seed = estimator.random_state
     if seed is not None and not isinstance(seed, int | np.integer):
-        raise InputError(f"is a {type(seed).__name__}", where="random_state", mend="give a whole number")
+        raise InputError(f"is a {type(seed).__name__}", where="random_state", hint="give a whole number")
     base = clone(estimator).set_params(random_state=int(seed or 0))
     own, method = parameters is None, asked.way
     if own:

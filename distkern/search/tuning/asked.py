@@ -38,15 +38,15 @@ class Range:
     points: int | None = None
 
     def __post_init__(self) -> None:
-        what, mend = "", "give low < high"
+        what, hint = "", "give low < high"
         if not (math.isfinite(self.low) and math.isfinite(self.high)) or self.low >= self.high:
             what = f"a range from {self.low:g} to {self.high:g}"
         elif self.log and self.low <= 0:
-            what, mend = f"a logarithmic range from {self.low:g}", "let it begin above 0, or leave log out"
+            what, hint = f"a logarithmic range from {self.low:g}", "let it begin above 0, or leave log out"
         elif self.points is not None and self.points < 2:
-            what, mend = f"a grid of {self.points} points", "give at least 2"
+            what, hint = f"a grid of {self.points} points", "give at least 2"
         if what:
-            raise InputError(what, mend=mend)
+            raise InputError(what, hint=hint)
 
     @property
     def is_whole(self) -> bool:
@@ -85,17 +85,17 @@ def values_of(name: str, given: Any) -> Sequence[Any] | Range:
         for key in given:
             if key not in known:
                 error = unknown_name("key of a range", key, known)
-                raise InputError(error.what, where=name, mend=error.mend)
+                raise InputError(error.what, where=name, hint=error.hint)
         try:
             return Range(**given)
         except TypeError:
-            raise InputError(f"not a range: {dict(given)!r}", where=name, mend=_MEND) from None
+            raise InputError(f"not a range: {dict(given)!r}", where=name, hint=_MEND) from None
         except InputError as error:
-            raise InputError(error.what, where=name, mend=error.mend) from None
+            raise InputError(error.what, where=name, hint=error.hint) from None
     if isinstance(given, str) or not isinstance(given, Sequence | np.ndarray):
-        raise InputError(f"is {given!r}", where=name, mend=_MEND)
+        raise InputError(f"is {given!r}", where=name, hint=_MEND)
     if not len(given):
-        raise InputError("an empty list", where=name, mend="give at least one value")
+        raise InputError("an empty list", where=name, hint="give at least one value")
     return [value.item() if isinstance(value, np.generic) else value for value in given]
 
 
@@ -128,19 +128,19 @@ class Asked:
     def __post_init__(self) -> None:
         if self.method not in (None, *METHODS):
             error = unknown_name("method", str(self.method), METHODS)
-            raise InputError(error.what, where="method", mend=error.mend)
+            raise InputError(error.what, where="method", hint=error.hint)
         is_share = isinstance(self.validation, float) and 0 < self.validation < 1
         if not (is_share or _is_whole(self.validation, 2)):
             raise InputError(
                 f"is {self.validation!r}",
                 where="validation",
-                mend="give a share of the rows, like 0.2, or a number of folds, like 5",
+                hint="give a share of the rows, like 0.2, or a number of folds, like 5",
             )
         check_whole("factor", self.factor, 2)
         if self.candidates is not None:
             check_whole("candidates", self.candidates, 1)
         if not isinstance(self.params, Mapping):
-            raise InputError(f"is {self.params!r}", where="params", mend="write [search.params] above them")
+            raise InputError(f"is {self.params!r}", where="params", hint="write [search.params] above them")
         for name, values in self.params.items():
             values_of(name, values)
 
@@ -165,17 +165,17 @@ class Asked:
         """
         if not isinstance(given, dict):
             raise InputError(
-                "key 'search' is not a table", where=where, mend="write [search] and its keys below"
+                "key 'search' is not a table", where=where, hint="write [search] and its keys below"
             )
         known = [one.name for one in fields(cls)]
         for key in given:
             if key not in known:
                 error = unknown_name("key of [search]", key, known)
-                raise InputError(error.what, where=where, mend=error.mend)
+                raise InputError(error.what, where=where, hint=error.hint)
         try:
             return cls(**given)
         except InputError as error:
-            raise InputError(error.what, where=f"{where}, {place_of(error)}", mend=error.mend) from None
+            raise InputError(error.what, where=f"{where}, {place_of(error)}", hint=error.hint) from None
 
 
 def place_of(error: InputError) -> str:
@@ -187,7 +187,7 @@ def place_of(error: InputError) -> str:
 def check_whole(name: str, value: Any, least: int) -> None:
     """Refuse what is no whole number of at least so much."""
     if not _is_whole(value, least):
-        raise InputError(f"is {value!r}", where=name, mend=f"give a whole number >= {least}")
+        raise InputError(f"is {value!r}", where=name, hint=f"give a whole number >= {least}")
 
 
 def _is_whole(value: Any, least: int) -> bool:

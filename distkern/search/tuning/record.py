@@ -118,7 +118,7 @@ class SearchFolder:
                     raise InputError(
                         f"holds a search with another {key} than now",
                         where=str(self.place),
-                        mend="search with the same job and data, or give another folder",
+                        hint="search with the same job and data, or give another folder",
                     )
             return
         with explain_errors(self.place):
@@ -144,7 +144,7 @@ class SearchFolder:
         trial = _TRIAL.read(Trial, content, str(file))
         whose = f"trial {trial.task.name}" if trial.task.name != file.stem else "a trial of another search"
         if trial.task.name != file.stem or content.get("search") != self._search:
-            raise CorruptDataError(f"is {whose}", where=str(file), mend=_TRIAL.again)
+            raise CorruptDataError(f"is {whose}", where=str(file), hint=_TRIAL.again)
         return trial
 
     def keep(self, trial: Trial) -> None:

@@ -16,7 +16,7 @@ from distkern.common.errors import DistkernError, InputError, unknown_name
 from distkern.common.scores import mean_difference
 from distkern.search.choice import Rung, cheapest, going_on, rungs_of
 from distkern.search.tuning.record import Candidate, SearchFolder, Task, Trial, in_words
-from distkern.search.tuning.workshop import Watcher, Where, Workshop
+from distkern.search.tuning.runner import TrialRunner, Watcher, Where
 from distkern.storage.dataset import Split
 
 #: task -> figure of an evaluation -> whether smaller is better; the first is taken where none is given
@@ -55,18 +55,18 @@ class Metric:
             raise InputError(
                 "without targets there is nothing to compare candidates by",
                 where="metric",
-                mend="make a data set with labels or numbers to predict",
+                hint="make a data set with labels or numbers to predict",
             )
         known = _FIGURES[task]
         name = next(iter(known)) if name is None else name
         if name not in known:
             error = unknown_name(f"metric of {task}", name, known)
-            raise InputError(error.what, where="metric", mend=error.mend)
+            raise InputError(error.what, where="metric", hint=error.hint)
         if name in _OF_TWO and n_classes != 2:
             raise InputError(
                 f"{name!r} is for two classes, and there are {n_classes}",
                 where="metric",
-                mend="take error or balanced_accuracy",
+                hint="take error or balanced_accuracy",
             )
         return cls(name, known[name])
 
@@ -82,7 +82,7 @@ class Metric:
         if value is None:
             known = ", ".join(name for names in _FIGURES.values() for name in names if name in figures)
             raise InputError(
-                f"these models have no {self.name!r}", where="metric", mend=f"take one of {known}"
+                f"these models have no {self.name!r}", where="metric", hint=f"take one of {known}"
             )
         return float(value)
 
@@ -180,7 +180,7 @@ class Search:
                 raise InputError(
                     f"{metric.name!r} needs probabilities, and {in_words(candidate.settings)} has none",
                     where="metric",
-                    mend="set loss to one that gives them (logistic), or take log_loss",
+                    hint="set loss to one that gives them (logistic), or take log_loss",
                 )
         return metric
 
@@ -254,13 +254,13 @@ class Search:
         self.folder.begin(self.identity())
         trying = [candidate.number for candidate in self.candidates]
         found: dict[int, Ranked] = {}
-        with Workshop(self, where or Where(), watcher) as workshop:
+        with TrialRunner(self, where or Where(), watcher) as runner:
             for number, rung in enumerate(self.rungs):
                 if number:
                     ranks = {one: self.metric.rank(found[one].value) for one in trying}
                     trying = going_on(ranks, rung.n_candidates, [0] if self.own_space else [])
                 folds = range(self.n_folds)
-                trials = workshop.make([Task(one, number, fold) for one in trying for fold in folds])
+                trials = runner.make([Task(one, number, fold) for one in trying for fold in folds])
                 for one in trying:
                     own = tuple(trials[Task(one, number, fold)] for fold in folds)
                     found[one] = self._ranked(one, own, found.get(one))

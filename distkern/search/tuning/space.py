@@ -52,7 +52,7 @@ def own_candidates(
         raise InputError(
             f"all that is worth a search of {estimator.name} is set",
             where="params",
-            mend="name values that are to be tried, or set less",
+            hint="name values that are to be tried, or set less",
         )
     if method != "grid":
         n_tried = n_tried or min(_OWN, math.prod(map(len, space.values())))
@@ -85,7 +85,7 @@ def settings_of(
         for; ``where`` is the parameter or "candidates".
     """
     if not parameters:
-        raise InputError("nothing to try", where="params", mend="give lists of values or ranges")
+        raise InputError("nothing to try", where="params", hint="give lists of values or ranges")
     open_ranges = [
         name for name, values in parameters.items() if isinstance(values, Range) and values.points is None
     ]
@@ -93,11 +93,11 @@ def settings_of(
         raise InputError(
             "is a range, and a grid has values",
             where=open_ranges[0],
-            mend="give a list, add points = 5 to the range, or take method random or halving",
+            hint="give a list, add points = 5 to the range, or take method random or halving",
         )
     if method == "grid" and n_drawn is not None:
         raise InputError(
-            "has no effect with method grid", where="candidates", mend="leave it out, or take method random"
+            "has no effect with method grid", where="candidates", hint="leave it out, or take method random"
         )
     if method == "grid" or (method == "halving" and n_drawn is None and not open_ranges):
         grid = {name: _points(values) for name, values in parameters.items()}
@@ -121,7 +121,7 @@ def _drawn(
             raise InputError(
                 f"{n_drawn} are asked for, and there are {size} combinations",
                 where="candidates",
-                mend=f"give at most {size}, or take method grid",
+                hint=f"give at most {size}, or take method grid",
             )
         n_drawn = min(n_drawn, size)
     found: list[dict[str, Any]] = []

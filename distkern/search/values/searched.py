@@ -27,20 +27,19 @@ Array = NDArray[np.float64]
 
 @dataclass(frozen=True)
 class Searched(AbstractSolver[State]):
-    """A solver with some of its hyperparameters open.
+    """A solver some of whose hyperparameters are chosen by trials.
 
-    Trials are runs of the solver itself, or of what stands in for it, with few functions, on up to 4,000 rows
-    of a sample; as many others are held out. The values of the first name are tried beside the present one,
-    then, with what was chosen, those of the next. A value is taken where it is better than the present one by
-    more than one or two standard errors of the difference. What weighs the losses or the regulariser is tried
-    as it weighs a row.
+    A trial runs the solver itself, or its stand-in, with few functions on up to 4,000 rows of a sample; as
+    many rows are held out. The values of the first name are compared with the present one, then, with the
+    winner set, those of the next name. A value must be better than the present one by one or two standard
+    errors of the difference. Weights of losses and regularisers are rescaled to the number of rows.
 
     Parameters
     ----------
-    solver : with the values that are taken unless others are better
-    names : what is open, in the order in which it is chosen
+    solver : with the values that are kept unless others are better
+    names : hyperparameters to be chosen, in this order
     sizes : of the trials
-    is_real : targets are real numbers, and what is compared is losses and not log losses
+    is_real : targets are real numbers, compared by losses and not by log losses
     """
 
     solver: AbstractSearchable[State]
@@ -84,11 +83,11 @@ class Searched(AbstractSolver[State]):
         trial = replace(self.sizes, n_learned=learned.n_rows).problem(problem)
         operand = Trials(self.sizes.solver, trial, learned, held_out)
         share = learned.n_rows / problem.n_rows
-        chosen = {name: self._choices(name).otherwise for name in self.names}
+        chosen = {name: self._choices(name).default for name in self.names}
         places = dict.fromkeys(self.names, 0)
         kept: list[Tried[int]] = []
         assert problem.workplace is not None
-        # rows of one group, or equal ones, have none to hold out
+        # all rows are of one group, or equal, so none can be held out
         for number, name in enumerate(self.names if held_out.n_rows else ()):
             others = [{**chosen, name: value} for value in self._values(name, problem.n_rows)[1:]]
             tried = others if kept else [chosen, *others]
@@ -128,8 +127,8 @@ class Searched(AbstractSolver[State]):
     def step_hint(self) -> str:
         return self.solver.step_hint()
 
-    def mend(self, trouble: Trouble) -> str:
-        return self.solver.mend(trouble)
+    def hint(self, trouble: Trouble) -> str:
+        return self.solver.hint(trouble)
 
     def state_type(self) -> type[State]:
         return self.solver.state_type()
@@ -148,11 +147,11 @@ class Searched(AbstractSolver[State]):
         return self.solver.searched[name]
 
     def _values(self, name: str, n_rows: int) -> list[Any]:
-        """All that are tried, the first of which the others have to be better than."""
-        return [self._choices(name).otherwise, *self._choices(name).tried(n_rows)]
+        """All values that are tried, the present one first."""
+        return [self._choices(name).default, *self._choices(name).tried(n_rows)]
 
     def _on_sample(self, values: Mapping[str, Any], share: float) -> dict[str, Any]:
-        """Values, and those that are given, for so small a share of the rows."""
+        """The settings rescaled to a share of the rows."""
         known = {name: value_of(self.solver, name) for name in self.solver.searched} | dict(values)
         return {
             name: self._choices(name).on_sample(value, share)
@@ -184,7 +183,7 @@ class Searched(AbstractSolver[State]):
             values = self._values(name, int(n_rows))
             # words are declared in the order of what they mean, but for the first
             ends = (values[1], values[-1]) if isinstance(value, str) else (min(values), max(values))
-            said.append(f"{name}={_spoken(value)} of {_spoken(ends[0])}..{_spoken(ends[1])}")
+            said.append(f"{name}={_described(value)} of {_described(ends[0])}..{_described(ends[1])}")
         gained = (
             f"loss {score:.4g} ({plain:.4g} unsearched)"
             if self.is_real
@@ -202,5 +201,5 @@ def searched(solver: AbstractSolver[Any], names: Collection[str], problem: Probl
     return solver if sizes is None else Searched(solver, known, sizes, problem.real_targets)
 
 
-def _spoken(value: float | str) -> str:
+def _described(value: float | str) -> str:
     return value if isinstance(value, str) else f"{value:g}"

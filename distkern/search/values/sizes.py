@@ -1,4 +1,4 @@
-"""How large the trials of a search are: so that all take no more work than the run, or than was asked for."""
+"""Sizes of the trials of a search, chosen so that all together cost no more than the run."""
 
 from __future__ import annotations
 
@@ -12,21 +12,20 @@ from distkern.passes import Cost, Outline
 from distkern.solvers.base import Problem
 from distkern.solvers.searchable import AbstractSearchable
 
-#: rows that a trial learns from: at most, at least, and of all one in so many at most
+#: most and least rows that a trial learns from; at most one in ``_SHARE`` of all
 _MOST_ROWS, _LEAST_ROWS, _SHARE = 4000, 250, 4
-#: stages of a trial, at most: who asks for more may mean to stop early
+#: most stages of a trial; a larger number may be meant to be stopped early
 _MOST_STAGES = 10
-#: runs that all trials may take the work of: by default, and of what is searched only if it is asked for
+#: budget of all trials together, in units of one full run: by default, and for a search that was asked for
 _WORTH, _WORTH_ASKED = 1, 8
-#: of the sample
+#: most bytes of the sample
 _MOST_BYTES = 32 * 2**20
-#: functions of a trial: one in so many, the first that leaves enough rows; at least, at most
+#: divisors of the number of functions, the first with enough rows being taken; least and most functions
 _FUNCTIONS, _LEAST_FUNCTIONS, _MOST_FUNCTIONS = (1, 2, 4), 32, 512
 _MIB = 2**20
-#: what a worker loads of solvers and of linear algebra, which else the driver alone does (24 to 31 measured),
-#: and what stays of compiled loops
+#: memory of a worker that loads solvers and linear algebra (24 to 31 MiB measured), and of compiled loops
 _LOADED_BYTES, _STAYING_BYTES = 33 * _MIB, 60 * _MIB
-#: of a trial's memory
+#: most bytes of a trial
 _MOST_TRIAL_BYTES = 64 * _MIB
 
 
@@ -46,7 +45,7 @@ class Sizes:
     first: str
 
     def problem(self, problem: Problem) -> Problem:
-        """That of a trial."""
+        """The problem of a trial."""
         return replace(
             problem,
             block_rows=(self.n_learned,),
@@ -86,7 +85,7 @@ class Sizes:
 
 
 def after(outlines: Sequence[Outline], trial: Cost) -> list[Outline]:
-    """Passes in processes where what trials have loaded stays."""
+    """The passes after the trials, in processes where what the trials loaded stays."""
     loaded, found = _STAYING_BYTES if trial.compiled else _LOADED_BYTES, []
     for outline in outlines:
         cost = outline.step.cost
@@ -96,8 +95,10 @@ def after(outlines: Sequence[Outline], trial: Cost) -> list[Outline]:
 
 
 def sizes_of(solver: AbstractSearchable[Any], names: Sequence[str], problem: Problem) -> Sizes | None:
-    """Those of trials that all together take at most the work of the run, or of eight where what is searched
-    only if it is asked for is among them; None if there are none so small."""
+    """Trial sizes whose total cost is at most one run, or eight if a name is searched only on request.
+
+    None if there are none so small.
+    """
     whole, solver = with_values(solver, solver.in_trials), solver.stand_in()
     n_trials = 1 + sum(len(solver.searched[name].tried(problem.n_rows)) for name in names)
     most = min(problem.n_rows // _SHARE, _MOST_ROWS, _MOST_BYTES // (2 * problem.row_bytes))
@@ -120,9 +121,9 @@ def sizes_of(solver: AbstractSearchable[Any], names: Sequence[str], problem: Pro
 def outline_of_most(
     solver: AbstractSearchable[Any], name: str, problem: Problem, whole: Problem
 ) -> list[Outline]:
-    """Outlines of a run on some or all rows of ``whole``, with the value of ``name`` that takes most work."""
+    """Outline of a run on the rows of ``problem``, with the value of ``name`` that takes most work."""
     choices, share = solver.searched[name], problem.n_rows / whole.n_rows
-    values = (choices.otherwise, *choices.tried(whole.n_rows))
+    values = (choices.default, *choices.tried(whole.n_rows))
     outlines = (
         with_values(solver, {name: choices.on_sample(value, share)}).outline(problem) for value in values
     )
@@ -144,7 +145,7 @@ def sample_bytes(problem: Problem, n_rows: int) -> int:
 
 
 def _fewer_functions(solver: AbstractSearchable[Any], share: int) -> dict[str, Any]:
-    """Other values of what says how many functions there are, and how many stages."""
+    """Values of the parameters that set the numbers of functions and stages of a trial."""
     landmarks, features = value_of(solver, "n_landmarks"), value_of(solver, "n_features")
     found: dict[str, Any] = {"n_landmarks": _fewer(landmarks or DEFAULT_LANDMARKS, share), "diameter": None}
     found["stages"] = min(value_of(solver, "stages"), _MOST_STAGES)

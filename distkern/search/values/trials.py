@@ -1,4 +1,4 @@
-"""Trials of hyperparameters: a sample of the rows, and what is lost on those of it that are held out."""
+"""Trials of hyperparameters: runs on a sample of the rows, judged on its held-out rows."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from distkern.solvers.searchable import AbstractSearchable
 
 Array = NDArray[np.float64]
 
-#: of a row, at most: a trial that diverges is worse than any other, and can be compared
+#: most that a row can lose, so that trials that diverge can be compared
 _MOST_LOST = 1e6
 
 
@@ -59,11 +59,10 @@ def try_values(
 
 
 def losses_of(model: Model, rows: Block) -> Array:
-    """What each row loses, (n_rows,): its log loss, and of real targets its own loss.
+    """Score of each row, (n_rows,): its log loss, or, for real targets, the loss of the model.
 
-    A likelihood is taken at its word: -s_i log p(y_i | f_i) of the model's own probabilities, so that one
-    that is too sure of itself is worse. Other losses are compared by
-    :func:`~distkern.common.scores.log_losses`.
+    Losses that are likelihoods score -s_i log p(y_i | f_i) of the model's own probabilities, so that
+    overconfidence counts. Others are compared by :func:`~distkern.common.scores.log_losses`.
     """
     risk, loss = model.risk, model.risk.loss
     found, weights = [], []

@@ -13,8 +13,8 @@ from distkern.common.stores import ArrayStore
 from distkern.maps.mapping import MapChoice, RowMap
 from distkern.passes import Each
 from distkern.solvers._cells.buckets import Cut
-from distkern.solvers._cells.layout import Layout
-from distkern.solvers._cells.moving import Moving, Sample
+from distkern.solvers._cells.layout import CellLayout
+from distkern.solvers._cells.moving import CellSample, Moving
 from distkern.solvers._cells.place import Places
 from distkern.solvers._cells.tree import Tree
 from distkern.solvers._cells.trials import Asking, Learning, Outcome, Sampled, Trial, Tuning, loaded_maps
@@ -28,7 +28,7 @@ FIRST_TREE = 3
 
 
 def learned(
-    layout: Layout, sampled: Sampled, choices: Sequence[MapChoice], most: int
+    layout: CellLayout, sampled: Sampled, choices: Sequence[MapChoice], most: int
 ) -> Steps[dict[MapChoice, RowMap]]:
     """Maps from so many rows of the sample: a pass of those that have a metric, each a task."""
     different = list(dict.fromkeys(choices))
@@ -60,8 +60,8 @@ class CutCells:
 class OnCells:
     """Held-out rows of some cells: of a third of these in the first round."""
 
-    layout: Layout
-    sample: Sample
+    layout: CellLayout
+    sample: CellSample
     risk: Risk
 
     def cut(self, mapping: RowMap, number: int) -> Steps[CutCells]:
@@ -102,7 +102,7 @@ class OnCells:
 class OnSample:
     """Held-out rows of the sample, which has most of all rows."""
 
-    layout: Layout
+    layout: CellLayout
     sampled: Sampled
 
     def cut(self, mapping: RowMap, number: int) -> Steps[None]:

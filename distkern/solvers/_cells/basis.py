@@ -26,7 +26,7 @@ PREPARED_BYTES = 32 * 2**20
 #: numbers of the rows that are placed and predicted together; of a model that is not kept, of which all is
 #: read for them, more
 _NUMBERS, _MANY_NUMBERS = 2**21, 2**23
-#: of kernels
+#: bytes of a tile of kernel values
 _TILE_BYTES = 16 * 2**20
 
 Value = TypeVar("Value")

@@ -134,7 +134,7 @@ def hold_out(
         seed = int(stream(cut.seed, Purpose.ROW_ORDER, _ORDER, number, leaf).integers(2**62))
         folds = folds_of(keys_of(rows.take(inside)))
         if not folds.any():
-            # of one group there are no others to ask, and machines without probabilities would be worse
+            # a cell of a single group has no others to hold out, so equal rows make the folds
             folds = folds_of(row_keys(features[inside]))
         for fold in range(operand.n_folds):
             mine, learned = inside[own & lies[inside] & (folds == fold)], inside[folds != fold]

@@ -28,8 +28,8 @@ from distkern.maps.metric import METRIC_ROWS, MORE_METRIC_ROWS, MetricKind
 from distkern.search.ladder import KERNELS, Tried, exact_machines, maps_of
 from distkern.search.machines import Kernel, Rows
 from distkern.solvers._cells.arenas import OnCells, OnSample, learned
-from distkern.solvers._cells.layout import Layout
-from distkern.solvers._cells.moving import Sample
+from distkern.solvers._cells.layout import CellLayout
+from distkern.solvers._cells.moving import CellSample
 from distkern.solvers._cells.place import centred
 from distkern.solvers._cells.ranking import (
     FIRST_KINDS,
@@ -77,7 +77,7 @@ class Chosen:
 
 
 @dataclass(frozen=True)
-class Given:
+class SearchSpace:
     """What the user has said; "auto" of what is to be chosen, and no kernel if that is.
 
     ``ladder`` has the ridge machines of one that was climbed before, where the user has said nothing.
@@ -133,7 +133,7 @@ class Given:
         """Whether the ladder is climbed."""
         return not self.ladder and self.is_open(n_features)
 
-    def choose(self, layout: Layout, risk: Risk, sample: Sample) -> Steps[Chosen]:
+    def choose(self, layout: CellLayout, risk: Risk, sample: CellSample) -> Steps[Chosen]:
         """From a sample of the rows, and from what the best settings achieve on whole cells."""
         sampled = _sampled(risk, sample, layout.problem.seed)
         n_rows, n_features = sampled.rows.shape
@@ -151,7 +151,7 @@ class Given:
         edges = width_edge if self.gamma == "auto" else 0, cost_edge if self.C == "auto" else 0
         return _chosen(found, edges)
 
-    def _climbed(self, layout: Layout, sampled: Sampled) -> Ranking:
+    def _climbed(self, layout: CellLayout, sampled: Sampled) -> Ranking:
         """The best ridge machines of the sample, or of the ladder that was climbed before."""
         # ridges are of rows whose mean weight is 1
         mean = float(sampled.weights.mean()) or 1.0
@@ -180,7 +180,7 @@ class Given:
         return Ranking(tuple(map(Outcome, settings, losses)))
 
     def _tried(
-        self, layout: Layout, sampled: Sampled, arena: OnCells | OnSample, ranking: Ranking
+        self, layout: CellLayout, sampled: Sampled, arena: OnCells | OnSample, ranking: Ranking
     ) -> Steps[Ranking]:
         """What the best of these settings achieve.
 
@@ -234,7 +234,7 @@ class Given:
         refused = own and is_worse(own[0].losses, ranking.best_of(cutting.family).losses)
         return replace(ranking, refused=setting.map.family) if refused else ranking
 
-    def _given_map(self, layout: Layout, sampled: Sampled) -> Steps[RowMap]:
+    def _given_map(self, layout: CellLayout, sampled: Sampled) -> Steps[RowMap]:
         choice = self.map_choice
         if choice.metric != "none":
             return (yield from learned(layout, sampled, [choice], MORE_METRIC_ROWS))[choice]
@@ -252,7 +252,7 @@ class Given:
         if parse_rule(rule)[0] == "median":
             width = median_width(mapped)
         else:
-            # of rows that are only centred, the spread of the numbers that they were
+            # rows that are only centred are shifted back, for the spread of the original numbers
             mean = mapping.transform.shift if choice.transform == choice.metric == "none" else 0.0
             width = scale_width(moments(mapped + mean, sampled.given_weights), n_features)
         gamma = gamma_from_width(rule, find_kernel(kernel.name), width, n_features)
@@ -273,7 +273,7 @@ def _learned_longer(choice: MapChoice) -> MapChoice:
     return replace(choice, rounds=1 if choice.is_full else _METRIC_ROUNDS)
 
 
-def _sampled(risk: Risk, sample: Sample, seed: int) -> Sampled:
+def _sampled(risk: Risk, sample: CellSample, seed: int) -> Sampled:
     """The rows of the sample in a stratified order, with the targets and weights of the risk."""
     given = Block(sample.features, sample.targets, sample.weights, group_keys=sample.group_keys)
     keys = keys_of(given)

@@ -26,7 +26,7 @@ _SWEEPS, _MOST_SWEEPS = 10, 1000
 #: steps of Newton's method at a time, how many it needs as a rule, and where every conjugate bends, and how
 #: many multiplications of its factorisations take as long as one of a sweep, which is as fast as memory
 _STEPS, _USUAL_STEPS, _FEWER_STEPS, _FASTER = 40, 30, 8, 12.0
-#: of the tolerance: gradients that are not worth an update
+#: share of the tolerance below which a gradient is not worth an update
 _LEAST = 0.25
 #: turns of the sweeps, between which Newton's method has one
 _TURNS = 4

@@ -32,8 +32,8 @@ from distkern.solvers._cells.calibrating import (
 )
 from distkern.solvers._cells.held_out import HELD_OUT, Asked, measure_asked
 from distkern.solvers._cells.moving import (
+    CellSample,
     Moving,
-    Sample,
     Sampling,
     count_leaves,
     move_rows,
@@ -68,7 +68,7 @@ _FIRST_ROUND = 3
 
 
 @dataclass(frozen=True)
-class Layout(Sizes):
+class CellLayout(Sizes):
     """The passes of a run of these sizes."""
 
     def tree(self, coordinates: Floats, key: int) -> Tree:
@@ -110,7 +110,7 @@ class Layout(Sizes):
 
     # -- the passes
 
-    def sampling(self, risk: Risk | None, *, climbs: bool) -> Reduce[Sample]:
+    def sampling(self, risk: Risk | None, *, climbs: bool) -> Reduce[CellSample]:
         """The sample, and the sums of the model 0; the driver climbs the ladder over it, or does not."""
         operand = None
         if risk is not None:
@@ -130,7 +130,7 @@ class Layout(Sizes):
             joined={"the sample": (rows, row_bytes)},
             driver=driver,
         )
-        return Reduce("sample", sample_block, Sample.add, operand, cost=cost)
+        return Reduce("sample", sample_block, CellSample.add, operand, cost=cost)
 
     def learning(self, choices: Sequence[MapChoice], operand: Learning | None, n_rows: int = 0) -> Each:
         """Maps with metrics, each in a task, from so many rows of the sample."""
@@ -268,7 +268,7 @@ class Layout(Sizes):
         mapped = (self.bucket_rows + self.tuned_rows) * self.problem.n_features
         workspace = self._solving_bytes(self.tuned_rows, n_costs=MOST_COSTS)
         workspace += mapped * (8 + self.problem.dtype.itemsize)
-        # of each setting the losses of what is held out of a bucket's cells
+        # each setting returns the losses of the rows held out of a bucket's cells
         result = 8 * MOST_KINDS * MOST_SETTINGS * (self.bucket_rows // 4)
         driver = 2 * self._sample_bytes
         cost = self._cost(workspace, result, maps=MOST_KINDS, driver=driver, compiled=True)

@@ -24,8 +24,8 @@ Array = NDArray[np.float64]
 #: numbers of a tile of kernel values, rows and columns of one of all pairs, and numbers of rows that are
 #: converted
 _TILE, _STRIP, _STRIP_NUMBERS = 2**20, 256, 2**18
-#: of equal rows that contradict each other, and C s_i of any row: beyond it the reciprocal, which is added to
-#: the diagonal of a kernel matrix, comes near the rounding of double precision
+#: largest C s_i of equal rows that contradict each other, and of any row: the reciprocal, which is added to
+#: the diagonal of a kernel matrix, must stay above the rounding of double precision
 _MOST_APART, MOST_COST = 1e4, 1e10
 #: what sums of coefficients in single precision may be off by, in units of predictions, at worst
 _ROUNDING = 1e-3
@@ -133,7 +133,7 @@ def solve_costs(
     seed: int,
     costs_of_one: Sequence[float],
 ) -> list[CellMachine]:
-    """As :func:`solve_cell`, for several C in place of the settings' own, with one kernel matrix for all.
+    """The machines of :func:`solve_cell` for several C, with one kernel matrix for all.
 
     The machines have the same rows, whatever their coefficients; each is started from the one before, and
     its work is counted with that one's.
@@ -204,7 +204,7 @@ def _check_costs(costs: Array) -> None:
         raise InputError(
             f"C times the weight of a row is {largest:.3g}, and {MOST_COST:g} at most can be solved",
             where="C",
-            mend="set a smaller C, or divide the weights by a number",
+            hint="set a smaller C, or divide the weights by a number",
         )
 
 
@@ -223,7 +223,7 @@ def solving_bytes(n_rows: int, n_features: int, n_outputs: int, n_costs: int, *,
     factor = pairs if double and n_costs > 1 else pairs // 2
     # equal ones are sought among the rows, or rows compared, or those with coefficients kept
     most = max(3 * rows, pairs + rows * (4 if double else 1), pairs + factor + rows)
-    # of tiles, and of rows that are predicted in double precision
+    # tiles; rows predicted in double precision take one more copy
     tiles = (3 if double else 2) * 4 * _TILE
     products = TILE_ROWS * n_rows * (8 if double else 4)
     return rows + most + products + n_rows * (96 * n_outputs + 128) + tiles

@@ -31,7 +31,7 @@ class Sampling:
 
 
 @dataclass(frozen=True)
-class Sample:
+class CellSample:
     """Rows drawn of some blocks, and the sums of the model 0 over all their rows.
 
     Attributes
@@ -48,9 +48,9 @@ class Sample:
     group_keys: NDArray[np.uint64] | None = None
 
     @staticmethod
-    def add(first: Sample, second: Sample) -> Sample:
+    def add(first: CellSample, second: CellSample) -> CellSample:
         """That of earlier and that of later blocks."""
-        return Sample(
+        return CellSample(
             np.concatenate([first.features, second.features]),
             np.concatenate([first.targets, second.targets]),
             np.concatenate([first.weights, second.weights]),
@@ -61,13 +61,13 @@ class Sample:
         )
 
 
-def sample_block(block: Block, operand: Sampling) -> Sample:
+def sample_block(block: Block, operand: Sampling) -> CellSample:
     """The rows drawn of a block."""
     ends = operand.offsets[block.index : block.index + 2] * operand.size // operand.offsets[-1]
     order = stream(operand.seed, Purpose.SAMPLE, _SAMPLE, block.index).permutation(block.n_rows)
     drawn = block.take(np.sort(order[: int(ends[1] - ends[0])]))
     sums = sums_of_zero(block, operand.risk)
-    return Sample(dense(drawn), *targets_and_weights(drawn), sums, drawn.group_keys)
+    return CellSample(dense(drawn), *targets_and_weights(drawn), sums, drawn.group_keys)
 
 
 def sums_of_zero(block: Block, risk: Risk) -> Sums:

@@ -14,7 +14,7 @@ from distkern.solvers._cells.packed import solve_packed
 
 Array = NDArray[np.float64]
 
-#: of the mean diagonal of K: the first weight of the proximal term, and between which it may move
+#: first, least and largest weight of the proximal term, as shares of the mean diagonal of K
 _FIRST, _LEAST, _MOST = 1e-2, 1e-3, 1.0
 #: steps that a proximal problem may take before it is made easier, and few enough to make it harder
 _MANY, _FEW = 12, 3

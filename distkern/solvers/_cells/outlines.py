@@ -7,21 +7,21 @@ from dataclasses import replace
 from distkern.maps.metric import METRIC_ROWS, MORE_METRIC_ROWS
 from distkern.passes import Outline
 from distkern.solvers._cells.arenas import probe_name, round_name
-from distkern.solvers._cells.choosing import Given
-from distkern.solvers._cells.layout import Layout
+from distkern.solvers._cells.choosing import SearchSpace
+from distkern.solvers._cells.layout import CellLayout
 from distkern.solvers._cells.ranking import MOST_KINDS, ROUNDS
 from distkern.solvers._cells.sizes import FEW
 from distkern.solvers._cells.trials import Trial
 
 
-def choosing(layout: Layout, given: Given) -> list[Outline]:
+def choosing(layout: CellLayout, space: SearchSpace) -> list[Outline]:
     """The passes that choose settings, or the one that learns a metric that is given."""
     n_features, n_rows = layout.problem.n_features, layout.sample_rows
-    if not given.is_open(n_features) or n_rows < FEW:
-        if given.map_choice.metric == "none":
+    if not space.is_open(n_features) or n_rows < FEW:
+        if space.map_choice.metric == "none":
             return []
-        return [Outline(layout.learning([given.map_choice], None, min(n_rows, MORE_METRIC_ROWS)))]
-    maps = given.maps(n_features)
+        return [Outline(layout.learning([space.map_choice], None, min(n_rows, MORE_METRIC_ROWS)))]
+    maps = space.maps(n_features)
     largest = max(maps, key=lambda choice: (choice.is_full, choice.metric != "none", choice.has_quantiles))
     has_metrics = largest.metric != "none"
     passes = []

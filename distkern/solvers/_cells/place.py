@@ -51,7 +51,7 @@ class Places:
         and whether they lie there.
         """
         n_rows = max(len(rows), 1)
-        # of a row that is in several leaves of a bucket the one where it lies comes first
+        # if a row is in several leaves of a bucket, the leaf in which it lies comes first
         found = [
             2 * (int(self.bucket_of_leaf[leaf]) * n_rows + part) + ~lies
             for leaf, part, lies in self.tree.members(rows)

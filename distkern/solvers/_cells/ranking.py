@@ -93,7 +93,7 @@ class Ranking:
 
     @property
     def _open(self) -> list[Outcome]:
-        """Those that may be chosen."""
+        """The outcomes that may be chosen."""
         return [one for one in self.outcomes if one.setting.map.family != self.refused]
 
 

@@ -41,7 +41,7 @@ _FEW_CELLS, _FEW_CELLS_OVERLAP, _OVERLAP = 8, 0.3, 0.1
 #: rows of a cell for so many rows that it takes about as long whatever they are, between these limits; those
 #: of the square loss are factorised in double precision
 _PAIRS, _LEAST_ROWS, _MOST_ROWS, _MOST_QUADRATIC = 700_000_000, 1000, 8000, 4000
-#: of many columns, where borders hurt more
+#: most rows of a cell with many columns, where borders hurt more
 _MOST_ROWS_OF_MANY_COLUMNS = 12000
 
 
@@ -92,7 +92,7 @@ class Sizes:
             raise InputError(
                 f"cells need rows with all their numbers, and {self.problem.n_features} are too many",
                 where="the data",
-                mend="train newton, svrg or csvrg, which take sparse rows as they are, or keep at most "
+                hint="train newton, svrg or csvrg, which take sparse rows as they are, or keep at most "
                 f"{_MOST_COLUMNS} columns",
             )
 

@@ -26,7 +26,7 @@ Array = NDArray[np.float64]
 #: mapped rows, their targets and weights
 Rows: TypeAlias = tuple[Floats, Array, "Array | None"]
 
-#: of the dual solver: a ranking needs no more, and settings whose sweeps do not get on are not waited for
+#: tolerance and most sweeps of the dual solver in trials, which suffice for a ranking
 TOLERANCE, MOST_SWEEPS = 0.1, 40
 
 

@@ -59,13 +59,13 @@ def check_polish(polish: str | None, risk: Risk, n_features: int) -> None:
         raise InputError(
             f"{risk.loss.name!r} has a slope that jumps, so no Newton step bounds it",
             where="polish",
-            mend="use polish=None, or a smooth loss such as 'squared_hinge', 'logistic' or 'huber'",
+            hint="use polish=None, or a smooth loss such as 'squared_hinge', 'logistic' or 'huber'",
         )
     if polish == "exact" and n_features > MOST_EXACT_FEATURES:
         raise InputError(
             f"'exact' is for at most {MOST_EXACT_FEATURES} features, not {n_features}",
             where="polish",
-            mend="use polish='sweeps'",
+            hint="use polish='sweeps'",
         )
 
 

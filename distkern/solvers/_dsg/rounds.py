@@ -23,7 +23,7 @@ from distkern.solvers.risk import Risk
 
 
 @dataclass(frozen=True)
-class Operand:
+class DSGOperand:
     """What every process knows: the features and the risk."""
 
     basis: RandomFeatureBasis
@@ -32,7 +32,7 @@ class Operand:
 
 @dataclass(frozen=True)
 class Ask:
-    """One message: bring the coefficients up to date, then look at a batch.
+    """One message: bring the coefficients up to date, then rows at a batch.
 
     Attributes
     ----------
@@ -102,7 +102,7 @@ def _joined(
 
 
 @dataclass
-class _Look:
+class _Predicted:
     """Rows of a part of the batch with their predictions, slopes and weights, and the weights with which
     they are in a Gram matrix."""
 
@@ -117,10 +117,10 @@ class _Look:
 class Follower(AbstractFollower):
     """Keeps the coefficients of all features, in the dtype of the basis."""
 
-    def __init__(self, operand: Operand) -> None:
+    def __init__(self, operand: DSGOperand) -> None:
         self.operand, self._risk = operand, operand.risk
         self._table = np.zeros((operand.basis.size, operand.risk.n_outputs), dtype=operand.basis.dtype)
-        self._looks: tuple[int, list[_Look]] = (-1, [])
+        self._predicted: tuple[int, list[_Predicted]] = (-1, [])
 
     def follow(self, content: Ask) -> None:
         width = self.operand.basis.block_size
@@ -129,55 +129,55 @@ class Follower(AbstractFollower):
         self._risk = content.risk or self._risk
 
     def answer(self, content: Ask, parts: Iterator[Block]) -> tuple[Part, ...]:
-        if self._looks[0] != content.step:
+        if self._predicted[0] != content.step:
             # the rows of the batch before go first
-            self._looks = -1, []
-            self._looks = content.step, self._look(list(parts), content)
+            self._predicted = -1, []
+            self._predicted = content.step, self._predict(list(parts), content)
         elif content.risk is not None:
-            looks = [self._look_at(look.block, look.predictions) for look in self._looks[1]]
-            self._looks = content.step, looks
-        return tuple(self._part(look, content) for look in self._looks[1])
+            found = [self._predict_block(rows.block, rows.predictions) for rows in self._predicted[1]]
+            self._predicted = content.step, found
+        return tuple(self._part(rows, content) for rows in self._predicted[1])
 
-    def _look(self, blocks: list[Block], message: Ask) -> list[_Look]:
+    def _predict(self, blocks: list[Block], message: Ask) -> list[_Predicted]:
         basis = self.operand.basis
         totals = predict(basis, [block.features for block in blocks], self._table, message.n_blocks)
         return [
-            self._look_at(block, (message.scale * total).astype(basis.dtype))
+            self._predict_block(block, (message.scale * total).astype(basis.dtype))
             for block, total in zip(blocks, totals, strict=True)
         ]
 
-    def _look_at(self, block: Block, predictions: Floats) -> _Look:
+    def _predict_block(self, block: Block, predictions: Floats) -> _Predicted:
         sums, slopes = sums_and_slopes(self._risk, block, predictions)
         weights = self._risk.weights(block)
         bounds = self._risk.loss.row_bounds(predictions, self._risk.targets(block))
         bends = weights if bounds is None else bounds * (1.0 if weights is None else weights)
-        return _Look(block, predictions, sums, slopes, weights, bends)
+        return _Predicted(block, predictions, sums, slopes, weights, bends)
 
-    def _part(self, look: _Look, message: Ask) -> Part:
+    def _part(self, rows: _Predicted, message: Ask) -> Part:
         basis = self.operand.basis
         columns: dict[int, NDArray[np.float64]] = {}
         gram = GatheredGram(basis.block_size) if message.gram else None
         for number, candidate in enumerate(message.candidates):
-            total = np.zeros((basis.block_size, look.slopes.shape[1]))
-            for part, values in tiles(basis, look.block.features, candidate):
-                total += values.T @ look.slopes[part]
+            total = np.zeros((basis.block_size, rows.slopes.shape[1]))
+            for part, values in tiles(basis, rows.block.features, candidate):
+                total += values.T @ rows.slopes[part]
                 if gram is not None and number == 0:
-                    gram.add(values, None if look.bends is None else look.bends[part])
+                    gram.add(values, None if rows.bends is None else rows.bends[part])
             columns[candidate] = total
-        exact = look.slopes.astype(np.float64)
+        exact = rows.slopes.astype(np.float64)
         return Part(
-            look.sums,
+            rows.sums,
             exact.sum(axis=0),
             float(np.square(exact).sum()),
             columns,
             None if gram is None else gram.total(basis.dtype).astype(basis.dtype),
-            _values(look) if message.values else None,
+            _values(rows) if message.values else None,
         )
 
 
-def _values(look: _Look) -> NDArray[np.float64]:
-    weights = np.ones(look.block.n_rows) if look.weights is None else look.weights
-    return np.column_stack([look.predictions.astype(np.float64), weights])
+def _values(rows: _Predicted) -> NDArray[np.float64]:
+    weights = np.ones(rows.block.n_rows) if rows.weights is None else rows.weights
+    return np.column_stack([rows.predictions.astype(np.float64), weights])
 
 
 def answer_bytes(basis: RandomFeatureBasis, n_outputs: int, n_candidates: int, gram: bool) -> int:

@@ -184,7 +184,7 @@ class StepRule(Declared):
         raise InputError(
             f"the first step times nu is {self(1) * nu:.3g}, and must be below 1",
             where="step_size",
-            mend=f"use step_size < {(1 + self.step_decay) / nu:.3g}",
+            hint=f"use step_size < {(1 + self.step_decay) / nu:.3g}",
         )
 
     def hint(self) -> str:

@@ -50,7 +50,7 @@ class LinearModel:
 
     def strips(self, block: Block) -> Iterator[tuple[Block, NDArray[np.float64], NDArray[np.bool_]]]:
         """Rows of a block, their f (n_rows, n_outputs), and which of them are held out."""
-        held = self.held(block)
+        held = self.held_out_mask(block)
         rows = max(_STRIP_NUMBERS // self.n_outputs, 256)
         for start in range(0, block.n_rows, rows):
             part = slice(start, start + rows)
@@ -60,7 +60,7 @@ class LinearModel:
             values += self.intercept
             yield strip, values, held[part]
 
-    def held(self, block: Block) -> NDArray[np.bool_]:
+    def held_out_mask(self, block: Block) -> NDArray[np.bool_]:
         """(n_rows,) of a block: which of them are held out."""
         if self.hold_out is None:
             return np.zeros(block.n_rows, dtype=bool)
@@ -77,7 +77,7 @@ class Norms:
     n_zero : rows without features
     active : (n_classes,) rows that take part, by the code of their class, each with its weight
     present : (n_classes,) which classes have rows that weigh something, whether they take part or not
-    n_held : rows that are held out
+    n_held_out : rows that are held out
     units : what they weigh with their classes, 0 where all weigh the same
     """
 
@@ -85,7 +85,7 @@ class Norms:
     n_zero: int
     active: NDArray[Any]
     present: NDArray[np.bool_]
-    n_held: int = 0
+    n_held_out: int = 0
     units: int = 0
 
     @staticmethod
@@ -96,14 +96,14 @@ class Norms:
             first.n_zero + second.n_zero,
             first.active + second.active,
             first.present | second.present,
-            first.n_held + second.n_held,
+            first.n_held_out + second.n_held_out,
             first.units + second.units,
         )
 
     @property
     def is_parted(self) -> bool:
         """Whether some rows are held out, and some of each class that has rows are not."""
-        return bool(self.n_held and self.active[self.present].all())
+        return bool(self.n_held_out and self.active[self.present].all())
 
     def check(self, *, holds_out: bool) -> None:
         """Refuse rows that nothing can be learnt from, or to stop by where some shall be held out.
@@ -118,18 +118,18 @@ class Norms:
             raise InputError(
                 "all features of all training rows are zero, or too small to be squared",
                 where="the data",
-                mend="give rows with features, or scale them",
+                hint="give rows with features, or scale them",
             )
         if not np.isfinite(self.largest):
             raise InputError(
-                "the norm of a training row is beyond all numbers", where="the data", mend="scale the data"
+                "the norm of a training row is beyond all numbers", where="the data", hint="scale the data"
             )
         if not holds_out or self.is_parted:
             return
         raise InputError(
-            "all rows of a class are held out" if self.n_held else "no row can be held out to stop by",
+            "all rows of a class are held out" if self.n_held_out else "no row can be held out to stop by",
             where="validation_fraction",
-            mend="give more rows, another seed or another fraction, or 0 with patience none",
+            hint="give more rows, another seed or another fraction, or 0 with patience none",
         )
 
 
@@ -137,7 +137,7 @@ def measure_norms(block: Block, model: LinearModel) -> Norms:
     """What is known of a block's rows before the first round, whatever the coefficients of the model."""
     found = model.basis.row_squares(block.features)
     assert block.targets is not None
-    takes_part = ~model.held(block)
+    takes_part = ~model.held_out_mask(block)
     codes, weights = np.asarray(block.targets).astype(np.int64), block.weights
     own, n_classes = None if weights is None else weights[takes_part], max(2, model.n_outputs)
     active = np.bincount(codes[takes_part], own, minlength=n_classes)
@@ -145,8 +145,8 @@ def measure_norms(block: Block, model: LinearModel) -> Norms:
     units = 0
     if own is not None or model.risk.class_weights is not None:
         units = int(in_units(model.risk, block)[takes_part].sum())
-    n_zero, n_held = int(np.count_nonzero(found == 0)), int(np.count_nonzero(~takes_part))
-    return Norms(float(found.max(initial=0.0)), n_zero, active, present, n_held, units)
+    n_zero, n_held_out = int(np.count_nonzero(found == 0)), int(np.count_nonzero(~takes_part))
+    return Norms(float(found.max(initial=0.0)), n_zero, active, present, n_held_out, units)
 
 
 @dataclass(frozen=True)
@@ -155,23 +155,23 @@ class Mistakes:
 
     Attributes
     ----------
-    active, held : among the rows that take part, and among the held-out ones
-    n_active, n_held : rows that take part, and held-out ones
+    active, held_out : among the rows that take part, and among the held-out ones
+    n_active, n_held_out : rows that take part, and held-out ones
     """
 
     active: float = 0.0
-    held: float = 0.0
+    held_out: float = 0.0
     n_active: float = 0.0
-    n_held: float = 0.0
+    n_held_out: float = 0.0
 
     @staticmethod
     def add(first: Mistakes, second: Mistakes) -> Mistakes:
         """The mistakes among the rows of both."""
         return Mistakes(
             first.active + second.active,
-            first.held + second.held,
+            first.held_out + second.held_out,
             first.n_active + second.n_active,
-            first.n_held + second.n_held,
+            first.n_held_out + second.n_held_out,
         )
 
 

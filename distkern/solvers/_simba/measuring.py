@@ -86,8 +86,8 @@ def measured(measuring: Measuring, unscaled: LinearModel, nu: float, state: SIMB
     ----------
     unscaled : the model after the rounds of the stage
     """
-    problem, n_held, outputs = measuring.problem, state.n_held, unscaled.n_outputs
-    weight = state.units / UNIT if state.units else float(problem.n_rows - n_held)
+    problem, n_held_out, outputs = measuring.problem, state.n_held_out, unscaled.n_outputs
+    weight = state.units / UNIT if state.units else float(problem.n_rows - n_held_out)
     found: Margins = yield measuring.margins(unscaled)
     gammas = np.array([found.best_margin(output, nu * weight) for output in range(outputs)])
     scales = np.where(gammas > 0, gammas, 1.0)
@@ -97,10 +97,10 @@ def measured(measuring: Measuring, unscaled: LinearModel, nu: float, state: SIMB
     mistakes = found.mistakes
     if outputs > 1:
         mistakes = yield measuring.errors(model, "train")
-    held_error = mistakes.held / mistakes.n_held if n_held else math.nan
-    if n_held and state.stage > 1 and held_error > state.held_error:
+    validation_error = mistakes.held_out / mistakes.n_held_out if n_held_out else math.nan
+    if n_held_out and state.stage > 1 and validation_error > state.validation_error:
         return replace(state, stale=state.stale + 1)
-    improved = not n_held or state.stage == 1 or held_error < state.held_error
+    improved = not n_held_out or state.stage == 1 or validation_error < state.validation_error
     test_error = None
     if problem.has_test:
         test: Mistakes = yield measuring.errors(replace(model, hold_out=None), "test")
@@ -112,7 +112,7 @@ def measured(measuring: Measuring, unscaled: LinearModel, nu: float, state: SIMB
         coefficients=np.ascontiguousarray(model.coefficients),
         intercept=model.intercept,
         margins=gammas,
-        held_error=held_error,
+        validation_error=validation_error,
         objective=hinge / weight,
         train_error=mistakes.active / mistakes.n_active,
         test_error=test_error,

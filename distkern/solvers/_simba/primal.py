@@ -23,7 +23,7 @@ class Primal:
     Parameters
     ----------
     basis : rows are mapped by it
-    u, behind : (n_outputs, size), and ``banked`` (n_outputs,): sum_t a_t w_t = banked u - behind
+    u, behind : (n_outputs, size), and ``scale_sum`` (n_outputs,): sum_t a_t w_t = scale_sum u - behind
     sums_of_b : (n_outputs,) sum_t a_t b_t
     weight : sum_t a_t
 
@@ -32,17 +32,17 @@ class Primal:
     """
 
     def __init__(
-        self, basis: AbstractBasis, u: Array, behind: Array, banked: Array, sums_of_b: Array, weight: float
+        self, basis: AbstractBasis, u: Array, behind: Array, scale_sum: Array, sums_of_b: Array, weight: float
     ) -> None:
         outputs, size = u.shape
         n_chunks, n_spans = -(-size // loops.CHUNK), -(-size // loops.CHUNK**2)
-        self.u, self.behind, self.banked = u.copy(), behind.copy(), banked.copy()
+        self.u, self.behind, self.scale_sum = u.copy(), behind.copy(), scale_sum.copy()
         self.sums_of_b, self.weight, self.totals = sums_of_b.copy(), weight, np.empty(outputs)
         self._basis, self._all_columns = basis, np.arange(size, dtype=np.int32)
         self._vectors = loops.Vectors(
             self.u,
             self.behind,
-            self.banked,
+            self.scale_sum,
             np.empty(outputs),
             np.empty((outputs, n_chunks)),
             np.empty((outputs, n_spans)),
@@ -54,7 +54,7 @@ class Primal:
 
     def averaged(self) -> tuple[Array, Array]:
         """(n_outputs, size) and (n_outputs,) means of w and b."""
-        w = (self.banked[:, None] * self.u - self.behind) / self.weight
+        w = (self.scale_sum[:, None] * self.u - self.behind) / self.weight
         return w, self.sums_of_b / self.weight
 
     def signs_of(self, sums: Array, *, signed: bool) -> Array:

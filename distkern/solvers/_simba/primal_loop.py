@@ -45,7 +45,7 @@ class Vectors(NamedTuple):
     Attributes
     ----------
     u : (outputs, size)
-    behind : (outputs, size), with ``banked`` (outputs,): sum_t a_t w_t = banked u - behind
+    behind : (outputs, size), with ``scale_sum`` (outputs,): sum_t a_t w_t = scale_sum u - behind
     norms : (outputs,) squared norms of u
     chunks, spans : sums of squares of u by chunk, and of these by span
     stamps, touched : (n_chunks,) the last round that touched a chunk, and room for the chunks of a round
@@ -53,7 +53,7 @@ class Vectors(NamedTuple):
 
     u: NDArray[np.float64]
     behind: NDArray[np.float64]
-    banked: NDArray[np.float64]
+    scale_sum: NDArray[np.float64]
     norms: NDArray[np.float64]
     chunks: NDArray[np.float64]
     spans: NDArray[np.float64]
@@ -95,7 +95,7 @@ def _add_rows(  # type: ignore[no-untyped-def]
         for output in range(outputs):
             share = (masses[draw, output] / totals[output]) / mean
             factor = step * share * signs[draw, output]
-            bank = v.banked[output]
+            bank = v.scale_sum[output]
             for entry in range(indptr[draw], indptr[draw + 1]):
                 change = factor * data[entry]
                 v.u[output, indices[entry]] += change
@@ -120,7 +120,7 @@ def _add_rows(  # type: ignore[no-untyped-def]
                 )
                 last = span
         v.norms[output] = total(v.spans[output], 0, n_spans)
-        v.banked[output] += weight / max(1.0, math.sqrt(v.norms[output]))
+        v.scale_sum[output] += weight / max(1.0, math.sqrt(v.norms[output]))
 
 
 def _draw_columns(v, seed, purpose, t, scale, columns, coefficients):  # type: ignore[no-untyped-def]

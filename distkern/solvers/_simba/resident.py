@@ -49,7 +49,7 @@ _PURPOSE = int(Purpose.ROW_DRAWS)
 
 
 @dataclass(frozen=True)
-class Operand:
+class SIMBAOperand:
     """What residents are opened with.
 
     Attributes
@@ -88,7 +88,7 @@ class _Segment:
     def __init__(
         self,
         groups: dict[int, AbstractGroup],
-        operand: Operand,
+        operand: SIMBAOperand,
         column_bytes: int,
         saved: Mapping[int, dict[str, NDArray[Any]]],
     ) -> None:
@@ -194,7 +194,7 @@ class SimbaResident(AbstractResident):
     def __init__(
         self,
         openers: Mapping[int, GroupOpener],
-        operand: Operand,
+        operand: SIMBAOperand,
         saved: Mapping[int, dict[str, NDArray[Any]]],
     ) -> None:
         groups = {number: opener() for number, opener in openers.items()}
@@ -246,7 +246,7 @@ class SimbaResident(AbstractResident):
 
 
 def open_simba(
-    openers: Mapping[int, GroupOpener], operand: Operand, saved: Mapping[int, dict[str, NDArray[Any]]]
+    openers: Mapping[int, GroupOpener], operand: SIMBAOperand, saved: Mapping[int, dict[str, NDArray[Any]]]
 ) -> SimbaResident:
     """The resident of some groups, as :attr:`~distkern.passes.Rounds.open` wants it."""
     return SimbaResident(openers, operand, saved)

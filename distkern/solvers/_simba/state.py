@@ -21,8 +21,8 @@ class SIMBAState(MeasuredState):
     landmarks : (0, n_features)
     radius : the largest norm of a training row's features, in units of the features
     n_zero : training rows without features
-    n_held, draw : training rows that are held out, and in which draw
-    u, behind : (n_outputs, size) float64, ``banked`` and ``sums_of_b`` (n_outputs,), and ``weight``: see
+    n_held_out, draw : training rows that are held out, and in which draw
+    u, behind : (n_outputs, size) float64, ``scale_sum`` and ``sums_of_b`` (n_outputs,), and ``weight``: see
         :class:`~distkern.solvers._simba.primal.Primal`
     units : what the rows that take part weigh, in those of :data:`~distkern.solvers._simba.messages.UNIT`; 0
         where all weigh the same
@@ -32,7 +32,7 @@ class SIMBAState(MeasuredState):
         columns' own numbers
     coefficients, intercept : (size, n_outputs) and (n_outputs,) of the model: of the best stage
     margins : (n_outputs,) of the model, in units of the largest norm
-    held_error : of the model on the held-out rows, NaN without any
+    validation_error : of the model on the held-out rows, NaN without any
     and the figures of the model on the training rows that are not held out
     """
 
@@ -40,11 +40,11 @@ class SIMBAState(MeasuredState):
     landmarks: NDArray[Any]
     radius: float
     n_zero: int
-    n_held: int
+    n_held_out: int
     draw: int
     u: NDArray[np.float64]
     behind: NDArray[np.float64]
-    banked: NDArray[np.float64]
+    scale_sum: NDArray[np.float64]
     sums_of_b: NDArray[np.float64]
     weight: float
     units: int
@@ -55,4 +55,4 @@ class SIMBAState(MeasuredState):
     coefficients: NDArray[np.float64]
     intercept: NDArray[np.float64]
     margins: NDArray[np.float64]
-    held_error: float
+    validation_error: float

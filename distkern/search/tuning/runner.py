@@ -36,8 +36,8 @@ from distkern.storage.part import Part, held_out_parts, sides_of
 if TYPE_CHECKING:
     from distkern.search.tuning.search import Search
 
-#: seconds between two looks at what threads are doing
-_LOOK_SECONDS = 0.2
+#: seconds between two calls of :meth:`Watcher.poll`
+_POLL_SECONDS = 0.2
 
 
 @dataclass(frozen=True)
@@ -67,11 +67,11 @@ class Watcher:
         """Who listens to the fit of a trial."""
         return ()
 
-    def look(self) -> None:
+    def poll(self) -> None:
         """Called by the thread that searches every now and then while others work; may raise."""
 
 
-class Workshop:
+class TrialRunner:
     """Makes trials, one or several at a time, on executors that are opened when there is work for them."""
 
     def __init__(self, search: Search, where: Where, watcher: Watcher) -> None:
@@ -85,7 +85,7 @@ class Workshop:
         self._done = 0
         self._lock = threading.Lock()
 
-    def __enter__(self) -> Workshop:
+    def __enter__(self) -> TrialRunner:
         self._done = self._search.folder.n_kept()
         if self._done:
             self._watcher.resumed(self._done)
@@ -120,7 +120,7 @@ class Workshop:
         search = self._search
         if self._sides is None:
             sides = sides_of(search.split, search.validation, search.seed)
-            listeners = (stop_if_asked, lambda event: self._watcher.look())
+            listeners = (stop_if_asked, lambda event: self._watcher.poll())
             self._sides = sides, counted_sides(search.split, sides, self._executor, listeners)
         return held_out_parts(search.split, search.validation, *self._sides, search.rungs[rung].share)
 
@@ -159,7 +159,7 @@ class Workshop:
         raise MemoryBudgetError(
             f"does not fit with {in_words(candidate.settings)}{together}",
             where=whose_limit(machine, self._where.memory_limit),
-            mend=plan.advice,
+            hint=plan.advice,
         )
 
     def _work_together(self, tasks: Sequence[Task]) -> None:
@@ -169,9 +169,9 @@ class Workshop:
         with ThreadPoolExecutor(len(self._executors), "distkern-trial") as pool:
             working = [pool.submit(self._work, waiting, executor) for executor in self._executors]
             try:
-                while wait(working, _LOOK_SECONDS).not_done:
+                while wait(working, _POLL_SECONDS).not_done:
                     interrupts.check()
-                    self._watcher.look()
+                    self._watcher.poll()
                     if any(one.done() and one.exception() is not None for one in working):
                         break
             finally:

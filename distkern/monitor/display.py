@@ -8,7 +8,7 @@ if TYPE_CHECKING:
     from distkern.monitor.terminal import Terminal
 
 
-def shown() -> Terminal:
+def progress_display() -> Terminal:
     """A listener, to be entered, for wherever this process is looked at."""
     from rich.console import Console
 
