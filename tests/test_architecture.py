@@ -56,7 +56,7 @@ def added(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
             modules[f"{package}.{name}"] = importlib.import_module(package), folder
     for module, folder in modules.values():
         monkeypatch.setattr(module, "__path__", [*module.__path__, str(folder)])
-    caches = registry._files, algorithms, estimators
+    caches = registry._files, registry._members, registry._lookup, algorithms, estimators
     for cache in caches:
         cache.cache_clear()
     yield

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from distkern.monitor.explanation import Dependence, Explanation
-from distkern.monitor.style import RUNS, STYLES, Style
 from distkern.monitor.page import Axis, Curve, Plot, Plots, Section, bar, heading, note, table
+from distkern.monitor.style import RUNS, STYLES, Style
 
 #: columns whose importance is shown
 _MOST_IMPORTANT = 20

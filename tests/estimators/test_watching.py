@@ -18,8 +18,8 @@ from sklearn.preprocessing import StandardScaler
 
 import distkern as dk
 from distkern.common.errors import InputError
+from distkern.monitor import display as watching
 from distkern.monitor import notebook
-from distkern.monitor import shown as watching
 from distkern.storage.ingest import write_dataset
 
 
@@ -191,7 +191,7 @@ def test_a_notebook_gets_one_display_that_changes(halves, monkeypatch):
     # after the last stage
     assert ["finished after" in page for page in seen[-1]] == [False]
     monkeypatch.setattr(notebook, "_INTERVAL", 0.0)
-    bar = watching.shown()
+    bar = watching.progress_display()
     with bar:
         bar.show("stage 1: <rows>", 1, 4)
         assert '<progress max="1" value="0.2500">' in pages[1]
