@@ -112,9 +112,9 @@ def test_scripts_explain_themselves_without_their_packages(repository: Path, scr
 
 def test_workers_leave_before_their_batch_job_ends(repository: Path) -> None:
     script = runpy.run_path(str(repository / "cluster" / "slurm.py"))
-    assert script["lifetime"]("04:00:00") == 4 * 3600 - 300
-    assert script["lifetime"]("00:10:00") == 540
-    assert script["lifetime"]("1-00:00:00") == 24 * 3600 - 300
+    assert script["lifetime"]("04:00:00") == (4 * 3600 - 300, 60)
+    assert script["lifetime"]("00:10:00") == (540, 12)
+    assert script["lifetime"]("1-00:00:00") == (24 * 3600 - 300, 60)
     options = {name for parameter in worker_command.params for name in parameter.opts}
     arguments = script["options"](script["parser"]().parse_args([]))["worker_extra_args"]
     assert {word for word in arguments if word.startswith("--")} <= options
