@@ -213,9 +213,8 @@ class CellLayout(Sizes):
 
     def calibrated(self, n_buckets: int) -> tuple[list[int], int, int]:
         """The buckets, of so many, that have rows held out, of how many cells of each, and how many times."""
+        chosen = np.unique(np.linspace(0, n_buckets - 1, min(MOST_BUCKETS, n_buckets)).astype(int)).tolist()
         n_cells = min(max(ENOUGH_ROWS // self.cell_rows, LEAST_CELLS), MOST_CELLS)
-        n_chosen = min(MOST_BUCKETS, n_cells, n_buckets)
-        chosen = np.unique(np.linspace(0, n_buckets - 1, n_chosen).astype(int)).tolist()
         n_rows = min(self.problem.n_rows, n_cells * self.cell_rows)
         # rows of a group are alike: few groups are few rows
         n_folds = HELD_OUT if self.problem.has_groups else min(HELD_OUT, -(-FEW_ROWS // n_rows))
