@@ -399,6 +399,7 @@ class KernelClassifier(_KernelClassifier):
     def __init__(
         self,
         *,
+        algorithm: Literal["auto", "cells", "newton", "svrg", "dsg"] = 'auto',
         search: Literal["full", "quick"] | None = 'full',
         memory_limit: int | None = None,
         settings: dict[Any, Any] | None = None,
@@ -416,6 +417,7 @@ class KernelRegressor(_KernelRegressor):
     def __init__(
         self,
         *,
+        algorithm: Literal["auto", "cells", "newton", "svrg", "dsg"] = 'auto',
         search: Literal["full", "quick"] | None = 'full',
         memory_limit: int | None = None,
         settings: dict[Any, Any] | None = None,

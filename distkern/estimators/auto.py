@@ -138,6 +138,8 @@ class AbstractKernelMachine(AbstractEstimator):
 
     def _chosen(self, data: TrainingData, *, has_test: bool) -> Candidate:
         """What the shape of the rows, a ladder of trials on a sample of them, and the memory limit decide."""
+        if self.value("algorithm") != AUTO:
+            return Candidate(self.value("algorithm"), because="it was asked for")
         source = data.source
         many = "column" if source.n_features == 1 else "columns"
         columns = f"of {source.n_features:,} {'sparse' if source.is_sparse else 'dense'} {many}"
@@ -293,7 +295,8 @@ class AbstractKernelMachine(AbstractEstimator):
 
     def choosing_bytes(self, data: TrainingData) -> int:
         source = data.source
-        if self.value("search") is None or source.n_features > _NARROW:
+        is_given = self.value("search") is None or self.value("algorithm") != AUTO
+        if is_given or source.n_features > _NARROW:
             return 0
         from distkern.estimators.sample import most_rows
         from distkern.search.ladder import memory_of
@@ -400,7 +403,7 @@ class KernelClassifier(AbstractKernelMachine, AbstractClassifier):
     log loss on rows that are held out; see :func:`distkern.search.ladder.climb`. With more columns it decides
     between the first two, and sparse rows of 16,384 columns or more get the linear one. What does not fit
     ``memory_limit`` gives way to smaller cells, to a search on fewer rows, to SVRG or to DSG. The choice
-    depends on the data, the seed and the limit alone.
+    depends on the data, the seed and the limit alone. ``algorithm`` names one of them instead.
 
     Examples
     --------

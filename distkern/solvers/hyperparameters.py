@@ -96,6 +96,12 @@ PROBABILITY = Parameter(
 CHOOSABLE = ("cells", "newton", "svrg", "dsg")
 #: parameters of the machine that is chosen for the data, beside a class_weight and a random_state
 CHOICE = {
+    "algorithm": Parameter(
+        AUTO,
+        (Words(AUTO, *CHOOSABLE),),
+        "the machine that is fitted, as the estimator of that name with nothing else set; auto: the one that "
+        "rows which are held out of a sample choose",
+    ),
     "search": Parameter(
         "full",
         (Words("full", "quick"), NOTHING),

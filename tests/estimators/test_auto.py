@@ -44,6 +44,24 @@ def test_what_is_chosen_is_fitted_as_by_itself():
     assert not hasattr(model, "predict_proba")
 
 
+@pytest.mark.parametrize("algorithm", ["cells", "newton", "svrg", "dsg"])
+def test_an_algorithm_that_is_named_is_fitted(algorithm, tmp_path):
+    X, y = rows()
+    model = KernelClassifier(algorithm=algorithm, search=None, random_state=0).fit(X, y)
+    assert (model.algorithm_, model.chosen_because_) == (algorithm, "it was asked for")
+    assert model.choosing_bytes(model._data_of_arrays(X, y, None)) == 0
+    model.save(tmp_path / "m")
+    loaded = load_model(tmp_path / "m")
+    assert loaded.algorithm == algorithm
+    np.testing.assert_array_equal(loaded.predict_proba(X), model.predict_proba(X))
+
+
+def test_an_algorithm_that_is_none_to_choose_from():
+    X, y = rows()
+    with pytest.raises(InputError, match="algorithm.*'cell'.*did you mean 'cells'"):
+        KernelClassifier(algorithm="cell").fit(X, y)
+
+
 def curved(n_rows: int):
     """Two columns of which one row in five is positive, in a ring, with labels that are noisy."""
     generator = np.random.default_rng(3)
