@@ -58,7 +58,7 @@ def test_an_algorithm_that_is_named_is_fitted(algorithm, tmp_path):
 
 def test_an_algorithm_that_is_none_to_choose_from():
     X, y = rows()
-    with pytest.raises(InputError, match="algorithm.*'cell'.*did you mean 'cells'"):
+    with pytest.raises(InputError, match=r"algorithm.*'cell'.*did you mean 'cells'"):
         KernelClassifier(algorithm="cell").fit(X, y)
 
 
