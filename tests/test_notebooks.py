@@ -1,4 +1,4 @@
-"""The notebooks of the guide: executed from the first cell to the last, and fit to be shown as they are stored."""
+"""The notebooks of the guide: executed from the first cell to the last, and fit to be shown as stored."""
 
 from __future__ import annotations
 
@@ -98,7 +98,9 @@ def test_commands_and_links_are_good(path: Path, text: str) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.skipif(bool(ABSENT), reason=f"not installed: {', '.join(ABSENT)} (pip install '.[notebooks,test]')")
+@pytest.mark.skipif(
+    bool(ABSENT), reason=f"not installed: {', '.join(ABSENT)}; pip install '.[notebooks,test]'"
+)
 # the kernel is reached by a port of loopback, of which its own program warns
 @pytest.mark.filterwarnings("default")
 def test_they_run(path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -108,7 +110,8 @@ def test_they_run(path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
     # folders that the notebook makes lie where pytest cleans up
     monkeypatch.setenv("TMPDIR", str(tmp_path))
     book = nbformat.read(path, as_version=4)
-    NotebookClient(book, timeout=240, kernel_name="python3", resources={"metadata": {"path": tmp_path}}).execute()
+    where = {"metadata": {"path": tmp_path}}
+    NotebookClient(book, timeout=240, kernel_name="python3", resources=where).execute()
     printed = [
         "".join(output["text"])
         for cell in book.cells
