@@ -85,6 +85,8 @@ def slurm() -> Iterator[Slurm]:
     # short: the path of a socket has at most 107 characters
     with tempfile.TemporaryDirectory(prefix="slurm-", ignore_cleanup_errors=True) as name:
         folder = Path(name)
+        # munged wants its socket to be within everybody's reach; the key is nobody else's
+        folder.chmod(0o711)
         key = folder / "munge.key"
         key.write_bytes(os.urandom(1024))
         key.chmod(0o400)
