@@ -95,9 +95,6 @@ def test_the_outline_lists_the_passes_that_are_made(kind, known, sparse, every_p
         for given in variants(kind, known, every_pair)
         if not filling.intersection((given.get("scale"), given.get("metric")))
     ]
-    # what is chosen makes all of its stages
-    endless = {"settings": {"tol": 0.0}} if "settings" in kind.hyperparameters else {}
-    cases = [(given | endless, test) for given, test in cases]
     # without test rows, once
     cases.append((cases[0][0], None))
     for given, test in cases:
@@ -141,7 +138,9 @@ def compare(model, data, test, monkeypatch):
     assert needed <= counts.keys() <= outlined.keys(), model
     for key, count in counts.items():
         if key[0] not in ESTIMATED and key in needed:
-            assert count == sum(outline.times for outline in outlined[key]), (model, key)
+            planned = sum(outline.times for outline in outlined[key])
+            # a machine that is chosen ends where it is at its minimum
+            assert count <= planned if "settings" in model.hyperparameters else count == planned, (model, key)
     for step in made:
         planned = outlined[step.name, step.split]
         assert all(type(outline.step) is type(step) for outline in planned)
