@@ -5,9 +5,10 @@ from __future__ import annotations
 import importlib
 import inspect
 import pkgutil
-import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from functools import cache
+from importlib.util import find_spec
+from pathlib import Path
 from typing import TypeVar
 
 from distkern.common.errors import unknown_name
@@ -57,19 +58,29 @@ def _members(package: str, name_of: Callable[[type], str | None]) -> dict[str, t
 
 @cache
 def _lookup(package: str, name: str, name_of: Callable[[type], str | None]) -> type | None:
-    def order(file: str) -> tuple[int, bool]:
-        return -_likeness(file, name), f"{package}.{file}" not in sys.modules
-
-    for file in sorted(_files(package), key=order):
+    for file in _in_order(package, name):
         for kind in _in_file(package, file):
             if name_of(kind) == name:
                 return kind
     return None
 
 
-def _likeness(file: str, name: str) -> int:
-    stem = file.replace("_", "").removesuffix("s")
-    return len(stem) if stem in name.replace("_", "").lower() else 0
+def _in_order(package: str, name: str) -> Iterator[str]:
+    files = _files(package)
+    alike = [
+        file for file in files if file.replace("_", "").removesuffix("s") in name.replace("_", "").lower()
+    ]
+    yield from sorted(alike, key=len, reverse=True)
+    others = [file for file in files if file not in alike]
+    yield from sorted(others, key=lambda file: not _says(package, file, name))
+
+
+def _says(package: str, file: str, name: str) -> bool:
+    """Whether the text of a module has a class of that name, or the name in quotation marks."""
+    found = find_spec(f"{package}.{file}")
+    path = Path((found and found.origin) or "")
+    text = path.read_text(encoding="utf-8") if path.suffix == ".py" and path.is_file() else ""
+    return f'"{name}"' in text or f"class {name}(" in text
 
 
 def members(package: str, base: type[Member]) -> dict[str, type[Member]]:
@@ -93,9 +104,9 @@ def classes(package: str, base: type[Member]) -> dict[str, type[Member]]:
 def lookup(package: str, base: type[Member], name: str) -> type[Member] | None:
     """The member called ``name``, if there is one.
 
-    A file whose own name is a part of that name is read first, the longest such name before others, then
-    those that are loaded already, and the rest of the folder only where it is in none of them. Capitals,
-    underscores and a plural's s do not count.
+    A file whose own name is a part of that name is loaded first, the longest such name before others
+    (capitals, underscores and a plural's s do not count), then those whose text has the name, and the rest of
+    the folder only where it is in none of them.
     """
     kind = _lookup(package, name, _name_of)
     return kind if kind is not None and issubclass(kind, base) else None

@@ -16,7 +16,7 @@ from distkern.engine.dask.arrays import in_turn, is_dask
 from distkern.estimators.dsg import AbstractDSG
 from distkern.estimators.fitted import fitted
 from distkern.estimators.functional import AbstractFunctionalClassifier
-from distkern.losses.density_ratio import DensityRatio
+from distkern.losses.unlabelled import DensityRatio
 from distkern.runs.data import TrainingData
 from distkern.solvers.base import AbstractSolver, Problem
 from distkern.solvers.dsg_density_ratio import DSGDensityRatio as DensityRatioSolver

@@ -14,7 +14,7 @@ from distkern.common.errors import InputError
 from distkern.estimators.dsg import AbstractDSG
 from distkern.estimators.fitted import fitted
 from distkern.estimators.functional import AbstractFunctionalRegressor
-from distkern.losses.square import Square
+from distkern.losses.real import Square
 from distkern.runs.prediction import deviations_of_rows
 from distkern.solvers.base import AbstractSolver, Problem
 from distkern.solvers.dsg_gaussian_process import DSGGaussianProcess, GaussianProcessState

@@ -19,7 +19,7 @@ from distkern.common.sparse import Rows, SparseRows
 from distkern.estimators.dsg import AbstractDSG
 from distkern.estimators.fitted import fitted
 from distkern.features.random import SAMPLER
-from distkern.losses.novelty import Novelty
+from distkern.losses.unlabelled import Novelty
 from distkern.runs.prediction import side_of
 from distkern.solvers.base import AbstractSolver, Problem
 from distkern.solvers.dsg_novelty import MOST_EXACT_ROWS, DSGNovelty, NoveltyState

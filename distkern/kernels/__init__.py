@@ -1,4 +1,4 @@
-"""Kernels: one file each, found by name."""
+"""Kernels, found by their names in the files of this folder."""
 
 from __future__ import annotations
 

@@ -62,7 +62,7 @@ def gamma_from_width(rule: str, kernel: type[AbstractKernel], width: float, n_fe
 def width_from_gamma(kernel: type[AbstractScaledKernel], gamma: float, n_features: int) -> float:
     """The width of a gamma, which is a constant times some power of it.
 
-    >>> from distkern.kernels.rbf import Gaussian
+    >>> from distkern.kernels.euclidean import Gaussian
     >>> width_from_gamma(Gaussian, 4.0, 10)
     0.5
     """

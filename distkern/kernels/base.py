@@ -113,9 +113,7 @@ class AbstractKernel(Declared, ABC):
 class AbstractNonNegativeKernel(AbstractKernel):
     """A kernel of rows without negative numbers."""
 
-    @property
-    def lower_bound(self) -> float:
-        return 0.0
+    lower_bound = 0.0
 
 
 @dataclass(frozen=True)
@@ -169,6 +167,25 @@ class AbstractTileKernel(AbstractKernel):
 
     def finish(self, scores: Floats) -> None:
         """Turn scores into kernel values, in place."""
+
+
+@dataclass(frozen=True)
+class ClosedFormScores(AbstractPrepared):
+    """The kernel values themselves, by the closed form in float64."""
+
+    kernel: AbstractTileKernel
+    landmarks: NDArray[np.float64]
+
+    def scores(self, features: Floats, out: Floats) -> None:
+        out[...] = self.kernel.closed_form(features.astype(np.float64), self.landmarks)
+
+
+@dataclass(frozen=True)
+class AbstractClosedFormTiles(AbstractTileKernel):
+    """A kernel that no matrix product gives: its tiles are its closed form."""
+
+    def prepare(self, landmarks: Floats) -> ClosedFormScores:
+        return ClosedFormScores(self, landmarks.astype(np.float64))
 
 
 @dataclass(frozen=True)

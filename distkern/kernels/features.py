@@ -71,28 +71,22 @@ class AbstractFeatureKernel(AbstractKernel):
 
 
 @dataclass(frozen=True)
-class PairBlock(AbstractFeatureBlock):
-    """[cos | sin] (omega_i . x) / sqrt(F): pairs, so that |z(x)| = 1 exactly (Rahimi and Recht 2007).
+class AbstractFrequencyBlock(AbstractFeatureBlock):
+    """Features of inner products with frequencies.
 
     Attributes
     ----------
-    frequencies : of the wanted draws, in float64 where ``heavy``
+    frequencies : of the wanted draws
     n_whole : F of the whole block
-    heavy : the frequencies have no mean, so that omega . x is computed in float64 and reduced to one turn
-        before its cosine is taken, in the precision of the values
     """
 
     frequencies: AbstractFrequencies
     n_whole: int
-    heavy: bool
-
-    @classmethod
-    def of(cls, frequencies: AbstractFrequencies, draws: Draws, dtype: DTypeLike, heavy: bool) -> PairBlock:
-        return cls(frequencies.astype(np.float64 if heavy else dtype), draws.n_draws, heavy)
+    columns_per_draw: ClassVar[int] = 1
 
     @property
     def n_columns(self) -> int:
-        return 2 * self.frequencies.n_draws
+        return self.columns_per_draw * self.frequencies.n_draws
 
     @property
     def nbytes(self) -> int:
@@ -100,6 +94,24 @@ class PairBlock(AbstractFeatureBlock):
 
     def take(self, draws: NDArray[np.intp]) -> Self:
         return replace(self, frequencies=self.frequencies.take(draws))
+
+
+@dataclass(frozen=True)
+class PairBlock(AbstractFrequencyBlock):
+    """[cos | sin] (omega_i . x) / sqrt(F): pairs, so that |z(x)| = 1 exactly (Rahimi and Recht 2007).
+
+    Attributes
+    ----------
+    heavy : the frequencies have no mean, so that they are float64, in which omega . x is computed and reduced
+        to one turn before its cosine is taken, in the precision of the values
+    """
+
+    heavy: bool
+    columns_per_draw = 2
+
+    @classmethod
+    def of(cls, frequencies: AbstractFrequencies, draws: Draws, dtype: DTypeLike, heavy: bool) -> PairBlock:
+        return cls(frequencies.astype(np.float64 if heavy else dtype), draws.n_draws, heavy)
 
     def fill(self, rows: Rows, values: Floats, scale: float) -> None:
         n_draws = self.frequencies.n_draws
@@ -139,22 +151,8 @@ def in_float64(rows: Rows) -> Rows:
 
 
 @dataclass(frozen=True)
-class ProjectedBlock(AbstractFeatureBlock):
+class ProjectedBlock(AbstractFrequencyBlock):
     """Features that are a function of one inner product each; subclasses say which."""
-
-    frequencies: AbstractFrequencies
-    n_whole: int
-
-    @property
-    def n_columns(self) -> int:
-        return self.frequencies.n_draws
-
-    @property
-    def nbytes(self) -> int:
-        return self.frequencies.nbytes
-
-    def take(self, draws: NDArray[np.intp]) -> Self:
-        return replace(self, frequencies=self.frequencies.take(draws))
 
     def fill(self, rows: Rows, values: Floats, scale: float) -> None:
         self.frequencies.project(rows, values)

@@ -8,13 +8,14 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
+from distkern.common.parameters import POSITIVE, parameter
 from distkern.common.tiles import apply
 from distkern.common.types import Floats
-from distkern.kernels.base import AbstractNonNegativeKernel
+from distkern.kernels.base import AbstractClosedFormTiles, AbstractNonNegativeKernel, over_columns
 from distkern.kernels.features import AbstractFeatureKernel, ProjectedBlock
-from distkern.kernels.tiles import AbstractClosedFormTiles
 from distkern.samplers import Draws
 from distkern.samplers.frequencies import DenseFrequencies
+from distkern.samplers.normal import normal_quantiles
 
 #: larger ones are of no account, and their products with rows might overflow
 _LARGEST = 1e30
@@ -39,3 +40,42 @@ class ExponentialBlock(ProjectedBlock):
     def apply(self, values: Floats) -> None:
         apply(np.negative, values, into=values)
         apply(np.exp, values, into=values)
+
+
+@dataclass(frozen=True)
+class ExponentialSemigroup(AbstractSemigroupKernel):
+    """k(x, y) = exp(-rate sum_j sqrt(x_j + y_j)) for numbers >= 0 (Dai et al. 2014, Table 1).
+
+    omega: Levy-distributed, rate^2 / (2 z^2) with z standard normal (the table's exp(-b/4w) must be
+    exp(-b^2/4w)).
+    """
+
+    rate: float = parameter(1.0, POSITIVE, help="the paper's beta")
+
+    name = "exponential_semigroup"
+
+    def closed_form(self, left: NDArray[np.float64], right: NDArray[np.float64]) -> NDArray[np.float64]:
+        return np.exp(-self.rate * over_columns(np.add, lambda x, y: np.sqrt(x + y), left, right))
+
+    def quantiles(self, uniforms: NDArray[np.float64]) -> NDArray[np.float64]:
+        omega: NDArray[np.float64] = 0.5 * np.square(self.rate / normal_quantiles(uniforms))
+        return omega
+
+
+@dataclass(frozen=True)
+class ReciprocalSemigroup(AbstractSemigroupKernel):
+    """k(x, y) = prod_j offset / (x_j + y_j + offset) for numbers >= 0 (Dai et al. 2014, Table 1).
+
+    omega: independent exponential numbers of rate ``offset``.
+    """
+
+    offset: float = parameter(1.0, POSITIVE, help="the paper's lambda")
+
+    name = "reciprocal_semigroup"
+
+    def closed_form(self, left: NDArray[np.float64], right: NDArray[np.float64]) -> NDArray[np.float64]:
+        offset = self.offset
+        return over_columns(np.multiply, lambda x, y: offset / (x + y + offset), left, right)
+
+    def quantiles(self, uniforms: NDArray[np.float64]) -> NDArray[np.float64]:
+        return -np.log(uniforms) / self.offset

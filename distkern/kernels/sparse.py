@@ -11,13 +11,15 @@ distances are such sums, and so is the logarithm of the Cauchy kernel.
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cache
 from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
-from distkern.common.compiled import aligned
+from distkern.common.compiled import aligned, argument_types, compile_loop
 from distkern.common.sparse import SparseRows
 from distkern.common.tiles import apply
 from distkern.common.types import Floats
@@ -53,6 +55,47 @@ def cauchy_shared(row: float, landmark: float, gamma: float) -> float:
     """log((1 + gamma (x - c)^2) / ((1 + gamma x^2) (1 + gamma c^2)))."""
     both = math.log1p(gamma * row * row) + math.log1p(gamma * landmark * landmark)
     return math.log1p(gamma * (row - landmark) ** 2) - both
+
+
+def own(value: float, parameter: float) -> float:
+    """Stands for the scores' own, which :func:`distkern.common.compiled.compile_loop` puts in its place."""
+    raise NotImplementedError
+
+
+def shared(row: float, landmark: float, parameter: float) -> float:
+    """As :func:`own`."""
+    raise NotImplementedError
+
+
+def _sparse_sums(data, indices, indptr, values, members, starts, constants, parameter, scale, out):  # type: ignore[no-untyped-def]
+    size = out.shape[1]
+    sums = np.empty(size)
+    for i in range(out.shape[0]):
+        total = 0.0
+        sums[:] = constants
+        for entry in range(indptr[i], indptr[i + 1]):
+            value = np.float64(data[entry])
+            column = indices[entry]
+            total += own(value, parameter)
+            for position in range(starts[column], starts[column + 1]):
+                sums[members[position]] += shared(value, np.float64(values[position]), parameter)
+        for j in range(size):
+            out[i, j] = -scale * max(total + sums[j], 0.0)
+
+
+@cache
+def sparse_sums(
+    dtype: np.dtype[Any], own: Callable[..., float], shared: Callable[..., float]
+) -> Callable[..., None]:
+    """out[i, j] = -scale max(0, sum of own over row i + constants[j] + sum of shared over common columns).
+
+    The compiled function takes the rows' ``data``, ``indices``, ``indptr``, the landmarks column by column as
+    ``values``, ``members`` (which landmark) and ``starts`` (n_features + 1), ``constants`` (r,), the
+    parameter of own and shared, the scale, and ``out``. Sums are float64, in the order of the columns.
+    """
+    text = "x[:] i4[:] i8[:] x[:] i4[:] i4[:] f8[:] f8 f8 x[:, :]!"
+    arguments = argument_types(text, x=dtype)
+    return compile_loop(_sparse_sums, arguments, helpers={"own": own, "shared": shared}, exact=True)
 
 
 @dataclass(frozen=True)
@@ -93,8 +136,6 @@ class AbstractSparseScores(AbstractPrepared):
         )
 
     def scores(self, features: SparseRows, out: Floats) -> None:
-        from distkern.kernels._loops import sparse_sums
-
         kind = type(self)
         rows = (features.data, features.indices, features.indptr)
         arrays = aligned(*rows, self.values, self.members, self.starts, self.constants)

@@ -1,10 +1,9 @@
-"""Losses: one file each, found by name."""
+"""Losses, found by their names in the files of this folder."""
 
 import math
 
 from distkern.losses.base import AbstractElementwiseLoss, AbstractLoss
-from distkern.losses.conjugate import AbstractDualLoss, Conjugate
-from distkern.losses.coordinate import AbstractCoordinateLoss
+from distkern.losses.conjugate import AbstractCoordinateLoss, AbstractDualLoss, Conjugate
 
 __all__ = [
     "SUPERVISED",
@@ -54,8 +53,6 @@ def margin_loss_names() -> list[str]:
 
 def dual_loss_names(*target_kinds: str) -> list[str]:
     """Like :func:`loss_names`, of losses whose conjugate is known: those of the machines in cells."""
-    from distkern.losses.conjugate import AbstractDualLoss
-
     return [name for name in loss_names(*target_kinds) if issubclass(find_loss(name), AbstractDualLoss)]
 
 

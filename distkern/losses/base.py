@@ -20,7 +20,7 @@ from distkern.common.parameters import Declared
 from distkern.common.types import Floats
 
 #: what ``value`` and ``derivative`` take and return: arrays of one shape, or scalars inside compiled loops
-Numbers = Any
+Elements = Any
 
 
 @dataclass(frozen=True)
@@ -161,16 +161,16 @@ class AbstractElementwiseLoss(AbstractLoss):
 
     @staticmethod
     @abstractmethod
-    def value(prediction: Numbers, target: Numbers, parameters: tuple[float, ...]) -> Numbers:
+    def value(prediction: Elements, target: Elements, parameters: tuple[float, ...]) -> Elements:
         """l(f, y), elementwise."""
 
     @staticmethod
     @abstractmethod
-    def derivative(prediction: Numbers, target: Numbers, parameters: tuple[float, ...]) -> Numbers:
+    def derivative(prediction: Elements, target: Elements, parameters: tuple[float, ...]) -> Elements:
         """dl/df at (f, y), elementwise; at a kink, one between the two sides', of the smallest modulus."""
 
     @staticmethod
-    def second_derivative(prediction: Numbers, target: Numbers, parameters: tuple[float, ...]) -> Numbers:
+    def second_derivative(prediction: Elements, target: Elements, parameters: tuple[float, ...]) -> Elements:
         """d2l/df2 at (f, y), elementwise, of a loss with a finite :attr:`curvature`."""
         raise NotImplementedError
 

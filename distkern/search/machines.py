@@ -20,7 +20,7 @@ from distkern.common.scores import by_group, log_losses
 from distkern.common.sparse import SparseRows
 from distkern.common.types import Block, Floats
 from distkern.kernels.base import AbstractTileKernel
-from distkern.kernels.laplacian import Laplacian
+from distkern.kernels.product import Laplacian
 from distkern.maps.mapping import RowMap, pulled_targets
 
 Array = NDArray[np.float64]

@@ -32,7 +32,7 @@ from distkern.common.errors import InputError
 from distkern.common.parameters import NOT_NEGATIVE, NOTHING, Number, Parameter, Whole, Words, parameter
 from distkern.features.kernel_choice import GAMMA, KernelChoice
 from distkern.kernels import AbstractTileKernel, find_kernel, landmark_kernel_names, require
-from distkern.kernels.matern import HalfInteger
+from distkern.kernels.euclidean import HalfInteger
 from distkern.losses import dual_loss_names
 from distkern.losses.conjugate import AbstractDualLoss
 from distkern.maps.metric import METRICS

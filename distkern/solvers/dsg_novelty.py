@@ -13,7 +13,7 @@ from distkern.common.errors import InputError
 from distkern.common.parameters import NOTHING, Number, Words, parameter, redeclared
 from distkern.common.sparse import Rows
 from distkern.common.types import Block, Floats
-from distkern.losses.novelty import Novelty
+from distkern.losses.unlabelled import Novelty
 from distkern.passes import Reduce, Rounds
 from distkern.solvers._dsg.growth import Growth
 from distkern.solvers._dsg.rounds import DSGOperand

@@ -19,7 +19,7 @@ from distkern.common.types import Block, Floats, GroupOpener, groups_of
 from distkern.features import Footprint
 from distkern.features.support import Support, support_cost
 from distkern.kernels.base import AbstractKernel
-from distkern.losses.coordinate import AbstractCoordinateLoss
+from distkern.losses.conjugate import AbstractCoordinateLoss
 from distkern.passes import AbstractResident, Message, Rounds
 from distkern.solvers.base import Problem, Steps
 from distkern.solvers.explicit import Ended

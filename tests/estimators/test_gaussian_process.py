@@ -14,7 +14,7 @@ import distkern as dk
 from distkern.common.errors import InputError
 from distkern.kernels import find_kernel
 from distkern.kernels.bandwidth import width_from_gamma
-from distkern.kernels.rbf import Gaussian
+from distkern.kernels.euclidean import Gaussian
 from distkern.solvers.dsg_gaussian_process import Posterior
 from distkern.storage.ingest import write_dataset
 

@@ -7,13 +7,13 @@ import pytest
 from scipy.integrate import quad
 from scipy.special import ndtri
 
-from distkern.kernels import _spectra
+from distkern.kernels import histograms
 from distkern.samplers.normal import normal_quantiles
 
 DENSITIES = {
-    _spectra.hyperbolic_secant: lambda w: 1 / np.cosh(np.pi * w),
-    _spectra.half_cauchy_width: lambda w: 2 / (np.pi * (1 + 4 * w**2)),
-    _spectra.jensen_shannon: lambda w: 1 / (np.cosh(np.pi * w) * (1 + 4 * w**2) * np.log(2)),
+    histograms.hyperbolic_secant: lambda w: 1 / np.cosh(np.pi * w),
+    histograms.half_cauchy_width: lambda w: 2 / (np.pi * (1 + 4 * w**2)),
+    histograms.jensen_shannon: lambda w: 1 / (np.cosh(np.pi * w) * (1 + 4 * w**2) * np.log(2)),
 }
 
 
@@ -36,7 +36,7 @@ def test_the_ends_of_the_unit_interval_are_finite():
 
 def test_jensen_shannon_quantiles_are_smooth_between_the_nodes():
     uniforms = np.linspace(0.5, 1 - 1e-12, 200001)
-    assert np.all(np.diff(_spectra.jensen_shannon(uniforms)) > 0)
+    assert np.all(np.diff(histograms.jensen_shannon(uniforms)) > 0)
 
 
 def test_normal_quantiles_are_those_of_scipy():

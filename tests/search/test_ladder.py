@@ -11,7 +11,7 @@ from sklearn.kernel_ridge import KernelRidge
 from sklearn.linear_model import Ridge
 
 from distkern.common.scores import log_losses
-from distkern.kernels.laplacian import Laplacian
+from distkern.kernels.product import Laplacian
 from distkern.maps.mapping import MapChoice, RowMap
 from distkern.search.ladder import GAUSSIAN, MATERN, RIDGES, Setting, Tried, climb, leading_maps
 from distkern.search.machines import Kernel, Rows, linear, over_all_rows, over_centres
@@ -103,7 +103,7 @@ def test_few_city_block_distances_need_no_compiled_loop(monkeypatch: pytest.Monk
 
     monkeypatch.setattr("distkern.search.machines._FEW_DIFFERENCES", 60 * 5 * 20 - 1)
     compiled = losses()
-    monkeypatch.setattr("distkern.kernels.laplacian.city_block", None)
+    monkeypatch.setattr("distkern.kernels.product.city_block", None)
     monkeypatch.setattr("distkern.search.machines._FEW_DIFFERENCES", 60 * 5 * 20)
     np.testing.assert_allclose(losses(), compiled, rtol=1e-4, atol=1e-6)
 

@@ -19,7 +19,7 @@ from distkern.bases import LandmarkBasis
 from distkern.common.types import AbstractSource, Block
 from distkern.engine.executors import open_executor
 from distkern.kernels import find_kernel
-from distkern.losses.odm import OptimalMarginDistribution
+from distkern.losses.classes import OptimalMarginDistribution
 from distkern.passes import Extent, Reduce
 from distkern.solvers.coreset import snapshot
 from distkern.solvers.measuring import Model

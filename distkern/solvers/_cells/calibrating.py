@@ -15,7 +15,7 @@ from distkern.common.scores import temperature
 from distkern.common.stores import ArrayStore
 from distkern.common.tiles import release
 from distkern.common.types import Block, Floats
-from distkern.losses.logistic import Logistic
+from distkern.losses.classes import Logistic
 from distkern.solvers._cells.buckets import Solving
 from distkern.solvers._cells.held_out import folds_of
 from distkern.solvers._cells.machine import solve_cell

@@ -1,4 +1,4 @@
-"""The loss whose minimiser is the logarithm of the ratio of two densities."""
+"""Losses of rows without targets: of novelties, and of the ratio of two densities."""
 
 from __future__ import annotations
 
@@ -7,9 +7,40 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from distkern.common.parameters import POSITIVE, parameter
+from distkern.common.parameters import POSITIVE, Number, parameter
 from distkern.common.types import Floats
 from distkern.losses.base import AbstractLoss
+
+
+@dataclass(frozen=True)
+class Novelty(AbstractLoss):
+    """l(f) = max(0, tau - f) - fraction tau, of a threshold tau chosen with f (Dai et al. 2014, Section 4).
+
+    The slope is -1 below the threshold and 0 above it. At the threshold itself it is -``at_threshold``: with
+    the share of the ``fraction`` that the rows below leave over, slopes sum to -fraction n, as they do at the
+    best threshold, however many rows are equal.
+    """
+
+    fraction: float = parameter(0.1, Number(0, 1, open=(True, True)), help="share of the rows below tau")
+    threshold: float = parameter(0.0, Number(), help="tau")
+    at_threshold: float = 0.0
+
+    name = "novelty"
+    target_kind = "none"
+    is_non_negative = False
+    curvature = math.inf
+
+    def row_values(self, predictions: Floats, targets: Floats) -> Floats:
+        short = np.maximum(self.threshold - predictions, 0) - self.fraction * self.threshold
+        values: Floats = short.sum(axis=1)
+        return values
+
+    def row_slopes(self, predictions: Floats, targets: Floats) -> Floats:
+        dtype = predictions.dtype.type
+        slopes: Floats = np.where(predictions < self.threshold, dtype(-1), dtype(0))
+        if self.at_threshold:
+            slopes[predictions == self.threshold] = -self.at_threshold
+        return slopes
 
 
 @dataclass(frozen=True)
