@@ -38,7 +38,7 @@ from distkern.estimators.svrg import SVRGRegressor as _SVRGRegressor
 from distkern.kernels import kernel_matrix as kernel_matrix
 from distkern.runs.persistence import load_model as load_model
 from distkern.runs.writing import write_dataset as write_dataset
-from distkern.search.tuning.api import tune as tune
+from distkern.search.tuning.search import tune as tune
 from distkern.storage.dataset import Dataset as Dataset
 from distkern.storage.dataset import open_dataset as open_dataset
 

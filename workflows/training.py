@@ -16,7 +16,7 @@ import numpy as np
 
 import distkern
 from distkern.cli.main import main
-from distkern.common import allocator
+from distkern.common import processes
 from distkern.storage.ingest import write_dataset
 from workflows.processes import peak_bytes
 from workflows.records import Record
@@ -115,7 +115,7 @@ def _train(algorithm: str, settings: Settings, seed: int, data: str, out: Path) 
 
 def _resident() -> int | None:
     """Bytes of this process now, from which on its peak is counted anew; None where that cannot be told."""
-    allocator.trim()
+    processes.trim()
     try:
         Path("/proc/self/clear_refs").write_text("5")
     except OSError:

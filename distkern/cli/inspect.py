@@ -10,7 +10,7 @@ import click
 import numpy as np
 
 from distkern.cli import options
-from distkern.common.compared import Compared
+from distkern.common.choices import Compared
 from distkern.common.errors import InputError
 from distkern.monitor.text import in_bytes
 from distkern.storage.places import Place

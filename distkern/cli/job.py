@@ -12,7 +12,7 @@ from distkern.cli import options
 from distkern.cli.algorithms import CHOSEN
 from distkern.cli.values import check_scheduler, parse_bytes
 from distkern.common.errors import InputError, unknown_name
-from distkern.search.tuning.asked import Asked
+from distkern.search.tuning.space import Asked
 from distkern.storage.places import Place, place_of
 
 if TYPE_CHECKING:

@@ -144,8 +144,7 @@ def _send(job: Job, jobs: int | None, folder: JobFolder, retries: int, runs: Pla
     from distkern.cli.tuning import JOBS, tune_described
     from distkern.engine.dask.jobs import JobScheduler
     from distkern.jobs.driver import drive
-    from distkern.jobs.folder import JobIndex
-    from distkern.jobs.probe import check_store
+    from distkern.jobs.folder import JobIndex, check_store
     from distkern.jobs.record import Record, new_id
 
     description, train = job.model_dump(), train_described

@@ -1,4 +1,4 @@
-"""Which values of a hyperparameter are tried on a sample of the rows or by ``tune``, how they are set."""
+"""Which values of a hyperparameter are tried, how they are set, and what was compared before a run."""
 
 from __future__ import annotations
 
@@ -81,3 +81,31 @@ def value_of(part: Any, name: str) -> Any:
         return values[name]
     found = (value_of(value, name) for value in values.values() if is_dataclass(value))
     return next((value for value in found if value is not None), None)
+
+
+@dataclass(frozen=True)
+class Compared:
+    """A candidate of a choice; its fields are an entry of "candidates" in a line of ``metrics.jsonl``.
+
+    Attributes
+    ----------
+    name : what it is, in words
+    loss : mean loss of rows that it has not learned from
+    n_rows, n_functions : rows that its trial learned from, and functions of its machine, where they are known
+    """
+
+    name: str
+    loss: float
+    n_rows: int | None = None
+    n_functions: int | None = None
+
+    @property
+    def cost(self) -> str:
+        """What its trial took, in words; empty where that is not known."""
+        return "" if self.n_rows is None else f"{self.n_rows:,} rows x {self.n_functions:,} functions"
+
+    @property
+    def told(self) -> str:
+        """A line about it."""
+        cost = f" ({self.cost})" if self.cost else ""
+        return f"tried: {self.name}{cost}: {self.loss:.4g}"

@@ -11,7 +11,7 @@ from typing import Any
 
 from distkern.dashboard.state import Tasks, Timeline
 from distkern.engine.events import Event
-from distkern.monitor.recorder import PassRecorder
+from distkern.monitor.balance import PassRecorder
 from distkern.monitor.text import SQUARED, in_bytes, in_time, is_before
 
 #: how much is kept: runs, stages of a run, names of passes of a run, lines of its list of events

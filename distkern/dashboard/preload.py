@@ -1,15 +1,123 @@
-"""Put the page on a scheduler: ``dask scheduler --preload distkern.dashboard.preload``, or from a client."""
+"""The page on a scheduler: ``dask scheduler --preload distkern.dashboard.preload``, or from a client."""
 
 from __future__ import annotations
 
 import contextlib
+import functools
 import importlib
-from collections.abc import Iterator
+import time
+from collections.abc import Iterator, Mapping
 from typing import Any
 
+from bokeh.application import Application
+from bokeh.application.handlers.function import FunctionHandler
+from distributed.diagnostics.plugin import SchedulerPlugin
 from distributed.protocol.pickle import cloudpickle
 
-from distkern.dashboard.plugin import NAME, DashboardPlugin
+from distkern.dashboard.forward import TOPIC
+from distkern.dashboard.history import Histories, RunHistory
+from distkern.dashboard.page import open_page
+from distkern.dashboard.state import ClusterView, WorkerView, engine_key
+
+#: name of the plugin and of the page
+NAME = "distkern"
+
+
+class DashboardPlugin(SchedulerPlugin):  # type: ignore[misc]
+    """Serves ``/distkern`` on the scheduler's dashboard.
+
+    It is registered once for a scheduler, however many runs use it. Events that were sent before it came are
+    read from the topic (the scheduler keeps 1000 messages).
+    """
+
+    name = NAME
+    idempotent = True
+
+    def __init__(self) -> None:
+        self.histories = Histories(self._belongs)
+        self._scheduler: Any = None
+
+    async def start(self, scheduler: Any) -> None:
+        self._scheduler = scheduler
+        for received, message in scheduler.get_events(TOPIC):
+            self.histories.add(message, received)
+        serve(scheduler, functools.partial(open_page, self.histories, self.cluster))
+
+    def _belongs(self, facts: Mapping[str, Any]) -> bool:
+        """Whether a run is of this scheduler: it was started here, or its client has come over since.
+
+        A message to a scheduler that has died may reach the next at its address when its sender is gone.
+        """
+        started_here = facts.get("scheduler") in (None, "", self._scheduler.id)
+        return started_here or facts.get("client") in self._scheduler.clients
+
+    def log_event(self, topic: str, msg: Any) -> None:
+        if topic == TOPIC:
+            self.histories.add(msg, time.time())
+
+    def transition(self, key: Any, start: str, finish: str, *args: Any, **kwargs: Any) -> None:
+        # called for every task of everybody: the cheap test comes first
+        if finish != "memory" or start != "processing" or engine_key(key) is None:
+            return
+        run = self._run_of(self._scheduler.tasks.get(key))
+        if run is not None:
+            run.tasks.finished(key, str(kwargs.get("worker", "")))
+
+    def _run_of(self, task: Any) -> RunHistory | None:
+        for client in (task.who_wants or ()) if task is not None else ():
+            run = self.histories.of_client(client.client_key)
+            if run is not None:
+                return run
+        return None
+
+    def remove_client(self, scheduler: Any, client: str) -> None:
+        for run in self.histories.runs.values():
+            if run.facts.get("client") == client:
+                run.stop(time.time())
+
+    def cluster(self) -> ClusterView:
+        """The workers as they are now."""
+        workers = tuple(
+            WorkerView(
+                str(worker.address),
+                str(worker.name),
+                int(worker.nthreads),
+                len(worker.processing),
+                int(worker.metrics.get("memory", 0)),
+                int(worker.memory_limit or 0),
+                float(worker.metrics.get("cpu", 0.0)),
+            )
+            for worker in self._scheduler.workers.values()
+        )
+        return ClusterView(str(self._scheduler.address), workers)
+
+
+def serve(scheduler: Any, modify: Any) -> None:
+    """Add a Bokeh page to the dashboard of a running scheduler.
+
+    A page that an earlier plugin of the same scheduler has left is replaced.
+    """
+    import dask
+    from bokeh.server.util import create_hosts_allowlist
+    from distributed.dashboard.core import DaskBokehTornado
+
+    application = scheduler.http_application
+    for old in [known for known in application.applications if getattr(known, "_distkern", False)]:
+        application.applications.remove(old)
+    settings = dict(dask.config.get("distributed.scheduler.dashboard.bokeh-application"))
+    origins = create_hosts_allowlist(settings.pop("allow_websocket_origin"), scheduler.http_server.port)
+    pages = DaskBokehTornado(
+        {f"/{NAME}": Application(FunctionHandler(modify))},
+        prefix="/",
+        use_index=False,
+        extra_websocket_origins=origins,
+        absolute_url="",
+        **settings,
+    )
+    pages._distkern = True
+    application.add_application(pages)
+    pages.initialize(io_loop=scheduler.loop)
+    pages.start()
 
 
 async def dask_setup(scheduler: Any) -> None:
@@ -25,16 +133,14 @@ TRAVELLING = (
     "distkern.dashboard.fragments",
     "distkern.dashboard.history",
     "distkern.dashboard.page",
-    "distkern.dashboard.plugin",
+    "distkern.dashboard.preload",
     "distkern.dashboard.series",
     "distkern.dashboard.state",
-    "distkern.dashboard.style",
     "distkern.engine.events",
     "distkern.monitor.balance",
     "distkern.monitor.style",
     "distkern.monitor.page",
     "distkern.monitor.plots",
-    "distkern.monitor.recorder",
     "distkern.monitor.text",
 )
 

@@ -11,7 +11,7 @@ from contextlib import closing, suppress
 from dataclasses import asdict, dataclass, field, replace
 from typing import Any, TypeAlias, TypeVar
 
-from distkern.common import allocator, blas
+from distkern.common import blas, processes
 from distkern.common.errors import DivergenceError
 from distkern.common.types import AbstractSource
 from distkern.engine.checkpoint import CheckpointFolder, RunWorkplace
@@ -19,7 +19,7 @@ from distkern.engine.ending import DIVERGED, INTERRUPTED, Ending, Stopping, chec
 from distkern.engine.events import EventLog
 from distkern.passes import Derived, Each, Extent, Message, Pass, PassPlan, Reduce, Site, Stream
 from distkern.passes.base import UnderWay
-from distkern.passes.execution import AbstractExecutor, forget, peak_resident_bytes
+from distkern.passes.execution import AbstractExecutor, forget
 from distkern.passes.rounds import RunResidents
 from distkern.solvers.base import AbstractSolver, Measures, Problem, Steps
 
@@ -164,7 +164,7 @@ class Driver:
         self._stopping = stopping or Stopping()
         self._early: str | None = None
         self._best: Any = None
-        allocator.return_large_arrays()
+        processes.return_large_arrays()
         try:
             with blas.single_threaded(), RunWorkplace(self.checkpoints) as workplace:
                 test = self.sources["test"].block_rows if problem.has_test else ()
@@ -304,8 +304,8 @@ class Driver:
             counters.train_rows_read * train.n_features,
             round(counters.train_rows_read * train.row_accesses),
         )
-        allocator.trim()
-        driver_peak = peak_resident_bytes()
+        processes.trim()
+        driver_peak = processes.peak_resident_bytes()
         worker_peak = max(self.executor.worker_peaks().values(), default=0)
         line: dict[str, Any] = {
             "stage": self._stage,

@@ -12,7 +12,7 @@ from numpy.typing import DTypeLike, NDArray
 
 from distkern.bases.base import AbstractBasis
 from distkern.common import blas
-from distkern.common.compared import Compared
+from distkern.common.choices import Compared
 from distkern.common.errors import InputError
 from distkern.common.parameters import AUTO
 from distkern.common.tiles import release

@@ -217,7 +217,7 @@ class AbstractEstimator(FromSolver, BaseEstimator):  # type: ignore[misc]
 
         The solver first chooses the hyperparameters that are to be searched, if there are any.
         """
-        from distkern.search.values.searched import searched
+        from distkern.search.values import searched
 
         solver, problem = self.problem(data, has_test=has_test)
         return searched(solver, self.open_names(), problem), problem
@@ -284,7 +284,7 @@ class AbstractEstimator(FromSolver, BaseEstimator):  # type: ignore[misc]
             better than one class for all rows; the message gives the hint.
         """
         from distkern.engine.ending import Stopping
-        from distkern.monitor.display import progress_display
+        from distkern.monitor.terminal import progress_display
 
         stopping = Stopping.asked(eval_set, early_stopping, callbacks)
         with ExitStack() as stack:

@@ -22,7 +22,7 @@ from distkern.estimators.mapped import mapped
 from distkern.monitor.history import History
 from distkern.runs.scaled import rescaled
 from distkern.runs.spooled import in_random_order
-from distkern.search.values.searched import searched
+from distkern.search.values import searched
 from distkern.storage.dataset import Split
 from distkern.storage.places import Place
 

@@ -1,14 +1,62 @@
-"""Who waited for whom: the seconds of passes, of the driver and of those who work for it."""
+"""What the passes of a run took: seconds of the driver and of those who work for it, who waited for whom."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
+from distkern.engine.events import Event
 from distkern.monitor.page import Html, joined, note, square, table, text
-from distkern.monitor.recorder import PassTotal
 from distkern.monitor.style import PARTS, short_number
 from distkern.monitor.text import in_bytes, in_time
+
+
+@dataclass
+class PassTotal:
+    """All passes of one name: how often, seconds, rows, bytes, who did what, and where the time went.
+
+    ``since`` is the stage from whose checkpoint the run went on, if it did: passes before are not counted.
+    """
+
+    name: str
+    times: int = 0
+    seconds: float = 0.0
+    rows: int = 0
+    bytes: int = 0
+    mode: str = ""
+    split_seconds: dict[str, float] = field(default_factory=dict)
+    since: int | None = None
+
+
+class PassRecorder:
+    """A listener that adds up finished passes by name, in the order in which names first appear."""
+
+    def __init__(self) -> None:
+        self._totals: dict[str, PassTotal] = {}
+        self._since: int | None = None
+
+    @property
+    def totals(self) -> tuple[PassTotal, ...]:
+        """One total per name of a pass."""
+        return tuple(self._totals.values())
+
+    def __call__(self, event: Event) -> None:
+        if event.kind == "run_started":
+            self._since = event.fields.get("resumed_from")
+        if event.kind != "pass_finished":
+            return
+        name = str(event["name"])
+        total = self._totals.setdefault(name, PassTotal(name, since=self._since))
+        total.times += 1
+        total.seconds += event["seconds"]
+        total.rows += event["rows"]
+        total.bytes += event["bytes"]
+        total.mode = str(event["mode"])
+        split = event.fields.get("split_seconds")
+        if isinstance(split, Mapping):
+            for part, seconds in split.items():
+                total.split_seconds[part] = total.split_seconds.get(part, 0.0) + seconds
+
 
 #: parts of ``split_seconds`` that are the driver's own work; ``wait`` is what it waited
 _OWN = ("loop", "driver")

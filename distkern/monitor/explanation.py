@@ -103,7 +103,7 @@ class Explanation:
 
     def plot(self) -> Figures:
         """Bars of the importances and plots of the partial dependence."""
-        from distkern.monitor.importances import dependence_sections, importance_sections
+        from distkern.monitor.report import dependence_sections, importance_sections
 
         sections = (*importance_sections(self), *dependence_sections(self))
         return Figures("What matters to the model", sections, f"{len(self.columns)} columns")

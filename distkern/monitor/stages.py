@@ -6,7 +6,7 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, TypeAlias
 
-from distkern.common.compared import Compared
+from distkern.common.choices import Compared
 from distkern.monitor.metrics import FIELDS
 from distkern.monitor.page import Axis, Curve, Html, Plot, Plots, heading, joined, note, table, text
 from distkern.monitor.style import STYLES, short_number

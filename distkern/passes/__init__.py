@@ -16,9 +16,8 @@ from __future__ import annotations
 
 from distkern.passes.base import Derived, Extent, Message, Outline, Pass, PassPlan, Site
 from distkern.passes.batches import AbstractFollower, batches
-from distkern.passes.cost import EXPONENTIAL, Cost, bytes_of
 from distkern.passes.each import Each
-from distkern.passes.machine import Machine
+from distkern.passes.machine import EXPONENTIAL, Cost, Machine, bytes_of
 from distkern.passes.reduce import Reduce
 from distkern.passes.rounds import AbstractResident, Rounds
 from distkern.passes.stream import Stream, Visit, epoch_visits, pieces, whole_visits

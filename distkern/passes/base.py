@@ -16,9 +16,8 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, ClassVar, Protocol, Self
 
 from distkern.common.types import AbstractSource, Block
-from distkern.passes.cost import Cost
 from distkern.passes.execution import AbstractExecutor, Keep
-from distkern.passes.machine import COMPILING_BYTES, DRIVER_BASE_BYTES, Machine, loaded_bytes
+from distkern.passes.machine import COMPILING_BYTES, DRIVER_BASE_BYTES, Cost, Machine, loaded_bytes
 
 if TYPE_CHECKING:
     from distkern.passes.rounds import AbstractResident, RunResidents

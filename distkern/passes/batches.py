@@ -13,7 +13,7 @@ from zict import LRU
 
 from distkern.common.rng import Purpose, stream
 from distkern.common.types import AbstractGroup, Block, GroupOpener, groups_of
-from distkern.passes.cost import UNKNOWN, Cost
+from distkern.passes.machine import UNKNOWN, Cost
 from distkern.passes.rounds import KEPT_BLOCKS_BYTES, AbstractResident, Rounds
 
 _MOST_PARTS = 8

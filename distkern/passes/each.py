@@ -12,9 +12,8 @@ from distkern.common import blas
 from distkern.common.stores import Store
 from distkern.common.types import Block, Reader
 from distkern.passes.base import Extent, Pass, PassPlan, Site, working_bytes
-from distkern.passes.cost import UNKNOWN, Cost
 from distkern.passes.execution import Call, Keep, Shared, Timed, read_block
-from distkern.passes.machine import TASK_BYTES, Machine
+from distkern.passes.machine import TASK_BYTES, UNKNOWN, Cost, Machine
 
 #: tasks that are under way, for each worker
 _TASKS_IN_FLIGHT = 16

@@ -116,22 +116,6 @@ def apply_to_block(function: Callable[[Any], Any], item: Block | Reader) -> Time
     return Timed(value, loaded - start, time.perf_counter() - loaded)
 
 
-def peak_resident_bytes() -> int:
-    """Peak resident memory of this process (VmHWM where there is /proc; maxrss is inherited at spawn)."""
-    try:
-        with open("/proc/self/status") as status:
-            for line in status:
-                if line.startswith("VmHWM:"):
-                    return int(line.split()[1]) * 1024
-    except OSError:
-        pass
-    import resource
-    import sys
-
-    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-    return peak if sys.platform == "darwin" else peak * 1024
-
-
 class Shared:
     """An argument that many calls have in common and that should travel once for each batch of calls."""
 

@@ -10,9 +10,8 @@ from typing import Any, Generic, TypeVar
 from distkern.common import blas
 from distkern.common.types import AbstractSource, Block, Reader
 from distkern.passes.base import Extent, Pass, PassPlan, Site, working_bytes
-from distkern.passes.cost import UNKNOWN, Cost
 from distkern.passes.execution import FAN_IN, Call, Keep, Shared, Timed, read_block
-from distkern.passes.machine import MIB, TASK_BYTES, Machine
+from distkern.passes.machine import MIB, TASK_BYTES, UNKNOWN, Cost, Machine
 from distkern.passes.rounds import AbstractResident
 
 Partial = TypeVar("Partial")

@@ -14,8 +14,17 @@ from numpy.typing import NDArray
 
 from distkern.common.types import AbstractSource, ArrayGroup, Block, GroupOpener, groups_of
 from distkern.passes.base import Extent, Pass, PassPlan, Site, UnderWay, Watch
-from distkern.passes.cost import UNKNOWN, Cost
-from distkern.passes.machine import AT_ONCE, EXCHANGE, MIB, RESIDENT_BYTES, THREAD, Machine, loaded_bytes
+from distkern.passes.machine import (
+    AT_ONCE,
+    EXCHANGE,
+    MIB,
+    RESIDENT_BYTES,
+    THREAD,
+    UNKNOWN,
+    Cost,
+    Machine,
+    loaded_bytes,
+)
 
 #: blocks of rows that a process keeps of :attr:`Rounds.kept_blocks`, beside the one in use
 KEPT_BLOCKS_BYTES = 64 * MIB

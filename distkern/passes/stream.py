@@ -17,9 +17,8 @@ from distkern.common import blas
 from distkern.common.rng import Purpose, stream
 from distkern.common.types import AbstractSource, Block, Reader
 from distkern.passes.base import Extent, Pass, PassPlan, Site, UnderWay, Watch
-from distkern.passes.cost import UNKNOWN, Cost
 from distkern.passes.execution import AbstractExecutor, Call, Keep, Progress, Shared, Timed, read_block
-from distkern.passes.machine import BYTE_SENT, Machine, loaded_bytes
+from distkern.passes.machine import BYTE_SENT, UNKNOWN, Cost, Machine, loaded_bytes
 from distkern.passes.rounds import AbstractResident
 
 Prepared = TypeVar("Prepared")

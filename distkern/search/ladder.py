@@ -14,7 +14,7 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from distkern.common.compared import Compared
+from distkern.common.choices import Compared
 from distkern.maps.mapping import MapChoice, RowMap
 from distkern.maps.metric import MetricKind
 from distkern.maps.transform import TransformKind

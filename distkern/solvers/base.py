@@ -20,7 +20,7 @@ from typing import Any, ClassVar, Generic, TypeAlias, TypeVar
 
 import numpy as np
 
-from distkern.common.compared import Compared
+from distkern.common.choices import Compared
 from distkern.common.parameters import NOTHING, POSITIVE, Declared, Parameter, Whole, Words, parameter
 from distkern.common.stores import Workplace
 from distkern.landmarks.base import RowLayout

@@ -217,7 +217,7 @@ def drawn_rows(block: Block, n_rows: int, seed: int, key: int) -> Block:
 class MeasuredState:
     """Fields of every solver's state: the stages done, and the figures of the model after them.
 
-    ``searched``: what a :class:`~distkern.search.values.searched.Searched` has chosen; else empty.
+    ``searched``: what a :class:`~distkern.search.values.Searched` has chosen; else empty.
     """
 
     stage: int = 0

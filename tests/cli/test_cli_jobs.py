@@ -16,8 +16,7 @@ from cluster_processes import Processes, distkern, wait_for
 from distkern.cli.main import main
 from distkern.common.errors import InputError
 from distkern.engine.dask.jobs import JobScheduler
-from distkern.jobs import probe
-from distkern.jobs.folder import JobFolder, JobIndex
+from distkern.jobs.folder import JobFolder, JobIndex, check_store
 from distkern.jobs.record import Record
 from distkern.runs.persistence import load_model
 from distkern.storage.ingest import write_dataset
@@ -225,21 +224,21 @@ def test_a_store_that_the_workers_do_not_see_is_refused(
 ) -> None:
     out = tmp_path / "m"
     with JobScheduler(cluster_for_jobs.address) as scheduler:
-        probe.check_store(out, str(data), scheduler.everywhere, "--out")
+        check_store(out, str(data), scheduler.everywhere, "--out")
         with pytest.raises(
             InputError, match=r"--out: worker tcp://127.0.0.1:\d+ does not see the data set /no"
         ):
-            probe.check_store(out, "/no.zarr", scheduler.everywhere, "--out")
+            check_store(out, "/no.zarr", scheduler.everywhere, "--out")
         # what a worker with another disk under the same path would find
         with pytest.raises(InputError, match=r"does not see the folder .* as it is here; use a place that"):
-            probe.check_store(
+            check_store(
                 out, str(data), lambda look, *_: scheduler.everywhere(look, str(out), "other", ""), "--out"
             )
         with pytest.raises(InputError, match=r"cannot run distkern \(ZeroDivisionError"):
-            probe.check_store(out, str(data), lambda *_: {"tcp://w": ZeroDivisionError("no")}, "--out")
+            check_store(out, str(data), lambda *_: {"tcp://w": ZeroDivisionError("no")}, "--out")
         denied = InputError("access is denied", where="s3://b/m", hint="check the credentials")
         with pytest.raises(InputError, match=r"s3://b/m: worker tcp://w: access is denied; check the cred"):
-            probe.check_store(out, str(data), lambda *_: {"tcp://w": denied}, "--out")
+            check_store(out, str(data), lambda *_: {"tcp://w": denied}, "--out")
     assert list((out / ".job").iterdir()) == []
 
 

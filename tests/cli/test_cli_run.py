@@ -15,7 +15,7 @@ import numpy as np
 import pytest
 
 from distkern.cli.main import main
-from distkern.common.compared import Compared
+from distkern.common.choices import Compared
 from distkern.common.errors import InputError, MemoryBudgetError
 from distkern.demo.digits import VirtualDigits
 from distkern.passes.machine import PAGES_BYTES

@@ -126,7 +126,7 @@ def test_tasks_of_others_are_not_counted(client: Client) -> None:
 
 def test_all_modules_of_the_page_travel() -> None:
     code = (
-        "import sys, distkern.dashboard.plugin\n"
+        "import sys, distkern.dashboard.preload\n"
         "print(*sorted(n for n, m in sys.modules.items() if n.startswith('distkern') and m.__file__"
         " and not m.__file__.endswith('__init__.py')))"
     )

@@ -14,7 +14,7 @@ import pytest
 
 from distkern.common.errors import DistkernError
 from distkern.engine.checkpoint import CheckpointFolder
-from distkern.engine.dask.calls import LOST
+from distkern.engine.dask.actor import LOST
 from distkern.engine.dask.residents import ActorResidents
 from distkern.engine.drive import Driver
 from distkern.engine.events import EventLog

@@ -6,7 +6,7 @@ from dataclasses import asdict, replace
 import numpy as np
 import pytest
 
-from distkern.common.compared import Compared
+from distkern.common.choices import Compared
 from distkern.common.errors import DivergenceError, InputError
 from distkern.engine.checkpoint import CheckpointFolder
 from distkern.engine.drive import Driver, Interrupted

@@ -6,7 +6,7 @@ import signal
 import numpy as np
 import pytest
 
-from distkern.engine.dask import calls
+from distkern.engine.dask import actor
 from distkern.engine.executors import open_executor
 from distkern.passes import Extent
 from toy import ToySource, toy_rounds
@@ -24,14 +24,14 @@ def executor():
 @pytest.fixture
 def asked(executor, monkeypatch):
     """The addresses of the workers that the client itself asks, with relays among three residents."""
-    found, plain = [], calls.Calls._rpc
+    found, plain = [], actor.Calls._rpc
 
     def rpc(self, address):
         found.append(address)
         return plain(self, address)
 
-    monkeypatch.setattr(calls, "_RELAYED", 3)
-    monkeypatch.setattr(calls.Calls, "_rpc", rpc)
+    monkeypatch.setattr(actor, "_RELAYED", 3)
+    monkeypatch.setattr(actor.Calls, "_rpc", rpc)
     return found
 
 
@@ -105,8 +105,8 @@ def test_a_worker_that_dies_changes_nothing(number, executor, asked, plain):
 
 
 def test_few_or_those_that_the_client_does_not_reach_are_asked_straight(executor):
-    client_calls = calls.Calls(executor._client)
-    targets = [calls.Target(f"tcp://10.0.0.{number}:1", f"key {number}", "") for number in range(30)]
+    client_calls = actor.Calls(executor._client)
+    targets = [actor.Target(f"tcp://10.0.0.{number}:1", f"key {number}", "") for number in range(30)]
     assert [len(group) for group in client_calls._groups(targets)] == [5] * 6
     assert [target for group in client_calls._groups(targets) for target in group] == targets
     assert [len(group) for group in client_calls._groups(targets[:15])] == [1] * 15

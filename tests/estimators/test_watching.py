@@ -18,8 +18,7 @@ from sklearn.preprocessing import StandardScaler
 
 import distkern as dk
 from distkern.common.errors import InputError
-from distkern.monitor import display as watching
-from distkern.monitor import notebook
+from distkern.monitor import terminal
 from distkern.storage.ingest import write_dataset
 
 
@@ -190,8 +189,8 @@ def test_a_notebook_gets_one_display_that_changes(halves, monkeypatch):
     assert "<progress" not in pages[0]
     # after the last stage
     assert ["finished after" in page for page in seen[-1]] == [False]
-    monkeypatch.setattr(notebook, "_INTERVAL", 0.0)
-    bar = watching.progress_display()
+    monkeypatch.setattr(terminal, "_INTERVAL", 0.0)
+    bar = terminal.progress_display()
     with bar:
         bar.show("stage 1: <rows>", 1, 4)
         assert '<progress max="1" value="0.2500">' in pages[1]

@@ -17,7 +17,7 @@ pytestmark = pytest.mark.skipif(
 CHURN = """
 import os
 import numpy as np
-from distkern.common.allocator import return_large_arrays, trim
+from distkern.common.processes import return_large_arrays, trim
 def resident():
     with open("/proc/self/statm") as statm:
         return int(statm.read().split()[1]) * os.sysconf("SC_PAGE_SIZE")

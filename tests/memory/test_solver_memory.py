@@ -40,7 +40,7 @@ import json, sys
 import distkern as dk
 import distkern.runs.limits as limits
 import distkern.runs.run as runs
-from distkern.passes.execution import peak_resident_bytes
+from distkern.common.processes import peak_resident_bytes
 from distkern.runs.scoring import predict_to
 
 planned, peaks = {"driver": 0, "worker": 0}, {"worker": 0}

@@ -24,7 +24,7 @@ if __name__ == "__main__":
 TRAIN = """
 import json, sys
 import distkern as dk
-from distkern.passes.execution import peak_resident_bytes
+from distkern.common.processes import peak_resident_bytes
 from distkern.runs.run import plan, train
 peaks = {"worker": 0}
 def watch(event):

@@ -10,9 +10,8 @@ import pytest
 
 from distkern.common.errors import CorruptDataError
 from distkern.engine.events import Event
-from distkern.monitor.balance import verdict
+from distkern.monitor.balance import PassRecorder, PassTotal, verdict
 from distkern.monitor.metrics import FIELDS, MetricsFile, read, rewrite
-from distkern.monitor.recorder import PassRecorder, PassTotal
 
 LINE = {name: number for number, name in enumerate(FIELDS)}
 

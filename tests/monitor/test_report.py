@@ -11,10 +11,10 @@ from typing import Any
 
 import pytest
 
-from distkern.common.compared import Compared
+from distkern.common.choices import Compared
+from distkern.monitor.balance import PassTotal
 from distkern.monitor.page import Axis, Cells, Curve, Html, Plot, Plots, joined, key, note, page, table, tiles
 from distkern.monitor.plots import Figure, binary_ticks, linear_ticks, log_ticks, own_ticks
-from distkern.monitor.recorder import PassTotal
 from distkern.monitor.report import render, write_report
 from distkern.monitor.stages import gap_ratios, stage_plots
 from distkern.monitor.style import STYLES, axis_number, short_number

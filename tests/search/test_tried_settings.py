@@ -8,9 +8,8 @@ import numpy as np
 import pytest
 
 from distkern.common.errors import InputError
-from distkern.search.tuning.asked import Range
 from distkern.search.tuning.search import Metric
-from distkern.search.tuning.space import settings_of
+from distkern.search.tuning.space import Range, settings_of
 
 
 def test_a_grid_has_all_combinations() -> None:

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 import distkern as dk
-from distkern.search.tuning.asked import Range
+from distkern.search.tuning.space import Range
 
 SPACE: dict[str, Any] = {"gamma": np.array([0.01, 3.0, 1000.0]), "nu": [1e-6, 1e-2]}
 

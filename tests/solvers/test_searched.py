@@ -33,8 +33,7 @@ from distkern.engine.drive import Driver, Interrupted
 from distkern.engine.events import EventLog
 from distkern.engine.executors import open_executor
 from distkern.runs.run import plan, train
-from distkern.search.values.sizes import outline_of_most, work_of
-from distkern.search.values.trials import losses_of, run_alone
+from distkern.search.values import losses_of, outline_of_most, run_alone, work_of
 from distkern.solvers.avm import AVM
 from distkern.solvers.base import Problem
 from distkern.solvers.hyperparameters import SEARCHED_LAM, SEARCHED_NU

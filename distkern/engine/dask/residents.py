@@ -19,8 +19,7 @@ from numpy.typing import NDArray
 
 from distkern.common.errors import ClusterError
 from distkern.common.types import AbstractSource
-from distkern.engine.dask.actor import ResidentActor, Target
-from distkern.engine.dask.calls import LOST, Calls
+from distkern.engine.dask.actor import LOST, Calls, ResidentActor, Target
 from distkern.engine.dask.workers import explain_errors, on_worker, versions
 from distkern.passes.rounds import AbstractResidents, Lost, Rounds, RoundsPlan, Saved
 

@@ -16,22 +16,15 @@ from distributed.comm import CommClosedError, get_address_host
 from distributed.utils import TimeoutError as DaskTimeoutError
 
 from distkern.common.errors import ClusterError, InputError
+from distkern.common.processes import peak_resident_bytes
 from distkern.common.types import AbstractSource
-from distkern.engine.dask.calls import SCHEDULER_LOST
+from distkern.engine.dask.actor import SCHEDULER_LOST
 from distkern.engine.dask.graph import call_graph, reduce_graph, token_of
 from distkern.engine.dask.handshake import greet
 from distkern.engine.dask.residents import NO_WORKERS, ActorResidents
 from distkern.engine.dask.workers import AWAY, check_workers, explain_errors, on_worker, versions
 from distkern.engine.executors.local import available_cores
-from distkern.passes.execution import (
-    AbstractExecutor,
-    Call,
-    Progress,
-    Timed,
-    folded,
-    forget,
-    peak_resident_bytes,
-)
+from distkern.passes.execution import AbstractExecutor, Call, Progress, Timed, folded, forget
 from distkern.passes.machine import Machine
 from distkern.passes.rounds import AbstractResidents, LocalResidents, Lost, Rounds, RoundsPlan, Saved
 

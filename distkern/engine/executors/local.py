@@ -26,19 +26,11 @@ import dask.multiprocessing
 import dask.threaded
 from dask.callbacks import Callback
 
-from distkern.common import allocator, blas
+from distkern.common import blas, processes
 from distkern.common.errors import DistkernError
 from distkern.common.types import AbstractSource, Reader
 from distkern.engine.dask.graph import GraphReader, reduce_graph
-from distkern.passes.execution import (
-    AbstractExecutor,
-    Call,
-    Progress,
-    Shared,
-    Timed,
-    folded,
-    peak_resident_bytes,
-)
+from distkern.passes.execution import AbstractExecutor, Call, Progress, Shared, Timed, folded
 from distkern.passes.machine import Machine
 from distkern.passes.rounds import AbstractResidents, LocalResidents, Lost, Rounds, RoundsPlan, Saved
 
@@ -282,20 +274,12 @@ class ProcessesExecutor(AbstractPoolExecutor):
         if not isinstance(self._pool, ProcessPoolExecutor):
             return {}
         return {
-            f"process {process.pid}": _peak_of(process.pid)
+            f"process {process.pid}": processes.peak_resident_bytes(process.pid)
             for process in self._pool._processes.values()
             if process.pid is not None
         }
 
 
 def _prepare_process() -> None:
-    allocator.return_large_arrays()
+    processes.return_large_arrays()
     blas.pin_worker()
-
-
-def _peak_of(pid: int) -> int:
-    try:
-        with open(f"/proc/{pid}/status") as status:
-            return next(int(line.split()[1]) * 1024 for line in status if line.startswith("VmHWM:"))
-    except (OSError, StopIteration):
-        return peak_resident_bytes()

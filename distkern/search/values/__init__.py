@@ -1,1 +1,0 @@
-"""How hyperparameters are chosen on a sample before the first stage."""
