@@ -5,13 +5,10 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from numpy.typing import NDArray
 
 from distkern.common.errors import DistkernError
 from distkern.common.tiles import copied, scratch
-from distkern.common.types import Floats
-
-Array = NDArray[np.float64]
+from distkern.common.types import Array, Floats
 
 #: rows whose columns precondition, and what is added to the diagonal of their matrix: some may be equal
 _CENTRES, _LEAST = 512, 1e-6

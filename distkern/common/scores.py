@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-Array = NDArray[np.float64]
+from distkern.common.types import Array
 
 #: of a row, at most: the likelihood of what is thought impossible
 _MOST_LOST = 50.0

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from distkern.common.errors import InputError
 from distkern.common.sparse import Rows, SparseRows, stacked
 
+Array: TypeAlias = NDArray[np.float64]
 Floats: TypeAlias = NDArray[np.floating[Any]]
 Indices: TypeAlias = NDArray[np.integer[Any]]
 

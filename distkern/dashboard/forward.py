@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import math
 import threading
 import time
 import uuid
 from collections.abc import Mapping
 from typing import Any
 
-from distkern.engine.events import Event
+from distkern.engine.events import Event, plain
 
 TOPIC = "distkern"
 #: seconds between two messages; events of passes wait that long for company
@@ -91,21 +90,3 @@ def _scheduler_of(client: Any) -> str:
         return str(client.scheduler_info(n_workers=1)["id"])
     except (*_LOST, KeyError, TypeError):
         return ""
-
-
-def plain(value: Any) -> Any:
-    """A value as msgpack takes it: numpy scalars as numbers, non-finite as None, the rest as text."""
-    if isinstance(value, (bool, str)) or value is None:
-        return value
-    if isinstance(value, Mapping):
-        return {str(name): plain(inner) for name, inner in value.items()}
-    if isinstance(value, (list, tuple)):
-        return [plain(inner) for inner in value]
-    if hasattr(value, "item") and getattr(value, "size", 1) == 1:
-        return plain(value.item())
-    if isinstance(value, int):
-        # beyond 64 bits msgpack refuses
-        return int(value) if abs(value) < 2**63 else float(value)
-    if isinstance(value, float):
-        return float(value) if math.isfinite(value) else None
-    return str(value)

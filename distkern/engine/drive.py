@@ -17,8 +17,8 @@ from distkern.common.types import AbstractSource
 from distkern.engine.checkpoint import CheckpointFolder, RunWorkplace
 from distkern.engine.ending import DIVERGED, INTERRUPTED, Ending, Stopping, check_stages, ending, explosion
 from distkern.engine.events import EventLog
-from distkern.passes import Derived, Each, Extent, Message, Pass, PassPlan, Reduce, Site, Stream
-from distkern.passes.base import UnderWay
+from distkern.passes import Each, Extent, Pass, PassPlan, Reduce, Site, Stream
+from distkern.passes.base import completed
 from distkern.passes.execution import AbstractExecutor, forget
 from distkern.passes.rounds import RunResidents
 from distkern.solvers.base import AbstractSolver, Measures, Problem, Steps
@@ -198,13 +198,13 @@ class Driver:
         self._residents = RunResidents(restored.residents if restored else {}, self._worker_lost)
         self._before = self._counters.seconds - started
         if restored is None:
-            state = self.complete(solver.init(problem))
+            state = self._completed(solver.init(problem))
         solver = solver.settled(state)
         if restored is None:
             self._finish_stage(solver, problem, state)
         while self._early is None and not solver.finished(state):
             self._stage += 1
-            state = self.complete(solver.stage(problem, state))
+            state = self._completed(solver.stage(problem, state))
             self._finish_stage(solver, problem, state)
         measures = solver.measures(state)
         self._tell(problem, measures)
@@ -239,37 +239,9 @@ class Driver:
         with blas.single_threaded():
             return self._execute(step)
 
-    def complete(self, steps: Steps[Result]) -> Result:
-        """Run everything that ``steps`` yields and send it the result, until it returns."""
-        answer: Any = None
-        under_way: UnderWay | None = None
-        try:
-            while True:
-                step = steps.send(answer)
-                if isinstance(step, Message):
-                    if under_way is None:
-                        raise RuntimeError("these rounds are over: yield another Rounds before a Message")
-                    answer = under_way.exchange(step.content)
-                    continue
-                if under_way is not None:
-                    under_way.end()
-                    under_way = None
-                answer = self._derive(step) if isinstance(step, Derived) else self._execute(step)
-                if isinstance(answer, UnderWay):
-                    under_way = answer
-        except StopIteration as stop:
-            if under_way is not None:
-                under_way.end()
-            result: Result = stop.value
-            return result
-        finally:
-            if under_way is not None:
-                under_way.close()
-
-    def _derive(self, step: Derived) -> Any:
-        if step.name not in self._derived:
-            self._derived[step.name] = self.complete(step.make())
-        return self._derived[step.name]
+    def _completed(self, steps: Steps[Result]) -> Result:
+        result: Result = completed(steps, self._execute, self._derived)
+        return result
 
     def _execute(self, step: Pass) -> Any:
         source = self.sources[step.split]

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import math
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
@@ -54,3 +55,21 @@ class EventLog:
         event = Event(kind, fields)
         for listener in self._listeners:
             listener(event)
+
+
+def plain(value: Any) -> Any:
+    """A value as msgpack and JSON take it: numpy scalars as numbers, infinity as None, others as text."""
+    if isinstance(value, (bool, str)) or value is None:
+        return value
+    if isinstance(value, Mapping):
+        return {str(name): plain(inner) for name, inner in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [plain(inner) for inner in value]
+    if hasattr(value, "item") and getattr(value, "size", 1) == 1:
+        return plain(value.item())
+    if isinstance(value, int):
+        # beyond 64 bits msgpack refuses
+        return int(value) if abs(value) < 2**63 else float(value)
+    if isinstance(value, float):
+        return float(value) if math.isfinite(value) else None
+    return str(value)

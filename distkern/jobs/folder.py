@@ -77,25 +77,10 @@ def newest(folder: Place) -> int:
         return 0
 
 
-def starts_at(folder: Place, progress: Sequence[int]) -> int:
-    """How many of the last claims, in a row, were made when the job was as far as ``progress`` says."""
-    starts = 0
-    for epoch in range(newest(folder), 0, -1):
-        try:
-            claimed = json_object(_file(folder, epoch).read_text(encoding="utf-8"))["progress"]
-        except (OSError, ValueError, KeyError):
-            # its driver died while it wrote: it got no further
-            claimed = list(progress)
-        if claimed != list(progress):
-            break
-        starts += 1
-    return starts
-
-
 def claim(folder: Place, progress: Sequence[int] = ()) -> Fence:
     """Become the newest driver of a job.
 
-    ``progress`` says how far the job is; see :func:`starts_at`.
+    ``progress`` says how far the job is; see :meth:`JobFolder.starts_at`.
 
     Raises
     ------
@@ -330,7 +315,17 @@ class JobFolder:
 
     def starts_at(self, progress: Sequence[int]) -> int:
         """How many of the last drivers, in a row, started when the job was as far as ``progress`` says."""
-        return starts_at(self._own, progress)
+        starts = 0
+        for epoch in range(newest(self._own), 0, -1):
+            try:
+                claimed = json_object(_file(self._own, epoch).read_text(encoding="utf-8"))["progress"]
+            except (OSError, ValueError, KeyError):
+                # its driver died while it wrote: it got no further
+                claimed = list(progress)
+            if claimed != list(progress):
+                break
+            starts += 1
+        return starts
 
     def release(self, fence: Fence) -> None:
         """Give up the claim of an attached run that is over, and leave nothing of it."""

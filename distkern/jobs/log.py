@@ -6,14 +6,13 @@ import json
 import threading
 import time
 from collections.abc import Iterable, Iterator
-from typing import Any
 
 from distkern.common.errors import DistkernError
-from distkern.engine.events import KINDS, Event
+from distkern.engine.events import KINDS, Event, plain
 from distkern.jobs.folder import Fence
 from distkern.jobs.record import redact
 from distkern.storage.atomic import explain_errors
-from distkern.storage.description import json_object, plain
+from distkern.storage.description import json_object
 from distkern.storage.places import Location, Place, URLPlace, place_of, read_range, size_of_file
 
 #: seconds between two lines about passes, and between two times that an object is written anew for them
@@ -94,20 +93,8 @@ class LogFile:
 
 
 def _line(event: Event, epoch: int) -> str:
-    record = {
-        "time": round(event.time, 3),
-        "kind": event.kind,
-        "epoch": epoch,
-        **redact(_plain(event.fields)),
-    }
+    record = {"time": round(event.time, 3), "kind": event.kind, "epoch": epoch, **redact(plain(event.fields))}
     return json.dumps(record) + "\n"
-
-
-def _plain(value: Any) -> Any:
-    if isinstance(value, dict):
-        return {name: _plain(inner) for name, inner in value.items()}
-    value = plain(value)
-    return value if isinstance(value, (str, int, float, list, type(None))) else str(value)
 
 
 def to_event(line: str) -> Event | None:

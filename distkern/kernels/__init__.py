@@ -5,8 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from distkern.common.errors import InputError
+from distkern.common.registry import find, members
+from distkern.common.types import Array
 from distkern.kernels.base import (
     AbstractKernel,
     AbstractLandmarkKernel,
@@ -34,8 +37,6 @@ __all__ = [
 
 def find_kernel(name: str) -> type[AbstractKernel]:
     """The kernel called ``name``; :class:`~distkern.common.errors.InputError` if there is none."""
-    from distkern.common.registry import find
-
     return find("distkern.kernels", AbstractKernel, name)  # type: ignore[type-abstract]
 
 
@@ -60,14 +61,12 @@ def feature_kernel_names() -> list[str]:
 
 
 def _names(kind: type[AbstractKernel]) -> list[str]:
-    from distkern.common.registry import members
-
     return list(members("distkern.kernels", kind))
 
 
 def kernel_matrix(
     X: ArrayLike, Y: ArrayLike | None = None, *, kernel: str = "rbf", **parameters: Any
-) -> NDArray[np.float64]:
+) -> Array:
     """The kernel's closed form between all rows of ``X`` and of ``Y`` (default ``X``), in float64.
 
     Parameters
@@ -87,8 +86,6 @@ def kernel_matrix(
         If there is no kernel of that name, a parameter is unknown or out of range, the widths differ, or the
         kernel is not defined for a row.
     """
-    from distkern.common.errors import InputError
-
     left = np.ascontiguousarray(X, dtype=np.float64)
     right = left if Y is None else np.ascontiguousarray(Y, dtype=np.float64)
     if left.ndim != 2 or right.ndim != 2 or left.shape[1] != right.shape[1]:

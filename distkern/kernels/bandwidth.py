@@ -11,13 +11,14 @@ from numpy.typing import NDArray
 from distkern.common.errors import InputError, unknown_name
 from distkern.common.rng import Purpose, stream
 from distkern.common.sparse import Rows, SparseRows
+from distkern.common.types import Array
 from distkern.kernels.base import AbstractKernel, AbstractScaledKernel
 
 #: the rules that ``gamma`` may name
 RULES = ("median", "scale")
 
 #: number, mean and sum of squared differences from the mean, (3,)
-Moments: TypeAlias = NDArray[np.float64]
+Moments: TypeAlias = Array
 
 #: entries that are looked at in float64 at a time
 STRIP_ENTRIES = 2**17
@@ -159,7 +160,7 @@ def parse_rule(rule: str) -> tuple[str, float]:
     return name, divisor
 
 
-def _paired_distances(left: Rows, right: Rows) -> NDArray[np.float64]:
+def _paired_distances(left: Rows, right: Rows) -> Array:
     """|x_i - y_i| of each pair of rows."""
     if isinstance(left, SparseRows) and isinstance(right, SparseRows):
         both = np.concatenate([left.row_of_entries, right.row_of_entries])

@@ -19,18 +19,16 @@ import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar, Self, TypeAlias, TypeVar
+from typing import Any, ClassVar, Self, TypeVar
 
 import numpy as np
-from numpy.typing import NDArray
 
 from distkern.common.errors import InputError, unknown_name
 from distkern.common.parameters import POSITIVE, Declared, parameter
 from distkern.common.sparse import Rows, SparseRows, first_place
 from distkern.common.tiles import apply, matmul, scratch, squared_lengths
-from distkern.common.types import Floats
+from distkern.common.types import Array, Floats
 
-Array: TypeAlias = NDArray[np.float64]
 Capability = TypeVar("Capability", bound="AbstractKernel")
 
 _STRIP_NUMBERS = 2**16
@@ -64,7 +62,7 @@ class AbstractKernel(Declared, ABC):
         return dataclasses.asdict(self)
 
     @abstractmethod
-    def closed_form(self, left: NDArray[np.float64], right: NDArray[np.float64]) -> NDArray[np.float64]:
+    def closed_form(self, left: Array, right: Array) -> Array:
         """k between all rows of ``left`` (n, d) and ``right`` (m, d), accurate in float64."""
 
     @property
@@ -174,7 +172,7 @@ class ClosedFormScores(AbstractPrepared):
     """The kernel values themselves, by the closed form in float64."""
 
     kernel: AbstractTileKernel
-    landmarks: NDArray[np.float64]
+    landmarks: Array
 
     def scores(self, features: Floats, out: Floats) -> None:
         out[...] = self.kernel.closed_form(features.astype(np.float64), self.landmarks)

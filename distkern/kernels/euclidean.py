@@ -7,12 +7,12 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import DTypeLike, NDArray
+from numpy.typing import DTypeLike
 
 from distkern.common.parameters import Number, parameter
 from distkern.common.sparse import SparseRows
 from distkern.common.tiles import apply, scratch
-from distkern.common.types import Floats
+from distkern.common.types import Array, Floats
 from distkern.kernels.base import AbstractLandmarkKernel, SquaredDistanceScores, squared_distances
 from distkern.kernels.features import AbstractFeatureKernel, PairBlock
 from distkern.kernels.sparse import SparseSquaredDistance
@@ -29,7 +29,7 @@ class Gaussian(AbstractLandmarkKernel, AbstractFeatureKernel):
     name = "rbf"
     columns_per_draw = 2
 
-    def closed_form(self, left: NDArray[np.float64], right: NDArray[np.float64]) -> NDArray[np.float64]:
+    def closed_form(self, left: Array, right: Array) -> Array:
         return np.exp(-self.gamma * squared_distances(left, right))
 
     def prepare(self, landmarks: Floats) -> SquaredDistanceScores:
@@ -91,7 +91,7 @@ class Matern(AbstractLandmarkKernel, AbstractFeatureKernel):
             for i in range(p + 1)
         ]
 
-    def closed_form(self, left: NDArray[np.float64], right: NDArray[np.float64]) -> NDArray[np.float64]:
+    def closed_form(self, left: Array, right: Array) -> Array:
         scaled = np.sqrt(2.0 * self.smoothness * squared_distances(left, right)) * self.gamma
         return np.asarray(np.polyval(self._coefficients(), scaled) * np.exp(-scaled), dtype=np.float64)
 

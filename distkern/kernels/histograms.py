@@ -17,7 +17,7 @@ from numpy.typing import DTypeLike, NDArray
 from distkern.common.parameters import POSITIVE, parameter
 from distkern.common.sparse import Rows, SparseRows
 from distkern.common.tiles import apply, scratch
-from distkern.common.types import Floats
+from distkern.common.types import Array, Floats
 from distkern.kernels.base import AbstractClosedFormTiles, AbstractNonNegativeKernel, over_columns
 from distkern.kernels.features import (
     AbstractFeatureBlock,
@@ -37,19 +37,19 @@ _FARTHEST = 13.0
 _PANELS = 6656
 
 
-def hyperbolic_secant(uniforms: NDArray[np.float64]) -> NDArray[np.float64]:
+def hyperbolic_secant(uniforms: Array) -> Array:
     """omega of density sech(pi omega): log(tan(pi u / 2)) / pi."""
-    quantiles: NDArray[np.float64] = np.log(np.tan(0.5 * np.pi * uniforms)) / np.pi
+    quantiles: Array = np.log(np.tan(0.5 * np.pi * uniforms)) / np.pi
     return quantiles
 
 
-def half_cauchy_width(uniforms: NDArray[np.float64]) -> NDArray[np.float64]:
+def half_cauchy_width(uniforms: Array) -> Array:
     """omega of density 2 / (pi (1 + 4 omega^2)): tan(pi (u - 1/2)) / 2."""
-    quantiles: NDArray[np.float64] = 0.5 * np.tan(np.pi * (uniforms - 0.5))
+    quantiles: Array = 0.5 * np.tan(np.pi * (uniforms - 0.5))
     return quantiles
 
 
-def jensen_shannon(uniforms: NDArray[np.float64]) -> NDArray[np.float64]:
+def jensen_shannon(uniforms: Array) -> Array:
     """omega of density sech(pi omega) / ((1 + 4 omega^2) log 2), to an absolute error of 1e-11.
 
     The tail Q(omega) has no closed form; omega as a function of -log(2 Q) is smooth, almost a straight line,
@@ -72,7 +72,7 @@ def jensen_shannon(uniforms: NDArray[np.float64]) -> NDArray[np.float64]:
 
 
 @cache
-def _jensen_shannon_table() -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
+def _jensen_shannon_table() -> tuple[Array, Array, Array]:
     """-log(2 Q), omega, and the derivative of the second by the first, at the nodes."""
     nodes = np.linspace(0.0, _FARTHEST, _PANELS + 1)
     half = 0.5 * (nodes[1] - nodes[0])
@@ -86,8 +86,8 @@ def _jensen_shannon_table() -> tuple[NDArray[np.float64], NDArray[np.float64], N
     return -np.log(2.0 * tails), nodes, tails / _jensen_shannon_density(nodes)
 
 
-def _jensen_shannon_density(omega: NDArray[np.float64]) -> NDArray[np.float64]:
-    density: NDArray[np.float64] = 1.0 / (np.cosh(np.pi * omega) * (1.0 + 4.0 * omega**2) * np.log(2.0))
+def _jensen_shannon_density(omega: Array) -> Array:
+    density: Array = 1.0 / (np.cosh(np.pi * omega) * (1.0 + 4.0 * omega**2) * np.log(2.0))
     return density
 
 
@@ -108,15 +108,15 @@ class AbstractAdditiveKernel(AbstractNonNegativeKernel, AbstractFeatureKernel, A
     heavy: ClassVar[bool] = False
 
     @abstractmethod
-    def column_kernel(self, left: NDArray[np.float64], right: NDArray[np.float64]) -> NDArray[np.float64]:
+    def column_kernel(self, left: Array, right: Array) -> Array:
         """The kernel of two numbers > 0, elementwise."""
 
     @staticmethod
     @abstractmethod
-    def quantiles(uniforms: NDArray[np.float64]) -> NDArray[np.float64]:
+    def quantiles(uniforms: Array) -> Array:
         """omega of uniform numbers inside (0, 1)."""
 
-    def closed_form(self, left: NDArray[np.float64], right: NDArray[np.float64]) -> NDArray[np.float64]:
+    def closed_form(self, left: Array, right: Array) -> Array:
         total = np.zeros((left.shape[0], right.shape[0]))
         for column in range(left.shape[1]):
             x, y = left[:, column], right[:, column]
@@ -212,7 +212,7 @@ class ChiSquare(AbstractAdditiveKernel):
     name = "chi2"
     quantiles = staticmethod(hyperbolic_secant)
 
-    def column_kernel(self, left: NDArray[np.float64], right: NDArray[np.float64]) -> NDArray[np.float64]:
+    def column_kernel(self, left: Array, right: Array) -> Array:
         return 2.0 * left * (right / (left + right))
 
 
@@ -229,7 +229,7 @@ class Intersection(AbstractAdditiveKernel):
     quantiles = staticmethod(half_cauchy_width)
     heavy = True
 
-    def column_kernel(self, left: NDArray[np.float64], right: NDArray[np.float64]) -> NDArray[np.float64]:
+    def column_kernel(self, left: Array, right: Array) -> Array:
         return np.minimum(left, right)
 
 
@@ -245,10 +245,8 @@ class JensenShannon(AbstractAdditiveKernel):
     name = "jensen_shannon"
     quantiles = staticmethod(jensen_shannon)
 
-    def column_kernel(self, left: NDArray[np.float64], right: NDArray[np.float64]) -> NDArray[np.float64]:
-        value: NDArray[np.float64] = (
-            0.5 / np.log(2.0) * (left * np.log1p(right / left) + right * np.log1p(left / right))
-        )
+    def column_kernel(self, left: Array, right: Array) -> Array:
+        value: Array = 0.5 / np.log(2.0) * (left * np.log1p(right / left) + right * np.log1p(left / right))
         return value
 
 
@@ -263,7 +261,7 @@ class Hellinger(AbstractNonNegativeKernel, AbstractFeatureKernel, AbstractClosed
     name = "hellinger"
     tile_bytes = (8, 1)
 
-    def closed_form(self, left: NDArray[np.float64], right: NDArray[np.float64]) -> NDArray[np.float64]:
+    def closed_form(self, left: Array, right: Array) -> Array:
         return np.sqrt(left) @ np.sqrt(right).T
 
     def feature_block(self, draws: Draws, dtype: DTypeLike) -> RootBlock:
@@ -310,15 +308,15 @@ class AbstractSkewedKernel(AbstractFeatureKernel, AbstractClosedFormTiles):
         return -self.offset
 
     @abstractmethod
-    def column_kernel(self, left: NDArray[np.float64], right: NDArray[np.float64]) -> NDArray[np.float64]:
+    def column_kernel(self, left: Array, right: Array) -> Array:
         """The factor of one column, given x + offset and y + offset, elementwise."""
 
     @staticmethod
     @abstractmethod
-    def quantiles(uniforms: NDArray[np.float64]) -> NDArray[np.float64]:
+    def quantiles(uniforms: Array) -> Array:
         """omega of uniform numbers inside (0, 1)."""
 
-    def closed_form(self, left: NDArray[np.float64], right: NDArray[np.float64]) -> NDArray[np.float64]:
+    def closed_form(self, left: Array, right: Array) -> Array:
         return over_columns(np.multiply, self.column_kernel, left + self.offset, right + self.offset)
 
     def feature_block(self, draws: Draws, dtype: DTypeLike) -> LogarithmBlock:
@@ -357,7 +355,7 @@ class SkewedChiSquare(AbstractSkewedKernel):
     name = "skewed_chi2"
     quantiles = staticmethod(hyperbolic_secant)
 
-    def column_kernel(self, left: NDArray[np.float64], right: NDArray[np.float64]) -> NDArray[np.float64]:
+    def column_kernel(self, left: Array, right: Array) -> Array:
         return 2.0 * np.sqrt(left) * np.sqrt(right) / (left + right)
 
 
@@ -373,6 +371,6 @@ class SkewedIntersection(AbstractSkewedKernel):
     quantiles = staticmethod(half_cauchy_width)
     heavy = True
 
-    def column_kernel(self, left: NDArray[np.float64], right: NDArray[np.float64]) -> NDArray[np.float64]:
+    def column_kernel(self, left: Array, right: Array) -> Array:
         ratio = left / right
         return np.sqrt(np.minimum(ratio, 1.0 / ratio))

@@ -13,7 +13,7 @@ from numpy.typing import DTypeLike, NDArray
 from distkern.common.parameters import NOT_NEGATIVE, AbstractKind, Numbers, Whole, parameter
 from distkern.common.sparse import Rows, SparseRows
 from distkern.common.tiles import apply, matmul, scratch, squared_lengths
-from distkern.common.types import Floats
+from distkern.common.types import Array, Floats
 from distkern.kernels.base import AbstractPrepared, AbstractScaledKernel, AbstractTileKernel
 from distkern.kernels.features import AbstractFeatureBlock, AbstractFeatureKernel, ProjectedBlock
 from distkern.samplers import Draws
@@ -44,7 +44,7 @@ class AbstractInnerProductKernel(AbstractTileKernel):
     def of_products(self, products: Floats, left: Floats, right: Floats) -> None:
         """Turn inner products (n, m) into kernel values, in place, given squared lengths (n,) and (m,)."""
 
-    def closed_form(self, left: NDArray[np.float64], right: NDArray[np.float64]) -> NDArray[np.float64]:
+    def closed_form(self, left: Array, right: Array) -> Array:
         products = left @ right.T
         self.of_products(products, np.square(left).sum(axis=1), np.square(right).sum(axis=1))
         return products

@@ -9,12 +9,12 @@ from functools import cache
 from typing import Any
 
 import numpy as np
-from numpy.typing import DTypeLike, NDArray
+from numpy.typing import DTypeLike
 
 from distkern.common.compiled import argument_types, compile_loop
 from distkern.common.sparse import SparseRows
 from distkern.common.tiles import apply
-from distkern.common.types import Floats
+from distkern.common.types import Array, Floats
 from distkern.kernels.base import AbstractLandmarkKernel, AbstractPrepared, over_columns
 from distkern.kernels.features import AbstractFeatureKernel, PairBlock
 from distkern.kernels.sparse import SparseCauchy, SparseCityBlock
@@ -142,7 +142,7 @@ class Laplacian(AbstractLandmarkKernel, AbstractFeatureKernel):
         # |x - y|_1 is at most sqrt(d) |x - y|
         return 1.0 / (width * math.sqrt(n_features))
 
-    def closed_form(self, left: NDArray[np.float64], right: NDArray[np.float64]) -> NDArray[np.float64]:
+    def closed_form(self, left: Array, right: Array) -> Array:
         return np.exp(-self.gamma * over_columns(np.add, lambda x, y: np.abs(x - y), left, right))
 
     def prepare(self, landmarks: Floats) -> CompiledScores:
@@ -172,7 +172,7 @@ class Cauchy(AbstractLandmarkKernel, AbstractFeatureKernel):
     columns_per_draw = 2
     is_compiled = True
 
-    def closed_form(self, left: NDArray[np.float64], right: NDArray[np.float64]) -> NDArray[np.float64]:
+    def closed_form(self, left: Array, right: Array) -> Array:
         return 1.0 / over_columns(np.multiply, lambda x, y: 1.0 + self.gamma * (x - y) ** 2, left, right)
 
     def prepare(self, landmarks: Floats) -> CompiledScores:

@@ -6,11 +6,11 @@ from abc import abstractmethod
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import DTypeLike, NDArray
+from numpy.typing import DTypeLike
 
 from distkern.common.parameters import POSITIVE, parameter
 from distkern.common.tiles import apply
-from distkern.common.types import Floats
+from distkern.common.types import Array, Floats
 from distkern.kernels.base import AbstractClosedFormTiles, AbstractNonNegativeKernel, over_columns
 from distkern.kernels.features import AbstractFeatureKernel, ProjectedBlock
 from distkern.samplers import Draws
@@ -26,7 +26,7 @@ class AbstractSemigroupKernel(AbstractNonNegativeKernel, AbstractFeatureKernel, 
     """k(x, y) = E exp(-<omega, x + y>), omega >= 0 (Yang et al. 2014); features exp(-<omega, x>)."""
 
     @abstractmethod
-    def quantiles(self, uniforms: NDArray[np.float64]) -> NDArray[np.float64]:
+    def quantiles(self, uniforms: Array) -> Array:
         """omega of uniform numbers inside (0, 1)."""
 
     def feature_block(self, draws: Draws, dtype: DTypeLike) -> ExponentialBlock:
@@ -54,11 +54,11 @@ class ExponentialSemigroup(AbstractSemigroupKernel):
 
     name = "exponential_semigroup"
 
-    def closed_form(self, left: NDArray[np.float64], right: NDArray[np.float64]) -> NDArray[np.float64]:
+    def closed_form(self, left: Array, right: Array) -> Array:
         return np.exp(-self.rate * over_columns(np.add, lambda x, y: np.sqrt(x + y), left, right))
 
-    def quantiles(self, uniforms: NDArray[np.float64]) -> NDArray[np.float64]:
-        omega: NDArray[np.float64] = 0.5 * np.square(self.rate / normal_quantiles(uniforms))
+    def quantiles(self, uniforms: Array) -> Array:
+        omega: Array = 0.5 * np.square(self.rate / normal_quantiles(uniforms))
         return omega
 
 
@@ -73,9 +73,9 @@ class ReciprocalSemigroup(AbstractSemigroupKernel):
 
     name = "reciprocal_semigroup"
 
-    def closed_form(self, left: NDArray[np.float64], right: NDArray[np.float64]) -> NDArray[np.float64]:
+    def closed_form(self, left: Array, right: Array) -> Array:
         offset = self.offset
         return over_columns(np.multiply, lambda x, y: offset / (x + y + offset), left, right)
 
-    def quantiles(self, uniforms: NDArray[np.float64]) -> NDArray[np.float64]:
+    def quantiles(self, uniforms: Array) -> Array:
         return -np.log(uniforms) / self.offset

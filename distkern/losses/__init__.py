@@ -2,6 +2,8 @@
 
 import math
 
+from distkern.common.errors import InputError
+from distkern.common.registry import find, members
 from distkern.losses.base import AbstractElementwiseLoss, AbstractLoss
 from distkern.losses.conjugate import AbstractCoordinateLoss, AbstractDualLoss, Conjugate
 
@@ -24,8 +26,6 @@ __all__ = [
 
 def find_loss(name: str) -> type[AbstractLoss]:
     """The loss called ``name``; :class:`~distkern.common.errors.InputError` if there is none."""
-    from distkern.common.registry import find
-
     return find("distkern.losses", AbstractLoss, name)  # type: ignore[type-abstract]
 
 
@@ -35,8 +35,6 @@ SUPERVISED = ("binary", "classes", "real")
 
 def loss_names(*target_kinds: str) -> list[str]:
     """Names of all losses, or of those for targets of the given kinds."""
-    from distkern.common.registry import members
-
     known = members("distkern.losses", AbstractLoss)  # type: ignore[type-abstract]
     return [name for name, kind in known.items() if not target_kinds or kind.target_kind in target_kinds]
 
@@ -69,8 +67,6 @@ def margin_loss(loss: AbstractLoss) -> AbstractElementwiseLoss:
     InputError
         If it is not.
     """
-    from distkern.common.errors import InputError
-
     if isinstance(loss, AbstractElementwiseLoss) and loss.target_kind == "binary":
         return loss
     raise InputError(

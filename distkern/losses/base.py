@@ -12,12 +12,9 @@ from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from typing import Any, ClassVar, Self
 
-import numpy as np
-from numpy.typing import NDArray
-
 from distkern.common.errors import InputError
 from distkern.common.parameters import Declared
-from distkern.common.types import Floats
+from distkern.common.types import Array, Floats
 
 #: what ``value`` and ``derivative`` take and return: arrays of one shape, or scalars inside compiled loops
 Elements = Any
@@ -114,7 +111,7 @@ class AbstractLoss(Declared, ABC):
     def check_scale(self, scale: float) -> None:
         """Refuse real targets that spread over ``scale`` where constants of the loss do not suit them."""
 
-    def probabilities(self, predictions: Floats) -> NDArray[np.float64]:
+    def probabilities(self, predictions: Floats) -> Array:
         """The probability of each class code, (n_rows, n_classes) with rows that sum to 1.
 
         Raises

@@ -6,10 +6,9 @@ import math
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
 from distkern.common.parameters import Number, parameter
-from distkern.common.types import Floats
+from distkern.common.types import Array, Floats
 from distkern.losses.base import AbstractLoss, Elements
 from distkern.losses.conjugate import AbstractCoordinateLoss, AbstractDualLoss, Conjugate
 
@@ -162,7 +161,7 @@ class Logistic(AbstractCoordinateLoss):
         # no exponent is positive: nothing overflows, and small slopes keep their digits
         return -target * np.exp(np.minimum(0.0, -margin)) / (1.0 + np.exp(-np.abs(margin)))
 
-    def probabilities(self, predictions: Floats) -> NDArray[np.float64]:
+    def probabilities(self, predictions: Floats) -> Array:
         """One output: of code 1, p = 1 / (1 + e^-f). Several, each against the rest: p_j / sum_i p_i.
 
         Far from every class, where all p_j are 0, every class is as likely.
@@ -247,7 +246,7 @@ class Softmax(AbstractLoss):
         slopes: Floats = _shares(predictions) - targets
         return slopes
 
-    def probabilities(self, predictions: Floats) -> NDArray[np.float64]:
+    def probabilities(self, predictions: Floats) -> Array:
         """p."""
         return _shares(np.asarray(predictions, dtype=np.float64)).astype(np.float64, copy=False)
 

@@ -7,11 +7,9 @@ from abc import abstractmethod
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
+from distkern.common.types import Array
 from distkern.losses.base import AbstractElementwiseLoss
-
-Array = NDArray[np.float64]
 
 
 @dataclass(frozen=True)

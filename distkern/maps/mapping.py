@@ -12,14 +12,13 @@ import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
 from distkern.common.sparse import Rows
-from distkern.common.types import Floats
+from distkern.common.types import Array, Floats
 from distkern.kernels import find_kernel, require
 from distkern.kernels.bandwidth import median_width
 from distkern.kernels.base import AbstractScaledKernel, AbstractTileKernel
 from distkern.maps.metric import MetricKind, learn_metric, learning_bytes, root, times
 from distkern.maps.transform import N_QUANTILES, TRANSFORMS, Transform, TransformKind
 
-Array = NDArray[np.float64]
 #: a metric, and whether quantiles are kept before it
 Family: TypeAlias = tuple[MetricKind, bool]
 

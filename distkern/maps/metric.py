@@ -5,13 +5,11 @@ from __future__ import annotations
 from typing import Literal, TypeAlias, get_args
 
 import numpy as np
-from numpy.typing import NDArray
 
 from distkern.common.ridge import iterating_bytes, solve_ridge_iteratively
 from distkern.common.tiles import apply, matmul, scratch
-from distkern.common.types import Floats
+from distkern.common.types import Array, Floats
 
-Array = NDArray[np.float64]
 MetricKind: TypeAlias = Literal["none", "diagonal", "full"]
 #: the more numbers are learned the later
 METRICS: tuple[MetricKind, ...] = get_args(MetricKind)

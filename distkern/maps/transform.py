@@ -7,12 +7,11 @@ from functools import cached_property
 from typing import Any, Literal, TypeAlias, get_args
 
 import numpy as np
-from numpy.typing import DTypeLike, NDArray
+from numpy.typing import DTypeLike
 
 from distkern.common.tiles import apply
-from distkern.common.types import Floats
+from distkern.common.types import Array, Floats
 
-Array = NDArray[np.float64]
 TransformKind: TypeAlias = Literal["none", "standard", "normal", "ranks"]
 TRANSFORMS: tuple[TransformKind, ...] = get_args(TransformKind)
 

@@ -264,6 +264,44 @@ class Derived:
     make: Callable[[], Generator[Any, Any, Any]]
 
 
+def completed(steps: Generator[Any, Any, Any], execute: Callable[[Any], Any], derived: dict[str, Any]) -> Any:
+    """Execute the passes that ``steps`` yields and send it their results, until it returns.
+
+    Parameters
+    ----------
+    execute : gives the result of a pass, or what is :class:`UnderWay`
+    derived : what was made of each :class:`Derived` of the run, by name
+    """
+    answer: Any = None
+    under_way: UnderWay | None = None
+    try:
+        while True:
+            step = steps.send(answer)
+            if isinstance(step, Message):
+                if under_way is None:
+                    raise RuntimeError("these rounds are over: yield another Rounds before a Message")
+                answer = under_way.exchange(step.content)
+                continue
+            if under_way is not None:
+                under_way.end()
+                under_way = None
+            if isinstance(step, Derived):
+                if step.name not in derived:
+                    derived[step.name] = completed(step.make(), execute, derived)
+                answer = derived[step.name]
+                continue
+            answer = execute(step)
+            if isinstance(answer, UnderWay):
+                under_way = answer
+    except StopIteration as stop:
+        if under_way is not None:
+            under_way.end()
+        return stop.value
+    finally:
+        if under_way is not None:
+            under_way.close()
+
+
 def working_bytes(cost: Cost, extent: Extent, machine: Machine, task_bytes: int) -> tuple[int, int]:
     """What tasks take in a worker, and in the driver's process where they run there."""
     worker = loaded_bytes(cost) + machine.tasks_of_process * task_bytes

@@ -100,8 +100,8 @@ class Rounds(Pass):
     ----------
     name : for people, and of the state
     open : module-level function of (group number -> opener, operand, group number -> saved arrays) that gives
-        an :class:`AbstractResident`; the last is empty for a new run, and its arrays are the resident's to
-        keep: each is read when it is asked for
+        an :class:`AbstractResident`; the last is empty for a new run and may have other groups too, and its
+        arrays are the resident's to keep: each is read when it is asked for
     combine : associative function of the answers of earlier and of later groups
     n_rounds : messages that are expected until the next pass, for those who watch
     state_bytes_per_row : resident memory of the state
@@ -111,7 +111,7 @@ class Rounds(Pass):
     """
 
     name: str
-    open: Callable[[Mapping[int, GroupOpener], Any, Mapping[int, dict[str, NDArray[Any]]]], AbstractResident]
+    open: Callable[[Mapping[int, GroupOpener], Any, Saved], AbstractResident]
     combine: Callable[[Any, Any], Any]
     operand: Any = None
     split: str = "train"
@@ -198,11 +198,11 @@ class Rounds(Pass):
         plan, residents = site.residents.opened(self, site)
         return Exchanging(residents, site.watch(self, plan, self.n_rounds))
 
-    def alone(self, rows: Block, residents: dict[str, AbstractResident]) -> AbstractResident:
+    def alone(self, rows: Block, residents: dict[str, AbstractResident]) -> Alone:
         if self.name not in residents:
             group = ArrayGroup(rows, slice(None), (rows.n_rows,), 0)
             residents[self.name] = self.open({0: lambda: group}, self.operand, {})
-        return residents[self.name]
+        return Alone(residents[self.name])
 
     def held_bytes(self, n_rows: int) -> int:
         return self.cost.result_bytes + int(self.state_bytes_per_row * n_rows)
@@ -222,25 +222,6 @@ def _contiguous(rows: list[int], n_partitions: int) -> tuple[tuple[int, ...], ..
         if wanted and (done * n_partitions >= total * len(partitions) or left == wanted):
             partitions.append([])
     return tuple(tuple(partition) for partition in partitions)
-
-
-class _SomeOf(Mapping[int, dict[str, "NDArray[Any]"]]):
-    """Some groups of a mapping, each read when it is asked for."""
-
-    def __init__(self, saved: Saved, groups: tuple[int, ...]) -> None:
-        self._saved = saved
-        self._groups = tuple(group for group in groups if group in saved)
-
-    def __getitem__(self, group: int) -> dict[str, NDArray[Any]]:
-        if group not in self._groups:
-            raise KeyError(group)
-        return self._saved[group]
-
-    def __iter__(self) -> Iterator[int]:
-        return iter(self._groups)
-
-    def __len__(self) -> int:
-        return len(self._groups)
 
 
 class AbstractResidents(ABC):
@@ -272,7 +253,7 @@ class LocalResidents(AbstractResidents):
         self._resident_of: dict[int, AbstractResident] = {}
         for groups in plan.partitions:
             openers = {group: source.group(group) for group in groups}
-            resident = step.open(openers, step.operand, _SomeOf(saved, groups))
+            resident = step.open(openers, step.operand, saved)
             self._residents.append(resident)
             self._resident_of.update(dict.fromkeys(groups, resident))
         others = len(self._residents) - 1
@@ -378,6 +359,22 @@ class Exchanging(UnderWay):
         self._driver += time.perf_counter() - self._left
         self._watch.progress(self._rounds)
         self._watch.finish({"driver": self._driver, "wait": self._wait})
+
+    def close(self) -> None:
+        """Nothing is under way between messages."""
+
+
+class Alone(UnderWay):
+    """The rounds of a resident that has all rows, in this process."""
+
+    def __init__(self, resident: AbstractResident) -> None:
+        self._resident = resident
+
+    def exchange(self, message: Any) -> Any:
+        return self._resident.answer(message)
+
+    def end(self) -> None:
+        """Nothing is told."""
 
     def close(self) -> None:
         """Nothing is under way between messages."""

@@ -13,12 +13,11 @@ from dataclasses import dataclass, field
 from typing import Any, Generic, Protocol, TypeVar
 
 import numpy as np
-from numpy.typing import NDArray
 
 from distkern.common.choices import CERTAIN
 from distkern.common.scores import mean_difference
+from distkern.common.types import Array
 
-Array = NDArray[np.float64]
 Setting = TypeVar("Setting")
 Scored = TypeVar("Scored", bound="Tried[Any]")
 Candidate = TypeVar("Candidate", bound="Lossy")

@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from distkern.common.choices import Compared
+from distkern.common.types import Array
 from distkern.maps.mapping import MapChoice, RowMap
 from distkern.maps.metric import MetricKind
 from distkern.maps.transform import TransformKind
@@ -22,8 +23,6 @@ from distkern.search.choice import Tried as Judged
 from distkern.search.choice import best as _best
 from distkern.search.choice import best_of_each, is_better, not_worse
 from distkern.search.machines import Kernel, Rows, linear, over_all_rows, over_centres
-
-Array = NDArray[np.float64]
 
 #: exp(-|x - y| / b), the Laplacian of the Euclidean distance, is the Matern kernel of smoothness 1/2
 MATERN = Kernel("matern", parameters=(("smoothness", 0.5),))

@@ -18,12 +18,10 @@ from numpy.typing import NDArray
 from distkern.common.ridge import solve_ridge
 from distkern.common.scores import by_group, log_losses
 from distkern.common.sparse import SparseRows
-from distkern.common.types import Block, Floats
+from distkern.common.types import Array, Block, Floats
 from distkern.kernels.base import AbstractTileKernel
 from distkern.kernels.product import Laplacian
 from distkern.maps.mapping import RowMap, pulled_targets
-
-Array = NDArray[np.float64]
 
 #: shares of the mean diagonal, and of the ridge, added so that equal centres leave a definite matrix
 _LEAST, _LEAST_OF_RIDGE = 1e-8, 3e-3

@@ -8,23 +8,21 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from distkern.common.choices import Choices, value_of, with_values
 from distkern.common.held_out import keys_of, parted
 from distkern.common.scores import by_group, log_losses, row_log_losses
 from distkern.common.stores import Store
 from distkern.common.tiles import release
-from distkern.common.types import Block
+from distkern.common.types import Array, Block
 from distkern.features.landmarks import DEFAULT_LANDMARKS
-from distkern.passes import AbstractResident, Cost, Derived, Each, Message, Outline, Reduce
+from distkern.passes import AbstractResident, Cost, Each, Outline, Reduce
+from distkern.passes.base import completed
 from distkern.search.choice import Tried, best, is_better
 from distkern.solvers.base import AbstractSolver, Measures, Problem, Steps, Trouble
 from distkern.solvers.measuring import Model
 from distkern.solvers.sample import sample_of, sampling
 from distkern.solvers.searchable import AbstractSearchable, State
-
-Array = NDArray[np.float64]
 
 #: most and least rows that a trial learns from; at most one in ``_SHARE`` of all
 _MOST_ROWS, _LEAST_ROWS, _SHARE = 4000, 250, 4
@@ -243,24 +241,7 @@ def run_alone(solver: AbstractSolver[Any], problem: Problem, rows: Block) -> Any
     residents: dict[str, AbstractResident] = {}
 
     def complete(steps: Steps[Any]) -> Any:
-        answer: Any = None
-        resident: AbstractResident | None = None
-        try:
-            while True:
-                step = steps.send(answer)
-                if isinstance(step, Derived):
-                    if step.name not in derived:
-                        derived[step.name] = complete(step.make())
-                    answer = derived[step.name]
-                elif isinstance(step, Message):
-                    assert resident is not None, "Rounds come before a Message"
-                    answer = resident.answer(step.content)
-                else:
-                    answer = step.alone(rows, residents)
-                    if isinstance(answer, AbstractResident):
-                        resident = answer
-        except StopIteration as stop:
-            return stop.value
+        return completed(steps, lambda step: step.alone(rows, residents), derived)
 
     state = complete(solver.init(problem))
     while not solver.finished(state):

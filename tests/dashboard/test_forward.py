@@ -9,8 +9,8 @@ import msgpack
 import numpy as np
 import pytest
 
-from distkern.dashboard.forward import INTERVAL, MOST_WAITING, Forwarder, plain
-from distkern.engine.events import Event, EventLog
+from distkern.dashboard.forward import INTERVAL, MOST_WAITING, Forwarder
+from distkern.engine.events import Event, EventLog, plain
 
 
 class FakeClient:

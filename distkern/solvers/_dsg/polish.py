@@ -328,4 +328,6 @@ def open_sweeps(
 ) -> SweepResident:
     """The resident of some groups, going on from their saved predictions if there are any."""
     # what was saved may be read-only
-    return SweepResident(openers, operand, {group: saved[group]["predictions"].copy() for group in saved})
+    return SweepResident(
+        openers, operand, {group: saved[group]["predictions"].copy() for group in openers if group in saved}
+    )
