@@ -72,7 +72,7 @@ def headline(measured: Mapping[str, Evaluation]) -> dict[str, str]:
 
 
 def evaluation_sections(measured: Mapping[str, Evaluation], title: str) -> list[Section]:
-    """What is drawn of it, its figures below the heading, and of each split the classes."""
+    """Plots and figures below the heading, and the classes of each split."""
     body: list[Section] = [heading(title), Plots([*_curves(measured), *_residuals(measured)])]
     body.append(table(("", *measured), figure_rows(measured)))
     for name, evaluation in measured.items():
@@ -112,7 +112,7 @@ def _curves(measured: Mapping[str, Evaluation]) -> list[Plot]:
 
 
 def _ideal(*values: float) -> Curve:
-    """What curves are compared with."""
+    """A line that curves are compared with."""
     return Curve("", (0.0, 1.0), values, STYLES["limit"])
 
 
@@ -161,7 +161,7 @@ def _classes(split: str, evaluation: Evaluation) -> list[Html]:
 
 
 def _thresholds(split: str, evaluation: Evaluation) -> list[Html]:
-    """What a few thresholds of the probability of the second of two classes give."""
+    """Figures at a few thresholds of the probability of the second of two classes."""
     told = evaluation.calibration
     if told is None or len(evaluation.predicted) != 2:
         return []

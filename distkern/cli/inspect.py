@@ -54,7 +54,7 @@ def inspect(path: Place, as_json: bool) -> None:
 
 @dataclass(frozen=True)
 class Found:
-    """What lies at a path: ``record`` for programs; facts, hyperparameters and history for people."""
+    """A description of a path: ``record`` for programs; facts, hyperparameters and history for people."""
 
     record: dict[str, Any]
     facts: dict[str, str]
@@ -63,7 +63,7 @@ class Found:
 
 
 def kind_of(path: Place) -> str:
-    """What lies at ``path``: "data set", "model" or "unfinished run"; :class:`InputError` if none of them."""
+    """The kind of a path: "data set", "model" or "unfinished run"; :class:`InputError` if none of them."""
     if not path.exists():
         raise InputError("no such file or folder", where=str(path), hint="check the path")
     for mark, kind in _MARKS.items():

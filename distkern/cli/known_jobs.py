@@ -84,7 +84,7 @@ def find(identifier: str, runs_folder: Place, asked: JobScheduler | None = None)
 
 
 def facts_of(folder: JobFolder) -> dict[str, Any]:
-    """What is known of a job, for ``--json``: record, state, last sign of life, last line of metrics."""
+    """The facts of a job for ``--json``: record, state, last sign of life, last line of metrics."""
     from distkern.monitor.metrics import read
 
     record, pulse = folder.record(), folder.pulse()
@@ -108,7 +108,7 @@ def facts_of(folder: JobFolder) -> dict[str, Any]:
 
 
 def stage_text(facts: Mapping[str, Any]) -> str:
-    """How far a job is; one that has finished is not short of stages, it may have converged before."""
+    """The stage of a job; of a finished one without their number, as it may have converged before."""
     if facts["state"] == "finished" or not facts["stages"]:
         return str(facts["stage"])
     return f"{facts['stage']} of {facts['stages']}"

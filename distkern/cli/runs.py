@@ -57,7 +57,7 @@ def runs(folder: Place, as_json: bool) -> None:
 
 
 def _found(folder: Place) -> list[dict[str, Any]]:
-    """What is said of each run in a folder."""
+    """The facts of each run in a folder."""
     from distkern.monitor.metrics import read
     from distkern.runs.persistence import read_description
 
@@ -90,7 +90,7 @@ def _found(folder: Place) -> list[dict[str, Any]]:
 
 
 def _rank(run: dict[str, Any]) -> tuple[float, float, str]:
-    """By the error on test rows, those without any last."""
+    """A key that sorts by the error on test rows, runs without one last."""
     errors = (run.get(f"{split}_rmse", run.get(f"{split}_error")) for split in ("test", "train"))
     test, train = (float("inf") if error is None else float(error) for error in errors)
     return test, train, str(run["run"])

@@ -79,7 +79,7 @@ def tune(
         click.echo(f"{job.algorithm} chooses {tuned.algorithm} with {in_words(tuned.params)}", err=True)
     where = Where(job.scheduler, job.workers, job.memory_limit, has_dashboard(job, dashboard), jobs)
     with driving(job, resume=True) as guards, Terminal() as terminal:
-        told = tuning.ToldSearch(search, (*guards, terminal))
+        told = tuning.SearchReporter(search, (*guards, terminal))
         ranked = tuning.searched(job, dataset, search, where, told)
         terminal.clear()
         history, test = tuning.train_best(

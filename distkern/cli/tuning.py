@@ -29,7 +29,7 @@ _SHARES = ("error", "accuracy", "balanced_accuracy")
 
 
 def search_folder(job: Job) -> Place:
-    """Where the trials of a job are kept."""
+    """The folder of the trials of a job."""
     return job.model_folder / "tune"
 
 
@@ -95,7 +95,7 @@ def in_metric(name: str, value: float | None) -> str:
 
 
 def in_difference(one: Ranked) -> str:
-    """By how much a candidate loses more than the one of the best value, with the standard error of that."""
+    """The mean loss of a candidate less that of the best value, with its standard error."""
     return "-" if one.apart is None else f"{one.apart[0]:.2g} ± {one.apart[1]:.1g}"
 
 
@@ -106,7 +106,7 @@ def compared_on(search: Search, best: Ranked) -> str:
 
 
 def within_chance(ranked: Sequence[Ranked]) -> str:
-    """How many candidates chance may have kept from the best value, and which one is chosen, in words."""
+    """A sentence on candidates that cannot be told from the best one; empty if there are none."""
     near = sum(one.is_near for one in ranked)
     if near < 2:
         return ""
@@ -145,7 +145,7 @@ def trial_words(search: Search, candidate: Candidate, trial: Trial, n_done: int,
 def candidate_table(
     search: Search, ranked: Sequence[Ranked]
 ) -> tuple[dict[str, str], Sequence[Sequence[str]]]:
-    """What stands above the columns and what that means, and a row for each candidate."""
+    """Names of columns with their meanings, and a row for each candidate."""
     metric = search.metric.name
     header = {
         "candidate": "in the order of their numbers",
@@ -243,14 +243,14 @@ def tune_described(description: dict[str, Any], listeners: Sequence[Listener], r
     job = Job(**fields)
     _, dataset = prepare(job)
     search = search_of(job, dataset)
-    told = ToldSearch(search, listeners)
+    told = SearchReporter(search, listeners)
     where = Where(None, job.workers, job.memory_limit, jobs=jobs)
     ranked = searched(job, dataset, search, where, told)
     told.say(chosen_words(search, ranked))
     train_best(job, dataset, search, ranked, listeners=listeners, on_cluster=True)
 
 
-class ToldSearch(Watcher):
+class SearchReporter(Watcher):
     """Tells the listeners of a run about a search: each trial is a message and counts as a checkpoint.
 
     From the fits of trials they hear of checkpoints and lost workers. All else is a sign of life, at which a
@@ -367,7 +367,7 @@ def _plots(search: Search, ranked: Sequence[Ranked]) -> list[Plot]:
 
 
 def _axis(name: str, values: Sequence[Any]) -> Axis:
-    """That of a hyperparameter: of numbers, or of words in the order in which they were tried."""
+    """The axis of a hyperparameter: numbers, or words in the order in which they were tried."""
     if not all(isinstance(value, int | float) and not isinstance(value, bool) for value in values):
         return Axis(name, words=tuple(dict.fromkeys(map(_word, values))))
     is_wide = min(values) > 0 and max(values) / min(values) >= _WIDE

@@ -101,7 +101,7 @@ class Compared:
 
     @property
     def cost(self) -> str:
-        """What its trial took, in words; empty where that is not known."""
+        """Rows and functions of its trial, in words; empty where they are not known."""
         return "" if self.n_rows is None else f"{self.n_rows:,} rows x {self.n_functions:,} functions"
 
     @property

@@ -33,7 +33,7 @@ class AbstractKind(ABC):
     @property
     @abstractmethod
     def description(self) -> str:
-        """In words, for messages and tables."""
+        """The accepted values in words, for messages and tables."""
 
     @property
     def annotation(self) -> str:
@@ -215,7 +215,7 @@ class Parameter:
     tried: Choices | None = None
 
     def space(self, n_rows: int) -> list[Any]:
-        """What ``distkern tune`` tries for so many rows, the default first; nothing if it is not worth it."""
+        """Values that ``distkern tune`` tries for so many rows, the default first; none if it is fixed."""
         choices = self.tried or self.searched
         if choices is None:
             return []
@@ -223,7 +223,7 @@ class Parameter:
 
     @property
     def description(self) -> str:
-        """What it may be, in words."""
+        """The accepted values in words."""
         return " or ".join(kind.description for kind in self.kinds)
 
     @property

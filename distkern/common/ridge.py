@@ -130,7 +130,7 @@ def solve_ridge_iteratively(kernel: Floats, targets: Array, ridge: float) -> Flo
 
 
 def iterating_bytes(n_rows: int, n_outputs: int) -> int:
-    """What :func:`solve_ridge_iteratively` takes beside a kernel in single precision."""
+    """Bytes that :func:`solve_ridge_iteratively` takes beside a kernel in single precision."""
     n_centres = min(n_rows, _CENTRES)
     steps = max(8 * n_centres * (n_rows + 2 * n_centres), 8 * n_centres**2 + 32 * n_rows * n_outputs)
     return max(steps, 4 * n_rows**2 + 8 * n_rows * n_outputs) if n_rows <= _FEW else steps

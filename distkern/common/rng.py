@@ -44,7 +44,7 @@ def unit(word: Any) -> float:
 
 
 class Purpose(IntEnum):
-    """What a stream is used for: streams of different purposes are independent."""
+    """The purpose of a random stream: streams of different purposes are independent."""
 
     VISIT_ORDER = 1
     ROW_ORDER = 2

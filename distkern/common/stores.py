@@ -46,7 +46,7 @@ class SliceStore(Store, Protocol):
         """Slice ``place`` of each of the tasks of some numbers; raises if it is not seen."""
 
     def offsets(self, number: int) -> NDArray[np.int64]:
-        """Those that a task gave."""
+        """The offsets that a task gave."""
 
 
 class Workplace(Protocol):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, partial
 from itertools import islice
 from typing import Any, TypeAlias
 
@@ -119,7 +119,7 @@ class AbstractGroup(ABC):
             place[:] = values
 
     def column_bytes(self) -> int | None:
-        """What all columns together take in memory; None where that is not known before they are read."""
+        """Bytes of all columns together in memory; None where that is not known before they are read."""
         return None
 
     @abstractmethod
@@ -219,7 +219,8 @@ class AbstractSource(ABC):
             )
         blocks = self.groups[index]
         readers = tuple(self.reader(block) for block in blocks)
-        return BlocksOpener(readers, tuple(self.block_rows[block] for block in blocks), self.n_features)
+        rows = tuple(self.block_rows[block] for block in blocks)
+        return partial(BlocksGroup, readers, rows, self.n_features)
 
     def graph(self, index: int) -> tuple[dict[Any, Any], Any]:
         """For ``is_graph``: the tasks that make block ``index`` and the key of the block among them."""
@@ -252,24 +253,6 @@ class AbstractSource(ABC):
     @property
     def row_bytes(self) -> int:
         return int(self.row_numbers * self.dtype.itemsize + 16 + 8 * self.has_groups)
-
-
-@dataclass(frozen=True)
-class BlocksOpener:
-    """Opens a :class:`BlocksGroup` in any process.
-
-    Attributes
-    ----------
-    readers, block_rows : of the blocks of the group, in order
-    n_features : columns
-    """
-
-    readers: tuple[Reader, ...]
-    block_rows: tuple[int, ...]
-    n_features: int
-
-    def __call__(self) -> BlocksGroup:
-        return BlocksGroup(self.readers, self.block_rows, self.n_features)
 
 
 class BlocksGroup(AbstractGroup):

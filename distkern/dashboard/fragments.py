@@ -117,7 +117,7 @@ def pass_line(run: RunHistory, *, named: bool) -> Html:
 
 
 def pass_text(step: PassView) -> str:
-    """How far a pass is, in numbers."""
+    """The progress of a pass as text."""
     if step.finished:
         return f"done in {in_time(step.heard - step.started)}"
     words = f"{step.tasks_done:,} of {step.tasks:,} {'rounds' if step.unit == 'rounds' else 'tasks'}"
@@ -208,7 +208,7 @@ def where_time_went(runs: Sequence[RunHistory]) -> Html:
 
 
 def events(runs: Sequence[RunHistory]) -> Html:
-    """What happened, newest first."""
+    """The events of the chosen runs, newest first."""
     notes = sorted(
         ((when, kind, words, run) for run in runs for when, kind, words in run.notes), key=lambda n: n[0]
     )
@@ -224,7 +224,7 @@ def events(runs: Sequence[RunHistory]) -> Html:
 
 
 def legend(runs: Sequence[RunHistory]) -> Html:
-    """What dashes and markers mean, and colours, unless these are of runs that are compared."""
+    """The key of dashes and markers, and of colours unless runs are compared."""
     stages = [stage for run in runs for stage in run.stages]
     if not stages:
         return Html()

@@ -1,4 +1,4 @@
-"""What the dashboard remembers of the runs: bounded, however many events come."""
+"""The histories of the runs on the dashboard, of bounded size however many events come."""
 
 from __future__ import annotations
 
@@ -125,7 +125,7 @@ class RunHistory:
 
     @property
     def seconds(self) -> float:
-        """What the run has taken so far; of a resumed run, with what was before (known from its stages)."""
+        """Seconds that the run has taken so far, those before it was resumed among them."""
         return self._before + max(self.heard - self.began, 0.0)
 
     def add(self, event: Event, received: float) -> None:

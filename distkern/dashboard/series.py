@@ -42,7 +42,7 @@ def colour_of(run: RunHistory) -> str:
 
 
 def style_of(run: RunHistory, kind: str, runs: Sequence[RunHistory]) -> Style:
-    """That of a kind of curve; where runs are compared, in the run's colour."""
+    """The style of a kind of curve; where runs are compared, in the run's colour."""
     return STYLES[kind] if len(runs) == 1 else replace(STYLES[kind], colour=colour_of(run))
 
 
@@ -103,6 +103,6 @@ def _rates(run: RunHistory, runs: Sequence[RunHistory], quantity: int) -> Curve:
 
 
 def quantities(runs: Sequence[RunHistory]) -> list[str]:
-    """What else can be drawn: the figures of the stages, the solver's own first."""
+    """Figures of the stages that can be drawn beside the fixed plots, the solver's own first."""
     names = dict.fromkeys(["model_size", *(name for run in runs for name in run.last if name not in _DRAWN)])
     return [*(name for name in names if name not in _KNOWN), *(name for name in _KNOWN if name in names)]

@@ -44,7 +44,7 @@ class Checkpoint:
 
 @dataclass(frozen=True)
 class Header:
-    """What a checkpoint says of itself."""
+    """The header of a checkpoint."""
 
     stage: int
     identity: dict[str, Any]
@@ -177,7 +177,7 @@ class CheckpointFolder:
         return {state: SavedGroups(path, position, names) for position, state in enumerate(states)}
 
     def newest_header(self) -> Header | None:
-        """What the newest readable checkpoint says of itself, without comparing identities."""
+        """The header of the newest readable checkpoint, without comparing identities."""
         for stage in reversed(self.stages()):
             try:
                 return _header(self.path / f"stage-{stage:05d}")

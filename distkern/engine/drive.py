@@ -35,7 +35,7 @@ class Interrupted(KeyboardInterrupt):
 
 @dataclass
 class Counters:
-    """What a run has read and how long it took, kept across resumption."""
+    """Rows and bytes that a run has read and seconds that it took, kept across resumption."""
 
     rows_read: int = 0
     bytes_read: int = 0
@@ -357,7 +357,7 @@ class Driver:
         )
 
     def _kept(self) -> str:
-        """What a run that has diverged leaves."""
+        """The checkpoint that a diverged run leaves, as the end of a message."""
         saved = self.checkpoints.stages() if self.checkpoints is not None else []
         return f"; the checkpoint of stage {saved[-1]} is kept" if saved else ""
 

@@ -102,7 +102,7 @@ def _of_zero(solver: AbstractSolver[Any], history: Sequence[Mapping[str, Any]]) 
 
 
 def _of_last_stage(history: Sequence[Mapping[str, Any]]) -> float:
-    """What the last of several stages did of all that the objective fell by from its highest."""
+    """The share of the last stage in the whole decrease of the objective from its highest value."""
     objectives = [float(line["objective"]) for line in history]
     if len(objectives) < 3:
         return 0.0

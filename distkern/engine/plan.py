@@ -54,7 +54,7 @@ def fitted(
 
 
 def needed_bytes(plans: Sequence[PassPlan], machine: Machine) -> int:
-    """What the process takes that the limit is of: a worker, or the driver where it does the work."""
+    """Peak bytes of the process that the limit is for: a worker, or the driver where it does the work."""
     return max(plan.driver_bytes if machine.in_process else plan.worker_bytes for plan in plans)
 
 

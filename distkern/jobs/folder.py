@@ -191,7 +191,7 @@ ATTACHED = "attached"
 
 
 def attached_facts() -> dict[str, Any]:
-    """What an attached run tells of itself with each sign of life."""
+    """The facts of an attached run in each of its signs of life."""
     pid = os.getpid()
     return {ATTACHED: True, "host": socket.gethostname(), "pid": pid, "born": birth(pid)}
 
@@ -221,7 +221,7 @@ class JobFolder:
         return (self.path / "model.json").is_file()
 
     def progress(self) -> tuple[int, int]:
-        """How far the run is: the trials of a search that are kept, and the last stage or -1."""
+        """The progress of the run: number of finished trials of a search, and the last stage or -1."""
         try:
             n_trials = sum(file.name[:1] != "." for file in (self.path / TRIALS).iterdir())
         except (FileNotFoundError, NotADirectoryError):

@@ -20,7 +20,7 @@ _TURN = 2.0 * np.pi
 
 
 class AbstractFeatureBlock(ABC):
-    """What is kept of a block of random features; it is regenerated from the draws when it is not."""
+    """A block of random features, made of draws, from which it can be made again."""
 
     @property
     @abstractmethod

@@ -69,17 +69,17 @@ def _pairs(features: Any, landmarks: Any, gamma: Any, out: Any) -> None:
 
 
 def begun(gamma: Any) -> Any:
-    """Before the first column; stands for a kernel's own, as the other two of these."""
+    """The value before the first column; stands for a kernel's own function, as the next two do."""
     raise NotImplementedError
 
 
 def continued(value: Any, difference: Any, gamma: Any) -> Any:
-    """With one more column, in which a row and a landmark differ by so much."""
+    """The value with one more column, in which a row and a landmark differ by so much."""
     raise NotImplementedError
 
 
 def ended(value: Any, gamma: Any) -> Any:
-    """After the last column."""
+    """The value after the last column."""
     raise NotImplementedError
 
 

@@ -63,7 +63,7 @@ def own(value: float, parameter: float) -> float:
 
 
 def shared(row: float, landmark: float, parameter: float) -> float:
-    """As :func:`own`."""
+    """Stands for the scores' own, as :func:`own` does."""
     raise NotImplementedError
 
 

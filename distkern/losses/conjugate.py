@@ -128,7 +128,7 @@ class RowConjugates:
 
     @classmethod
     def of(cls, loss: AbstractDualLoss, targets: Array, costs: Array) -> RowConjugates:
-        """Those of rows with ``targets`` (n,) and ``costs`` c (n,), all positive."""
+        """The conjugates of rows with ``targets`` (n,) and ``costs`` c (n,), all positive."""
         one = loss.conjugate
         mirrored = (targets < 0) if loss.target_kind == "binary" else np.zeros(len(targets), dtype=bool)
         rising = np.where(mirrored, one.falling, one.rising) / costs

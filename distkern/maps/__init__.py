@@ -1,1 +1,1 @@
-"""What is done to rows before a kernel sees them: a transform of each column, then a learned metric."""
+"""Maps of rows in front of a kernel: a transform of each column, then a learned metric."""

@@ -1,4 +1,4 @@
-"""From rows to the coordinates in which kernels measure distances."""
+"""Maps from rows to the coordinates in which kernels measure distances."""
 
 from __future__ import annotations
 
@@ -76,7 +76,7 @@ class RowMap:
 
     @classmethod
     def fit(cls, choice: MapChoice, sample: Floats, targets: Array) -> RowMap:
-        """From a sample of rows (n, d) in random order and its targets (n, k), standardised or -1 and +1."""
+        """Fit to a sample of rows (n, d) in random order and targets (n, k), standardised or -1 and +1."""
         transform = Transform.fit(choice.transform, sample)
         rows = transform.apply(sample, np.float64)
         metric = learn_metric(rows, targets, choice.metric, ridge=choice.ridge, rounds=choice.rounds)
@@ -91,7 +91,7 @@ class RowMap:
         return times(values, self.factors.astype(values.dtype))
 
     def apply_rows(self, rows: Rows, out_dtype: DTypeLike = np.float32) -> Rows:
-        """As :meth:`apply`; the zeros of sparse rows would become numbers, so there are none."""
+        """Mapped rows as of :meth:`apply`; sparse rows are not taken, as their zeros would become numbers."""
         return self.apply(np.asarray(rows), out_dtype)
 
     def apply_columns(self, columns: Rows, wanted: NDArray[np.intp], out_dtype: DTypeLike) -> Floats:
@@ -176,7 +176,7 @@ def map_to_arrays(mapping: RowMap) -> dict[str, NDArray[Any]]:
 
 
 def map_from_arrays(arrays: Mapping[str, NDArray[Any]]) -> RowMap:
-    """From what :func:`map_to_arrays` gave."""
+    """The map whose arrays :func:`map_to_arrays` gave."""
     quantiles = arrays["quantiles"] if arrays["quantiles"].size else None
     kind = TRANSFORMS[int(arrays["transform"][0])]
     transform = Transform(kind, arrays["shift"], arrays["factor"], quantiles)

@@ -1,4 +1,4 @@
-"""What is done to each column before distances are measured."""
+"""Transforms of single columns before distances are measured."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ class Transform:
 
     @classmethod
     def fit(cls, kind: TransformKind, sample: Floats) -> Transform:
-        """From a sample of rows (n, d): its moments, or 500 of its quantiles in each column."""
+        """Fit to a sample of rows (n, d): its moments, or 500 of its quantiles in each column."""
         n_features = sample.shape[1]
         quantiles = None
         if kind in ("normal", "ranks"):

@@ -115,7 +115,7 @@ def pass_sections(
 
 
 def pass_key(totals: Iterable[PassTotal]) -> Html:
-    """What the colours of the bars mean."""
+    """The key of the colours of the bars."""
     styles: dict[tuple[str, str], None] = {}
     for total in totals:
         split = balance(total)

@@ -1,4 +1,4 @@
-"""What matters to a model: what permuting a column costs it, and what it says where a column has a value."""
+"""Explanations of a model: permutation importances of its columns, and partial dependence on them."""
 
 from __future__ import annotations
 
@@ -117,12 +117,12 @@ class Explanation:
 
     @property
     def rows(self) -> str:
-        """Which rows they are, without their number."""
+        """The kind of rows, in words."""
         return _ROWS.get(self.split, "rows")
 
     @property
     def told(self) -> str:
-        """What the numbers are, or why there are none."""
+        """The meaning of the numbers, or why there are none."""
         if self.reason:
             return f"{NOT_MEASURED}: {self.reason}"
         others = f"; {self.left_out:,} other columns were not permuted" if self.left_out else ""
@@ -132,7 +132,7 @@ class Explanation:
 
     @property
     def warning(self) -> str:
-        """What to do about columns that nearly are the target, if there are any."""
+        """Advice about columns that nearly are the target; empty if there are none."""
         if not self.copies:
             return ""
         names = ", ".join(map(repr, self.copies))

@@ -54,7 +54,7 @@ class Curve:
 
 @dataclass(frozen=True)
 class Cells:
-    """What lies in cells between edges (m + 1,) and (n + 1,): (m, n) counts, darker the more it is."""
+    """A two-dimensional histogram: (m, n) counts between edges (m + 1,) and (n + 1,), darker where larger."""
 
     x: Sequence[float]
     y: Sequence[float]
@@ -162,7 +162,7 @@ def square(colour: str) -> Html:
 
 
 def key(styles: Mapping[str, Style], *, coloured: bool = True) -> Html:
-    """What strokes and markers mean; without their colours, where these mean something else."""
+    """The key of strokes and markers, uncoloured where colours mean something else."""
     items = []
     for label, style in styles.items():
         colour = style.colour if coloured else ""

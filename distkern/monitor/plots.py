@@ -207,7 +207,7 @@ def _told(number: float, axis: Axis) -> str:
 
 
 def _ticks(values: Sequence[float], axis: Axis, *, is_log: bool, is_across: bool) -> Sequence[float]:
-    """Where an axis has labels; a horizontal one only within what is drawn."""
+    """The labelled values of an axis; of a horizontal one those within the drawn values only."""
     if axis.words:
         return [float(place) for place in range(len(axis.words))]
     if not values:

@@ -61,7 +61,7 @@ def dependence_sections(found: Explanation) -> list[Section]:
 
 
 def _styles(found: Explanation) -> tuple[Mapping[int, Style], str]:
-    """How each output that is drawn is, by its place, and in words which ones are."""
+    """The style of each output that is drawn, by its place, and in words which ones these are."""
     n_outputs = len(found.outputs)
     if n_outputs == 1:
         return {0: STYLES["figure"]}, f" of {found.outputs[0]}" if found.outputs[0] != "" else ""

@@ -46,7 +46,7 @@ _COMMON = {
 
 
 def choice_sections(history: Sequence[Metrics]) -> list[Html]:
-    """What was chosen for the run and why, and what each of the candidates lost on held-out rows."""
+    """The choice that was made for the run, why, and the held-out loss of each candidate."""
     last = history[-1] if history else {}
     notes = [note(line) for line in last.get("notes", ())]
     compared = [Compared(**facts) for facts in last.get("candidates", ())]

@@ -44,7 +44,7 @@ def is_before(metrics: Mapping[str, Any]) -> bool:
 
 
 def error_name(metrics: Mapping[str, Any]) -> str:
-    """What :func:`in_error` gives: of real targets the root mean squared error, or the mean squared one."""
+    """The name of the error of :func:`in_error`; for real targets rmse, or mse where that is all there is."""
     if metrics.get("error") != SQUARED:
         return str(metrics.get("error", "error"))
     return "rmse" if "train_rmse" in metrics else "mse"

@@ -48,11 +48,11 @@ class Extent:
         )
 
     def keep(self, machine: Machine) -> Keep:
-        """What a process may keep of these blocks between passes."""
+        """The run and the bytes of these blocks that a process may keep between passes."""
         return Keep(self.run, machine.cache_bytes) if self.cacheable else Keep()
 
     def kept_bytes(self, machine: Machine) -> int:
-        """What a process is expected to keep."""
+        """Bytes that a process is expected to keep between passes."""
         return min(self.all_bytes, machine.cache_bytes) if self.cacheable else 0
 
     def block_bytes(self, machine: Machine) -> int:
@@ -145,7 +145,7 @@ class PassPlan:
 
 
 class Watch(Protocol):
-    """Who is told how far a pass has come."""
+    """A listener to the progress of a pass."""
 
     def progress(self, tasks_done: int) -> None:
         """So many tasks (visits, rounds) are done."""
@@ -214,7 +214,7 @@ class Pass(ABC):
 
     @abstractmethod
     def plan(self, extent: Extent, machine: Machine) -> PassPlan:
-        """What it takes and who does what."""
+        """The memory that the pass takes, and who does what."""
 
     @abstractmethod
     def run(self, site: Site) -> Any:
@@ -228,11 +228,11 @@ class Pass(ABC):
         raise TypeError(f"{self.name} is not for a process alone")
 
     def held_bytes(self, n_rows: int) -> int:
-        """What a process that does all of it holds of its results and of what stays with the rows."""
+        """Bytes of results and of state of rows in a process that makes the whole pass alone."""
         return 2 * self.cost.result_bytes
 
     def changed(self, **fields: Any) -> Self:
-        """The same pass with other values of some fields."""
+        """This pass with other values of some fields."""
         return replace(self, **fields)  # type: ignore[type-var]
 
 
@@ -303,7 +303,7 @@ def completed(steps: Generator[Any, Any, Any], execute: Callable[[Any], Any], de
 
 
 def working_bytes(cost: Cost, extent: Extent, machine: Machine, task_bytes: int) -> tuple[int, int]:
-    """What tasks take in a worker, and in the driver's process where they run there."""
+    """Bytes of tasks in a worker, and in the driver's process where they run there."""
     worker = loaded_bytes(cost) + machine.tasks_of_process * task_bytes
     here = extent.kept_bytes(machine) + machine.n_workers * task_bytes + cost.process_bytes
     return worker, here if machine.in_process else 0

@@ -43,7 +43,7 @@ class Timed:
 
 @dataclass(frozen=True)
 class Keep:
-    """Which run reads, and how many bytes of blocks a process may keep for it."""
+    """A run, and how many bytes of blocks a process may keep for it."""
 
     run: str = ""
     budget_bytes: int = 0

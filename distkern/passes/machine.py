@@ -155,15 +155,15 @@ class Machine:
 
     @property
     def worker_base_bytes(self) -> int:
-        """What a worker process takes before it does anything."""
+        """Bytes of an idle worker process."""
         return WORKER_BASE_BYTES - (0 if self.has_dashboard else PAGES_BYTES)
 
     @property
     def cache_bytes(self) -> int:
-        """What each process may keep of the data between passes."""
+        """Bytes of the data that each process may keep between passes."""
         return self.most_kept if self.memory_limit is None else min(self.most_kept, self.memory_limit // 4)
 
 
 def loaded_bytes(cost: Cost) -> int:
-    """What a worker loads once for the tasks of a pass."""
+    """Bytes that a worker loads once for the tasks of a pass."""
     return cost.process_bytes + (COMPILED_BYTES if cost.compiled else 0)

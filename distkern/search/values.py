@@ -400,7 +400,7 @@ class Searched(AbstractSolver[State]):
         return Each(f"search {number + 1}", try_values, items, store, operand=operand, cost=cost)
 
     def _notes(self, state: State) -> tuple[str, str]:
-        """What was chosen, of which range, and what it gained: lines of at most 80 characters."""
+        """The chosen values with their ranges, and the gain in loss: lines of at most 80 characters."""
         n_rows, score, plain, *_ = state.searched.tolist()
         said = []
         for name, value in self.found(state).items():

@@ -72,7 +72,7 @@ class Target(NamedTuple):
 
 
 async def ask(rpc: Any, target: Target, function: str, arguments: Sequence[Any]) -> Answer:
-    """What an actor answers, whose method takes its epoch and ``arguments``."""
+    """The answer of an actor's method, which takes its epoch and ``arguments``."""
     try:
         answer = await rpc.actor_execute(
             actor=target.key, function=function, args=[target.epoch, *arguments], kwargs={}
@@ -237,7 +237,7 @@ class Calls:
         return answers
 
     def _groups(self, targets: Sequence[Target]) -> list[Sequence[Target]]:
-        """Those whose first is asked for all: each by itself, or about the root of many."""
+        """Groups of targets, whose first is asked for all: single ones, or of many about the root of them."""
         one = len(targets) < _RELAYED or not self._proxied.isdisjoint(target.address for target in targets)
         size = 1 if one else round(math.sqrt(len(targets)))
         return [targets[start : start + size] for start in range(0, len(targets), size)]

@@ -41,12 +41,12 @@ def reduce_graph(
 
 
 def token_of(name: str) -> str:
-    """What the keys of a pass begin with; those of its tasks that read data go on with ``-map``."""
+    """The prefix of the keys of a pass; the keys of its tasks that read data go on with ``-map``."""
     return f"distkern-{name.replace(' ', '-')}-{uuid.uuid4().hex[:12]}"
 
 
 def block_argument(source: AbstractSource, block: int, graph: dict[Any, Any]) -> Any:
-    """What a task takes for a block: its reader, or a reference into the source's graph, which is added."""
+    """The argument of a task for a block: its reader, or a reference into the source's graph."""
     if not source.is_graph:
         return source.reader(block)
     tasks, key = source.graph(block)

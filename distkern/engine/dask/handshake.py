@@ -39,7 +39,7 @@ def use_certificates(ca: str | None, cert: str | None, key: str | None) -> None:
 
 
 def _context() -> ssl.SSLContext:
-    """What the client connects with, made as Dask makes it."""
+    """The TLS context of the client, made as Dask makes it."""
     ca, cert, key = (dask.config.get(name, None) for name in (_CA, _CERT, _KEY))
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
     context.check_hostname = False

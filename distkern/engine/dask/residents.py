@@ -32,7 +32,7 @@ _REPLAYED_AT_ONCE = 500
 
 
 class _Place:
-    """Where a resident lives at present: a worker, the actor's key, its epoch."""
+    """The present place of a resident: a worker, the actor's key, its epoch."""
 
     def __init__(self, groups: tuple[int, ...]) -> None:
         self.groups = groups

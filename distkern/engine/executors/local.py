@@ -188,7 +188,7 @@ def available_cores() -> int:
 
 
 def configured_scheduler() -> str:
-    """What Dask is configured to use for arrays, "threads" by default."""
+    """The scheduler that Dask is configured to use for arrays, "threads" by default."""
     name = dask.config.get("scheduler", None)
     aliases = {
         "sync": "synchronous",

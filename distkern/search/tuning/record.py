@@ -178,7 +178,7 @@ class SearchFolder:
         return len(self._files())
 
     def checkpoints(self, task: Task) -> Place | None:
-        """Where the fit of a trial leaves its checkpoints."""
+        """The folder of the checkpoints of a trial's fit."""
         return None if self.place is None else self.place / "running" / task.name / "checkpoints"
 
     def clear(self, task: Task | None = None) -> None:

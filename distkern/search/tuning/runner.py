@@ -64,7 +64,7 @@ class Watcher:
         """So many trials were found that had been made before."""
 
     def listeners(self, candidate: Candidate, task: Task) -> Sequence[Listener]:
-        """Who listens to the fit of a trial."""
+        """Listeners to the fit of a trial."""
         return ()
 
     def poll(self) -> None:

@@ -215,7 +215,7 @@ class Search:
         return learned * self.n_folds * (1 - self.held_out_share)
 
     def identity(self) -> dict[str, Any]:
-        """What a search that is taken up again must have in common with the one that was begun."""
+        """Everything that a resumed search must have in common with the one that was begun."""
         first = self.candidates[0].estimator
         fixed = {
             name: value

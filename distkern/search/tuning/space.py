@@ -188,7 +188,7 @@ class Asked:
 
 
 def place_of(error: InputError) -> str:
-    """Where in a job file the cause of an error is whose ``where`` is a key or a hyperparameter."""
+    """The place in a job file of an error whose ``where`` is a key or a hyperparameter."""
     is_key = error.where in [one.name for one in fields(Asked)]
     return f"[search], key {error.where!r}" if is_key else f"[search.params], {error.where!r}"
 
