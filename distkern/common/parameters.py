@@ -57,6 +57,7 @@ class Number(AbstractKind):
     least: float = -math.inf
     most: float = math.inf
     open: tuple[bool, bool] = (False, False)
+    noun = "a number"
     annotation = "float"
 
     def accepts(self, value: Any) -> bool:
@@ -68,13 +69,12 @@ class Number(AbstractKind):
 
     @property
     def description(self) -> str:
-        kind = "a whole number" if isinstance(self, Whole) else "a number"
+        if math.isinf(self.least) and math.isinf(self.most):
+            return self.noun
         if math.isinf(self.most):
-            return (
-                kind if math.isinf(self.least) else f"{kind} {'>' if self.open[0] else '>='} {self.least:g}"
-            )
+            return f"{self.noun} {'>' if self.open[0] else '>='} {self.least:g}"
         left, right = "(" if self.open[0] else "[", ")" if self.open[1] else "]"
-        return f"{kind} in {left}{self.least:g}, {self.most:g}{right}"
+        return f"{self.noun} in {left}{self.least:g}, {self.most:g}{right}"
 
     def clean(self, value: Any) -> Any:
         return float(value)
@@ -85,6 +85,7 @@ class Whole(Number):
     """Whole numbers from ``least`` to ``most``."""
 
     least: float = 1
+    noun = "a whole number"
     annotation = "int"
 
     def accepts(self, value: Any) -> bool:
@@ -152,15 +153,11 @@ class Literal(AbstractKind):
     """Single values, told from others by their type as well: True is not 1."""
 
     values: tuple[Any, ...]
-    text: str
+    description: str = ""
 
     def accepts(self, value: Any) -> bool:
         plain = bool(value) if isinstance(value, np.bool_) else value
         return any(type(plain) is type(one) and plain == one for one in self.values)
-
-    @property
-    def description(self) -> str:
-        return self.text
 
     @property
     def annotation(self) -> str:
@@ -179,14 +176,10 @@ class Instance(AbstractKind):
     """Instances of a type."""
 
     type: type
-    text: str
+    description: str = ""
 
     def accepts(self, value: Any) -> bool:
         return isinstance(value, self.type)
-
-    @property
-    def description(self) -> str:
-        return self.text
 
     @property
     def annotation(self) -> str:

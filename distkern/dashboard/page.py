@@ -9,10 +9,8 @@ from typing import Any
 from bokeh.models import CustomJS, InlineStyleSheet
 from bokeh.models.widgets import CheckboxGroup, Div, RadioButtonGroup, Select
 
-from distkern.dashboard import fragments as html
-from distkern.dashboard import series
-from distkern.dashboard.history import Histories, RunHistory
-from distkern.dashboard.state import ClusterView
+from distkern.dashboard import fragments
+from distkern.dashboard.history import ClusterView, Histories, RunHistory
 from distkern.monitor.plots import Figure
 from distkern.monitor.style import ELEMENTS, FONT, RUNS, VARIABLES
 
@@ -153,7 +151,10 @@ class Page:
         self._list.on_change("active", self._choose)
         self._list.js_on_change("active", CustomJS(code=_REMEMBER))
         self._over = RadioButtonGroup(
-            name="over", labels=[f"over {name}" for name in series.POSITIONS], active=0, stylesheets=[control]
+            name="over",
+            labels=[f"over {name}" for name in fragments.POSITIONS],
+            active=0,
+            stylesheets=[control],
         )
         self._quantity = Select(
             name="quantity",
@@ -165,7 +166,7 @@ class Page:
         )
         for widget, property_ in ((self._over, "active"), (self._quantity, "value")):
             widget.on_change(property_, self._changed)
-        drawn = series.plots([], "passes", "model_size")
+        drawn = fragments.plots([], "passes", "model_size")
         self._figures = {name: Figure(plot) for name, plot in drawn.items()}
         for name, shown in self._figures.items():
             shown.figure.name = name
@@ -209,12 +210,12 @@ class Page:
         self._show_figures(runs)
         cluster = self._cluster()
         texts = {
-            "cluster": html.cluster_line(cluster),
-            "now": html.now(runs),
-            "legend": html.legend(runs),
-            "workers": html.workers(cluster, runs),
-            "time": html.where_time_went(runs),
-            "events": html.events(runs),
+            "cluster": fragments.cluster_line(cluster),
+            "now": fragments.now(runs),
+            "legend": fragments.legend(runs),
+            "workers": fragments.workers(cluster, runs),
+            "time": fragments.where_time_went(runs),
+            "events": fragments.events(runs),
         }
         for name, text in texts.items():
             if self._parts[name].text != text:
@@ -222,9 +223,9 @@ class Page:
 
     def _show_list(self, known: list[RunHistory]) -> None:
         now = time.time()
-        labels = [html.run_label(run, now) for run in known]
+        labels = [fragments.run_label(run, now) for run in known]
         # colours are those of runs only where several are compared
-        colours = [series.colour_of(run) if len(self._chosen) > 1 else "" for run in known]
+        colours = [fragments.colour_of(run) if len(self._chosen) > 1 else "" for run in known]
         if (css := list_style(colours)) != self._list_sheet.css:
             self._list_sheet.css = css
         ids = [run.id for run in known]
@@ -236,12 +237,12 @@ class Page:
             self._list.update(labels=labels, active=active)
 
     def _show_figures(self, runs: list[RunHistory]) -> None:
-        over = list(series.POSITIONS)[self._over.active or 0]
-        options = [(name, name.replace("_", " ")) for name in series.quantities(runs)]
+        over = list(fragments.POSITIONS)[self._over.active or 0]
+        options = [(name, name.replace("_", " ")) for name in fragments.quantities(runs)]
         if options != self._quantity.options:
             self._quantity.update(options=options)
         quantity = self._quantity.value
         if quantity not in dict(options):
             quantity = self._quantity.value = options[0][0]
-        for name, plot in series.plots(runs, over, quantity).items():
+        for name, plot in fragments.plots(runs, over, quantity).items():
             self._figures[name].show(plot)

@@ -15,9 +15,8 @@ from distributed.diagnostics.plugin import SchedulerPlugin
 from distributed.protocol.pickle import cloudpickle
 
 from distkern.dashboard.forward import TOPIC
-from distkern.dashboard.history import Histories, RunHistory
+from distkern.dashboard.history import ClusterView, Histories, RunHistory, WorkerView, engine_key
 from distkern.dashboard.page import open_page
-from distkern.dashboard.state import ClusterView, WorkerView, engine_key
 
 #: name of the plugin and of the page
 NAME = "distkern"
@@ -134,8 +133,6 @@ TRAVELLING = (
     "distkern.dashboard.history",
     "distkern.dashboard.page",
     "distkern.dashboard.preload",
-    "distkern.dashboard.series",
-    "distkern.dashboard.state",
     "distkern.engine.events",
     "distkern.monitor.balance",
     "distkern.monitor.style",

@@ -8,8 +8,7 @@ from typing import Any
 import pytest
 from runs_of_dashboard import FACTS, a_pass, event, metrics, started, whole_run
 
-from distkern.dashboard.history import MOST_NOTES, MOST_RUNS, MOST_STAGES, Histories
-from distkern.dashboard.state import BUCKETS
+from distkern.dashboard.history import BUCKETS, MOST_NOTES, MOST_RUNS, MOST_STAGES, Histories
 
 
 def histories(*events: dict[str, Any], **facts: Any) -> Histories:

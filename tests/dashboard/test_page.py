@@ -12,9 +12,8 @@ from bokeh.document.models import DocumentModelManager
 from runs_of_dashboard import FACTS, a_pass, event, metrics, started, whole_run
 
 from distkern.dashboard import fragments
-from distkern.dashboard.history import Histories
+from distkern.dashboard.history import ClusterView, Histories, WorkerView
 from distkern.dashboard.page import Page, open_page
-from distkern.dashboard.state import ClusterView, WorkerView
 from distkern.monitor.style import RUNS, STYLES
 
 WORKERS = (

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from distkern.dashboard.state import CELLS, MOST_WORKERS, Tasks, engine_key
+from distkern.dashboard.history import CELLS, MOST_WORKERS, Tasks, engine_key
 from distkern.engine.dask.graph import call_graph, reduce_graph, token_of
 from distkern.passes import Extent, Machine, Reduce
 from distkern.passes.execution import Call

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from distkern.dashboard.state import BUCKETS, FIRST_WIDTH, Timeline
+from distkern.dashboard.history import BUCKETS, FIRST_WIDTH, Timeline
 
 
 @given(st.lists(st.tuples(st.floats(0, 300), st.floats(0, 1e6)), min_size=1, max_size=40))
