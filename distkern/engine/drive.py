@@ -195,7 +195,10 @@ class Driver:
             state, self._history = restored.state, restored.history
             self._counters = Counters(**restored.counters)  # type: ignore[arg-type]
             self._stage = restored.stage
-        self._residents = RunResidents(restored.residents if restored else {}, self._worker_lost)
+        self._residents = RunResidents(
+            restored.residents if restored else {},
+            lambda address: self.events.emit("worker_lost", address=address),
+        )
         self._before = self._counters.seconds - started
         if restored is None:
             state = self._completed(solver.init(problem))
@@ -247,9 +250,6 @@ class Driver:
         source = self.sources[step.split]
         extent = Extent.of(source, self._run_name)
         return step.run(Site(source, extent, self.executor, self._residents, self._watch))
-
-    def _worker_lost(self, address: str) -> None:
-        self.events.emit("worker_lost", address=address)
 
     def _watch(self, step: Pass, plan: PassPlan, tasks: int) -> _Watch:
         return _Watch(self.events, self._stage, self._count, step, plan, tasks)

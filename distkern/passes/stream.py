@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import ExitStack
 from dataclasses import dataclass
@@ -17,7 +17,7 @@ from distkern.common import blas
 from distkern.common.rng import Purpose, stream
 from distkern.common.types import AbstractSource, Block, Reader
 from distkern.passes.base import Extent, Pass, PassPlan, Site, UnderWay, Watch
-from distkern.passes.execution import AbstractExecutor, Call, Keep, Progress, Shared, Timed, read_block
+from distkern.passes.execution import AbstractExecutor, Call, Keep, Shared, Timed, read_block
 from distkern.passes.machine import BYTE_SENT, UNKNOWN, Cost, Machine, loaded_bytes
 from distkern.passes.rounds import AbstractResident
 
@@ -160,9 +160,7 @@ class Stream(Pass, Generic[Prepared]):
 
     def run(self, site: Site) -> Iterator[Prepared]:
         plan = self.plan(site.extent, site.executor.machine)
-        watch, clock = site.watch(self, plan, plan.tasks), StreamClock()
-        pieces = run_stream(self, plan, site.source, site.executor, clock, watch.progress)
-        return _Pieces(pieces, clock, watch)
+        return Pieces(self, plan, site.source, site.executor, site.watch(self, plan, plan.tasks))
 
     def alone(self, rows: Block, residents: dict[str, AbstractResident]) -> Iterator[Prepared]:
         for visit in self.visits:
@@ -240,90 +238,64 @@ def prepare_window(
     return Timed(prepared, loaded.read_seconds, time.perf_counter() - start)
 
 
-class StreamClock:
-    """Where a Stream's time goes, in seconds.
+class Pieces(Iterator[Any], UnderWay):
+    """The prepared pieces of a Stream that runs, in order; when they are consumed, the pass is over.
 
-    ``read`` and ``prepare`` are seconds of the threads or workers that did it (they overlap), ``wait`` what
-    the sequential loop waited for them, ``loop`` what it took itself.
+    Attributes
+    ----------
+    seconds : ``read`` and ``prepare`` of the threads or workers that did it (they overlap), ``wait`` of the
+        sequential loop for them, and ``loop`` that it took itself
     """
 
-    def __init__(self) -> None:
-        self.read = self.prepare = self.wait = self.loop = 0.0
-
-    def split(self) -> dict[str, float]:
-        return dict(vars(self))
-
-
-class _Pieces(Iterator[Any], UnderWay):
-    """A Stream's pieces; when they are consumed, the pass is over."""
-
-    def __init__(self, pieces: Iterator[Any], clock: StreamClock, watch: Watch) -> None:
-        self._pieces, self._clock, self._watch = pieces, clock, watch
-        self._open = True
+    def __init__(
+        self,
+        step: Stream[Any],
+        plan: StreamPlan,
+        source: AbstractSource,
+        executor: AbstractExecutor,
+        watch: Watch,
+    ) -> None:
+        self._step, self._plan, self._source, self._executor = step, plan, source, executor
+        self._watch = watch
+        self.seconds = dict.fromkeys(("read", "prepare", "wait", "loop"), 0.0)
+        self._pieces = self._consumed()
 
     def __next__(self) -> Any:
-        try:
-            return next(self._pieces)
-        except StopIteration:
-            if self._open:
-                self._open = False
-                self._watch.finish(self._clock.split())
-            raise
+        return next(self._pieces)
 
     def end(self) -> None:
         self.close()
 
     def close(self) -> None:
         # the solver may not have consumed everything
-        self._open = False
-        self._pieces.close()  # type: ignore[attr-defined]
+        self._pieces.close()
 
+    def _consumed(self) -> Generator[Any, None, None]:
+        with ExitStack() as stack:
+            prepared = self._prepared(stack)
+            while True:
+                asked = time.perf_counter()
+                piece = next(prepared, None)
+                arrived = time.perf_counter()
+                self.seconds["wait"] += arrived - asked
+                if piece is None:
+                    break
+                last_of_visit, value = piece
+                yield value
+                self.seconds["loop"] += time.perf_counter() - arrived
+                if last_of_visit is not None:
+                    self._watch.progress(last_of_visit + 1)
+        self._watch.finish(self.seconds)
 
-def run_stream(
-    step: Stream[Any],
-    plan: StreamPlan,
-    source: AbstractSource,
-    executor: AbstractExecutor,
-    clock: StreamClock,
-    progress: Progress,
-) -> Iterator[Any]:
-    """The prepared pieces of all visits, in order; ``progress`` is told the visits that are consumed."""
-    with ExitStack() as stack:
-        prepared = _Run(step, plan, source, executor, clock, stack).prepared()
-        while True:
-            asked = time.perf_counter()
-            piece = next(prepared, None)
-            given = time.perf_counter()
-            clock.wait += given - asked
-            if piece is None:
-                return
-            last_of_visit, value = piece
-            yield value
-            clock.loop += time.perf_counter() - given
-            if last_of_visit is not None:
-                progress(last_of_visit + 1)
-
-
-@dataclass(frozen=True)
-class _Run:
-    """A Stream that runs; its threads end with ``stack``."""
-
-    step: Stream[Any]
-    plan: StreamPlan
-    source: AbstractSource
-    executor: AbstractExecutor
-    clock: StreamClock
-    stack: ExitStack
-
-    def prepared(self) -> Iterator[tuple[int | None, Any]]:
-        """Prepared pieces; each with the number of its visit if it is the visit's last."""
-        step, plan = self.step, self.plan
+    def _prepared(self, stack: ExitStack) -> Iterator[tuple[int | None, Any]]:
+        """Prepared pieces, each with the number of its visit where that ends; ``stack`` ends threads."""
+        step, plan = self._step, self._plan
         if plan.prepare == "workers":
             yield from self._prepared_by_workers()
             return
         cut = (
             (number if start + step.piece_rows >= rows.n_rows else None, piece)
-            for number, rows in enumerate(self._loaded())
+            for number, rows in enumerate(self._loaded(stack))
             for start, piece in zip(
                 range(0, rows.n_rows, step.piece_rows), pieces(rows, step.piece_rows), strict=True
             )
@@ -337,15 +309,15 @@ class _Run:
         if plan.threads == 0:
             outcomes: Iterable[tuple[int | None, Any, float]] = map(prepare, cut)
         else:
-            pool = self.stack.enter_context(ThreadPoolExecutor(plan.threads, "distkern-prepare"))
+            pool = stack.enter_context(ThreadPoolExecutor(plan.threads, "distkern-prepare"))
             outcomes = _ordered_map(pool, prepare, cut, 2 * plan.threads)
         for last, value, seconds in outcomes:
-            self.clock.prepare += seconds
+            self.seconds["prepare"] += seconds
             yield last, value
 
-    def _loaded(self) -> Iterator[Block]:
+    def _loaded(self, stack: ExitStack) -> Iterator[Block]:
         """The rows of each visit, in its order."""
-        plan, source, visits = self.plan, self.source, self.step.visits
+        plan, source, visits = self._plan, self._source, self._step.visits
 
         def load(visit: Visit) -> Timed:
             return load_visit(visit, plan.keep, source.reader(visit.block))
@@ -353,33 +325,33 @@ class _Run:
         loads: Iterable[Timed]
         if plan.load == "workers" or source.is_graph:
             calls = (Call(load_visit, (visit, plan.keep), source, (visit.block,)) for visit in visits)
-            loads = self.executor.ordered(calls, plan.in_flight)
+            loads = self._executor.ordered(calls, plan.in_flight)
         elif plan.threads == 0:
             loads = map(load, visits)
         else:
-            pool = self.stack.enter_context(ThreadPoolExecutor(1, "distkern-load"))
+            pool = stack.enter_context(ThreadPoolExecutor(1, "distkern-load"))
             loads = _ordered_map(pool, load, visits, plan.in_flight)
         for loaded in loads:
-            self.clock.read += loaded.read_seconds
+            self.seconds["read"] += loaded.read_seconds
             yield loaded.value
 
     def _prepared_by_workers(self) -> Iterator[tuple[int | None, Any]]:
-        step, plan = self.step, self.plan
+        step, plan = self._step, self._plan
         operand = Shared(step.operand)
 
         def calls() -> Iterator[Call]:
             for visit in step.visits:
                 for first, stop in _windows(visit, step.piece_rows, plan.pieces_per_window):
                     arguments = (step.prepare, operand, step.piece_rows, first, stop, visit, plan.keep)
-                    yield Call(prepare_window, arguments, self.source, (visit.block,))
+                    yield Call(prepare_window, arguments, self._source, (visit.block,))
 
-        results = self.executor.ordered(calls(), plan.in_flight)
+        results = self._executor.ordered(calls(), plan.in_flight)
         for number, visit in enumerate(step.visits):
             windows = _windows(visit, step.piece_rows, plan.pieces_per_window)
             for position, _ in enumerate(windows):
                 window = next(results)
-                self.clock.read += window.read_seconds
-                self.clock.prepare += window.work_seconds
+                self.seconds["read"] += window.read_seconds
+                self.seconds["prepare"] += window.work_seconds
                 for index, piece in enumerate(window.value):
                     last = position == len(windows) - 1 and index == len(window.value) - 1
                     yield (number if last else None), piece

@@ -1,6 +1,7 @@
 """Whoever loads and prepares a stream's rows, the sequential loop sees the same pieces in the same order."""
 
 from dataclasses import replace
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -9,7 +10,7 @@ from distkern import CSVRGClassifier
 from distkern.engine.drive import Driver
 from distkern.engine.executors import open_executor
 from distkern.passes import Cost, Extent, Machine, Stream, epoch_visits
-from distkern.passes.stream import StreamClock, run_stream
+from distkern.passes.stream import Pieces
 from distkern.runs.data import from_arrays
 from toy import ToySource, prepare
 
@@ -42,8 +43,9 @@ def test_the_same_pieces_in_every_mode(executor, mode, machine, cost, replacemen
     step = Stream("chain", visits, prepare, 2.0, piece_rows=2, cost=cost)
     plan = step.plan(Extent.of(source), Machine("distributed", 2, **machine))
     assert plan.mode == mode
-    clock, done = StreamClock(), []
-    pieces = list(run_stream(step, plan, source, executor, clock, done.append))
+    done, told = [], []
+    stream = Pieces(step, plan, source, executor, SimpleNamespace(progress=done.append, finish=told.append))
+    pieces = list(stream)
     expected = [
         2.0 * source.reader(visit.block)().take(visit.rows(source.block_rows[visit.block])).features[:, 0]
         for visit in visits
@@ -51,7 +53,8 @@ def test_the_same_pieces_in_every_mode(executor, mode, machine, cost, replacemen
     np.testing.assert_array_equal(np.concatenate(pieces), np.concatenate(expected))
     assert max(map(len, pieces)) <= 2
     assert done == list(range(1, len(visits) + 1))
-    assert min(clock.split().values()) >= 0
+    assert told == [stream.seconds]
+    assert min(stream.seconds.values()) >= 0
 
 
 @pytest.mark.parametrize(("mode", "machine", "cost"), MODES[1:])

@@ -103,25 +103,22 @@ class ActorResidents(AbstractResidents):
         return self._first + len(self._log)
 
     def _ask(self, places: list[_Place], function: str, *arguments: Any) -> list[Any]:
-        """The answers of residents to the same call, of those that are lost from their successors."""
+        """The answers of residents to the same call; successors answer for those that are lost."""
         with explain_errors(self._client):
-            return self._answers(places, function, arguments)
-
-    def _answers(self, places: list[_Place], function: str, arguments: tuple[Any, ...]) -> list[Any]:
-        answers = self._calls.all([place.target for place in places], function, arguments)
-        for position, place in enumerate(places):
-            for _ in range(_ATTEMPTS):
-                if answers[position] is not LOST:
-                    break
-                # the connection alone may have failed: the actor then gives the answer it gave before
-                answers[position] = self._again(place, function, arguments)
-                if answers[position] is LOST:
-                    self._report(place)
-                    self._settle(place, patience=_FREE_WORKER_SECONDS)
+            answers = self._calls.all([place.target for place in places], function, arguments)
+            for position, place in enumerate(places):
+                for _ in range(_ATTEMPTS):
+                    if answers[position] is not LOST:
+                        break
+                    # the connection alone may have failed: the actor then gives the answer it gave before
                     answers[position] = self._again(place, function, arguments)
-            if answers[position] is LOST:
-                raise self._hopeless()
-        return answers
+                    if answers[position] is LOST:
+                        self._lost(place.address)
+                        self._settle(place, patience=_FREE_WORKER_SECONDS)
+                        answers[position] = self._again(place, function, arguments)
+                if answers[position] is LOST:
+                    raise self._hopeless()
+            return answers
 
     def _again(self, place: _Place, function: str, arguments: tuple[Any, ...]) -> Any:
         return self._calls.all([place.target], function, arguments)[0]
@@ -144,7 +141,7 @@ class ActorResidents(AbstractResidents):
             )
             if self._calls.made(place.future, place.address) and self._fill(place):
                 return
-            self._report(place)
+            self._lost(place.address)
         raise self._hopeless()
 
     def _fill(self, place: _Place) -> bool:
@@ -180,9 +177,6 @@ class ActorResidents(AbstractResidents):
             if not workers and waited > _NO_WORKERS_SECONDS:
                 raise ClusterError(NO_WORKERS)
             time.sleep(0.1)
-
-    def _report(self, place: _Place) -> None:
-        self._lost(place.address)
 
     def _hopeless(self) -> ClusterError:
         return ClusterError(
