@@ -18,7 +18,7 @@ from distkern.engine.dask.actor import ResidentActor, StaleActorError
 from distkern.engine.drive import Driver, Interrupted
 from distkern.engine.events import EventLog
 from distkern.engine.executors import open_executor
-from distkern.passes import Cost, Derived, Extent, Machine, Message, Reduce, cost, each, reduce, rounds
+from distkern.passes import Cost, Derived, Extent, Machine, Message, Reduce, each, machine, reduce, rounds
 from distkern.passes.machine import MIB
 from distkern.passes.rounds import Exchanging
 from distkern.solvers.base import Problem
@@ -394,6 +394,6 @@ def test_memory_has_every_named_term():
 
 
 def test_examples_of_the_planner():
-    results = [doctest.testmod(module) for module in (cost, each, reduce, rounds)]
+    results = [doctest.testmod(module) for module in (machine, each, reduce, rounds)]
     assert sum(result.attempted for result in results) >= 8
     assert all(result.failed == 0 for result in results)
