@@ -133,8 +133,10 @@ class AbstractDSG(AbstractFunctionalEstimator):
             )
         y = y if y is None else plain_targets(y)
         from distkern.runs.data import of_positive_weight
+        from distkern.runs.given import validated
 
-        rows, targets, weights = self._validated(X, y, sample_weight, reset=not hasattr(self, "coef_"))
+        is_first = not hasattr(self, "coef_")
+        rows, targets, weights = validated(self, X, y, sample_weight, reset=is_first)
         return of_positive_weight(rows, targets, weights)
 
     def _keep(self, state: DSGState) -> None:

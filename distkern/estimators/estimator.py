@@ -20,17 +20,14 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, DTypeLike, NDArray
-from scipy.sparse import issparse
 from sklearn.base import BaseEstimator
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import Tags, check_random_state
-from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
 from distkern.bases.base import AbstractBasis
 from distkern.bases.mapped import MappedBasis
 from distkern.common.errors import InputError
-from distkern.common.sparse import Rows, SparseRows
 from distkern.common.types import AbstractSource, Block, Floats
 from distkern.estimators.fitted import fitted
 from distkern.estimators.from_solver import FromSolver
@@ -38,7 +35,7 @@ from distkern.estimators.kept import kept
 from distkern.maps.mapping import RowMap, map_from_arrays, map_to_arrays
 from distkern.monitor.explanation import Explanation
 from distkern.monitor.history import History
-from distkern.runs.frames import at_rows
+from distkern.runs.given import rows_for
 from distkern.runs.prediction import answer_of, predict_rows
 from distkern.solvers.risk import Risk
 from distkern.storage.places import Location, Place, place_of
@@ -46,9 +43,7 @@ from distkern.storage.scaling import Scaling
 from distkern.storage.table import Table
 
 if TYPE_CHECKING:
-    from distkern.common.held_out import Keys
     from distkern.engine.checkpoint import RunWorkplace
-    from distkern.engine.dask.arrays import DaskArraySource
     from distkern.engine.ending import Callback, Stopping
     from distkern.engine.events import Listener
     from distkern.engine.executors import AbstractExecutor
@@ -177,20 +172,6 @@ class AbstractEstimator(FromSolver, BaseEstimator):  # type: ignore[misc]
     @abstractmethod
     def objective_value(self, losses: float, n_rows: int) -> float:
         """The objective at the fitted model on rows whose losses add up to ``losses``."""
-
-    def _data_of_arrays(
-        self,
-        features: Rows,
-        targets: NDArray[Any],
-        weights: NDArray[np.float64] | None,
-        group_keys: Keys | None = None,
-    ) -> TrainingData:
-        """Validated arrays as training data."""
-        from distkern.runs.data import from_arrays
-
-        if self.task == "classification":
-            check_classification_targets(targets)
-        return from_arrays(features, targets, weights, self.task, group_keys)
 
     def _data_of_split(self, split: Split) -> TrainingData:
         """A split of a data set as training data."""
@@ -326,7 +307,7 @@ class AbstractEstimator(FromSolver, BaseEstimator):  # type: ignore[misc]
         return self
 
     def _map_choices(self, data: TrainingData) -> tuple[MapChoice, ...]:
-        from distkern.estimators.mapped import map_choices
+        from distkern.estimators.fitting import map_choices
 
         return map_choices(self.row_scale(), self.row_metric(), data.source)
 
@@ -336,7 +317,7 @@ class AbstractEstimator(FromSolver, BaseEstimator):  # type: ignore[misc]
 
     def preparing(self, data: TrainingData, problem: Problem) -> list[Outline]:
         """The passes before those of the solver, for a plan."""
-        from distkern.estimators.mapped import mapping
+        from distkern.estimators.fitting import mapping
         from distkern.runs.scaled import spreading
 
         return [*spreading(data, self._own_scale(data)), *mapping(self._map_choices(data), problem)]
@@ -363,26 +344,6 @@ class AbstractEstimator(FromSolver, BaseEstimator):  # type: ignore[misc]
         self.check_values()
         self.row_scale()
         self._solver(None, 1.0)
-
-    def _validated(
-        self, X: Any, y: Any, sample_weight: Any, *, reset: bool = True
-    ) -> tuple[Rows, NDArray[Any], NDArray[np.float64] | None]:
-        """Rows, targets and weights of arrays."""
-        kinds: dict[str, Any] = {"dtype": [np.float64, np.float32], "order": "C", "accept_sparse": "csr"}
-        raw, targets = validate_data(self, X, y, **kinds, reset=reset, y_numeric=self.task == "regression")
-        weights = None
-        if sample_weight is not None:
-            weights = _check_sample_weight(sample_weight, raw, dtype=np.float64)
-        return SparseRows.of_scipy(raw) if issparse(raw) else raw, targets, weights
-
-    def _data_of_lazy(
-        self, raw: DaskArraySource, executor: AbstractExecutor, stack: ExitStack
-    ) -> TrainingData:
-        """What is learnt from Dask arrays; ``stack`` ends with the fit."""
-        from distkern.engine.drive import Driver
-        from distkern.runs.data import describing, from_described
-
-        return from_described(raw, Driver({"train": raw}, executor).measure(describing(self.task)))
 
     def _seed(self) -> int:
         random_state = getattr(self, "random_state", None)
@@ -440,19 +401,6 @@ class AbstractEstimator(FromSolver, BaseEstimator):  # type: ignore[misc]
         threshold = self.threshold_ if output == "label" else None
         return partial(answer_of, self.intercept_, self._classes(), output, self._chances(), threshold)
 
-    def preparation_for(self, split: Split) -> Preparation | None:
-        """What is still to be done to a split's stored rows: nothing if its columns are in the order of the
-        training rows and it was scaled as they were.
-
-        Raises
-        ------
-        InputError
-            If the split has other columns, or rows of norm 1 where those of the fit had other norms.
-        """
-        from distkern.runs.frames import preparation_of
-
-        return preparation_of(self, split.dataset)
-
     def _map(self, X: Any, output: str, dtype: Any, n_columns: int | None) -> Any:
         self._fitted()
         # whoever has a data set has imported what it is
@@ -465,7 +413,8 @@ class AbstractEstimator(FromSolver, BaseEstimator):  # type: ignore[misc]
                 raise InputError("a data set has splits", where="X", hint="give data.test, or data.train")
             if (answers := answers_of(self, X, output)) is not None:
                 return map_blocks(answers, X, dtype, n_columns)
-        return at_rows(self, X, lambda preparation: self.predictor(preparation, output), n_columns, dtype)
+        given = rows_for(self, X)
+        return given.map(self.predictor(given.preparation, output), n_columns, dtype)
 
     @property
     def width_(self) -> int:

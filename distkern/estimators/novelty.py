@@ -9,13 +9,10 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.sparse import issparse
 from sklearn.base import OutlierMixin
-from sklearn.utils.validation import _check_sample_weight, validate_data
 
 from distkern.common.errors import InputError
 from distkern.common.parameters import AUTO, NOTHING, Words, declared
-from distkern.common.sparse import Rows, SparseRows
 from distkern.estimators.dsg import AbstractDSG
 from distkern.estimators.fitted import fitted
 from distkern.features.random import SAMPLER
@@ -130,18 +127,6 @@ class DSGNoveltyDetector(OutlierMixin, AbstractDSG, solver=DSGNovelty):  # type:
 
     def value(self, name: str) -> Any:
         return self.found_.get(name, _OF_MANY_ROWS[name]) if self._is_open(name) else super().value(name)
-
-    def _validated(
-        self, X: Any, y: Any, sample_weight: Any, *, reset: bool = True
-    ) -> tuple[Rows, NDArray[Any], NDArray[np.float64] | None]:
-        raw = validate_data(
-            self, X, dtype=[np.float64, np.float32], order="C", accept_sparse="csr", reset=reset
-        )
-        weights = None
-        if sample_weight is not None:
-            weights = _check_sample_weight(sample_weight, raw, dtype=np.float64)
-        rows = SparseRows.of_scipy(raw) if issparse(raw) else raw
-        return rows, np.zeros(len(rows), dtype=np.int32), weights
 
     def _keep_data(self, data: TrainingData) -> None:
         """There is nothing to keep of labels that are not looked at."""

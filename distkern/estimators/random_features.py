@@ -24,7 +24,7 @@ from distkern.features.kernel_choice import GAMMA, a_kernel
 from distkern.features.random import SAMPLER
 from distkern.kernels import AbstractKernel, feature_kernel_names
 from distkern.kernels.bandwidth import gamma_by_rule
-from distkern.runs.frames import at_rows, learn_names, learn_names_of_dataset
+from distkern.runs.given import learn_names, learn_names_of_dataset, rows_for
 from distkern.solvers.hyperparameters import RANDOM_STATE, hyperparameters_of
 from distkern.storage.dataset import Split
 from distkern.storage.preparation import Preparation
@@ -87,9 +87,8 @@ class RandomFeatures(FittedAttributes, ClassNamePrefixFeaturesOutMixin, Transfor
     def transform(self, X: Any) -> Any:
         """z(X): (n_rows, n_features) in the rows' precision; lazy for Dask arrays and splits."""
         check_is_fitted(self, "kernel_")
-        single, double = self.basis(np.float32), self.basis(np.float64)
-        function = partial(partial, feature_rows, single, double)
-        return at_rows(self, X, function, self._n_features_out)
+        given, bases = rows_for(self, X), (self.basis(np.float32), self.basis(np.float64))
+        return given.map(partial(feature_rows, *bases, given.preparation), self._n_features_out)
 
     @property
     def width_(self) -> int:
