@@ -3,8 +3,8 @@
 An estimator is a model f(x) = basis(x) @ coef_ + intercept_. To add one, write a file in this folder with a
 class that derives from :class:`~distkern.estimators.base.AbstractClassifier` or
 :class:`~distkern.estimators.base.AbstractRegressor`, says its ``solver`` (see
-:class:`~distkern.estimators.from_solver.FromSolver`), declares what ``fit`` leaves and which of it a model's
-files hold (:mod:`~distkern.estimators.fitted`), and implements ``_solver``, ``basis``, ``_keep`` and
+:class:`~distkern.estimators.declared.Declared`), declares what ``fit`` leaves and which of it a model's
+files hold, and implements ``_solver``, ``basis``, ``_keep`` and
 ``objective_value``; the command line and the contract tests pick it up.
 """
 
@@ -16,7 +16,8 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
 from functools import partial
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, ClassVar, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Self, TypeVar
+from weakref import WeakKeyDictionary
 
 import numpy as np
 from numpy.typing import ArrayLike, DTypeLike, NDArray
@@ -29,14 +30,13 @@ from distkern.bases.base import AbstractBasis
 from distkern.bases.mapped import MappedBasis
 from distkern.common.errors import InputError
 from distkern.common.types import AbstractSource, Block, Floats
-from distkern.estimators.fitted import fitted
-from distkern.estimators.from_solver import FromSolver
-from distkern.estimators.kept import kept
+from distkern.estimators.declared import Declared, fitted
 from distkern.maps.mapping import RowMap, map_from_arrays, map_to_arrays
 from distkern.monitor.explanation import Explanation
 from distkern.monitor.history import History
 from distkern.runs.given import rows_for
 from distkern.runs.prediction import answer_of, predict_rows
+from distkern.solvers.hyperparameters import DTYPE
 from distkern.solvers.risk import Risk
 from distkern.storage.places import Location, Place, place_of
 from distkern.storage.scaling import Scaling
@@ -56,11 +56,18 @@ if TYPE_CHECKING:
 
 #: of the arrays of a model that are its map's
 _OF_MAP = "map."
+#: model -> its attributes when the values were made, and the values by name. Not among the attributes, which
+#: predictions must not change and copies of the model would carry
+_kept: WeakKeyDictionary[Any, tuple[dict[str, Any], dict[str, Any]]] = WeakKeyDictionary()
 
 
-class AbstractEstimator(FromSolver, BaseEstimator):  # type: ignore[misc]
+Value = TypeVar("Value")
+
+
+class AbstractEstimator(Declared, BaseEstimator):  # type: ignore[misc]
     """A model f(x) = basis(x) @ coef_ + intercept_ that a solver fits."""
 
+    everywhere: ClassVar = {"dtype": DTYPE}
     #: of the data sets it learns from
     task: ClassVar[str] = "classification"
     #: single rows are drawn from all of them at any time, so it does not matter where they are
@@ -108,6 +115,11 @@ class AbstractEstimator(FromSolver, BaseEstimator):  # type: ignore[misc]
         "of the data set it was fitted on, or what ``scale`` has chosen; applied to what is given to "
         "``predict``. Coefficients are those of scaled rows. None where nothing is scaled"
     )
+    dtype_: np.dtype[Any] | None = fitted(
+        "of the rows that it was fitted to, which those that are given to ``predict`` are brought to; None "
+        "for a stored model that does not say, whose rows are predicted in their own precision",
+        default=None,
+    )
     mean_weight_: float = fitted("mean of the rows' weights, which the weights of the losses are divided by")
     class_weights_: NDArray[np.float64] | None = fitted(
         "(n_classes,) weight of each class, or None", default=None
@@ -121,6 +133,10 @@ class AbstractEstimator(FromSolver, BaseEstimator):  # type: ignore[misc]
     @abstractmethod
     def _solver(self, class_weights: NDArray[np.float64] | None, mean_weight: float) -> AbstractSolver[Any]:
         """The solver with this estimator's hyperparameters; refuses those that do not go together."""
+
+    @abstractmethod
+    def n_outputs(self, n_classes: int = 2) -> int:
+        """Outputs of the model, of a classifier those of so many classes."""
 
     @abstractmethod
     def basis(self, dtype: DTypeLike = np.float32) -> AbstractBasis:
@@ -139,10 +155,6 @@ class AbstractEstimator(FromSolver, BaseEstimator):  # type: ignore[misc]
     def _save_parts(self, folder: Place) -> None:
         """Write that to :attr:`folders` in the folder of a model, if it is not there."""
 
-    def _arrays(self) -> dict[str, NDArray[Any]]:
-        """The fitted arrays that a model folder holds."""
-        return self.fitted_arrays()
-
     def map_arrays(self) -> dict[str, NDArray[Any]]:
         """The arrays that a model folder holds of the map."""
         parts = {} if self.map_ is None else map_to_arrays(self.map_)
@@ -152,14 +164,6 @@ class AbstractEstimator(FromSolver, BaseEstimator):  # type: ignore[misc]
         """Take back what :meth:`map_arrays` gave."""
         parts = {key.removeprefix(_OF_MAP): array for key, array in arrays.items() if key.startswith(_OF_MAP)}
         self.map_ = map_from_arrays(parts) if parts else None
-
-    def _facts(self) -> dict[str, Any]:
-        """The fitted numbers that ``model.json`` holds beside what it holds of every model."""
-        return self.fitted_facts()
-
-    def _restore(self, arrays: Mapping[str, NDArray[Any]], facts: Mapping[str, Any], where: str) -> None:
-        """Take back what :meth:`_arrays` and :meth:`_facts` gave; :class:`KeyError` if a part is missing."""
-        self.take_fitted(arrays, facts)
 
     def risk(self) -> Risk:
         """What is lost on rows, of the fitted model."""
@@ -435,3 +439,19 @@ class AbstractEstimator(FromSolver, BaseEstimator):  # type: ignore[misc]
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
         return tags
+
+
+def kept(model: Any, name: str, make: Callable[[], Value]) -> Value:
+    """The value ``name`` of a model, made anew once any of its attributes is another object than it was.
+
+    A value must hold no reference to the model, which would live as long as the process then.
+    """
+    now = vars(model)
+    before, values = _kept.get(model, ({}, {}))
+    if before.keys() != now.keys() or any(before[key] is not value for key, value in now.items()):
+        values = {}
+        _kept[model] = dict(now), values
+    if name not in values:
+        values[name] = make()
+    value: Value = values[name]
+    return value

@@ -43,6 +43,7 @@ def explanation_of(
         kind = Whole({"grid_resolution": 2, "random_state": 0}.get(name, 1))
         if not kind.accepts(value):
             raise InputError(f"is {value!r}", where=name, hint=f"use {kind.description}")
+    model._fitted()
     given = _rows_of(model, X, y, max_samples, random_state)
     how = Measuring(
         random_state,

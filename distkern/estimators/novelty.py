@@ -13,8 +13,8 @@ from sklearn.base import OutlierMixin
 
 from distkern.common.errors import InputError
 from distkern.common.parameters import AUTO, NOTHING, Words, declared
+from distkern.estimators.declared import fitted
 from distkern.estimators.dsg import AbstractDSG
-from distkern.estimators.fitted import fitted
 from distkern.features.random import SAMPLER
 from distkern.losses.novelty import Novelty
 from distkern.runs.prediction import side_of
@@ -85,11 +85,7 @@ class DSGNoveltyDetector(OutlierMixin, AbstractDSG, solver=DSGNovelty):  # type:
     def _loss(self) -> Novelty:
         return Novelty(self.value("nu"))
 
-    def _least_outputs(self) -> int:
-        return 1
-
-    def n_outputs(self) -> int:
-        """Outputs of the model."""
+    def n_outputs(self, n_classes: int = 2) -> int:
         return 1
 
     def problem(self, data: TrainingData, *, has_test: bool) -> tuple[AbstractSolver[Any], Problem]:

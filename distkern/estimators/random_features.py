@@ -19,7 +19,7 @@ from distkern.common.parameters import NOTHING, Parameter, Whole
 from distkern.common.sparse import Rows, SparseRows, converted, stacked
 from distkern.common.types import Floats
 from distkern.engine.dask.arrays import as_array, is_dask
-from distkern.estimators.fitted import FittedAttributes, fitted
+from distkern.estimators.declared import Declared, fitted
 from distkern.features.kernel_choice import GAMMA, a_kernel
 from distkern.features.random import SAMPLER
 from distkern.kernels import AbstractKernel, feature_kernel_names
@@ -35,7 +35,7 @@ _SAMPLE = 4000
 _PRECISIONS = (np.float64, np.float32)
 
 
-class RandomFeatures(FittedAttributes, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):  # type: ignore[misc]
+class RandomFeatures(Declared, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):  # type: ignore[misc]
     """Explicit features z(x) with E[z(x) . z(y)] = k(x, y), for any linear model.
 
     The features are a function of the parameters and the seed alone; fitting checks the rows and reads off

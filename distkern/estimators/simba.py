@@ -7,7 +7,8 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from distkern.estimators.features import AbstractFeatureClassifier
+from distkern.estimators.base import AbstractClassifier
+from distkern.estimators.features import AbstractFeatureEstimator
 from distkern.losses import find_loss
 from distkern.losses.base import AbstractLoss
 from distkern.runs.data import TrainingData
@@ -18,7 +19,7 @@ from distkern.storage.columns import no_columns
 from distkern.storage.dataset import Split
 
 
-class SIMBAClassifier(AbstractFeatureClassifier, solver=SIMBA):
+class SIMBAClassifier(AbstractFeatureEstimator, AbstractClassifier, solver=SIMBA):
     """Linear support vector machine learned from single rows and columns (Hazan et al. 2011, Algorithm 1).
 
     Maximises the margin gamma of <w, x> + b with |w| <= 1 where rows may fall short of it by nu on
