@@ -44,9 +44,7 @@ from distkern.storage.table import Table
 
 if TYPE_CHECKING:
     from distkern.engine.checkpoint import RunWorkplace
-    from distkern.engine.ending import Callback, Stopping
-    from distkern.engine.events import Listener
-    from distkern.engine.executors import AbstractExecutor
+    from distkern.engine.ending import Callback
     from distkern.maps.mapping import MapChoice
     from distkern.passes import Outline
     from distkern.runs.data import TrainingData
@@ -280,34 +278,12 @@ class AbstractEstimator(Declared, BaseEstimator):  # type: ignore[misc]
             warnings.warn(text, ConvergenceWarning, stacklevel=2)
         return self
 
-    def fit_with(
-        self,
-        X: Any,
-        y: ArrayLike | None = None,
-        sample_weight: ArrayLike | None = None,
-        *,
-        groups: ArrayLike | None = None,
-        test: Split | None = None,
-        eval_set: Any = None,
-        stopping: Stopping | None = None,
-        executor: AbstractExecutor | None = None,
-        listeners: Sequence[Listener] = (),
-        checkpoints: Place | None = None,
-        resume: bool = False,
-    ) -> Self:
-        """Fit, with a test split or an ``eval_set`` to measure after each stage, what may end the fit early,
-        a given executor, listeners and checkpoints."""
+    def fit_with(self, X: Any, y: Any = None, sample_weight: Any = None, **how: Any) -> Self:
+        """Fit with all that a run may be given, see :func:`~distkern.estimators.fitting.fit_estimator`."""
         # what fits is imported by who fits: predictions of a loaded model do without
         from distkern.estimators.fitting import fit_estimator
 
-        how: dict[str, Any] = {"groups": groups, "test": test, "eval_set": eval_set, "stopping": stopping}
-        run: dict[str, Any] = {
-            "executor": executor,
-            "listeners": listeners,
-            "checkpoints": checkpoints,
-            "resume": resume,
-        }
-        fit_estimator(self, X, y, sample_weight, **how, **run)
+        fit_estimator(self, X, y, sample_weight, **how)
         return self
 
     def _map_choices(self, data: TrainingData) -> tuple[MapChoice, ...]:

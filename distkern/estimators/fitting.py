@@ -52,16 +52,24 @@ def fit_estimator(
     y: ArrayLike | None,
     sample_weight: ArrayLike | None,
     *,
-    groups: ArrayLike | None,
-    test: Split | None,
-    eval_set: Any,
-    stopping: Stopping | None,
-    executor: AbstractExecutor | None,
-    listeners: Sequence[Listener],
-    checkpoints: Place | None,
-    resume: bool,
+    groups: ArrayLike | None = None,
+    test: Split | None = None,
+    eval_set: Any = None,
+    stopping: Stopping | None = None,
+    executor: AbstractExecutor | None = None,
+    listeners: Sequence[Listener] = (),
+    checkpoints: Place | None = None,
+    resume: bool = False,
 ) -> None:
-    """See :meth:`~distkern.estimators.estimator.AbstractEstimator.fit_with`."""
+    """Fit a model to rows as ``fit`` takes them, on an executor or on the one that suits the rows.
+
+    Parameters
+    ----------
+    groups : (n_rows,) of the rows, those of one held out together
+    test, eval_set : rows that are measured after each stage: a split, or what ``fit`` takes
+    stopping : what may end the fit early
+    checkpoints, resume : folder of the states after each stage, and whether to go on from the newest
+    """
     model.found_ = {}
     model.check_parameters()
     model.target_name_ = None
