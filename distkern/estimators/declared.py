@@ -15,6 +15,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
+from sklearn.utils import check_random_state
 
 from distkern.common.errors import InputError, unknown_name
 from distkern.common.parameters import AUTO, Parameter, declared
@@ -184,6 +185,13 @@ class Declared:
             for name, value in values.items()
             if value is not None or declared(part)[name].can_be_none
         }
+
+    def _seed(self) -> int:
+        """The seed that ``random_state`` gives, or a drawn one."""
+        random_state = getattr(self, "random_state", None)
+        if isinstance(random_state, (int, np.integer)):
+            return int(random_state)
+        return int(check_random_state(random_state).randint(2**31))
 
     def _loss(self) -> AbstractLoss:
         """The loss, with its constants."""

@@ -23,7 +23,7 @@ import numpy as np
 from numpy.typing import ArrayLike, DTypeLike, NDArray
 from sklearn.base import BaseEstimator
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.utils import Tags, check_random_state
+from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted
 
 from distkern.bases.base import AbstractBasis
@@ -324,12 +324,6 @@ class AbstractEstimator(Declared, BaseEstimator):  # type: ignore[misc]
         self.check_values()
         self.row_scale()
         self._solver(None, 1.0)
-
-    def _seed(self) -> int:
-        random_state = getattr(self, "random_state", None)
-        if isinstance(random_state, (int, np.integer)):
-            return int(random_state)
-        return int(check_random_state(random_state).randint(2**31))
 
     def _identity(self, data: TrainingData, problem: Problem) -> dict[str, Any]:
         return {

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.sparse import issparse
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
-from sklearn.utils import Tags, check_random_state
+from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from distkern.bases.random_features import RandomFeatureBasis
@@ -125,11 +125,6 @@ class RandomFeatures(Declared, ClassNamePrefixFeaturesOutMixin, TransformerMixin
         learn_names(self, X)
         checked: Rows = SparseRows.of_scipy(rows) if issparse(rows) else rows
         return checked
-
-    def _seed(self) -> int:
-        if isinstance(self.random_state, (int, np.integer)):
-            return int(self.random_state)
-        return int(check_random_state(self.random_state).randint(2**31))
 
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
