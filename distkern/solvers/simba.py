@@ -43,13 +43,18 @@ from distkern.features import AbstractFeatures, feature_names
 from distkern.losses import find_loss
 from distkern.passes import EXPONENTIAL, Cost, Message, Rounds
 from distkern.solvers._simba.columns import reading_bytes
-from distkern.solvers._simba.measure import BINS, LinearModel, Mistakes, Norms
-from distkern.solvers._simba.measuring import Measuring, measured
+from distkern.solvers._simba.measuring import (
+    BINS,
+    LinearModel,
+    Measuring,
+    Mistakes,
+    Norms,
+    SIMBAState,
+    measured,
+)
 from distkern.solvers._simba.messages import Ask, HoldOut, Update, join
-from distkern.solvers._simba.primal import Primal
 from distkern.solvers._simba.resident import SIMBAOperand, open_simba
-from distkern.solvers._simba.rounds import Schedule, rounds
-from distkern.solvers._simba.state import SIMBAState
+from distkern.solvers._simba.rounds import Primal, Schedule, rounds
 from distkern.solvers.base import Measures, Outline, Problem, Steps, Trouble
 from distkern.solvers.hyperparameters import feature_parameters
 from distkern.solvers.measuring import Model
@@ -183,7 +188,7 @@ class SIMBA(AbstractSearchable[SIMBAState]):
         basis, outputs = self._basis(problem, landmarks, gamma), problem.n_outputs
         size = basis.size
         zero = LinearModel(
-            basis, np.zeros((size, outputs)), np.zeros(outputs), self._hold_out(problem), self.risk
+            basis, np.zeros((size, outputs)), self.risk, np.zeros(outputs), self._hold_out(problem)
         )
         norms: Norms = yield self._measuring(problem).norms(zero)
         draw, holds_out = 0, self.patience is not None
@@ -202,7 +207,7 @@ class SIMBA(AbstractSearchable[SIMBAState]):
         test_error = None
         if problem.has_test:
             test: Mistakes = yield self._measuring(problem).errors(replace(zero, hold_out=None), "test")
-            test_error = test.active / test.n_active
+            test_error = test.rates[0]
         return SIMBAState(
             gamma=gamma,
             landmarks=np.asarray(landmarks),
@@ -252,7 +257,7 @@ class SIMBA(AbstractSearchable[SIMBAState]):
         )
         w, b = primal.averaged()
         w = np.ascontiguousarray(w.T) / state.radius
-        model = LinearModel(basis, w, b, self._hold_out(problem, state.draw), self.risk)
+        model = LinearModel(basis, w, self.risk, b, self._hold_out(problem, state.draw))
         return (yield from measured(self._measuring(problem), model, self.nu, after))
 
     def finished(self, state: SIMBAState) -> bool:

@@ -11,9 +11,8 @@ from distkern.bases.linear import LinearBasis
 from distkern.common.types import groups_of
 from distkern.losses import find_loss
 from distkern.solvers._simba.messages import UNIT, Ask, HoldOut, Slacks, Update
-from distkern.solvers._simba.primal import Primal
 from distkern.solvers._simba.resident import SIMBAOperand, open_simba
-from distkern.solvers._simba.rounds import Schedule, rounds
+from distkern.solvers._simba.rounds import Primal, Schedule, rounds
 from distkern.solvers._simba.selection import select
 from distkern.solvers.risk import Risk
 from simba_problems import Group, margin_rows, signed

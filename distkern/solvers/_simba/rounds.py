@@ -1,20 +1,119 @@
-"""The rounds of SIMBA (Hazan et al. 2011, Algorithm 1), as the driver sees them."""
+"""The rounds of SIMBA (Hazan et al. 2011, Algorithm 1), as the driver sees them, and its variables there."""
 
 from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
+from distkern.bases.base import AbstractBasis
+from distkern.common.compiled import aligned
+from distkern.common.rng import Purpose
+from distkern.common.sparse import Rows, SparseRows, stacked
 from distkern.passes import Message
+from distkern.solvers._simba import primal_loop as loops
 from distkern.solvers._simba.messages import Answer, Ask, Slacks, Update, shifted
-from distkern.solvers._simba.primal import Primal
 from distkern.solvers._simba.selection import select
 from distkern.solvers.base import Steps
 
+Array = NDArray[np.float64]
+
 #: rounds after which q is brought back to a sum of about n; in these it changes by less than 2^102
 RESCALE_EVERY = 64
+
+
+class Primal:
+    """What the rounds of a stage change.
+
+    Parameters
+    ----------
+    basis : rows are mapped by it
+    u, behind : (n_outputs, size), and ``scale_sum`` (n_outputs,): sum_t a_t w_t = scale_sum u - behind
+    sums_of_b : (n_outputs,) sum_t a_t b_t
+    weight : sum_t a_t
+
+    The arrays are copied. As attributes they are those after the last round, as are ``totals`` (n_outputs,),
+    the sums of q.
+    """
+
+    def __init__(
+        self, basis: AbstractBasis, u: Array, behind: Array, scale_sum: Array, sums_of_b: Array, weight: float
+    ) -> None:
+        outputs, size = u.shape
+        n_chunks, n_spans = -(-size // loops.CHUNK), -(-size // loops.CHUNK**2)
+        self.u, self.behind, self.scale_sum = u.copy(), behind.copy(), scale_sum.copy()
+        self.sums_of_b, self.weight, self.totals = sums_of_b.copy(), weight, np.empty(outputs)
+        self._basis, self._all_columns = basis, np.arange(size, dtype=np.int32)
+        self._vectors = loops.Vectors(
+            self.u,
+            self.behind,
+            self.scale_sum,
+            np.empty(outputs),
+            np.empty((outputs, n_chunks)),
+            np.empty((outputs, n_spans)),
+            np.zeros(n_chunks, np.int64),
+            np.empty(n_chunks, np.int64),
+        )
+        loops.refresh_loop()(self._vectors)
+        self._add_rows = loops.add_rows_loop(basis.dtype)
+
+    def averaged(self) -> tuple[Array, Array]:
+        """(n_outputs, size) and (n_outputs,) means of w and b."""
+        w = (self.scale_sum[:, None] * self.u - self.behind) / self.weight
+        return w, self.sums_of_b / self.weight
+
+    def signs_of(self, sums: Array, *, signed: bool) -> Array:
+        """b = sign(q'y), (n_outputs,), or 0; and the totals of q."""
+        b = np.empty(len(self.totals))
+        loops.biases_loop()(*aligned(sums), self.totals, b)
+        return b if signed else np.zeros_like(b)
+
+    def add(self, t: int, answer: Answer, step: float, weight: float, b: Array) -> int:
+        """u += step y x, summed over the drawn rows, w after it, and b count by ``weight`` in the averages.
+
+        Outputs share the rows, weighted by the chance with which each would have drawn them. Returns how many
+        numbers the rows have.
+        """
+        data, indices, indptr = self._compressed([row for row in answer.rows if row is not None])
+        self._add_rows(
+            self._vectors,
+            data,
+            indices,
+            indptr,
+            *aligned(answer.drawn.masses, answer.drawn.signs),
+            self.totals,
+            t,
+            step,
+            weight,
+        )
+        self.sums_of_b += weight * b
+        self.weight += weight
+        return int(indptr[-1])
+
+    def draw(self, t: int, seed: int, n_columns: int, scale: float) -> tuple[NDArray[np.int64], Array]:
+        """Columns j drawn by w_j^2, and scale |w|^2 / w_j of outputs (n_outputs, n_columns); none if w = 0.
+
+        Outputs share the columns as they share the rows.
+        """
+        columns, coefficients = np.empty(n_columns, np.int64), np.empty((len(self.u), n_columns))
+        n_drawn = loops.draw_columns_loop()(
+            self._vectors, seed, int(Purpose.COLUMN_DRAWS), t, scale, columns, coefficients
+        )
+        return (columns, coefficients) if n_drawn else (columns[:0], np.empty((len(self.u), 0)))
+
+    def _compressed(self, rows: list[Rows]) -> tuple[NDArray[Any], ...]:
+        """The features of the rows as data, columns and ends of rows."""
+        together = self._basis.values(rows[0] if len(rows) == 1 else stacked(rows))
+        if isinstance(together, SparseRows):
+            data = together.data.astype(self._basis.dtype, copy=False)
+            return aligned(data, together.indices, together.indptr)
+        n_rows, size = together.shape
+        indices = self._all_columns if n_rows == 1 else np.tile(self._all_columns, n_rows)
+        indptr = np.arange(n_rows + 1, dtype=np.int64) * size
+        return np.ascontiguousarray(together, dtype=self._basis.dtype).reshape(-1), indices, indptr
 
 
 @dataclass(frozen=True)
