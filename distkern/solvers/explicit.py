@@ -139,7 +139,7 @@ class AbstractExplicit(AbstractSearchable[State]):
 
     A solver says its parameters, among them ``nu`` and ``stages``, the ``states`` with its own fields, their
     values before the first stage (:meth:`at_zero`), its :meth:`steps` and their pass (:meth:`stage_pass`). It
-    may override the rest.
+    may override the rest, and with :meth:`regulariser` and :meth:`strength` the objective.
 
     Parameters
     ----------
@@ -166,14 +166,10 @@ class AbstractExplicit(AbstractSearchable[State]):
         """The solver's own fields of the state at w = 0."""
         return {}
 
-    def made(self, problem: Problem, state: Any) -> Steps[tuple[AbstractBasis | None, Any]]:
-        """The features z (None if the stages find them) and the solver's own data that follow from the
-        state.
-        """
+    def made(self, problem: Problem, state: Any, basis: Any) -> Steps[Any]:
+        """The solver's own data that follow from the features and the state, made once in a run."""
         yield from ()
-        if self.features.finds_rows:
-            return None, None
-        return self.basis(problem, state.landmarks, state.gamma), None
+        return None
 
     def steps(self, problem: Problem, state: Any, basis: Any, made: Any) -> Steps[Ended]:
         """The steps of a stage."""
@@ -190,6 +186,11 @@ class AbstractExplicit(AbstractSearchable[State]):
     def first_pass(self, problem: Problem, model: Model | None, footprint: Footprint) -> Reduce[Sums] | None:
         """The pass that measures w = 0 on the training rows; None where it needs no features."""
         return None
+
+    @property
+    def strength(self) -> float:
+        """Weight of the mean loss in the objective."""
+        return 1.0
 
     def measuring(self, problem: Problem, model: Model | None, footprint: Footprint) -> Reduce[Sums]:
         """The pass that measures the training rows after a stage."""
@@ -254,8 +255,7 @@ class AbstractExplicit(AbstractSearchable[State]):
 
     def init(self, problem: Problem) -> Steps[Any]:
         begun, risk = yield from self.begun(problem)
-        # stages that find the rows of their kernels have none yet
-        z = None if self.features.finds_rows else self.basis(problem, begun.landmarks, begun.gamma)
+        z: AbstractBasis | None = yield self._features(problem, begun.landmarks, begun.gamma)
         w, first = np.zeros((0 if z is None else z.size, risk.n_outputs)), None
         if z is not None:
             model, footprint = Model(z, w, risk), self.footprint(problem, z.size)
@@ -264,12 +264,14 @@ class AbstractExplicit(AbstractSearchable[State]):
             figures = yield from zero_figures(problem, risk)
         else:
             sums: Sums = yield first
-            figures = yield from figures_of(problem, sums, self.held_out(problem, model, footprint), 0.0)
+            held_out = self.held_out(problem, model, footprint)
+            figures = yield from figures_of(problem, sums, held_out, 0.0, self.strength)
         state: Any = self.states(coefficients=w, **vars(begun), **self.at_zero(problem, risk, w, figures))
         return state.with_figures(figures)
 
     def stage(self, problem: Problem, state: Any) -> Steps[Any]:
-        basis, made = yield Derived("features", partial(self.made, problem, state))
+        basis: AbstractBasis | None = yield self._features(problem, state.landmarks, state.gamma)
+        made = yield Derived("own", partial(self.made, problem, state, basis))
         with np.errstate(all="ignore"):
             ended = yield from self.steps(problem, state, basis, made)
             model, norm = ended.model, self.regulariser(ended.model)
@@ -277,9 +279,19 @@ class AbstractExplicit(AbstractSearchable[State]):
             sums = ended.sums
             if sums is None:
                 sums = yield self.measuring(problem, model, footprint)
-            figures = yield from figures_of(problem, sums, self.held_out(problem, model, footprint), norm)
+            held_out = self.held_out(problem, model, footprint)
+            figures = yield from figures_of(problem, sums, held_out, norm, self.strength)
         own = {"coefficients": model.coefficients, **self.after(state, figures, ended)}
         return state.following(problem, figures, ended.n_rows, **own)
+
+    def _features(self, problem: Problem, landmarks: Rows, gamma: float) -> Derived:
+        """z, made once in a run; None of stages that find the rows of their kernels."""
+
+        def make() -> Steps[AbstractBasis | None]:
+            yield from ()
+            return None if self.features.finds_rows else self.basis(problem, landmarks, gamma)
+
+        return Derived("features", make)
 
     def finished(self, state: State) -> bool:
         return state.stage >= self.stages or self.converged(state)

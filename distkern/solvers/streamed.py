@@ -191,7 +191,7 @@ class AbstractStreamed(AbstractExplicit[State]):
 
     def steps(self, problem: Problem, state: Any, basis: Any, made: Any) -> Steps[Ended]:
         risk, footprint = self.risk_of(state), self.footprint(problem, basis.size)
-        prepared = self.prepared(Model(basis, state.coefficients, risk))
+        prepared = self.prepared(Model(basis, state.coefficients, risk), state)
         pieces: Iterator[Any] = yield self.stage_pass(problem, footprint, state.stage, prepared)
         loop = self.loop(problem, state, basis, made)
         for piece in pieces:
@@ -199,7 +199,7 @@ class AbstractStreamed(AbstractExplicit[State]):
         model = Model(basis, loop.coefficients, risk, loop.intercept)
         return Ended(model, loop.n_rows, loop.own())
 
-    def prepared(self, model: Model) -> Model:
+    def prepared(self, model: Model, state: Any) -> Any:
         """Operand of the stream: the model without its coefficients, which may be many."""
         return Model(model.basis, np.zeros((0, model.risk.n_outputs)), model.risk)
 

@@ -187,16 +187,15 @@ class SVRG(AbstractStreamed[SVRGState]):
         largest = np.array([figures.sums.largest])
         return {"gradient": figures.sums.mean_gradient, "largest": largest, "change": math.inf}
 
-    def made(self, problem: Problem, state: SVRGState) -> Steps[tuple[AbstractBasis, Solve | None]]:
-        """The features and, if steps are preconditioned, P^-1: functions of what the first stage finds."""
-        basis = self.basis(problem, state.landmarks, state.gamma)
+    def made(self, problem: Problem, state: SVRGState, basis: AbstractBasis) -> Steps[Solve | None]:
+        """P^-1, if steps are preconditioned."""
         if not self.preconditioned(basis.size):
-            return basis, None
+            return None
         shift = self.shift(basis.size, self.rows_of_batch(problem, basis.size), float(state.largest[0]))
         footprint, c = self.footprint(problem, basis.size), self.risk.curvature
-        return basis, (yield from preconditioner(problem, basis, self.risk, footprint, c, shift))
+        return (yield from preconditioner(problem, basis, self.risk, footprint, c, shift))
 
-    def prepared(self, model: Model) -> Model:
+    def prepared(self, model: Model, state: Any) -> Model:
         return model
 
     def loop(self, problem: Problem, state: SVRGState, basis: AbstractBasis, made: Any) -> InnerLoop:

@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import math
 import operator
-from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
-from typing import Any
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,15 +15,16 @@ from distkern.bases.random_features import RandomFeatureBasis
 from distkern.common.errors import InputError
 from distkern.common.rng import Purpose, stream
 from distkern.common.tiles import scratch
-from distkern.common.types import Block, Floats, GroupOpener, groups_of
+from distkern.common.types import Block, Floats, groups_of
 from distkern.features.random import footprint_of_random
-from distkern.passes import EXPONENTIAL, AbstractResident, Cost, Message, Rounds
+from distkern.passes import EXPONENTIAL, Cost, Message, Rounds
 from distkern.solvers._dsg.rounds import predict, tiles
 from distkern.solvers.base import Outline, Problem, Steps
 from distkern.solvers.descent import BoundedMetric
 from distkern.solvers.explicit import gradient_pass
 from distkern.solvers.gram import Grams, inverted, solved, with_slopes
 from distkern.solvers.measuring import Model
+from distkern.solvers.residents import GroupResident
 from distkern.solvers.risk import Risk
 
 MOST_EXACT_FEATURES = 8192
@@ -180,7 +179,7 @@ def _sweep_rounds(
     groups, operations = len(groups_of(problem.block_rows)), 2 * width * (problem.row_numbers + EXPONENTIAL)
     return Rounds(
         "sweeps",
-        open_sweeps,
+        SweepResident,
         # the solver adds parts up, from the first group to the last
         operator.add,
         None if basis is None else SweepOperand(basis, risk, n_blocks),
@@ -259,48 +258,36 @@ def total(parts: tuple[SweepPart, ...]) -> SweepPart:
     return SweepPart(columns, gram, rows)
 
 
-@dataclass
-class SweepResident(AbstractResident):
-    """Keeps the predictions of its rows: (n_rows, n_outputs) of each group, in the dtype of the basis."""
+class SweepResident(GroupResident):
+    """Keeps the predictions of its rows, (n_rows, n_outputs) of each group, in the dtype of the basis."""
 
-    openers: Mapping[int, GroupOpener]
-    operand: SweepOperand
-    predictions: dict[int, Floats] = field(default_factory=dict)
-
-    def __post_init__(self) -> None:
-        self._groups = {group: self.openers[group]() for group in sorted(self.openers)}
+    keeps = "predictions"
 
     def answer(self, message: SweepAsk) -> tuple[SweepPart, ...]:
         if message.table is not None:
             self._start(message.table)
-        return tuple(self._visit(group, message) for group in self._groups)
+        return tuple(self._visit(group, message) for group in self.groups)
 
     def replay(self, message: SweepAsk) -> None:
         self.answer(replace(message, block=None))
 
-    def saved(self, group: int) -> dict[str, NDArray[Any]]:
-        return {"predictions": self.predictions[group]}
-
     def _start(self, table: Floats) -> None:
-        operand = self.operand
-        for group, opened in self._groups.items():
-            values = [
-                predict(operand.basis, [block.features], table, operand.n_blocks)[0].astype(
-                    operand.basis.dtype
-                )
-                for block in opened.blocks()
-            ]
-            self.predictions[group] = np.concatenate(values)
+        basis, n_blocks = self.operand.basis, self.operand.n_blocks
+        for number, group in self.groups.items():
+            self.kept[number] = np.concatenate(
+                [
+                    predict(basis, [block.features], table, n_blocks)[0].astype(basis.dtype)
+                    for block in group.blocks()
+                ]
+            )
 
     def _visit(self, group: int, message: SweepAsk) -> SweepPart:
         """Bring a group's predictions up to date, then take its sums, in one reading."""
         basis, outputs = self.operand.basis, self.operand.risk.n_outputs
         stride = message.gram_groups.get(group) if message.block is not None else None
         gram = None if stride is None else GatheredGram(basis.block_size)
-        columns, gram_rows, done = np.zeros((basis.block_size, outputs)), 0, 0
-        for block in self._groups[group].blocks():
-            predictions = self.predictions[group][done : done + block.n_rows]
-            done += block.n_rows
+        columns, gram_rows = np.zeros((basis.block_size, outputs)), 0
+        for block, predictions in self.blocks(group):
             if message.change is not None:
                 number, change = message.change
                 for rows, values in tiles(basis, block.features, number):
@@ -321,11 +308,3 @@ class SweepResident(AbstractResident):
         risk = self.operand.risk
         weights = risk.weights(block)
         return risk.slopes(predictions, risk.targets(block), weights), weights
-
-
-def open_sweeps(
-    openers: Mapping[int, GroupOpener], operand: SweepOperand, saved: Mapping[int, dict[str, NDArray[Any]]]
-) -> SweepResident:
-    """The resident of some groups, going on from their saved predictions if there are any."""
-    # what was saved may be read-only
-    return SweepResident(openers, operand, {group: saved[group]["predictions"].copy() for group in saved})

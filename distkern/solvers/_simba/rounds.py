@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,7 +16,11 @@ from distkern.passes import Message
 from distkern.solvers._simba import primal_loop as loops
 from distkern.solvers._simba.messages import Answer, Ask, Slacks, Update, shifted
 from distkern.solvers._simba.selection import select
-from distkern.solvers.base import Steps
+from distkern.solvers.base import Problem, Steps
+
+if TYPE_CHECKING:
+    from distkern.solvers._simba.measuring import SIMBAState
+    from distkern.solvers.simba import SIMBA
 
 Array = NDArray[np.float64]
 
@@ -59,6 +62,12 @@ class Primal:
         )
         loops.refresh_loop()(self._vectors)
         self._add_rows = loops.add_rows_loop(basis.dtype)
+
+    @property
+    def fields(self) -> dict[str, Any]:
+        """The fields of the next state that hold them."""
+        variables = {"u": self.u, "behind": self.behind, "scale_sum": self.scale_sum}
+        return {**variables, "sums_of_b": self.sums_of_b, "weight": self.weight}
 
     def averaged(self) -> tuple[Array, Array]:
         """(n_outputs, size) and (n_outputs,) means of w and b."""
@@ -116,82 +125,46 @@ class Primal:
         return np.ascontiguousarray(together, dtype=self._basis.dtype).reshape(-1), indices, indptr
 
 
-@dataclass(frozen=True)
-class Schedule:
-    """What a run's rounds have in common.
-
-    Attributes
-    ----------
-    nu : of all outputs
-    n_active : rows that take part
-    units : what they weigh
-    n_rows : of all groups
-    radius : the largest norm of a row, which all rows are divided by
-    n_columns : of a round
-    selection_every : rounds that slacks are kept
-    averaging : a_t = t^averaging
-    fit_intercept : whether there is b
-    seed : of the draws
-    """
-
-    nu: float
-    n_active: int
-    units: int
-    n_rows: int
-    radius: float
-    n_columns: int
-    selection_every: int
-    averaging: int
-    fit_intercept: bool
-    seed: int
-
-
-@dataclass(frozen=True)
-class Done:
-    """The last round; features that were looked at, size a row and n a column, and their own numbers.
-
-    A column that a round draws several times is looked at once.
-    """
-
-    round: int
-    accesses: int
-    entries: int
-
-
-def rounds(schedule: Schedule, primal: Primal, first: int, last: int, most_accesses: float) -> Steps[Done]:
-    """Rounds ``first`` to ``last``, or until so many features have been looked at; each is one exchange.
+def rounds(solver: SIMBA, problem: Problem, state: SIMBAState, primal: Primal) -> Steps[dict[str, int]]:
+    """The rounds of the stage after ``state``, until so many features have been looked at; each is one
+    exchange.
 
     The residents draw rows by p = q / |q|_1 and change q; the driver has the lines between, for all outputs.
+
+    Returns
+    -------
+    the fields of the next state that count rounds and features: size a row and n a column, and their own
+    numbers; a column that a round draws several times is looked at once
     """
     n_outputs, size = primal.u.shape
-    n_active = schedule.n_active
+    n_active = problem.n_rows - state.n_held_out
+    n_columns = solver.columns_per_round * n_outputs
     # slack 2 for the rows of largest q, and what is left of nu times all weights for one more
-    budgets = np.full(n_outputs, schedule.nu * schedule.units / 2.0)
+    budgets = np.full(n_outputs, solver.nu * (state.units or n_active) / 2.0)
     slacks: Slacks | None = None
-    accesses = entries = 0
+    first, last = state.round + 1, min(state.round + solver.rounds_per_stage, solver.max_rounds)
+    accesses, entries = state.accesses, state.accesses_nonzero
     answer: Answer = yield Message(Ask(None, first))
     for t in range(first, last + 1):
         # xi: who may fall short, kept for some rounds
-        fresh = (t - first) % schedule.selection_every == 0
+        fresh = (t - first) % solver.selection_every == 0
         if fresh:
-            slacks = yield from select(budgets, schedule.n_rows, slacks)
+            slacks = yield from select(budgets, problem.n_rows, slacks)
         chosen = slacks if fresh else None
         # b = sign(p' y)
-        b = primal.signs_of(answer.drawn.sums, signed=schedule.fit_intercept)
+        b = primal.signs_of(answer.drawn.sums, signed=solver.fit_intercept)
         # u += y x / sqrt(2 t), w = u / max(1, |u|), of rows divided by the radius
-        step = 1.0 / (math.sqrt(2.0 * t) * len(answer.rows) * schedule.radius)
-        entries += primal.add(t, answer, step, float(t) ** schedule.averaging, b)
+        step = 1.0 / (math.sqrt(2.0 * t) * len(answer.rows) * state.radius)
+        entries += primal.add(t, answer, step, float(t) ** solver.averaging, b)
         # a column j by w_j^2
-        columns, coefficients = primal.draw(
-            t, schedule.seed, schedule.n_columns, 1.0 / (schedule.n_columns * schedule.radius)
-        )
+        columns, coefficients = primal.draw(t, problem.seed, n_columns, 1.0 / (n_columns * state.radius))
         factors = None
         if t % RESCALE_EVERY == 0:
             # powers of two change no bit of q
             factors = np.exp2(np.round(np.log2(n_active / primal.totals)))
             slacks = None if slacks is None else shifted(slacks, factors)
-        accesses += len(answer.rows) * size + len(set(columns.tolist())) * schedule.n_rows
-        goes_on = t < last and accesses < most_accesses
+        accesses += len(answer.rows) * size + len(set(columns.tolist())) * problem.n_rows
+        goes_on = t < last and accesses < solver.most_accesses
         # q *= 1 - eta v + eta^2 v^2, then the rows of the next round
         eta = math.sqrt(math.log(n_active) / t)
         update = Update(columns, coefficients, b, eta, factors, chosen)
@@ -199,4 +172,4 @@ def rounds(schedule: Schedule, primal: Primal, first: int, last: int, most_acces
         entries += answer.entries
         if not goes_on:
             break
-    return Done(t, accesses, entries)
+    return {"round": t, "accesses": accesses, "accesses_nonzero": entries}
