@@ -3,21 +3,23 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
-from functools import cached_property
-from typing import Any, ClassVar
+from functools import cache, cached_property
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from distkern.bases.base import AbstractBasis
 from distkern.common.choices import Choices
+from distkern.common.compiled import derivative, tuple_type
 from distkern.common.parameters import FLAG, Parameter, Whole, parameter
 from distkern.common.types import Floats
 from distkern.losses import margin_loss_names
+from distkern.losses.base import AbstractElementwiseLoss
 from distkern.solvers.base import Problem, order_of_rows, rows_of_stage
-from distkern.solvers.coreset import AbstractCoresetSolver, AbstractSteps, KernelPiece
+from distkern.solvers.coreset import AbstractCoresetSolver, AbstractSteps, KernelPiece, compiled_steps
 from distkern.solvers.explicit import FeatureState
 from distkern.solvers.hyperparameters import CORESET, SEARCHED_GAMMA, SEARCHED_LAM, a_loss
 from distkern.solvers.measuring import Figures
@@ -104,8 +106,6 @@ class AVMSteps(AbstractSteps):
     """The steps of a stage of AVM."""
 
     def __init__(self, solver: AVM, problem: Problem, state: AVMState, basis: AbstractBasis) -> None:
-        from distkern.solvers._loops import Average, avm_loop
-
         super().__init__(solver, basis)
         loss, smoothness = solver.margin_loss, solver.smoothness(problem)
         self._loop = avm_loop(loss, basis.dtype)
@@ -134,3 +134,55 @@ class AVMSteps(AbstractSteps):
         w = self._w
         kept = {"accumulated": w.u, "early": w.early}
         return {**kept, "inverse_sum": float(w.inverse_sum[0]), "step": int(w.step[0])}
+
+
+class Average(NamedTuple):
+    """AVM's w = u / (offset + step), and the sum of the averaged iterates, inverse_sum u - early.
+
+    Attributes
+    ----------
+    u, early : (k, r)
+    inverse_sum, step : (1,)
+    """
+
+    u: Array
+    early: Array
+    inverse_sum: Array
+    step: NDArray[np.int64]
+
+    def add(self, change: Array) -> None:
+        """u <- u + change."""
+        self.u[...] += change
+        self.early[...] += change * self.inverse_sum
+
+
+def _avm(values, nearest, products, signs, weights, w, offset, tail_start, lam, parameters):  # type: ignore[no-untyped-def]
+    u, early, inverse_sum, step = w.u, w.early, w.inverse_sum[0], w.step[0]
+    size = values.shape[1]
+    for t in range(values.shape[0]):
+        landmark = nearest[t]
+        shrink = 1.0 / max(offset + step, 1.0)
+        step += 1
+        for j in range(signs.shape[1]):
+            dot = 0.0
+            for i in range(size):
+                dot += values[t, i] * u[j, i]
+            change = -lam * weights[t] * derivative(shrink * dot, np.float64(signs[t, j]), parameters)
+            u[j, landmark] += change
+            early[j, landmark] += change * inverse_sum
+        if step > tail_start:
+            inverse_sum += 1.0 / (offset + step)
+    w.inverse_sum[0] = inverse_sum
+    w.step[0] = step
+
+
+@cache
+def avm_loop(loss: AbstractElementwiseLoss, dtype: np.dtype[Any]) -> Callable[..., None]:
+    """The inner loop of :class:`distkern.solvers.avm.AVM` on the rows of a piece.
+
+    The compiled function takes the arrays of a :class:`~distkern.solvers.coreset.KernelPiece`, an
+    :class:`Average`, which it changes, t0, the step after which iterates are averaged, lam and the loss's
+    parameters.
+    """
+    w = tuple_type(Average, "f8[:, :]! f8[:, :]! f8[:]! i8[:]!")
+    return compiled_steps(_avm, w, "f8 i8 f8", loss, dtype)

@@ -116,9 +116,9 @@ class Trouble(Enum):
     IDLE = "idle"
 
 
-def piece_rows(size: int, itemsize: int) -> int:
+def piece_rows(size: int, itemsize: int, *, least: int = 128) -> int:
     """Rows of a piece whose prepared numbers take about 8 MiB; it depends on no worker."""
-    return int(np.clip(2**23 // (size * itemsize), 128, 4096))
+    return int(np.clip(2**23 // (size * itemsize), least, 4096))
 
 
 def rows_of_stage(default: str) -> Any:

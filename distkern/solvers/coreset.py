@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 from abc import abstractmethod
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
@@ -15,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from distkern.bases.base import STRIP_NUMBERS, AbstractBasis, multiply
-from distkern.common.compiled import aligned
+from distkern.common.compiled import aligned, argument_types, compile_loop, parameters_type
 from distkern.common.parameters import POSITIVE, parameter
 from distkern.common.tiles import scratch
 from distkern.common.types import Block, Floats
@@ -287,3 +288,16 @@ def stream_cost(problem: Problem, footprint: Footprint, *, n_columns: int) -> Co
     )
     numbers = size + n_columns + problem.n_outputs
     return cost.holding(result={"kernel values, products and signs": (numbers, itemsize), "others": (2, 8)})
+
+
+def compiled_steps(
+    function: Callable[..., Any], w: Any, rule: str, loss: AbstractElementwiseLoss, dtype: np.dtype[Any]
+) -> Callable[..., None]:
+    """A loop over the rows of a piece, compiled for a loss and a dtype.
+
+    It takes the arrays of a :class:`KernelPiece`, an iterate of type ``w``, numbers of the types of ``rule``
+    and the loss's parameters.
+    """
+    names = {"x": dtype, "p": np.intp, "w": w, "parameters": parameters_type(len(loss.parameters))}
+    arguments = argument_types(f"x[:, :] p[:] x[:, :] x[:, :] f8[:] w {rule} parameters", **names)
+    return compile_loop(function, arguments, helpers={"derivative": type(loss).derivative})

@@ -3,20 +3,20 @@
 The m rows x_i lie near core points, the nearest of which is c_i; alpha_i(w) = lam l'(<w, phi(x_i)>, y_i). The
 paper is at the left, ours at the right:
 
-    choose core points (Definition 2)              AbstractCoresetSolver.init, by a rule of landmarks/
+    choose core points (Definition 2)              AbstractExplicit.init, by a rule of landmarks/
     w~_0 <- 0                                      there: coefficients of the landmarks
-    for s = 1, 2, ...                              AbstractCoresetSolver.stage
-        w~ <- w~_(s-1)                             CoresetState.coefficients
-        mu <- 1/m sum_i alpha_i(w~) phi(c_i)       CSVRGState.gradient, by gradient_pass of the stage before
+    for s = 1, 2, ...                              AbstractExplicit.stage
+        w~ <- w~_(s-1)                             FeatureState.coefficients
+        mu <- 1/m sum_i alpha_i(w~) phi(c_i)       CSVRGState.gradient, by the measuring of the stage before
         w_0 <- w~                                  CSVRGSteps.__init__
-        for t = 1 .. T:                            CSVRGSteps.consume, by csvrg_loop of _loops.py
+        for t = 1 .. T:                            CSVRGSteps.step, by csvrg_loop
             draw a row i                           Problem.visits; workers make k(x_i, C) and alpha_i(w~)
             c_t <- the core point nearest to x_i   prepare_piece
             h_t <- w_(t-1) + mu
                 + (alpha_i(w_(t-1)) - alpha_i(w~)) phi(c_t)
             w_t <- w_(t-1) - eta h_t
             project w_t on a ball around 0         CSVRGSteps.project, every 32 r steps (BallProjection)
-        w~_s <- w_T (option I), or w_t of a        CSVRGSteps.ended; CSVRG.drawn_step
+        w~_s <- w_T (option I), or w_t of a        CSVRGSteps.coefficients; CSVRG.drawn_step
             random t < T (option II)
 
 The gradient at the snapshot is w~ + mu; its w~ cancels in h_t (equation 9). :class:`SpanCSVRG` has phi(x_i)
@@ -26,22 +26,24 @@ projected on the span of all landmarks in place of phi(c_i).
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
-from functools import cached_property
-from typing import Any, ClassVar
+from functools import cache, cached_property
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from distkern.bases.base import AbstractBasis
 from distkern.common.choices import Choices
+from distkern.common.compiled import derivative, tuple_type
 from distkern.common.parameters import FLAG, NOT_NEGATIVE, NOTHING, Number, Parameter, Whole, Words, parameter
 from distkern.common.rng import Purpose, stream
 from distkern.common.types import Floats
 from distkern.features import Footprint
 from distkern.features.nystroem import whitened
 from distkern.losses import margin_loss_names
+from distkern.losses.base import AbstractElementwiseLoss
 from distkern.passes import Reduce
 from distkern.solvers.base import Problem, order_of_rows, rows_of_stage
 from distkern.solvers.coreset import (
@@ -50,6 +52,7 @@ from distkern.solvers.coreset import (
     BallProjection,
     KernelPiece,
     PieceOperand,
+    compiled_steps,
 )
 from distkern.solvers.explicit import Ended, FeatureState, gradient_pass
 from distkern.solvers.hyperparameters import CORESET, SEARCHED_GAMMA, SEARCHED_LAM, a_loss
@@ -212,8 +215,6 @@ class CSVRGSteps(AbstractSteps):
     """The inner loop of a stage, w lazily scaled."""
 
     def __init__(self, solver: CSVRG, problem: Problem, state: CSVRGState, basis: AbstractBasis) -> None:
-        from distkern.solvers._loops import Iterate, csvrg_loop
-
         super().__init__(solver, basis)
         self._state, self._basis, loss = state, basis, solver.margin_loss
         self._loop = csvrg_loop(loss, basis.dtype)
@@ -254,3 +255,64 @@ def _relative_change(basis: AbstractBasis, new: Array, old: Array) -> float:
     squares = basis.squared_norms(np.concatenate([new - old, new], axis=1))
     difference, norm = np.sqrt(squares).reshape(2, -1)
     return float(np.max(difference / np.maximum(norm, np.finfo(float).tiny)))
+
+
+class Iterate(NamedTuple):
+    """CSVRG's w = a v + b mu, with ``v`` (k, r), ``a`` (1,) and ``b`` (k,)."""
+
+    v: Array
+    a: Array
+    b: Array
+
+    def coefficients(self, gradient: Array) -> Array:
+        """w (r, k), of mu (r, k)."""
+        return self.a * self.v.T + self.b * gradient
+
+    def scale(self, factors: Array) -> None:
+        """w <- factor w, for every output."""
+        self.v[...] *= factors[:, None]
+        self.b[...] *= factors
+
+
+def _csvrg(values, nearest, products, signs, weights, w, eta, lam, spans, parameters):  # type: ignore[no-untyped-def]
+    v, b, a = w.v, w.b, w.a[0]
+    size = values.shape[1]
+    outputs = signs.shape[1]
+    differences = np.empty(outputs)
+    for t in range(values.shape[0]):
+        for j in range(outputs):
+            dot = 0.0
+            for i in range(size):
+                dot += values[t, i] * v[j, i]
+            y = np.float64(signs[t, j])
+            prediction = a * dot + b[j] * products[t, outputs + j]
+            at_snapshot = np.float64(products[t, j])
+            differences[j] = derivative(prediction, y, parameters) - derivative(at_snapshot, y, parameters)
+            b[j] = (1.0 - eta) * b[j] - eta
+        a *= 1.0 - eta
+        # before the division: eta = 1 makes a zero, and a large step on a heavy row makes it negative
+        if abs(a) < 1e-4:
+            for j in range(outputs):
+                for i in range(size):
+                    v[j, i] *= a
+            a = 1.0
+        for j in range(outputs):
+            change = eta * lam * weights[t] * differences[j] / a
+            if spans:
+                for i in range(size):
+                    v[j, i] -= change * values[t, i]
+            else:
+                v[j, nearest[t]] -= change
+    w.a[0] = a
+
+
+@cache
+def csvrg_loop(loss: AbstractElementwiseLoss, dtype: np.dtype[Any]) -> Callable[..., None]:
+    """The inner loop of Tan et al. 2019, Algorithm 1, on the rows of a piece.
+
+    The compiled function takes the arrays of a :class:`~distkern.solvers.coreset.KernelPiece`, whose
+    ``products`` (n, 2 k) are the predictions of w~ and of mu, an :class:`Iterate`, which it changes, eta,
+    lam, whether the directions are the rows of values themselves and not those at the nearest landmarks, and
+    the loss's parameters.
+    """
+    return compiled_steps(_csvrg, tuple_type(Iterate, "f8[:, :]! f8[:]! f8[:]!"), "f8 f8 b1", loss, dtype)

@@ -45,17 +45,6 @@ from distkern.solvers.targets import figures_of_targets, scaled_risk, target_out
 Array = NDArray[np.float64]
 
 
-@dataclass(frozen=True)
-class Begun:
-    """What is chosen before the first stage, as in :class:`FeatureState`."""
-
-    landmarks: Rows
-    gamma: float
-    center: Array
-    target_scale: float
-    variances: Array
-
-
 @dataclass(frozen=True, kw_only=True)
 class FeatureState(MeasuredState):
     """Fields of the states of all solvers over features.
@@ -86,7 +75,12 @@ class FeatureState(MeasuredState):
 
     def told(self, extra: Mapping[str, float], **more: Any) -> Measures:
         """The measures of the state, with the solver's own figures."""
-        return self.measures(len(self.coefficients), {**extra, **figures_of_targets(self)}, **more)
+        return self.measures(self.n_functions, {**extra, **figures_of_targets(self)}, **more)
+
+    @property
+    def n_functions(self) -> int:
+        """Functions of the model."""
+        return len(self.coefficients)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -101,11 +95,14 @@ class ExplicitState(FeatureState):
     accesses_nonzero: int = 0
 
     def following(self, problem: Problem, figures: Figures, n_rows: int, **changes: Any) -> Self:
-        seen = {
+        return super().following(problem, figures, n_rows, **self.seen(problem, n_rows) | changes)
+
+    def seen(self, problem: Problem, n_rows: int) -> dict[str, Any]:
+        """The counts after steps that have read so many more rows."""
+        return {
             "accesses": self.accesses + n_rows * problem.n_features,
             "accesses_nonzero": self.accesses_nonzero + n_rows * problem.row_accesses,
         }
-        return super().following(problem, figures, n_rows, **seen | changes)
 
     def told(self, extra: Mapping[str, float], **more: Any) -> Measures:
         return super().told(extra, accesses=(self.accesses, self.accesses_nonzero), **more)
@@ -254,8 +251,10 @@ class AbstractExplicit(AbstractSearchable[State]):
         return self.states
 
     def init(self, problem: Problem) -> Steps[Any]:
-        begun, risk = yield from self.begun(problem)
-        z: AbstractBasis | None = yield self._features(problem, begun.landmarks, begun.gamma)
+        landmarks, gamma = yield from self.features.begin(problem)
+        targets = yield from target_scale(problem, self.risk)
+        risk = scaled_risk(self.risk, targets.center, targets.scale)
+        z: AbstractBasis | None = yield self._features(problem, landmarks, gamma)
         w, first = np.zeros((0 if z is None else z.size, risk.n_outputs)), None
         if z is not None:
             model, footprint = Model(z, w, risk), self.footprint(problem, z.size)
@@ -266,7 +265,8 @@ class AbstractExplicit(AbstractSearchable[State]):
             sums: Sums = yield first
             held_out = self.held_out(problem, model, footprint)
             figures = yield from figures_of(problem, sums, held_out, 0.0, self.strength)
-        state: Any = self.states(coefficients=w, **vars(begun), **self.at_zero(problem, risk, w, figures))
+        chosen = {"landmarks": landmarks, "gamma": gamma, **targets.fields}
+        state: Any = self.states(coefficients=w, **chosen, **self.at_zero(problem, risk, w, figures))
         return state.with_figures(figures)
 
     def stage(self, problem: Problem, state: Any) -> Steps[Any]:
@@ -301,13 +301,6 @@ class AbstractExplicit(AbstractSearchable[State]):
         shortfall = self.shortfall(state)
         return own.told(self.figures(state), converged=self.converged(state), shortfall=shortfall)
 
-    def begun(self, problem: Problem) -> Steps[tuple[Begun, Risk]]:
-        """Landmarks, gamma and target scale, and the risk of the scaled targets."""
-        landmarks, gamma = yield from self.features.begin(problem)
-        targets = yield from target_scale(problem, self.risk)
-        begun = Begun(landmarks, gamma, targets.center, targets.scale, targets.variances)
-        return begun, scaled_risk(self.risk, targets.center, targets.scale)
-
     def outline(self, problem: Problem) -> list[Outline]:
         footprint = self.footprint(problem, self.expected_size(problem))
         splits = ("train", "test") if problem.has_test else ("train",)
@@ -315,7 +308,7 @@ class AbstractExplicit(AbstractSearchable[State]):
         return [*self.features.outline(problem), *target_outline(problem), *own]
 
     def passes(self, problem: Problem, footprint: Footprint) -> list[Outline]:
-        """The passes of a run after :meth:`begun`, with those over test rows."""
+        """The passes of a run after features and scale of targets are chosen, with those over test rows."""
         first, times = self.first_pass(problem, None, footprint), self.stages
         return [
             *(zero_outlines(problem) if first is None else [Outline(first)]),

@@ -145,6 +145,7 @@ class Machine(AbstractTurns):
     """The resident that knows the expansion, with which each stage begins."""
 
     key = 8
+    _expansion: Expansion
 
     def answer(self, message: Turn) -> Change | None:
         self.replay(message)

@@ -95,6 +95,7 @@ class Machine(AbstractTurns):
     """The resident that knows all shares, with all of which each stage begins."""
 
     key = 6
+    _shares: dict[int, Share]
 
     def answer(self, message: KernelTurn) -> KernelTurned | None:
         self.replay(message)

@@ -80,7 +80,7 @@ def sweep(
     width, coefficients = basis.block_size, start.copy()
     n_blocks = len(coefficients) // width
     dtype = basis.dtype
-    yield _sweep_rounds(problem, risk, basis, n_blocks, width, basis.process_bytes)
+    yield _sweep_rounds(problem, risk, basis, SweepOperand(basis, risk, n_blocks))
     rows = [sum(problem.block_rows[block] for block in group) for group in groups_of(problem.block_rows)]
     # predictions go on from sweep to sweep, and the first starts from the coefficients
     table = coefficients.astype(dtype) if number == 0 else None
@@ -168,24 +168,20 @@ def exact_polish(
 
 
 def _sweep_rounds(
-    problem: Problem,
-    risk: Risk,
-    basis: RandomFeatureBasis | None,
-    n_blocks: int,
-    width: int,
-    process_bytes: int,
+    problem: Problem, risk: Risk, basis: RandomFeatureBasis, operand: SweepOperand | None
 ) -> Rounds:
-    itemsize, outputs = problem.dtype.itemsize, risk.n_outputs
+    itemsize, outputs, width = problem.dtype.itemsize, risk.n_outputs, basis.block_size
+    n_blocks = basis.n_blocks if operand is None else operand.n_blocks
     groups, operations = len(groups_of(problem.block_rows)), 2 * width * (problem.row_numbers + EXPONENTIAL)
     return Rounds(
         "sweeps",
         SweepResident,
         # the solver adds parts up, from the first group to the last
         operator.add,
-        None if basis is None else SweepOperand(basis, risk, n_blocks),
+        operand,
         n_rounds=n_blocks + 1,
         state_bytes_per_row=float(outputs * itemsize),
-        cost=Cost(process_bytes=process_bytes, operations=operations).holding(
+        cost=Cost(process_bytes=basis.process_bytes, operations=operations).holding(
             task={
                 "rows and predictions": (problem.most_rows, problem.row_numbers + 4 * outputs, itemsize),
                 "coefficients": (n_blocks, width, outputs, itemsize),
@@ -202,8 +198,7 @@ def polish_outline(
 ) -> list[Outline]:
     """The passes of polishing, for the planner."""
     if polish == "sweeps":
-        width, process_bytes = basis.block_size, basis.process_bytes
-        return [Outline(_sweep_rounds(problem, risk, None, basis.n_blocks, width, process_bytes), n_sweeps)]
+        return [Outline(_sweep_rounds(problem, risk, basis, None), n_sweeps)]
     if polish == "exact":
         footprint = footprint_of_random(problem, basis)
         steps = [Outline(gradient_pass(problem, None, footprint), _MOST_PASSES / 3)]

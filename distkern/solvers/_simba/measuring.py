@@ -264,7 +264,7 @@ def _mistakes(strip: Block, values: NDArray[np.float64], held: NDArray[np.bool_]
     return Mistakes(*np.array(sums))
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class SIMBAState(MeasuredState):
     """What the rounds go on from, and the model of the best stage so far.
 
@@ -299,16 +299,16 @@ class SIMBAState(MeasuredState):
     behind: NDArray[np.float64]
     scale_sum: NDArray[np.float64]
     sums_of_b: NDArray[np.float64]
-    weight: float
     units: int
-    round: int
-    stale: int
-    accesses: int
-    accesses_nonzero: int
+    weight: float = 0.0
+    round: int = 0
+    stale: int = 0
+    accesses: int = 0
+    accesses_nonzero: int = 0
     coefficients: NDArray[np.float64]
     intercept: NDArray[np.float64]
     margins: NDArray[np.float64]
-    validation_error: float
+    validation_error: float = math.nan
 
 
 @dataclass(frozen=True)

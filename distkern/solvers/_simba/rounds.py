@@ -125,7 +125,7 @@ class Primal:
         return np.ascontiguousarray(together, dtype=self._basis.dtype).reshape(-1), indices, indptr
 
 
-def rounds(solver: SIMBA, problem: Problem, state: SIMBAState, primal: Primal) -> Steps[dict[str, int]]:
+def rounds(solver: SIMBA, problem: Problem, state: SIMBAState, primal: Primal) -> Steps[dict[str, Any]]:
     """The rounds of the stage after ``state``, until so many features have been looked at; each is one
     exchange.
 
