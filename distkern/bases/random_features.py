@@ -174,7 +174,7 @@ class RandomFeatureBasis(AbstractBasis):
         return STRIP_ROWS
 
     def in_blocks(self, width: int) -> RandomFeatureBasis:
-        """As many features in blocks of so many columns, pairs together: other draws of the same kind.
+        """The basis of as many features in blocks of so many columns, pairs together, by other draws.
 
         The same basis where its blocks are as narrow, or where a sampler makes them at once.
         """
@@ -267,7 +267,7 @@ class RandomFeatureBasis(AbstractBasis):
             yield rows, values
 
     def column_tiles(self, features: Rows, runs: Sequence[slice]) -> Iterator[tuple[int, Tile]]:
-        """As in the base class; of a block that a run cuts, the draws behind its part alone are made."""
+        """Tiles as the base class gives them; a block that a run cuts makes the draws of its part alone."""
         for number, run in enumerate(runs):
             parts = []
             for block in range(run.start // self.block_size, -(-run.stop // self.block_size)):

@@ -52,7 +52,7 @@ class AbstractLandmarkFeatures(AbstractKernelFeatures):
     )
     landmarks: str = parameter(LANDMARKS.default, *LANDMARKS.kinds, help=LANDMARKS.help)
 
-    #: of the balls that cover the rows, instead of ``n_landmarks``
+    #: diameter of the balls that cover the rows, instead of ``n_landmarks``
     diameter: float | None = None
 
     memory_hint: ClassVar[str] = "fewer landmarks (--set n_landmarks=...)"

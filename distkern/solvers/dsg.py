@@ -104,10 +104,10 @@ class DSG(DSGSettings, AbstractSearchable[DSGState]):
     ----------
     risk : loss, outputs, weights
     kernel : the kernel, with gamma or a rule for it
-    sampler : of its random features
+    sampler : how its random features are drawn
     steps : gamma_t; None: 0.5 / (1 + t / 50) with a preconditioner, which suits every loss, and without one
         20 / (1 + t / 50)
-    least_steps : of a run, unless ``steps_per_stage`` is given
+    least_steps : least steps of a run, unless ``steps_per_stage`` is given
     and others, described in their declarations. "cdsg" takes an old block where (9) of Li and Poczos 2016
     allows it, see :func:`~distkern.solvers._dsg.settings.reusable_steps`, with V = mean |l'|^2
     ``feature_variance`` / B.

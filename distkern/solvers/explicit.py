@@ -52,9 +52,9 @@ class FeatureState(MeasuredState):
     Attributes
     ----------
     landmarks : (n_landmarks, n_features), without rows where the features have none
-    gamma : of the kernel
+    gamma : the kernel's gamma
     coefficients : (r, k)
-    center, target_scale, variances : of real targets, see :class:`~distkern.solvers.targets.TargetScale`
+    center, target_scale, variances : see :class:`~distkern.solvers.targets.TargetScale`
     absolute_errors : (2,) mean absolute errors of training and of held-out rows, NaN for classes
     """
 

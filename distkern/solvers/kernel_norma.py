@@ -105,7 +105,7 @@ class Turn:
     group, stage : which, and when
     step : t before it
     whole : the expansion, in the first round of a stage
-    change : of the round before, in the others
+    change : that of the round before, in the others
     """
 
     group: int
@@ -121,12 +121,12 @@ class NORMAOperand:
 
     Attributes
     ----------
-    kernel, risk, nu : of the problem
+    kernel, risk, nu : what is minimised
     step_size : gamma_t, by t
     batch_size : B
-    seed : of the order of rows
-    block_rows : of each group, the rows of its blocks
-    dtype : of kernel values
+    seed : what the order of rows depends on
+    block_rows : rows of the blocks of each group
+    dtype : dtype of kernel values
     most : rows of the expansion
     """
 

@@ -56,11 +56,11 @@ class KernelOperand:
     Attributes
     ----------
     kernel : k
-    risk : of a loss with single dual coordinates
+    risk : risk of a loss with single dual coordinates
     strength : nu n
-    seed : of the order of rows
-    block_rows : of each group, the rows of its blocks
-    dtype : of kernel values
+    seed : what the order of rows depends on
+    block_rows : rows of the blocks of each group
+    dtype : dtype of kernel values
     max_support : rows of all shares together, at most
     """
 

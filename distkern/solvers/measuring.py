@@ -53,9 +53,9 @@ class Sums:
 
     Attributes
     ----------
-    losses : of s_i l_i
+    losses : sum of s_i l_i
     errors : see :meth:`~distkern.solvers.risk.Risk.errors`
-    weight : of the rows' weights, which errors are divided by
+    weight : sum of the rows' weights, which errors are divided by
     gradient : (r, k) in the basis, if the pass was asked for it
     largest : the largest s_i |phi(x_i)|^2, 0 if it was not asked for
     """

@@ -89,7 +89,7 @@ def quantiles_of_scores(
     Parameters
     ----------
     scores : see :class:`Scored`
-    cost : of predicting a block
+    cost : cost of predicting a block
     """
     is_large = problem.n_rows > SAMPLED_ROWS
     sample = sample_of_every_block(problem, SAMPLED_ROWS, _SAMPLE) if is_large else None

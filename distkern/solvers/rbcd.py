@@ -43,7 +43,7 @@ class RBCDState(ExplicitState):
 
     Attributes
     ----------
-    decrease : of the objective in the last stage; infinite before the first
+    decrease : decrease of the objective in the last stage; infinite before the first
     """
 
     decrease: float

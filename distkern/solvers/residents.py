@@ -24,7 +24,7 @@ class GroupResident(AbstractResident):
     ----------
     operand : that it is opened with
     groups : by number, in order
-    kept : of each group (n_rows, n_outputs), 0 at first
+    kept : those numbers by group, (n_rows, n_outputs), 0 at first
     """
 
     #: what the numbers are called in checkpoints; empty where there are none

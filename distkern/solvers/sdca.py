@@ -241,9 +241,9 @@ class SDCAOperand:
     Attributes
     ----------
     basis : z
-    risk : of a loss with single dual coordinates
-    seed : of the order of rows
-    block_rows : of each group, the rows of its blocks
+    risk : risk of a loss with single dual coordinates
+    seed : what the order of rows depends on
+    block_rows : rows of the blocks of each group
     piece_rows : rows whose features exist at a time
     """
 

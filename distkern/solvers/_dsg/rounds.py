@@ -64,8 +64,8 @@ class Part:
     Attributes
     ----------
     sums : losses and errors
-    slopes : (n_outputs,) of G
-    squares : of the squares of all entries of G
+    slopes : (n_outputs,) sums of G
+    squares : sum of the squares of all entries of G
     columns : candidate -> Z^T G (block_size, n_outputs)
     gram : Z^T S Z (block_size, block_size) of the first candidate in the dtype of the features, or None; the
         weights are times the bounds of a loss that has some

@@ -40,7 +40,7 @@ class DSGState(ExplicitState):
     cursor : where in the data the next batch is, see :class:`~distkern.passes.batches.BatchOrder`
     step : gradient steps done, of ``n_steps``
     sweeps : how many stages were sweeps (an exact polish counts as one)
-    first_loss : of the first batch, to tell when steps are too large
+    first_loss : mean loss of the first batch, to tell when steps are too large
     polish_gap : after an exact polish, how far above the minimum the objective is, divided by it; else NaN
     batch_loss, batch_error : means over the last stage's batches, each before its step; NaN before any
     """

@@ -270,7 +270,7 @@ class SIMBAState(MeasuredState):
 
     Attributes
     ----------
-    gamma : of the kernel, 1 without one
+    gamma : the kernel's gamma, 1 without a kernel
     landmarks : (0, n_features)
     radius : the largest norm of a training row's features, in units of the features
     n_zero : training rows without features
@@ -285,7 +285,7 @@ class SIMBAState(MeasuredState):
         columns' own numbers
     coefficients, intercept : (size, n_outputs) and (n_outputs,) of the model: of the best stage
     margins : (n_outputs,) of the model, in units of the largest norm
-    validation_error : of the model on the held-out rows, NaN without any
+    validation_error : the model's error on the held-out rows, NaN without any
     and the figures of the model on the training rows that are not held out
     """
 

@@ -58,7 +58,7 @@ class SIMBAOperand:
     n_draws : rows of a round
     fit_intercept : sums of q y are wanted
     hold_out : rows that never take part
-    seed : of the draws
+    seed : what the draws depend on
     basis : phi, whose functions are the columns
     risk : the weights of rows and classes; None where all weigh the same
     """
