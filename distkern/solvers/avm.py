@@ -15,7 +15,6 @@ from distkern.bases.base import AbstractBasis
 from distkern.common.choices import Choices
 from distkern.common.compiled import derivative, tuple_type
 from distkern.common.parameters import FLAG, Parameter, Whole, parameter
-from distkern.common.types import Floats
 from distkern.losses import margin_loss_names
 from distkern.losses.base import AbstractElementwiseLoss
 from distkern.solvers.base import Problem, order_of_rows, rows_of_stage
@@ -87,13 +86,6 @@ class AVM(AbstractCoresetSolver[AVMState]):
     explosion = 100.0
 
     states = AVMState
-
-    @property
-    def columns_per_output(self) -> int:
-        return 0
-
-    def columns(self, state: AVMState) -> Floats:
-        return np.zeros((len(state.landmarks), 0))
 
     def at_zero(self, problem: Problem, risk: Risk, w: Array, figures: Figures) -> dict[str, Any]:
         return {"accumulated": w.T, "early": w.T, "inverse_sum": 0.0, "step": 0}

@@ -10,7 +10,7 @@ import math
 from abc import abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -60,9 +60,12 @@ class AbstractCoresetSolver(AbstractStreamed[State]):
 
     Minimises f(w) = sum over outputs of 1/2 |w|^2 + (lam/m) sum_i s_i l(<w, phi(x_i)>, y_i), (3) of
     Tan et al. 2019, by its gradients alpha_i = lam s_i dl/df: lambda inside, once (its Algorithm 1; (4)-(7)
-    differ). Beside what :mod:`~distkern.solvers.streamed` asks for, a solver says the columns that kernel
+    differ). Beside what :mod:`~distkern.solvers.streamed` asks for, a solver may say columns that kernel
     rows are multiplied with (:meth:`columns`).
     """
+
+    #: columns of :meth:`columns` for each output
+    columns_per_output: ClassVar[int] = 0
 
     if TYPE_CHECKING:
         features: AbstractLandmarkFeatures
@@ -79,14 +82,9 @@ class AbstractCoresetSolver(AbstractStreamed[State]):
         super().__post_init__()
         margin_loss(self.risk.loss)
 
-    @abstractmethod
     def columns(self, state: Any) -> Floats:
         """What every kernel row is multiplied with before the loop sees it: (r, columns_per_output * k)."""
-
-    @property
-    @abstractmethod
-    def columns_per_output(self) -> int:
-        """Columns of :meth:`columns` for each output."""
+        return np.zeros((len(state.landmarks), 0))
 
     @property
     def margin_loss(self) -> AbstractElementwiseLoss:

@@ -133,7 +133,7 @@ class CSVRG(AbstractCoresetSolver[CSVRGState]):
     searched: ClassVar[Mapping[str, Choices]] = {"lam": SEARCHED_LAM, "gamma": SEARCHED_GAMMA}
     choices: ClassVar[Mapping[str, Parameter]] = {"loss": a_loss("odm", margin_loss_names), **CORESET}
 
-    states = CSVRGState
+    states, columns_per_output = CSVRGState, 2
     #: whether gradients are projected on the span of the landmarks
     spans: ClassVar[bool] = False
 
@@ -152,10 +152,6 @@ class CSVRG(AbstractCoresetSolver[CSVRGState]):
         """T with eta T >= 3, for a linear rate, from one pass to five passes (of at least 2,000 rows)."""
         wanted = min(max(problem.n_rows, 3.0 / self.eta(problem)), 5.0 * max(problem.n_rows, 2000))
         return problem.rows_of(self.steps_per_stage, wanted)
-
-    @property
-    def columns_per_output(self) -> int:
-        return 2
 
     def columns(self, state: CSVRGState) -> Floats:
         return np.concatenate([state.coefficients, state.gradient], axis=1)

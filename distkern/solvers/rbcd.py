@@ -7,7 +7,7 @@ import operator
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import partial, reduce
-from typing import Any, ClassVar, TypeAlias, cast
+from typing import Any, ClassVar, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -128,13 +128,15 @@ class RBCD(AbstractExplicit[RBCDState]):
         yield self.stage_pass(problem, footprint, state.stage, RBCDOperand(basis, risk))
         for block in self._order(len(runs), problem.seed, state.stage):
             run = runs[block]
-            slopes = total_gradient((yield Message(Ask(change, run))))
+            gradients: tuple[Array, ...] = yield Message(Ask(change, run))
+            slopes = reduce(operator.add, gradients)
             step = solves[block](slopes / problem.n_rows + self.nu * w[run])
             # what the rows are told is what the coefficients change by
             narrow = (-step).astype(basis.dtype)
             w[run] += narrow
             change = run, narrow
-        sums = total_sums((yield Message(Ask(change, None))))
+        shares: tuple[Sums, ...] = yield Message(Ask(change, None))
+        sums = reduce(Sums.add, shares)
         return Ended(Model(basis, w, risk), (len(runs) + 1) * problem.n_rows, {}, sums)
 
     def after(self, state: RBCDState, figures: Figures, ended: Ended) -> dict[str, Any]:
@@ -219,16 +221,6 @@ class Ask:
 
 #: for each group Z_j' G (run, n_outputs), or its losses and errors
 Answer: TypeAlias = tuple[Array | Sums, ...]
-
-
-def total_gradient(answer: Answer) -> Array:
-    """The sum over all groups, from the first to the last."""
-    return reduce(operator.add, cast(tuple[Array, ...], answer))
-
-
-def total_sums(answer: Answer) -> Sums:
-    """The sum of losses and errors over all groups, from the first to the last."""
-    return reduce(Sums.add, cast(tuple[Sums, ...], answer))
 
 
 class Predictions(GroupResident):
