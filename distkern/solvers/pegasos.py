@@ -306,9 +306,6 @@ class Pegasos(AbstractStreamed[PegasosState]):
     }
     explosion = math.inf
 
-    def step_hint(self) -> str:
-        return "here by a larger lam, or projection=true"
-
     def hint(self, trouble: Trouble) -> str:
         if trouble is Trouble.IDLE:
             return (

@@ -93,6 +93,9 @@ class RBCD(AbstractExplicit[RBCDState]):
     memory = "k numbers a row where the row is; r c in the driver"
     makes_blocks = True
     states = RBCDState
+    hints: ClassVar[Mapping[Trouble, str]] = {
+        Trouble.DIVERGED: "set a larger nu than {nu:g}, and look for features that are very large"
+    }
     # its predictions stay with all rows, so that no sample is tried
     searched: ClassVar[Mapping[str, Choices]] = {}
     choices: ClassVar[Mapping[str, Parameter]] = {
@@ -108,14 +111,6 @@ class RBCD(AbstractExplicit[RBCDState]):
                 where="loss",
                 hint=f"use one of: {', '.join(curved_loss_names(self.risk.loss.target_kind))}",
             )
-
-    def step_hint(self) -> str:
-        return "here by a larger nu"
-
-    def hint(self, trouble: Trouble) -> str:
-        if trouble is Trouble.DIVERGED:
-            return f"set a larger nu than {self.nu:g}, and look for features that are very large"
-        return super().hint(trouble)
 
     def at_zero(self, problem: Problem, risk: Risk, w: Array, figures: Figures) -> dict[str, Any]:
         return {"decrease": math.inf}

@@ -116,6 +116,10 @@ class SDCA(AbstractExplicit[SDCAState]):
     #: passes over the rows that a stage makes, at least
     least_passes: ClassVar[int] = 2
     states = SDCAState
+    hints: ClassVar[Mapping[Trouble, str]] = {
+        Trouble.DIVERGED: "set a larger nu than {nu:g}",
+        Trouble.UNFINISHED: "set more stages than {stages}, or a larger nu than {nu:g}, which needs fewer",
+    }
     choices: ClassVar[Mapping[str, Parameter]] = {
         "loss": a_loss("logistic", partial(coordinate_loss_names, *SUPERVISED)),
         **feature_parameters("random", found=True),
@@ -129,16 +133,6 @@ class SDCA(AbstractExplicit[SDCAState]):
                 where="loss",
                 hint=f"use one of: {', '.join(coordinate_loss_names(self.risk.loss.target_kind))}",
             )
-
-    def step_hint(self) -> str:
-        return "here by a larger nu"
-
-    def hint(self, trouble: Trouble) -> str:
-        if trouble is Trouble.DIVERGED:
-            return f"set a larger nu than {self.nu:g}"
-        if trouble is Trouble.UNFINISHED:
-            return f"set more stages than {self.stages}, or a larger nu than {self.nu:g}, which needs fewer"
-        return super().hint(trouble)
 
     def at_zero(self, problem: Problem, risk: Risk, w: Array, figures: Figures) -> dict[str, Any]:
         return {"nearby": w, "dual_sum": w, "support": np.zeros((0, 2), np.int64), "dual": 0.0}

@@ -176,9 +176,6 @@ class SIMBA(AbstractSearchable[SIMBAState]):
     def state_type(self) -> type[SIMBAState]:
         return SIMBAState
 
-    def step_hint(self) -> str:
-        return "SIMBA has none; look for features that are not finite"
-
     def hint(self, trouble: Trouble) -> str:
         also = ", features='random' or scaled ones" if trouble is Trouble.IDLE else ""
         return f"set more max_rounds than {self.max_rounds}, or another nu{also}"
