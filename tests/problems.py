@@ -9,12 +9,11 @@ import numpy as np
 
 import reference
 from distkern.features.kernel_choice import KernelChoice
+from distkern.features.landmarks import AbstractLandmarkFeatures, Landmarks
 from distkern.kernels import find_kernel
-from distkern.landmarks.coverage import Coverage
-from distkern.landmarks.uniform import Uniform
 from distkern.losses import find_loss
 from distkern.solvers.base import Problem
-from distkern.solvers.coreset import CoresetProblem
+from distkern.solvers.risk import Risk
 from reference import PlainRunner, cut_blocks
 
 
@@ -72,18 +71,20 @@ class Case:
         n_landmarks: int | None = None,
         diameter: float | None = None,
         uniform: bool = False,
+        features: type[AbstractLandmarkFeatures] = Landmarks,
         **loss_options: float,
-    ) -> CoresetProblem:
-        rule = Uniform(n_landmarks) if uniform else Coverage(n_landmarks, diameter)
-        choice = KernelChoice(find_kernel(kernel), gamma)
-        return CoresetProblem(
+    ) -> dict[str, Any]:
+        """What a coreset solver of the case is made of."""
+        rule = "uniform" if uniform else "coverage"
+        weighted = self.raw_weights is not None or self.class_weights is not None
+        risk = Risk(
             find_loss(loss)(**loss_options),
-            lam,
-            choice,
-            rule,
+            self.n_outputs,
             self.class_weights,
-            self.mean_weight if self.raw_weights is not None or self.class_weights is not None else 1.0,
+            self.mean_weight if weighted else 1.0,
         )
+        choice = KernelChoice(find_kernel(kernel), gamma)
+        return {"risk": risk, "features": features(choice, n_landmarks, rule, diameter), "lam": lam}
 
     def runner(self) -> PlainRunner:
         test = cut_blocks(self.test[0], self.test[1], (len(self.test[0]),)) if self.test else ()

@@ -62,7 +62,7 @@ class AbstractBasis(ABC):
         """Write the values of one tile of rows into ``values`` (n_rows, size)."""
 
     def fill_and_find(self, features: Rows, values: Floats, nearest: NDArray[np.intp]) -> None:
-        """As :meth:`fill`; ``nearest`` receives for each row the basis function of largest value."""
+        """Write the values, and into ``nearest`` for each row the function of largest value."""
         self.fill(features, values)
         greatest(values, into=nearest)
 
@@ -147,8 +147,8 @@ class AbstractBasis(ABC):
         Parameters
         ----------
         coefficients : (size, n_outputs), or (0, n_outputs) for slopes that do not depend on f
-        slopes : of (rows, f (n_rows, n_outputs)), called for all rows, in order; f may be overwritten later
-        n_slopes : of a row; None: n_outputs
+        slopes : function of (rows, f (n_rows, n_outputs)), called for all rows, in order; f may change later
+        n_slopes : slopes of a row; None: n_outputs
         """
         narrow = np.asarray(coefficients, dtype=self.dtype)
         total = np.zeros((self.size, n_slopes or coefficients.shape[1]))

@@ -31,7 +31,7 @@ _PROBES = 16
 
 
 class Coordinates:
-    """Those of the functions themselves: coef = c.
+    """The coordinates of the functions themselves: coef = c.
 
     Attributes
     ----------

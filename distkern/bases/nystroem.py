@@ -126,7 +126,7 @@ class NystroemBasis(AbstractBasis):
     def gradient(
         self, features: Rows, coefficients: Floats, slopes: SlopesAt, n_slopes: int | None = None
     ) -> NDArray[np.float64]:
-        """As in the base class, by kernels at the landmarks: r and not r^2 operations a row."""
+        """The gradient of the base class by kernels at the landmarks: r and not r^2 operations a row."""
         self.kernel.check_domain(features)
         plain = self.landmark_coefficients(coefficients) if len(coefficients) else coefficients
         return self.inward(self.kernel_values.gradient(features, plain, slopes, n_slopes))

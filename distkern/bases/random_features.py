@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import hashlib
+import threading
 from collections.abc import Iterator, Sequence
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
+from zict import LRU
 
-from distkern.bases._kept_blocks import KeptBlocks
 from distkern.bases.base import WIDE_TILE_ROWS, AbstractBasis, SlopesAt, Tile, multiply
 from distkern.common.errors import InputError, unknown_name
 from distkern.common.sparse import Rows, SparseRows
@@ -19,9 +20,11 @@ from distkern.kernels.base import AbstractKernel, require
 from distkern.kernels.features import AbstractFeatureBlock, AbstractFeatureKernel
 from distkern.samplers import AbstractSampler, Draws, find_sampler
 
+#: what a block is a function of: kernel, draws, dtype
+Key: TypeAlias = tuple[AbstractKernel, Draws, str]
+
 #: bytes of blocks that a process keeps
 KEPT_BYTES = 64 * 2**20
-blocks = KeptBlocks(KEPT_BYTES)
 #: what a process takes to multiply sparse rows (scipy.sparse)
 _SPARSE_BYTES = 28 * 2**20
 #: what a tile of all features may take
@@ -31,6 +34,59 @@ STRIP_ROWS = 8192
 _PROBE_ROWS = 4
 _PROBE_COLUMNS = 32
 _NORMALIZATIONS = ("basis", "block")
+
+
+class KeptBlocks:
+    """The blocks of at most ``n_bytes`` that were used last, but for those of a basis that has more.
+
+    Passes go over the blocks of a basis in turns, and the one that was used longest ago is needed next. Where
+    there is no room, the block that was kept last gives way to another of its basis, and the oldest to one of
+    another. A block larger than ``n_bytes`` is not kept.
+    """
+
+    def __init__(self, n_bytes: int) -> None:
+        self.n_bytes = n_bytes
+        self._lock = threading.Lock()
+        self._blocks: LRU[Key, AbstractFeatureBlock] = LRU(n_bytes, {}, weight=lambda _, block: block.nbytes)
+        self._newest: Key | None = None
+
+    def get(self, key: Key) -> AbstractFeatureBlock | None:
+        """The block, if it is kept."""
+        with self._lock:
+            return self._blocks.get(key)
+
+    def keep(self, key: Key, block: AbstractFeatureBlock) -> None:
+        """Keep a block."""
+        with self._lock:
+            oldest = next(iter(self._blocks.order), None)
+            is_full = self.nbytes + block.nbytes > self.n_bytes
+            if is_full and oldest is not None and _basis_of(oldest) == _basis_of(key):
+                assert self._newest is not None
+                self._blocks.pop(self._newest, None)
+            self._blocks[key] = block
+            self._newest = key
+
+    def clear(self) -> None:
+        """Keep none of them any more."""
+        with self._lock:
+            self._blocks.clear()
+            self._newest = None
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of all blocks that are kept."""
+        return int(self._blocks.total_weight)
+
+    def __len__(self) -> int:
+        return len(self._blocks)
+
+
+def _basis_of(key: Key) -> tuple[object, ...]:
+    kernel, draws, dtype = key
+    return kernel, draws.sampler, draws.seed, draws.n_input, dtype
+
+
+blocks = KeptBlocks(KEPT_BYTES)
 
 
 def tile_is_large(size: int, itemsize: int) -> bool:
@@ -118,7 +174,7 @@ class RandomFeatureBasis(AbstractBasis):
         return STRIP_ROWS
 
     def in_blocks(self, width: int) -> RandomFeatureBasis:
-        """As many features in blocks of so many columns, pairs together: other draws of the same kind.
+        """The basis of as many features in blocks of so many columns, pairs together, by other draws.
 
         The same basis where its blocks are as narrow, or where a sampler makes them at once.
         """
@@ -211,7 +267,7 @@ class RandomFeatureBasis(AbstractBasis):
             yield rows, values
 
     def column_tiles(self, features: Rows, runs: Sequence[slice]) -> Iterator[tuple[int, Tile]]:
-        """As in the base class; of a block that a run cuts, the draws behind its part alone are made."""
+        """Tiles as the base class gives them; a block that a run cuts makes the draws of its part alone."""
         for number, run in enumerate(runs):
             parts = []
             for block in range(run.start // self.block_size, -(-run.stop // self.block_size)):

@@ -12,12 +12,12 @@ from distkern.bases.landmarks import LandmarkBasis
 from distkern.common.sparse import Rows
 from distkern.estimators.base import AbstractClassifier
 from distkern.estimators.declared import fitted
-from distkern.features.landmarks import DEFAULT_LANDMARKS
-from distkern.landmarks import AbstractLandmarkRule, find_landmark_rule
-from distkern.solvers.coreset import AbstractCoresetSolver, CoresetProblem
+from distkern.estimators.functional import AbstractFunctionalEstimator
+from distkern.features.landmarks import DEFAULT_LANDMARKS, AbstractLandmarkFeatures, Landmarks
+from distkern.solvers.coreset import AbstractCoresetSolver
 
 
-class AbstractCoresetClassifier(AbstractClassifier):
+class AbstractCoresetClassifier(AbstractFunctionalEstimator, AbstractClassifier):
     """A classifier f(x) = sum_k coef_k k(x, c_k) over landmarks chosen before training."""
 
     landmarks_: Rows = fitted(
@@ -52,23 +52,14 @@ class AbstractCoresetClassifier(AbstractClassifier):
     def _solver(
         self, class_weights: NDArray[np.float64] | None, mean_weight: float
     ) -> AbstractCoresetSolver[Any]:
-        solver: AbstractCoresetSolver[Any] = self.solver_type(
-            self._parts(class_weights, mean_weight), **self.values_of(self.solver_type)
-        )
-        return solver
-
-    def _parts(self, class_weights: NDArray[np.float64] | None, mean_weight: float) -> CoresetProblem:
-        return CoresetProblem(
-            loss=self._loss(),
-            lam=self.value("lam"),
-            kernel=self.kernel_choice(),
-            landmarks=self._landmark_rule(),
-            class_weights=class_weights,
-            mean_weight=mean_weight,
-        )
-
-    def _landmark_rule(self) -> AbstractLandmarkRule:
+        kind, features = self.kind_of_solver()
+        risk = self._risk_for(class_weights, mean_weight)
         n_landmarks, diameter = self.value("n_landmarks"), self.value("diameter")
         if n_landmarks is None and diameter is None:
             n_landmarks = self.usual_landmarks
-        return find_landmark_rule(self.landmarks)(n_landmarks=n_landmarks, diameter=diameter)
+        made = features(self.kernel_choice(), n_landmarks, self.landmarks, diameter)
+        return kind(risk, made, **self.values_of(self.solver_type))
+
+    def kind_of_solver(self) -> tuple[type[AbstractCoresetSolver[Any]], type[AbstractLandmarkFeatures]]:
+        """The solver, and the functions of landmarks that it works on."""
+        return self.solver_type, Landmarks

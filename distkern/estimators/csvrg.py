@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
-from numpy.typing import NDArray
-
 from distkern.bases.nystroem import NystroemBasis
 from distkern.estimators.coreset import AbstractCoresetClassifier
+from distkern.features.landmarks import AbstractLandmarkFeatures, Landmarks
+from distkern.features.nystroem import Nystroem
 from distkern.solvers.csvrg import CSVRG, SpanCSVRG
 
 
@@ -35,6 +34,5 @@ class CSVRGClassifier(AbstractCoresetClassifier, solver=CSVRG):
             kernel = self.kernel_choice().with_gamma(self.gamma_)
             self.coef_ = NystroemBasis(kernel, self.landmarks_).landmark_coefficients(self.coef_)
 
-    def _solver(self, class_weights: NDArray[np.float64] | None, mean_weight: float) -> CSVRG:
-        kind = SpanCSVRG if self.value("projection") == "span" else CSVRG
-        return kind(self._parts(class_weights, mean_weight), **self.values_of(CSVRG))
+    def kind_of_solver(self) -> tuple[type[CSVRG], type[AbstractLandmarkFeatures]]:
+        return (SpanCSVRG, Nystroem) if self.value("projection") == "span" else (CSVRG, Landmarks)

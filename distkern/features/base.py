@@ -34,11 +34,11 @@ class Footprint:
     block_size : features that are made at a time
     process_bytes : what a process loads once, compiled loops apart
     is_compiled : whether compiled loops make them
-    operand_bytes : of the basis itself, where it is evaluated
-    tile_rows : of a tile of values, at most the rows of a block
-    row_bytes : of a row of a tile and of what making it takes, in a thread
+    operand_bytes : bytes of the basis itself, where it is evaluated
+    tile_rows : rows of a tile of values, at most those of a block
+    row_bytes : bytes of a row of a tile and of making it, in a thread
     summed_row_bytes : the same where a row's features are only summed, so that not all need exist at once
-    operations : of making z(x), counted as in :class:`~distkern.passes.Cost`; 0 where it is the row itself
+    operations : operations of making z(x), see :class:`~distkern.passes.Cost`; 0 where it is the row itself
     factor_operations : those of them that kernel values alone, without a factor, do not take
     driver_bytes : memory of the driver that building the features takes
     """
@@ -96,7 +96,7 @@ class AbstractFeatures(Declared, ABC):
         Returns
         -------
         landmarks : (n_landmarks, n_features), without rows where there are none
-        gamma : of the kernel, 1 where it has none
+        gamma : the kernel's gamma, 1 where it has none
         """
         yield from ()
         return np.empty((0, layout.n_features), dtype=layout.dtype), 1.0
@@ -135,11 +135,11 @@ class AbstractFeatures(Declared, ABC):
         return self
 
     def in_blocks(self, width: int) -> Self:
-        """As many features, of which so many consecutive ones are made by themselves, where they can be."""
+        """The same number of features, so many consecutive ones made by themselves where they can be."""
         return self
 
     def coordinates(self, basis: AbstractBasis) -> Coordinates:
-        """Those in which Gram matrices of such a basis are summed."""
+        """The coordinates in which Gram matrices of such a basis are summed."""
         return Coordinates(basis)
 
     def with_exact_sums(self) -> Self:

@@ -52,12 +52,22 @@ class AbstractLandmarkFeatures(AbstractKernelFeatures):
     )
     landmarks: str = parameter(LANDMARKS.default, *LANDMARKS.kinds, help=LANDMARKS.help)
 
+    #: diameter of the balls that cover the rows, instead of ``n_landmarks``
+    diameter: float | None = None
+
     memory_hint: ClassVar[str] = "fewer landmarks (--set n_landmarks=...)"
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        # a rule that does not take these is refused
+        _ = self.rule
 
     @property
     def rule(self) -> AbstractLandmarkRule:
         """What chooses the landmarks."""
-        return find_landmark_rule(self.landmarks)(n_landmarks=self.n_landmarks or DEFAULT_LANDMARKS)
+        by_number = self.n_landmarks is None and self.diameter is None
+        n_landmarks = DEFAULT_LANDMARKS if by_number else self.n_landmarks
+        return find_landmark_rule(self.landmarks)(n_landmarks=n_landmarks, diameter=self.diameter)
 
     def begin(self, layout: RowLayout) -> Generator[Pass, Any, tuple[Rows, float]]:
         _, gamma = yield from super().begin(layout)

@@ -148,7 +148,7 @@ class _Candidates:
 
     @staticmethod
     def join(first: _Candidates, second: _Candidates) -> _Candidates:
-        """Those of ``first``, then those of ``second``."""
+        """The rows of ``first``, then those of ``second``."""
         if first.is_cut:
             return first
         rows, numbers = stack(first.rows, second.rows), np.concatenate([first.numbers, second.numbers])

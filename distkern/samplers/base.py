@@ -53,7 +53,7 @@ class Draws:
     ----------
     sampler : how uniform and Gaussian numbers are made
     seed, block : which block of which basis
-    n_draws : of the whole block
+    n_draws : draws of the whole block
     n_input : columns of the rows
     chosen : positions within the block of the draws that are wanted (None for all)
     """
@@ -112,7 +112,7 @@ class AbstractSampler(ABC):
     name: ClassVar[str]
     #: bytes that a process loads to use it
     process_bytes: ClassVar[int] = 0
-    #: and for each number of a block while the block is made
+    #: bytes for each number of a block while the block is made
     number_bytes: ClassVar[int] = 24
     #: a draw costs the same without the others of its block
     has_single_draws: ClassVar[bool] = False

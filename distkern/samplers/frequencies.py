@@ -28,15 +28,15 @@ class AbstractFrequencies(ABC):
 
     @abstractmethod
     def scaled(self, factors: float | NDArray[np.float64]) -> AbstractFrequencies:
-        """Times a number, or times a number each (F,)."""
+        """All frequencies times a number, or each times its own (F,)."""
 
     @abstractmethod
     def astype(self, dtype: DTypeLike) -> AbstractFrequencies:
-        """In another precision."""
+        """The same frequencies in another precision."""
 
     @abstractmethod
     def take(self, draws: NDArray[np.intp]) -> AbstractFrequencies:
-        """Some of them."""
+        """Some of the frequencies."""
 
     @abstractmethod
     def project(self, rows: Rows, out: Floats) -> None:

@@ -3,28 +3,28 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
-from typing import Any, ClassVar
+from functools import cache, cached_property
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from distkern.bases.base import AbstractBasis
 from distkern.common.choices import Choices
+from distkern.common.compiled import derivative, tuple_type
 from distkern.common.parameters import FLAG, Parameter, Whole, parameter
-from distkern.common.types import Floats
 from distkern.losses import margin_loss_names
+from distkern.losses.base import AbstractElementwiseLoss
 from distkern.solvers.base import Problem, order_of_rows, rows_of_stage
-from distkern.solvers.coreset import (
-    AbstractCoresetSolver,
-    AbstractSteps,
-    BallProjection,
-    CoresetProblem,
-    CoresetState,
-    KernelPiece,
-)
+from distkern.solvers.coreset import AbstractCoresetSolver, AbstractSteps, KernelPiece, compiled_steps
+from distkern.solvers.explicit import FeatureState
 from distkern.solvers.hyperparameters import CORESET, SEARCHED_GAMMA, SEARCHED_LAM, a_loss
-from distkern.solvers.measuring import Model
+from distkern.solvers.measuring import Figures
+from distkern.solvers.risk import Risk
+
+Array = NDArray[np.float64]
 
 #: default number of landmarks; a step is cheap, and gradients are moved to them
 USUAL_LANDMARKS = 2048
@@ -34,7 +34,7 @@ _N_LANDMARKS = replace(
 
 
 @dataclass(frozen=True, kw_only=True)
-class AVMState(CoresetState):
+class AVMState(FeatureState):
     """The iterate w_t = u / (t0 + t), and what the average of the later iterates needs.
 
     Attributes
@@ -46,8 +46,8 @@ class AVMState(CoresetState):
     coefficients : those of the average once it has begun, those of w_t before
     """
 
-    accumulated: NDArray[np.float64]
-    early: NDArray[np.float64]
+    accumulated: Array
+    early: Array
     inverse_sum: float
     step: int
 
@@ -62,12 +62,9 @@ class AVM(AbstractCoresetSolver[AVMState]):
     Deviations: the landmarks are chosen before the first step rather than on the way; t0 = L for smooth
     losses, so that no step exceeds 1/L, and 0 for the hinge as in the paper; projection as for CSVRG.
 
-    Parameters
-    ----------
-    parts : loss, lam, kernel, landmarks; the others are described in their declarations
+    The parameters are described in their declarations.
     """
 
-    parts: CoresetProblem
     stages: int = parameter(10, Whole(), help="passes over the rows, measured after each")
     steps_per_stage: int | float | None = rows_of_stage("one pass")
     order: str = order_of_rows()
@@ -90,48 +87,94 @@ class AVM(AbstractCoresetSolver[AVMState]):
 
     states = AVMState
 
-    def wanted_steps(self, problem: Problem) -> float:
-        return float(problem.n_rows)
-
-    @property
-    def columns_per_output(self) -> int:
-        return 0
-
-    def columns(self, state: AVMState) -> Floats:
-        return np.zeros((len(state.landmarks), 0))
-
-    def at_zero(self, w: NDArray[np.float64]) -> dict[str, Any]:
+    def at_zero(self, problem: Problem, risk: Risk, w: Array, figures: Figures) -> dict[str, Any]:
         return {"accumulated": w.T, "early": w.T, "inverse_sum": 0.0, "step": 0}
 
-    def steps_from(self, problem: Problem, state: AVMState, model: Model) -> AVMSteps:
-        return AVMSteps(self, problem, state, model)
+    def loop(self, problem: Problem, state: AVMState, basis: AbstractBasis, made: Any) -> AVMSteps:
+        return AVMSteps(self, problem, state, basis)
 
 
 class AVMSteps(AbstractSteps):
     """The steps of a stage of AVM."""
 
-    def __init__(self, solver: AVM, problem: Problem, state: AVMState, model: Model) -> None:
-        from distkern.solvers._loops import Average, avm_loop
-
-        loss, smoothness = solver.parts.margin_loss, solver.parts.smoothness(problem)
-        self._loop = avm_loop(loss, model.basis.dtype)
+    def __init__(self, solver: AVM, problem: Problem, state: AVMState, basis: AbstractBasis) -> None:
+        super().__init__(solver, basis)
+        loss, smoothness = solver.margin_loss, solver.smoothness(problem)
+        self._loop = avm_loop(loss, basis.dtype)
         self._offset = smoothness if math.isfinite(smoothness) else 0.0
-        last = solver.stages * solver.steps(problem)
+        last = solver.stages * solver.rows_of_stage(problem)
         self._tail_start = last // 2 if solver.average else last
-        self._rule = (self._offset, self._tail_start, float(solver.parts.lam), loss.parameters)
+        self._rule = (self._offset, self._tail_start, float(solver.lam), loss.parameters)
         kept = (np.array(state.accumulated, order="C"), np.array(state.early, order="C"))
         self._w = Average(*kept, np.array([state.inverse_sum]), np.array([state.step]))
 
-    def consume(self, piece: KernelPiece) -> None:
+    def step(self, piece: KernelPiece) -> None:
         self._loop(*piece.loop_arguments(), self._w, *self._rule)
 
-    def project(self, ball: BallProjection) -> None:
+    def project(self) -> None:
         w = self._w
-        w.add((ball.shrinkage(w.u.T / (self._offset + w.step)) - 1.0)[:, None] * w.u)
+        w.add((self._ball.shrinkage(w.u.T / (self._offset + w.step)) - 1.0)[:, None] * w.u)
 
-    def ended(self, ball: BallProjection) -> dict[str, Any]:
+    @cached_property
+    def coefficients(self) -> Array:
         w, step, inverse_sum = self._w, int(self._w.step[0]), float(self._w.inverse_sum[0])
         averaged = step - self._tail_start
         found = (inverse_sum * w.u - w.early) / averaged if averaged > 0 else w.u / (self._offset + step)
-        kept = {"accumulated": w.u, "early": w.early, "inverse_sum": inverse_sum, "step": step}
-        return {**kept, "coefficients": np.ascontiguousarray(found.T)}
+        return np.ascontiguousarray(found.T)
+
+    def own(self) -> dict[str, Any]:
+        w = self._w
+        kept = {"accumulated": w.u, "early": w.early}
+        return {**kept, "inverse_sum": float(w.inverse_sum[0]), "step": int(w.step[0])}
+
+
+class Average(NamedTuple):
+    """AVM's w = u / (offset + step), and the sum of the averaged iterates, inverse_sum u - early.
+
+    Attributes
+    ----------
+    u, early : (k, r)
+    inverse_sum, step : (1,)
+    """
+
+    u: Array
+    early: Array
+    inverse_sum: Array
+    step: NDArray[np.int64]
+
+    def add(self, change: Array) -> None:
+        """u <- u + change."""
+        self.u[...] += change
+        self.early[...] += change * self.inverse_sum
+
+
+def _avm(values, nearest, products, signs, weights, w, offset, tail_start, lam, parameters):  # type: ignore[no-untyped-def]
+    u, early, inverse_sum, step = w.u, w.early, w.inverse_sum[0], w.step[0]
+    size = values.shape[1]
+    for t in range(values.shape[0]):
+        landmark = nearest[t]
+        shrink = 1.0 / max(offset + step, 1.0)
+        step += 1
+        for j in range(signs.shape[1]):
+            dot = 0.0
+            for i in range(size):
+                dot += values[t, i] * u[j, i]
+            change = -lam * weights[t] * derivative(shrink * dot, np.float64(signs[t, j]), parameters)
+            u[j, landmark] += change
+            early[j, landmark] += change * inverse_sum
+        if step > tail_start:
+            inverse_sum += 1.0 / (offset + step)
+    w.inverse_sum[0] = inverse_sum
+    w.step[0] = step
+
+
+@cache
+def avm_loop(loss: AbstractElementwiseLoss, dtype: np.dtype[Any]) -> Callable[..., None]:
+    """The inner loop of :class:`distkern.solvers.avm.AVM` on the rows of a piece.
+
+    The compiled function takes the arrays of a :class:`~distkern.solvers.coreset.KernelPiece`, an
+    :class:`Average`, which it changes, t0, the step after which iterates are averaged, lam and the loss's
+    parameters.
+    """
+    w = tuple_type(Average, "f8[:, :]! f8[:, :]! f8[:]! i8[:]!")
+    return compiled_steps(_avm, w, "f8 i8 f8", loss, dtype)

@@ -116,9 +116,9 @@ class Trouble(Enum):
     IDLE = "idle"
 
 
-def piece_rows(size: int, itemsize: int) -> int:
+def piece_rows(size: int, itemsize: int, *, least: int = 128) -> int:
     """Rows of a piece whose prepared numbers take about 8 MiB; it depends on no worker."""
-    return int(np.clip(2**23 // (size * itemsize), 128, 4096))
+    return int(np.clip(2**23 // (size * itemsize), least, 4096))
 
 
 def rows_of_stage(default: str) -> Any:
@@ -148,6 +148,8 @@ class AbstractSolver(Declared, ABC, Generic[State]):
     memory: ClassVar[str]
     #: whether ``init`` gives the model 0, whose objective the others are compared with
     starts_at_zero: ClassVar[bool] = True
+    #: what to do about some troubles, with the hyperparameters by name; the others have the usual hints
+    hints: ClassVar[Mapping[Trouble, str]] = {}
     #: an objective so many times that of the model 0 is not on its way to the minimum; infinite where first
     #: steps are so large on purpose that any rise may be followed by a fall
     explosion: ClassVar[float] = 10.0
@@ -183,6 +185,8 @@ class AbstractSolver(Declared, ABC, Generic[State]):
 
     def hint(self, trouble: Trouble) -> str:
         """What the user can do about a trouble, with the names of the hyperparameters."""
+        if trouble in self.hints:
+            return self.hints[trouble].format_map(vars(self))
         if trouble is Trouble.DIVERGED:
             hint = self.step_hint()
             return f"set {hint}" if "=" in hint else f"set a smaller step_size ({hint})"

@@ -3,20 +3,20 @@
 The m rows x_i lie near core points, the nearest of which is c_i; alpha_i(w) = lam l'(<w, phi(x_i)>, y_i). The
 paper is at the left, ours at the right:
 
-    choose core points (Definition 2)              AbstractCoresetSolver.init, by a rule of landmarks/
+    choose core points (Definition 2)              AbstractExplicit.init, by a rule of landmarks/
     w~_0 <- 0                                      there: coefficients of the landmarks
-    for s = 1, 2, ...                              AbstractCoresetSolver.stage
-        w~ <- w~_(s-1)                             CoresetState.coefficients
-        mu <- 1/m sum_i alpha_i(w~) phi(c_i)       CSVRGState.gradient, by gradient_pass of the stage before
+    for s = 1, 2, ...                              AbstractExplicit.stage
+        w~ <- w~_(s-1)                             FeatureState.coefficients
+        mu <- 1/m sum_i alpha_i(w~) phi(c_i)       CSVRGState.gradient, by the measuring of the stage before
         w_0 <- w~                                  CSVRGSteps.__init__
-        for t = 1 .. T:                            CSVRGSteps.consume, by csvrg_loop of _loops.py
+        for t = 1 .. T:                            CSVRGSteps.step, by csvrg_loop
             draw a row i                           Problem.visits; workers make k(x_i, C) and alpha_i(w~)
             c_t <- the core point nearest to x_i   prepare_piece
             h_t <- w_(t-1) + mu
                 + (alpha_i(w_(t-1)) - alpha_i(w~)) phi(c_t)
             w_t <- w_(t-1) - eta h_t
             project w_t on a ball around 0         CSVRGSteps.project, every 32 r steps (BallProjection)
-        w~_s <- w_T (option I), or w_t of a        CSVRGSteps.ended; CSVRG.drawn_step
+        w~_s <- w_T (option I), or w_t of a        CSVRGSteps.coefficients; CSVRG.drawn_step
             random t < T (option II)
 
 The gradient at the snapshot is w~ + mu; its w~ cancels in h_t (equation 9). :class:`SpanCSVRG` has phi(x_i)
@@ -26,41 +26,44 @@ projected on the span of all landmarks in place of phi(c_i).
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
-from typing import Any, ClassVar
+from functools import cache, cached_property
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from distkern.bases.base import AbstractBasis
-from distkern.bases.nystroem import NystroemBasis
 from distkern.common.choices import Choices
+from distkern.common.compiled import derivative, tuple_type
 from distkern.common.parameters import FLAG, NOT_NEGATIVE, NOTHING, Number, Parameter, Whole, Words, parameter
 from distkern.common.rng import Purpose, stream
-from distkern.common.sparse import Rows
 from distkern.common.types import Floats
 from distkern.features import Footprint
 from distkern.features.nystroem import whitened
 from distkern.losses import margin_loss_names
+from distkern.losses.base import AbstractElementwiseLoss
 from distkern.passes import Reduce
-from distkern.solvers import explicit
 from distkern.solvers.base import Problem, order_of_rows, rows_of_stage
 from distkern.solvers.coreset import (
     AbstractCoresetSolver,
     AbstractSteps,
     BallProjection,
-    CoresetProblem,
-    CoresetState,
     KernelPiece,
     PieceOperand,
+    compiled_steps,
 )
+from distkern.solvers.explicit import Ended, FeatureState, gradient_pass
 from distkern.solvers.hyperparameters import CORESET, SEARCHED_GAMMA, SEARCHED_LAM, a_loss
 from distkern.solvers.measuring import Figures, Model, Sums
+from distkern.solvers.risk import Risk
+
+Array = NDArray[np.float64]
 
 
 @dataclass(frozen=True, kw_only=True)
-class CSVRGState(CoresetState):
+class CSVRGState(FeatureState):
     """A snapshot w~ with the coreset gradient and the figures at it.
 
     Attributes
@@ -71,7 +74,7 @@ class CSVRGState(CoresetState):
     projections : on the ball, so far
     """
 
-    gradient: NDArray[np.float64]
+    gradient: Array
     change: float
     projections: int
 
@@ -80,8 +83,8 @@ class CSVRGState(CoresetState):
 class CSVRG(AbstractCoresetSolver[CSVRGState]):
     """Variance-reduced stochastic gradients over the span of landmarks.
 
-    Minimises f of :class:`~distkern.solvers.coreset.CoresetProblem`. One stage, from the snapshot w~ with
-    mu = (1/m) sum_i alpha~_i p(x_i), does for t = 1 .. T
+    Minimises f of :class:`~distkern.solvers.coreset.AbstractCoresetSolver`. One stage, from the snapshot w~
+    with mu = (1/m) sum_i alpha~_i p(x_i), does for t = 1 .. T
 
         w <- (1 - eta) w - eta (alpha_t - alpha~_t) p(x_t) - eta mu,        w = a v + b mu (lazily scaled),
 
@@ -93,12 +96,9 @@ class CSVRG(AbstractCoresetSolver[CSVRGState]):
     projection is :class:`~distkern.solvers.coreset.BallProjection`, for the hinge loss too; rows are shuffled
     within and between blocks unless ``order`` is "iid". Line 5 of the paper prints w~_0 for w_0.
 
-    Parameters
-    ----------
-    parts : loss, lam, kernel, landmarks; the others are described in their declarations
+    The parameters are described in their declarations.
     """
 
-    parts: CoresetProblem
     stages: int = parameter(
         5,
         Whole(),
@@ -133,7 +133,7 @@ class CSVRG(AbstractCoresetSolver[CSVRGState]):
     searched: ClassVar[Mapping[str, Choices]] = {"lam": SEARCHED_LAM, "gamma": SEARCHED_GAMMA}
     choices: ClassVar[Mapping[str, Parameter]] = {"loss": a_loss("odm", margin_loss_names), **CORESET}
 
-    states = CSVRGState
+    states, columns_per_output = CSVRGState, 2
     #: whether gradients are projected on the span of the landmarks
     spans: ClassVar[bool] = False
 
@@ -145,35 +145,32 @@ class CSVRG(AbstractCoresetSolver[CSVRGState]):
         """The step size for this problem."""
         if self.step_size is not None:
             return self.step_size
-        smoothness = self.parts.smoothness(problem)
-        return 0.5 / smoothness if math.isfinite(smoothness) else 0.02 / max(1.0, self.parts.lam)
+        smoothness = self.smoothness(problem)
+        return 0.5 / smoothness if math.isfinite(smoothness) else 0.02 / max(1.0, self.lam)
 
-    def wanted_steps(self, problem: Problem) -> float:
+    def rows_of_stage(self, problem: Problem) -> int:
         """T with eta T >= 3, for a linear rate, from one pass to five passes (of at least 2,000 rows)."""
-        return min(max(problem.n_rows, 3.0 / self.eta(problem)), 5.0 * max(problem.n_rows, 2000))
-
-    @property
-    def columns_per_output(self) -> int:
-        return 2
+        wanted = min(max(problem.n_rows, 3.0 / self.eta(problem)), 5.0 * max(problem.n_rows, 2000))
+        return problem.rows_of(self.steps_per_stage, wanted)
 
     def columns(self, state: CSVRGState) -> Floats:
         return np.concatenate([state.coefficients, state.gradient], axis=1)
 
-    def at_zero(self, w: NDArray[np.float64]) -> dict[str, Any]:
-        return {"gradient": w, "change": math.inf, "projections": 0}
+    def at_zero(self, problem: Problem, risk: Risk, w: Array, figures: Figures) -> dict[str, Any]:
+        return {"gradient": self.lam * figures.sums.mean_gradient, "change": math.inf, "projections": 0}
 
-    def steps_from(self, problem: Problem, state: CSVRGState, model: Model) -> CSVRGSteps:
-        return CSVRGSteps(self, problem, state, model)
+    def loop(self, problem: Problem, state: CSVRGState, basis: AbstractBasis, made: Any) -> CSVRGSteps:
+        return CSVRGSteps(self, problem, state, basis)
 
     def drawn_step(self, problem: Problem, stage: int) -> int:
         """t of the iterate that becomes the next snapshot, T with option I."""
-        n_steps = self.steps(problem)
+        n_steps = self.rows_of_stage(problem)
         if self.option == "I":
             return n_steps
         return int(stream(problem.seed, Purpose.OPTION_II, stage).integers(n_steps))
 
-    def after(self, state: CSVRGState, figures: Figures, model: Model) -> dict[str, Any]:
-        return {"gradient": self.parts.lam * figures.sums.mean_gradient}
+    def after(self, state: CSVRGState, figures: Figures, ended: Ended) -> dict[str, Any]:
+        return {**ended.own, "gradient": self.lam * figures.sums.mean_gradient}
 
     def converged(self, state: CSVRGState) -> bool:
         return state.change <= self.tol
@@ -195,45 +192,41 @@ class SpanCSVRG(CSVRG):
 
     spans = True
 
-    def basis(self, landmarks: Rows, gamma: float) -> AbstractBasis:
-        return NystroemBasis(self.parts.kernel.with_gamma(gamma), landmarks)
-
     def footprint(self, problem: Problem, size: int) -> Footprint:
         # eigenvectors of the kernel matrix make its root
         return replace(whitened(super().footprint(problem, size), problem), driver_bytes=40 * size**2)
 
-    def gradient_pass(self, problem: Problem, model: Model | None, footprint: Footprint) -> Reduce[Sums]:
-        return explicit.gradient_pass(problem, model, footprint, "snapshot")
+    def measuring(self, problem: Problem, model: Model | None, footprint: Footprint) -> Reduce[Sums]:
+        return gradient_pass(problem, model, footprint, "snapshot")
 
-    def operand(self, model: Model, columns: Floats) -> PieceOperand:
-        return replace(super().operand(model, columns), finds_nearest=False)
+    def prepared(self, model: Model, state: CSVRGState) -> PieceOperand:
+        return replace(super().prepared(model, state), finds_nearest=False)
 
     def ball(self, basis: AbstractBasis) -> BallProjection:
         # the iterates end at the minimum, and its norm is bounded without the factor of 2
-        return BallProjection(basis, self.parts.radius / math.sqrt(2.0))
+        return BallProjection(basis, self.radius / math.sqrt(2.0))
 
 
 class CSVRGSteps(AbstractSteps):
     """The inner loop of a stage, w lazily scaled."""
 
-    def __init__(self, solver: CSVRG, problem: Problem, state: CSVRGState, model: Model) -> None:
-        from distkern.solvers._loops import Iterate, csvrg_loop
-
-        self._state, self._model, loss = state, model, solver.parts.margin_loss
-        self._loop = csvrg_loop(loss, model.basis.dtype)
-        self._rule = (float(solver.eta(problem)), float(solver.parts.lam), solver.spans, loss.parameters)
+    def __init__(self, solver: CSVRG, problem: Problem, state: CSVRGState, basis: AbstractBasis) -> None:
+        super().__init__(solver, basis)
+        self._state, self._basis, loss = state, basis, solver.margin_loss
+        self._loop = csvrg_loop(loss, basis.dtype)
+        self._rule = (float(solver.eta(problem)), float(solver.lam), solver.spans, loss.parameters)
         v = np.array(state.coefficients.T, dtype=np.float64, order="C")
         self._w = Iterate(v, np.ones(1), np.zeros(problem.n_outputs))
         # option II keeps the drawn iterate for the next snapshot
         self._drawn, self._step = solver.drawn_step(problem, state.stage), 0
-        self._chosen: NDArray[np.float64] | None = None
+        self._chosen: Array | None = None
 
     @property
-    def _coefficients(self) -> NDArray[np.float64]:
-        found: NDArray[np.float64] = self._w.coefficients(self._state.gradient)
+    def _coefficients(self) -> Array:
+        found: Array = self._w.coefficients(self._state.gradient)
         return found
 
-    def consume(self, piece: KernelPiece) -> None:
+    def step(self, piece: KernelPiece) -> None:
         cut = min(max(self._drawn - self._step, 0), len(piece))
         self._loop(*piece.loop_arguments(slice(0, cut)), self._w, *self._rule)
         if self._chosen is None and cut < len(piece):
@@ -241,18 +234,81 @@ class CSVRGSteps(AbstractSteps):
         self._loop(*piece.loop_arguments(slice(cut, None)), self._w, *self._rule)
         self._step += len(piece)
 
-    def project(self, ball: BallProjection) -> None:
-        self._w.scale(ball.shrinkage(self._coefficients))
+    def project(self) -> None:
+        self._w.scale(self._ball.shrinkage(self._coefficients))
 
-    def ended(self, ball: BallProjection) -> dict[str, Any]:
+    @cached_property
+    def coefficients(self) -> Array:
         coefficients = self._coefficients if self._chosen is None else self._chosen
-        coefficients = coefficients * ball.shrinkage(coefficients)
-        change = _relative_change(self._model, coefficients, self._state.coefficients)
-        projections = self._state.projections + ball.applied
-        return {"coefficients": coefficients, "change": change, "projections": projections}
+        return coefficients * self._ball.shrinkage(coefficients)
+
+    def own(self) -> dict[str, Any]:
+        change = _relative_change(self._basis, self.coefficients, self._state.coefficients)
+        return {"change": change, "projections": self._state.projections + self._ball.applied}
 
 
-def _relative_change(model: Model, new: NDArray[np.float64], old: NDArray[np.float64]) -> float:
-    squares = model.basis.squared_norms(np.concatenate([new - old, new], axis=1))
+def _relative_change(basis: AbstractBasis, new: Array, old: Array) -> float:
+    squares = basis.squared_norms(np.concatenate([new - old, new], axis=1))
     difference, norm = np.sqrt(squares).reshape(2, -1)
     return float(np.max(difference / np.maximum(norm, np.finfo(float).tiny)))
+
+
+class Iterate(NamedTuple):
+    """CSVRG's w = a v + b mu, with ``v`` (k, r), ``a`` (1,) and ``b`` (k,)."""
+
+    v: Array
+    a: Array
+    b: Array
+
+    def coefficients(self, gradient: Array) -> Array:
+        """w (r, k), of mu (r, k)."""
+        return self.a * self.v.T + self.b * gradient
+
+    def scale(self, factors: Array) -> None:
+        """w <- factor w, for every output."""
+        self.v[...] *= factors[:, None]
+        self.b[...] *= factors
+
+
+def _csvrg(values, nearest, products, signs, weights, w, eta, lam, spans, parameters):  # type: ignore[no-untyped-def]
+    v, b, a = w.v, w.b, w.a[0]
+    size = values.shape[1]
+    outputs = signs.shape[1]
+    differences = np.empty(outputs)
+    for t in range(values.shape[0]):
+        for j in range(outputs):
+            dot = 0.0
+            for i in range(size):
+                dot += values[t, i] * v[j, i]
+            y = np.float64(signs[t, j])
+            prediction = a * dot + b[j] * products[t, outputs + j]
+            at_snapshot = np.float64(products[t, j])
+            differences[j] = derivative(prediction, y, parameters) - derivative(at_snapshot, y, parameters)
+            b[j] = (1.0 - eta) * b[j] - eta
+        a *= 1.0 - eta
+        # before the division: eta = 1 makes a zero, and a large step on a heavy row makes it negative
+        if abs(a) < 1e-4:
+            for j in range(outputs):
+                for i in range(size):
+                    v[j, i] *= a
+            a = 1.0
+        for j in range(outputs):
+            change = eta * lam * weights[t] * differences[j] / a
+            if spans:
+                for i in range(size):
+                    v[j, i] -= change * values[t, i]
+            else:
+                v[j, nearest[t]] -= change
+    w.a[0] = a
+
+
+@cache
+def csvrg_loop(loss: AbstractElementwiseLoss, dtype: np.dtype[Any]) -> Callable[..., None]:
+    """The inner loop of Tan et al. 2019, Algorithm 1, on the rows of a piece.
+
+    The compiled function takes the arrays of a :class:`~distkern.solvers.coreset.KernelPiece`, whose
+    ``products`` (n, 2 k) are the predictions of w~ and of mu, an :class:`Iterate`, which it changes, eta,
+    lam, whether the directions are the rows of values themselves and not those at the nearest landmarks, and
+    the loss's parameters.
+    """
+    return compiled_steps(_csvrg, tuple_type(Iterate, "f8[:, :]! f8[:]! f8[:]!"), "f8 f8 b1", loss, dtype)

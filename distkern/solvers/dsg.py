@@ -71,13 +71,7 @@ from distkern.solvers.quantiles import quantiles_of_scores, quantiles_outline, r
 from distkern.solvers.risk import Risk
 from distkern.solvers.searchable import AbstractSearchable
 from distkern.solvers.svrg import SVRG
-from distkern.solvers.targets import (
-    TargetScale,
-    figures_of_targets,
-    scaled_risk,
-    target_outline,
-    target_scale,
-)
+from distkern.solvers.targets import TargetScale, scaled_risk, target_outline, target_scale
 
 
 @dataclass(frozen=True)
@@ -110,10 +104,10 @@ class DSG(DSGSettings, AbstractSearchable[DSGState]):
     ----------
     risk : loss, outputs, weights
     kernel : the kernel, with gamma or a rule for it
-    sampler : of its random features
+    sampler : how its random features are drawn
     steps : gamma_t; None: 0.5 / (1 + t / 50) with a preconditioner, which suits every loss, and without one
         20 / (1 + t / 50)
-    least_steps : of a run, unless ``steps_per_stage`` is given
+    least_steps : least steps of a run, unless ``steps_per_stage`` is given
     and others, described in their declarations. "cdsg" takes an old block where (9) of Li and Poczos 2016
     allows it, see :func:`~distkern.solvers._dsg.settings.reusable_steps`, with V = mean |l'|^2
     ``feature_variance`` / B.
@@ -206,6 +200,7 @@ class DSG(DSGSettings, AbstractSearchable[DSGState]):
         outputs, size = self.risk.n_outputs, self.block_size * self.most_blocks
         state = self.state_type()(
             gamma=gamma,
+            landmarks=np.empty((0, problem.n_features), problem.dtype),
             coefficients=np.zeros((size, outputs)),
             average=np.zeros((size if self.average else 0, outputs)),
             betas=np.zeros((self.most_blocks, outputs)),
@@ -214,17 +209,7 @@ class DSG(DSGSettings, AbstractSearchable[DSGState]):
             n_blocks=0,
             step=0,
             n_steps=self.n_steps(problem),
-            sweeps=0,
-            accesses=0,
-            accesses_nonzero=0,
-            first_loss=math.nan,
-            batch_loss=math.nan,
-            batch_error=math.nan,
-            center=targets.center,
-            target_scale=targets.scale,
-            variances=targets.variances,
-            absolute_errors=np.full(2, math.nan),
-            polish_gap=math.nan,
+            **targets.fields,
         )
         return (yield from self._measured(problem, state))
 
@@ -285,12 +270,7 @@ class DSG(DSGSettings, AbstractSearchable[DSGState]):
                 sweeps=state.sweeps + 1,
                 polish_gap=gap,
             )
-        after = replace(
-            after,
-            stage=state.stage + 1,
-            accesses=state.accesses + rows * problem.n_features,
-            accesses_nonzero=state.accesses_nonzero + rows * problem.row_accesses,
-        )
+        after = replace(after, stage=state.stage + 1, **state.seen(problem, rows))
         return (yield from self._measured(problem, after))
 
     def _polished(self, problem: Problem, state: DSGState) -> Steps[tuple[NDArray[np.float64], int, float]]:
@@ -316,22 +296,14 @@ class DSG(DSGSettings, AbstractSearchable[DSGState]):
         extra = {"steps": float(state.step), "scale": state.scale}
         if state.step:
             extra |= {"batch_loss": state.batch_loss, "batch_error": state.batch_error}
-        extra |= figures_of_targets(state)
-        used = state.n_blocks * self.block_size
-        accesses = (state.accesses, state.accesses_nonzero)
         shortfall = ""
         if state.polish_gap > self.polish_tolerance:
             shortfall = (
                 f"polish='exact' stopped about {state.polish_gap:.1g} of the objective above the minimum: "
                 f"set a larger nu than {self.nu:g}"
             )
-        return state.measures(
-            used,
-            extra,
-            accesses=accesses,
-            converged=state.polish_gap <= self.polish_tolerance,
-            shortfall=shortfall,
-        )
+        converged = state.polish_gap <= self.polish_tolerance
+        return state.told(extra, converged=converged, shortfall=shortfall)
 
     def outline(self, problem: Problem) -> list[Outline]:
         grown = self._n_stages(problem)
@@ -363,7 +335,7 @@ class DSG(DSGSettings, AbstractSearchable[DSGState]):
         model = self.model(problem, state)
         strength, finished = self.strength_at(state), self.finished(state)
         figures = yield from figures_of(problem, model, strength, finished=finished)
-        return state.with_figures(figures, absolute_errors=figures.absolute_errors)
+        return state.with_figures(figures)
 
     def _steps(self, problem: Problem, operand: DSGOperand | None) -> Rounds:
         itemsize, outputs = problem.dtype.itemsize, self.risk.n_outputs

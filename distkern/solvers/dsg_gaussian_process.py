@@ -35,7 +35,7 @@ MOST_FEATURES = 4096
 _FIRST_NOISE = 0.1
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class GaussianProcessState(DSGState):
     """A state of DSG whose last one holds the posterior; the fields below are empty or NaN before it.
 
@@ -193,8 +193,7 @@ class DSGGaussianProcess(UnpolishedDSG):
             scale=1.0,
             sweeps=1,
             polish_gap=0.0,
-            accesses=state.accesses + rows * problem.n_features,
-            accesses_nonzero=state.accesses_nonzero + rows * problem.row_accesses,
+            **state.seen(problem, rows),
             noise=noise,
             nu=nu,
             spread=vectors * np.sqrt(nu / shrunk),

@@ -39,7 +39,7 @@ _TOLERANCE = 1e-5
 _LEAST_TOLERANCE = 1e-10
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class NoveltyState(DSGState):
     """A state of DSG, with the threshold tau of its model."""
 

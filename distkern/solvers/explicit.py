@@ -45,17 +45,6 @@ from distkern.solvers.targets import figures_of_targets, scaled_risk, target_out
 Array = NDArray[np.float64]
 
 
-@dataclass(frozen=True)
-class Begun:
-    """What is chosen before the first stage, as in :class:`FeatureState`."""
-
-    landmarks: Rows
-    gamma: float
-    center: Array
-    target_scale: float
-    variances: Array
-
-
 @dataclass(frozen=True, kw_only=True)
 class FeatureState(MeasuredState):
     """Fields of the states of all solvers over features.
@@ -63,9 +52,9 @@ class FeatureState(MeasuredState):
     Attributes
     ----------
     landmarks : (n_landmarks, n_features), without rows where the features have none
-    gamma : of the kernel
+    gamma : the kernel's gamma
     coefficients : (r, k)
-    center, target_scale, variances : of real targets, see :class:`~distkern.solvers.targets.TargetScale`
+    center, target_scale, variances : see :class:`~distkern.solvers.targets.TargetScale`
     absolute_errors : (2,) mean absolute errors of training and of held-out rows, NaN for classes
     """
 
@@ -86,7 +75,12 @@ class FeatureState(MeasuredState):
 
     def told(self, extra: Mapping[str, float], **more: Any) -> Measures:
         """The measures of the state, with the solver's own figures."""
-        return self.measures(len(self.coefficients), {**extra, **figures_of_targets(self)}, **more)
+        return self.measures(self.n_functions, {**extra, **figures_of_targets(self)}, **more)
+
+    @property
+    def n_functions(self) -> int:
+        """Functions of the model."""
+        return len(self.coefficients)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -101,11 +95,14 @@ class ExplicitState(FeatureState):
     accesses_nonzero: int = 0
 
     def following(self, problem: Problem, figures: Figures, n_rows: int, **changes: Any) -> Self:
-        seen = {
+        return super().following(problem, figures, n_rows, **self.seen(problem, n_rows) | changes)
+
+    def seen(self, problem: Problem, n_rows: int) -> dict[str, Any]:
+        """The counts after steps that have read so many more rows."""
+        return {
             "accesses": self.accesses + n_rows * problem.n_features,
             "accesses_nonzero": self.accesses_nonzero + n_rows * problem.row_accesses,
         }
-        return super().following(problem, figures, n_rows, **seen | changes)
 
     def told(self, extra: Mapping[str, float], **more: Any) -> Measures:
         return super().told(extra, accesses=(self.accesses, self.accesses_nonzero), **more)
@@ -139,7 +136,7 @@ class AbstractExplicit(AbstractSearchable[State]):
 
     A solver says its parameters, among them ``nu`` and ``stages``, the ``states`` with its own fields, their
     values before the first stage (:meth:`at_zero`), its :meth:`steps` and their pass (:meth:`stage_pass`). It
-    may override the rest.
+    may override the rest, and with :meth:`regulariser` and :meth:`strength` the objective.
 
     Parameters
     ----------
@@ -166,14 +163,10 @@ class AbstractExplicit(AbstractSearchable[State]):
         """The solver's own fields of the state at w = 0."""
         return {}
 
-    def made(self, problem: Problem, state: Any) -> Steps[tuple[AbstractBasis | None, Any]]:
-        """The features z (None if the stages find them) and the solver's own data that follow from the
-        state.
-        """
+    def made(self, problem: Problem, state: Any, basis: Any) -> Steps[Any]:
+        """The solver's own data that follow from the features and the state, made once in a run."""
         yield from ()
-        if self.features.finds_rows:
-            return None, None
-        return self.basis(problem, state.landmarks, state.gamma), None
+        return None
 
     def steps(self, problem: Problem, state: Any, basis: Any, made: Any) -> Steps[Ended]:
         """The steps of a stage."""
@@ -190,6 +183,11 @@ class AbstractExplicit(AbstractSearchable[State]):
     def first_pass(self, problem: Problem, model: Model | None, footprint: Footprint) -> Reduce[Sums] | None:
         """The pass that measures w = 0 on the training rows; None where it needs no features."""
         return None
+
+    @property
+    def strength(self) -> float:
+        """Weight of the mean loss in the objective."""
+        return 1.0
 
     def measuring(self, problem: Problem, model: Model | None, footprint: Footprint) -> Reduce[Sums]:
         """The pass that measures the training rows after a stage."""
@@ -253,9 +251,10 @@ class AbstractExplicit(AbstractSearchable[State]):
         return self.states
 
     def init(self, problem: Problem) -> Steps[Any]:
-        begun, risk = yield from self.begun(problem)
-        # stages that find the rows of their kernels have none yet
-        z = None if self.features.finds_rows else self.basis(problem, begun.landmarks, begun.gamma)
+        landmarks, gamma = yield from self.features.begin(problem)
+        targets = yield from target_scale(problem, self.risk)
+        risk = scaled_risk(self.risk, targets.center, targets.scale)
+        z: AbstractBasis | None = yield self._features(problem, landmarks, gamma)
         w, first = np.zeros((0 if z is None else z.size, risk.n_outputs)), None
         if z is not None:
             model, footprint = Model(z, w, risk), self.footprint(problem, z.size)
@@ -264,12 +263,15 @@ class AbstractExplicit(AbstractSearchable[State]):
             figures = yield from zero_figures(problem, risk)
         else:
             sums: Sums = yield first
-            figures = yield from figures_of(problem, sums, self.held_out(problem, model, footprint), 0.0)
-        state: Any = self.states(coefficients=w, **vars(begun), **self.at_zero(problem, risk, w, figures))
+            held_out = self.held_out(problem, model, footprint)
+            figures = yield from figures_of(problem, sums, held_out, 0.0, self.strength)
+        chosen = {"landmarks": landmarks, "gamma": gamma, **targets.fields}
+        state: Any = self.states(coefficients=w, **chosen, **self.at_zero(problem, risk, w, figures))
         return state.with_figures(figures)
 
     def stage(self, problem: Problem, state: Any) -> Steps[Any]:
-        basis, made = yield Derived("features", partial(self.made, problem, state))
+        basis: AbstractBasis | None = yield self._features(problem, state.landmarks, state.gamma)
+        made = yield Derived("own", partial(self.made, problem, state, basis))
         with np.errstate(all="ignore"):
             ended = yield from self.steps(problem, state, basis, made)
             model, norm = ended.model, self.regulariser(ended.model)
@@ -277,9 +279,19 @@ class AbstractExplicit(AbstractSearchable[State]):
             sums = ended.sums
             if sums is None:
                 sums = yield self.measuring(problem, model, footprint)
-            figures = yield from figures_of(problem, sums, self.held_out(problem, model, footprint), norm)
+            held_out = self.held_out(problem, model, footprint)
+            figures = yield from figures_of(problem, sums, held_out, norm, self.strength)
         own = {"coefficients": model.coefficients, **self.after(state, figures, ended)}
         return state.following(problem, figures, ended.n_rows, **own)
+
+    def _features(self, problem: Problem, landmarks: Rows, gamma: float) -> Derived:
+        """z, made once in a run; None of stages that find the rows of their kernels."""
+
+        def make() -> Steps[AbstractBasis | None]:
+            yield from ()
+            return None if self.features.finds_rows else self.basis(problem, landmarks, gamma)
+
+        return Derived("features", make)
 
     def finished(self, state: State) -> bool:
         return state.stage >= self.stages or self.converged(state)
@@ -289,13 +301,6 @@ class AbstractExplicit(AbstractSearchable[State]):
         shortfall = self.shortfall(state)
         return own.told(self.figures(state), converged=self.converged(state), shortfall=shortfall)
 
-    def begun(self, problem: Problem) -> Steps[tuple[Begun, Risk]]:
-        """Landmarks, gamma and target scale, and the risk of the scaled targets."""
-        landmarks, gamma = yield from self.features.begin(problem)
-        targets = yield from target_scale(problem, self.risk)
-        begun = Begun(landmarks, gamma, targets.center, targets.scale, targets.variances)
-        return begun, scaled_risk(self.risk, targets.center, targets.scale)
-
     def outline(self, problem: Problem) -> list[Outline]:
         footprint = self.footprint(problem, self.expected_size(problem))
         splits = ("train", "test") if problem.has_test else ("train",)
@@ -303,7 +308,7 @@ class AbstractExplicit(AbstractSearchable[State]):
         return [*self.features.outline(problem), *target_outline(problem), *own]
 
     def passes(self, problem: Problem, footprint: Footprint) -> list[Outline]:
-        """The passes of a run after :meth:`begun`, with those over test rows."""
+        """The passes of a run after features and scale of targets are chosen, with those over test rows."""
         first, times = self.first_pass(problem, None, footprint), self.stages
         return [
             *(zero_outlines(problem) if first is None else [Outline(first)]),

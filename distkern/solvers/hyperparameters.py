@@ -20,7 +20,6 @@ from distkern.common.parameters import (
     FLAG,
     NOT_NEGATIVE,
     NOTHING,
-    POSITIVE,
     Instance,
     Number,
     Parameter,
@@ -202,9 +201,6 @@ def _with_members(
 CORESET = {
     "kernel": a_kernel(landmark_kernel_names),
     "gamma": GAMMA,
-    "lam": Parameter(
-        1024.0, (POSITIVE,), "weight of the losses against 1/2 |w|^2 (the papers' lambda): larger fits closer"
-    ),
     "n_landmarks": replace(N_LANDMARKS, help="at most this many landmarks; none: 512, or by the diameter"),
     "diameter": Parameter(
         None,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -10,24 +10,21 @@ import numpy as np
 from numpy.typing import NDArray
 
 from distkern.bases.landmarks import LandmarkBasis
-from distkern.common.rng import Purpose, stream
 from distkern.common.sparse import Rows, stacked
-from distkern.common.types import Block, GroupOpener, groups_of
+from distkern.common.types import Block, groups_of
 from distkern.features import Footprint
 from distkern.features.support import Support, support_cost
 from distkern.kernels.base import AbstractKernel
-from distkern.passes import AbstractResident, Message, Rounds
+from distkern.passes import Message, Rounds
 from distkern.solvers.base import Problem, Steps
 from distkern.solvers.explicit import Ended
 from distkern.solvers.measuring import Model
 from distkern.solvers.norma import NORMA, NORMAState
+from distkern.solvers.residents import AbstractTurns, either, rows_of_groups
 from distkern.solvers.risk import Risk
-from distkern.solvers.turns import either, rows_of_groups
 
 Array = NDArray[np.float64]
 
-#: first index of the streams that order groups, and the rows of a group
-_ORDER = 8
 #: rows whose kernels with each other are one matrix, unless a batch has more
 PIECE_ROWS = 256
 
@@ -108,7 +105,7 @@ class Turn:
     group, stage : which, and when
     step : t before it
     whole : the expansion, in the first round of a stage
-    change : of the round before, in the others
+    change : that of the round before, in the others
     """
 
     group: int
@@ -124,13 +121,12 @@ class NORMAOperand:
 
     Attributes
     ----------
-    kernel, risk, nu : of the problem
+    kernel, risk, nu : what is minimised
     step_size : gamma_t, by t
     batch_size : B
-    seed : of the order of rows
-    block_rows : of each group, the rows of its blocks
-    starts : of each group, the place of the first row of each of its blocks
-    dtype : of kernel values
+    seed : what the order of rows depends on
+    block_rows : rows of the blocks of each group
+    dtype : dtype of kernel values
     most : rows of the expansion
     """
 
@@ -141,50 +137,34 @@ class NORMAOperand:
     batch_size: int
     seed: int
     block_rows: tuple[tuple[int, ...], ...]
-    starts: tuple[tuple[int, ...], ...]
     dtype: np.dtype[Any]
     most: int
 
 
-class Machine(AbstractResident):
-    """The resident that keeps the expansion; it has no state for its rows."""
+class Machine(AbstractTurns):
+    """The resident that knows the expansion, with which each stage begins."""
 
-    def __init__(
-        self, openers: Mapping[int, GroupOpener], operand: NORMAOperand, saved: Mapping[int, dict[str, Array]]
-    ) -> None:
-        self._operand = operand
-        self._groups = {number: openers[number]() for number in sorted(openers)}
-        self._expansion: Expansion | None = None
+    key = 8
+    _expansion: Expansion
 
     def answer(self, message: Turn) -> Change | None:
         self.replay(message)
-        return self._turn(message) if message.group in self._groups else None
+        found: Change | None = super().answer(message)
+        return found
 
     def replay(self, message: Turn) -> None:
         if message.whole is not None:
             self._expansion = message.whole
         if message.change is not None:
-            assert self._expansion is not None, "a stage begins with the whole expansion"
-            self._expansion = self._expansion.grown(message.change, self._operand.most)
+            self._expansion = self._expansion.grown(message.change, self.operand.most)
 
-    def saved(self, group: int) -> dict[str, NDArray[Any]]:
-        # each stage begins with the whole expansion
-        return {}
-
-    def _turn(self, message: Turn) -> Change:
-        operand, number = self._operand, message.group
-        assert self._expansion is not None, "a stage begins with the whole expansion"
+    def turn(self, message: Turn) -> Change:
+        operand: NORMAOperand = self.operand
         steps = _Steps(operand, self._expansion, message.step)
-        block_rows, order = (
-            operand.block_rows[number],
-            stream(operand.seed, Purpose.ROW_ORDER, _ORDER, message.stage, number),
-        )
-        piece = max(1, PIECE_ROWS // operand.batch_size) * operand.batch_size
-        for place in order.permutation(len(block_rows)).tolist():
-            block, rows = self._groups[number].block(place), order.permutation(block_rows[place])
-            for start in range(0, len(rows), piece):
-                chosen = rows[start : start + piece]
-                steps.take(operand.starts[number][place] + chosen, block.take(chosen))
+        first = sum(map(sum, operand.block_rows[: message.group]))
+        whole_batches = max(1, PIECE_ROWS // operand.batch_size) * operand.batch_size
+        for places, rows in self.pieces(message.group, message.stage, whole_batches):
+            steps.take(first + places, rows)
         return Change(steps.factor, steps.added, steps.step)
 
 
@@ -241,8 +221,6 @@ class KernelNORMA(NORMA):
     def steps(self, problem: Problem, state: NORMAState, basis: Any, made: Any) -> Steps[Ended]:
         features, risk = self.features, self.risk_of(state)
         assert isinstance(features, Support)
-        groups = groups_of(problem.block_rows)
-        starts = np.concatenate([[0], np.cumsum(problem.block_rows)]).tolist()
         operand = NORMAOperand(
             features.kernel.with_gamma(state.gamma),
             risk,
@@ -251,7 +229,6 @@ class KernelNORMA(NORMA):
             self.batch_size,
             problem.seed,
             rows_of_groups(problem),
-            tuple(tuple(starts[block] for block in group) for group in groups),
             problem.dtype,
             features.max_support,
         )
@@ -260,8 +237,7 @@ class KernelNORMA(NORMA):
         expansion = Expansion(state.landmarks, state.coefficients, state.places)
         step, change = state.step, None
         whole: Expansion | None = expansion
-        order = stream(problem.seed, Purpose.VISIT_ORDER, _ORDER, state.stage)
-        for group in order.permutation(len(groups)).tolist():
+        for group in Machine.order(problem, state.stage):
             change = yield Message(Turn(group, state.stage, step, whole, change))
             assert isinstance(change, Change)
             expansion, step, whole = expansion.grown(change, features.max_support), change.step, None

@@ -13,25 +13,22 @@ from numpy.typing import NDArray
 from distkern.bases.landmarks import LandmarkBasis
 from distkern.common.compiled import argument_types, compile_loop, parameters_type
 from distkern.common.errors import InputError
-from distkern.common.rng import Purpose, stream
 from distkern.common.sparse import Rows, stacked
-from distkern.common.types import Block, Floats, GroupOpener, groups_of
+from distkern.common.types import Block, Floats, groups_of
 from distkern.features import Footprint
 from distkern.features.support import Support, support_cost
 from distkern.kernels.base import AbstractKernel
 from distkern.losses.conjugate import AbstractCoordinateLoss
-from distkern.passes import AbstractResident, Message, Rounds
+from distkern.passes import Message, Rounds
 from distkern.solvers.base import Problem, Steps
 from distkern.solvers.explicit import Ended
 from distkern.solvers.measuring import Model
+from distkern.solvers.residents import AbstractTurns, either, rows_of_groups
 from distkern.solvers.risk import Risk
 from distkern.solvers.sdca import SDCA, SDCAState, dual_cost, dual_minimum
-from distkern.solvers.turns import either, rows_of_groups
 
 Array = NDArray[np.float64]
 
-#: first index of the streams that order groups, and the rows of a group
-_ORDER = 6
 #: rows whose steps use one matrix of their kernels
 PIECE_ROWS = 256
 
@@ -59,11 +56,11 @@ class KernelOperand:
     Attributes
     ----------
     kernel : k
-    risk : of a loss with single dual coordinates
+    risk : risk of a loss with single dual coordinates
     strength : nu n
-    seed : of the order of rows
-    block_rows : of each group, the rows of its blocks
-    dtype : of kernel values
+    seed : what the order of rows depends on
+    block_rows : rows of the blocks of each group
+    dtype : dtype of kernel values
     max_support : rows of all shares together, at most
     """
 
@@ -94,41 +91,24 @@ class KernelTurned:
     costs: float
 
 
-class Machine(AbstractResident):
-    """The resident that keeps all shares; it has no state for its rows."""
+class Machine(AbstractTurns):
+    """The resident that knows all shares, with all of which each stage begins."""
 
-    def __init__(
-        self,
-        openers: Mapping[int, GroupOpener],
-        operand: KernelOperand,
-        saved: Mapping[int, dict[str, Array]],
-    ) -> None:
-        self._operand = operand
-        self._groups = {number: openers[number]() for number in sorted(openers)}
-        self._shares: dict[int, Share] = {}
+    key = 6
+    _shares: dict[int, Share]
 
     def answer(self, message: KernelTurn) -> KernelTurned | None:
         self.replay(message)
-        return self._turn(message) if message.group in self._groups else None
+        found: KernelTurned | None = super().answer(message)
+        return found
 
     def replay(self, message: KernelTurn) -> None:
-        self._shares = (self._shares if not message.anew else {}) | message.shares
+        self._shares = message.shares if message.anew else self._shares | message.shares
 
-    def saved(self, group: int) -> dict[str, NDArray[Any]]:
-        # each stage begins with all shares
-        return {}
-
-    def _turn(self, message: KernelTurn) -> KernelTurned:
-        operand, number = self._operand, message.group
-        block_rows = operand.block_rows[number]
-        starts = np.concatenate([[0], np.cumsum(block_rows)])
-        order = stream(operand.seed, Purpose.ROW_ORDER, _ORDER, message.epoch, number)
-        steps = _Steps(operand, self._shares, number)
-        for place in order.permutation(len(block_rows)).tolist():
-            block, rows = self._groups[number].block(place), order.permutation(block_rows[place])
-            for start in range(0, len(rows), PIECE_ROWS):
-                chosen = rows[start : start + PIECE_ROWS]
-                steps.take(starts[place] + chosen, block.take(chosen))
+    def turn(self, message: KernelTurn) -> KernelTurned:
+        steps = _Steps(self.operand, self._shares, message.group)
+        for places, rows in self.pieces(message.group, message.epoch, PIECE_ROWS):
+            steps.take(places, rows)
         return steps.turned()
 
 
@@ -246,8 +226,8 @@ class KernelSDCA(SDCA):
         shares, costs, passes = _shares_of(state, strength), 0.0, self._passes(problem)
         changed, anew = dict(shares), True
         for epoch in range(passes * state.stage, passes * (state.stage + 1)):
-            order, costs = stream(problem.seed, Purpose.VISIT_ORDER, _ORDER, epoch), 0.0
-            for group in order.permutation(len(block_rows)).tolist():
+            costs = 0.0
+            for group in Machine.order(problem, epoch):
                 turned: KernelTurned = yield Message(KernelTurn(group, epoch, changed, anew))
                 shares[group], costs = turned.share, costs + turned.costs
                 changed, anew = {group: turned.share}, False

@@ -12,15 +12,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from distkern.bases.base import AbstractBasis
-from distkern.common.rng import Purpose, stream
 from distkern.common.sparse import Rows
 from distkern.common.types import Block, Floats
 from distkern.passes import Cost, Reduce
 from distkern.solvers.base import Measures, Problem, Steps
 from distkern.solvers.risk import Risk
-
-#: first index of the streams of drawn rows
-_SAMPLE = 2
 
 
 @dataclass(frozen=True)
@@ -57,9 +53,9 @@ class Sums:
 
     Attributes
     ----------
-    losses : of s_i l_i
+    losses : sum of s_i l_i
     errors : see :meth:`~distkern.solvers.risk.Risk.errors`
-    weight : of the rows' weights, which errors are divided by
+    weight : sum of the rows' weights, which errors are divided by
     gradient : (r, k) in the basis, if the pass was asked for it
     largest : the largest s_i |phi(x_i)|^2, 0 if it was not asked for
     """
@@ -181,36 +177,6 @@ def measure(block: Block, model: Model) -> Sums:
 def held_out(model: Model | None, cost: Cost) -> Reduce[Sums]:
     """The pass that measures the error on the test split."""
     return Reduce("held out", measure, Sums.add, model, split="test", cost=cost, measures_only=True)
-
-
-@dataclass(frozen=True)
-class Drawn:
-    """The operand of passes over a few rows of every block.
-
-    Attributes
-    ----------
-    rows_per_block : None for all
-    seed : of the draw
-    """
-
-    model: Model
-    rows_per_block: int | None
-    seed: int
-
-
-def measure_drawn(block: Block, operand: Drawn) -> Sums:
-    """:func:`measure` of rows drawn of a block."""
-    if operand.rows_per_block is not None:
-        block = drawn_rows(block, operand.rows_per_block, operand.seed, _SAMPLE)
-    return measure(block, operand.model)
-
-
-def drawn_rows(block: Block, n_rows: int, seed: int, key: int) -> Block:
-    """At most ``n_rows`` rows of a block, drawn by the stream (seed, key, block), in their order."""
-    if n_rows >= block.n_rows:
-        return block
-    drawn = stream(seed, Purpose.SAMPLE, key, block.index).permutation(block.n_rows)
-    return block.take(np.sort(drawn[:n_rows]))
 
 
 @dataclass(frozen=True, kw_only=True)

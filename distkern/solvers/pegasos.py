@@ -11,19 +11,18 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from distkern.bases.base import STRIP_NUMBERS, AbstractBasis
-from distkern.bases.random_features import STRIP_ROWS
+from distkern.bases.base import AbstractBasis
 from distkern.common.choices import Choices
 from distkern.common.compiled import argument_types, compile_loop, derivative, parameters_type, tuple_type
 from distkern.common.parameters import FLAG, NOTHING, POSITIVE, Parameter, Whole, parameter
 from distkern.features import AbstractFeatures, Footprint
 from distkern.losses import margin_loss, margin_loss_names
 from distkern.losses.base import AbstractElementwiseLoss
-from distkern.passes import Cost, Reduce, Stream
+from distkern.passes import Reduce, Stream
 from distkern.solvers.base import Problem, Trouble, order_of_rows, rows_of_stage
-from distkern.solvers.explicit import ExplicitState
+from distkern.solvers.explicit import ExplicitState, held_out_pass, measuring_pass
 from distkern.solvers.hyperparameters import SEARCHED_GAMMA, a_loss, feature_parameters
-from distkern.solvers.measuring import Figures, Model, Sums, measure
+from distkern.solvers.measuring import Figures, Model, Sums
 from distkern.solvers.risk import Risk
 from distkern.solvers.streamed import (
     AbstractLoop,
@@ -307,9 +306,6 @@ class Pegasos(AbstractStreamed[PegasosState]):
     }
     explosion = math.inf
 
-    def step_hint(self) -> str:
-        return "here by a larger lam, or projection=true"
-
     def hint(self, trouble: Trouble) -> str:
         if trouble is Trouble.IDLE:
             return (
@@ -370,40 +366,20 @@ class Pegasos(AbstractStreamed[PegasosState]):
         return replace(own, map=measure_largest, measures_only=False)
 
     def measuring(self, problem: Problem, model: Model | None, footprint: Footprint) -> Reduce[Sums]:
-        return self._measuring(problem, model, footprint, "train", "measure")
+        return replace(measuring_pass(problem, _with_intercept(model), footprint), measures_only=True)
 
     def held_out(self, problem: Problem, model: Model | None, footprint: Footprint) -> Reduce[Sums]:
-        return self._measuring(problem, model, footprint, "test", "held out")
-
-    def _measuring(
-        self, problem: Problem, model: Model | None, footprint: Footprint, split: str, name: str
-    ) -> Reduce[Sums]:
-        model = None if model is None else _with_intercept(model)
-        cost = self._cost(problem, footprint, 2.0 * footprint.size * problem.n_outputs)
-        cost = cost.holding(result={"sums": (problem.n_outputs, 8)})
-        return Reduce(name, measure, Sums.add, model, split=split, cost=cost, measures_only=True)
+        return held_out_pass(problem, _with_intercept(model), footprint)
 
     def stage_pass(
         self, problem: Problem, footprint: Footprint, stage: int, operand: Any
     ) -> Stream[FeaturePiece]:
         plain = super().stage_pass(problem, footprint, stage, operand)
-        size, outputs = footprint.size, problem.n_outputs
-        cost = self._cost(problem, footprint, 4.0 * self.numbers(problem, size) * outputs).holding(
-            task={"the loop's arrays before the stage, now and as the model": (size, outputs, 64)}
-        )
-        return replace(plain, cost=replace(cost, result_bytes=plain.cost.result_bytes, driver_compiled=True))
-
-    def _cost(self, problem: Problem, footprint: Footprint, operations: float) -> Cost:
-        """Cost of evaluating the features, and of operations on a row of them."""
-        outputs, itemsize = problem.n_outputs, problem.dtype.itemsize
-        return footprint.cost(footprint.operations + operations).holding(
-            task={
-                "coefficients": (footprint.size, outputs, 16 + itemsize),
-                "predictions and signs of a strip": (max(STRIP_NUMBERS, STRIP_ROWS * outputs), 48),
-            }
-        )
+        return replace(plain, cost=replace(plain.cost, driver_compiled=True))
 
 
-def _with_intercept(model: Model) -> Model:
+def _with_intercept(model: Model | None) -> Model | None:
     """The model; before the first stage its intercept is 0."""
-    return replace(model, intercept=np.zeros(model.risk.n_outputs)) if model.intercept is None else model
+    if model is None or model.intercept is not None:
+        return model
+    return replace(model, intercept=np.zeros(model.risk.n_outputs))

@@ -13,7 +13,8 @@ from numpy.typing import NDArray
 from distkern.common.types import Block, Floats
 from distkern.passes import Cost, Reduce
 from distkern.solvers.base import Outline, Problem, Steps
-from distkern.solvers.measuring import Model, drawn_rows
+from distkern.solvers.measuring import Model
+from distkern.solvers.sample import SampledModel, sample_of_every_block
 from distkern.solvers.targets import TargetSummary
 
 Array: TypeAlias = NDArray[np.float64]
@@ -29,20 +30,16 @@ _SAMPLE = 4
 
 
 @dataclass(frozen=True)
-class Scored:
+class Scored(SampledModel):
     """The operand of passes over the scores of rows.
 
     Attributes
     ----------
     scores : module-level function of predictions (n_rows, k), the model and their block, (n_rows, k)
-    rows_per_block : None for all
     edges : (k, _BINS + 1) sorted, to count between; None: the scores are summarised
     """
 
-    model: Model
     scores: Callable[[Floats, Model, Block], Floats]
-    rows_per_block: int | None
-    seed: int
     edges: Array | None = None
 
 
@@ -92,14 +89,16 @@ def quantiles_of_scores(
     Parameters
     ----------
     scores : see :class:`Scored`
-    cost : of predicting a block
+    cost : cost of predicting a block
     """
-    operand = Scored(model, scores, _rows_per_block(problem), problem.seed)
+    is_large = problem.n_rows > SAMPLED_ROWS
+    sample = sample_of_every_block(problem, SAMPLED_ROWS, _SAMPLE) if is_large else None
+    operand = Scored(model, sample, scores)
     found: tuple[TargetSummary, ...] = yield _summary_pass(cost, operand, len(levels))
-    if sampled or operand.rows_per_block is None:
+    if sampled or sample is None:
         return np.array([one.quantile(level) for one, level in zip(found, levels, strict=True)])
     edges = np.stack([_bracket(one, level) for one, level in zip(found, levels, strict=True)])
-    whole = replace(operand, rows_per_block=None, edges=edges)
+    whole = replace(operand, sample=None, edges=edges)
     counts: Counts = yield _counting_pass(cost, whole, len(edges))
     return np.array([counts.quantile(output, level) for output, level in enumerate(levels)])
 
@@ -112,16 +111,9 @@ def residuals(predictions: Floats, model: Model, block: Block) -> Floats:
 def quantiles_outline(problem: Problem, cost: Cost, n_outputs: int, times: int) -> list[Outline]:
     """The passes of ``times`` calls of :func:`quantiles_of_scores`, the last of which is not ``sampled``."""
     passes = [Outline(_summary_pass(cost, None, n_outputs), times)]
-    if _rows_per_block(problem) is not None:
+    if problem.n_rows > SAMPLED_ROWS:
         passes.append(Outline(_counting_pass(cost, None, n_outputs), 1))
     return passes
-
-
-def _rows_per_block(problem: Problem) -> int | None:
-    """How many rows of a block are drawn; None for all."""
-    if problem.n_rows <= SAMPLED_ROWS:
-        return None
-    return max(256, -(-SAMPLED_ROWS // len(problem.block_rows)))
 
 
 def _bracket(summary: TargetSummary, level: float) -> Array:
@@ -146,9 +138,7 @@ def _counting_pass(cost: Cost, operand: Scored | None, n_outputs: int) -> Reduce
 
 def _scores(block: Block, operand: Scored) -> tuple[Array, Array]:
     """Scores (n_rows, k) and weights (n_rows,) of a block's rows."""
-    if operand.rows_per_block is not None:
-        block = drawn_rows(block, operand.rows_per_block, operand.seed, _SAMPLE)
-    model = operand.model
+    block, model = operand.rows(block), operand.model
     parts = [
         operand.scores(model.predictions(strip.features), model, strip).astype(np.float64)
         for strip in model.strips(block)

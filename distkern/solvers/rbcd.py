@@ -7,7 +7,7 @@ import operator
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import partial, reduce
-from typing import Any, ClassVar, TypeAlias, cast
+from typing import Any, ClassVar, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,16 +18,17 @@ from distkern.common.errors import InputError
 from distkern.common.parameters import FLAG, NOT_NEGATIVE, Parameter, Whole, Words, parameter
 from distkern.common.rng import Purpose, stream
 from distkern.common.tiles import scratch
-from distkern.common.types import Block, Floats, GroupOpener, groups_of
+from distkern.common.types import Block, Floats, groups_of
 from distkern.features import Footprint
 from distkern.losses import SUPERVISED, curved_loss_names
-from distkern.passes import EXPONENTIAL, AbstractResident, Message, Rounds
+from distkern.passes import EXPONENTIAL, Message, Rounds
 from distkern.solvers.base import Outline, Problem, Steps, Trouble
 from distkern.solvers.blocks import BlockGrams, GramOperand, block_solves, gram_pass, runs_of, tiles_cost
 from distkern.solvers.explicit import AbstractExplicit, Ended, ExplicitState
 from distkern.solvers.gram import Solve
 from distkern.solvers.hyperparameters import SEARCHED_NU, a_loss, feature_parameters
 from distkern.solvers.measuring import Figures, Model, Sums, sums_and_slopes
+from distkern.solvers.residents import GroupResident
 from distkern.solvers.risk import Risk
 
 Array = NDArray[np.float64]
@@ -42,7 +43,7 @@ class RBCDState(ExplicitState):
 
     Attributes
     ----------
-    decrease : of the objective in the last stage; infinite before the first
+    decrease : decrease of the objective in the last stage; infinite before the first
     """
 
     decrease: float
@@ -92,6 +93,9 @@ class RBCD(AbstractExplicit[RBCDState]):
     memory = "k numbers a row where the row is; r c in the driver"
     makes_blocks = True
     states = RBCDState
+    hints: ClassVar[Mapping[Trouble, str]] = {
+        Trouble.DIVERGED: "set a larger nu than {nu:g}, and look for features that are very large"
+    }
     # its predictions stay with all rows, so that no sample is tried
     searched: ClassVar[Mapping[str, Choices]] = {}
     choices: ClassVar[Mapping[str, Parameter]] = {
@@ -108,14 +112,6 @@ class RBCD(AbstractExplicit[RBCDState]):
                 hint=f"use one of: {', '.join(curved_loss_names(self.risk.loss.target_kind))}",
             )
 
-    def step_hint(self) -> str:
-        return "here by a larger nu"
-
-    def hint(self, trouble: Trouble) -> str:
-        if trouble is Trouble.DIVERGED:
-            return f"set a larger nu than {self.nu:g}, and look for features that are very large"
-        return super().hint(trouble)
-
     def at_zero(self, problem: Problem, risk: Risk, w: Array, figures: Figures) -> dict[str, Any]:
         return {"decrease": math.inf}
 
@@ -127,13 +123,15 @@ class RBCD(AbstractExplicit[RBCDState]):
         yield self.stage_pass(problem, footprint, state.stage, RBCDOperand(basis, risk))
         for block in self._order(len(runs), problem.seed, state.stage):
             run = runs[block]
-            slopes = total_gradient((yield Message(Ask(change, run))))
+            gradients: tuple[Array, ...] = yield Message(Ask(change, run))
+            slopes = reduce(operator.add, gradients)
             step = solves[block](slopes / problem.n_rows + self.nu * w[run])
             # what the rows are told is what the coefficients change by
             narrow = (-step).astype(basis.dtype)
             w[run] += narrow
             change = run, narrow
-        sums = total_sums((yield Message(Ask(change, None))))
+        shares: tuple[Sums, ...] = yield Message(Ask(change, None))
+        sums = reduce(Sums.add, shares)
         return Ended(Model(basis, w, risk), (len(runs) + 1) * problem.n_rows, {}, sums)
 
     def after(self, state: RBCDState, figures: Figures, ended: Ended) -> dict[str, Any]:
@@ -157,14 +155,13 @@ class RBCD(AbstractExplicit[RBCDState]):
             return generator.integers(0, n_blocks, n_blocks)
         return generator.permutation(n_blocks)
 
-    def made(self, problem: Problem, state: RBCDState) -> Steps[tuple[AbstractBasis, list[Solve]]]:
-        """The features, and H_j^-1 of each block."""
-        basis = self.basis(problem, state.landmarks, state.gamma)
+    def made(self, problem: Problem, state: RBCDState, basis: AbstractBasis) -> Steps[list[Solve]]:
+        """H_j^-1 of each block."""
         operand = GramOperand(basis, self.risk, self.block_size)
         footprint = self.footprint(problem, basis.size)
         grams: BlockGrams = yield gram_pass(problem, footprint, self.block_size, operand)
         scale = self.risk.loss.scaled(state.target_scale).curvature / problem.n_rows
-        return basis, block_solves(grams, scale, self.nu, whole=self.precondition)
+        return block_solves(grams, scale, self.nu, whole=self.precondition)
 
     def stage_pass(self, problem: Problem, footprint: Footprint, stage: int, operand: Any) -> Rounds:
         outputs, size = self.risk.n_outputs, footprint.size
@@ -221,56 +218,25 @@ class Ask:
 Answer: TypeAlias = tuple[Array | Sums, ...]
 
 
-def total_gradient(answer: Answer) -> Array:
-    """The sum over all groups, from the first to the last."""
-    return reduce(operator.add, cast(tuple[Array, ...], answer))
-
-
-def total_sums(answer: Answer) -> Sums:
-    """The sum of losses and errors over all groups, from the first to the last."""
-    return reduce(Sums.add, cast(tuple[Sums, ...], answer))
-
-
-class Predictions(AbstractResident):
+class Predictions(GroupResident):
     """Keeps f, (n_rows, n_outputs) float64, of the rows of some groups."""
 
-    def __init__(
-        self,
-        openers: Mapping[int, GroupOpener],
-        operand: RBCDOperand,
-        saved: Mapping[int, dict[str, NDArray[Any]]],
-    ) -> None:
-        self._operand = operand
-        self._groups = {number: openers[number]() for number in sorted(openers)}
-        # what was saved may be read-only
-        self._predictions = {
-            number: saved[number]["predictions"].copy()
-            if number in saved
-            else np.zeros((group.n_rows, operand.risk.n_outputs))
-            for number, group in self._groups.items()
-        }
+    keeps = "predictions"
 
     def answer(self, message: Ask) -> Answer:
-        return tuple(self._visit(number, message) for number in self._groups)
+        return tuple(self._visit(number, message) for number in self.groups)
 
     def replay(self, message: Ask) -> None:
         if message.change is not None:
-            for number, group in self._groups.items():
-                done = 0
-                for block in group.blocks():
-                    self._move(block, self._predictions[number][done : done + block.n_rows], message.change)
-                    done += block.n_rows
-
-    def saved(self, group: int) -> dict[str, NDArray[Any]]:
-        return {"predictions": self._predictions[group]}
+            for number in self.groups:
+                for block, predictions in self.blocks(number):
+                    self._move(block, predictions, message.change)
 
     def _visit(self, number: int, message: Ask) -> Array | Sums:
         """Bring a group's predictions up to date, then take its sums, in one reading."""
-        risk, done = self._operand.risk, 0
+        risk = self.operand.risk
         sums, gradient = Sums.none(risk), None
-        for block in self._groups[number].blocks():
-            predictions = self._predictions[number][done : done + block.n_rows]
-            done += block.n_rows
+        for block, predictions in self.blocks(number):
             if message.change is not None:
                 self._move(block, predictions, message.change)
             if message.wanted is None:
@@ -282,14 +248,14 @@ class Predictions(AbstractResident):
 
     def _move(self, block: Block, predictions: Array, change: tuple[slice, Floats]) -> None:
         run, coefficients = change
-        for _, tile in self._operand.basis.column_tiles(block.features, [run]):
+        for _, tile in self.operand.basis.column_tiles(block.features, [run]):
             shape = (len(tile.values), coefficients.shape[1])
             share: Floats = scratch("predictions of a run", shape, tile.values.dtype)
             multiply(tile.values, coefficients, share)
             predictions[tile.rows] += share
 
     def _gradient(self, block: Block, predictions: Array, wanted: slice) -> Array:
-        basis, risk = self._operand.basis, self._operand.risk
+        basis, risk = self.operand.basis, self.operand.risk
         # in double precision, as small slopes are differences of large numbers
         targets = risk.targets(block).astype(np.float64)
         slopes = risk.slopes(predictions, targets, risk.weights(block)).astype(basis.dtype)

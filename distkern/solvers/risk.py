@@ -22,8 +22,8 @@ class Risk:
     n_outputs : k, see :meth:`~distkern.losses.base.AbstractLoss.n_outputs`
     class_weights : weight of each class code, or None
     mean_weight : mean of the raw row weights; the s_i are the raw weights divided by it, so their mean is 1
-    center, scale : of real targets: y becomes (y - center) / scale, which is what f predicts; center is
-        (n_outputs,), or None for 0
+    center, scale : the unit of real targets: f predicts (y - center) / scale; center is (n_outputs,), or
+        None for 0
 
     Raises
     ------

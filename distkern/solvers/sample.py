@@ -4,28 +4,43 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+import numpy as np
+
 from distkern.common.rng import Purpose, stream
 from distkern.common.types import Block
 from distkern.passes import Cost, Reduce
 from distkern.solvers.base import Problem
-from distkern.solvers.measuring import Model, Sums, drawn_rows, measure_gradient
+from distkern.solvers.measuring import Model, Sums, measure, measure_gradient
 
 _LEAST_BLOCKS = 16
+#: of a sample of every block
+_LEAST_ROWS_PER_BLOCK = 256
 #: first indices of the streams of the sample's blocks and of their rows
 _BLOCKS, _ROWS = 10, 11
 
 
 @dataclass(frozen=True)
 class RowSample:
-    """A sample: ``rows_per_block`` rows of each of the ``blocks``, drawn with ``seed``."""
+    """A sample of some ``blocks``: at most so many rows of each, drawn by the streams (seed, key, block)."""
 
     blocks: tuple[int, ...]
     rows_per_block: int
     seed: int
+    key: int = _ROWS
 
     def rows(self, block: Block) -> Block:
-        """The sampled rows of a block."""
-        return drawn_rows(block, self.rows_per_block, self.seed, _ROWS)
+        """The sampled rows of a block, in their order."""
+        if self.rows_per_block >= block.n_rows:
+            return block
+        drawn = stream(self.seed, Purpose.SAMPLE, self.key, block.index).permutation(block.n_rows)
+        return block.take(np.sort(drawn[: self.rows_per_block]))
+
+
+def sample_of_every_block(problem: Problem, wanted: int, key: int) -> RowSample:
+    """About ``wanted`` rows, from each block as many, and 256 at least."""
+    n_blocks = len(problem.block_rows)
+    rows = max(_LEAST_ROWS_PER_BLOCK, -(-wanted // n_blocks))
+    return RowSample(tuple(range(n_blocks)), rows, problem.seed, key)
 
 
 def sample_of(problem: Problem, wanted: int, *, every_block: bool = False) -> RowSample:
@@ -71,12 +86,21 @@ def _joined(first: Block, second: Block) -> Block:
 
 @dataclass(frozen=True)
 class SampledModel:
-    """The operand of passes over a sample."""
+    """The operand of passes over a sample, or over all rows where it is None."""
 
     model: Model
-    sample: RowSample
+    sample: RowSample | None
+
+    def rows(self, block: Block) -> Block:
+        """The rows of a block that are in it."""
+        return block if self.sample is None else self.sample.rows(block)
+
+
+def measure_sampled(block: Block, operand: SampledModel) -> Sums:
+    """:func:`~distkern.solvers.measuring.measure` of a sample's rows."""
+    return measure(operand.rows(block), operand.model)
 
 
 def measure_sampled_gradient(block: Block, operand: SampledModel) -> Sums:
     """:func:`~distkern.solvers.measuring.measure_gradient` of a sample's rows."""
-    return measure_gradient(operand.sample.rows(block), operand.model)
+    return measure_gradient(operand.rows(block), operand.model)

@@ -21,6 +21,7 @@ from distkern.passes import Reduce, Stream
 from distkern.solvers.base import Outline, Problem, Steps, order_of_rows, rows_of_stage
 from distkern.solvers.blocks import BlockGrams, GramOperand, block_solves, gram_pass, runs_of
 from distkern.solvers.explicit import ExplicitState, pass_cost
+from distkern.solvers.gram import Solve
 from distkern.solvers.hyperparameters import SEARCHED_GAMMA, SEARCHED_NU, a_loss, feature_parameters
 from distkern.solvers.measuring import Figures, Model, Sums
 from distkern.solvers.risk import Risk
@@ -187,11 +188,12 @@ class SBMD(AbstractStreamed[SBMDState]):
         kept = {"w": w, "weighted_sum": w, "stamps": stamps, "total": 0.0, "step": 0}
         return {**kept, "first_step": first_step, "largest": largest}
 
-    def made(self, problem: Problem, state: SBMDState) -> Steps[tuple[AbstractBasis, Any]]:
-        """The features, P_j^-1 of each block, and m."""
-        basis = self.basis(problem, state.landmarks, state.gamma)
+    def made(
+        self, problem: Problem, state: SBMDState, basis: AbstractBasis
+    ) -> Steps[tuple[list[Solve], float]]:
+        """P_j^-1 of each block, and m."""
         if not self.preconditioned(basis.size):
-            return basis, ([], self.nu)
+            return [], self.nu
         operand = GramOperand(basis, self.risk, self.block_size)
         grams: BlockGrams = yield gram_pass(
             problem, self.footprint(problem, basis.size), self.block_size, operand
@@ -202,7 +204,7 @@ class SBMD(AbstractStreamed[SBMDState]):
         damping = state.first_step * curvature * state.largest / rows * norms
         damping /= max(norms.sum(), np.finfo(float).tiny)
         solves = block_solves(grams, curvature / problem.n_rows, self.nu + damping, whole=True)
-        return basis, (solves, self.nu / (self.nu + float(damping.mean())))
+        return solves, self.nu / (self.nu + float(damping.mean()))
 
     def preconditioned(self, size: int) -> bool:
         """Whether steps over ``size`` features are preconditioned."""

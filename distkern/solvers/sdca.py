@@ -16,23 +16,20 @@ from distkern.common.choices import Choices
 from distkern.common.compiled import aligned, argument_types, compile_loop, parameters_type
 from distkern.common.errors import InputError
 from distkern.common.parameters import NOT_NEGATIVE, POSITIVE, Parameter, Whole, parameter
-from distkern.common.rng import Purpose, stream
-from distkern.common.types import GroupOpener, groups_of
+from distkern.common.types import groups_of
 from distkern.features import Footprint
 from distkern.losses import SUPERVISED, AbstractCoordinateLoss, coordinate_loss_names
-from distkern.passes import EXPONENTIAL, AbstractResident, Message, Rounds
+from distkern.passes import EXPONENTIAL, Message, Rounds
 from distkern.solvers.base import Problem, Steps, Trouble
 from distkern.solvers.explicit import AbstractExplicit, Ended, ExplicitState
 from distkern.solvers.hyperparameters import SEARCHED_GAMMA, a_loss, feature_parameters
 from distkern.solvers.measuring import Figures, Model
+from distkern.solvers.residents import AbstractTurns, either, rows_of_groups
 from distkern.solvers.risk import Risk
 from distkern.solvers.streamed import column_of, dense_column, prepare_piece, sparse_column
-from distkern.solvers.turns import either, rows_of_groups
 
 Array = NDArray[np.float64]
 
-#: first index of the streams that order groups, and the rows of a group
-_ORDER = 5
 _PIECE_BYTES = 4 * 2**20
 #: a stage makes about so many steps, in at most so many passes
 _STEPS, _MOST_PASSES = 8192, 32
@@ -119,6 +116,10 @@ class SDCA(AbstractExplicit[SDCAState]):
     #: passes over the rows that a stage makes, at least
     least_passes: ClassVar[int] = 2
     states = SDCAState
+    hints: ClassVar[Mapping[Trouble, str]] = {
+        Trouble.DIVERGED: "set a larger nu than {nu:g}",
+        Trouble.UNFINISHED: "set more stages than {stages}, or a larger nu than {nu:g}, which needs fewer",
+    }
     choices: ClassVar[Mapping[str, Parameter]] = {
         "loss": a_loss("logistic", partial(coordinate_loss_names, *SUPERVISED)),
         **feature_parameters("random", found=True),
@@ -132,16 +133,6 @@ class SDCA(AbstractExplicit[SDCAState]):
                 where="loss",
                 hint=f"use one of: {', '.join(coordinate_loss_names(self.risk.loss.target_kind))}",
             )
-
-    def step_hint(self) -> str:
-        return "here by a larger nu"
-
-    def hint(self, trouble: Trouble) -> str:
-        if trouble is Trouble.DIVERGED:
-            return f"set a larger nu than {self.nu:g}"
-        if trouble is Trouble.UNFINISHED:
-            return f"set more stages than {self.stages}, or a larger nu than {self.nu:g}, which needs fewer"
-        return super().hint(trouble)
 
     def at_zero(self, problem: Problem, risk: Risk, w: Array, figures: Figures) -> dict[str, Any]:
         return {"nearby": w, "dual_sum": w, "support": np.zeros((0, 2), np.int64), "dual": 0.0}
@@ -157,9 +148,8 @@ class SDCA(AbstractExplicit[SDCAState]):
         strength, u = self.nu + kappa, state.nearby
         w = np.ascontiguousarray((kappa * u + state.dual_sum).T) / strength
         for epoch in range(passes * state.stage, passes * (state.stage + 1)):
-            order = stream(problem.seed, Purpose.VISIT_ORDER, _ORDER, epoch)
             costs = squares = 0.0
-            for group in order.permutation(len(block_rows)).tolist():
+            for group in Duals.order(problem, epoch):
                 turned: Turned = yield Message(Turn(group, epoch, 1.0 / (strength * n), w))
                 w, costs, squares = turned.w, costs + turned.costs, squares + turned.squares
         w = np.ascontiguousarray(w.T)
@@ -245,9 +235,9 @@ class SDCAOperand:
     Attributes
     ----------
     basis : z
-    risk : of a loss with single dual coordinates
-    seed : of the order of rows
-    block_rows : of each group, the rows of its blocks
+    risk : risk of a loss with single dual coordinates
+    seed : what the order of rows depends on
+    block_rows : rows of the blocks of each group
     piece_rows : rows whose features exist at a time
     """
 
@@ -292,52 +282,26 @@ class Turned:
     squares: float
 
 
-class Duals(AbstractResident):
+class Duals(AbstractTurns):
     """Keeps a, (n_rows, n_outputs) float64, of the rows of some groups."""
 
-    def __init__(
-        self,
-        openers: Mapping[int, GroupOpener],
-        operand: SDCAOperand,
-        saved: Mapping[int, dict[str, NDArray[Any]]],
-    ) -> None:
-        self._operand = operand
-        self._groups = {number: openers[number]() for number in sorted(openers)}
-        # what was saved may be read-only
-        self._duals = {
-            number: saved[number]["duals"].copy()
-            if number in saved
-            else np.zeros((group.n_rows, operand.risk.n_outputs))
-            for number, group in self._groups.items()
-        }
+    keeps, key = "duals", 5
 
-    def answer(self, message: Turn) -> Turned | None:
-        if message.group not in self._groups:
-            return None
-        operand, group, duals = self._operand, self._groups[message.group], self._duals[message.group]
-        loss = operand.risk.loss
+    def turn(self, message: Turn) -> Turned:
+        operand: SDCAOperand = self.operand
+        duals, loss = self.kept[message.group], operand.risk.loss
         assert isinstance(loss, AbstractCoordinateLoss)
         model = Model(operand.basis, np.zeros((0, duals.shape[1])), operand.risk)
-        block_rows = operand.block_rows[message.group]
-        starts = np.concatenate([[0], np.cumsum(block_rows)])
-        order = stream(operand.seed, Purpose.ROW_ORDER, _ORDER, message.epoch, message.group)
         (w,) = aligned(message.w.copy())
         costs = squares = 0.0
-        for place in order.permutation(len(block_rows)).tolist():
-            block, rows = group.block(place), order.permutation(block_rows[place])
-            for start in range(0, len(rows), operand.piece_rows):
-                chosen = rows[start : start + operand.piece_rows]
-                piece = prepare_piece(block.take(chosen), model)
-                own = np.ascontiguousarray(duals[starts[place] + chosen])
-                loop = turn_loop(loss, operand.basis.dtype, piece.is_dense)
-                arguments = piece.loop_arguments()
-                cost, square = loop(*arguments, message.scale, own, w, loss.dual_parameters)
-                costs, squares = costs + cost, squares + square
-                duals[starts[place] + chosen] = own
+        for places, rows in self.pieces(message.group, message.epoch, operand.piece_rows):
+            piece, own = prepare_piece(rows, model), np.ascontiguousarray(duals[places])
+            loop = turn_loop(loss, operand.basis.dtype, piece.is_dense)
+            arguments = piece.loop_arguments()
+            cost, square = loop(*arguments, message.scale, own, w, loss.dual_parameters)
+            costs, squares = costs + cost, squares + square
+            duals[places] = own
         return Turned(w, costs, squares)
-
-    def saved(self, group: int) -> dict[str, NDArray[Any]]:
-        return {"duals": self._duals[group]}
 
 
 def dual_cost(dual: Any, target: Any, cost: Any, parameters: Any) -> Any:

@@ -5,7 +5,7 @@ misprints corrected (see :class:`SIMBA`) and the bias of its Section 4, is at th
 
     T <- 100^2 log(n) / epsilon^2                        SIMBA.max_rounds
     eta <- sqrt(log(n) / T)                              rounds(): sqrt(log(n) / t)
-    u_0 <- 0;  q_1(i) <- 1 for all i                     SIMBA.init; open_simba where the rows are
+    u_0 <- 0;  q_1(i) <- 1 for all i                     SIMBA.init; SimbaResident, at the rows
     for t = 1 .. T:                                      rounds() of _simba/rounds.py, one exchange each
         draw a row i with probability p_t(i)             Ask: candidates of the residents; join() keeps one
         u_t <- u_(t-1) + x_i / sqrt(2 T)                 Primal.add
@@ -43,13 +43,18 @@ from distkern.features import AbstractFeatures, feature_names
 from distkern.losses import find_loss
 from distkern.passes import EXPONENTIAL, Cost, Message, Rounds
 from distkern.solvers._simba.columns import reading_bytes
-from distkern.solvers._simba.measure import BINS, LinearModel, Mistakes, Norms
-from distkern.solvers._simba.measuring import Measuring, measured
+from distkern.solvers._simba.measuring import (
+    BINS,
+    LinearModel,
+    Measuring,
+    Mistakes,
+    Norms,
+    SIMBAState,
+    measured,
+)
 from distkern.solvers._simba.messages import Ask, HoldOut, Update, join
-from distkern.solvers._simba.primal import Primal
-from distkern.solvers._simba.resident import SIMBAOperand, open_simba
-from distkern.solvers._simba.rounds import Schedule, rounds
-from distkern.solvers._simba.state import SIMBAState
+from distkern.solvers._simba.resident import SIMBAOperand, SimbaResident
+from distkern.solvers._simba.rounds import Primal, rounds
 from distkern.solvers.base import Measures, Outline, Problem, Steps, Trouble
 from distkern.solvers.hyperparameters import feature_parameters
 from distkern.solvers.measuring import Model
@@ -171,9 +176,6 @@ class SIMBA(AbstractSearchable[SIMBAState]):
     def state_type(self) -> type[SIMBAState]:
         return SIMBAState
 
-    def step_hint(self) -> str:
-        return "SIMBA has none; look for features that are not finite"
-
     def hint(self, trouble: Trouble) -> str:
         also = ", features='random' or scaled ones" if trouble is Trouble.IDLE else ""
         return f"set more max_rounds than {self.max_rounds}, or another nu{also}"
@@ -183,7 +185,7 @@ class SIMBA(AbstractSearchable[SIMBAState]):
         basis, outputs = self._basis(problem, landmarks, gamma), problem.n_outputs
         size = basis.size
         zero = LinearModel(
-            basis, np.zeros((size, outputs)), np.zeros(outputs), self._hold_out(problem), self.risk
+            basis, np.zeros((size, outputs)), self.risk, np.zeros(outputs), self._hold_out(problem)
         )
         norms: Norms = yield self._measuring(problem).norms(zero)
         draw, holds_out = 0, self.patience is not None
@@ -202,7 +204,7 @@ class SIMBA(AbstractSearchable[SIMBAState]):
         test_error = None
         if problem.has_test:
             test: Mistakes = yield self._measuring(problem).errors(replace(zero, hold_out=None), "test")
-            test_error = test.active / test.n_active
+            test_error = test.rates[0]
         return SIMBAState(
             gamma=gamma,
             landmarks=np.asarray(landmarks),
@@ -215,15 +217,9 @@ class SIMBA(AbstractSearchable[SIMBAState]):
             behind=np.zeros((outputs, size)),
             scale_sum=np.zeros(outputs),
             sums_of_b=np.zeros(outputs),
-            weight=0.0,
-            round=0,
-            stale=0,
-            accesses=0,
-            accesses_nonzero=0,
             coefficients=np.zeros((size, outputs)),
             intercept=np.zeros(outputs),
             margins=np.zeros(outputs),
-            validation_error=math.nan,
             objective=float(outputs),
             # f = 0 means code 0, with one output and with several
             train_error=float(norms.active[1:].sum() / norms.active.sum()),
@@ -234,31 +230,16 @@ class SIMBA(AbstractSearchable[SIMBAState]):
         basis = self._basis(problem, state.landmarks, state.gamma)
         yield self._rounds(problem, self._operand(problem, basis, state.units, state.draw))
         primal = Primal(basis, state.u, state.behind, state.scale_sum, state.sums_of_b, state.weight)
-        first, last = state.round + 1, min(state.round + self._rounds_per_stage, self.max_rounds)
-        limit = math.inf if self.max_feature_accesses is None else self.max_feature_accesses
-        schedule = self._schedule(problem, state)
-        done = yield from rounds(schedule, primal, first, last, limit - state.accesses)
-        after = replace(
-            state,
-            u=primal.u,
-            behind=primal.behind,
-            scale_sum=primal.scale_sum,
-            sums_of_b=primal.sums_of_b,
-            weight=primal.weight,
-            round=done.round,
-            stage=state.stage + 1,
-            accesses=state.accesses + done.accesses,
-            accesses_nonzero=state.accesses_nonzero + done.entries,
-        )
+        counts = yield from rounds(self, problem, state, primal)
+        after = replace(state, stage=state.stage + 1, **counts, **primal.fields)
         w, b = primal.averaged()
         w = np.ascontiguousarray(w.T) / state.radius
-        model = LinearModel(basis, w, b, self._hold_out(problem, state.draw), self.risk)
+        model = LinearModel(basis, w, self.risk, b, self._hold_out(problem, state.draw))
         return (yield from measured(self._measuring(problem), model, self.nu, after))
 
     def finished(self, state: SIMBAState) -> bool:
-        if self.max_feature_accesses is not None and state.accesses >= self.max_feature_accesses:
-            return True
-        return state.round >= self.max_rounds or state.stale >= (self.patience or math.inf)
+        spent = state.round >= self.max_rounds or state.accesses >= self.most_accesses
+        return spent or state.stale >= (self.patience or math.inf)
 
     def measures(self, state: SIMBAState) -> Measures:
         # measured in units of the largest row, so that neither factor overflows
@@ -277,7 +258,7 @@ class SIMBA(AbstractSearchable[SIMBAState]):
         return state.measures(size, extra, accesses=accesses, converged=stale)
 
     def outline(self, problem: Problem) -> list[Outline]:
-        stages, measuring = -(-self.max_rounds // self._rounds_per_stage), self._measuring(problem)
+        stages, measuring = -(-self.max_rounds // self.rounds_per_stage), self._measuring(problem)
         passes = [*self.features.outline(problem), Outline(measuring.norms(None), 1.0)]
         if self.features.reads_columns:
             passes.append(Outline(self._rounds(problem, None), 1.0))
@@ -291,7 +272,13 @@ class SIMBA(AbstractSearchable[SIMBAState]):
     # -- rounds
 
     @property
-    def _rounds_per_stage(self) -> int:
+    def most_accesses(self) -> float:
+        """Features that may be looked at."""
+        return math.inf if self.max_feature_accesses is None else self.max_feature_accesses
+
+    @property
+    def rounds_per_stage(self) -> int:
+        """Rounds of a stage, at most."""
         return -(-self.max_rounds // self.stages)
 
     def _hold_out(self, problem: Problem, draw: int = 0) -> HoldOut:
@@ -311,21 +298,6 @@ class SIMBA(AbstractSearchable[SIMBAState]):
             self.risk if units else None,
         )
 
-    def _schedule(self, problem: Problem, state: SIMBAState) -> Schedule:
-        n_active = problem.n_rows - state.n_held_out
-        return Schedule(
-            self.nu,
-            n_active,
-            state.units or n_active,
-            problem.n_rows,
-            state.radius,
-            self.columns_per_round * problem.n_outputs,
-            self.selection_every,
-            self.averaging,
-            self.fit_intercept,
-            problem.seed,
-        )
-
     def _rounds(self, problem: Problem, operand: SIMBAOperand | None) -> Rounds:
         outputs = problem.n_outputs
         size, itemsize = self.features.expected_size(problem), problem.dtype.itemsize
@@ -340,10 +312,10 @@ class SIMBA(AbstractSearchable[SIMBAState]):
         kept = reading_bytes(problem.n_rows, min(size, self.max_rounds * n_columns), n_bytes)
         return Rounds(
             "rounds",
-            open_simba,
+            SimbaResident,
             join,
             operand,
-            n_rounds=self._rounds_per_stage,
+            n_rounds=self.rounds_per_stage,
             state_bytes_per_row=10.0 * outputs + 24 + 2 * n_columns * share * (itemsize + 4),
             cost=Cost(
                 process_bytes=self.features.footprint(problem).process_bytes,

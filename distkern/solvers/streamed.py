@@ -37,13 +37,15 @@ class FeaturePiece:
     values : (n, r)
     signs : (n, n_outputs), the targets
     weights : (n,) float64
-    n_nonzero : nonzero numbers among the rows' features
+    n_nonzero : nonzero numbers among the rows' features, where they are counted
+    predictions : (n, n_outputs) at the snapshot, where there is one
     """
 
     values: Rows
     signs: Floats
     weights: Array
-    n_nonzero: int
+    n_nonzero: int = 0
+    predictions: Floats | None = None
 
     @property
     def is_dense(self) -> bool:
@@ -52,7 +54,12 @@ class FeaturePiece:
 
     def take(self, rows: slice) -> FeaturePiece:
         """Some of the rows."""
-        return FeaturePiece(self.values[rows], self.signs[rows], self.weights[rows], 0)
+        values = self.values[rows]
+        if not isinstance(values, SparseRows):
+            # arrays from a worker may not be aligned
+            values = np.require(values, requirements=("C", "A"))
+        predictions = None if self.predictions is None else self.predictions[rows]
+        return FeaturePiece(values, self.signs[rows], self.weights[rows], 0, predictions)
 
     def loop_arguments(self) -> tuple[NDArray[Any], ...]:
         """Data, columns and ends of rows, as the compiled loop takes dense and sparse rows, signs and
@@ -147,13 +154,9 @@ class BatchLoop(AbstractLoop):
 
     def slopes(self, batch: FeaturePiece, at: Floats) -> tuple[Rows, Floats]:
         """z(x_i) (B, r) and s_i l'(z(x_i) w, y_i) (B, k) of a batch at w = ``at``."""
-        values = batch.values
-        if not isinstance(values, SparseRows):
-            # arrays from a worker may not be aligned
-            values = np.require(values, requirements=("C", "A"))
         predictions = np.empty(batch.signs.shape, dtype=at.dtype)
-        product(values, at, predictions)
-        return values, self._risk.slopes(predictions, batch.signs, batch.weights)
+        product(batch.values, at, predictions)
+        return batch.values, self._risk.slopes(predictions, batch.signs, batch.weights)
 
     def gradient(self, batch: FeaturePiece, at: Floats, run: slice = slice(None)) -> Array:
         """mean_i s_i z(x_i) l'(z(x_i) w, y_i) over a batch at w = ``at``, of a run of coefficients."""
@@ -191,7 +194,7 @@ class AbstractStreamed(AbstractExplicit[State]):
 
     def steps(self, problem: Problem, state: Any, basis: Any, made: Any) -> Steps[Ended]:
         risk, footprint = self.risk_of(state), self.footprint(problem, basis.size)
-        prepared = self.prepared(Model(basis, state.coefficients, risk))
+        prepared = self.prepared(Model(basis, state.coefficients, risk), state)
         pieces: Iterator[Any] = yield self.stage_pass(problem, footprint, state.stage, prepared)
         loop = self.loop(problem, state, basis, made)
         for piece in pieces:
@@ -199,7 +202,7 @@ class AbstractStreamed(AbstractExplicit[State]):
         model = Model(basis, loop.coefficients, risk, loop.intercept)
         return Ended(model, loop.n_rows, loop.own())
 
-    def prepared(self, model: Model) -> Model:
+    def prepared(self, model: Model, state: Any) -> Any:
         """Operand of the stream: the model without its coefficients, which may be many."""
         return Model(model.basis, np.zeros((0, model.risk.n_outputs)), model.risk)
 

@@ -16,19 +16,18 @@ from distkern.bases.base import AbstractBasis, add_transposed, product
 from distkern.common.choices import Choices
 from distkern.common.errors import InputError
 from distkern.common.parameters import FLAG, NOT_NEGATIVE, NOTHING, POSITIVE, Parameter, Whole, parameter
-from distkern.common.sparse import Rows, SparseRows
 from distkern.common.types import Block, Floats
 from distkern.features import Footprint
 from distkern.losses import SUPERVISED, loss_names
 from distkern.passes import Reduce, Stream
-from distkern.solvers.base import Outline, Problem, Steps, order_of_rows, rows_of_stage
+from distkern.solvers.base import Outline, Problem, Steps, order_of_rows, piece_rows, rows_of_stage
 from distkern.solvers.explicit import Ended, FeatureState, gradient_pass, pass_cost
 from distkern.solvers.gram import Grams, Solve, inverted
 from distkern.solvers.hyperparameters import SEARCHED_GAMMA, SEARCHED_NU, a_loss, feature_parameters
 from distkern.solvers.measuring import Figures, Model, Sums, measure_gradient, with_largest
 from distkern.solvers.risk import Risk
 from distkern.solvers.sample import sample_of
-from distkern.solvers.streamed import AbstractLoop, AbstractStreamed
+from distkern.solvers.streamed import AbstractLoop, AbstractStreamed, FeaturePiece
 
 Array = NDArray[np.float64]
 
@@ -41,7 +40,6 @@ _ALL_ROWS = 4
 #: sampled rows for each feature: where all directions count alike, the sampled Gram matrix is then at least
 #: (1 - 1/sqrt(8))^2 = 0.42 of the true one, so that steps of 1/2 are stable
 _ROWS_PER_FEATURE = 8
-_PIECE_BYTES = 8 * 2**20
 #: least rows of a batch; steps of half the inverse Hessian may diverge on fewer
 LEAST_BATCH = 16
 
@@ -187,16 +185,15 @@ class SVRG(AbstractStreamed[SVRGState]):
         largest = np.array([figures.sums.largest])
         return {"gradient": figures.sums.mean_gradient, "largest": largest, "change": math.inf}
 
-    def made(self, problem: Problem, state: SVRGState) -> Steps[tuple[AbstractBasis, Solve | None]]:
-        """The features and, if steps are preconditioned, P^-1: functions of what the first stage finds."""
-        basis = self.basis(problem, state.landmarks, state.gamma)
+    def made(self, problem: Problem, state: SVRGState, basis: AbstractBasis) -> Steps[Solve | None]:
+        """P^-1, if steps are preconditioned."""
         if not self.preconditioned(basis.size):
-            return basis, None
+            return None
         shift = self.shift(basis.size, self.rows_of_batch(problem, basis.size), float(state.largest[0]))
         footprint, c = self.footprint(problem, basis.size), self.risk.curvature
-        return basis, (yield from preconditioner(problem, basis, self.risk, footprint, c, shift))
+        return (yield from preconditioner(problem, basis, self.risk, footprint, c, shift))
 
-    def prepared(self, model: Model) -> Model:
+    def prepared(self, model: Model, state: Any) -> Model:
         return model
 
     def loop(self, problem: Problem, state: SVRGState, basis: AbstractBasis, made: Any) -> InnerLoop:
@@ -228,7 +225,7 @@ class SVRG(AbstractStreamed[SVRGState]):
 
     def stage_pass(
         self, problem: Problem, footprint: Footprint, stage: int, operand: Any
-    ) -> Stream[BatchPiece]:
+    ) -> Stream[FeaturePiece]:
         size, outputs, itemsize = footprint.size, problem.n_outputs, problem.dtype.itemsize
         numbers = self.numbers(problem, size)
         operations = footprint.operations - footprint.factor_operations + 4.0 * numbers * outputs
@@ -238,10 +235,8 @@ class SVRG(AbstractStreamed[SVRGState]):
             result={"features, predictions and signs": (numbers + 2 * outputs, itemsize), "weight": (8,)},
             driver={"metric": metric, "the basis": (footprint.operand_bytes,)},
         )
-        visits, rows = (
-            problem.visits(self.rows_of_stage(problem), stage, self.order),
-            piece_rows(problem, numbers),
-        )
+        visits = problem.visits(self.rows_of_stage(problem), stage, self.order)
+        rows = piece_rows(numbers, itemsize, least=1)
         return Stream("inner loop", visits, prepare_piece, operand, piece_rows=rows, cost=cost)
 
     def passes(self, problem: Problem, footprint: Footprint) -> list[Outline]:
@@ -284,43 +279,18 @@ def first_snapshot(block: Block, model: Model) -> Sums:
     return with_largest(measure_gradient(block, model), block, model)
 
 
-@dataclass(frozen=True)
-class BatchPiece:
-    """Prepared rows of a batch.
+def prepare_piece(block: Block, model: Model) -> FeaturePiece:
+    """Rows of a piece and what the steps need beside them; ``model`` is the snapshot.
 
-    Attributes
-    ----------
-    values : (n, r) functions that the features are made of, see
-        :meth:`~distkern.bases.base.AbstractBasis.cheap_values`
-    predictions : (n, k) at the snapshot
-    targets : (n, k)
-    weights : (n,) float64
+    Values are those of the functions that the features are made of, see
+    :meth:`~distkern.bases.base.AbstractBasis.cheap_values`.
     """
-
-    values: Rows
-    predictions: Floats
-    targets: Floats
-    weights: Array
-
-    def take(self, rows: slice) -> BatchPiece:
-        """Some of the rows."""
-        return BatchPiece(self.values[rows], self.predictions[rows], self.targets[rows], self.weights[rows])
-
-
-def prepare_piece(block: Block, model: Model) -> BatchPiece:
-    """Features of a piece and what the steps need beside them; ``model`` is the snapshot."""
     values, dtype = model.basis.cheap_values(block.features), model.basis.dtype
     predictions = np.empty((block.n_rows, model.coefficients.shape[1]), dtype=dtype)
     product(values, model.basis.outward(model.coefficients.astype(np.float64)).astype(dtype), predictions)
     weights = model.risk.weights(block)
-    return BatchPiece(
-        values, predictions, model.risk.targets(block), np.ones(block.n_rows) if weights is None else weights
-    )
-
-
-def piece_rows(problem: Problem, numbers: int) -> int:
-    """Rows of a piece: about 8 MiB of features, whatever the workers; fewer where a row has very many."""
-    return int(np.clip(_PIECE_BYTES // (numbers * problem.dtype.itemsize), 1, 4096))
+    ones = np.ones(block.n_rows) if weights is None else weights
+    return FeaturePiece(values, model.risk.targets(block), ones, predictions=predictions)
 
 
 def batch_ends(n_rows: int, batch_size: int) -> list[int]:
@@ -365,7 +335,7 @@ class InnerLoop(AbstractLoop):
     def coefficients(self) -> Array:
         return self._w
 
-    def consume(self, piece: BatchPiece) -> None:
+    def consume(self, piece: FeaturePiece) -> None:
         """Do the steps that a piece completes."""
         start, n_rows = 0, len(piece.weights)
         while start < n_rows:
@@ -377,18 +347,15 @@ class InnerLoop(AbstractLoop):
                 self._ends.popleft()
                 self._step()
 
-    def _add(self, part: BatchPiece) -> None:
-        values = part.values
-        if not isinstance(values, SparseRows):
-            # arrays from a worker may not be aligned
-            values = np.require(values, requirements=("C", "A"))
+    def _add(self, part: FeaturePiece) -> None:
+        assert part.predictions is not None, "the stream has the snapshot"
         changes = np.empty(part.predictions.shape, dtype=self._dtype)
-        product(values, self._moved, changes)
+        product(part.values, self._moved, changes)
         before = part.predictions.astype(np.float64)
-        targets = part.targets.astype(np.float64)
+        targets = part.signs.astype(np.float64)
         slopes = self._risk.slopes(before + changes, targets, part.weights)
         slopes -= self._risk.slopes(before, targets, part.weights)
-        add_transposed(values, slopes.astype(self._dtype), self._sum)
+        add_transposed(part.values, slopes.astype(self._dtype), self._sum)
         self._in_batch += len(part.weights)
 
     def _step(self) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, replace
-from typing import Protocol
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -135,6 +135,11 @@ class TargetScale:
     center: Array
     scale: float
     variances: Array
+
+    @property
+    def fields(self) -> dict[str, Any]:
+        """The fields of a state that hold it."""
+        return {"center": self.center, "target_scale": self.scale, "variances": self.variances}
 
     @classmethod
     def none(cls, n_outputs: int) -> TargetScale:

@@ -12,7 +12,6 @@ import numpy as np
 import pytest
 
 from distkern.bases import NystroemBasis, RandomFeatureBasis, random_features
-from distkern.bases._kept_blocks import KeptBlocks
 from distkern.common.errors import CorruptDataError, InputError
 from distkern.common.sparse import SparseRows
 from distkern.kernels import find_kernel, tile_kernel_names
@@ -128,7 +127,7 @@ def test_gamma_scales_the_same_draws():
 
 
 def test_what_is_kept_stays_within_its_bytes(monkeypatch):
-    monkeypatch.setattr(random_features, "blocks", KeptBlocks(3 * 6 * 32 * 4))
+    monkeypatch.setattr(random_features, "blocks", random_features.KeptBlocks(3 * 6 * 32 * 4))
     basis = basis_of(640)
     before = basis.values(rows(20))
     assert len(random_features.blocks) == 3
@@ -315,7 +314,7 @@ def test_a_process_takes_no_more_than_it_says():
 
 
 def test_threads_share_what_is_kept(monkeypatch):
-    monkeypatch.setattr(random_features, "blocks", KeptBlocks(3 * 6 * 32 * 4))
+    monkeypatch.setattr(random_features, "blocks", random_features.KeptBlocks(3 * 6 * 32 * 4))
     features, bases = rows(20), [basis_of(640), basis_of(640, seed=12)]
     expected = [basis.values(features) for basis in bases]
     interval = sys.getswitchinterval()

@@ -24,7 +24,7 @@ from distkern.losses import (
     margin_loss_names,
 )
 from distkern.losses.conjugate import RowConjugates
-from distkern.solvers._loops import Iterate, csvrg_loop
+from distkern.solvers.csvrg import Iterate, csvrg_loop
 
 GRID = np.linspace(-4.0, 4.0, 1601)
 EVERY_LOSS = [

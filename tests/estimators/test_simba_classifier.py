@@ -18,7 +18,7 @@ from distkern.common.errors import InputError
 from distkern.engine.executors import AbstractExecutor
 from distkern.estimators.simba import SIMBAClassifier
 from distkern.runs.run import train
-from distkern.solvers._simba.measure import Norms
+from distkern.solvers._simba.measuring import Norms
 from distkern.storage.dataset import Dataset, open_dataset
 from distkern.storage.ingest import write_dataset
 

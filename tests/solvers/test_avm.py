@@ -16,7 +16,7 @@ from problems import Case, overlapping, run_stages
 
 def assert_equals_plain_loop(solver: AVM, case: Case) -> list:
     states, runner = run_stages(solver, case)
-    loss = solver.parts.loss
+    loss = solver.risk.loss
     K_rows, K_landmarks = case.grams(states[0].landmarks)
     every = 32 * len(states[0].landmarks)
     pieces, project_after = [], []
@@ -28,10 +28,10 @@ def assert_equals_plain_loop(solver: AVM, case: Case) -> list:
             project_after.append(since >= every)
             since = 0 if since >= every else since
     total = sum(len(piece) for piece in pieces)
-    smoothness = 1 + solver.parts.lam * case.scaled_weights.max() * loss.curvature
+    smoothness = 1 + solver.lam * case.scaled_weights.max() * loss.curvature
     last, average = reference.avm(
         reference.LOSSES[loss.name],
-        solver.parts.lam,
+        solver.lam,
         smoothness if math.isfinite(smoothness) else 0.0,
         K_rows,
         K_landmarks,
@@ -39,14 +39,14 @@ def assert_equals_plain_loop(solver: AVM, case: Case) -> list:
         case.scaled_weights,
         pieces,
         tail_start=total // 2 if solver.average else total,
-        radius=math.sqrt(2 * loss.norm_bound * solver.parts.lam) if solver.projection else None,
+        radius=math.sqrt(2 * loss.norm_bound * solver.lam) if solver.projection else None,
         project_after=project_after,
     )
     expected = average if solver.average else last
     np.testing.assert_allclose(states[-1].coefficients, expected, atol=1e-10, rtol=1e-10)
     value = reference.objective(
         reference.LOSSES[loss.name],
-        solver.parts.lam,
+        solver.lam,
         K_rows,
         K_landmarks,
         expected,
@@ -62,7 +62,9 @@ def assert_equals_plain_loop(solver: AVM, case: Case) -> list:
 @pytest.mark.parametrize("order", ["shuffled", "iid"])
 def test_equals_the_plain_loop(loss, average, order):
     case = overlapping(60)
-    solver = AVM(case.parts(loss, n_landmarks=12), stages=3, steps_per_stage=77, average=average, order=order)
+    solver = AVM(
+        **case.parts(loss, n_landmarks=12), stages=3, steps_per_stage=77, average=average, order=order
+    )
     states = assert_equals_plain_loop(solver, case)
     assert states[-1].objective < states[0].objective
 
@@ -72,13 +74,13 @@ def test_equals_the_plain_loop_with_weights_and_outputs():
     case.raw_weights = np.random.default_rng(1).exponential(size=60)
     case.raw_weights[::7] = 0.0
     case.class_weights = np.array([1.0, 2.0, 0.5])
-    assert_equals_plain_loop(AVM(case.parts(n_landmarks=12), stages=2, steps_per_stage=100), case)
+    assert_equals_plain_loop(AVM(**case.parts(n_landmarks=12), stages=2, steps_per_stage=100), case)
 
 
 def test_equals_the_plain_loop_where_the_projection_acts():
     """The hinge's first steps, 1/t, throw w far out of the ball."""
     case = overlapping(60)
-    solver = AVM(case.parts("hinge", lam=1e5, n_landmarks=1), stages=3, steps_per_stage=100)
+    solver = AVM(**case.parts("hinge", lam=1e5, n_landmarks=1), stages=3, steps_per_stage=100)
     projected = assert_equals_plain_loop(solver, case)
     free = assert_equals_plain_loop(replace(solver, projection=False), case)
     assert np.abs(projected[-1].coefficients - free[-1].coefficients).max() > 1e-6
@@ -100,7 +102,10 @@ def test_gap_falls_like_one_over_t(loss, lam):
         for seed in range(4):
             seeded = replace(case, seed=seed)
             solver = AVM(
-                case.parts(loss, lam=lam, diameter=0.0), stages=1, steps_per_stage=float(length), order="iid"
+                **case.parts(loss, lam=lam, diameter=0.0),
+                stages=1,
+                steps_per_stage=float(length),
+                order="iid",
             )
             values.append(run_stages(solver, seeded)[0][-1].objective)
         gaps.append(np.mean(values) / optimum - 1)
@@ -113,7 +118,7 @@ def test_single_precision_agrees_with_double():
     case = overlapping(100)
     single = replace(case, features=case.features.astype(np.float32))
     exact = replace(case, features=single.features.astype(np.float64))
-    models = [run_stages(AVM(one.parts(n_landmarks=20), stages=2), one)[0][-1] for one in (single, exact)]
+    models = [run_stages(AVM(**one.parts(n_landmarks=20), stages=2), one)[0][-1] for one in (single, exact)]
     assert models[0].landmarks.dtype == np.float32
     assert models[0].objective == pytest.approx(models[1].objective, rel=1e-5)
 
@@ -122,13 +127,13 @@ def test_single_precision_agrees_with_double():
 @pytest.mark.parametrize("loss", margin_loss_names())
 def test_tiny_data(n, loss):
     case = Case(np.arange(float(n))[:, None], (np.arange(n) % 2).astype(np.int32), (n,))
-    states, _ = run_stages(AVM(case.parts(loss, n_landmarks=3), stages=2), case)
+    states, _ = run_stages(AVM(**case.parts(loss, n_landmarks=3), stages=2), case)
     assert np.all(np.isfinite(states[-1].coefficients))
     assert np.any(states[-1].coefficients != 0)
 
 
 def test_huge_lambda_stays_finite():
     case = overlapping(100)
-    states, _ = run_stages(AVM(case.parts(lam=1e8, theta=0.9, n_landmarks=20), stages=2), case)
+    states, _ = run_stages(AVM(**case.parts(lam=1e8, theta=0.9, n_landmarks=20), stages=2), case)
     assert np.all(np.isfinite(states[-1].coefficients))
     assert states[-1].objective < states[0].objective

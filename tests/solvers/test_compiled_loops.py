@@ -12,7 +12,8 @@ import pytest
 
 from distkern.common.compiled import _is_self_contained, array_type, compile_loop
 from distkern.losses import find_loss
-from distkern.solvers._loops import Average, Iterate, avm_loop, csvrg_loop
+from distkern.solvers.avm import Average, avm_loop
+from distkern.solvers.csvrg import Iterate, csvrg_loop
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -38,7 +39,7 @@ class Scaled(AbstractElementwiseLoss):
 
 STEP = """
 import numpy as np
-from distkern.solvers._loops import Iterate, csvrg_loop
+from distkern.solvers.csvrg import Iterate, csvrg_loop
 from scaled import Scaled
 loop = csvrg_loop(Scaled(), np.dtype("f8"))
 w = Iterate(np.zeros((1, 1)), np.ones(1), np.zeros(1))

@@ -21,9 +21,9 @@ moved = partial(CSVRG, projection=True)
 
 def assert_equals_plain_loop(solver: CSVRG, case: Case, *, kernel: str = "rbf", gamma: float = 2.0) -> list:
     states, runner = run_stages(solver, case)
-    loss = solver.parts.loss
+    loss = solver.risk.loss
     K_rows, K_landmarks = case.grams(states[0].landmarks, kernel, gamma)
-    n_steps = solver.steps(case.problem)
+    n_steps = solver.rows_of_stage(case.problem)
     chosen = None
     if solver.option == "II":
         chosen = [
@@ -32,14 +32,14 @@ def assert_equals_plain_loop(solver: CSVRG, case: Case, *, kernel: str = "rbf", 
         ]
     expected = reference.csvrg(
         reference.LOSSES[loss.name],
-        solver.parts.lam,
+        solver.lam,
         solver.eta(case.problem),
         K_rows,
         K_landmarks,
         case.signs,
         case.scaled_weights,
         runner.sampled,
-        radius=math.sqrt(2 * loss.norm_bound * solver.parts.lam) if solver.projection else None,
+        radius=math.sqrt(2 * loss.norm_bound * solver.lam) if solver.projection else None,
         project_every=32 * len(states[0].landmarks),
         chosen=chosen,
     )
@@ -48,7 +48,7 @@ def assert_equals_plain_loop(solver: CSVRG, case: Case, *, kernel: str = "rbf", 
         np.testing.assert_allclose(state.coefficients, sigma, atol=1e-10, rtol=1e-10)
         value = reference.objective(
             reference.LOSSES[loss.name],
-            solver.parts.lam,
+            solver.lam,
             K_rows,
             K_landmarks,
             sigma,
@@ -65,7 +65,7 @@ def assert_equals_plain_loop(solver: CSVRG, case: Case, *, kernel: str = "rbf", 
 def test_equals_the_plain_loop(loss, option, order):
     case = overlapping(60)
     solver = moved(
-        case.parts(loss, n_landmarks=12), stages=3, steps_per_stage=150, option=option, order=order, tol=0.0
+        **case.parts(loss, n_landmarks=12), stages=3, steps_per_stage=150, option=option, order=order, tol=0.0
     )
     states = assert_equals_plain_loop(solver, case)
     assert states[-1].objective < 0.95 * states[0].objective
@@ -74,7 +74,7 @@ def test_equals_the_plain_loop(loss, option, order):
 @pytest.mark.parametrize("kernel", ["laplacian", "cauchy", "matern"])
 def test_equals_the_plain_loop_for_other_kernels(kernel):
     case = overlapping(40)
-    solver = moved(case.parts(kernel=kernel, n_landmarks=10, gamma=1.0), stages=2, tol=0.0)
+    solver = moved(**case.parts(kernel=kernel, n_landmarks=10, gamma=1.0), stages=2, tol=0.0)
     assert_equals_plain_loop(replace(solver, steps_per_stage=100), case, kernel=kernel, gamma=1.0)
 
 
@@ -83,14 +83,16 @@ def test_equals_the_plain_loop_with_row_weights_and_class_weights():
     case.raw_weights = np.random.default_rng(1).exponential(size=60)
     case.raw_weights[::7] = 0.0
     case.class_weights = np.array([0.5, 3.0])
-    assert_equals_plain_loop(moved(case.parts(n_landmarks=12), stages=2, steps_per_stage=150, tol=0.0), case)
+    assert_equals_plain_loop(
+        moved(**case.parts(n_landmarks=12), stages=2, steps_per_stage=150, tol=0.0), case
+    )
 
 
 def test_equals_the_plain_loop_for_one_against_the_rest():
     case = overlapping(60, classes=3)
     case.class_weights = np.array([1.0, 2.0, 0.5])
     states = assert_equals_plain_loop(
-        moved(case.parts(n_landmarks=12), stages=2, steps_per_stage=150, tol=0.0), case
+        moved(**case.parts(n_landmarks=12), stages=2, steps_per_stage=150, tol=0.0), case
     )
     assert states[-1].coefficients.shape == (len(states[-1].landmarks), 3)
 
@@ -100,7 +102,7 @@ def test_equals_the_plain_loop_where_the_projection_acts(option):
     """Steps that are too long make w leave the ball again and again."""
     case = overlapping(60)
     solver = moved(
-        case.parts(n_landmarks=3, lam=2.0),
+        **case.parts(n_landmarks=3, lam=2.0),
         stages=3,
         steps_per_stage=400,
         step_size=0.9,
@@ -118,7 +120,7 @@ def test_equals_the_plain_loop_with_steps_that_forget_everything():
     """a = (1 - eta)^t underflows within a few steps."""
     case = overlapping(30)
     solver = moved(
-        case.parts("squared_hinge", lam=0.4, n_landmarks=5),
+        **case.parts("squared_hinge", lam=0.4, n_landmarks=5),
         stages=2,
         steps_per_stage=60,
         step_size=0.999,
@@ -138,7 +140,7 @@ def relative_gaps(states, value):
 def test_linear_convergence_to_the_exact_optimum_when_every_row_is_a_landmark(loss):
     case = overlapping(500, 4)
     solver = moved(
-        case.parts(loss, lam=16.0, diameter=0.0), stages=14, steps_per_stage=2.0, step_size=None, tol=0.0
+        **case.parts(loss, lam=16.0, diameter=0.0), stages=14, steps_per_stage=2.0, step_size=None, tol=0.0
     )
     states, _ = run_stages(solver, case)
     K, _ = case.grams(case.features)
@@ -160,7 +162,7 @@ def test_linear_convergence_to_the_exact_optimum_when_every_row_is_a_landmark(lo
 
 def test_single_precision_reaches_the_optimum_to_its_own_accuracy():
     case = overlapping(400, 4, dtype="float32")
-    states, _ = run_stages(moved(case.parts(lam=16.0, diameter=0.0), stages=12, steps_per_stage=2.0), case)
+    states, _ = run_stages(moved(**case.parts(lam=16.0, diameter=0.0), stages=12, steps_per_stage=2.0), case)
     K, _ = case.grams(case.features)
     _, optimum = reference.exact_optimum(reference.odm, 16.0, K, case.signs[:, 0])
     assert abs(relative_gaps(states, optimum)[-1]) < 2e-6
@@ -176,7 +178,7 @@ def test_weights_are_repetitions():
     objectives = []
     for one in (repeated, weighted):
         states, _ = run_stages(
-            moved(one.parts(lam=8.0, diameter=0.0), stages=25, steps_per_stage=3.0, tol=0.0), one
+            moved(**one.parts(lam=8.0, diameter=0.0), stages=25, steps_per_stage=3.0, tol=0.0), one
         )
         objectives.append(states[-1].objective)
     assert objectives[0] == pytest.approx(objectives[1], rel=1e-8)
@@ -184,7 +186,7 @@ def test_weights_are_repetitions():
 
 def test_hinge_comes_near_its_optimum_and_stalls():
     case = overlapping(300)
-    states, _ = run_stages(moved(case.parts("hinge", lam=8.0, diameter=0.0), stages=8, tol=0.0), case)
+    states, _ = run_stages(moved(**case.parts("hinge", lam=8.0, diameter=0.0), stages=8, tol=0.0), case)
     K, _ = case.grams(case.features)
     _, optimum = reference.exact_hinge_optimum(8.0, K, case.signs[:, 0])
     gaps = relative_gaps(states, optimum)
@@ -195,7 +197,7 @@ def test_fixed_point_solves_the_coreset_equation():
     """w + (lam/m) sum l'(z_i) y_i phi(c_i) = 0: sigma + mu = 0, for a real coreset."""
     case = overlapping(400, 3)
     states, _ = run_stages(
-        moved(case.parts(lam=16.0, n_landmarks=40), stages=30, steps_per_stage=3.0, tol=0.0), case
+        moved(**case.parts(lam=16.0, n_landmarks=40), stages=30, steps_per_stage=3.0, tol=0.0), case
     )
     residual = [np.abs(state.coefficients + state.gradient).max() for state in states]
     assert residual[-1] < 1e-8 * residual[0]
@@ -210,7 +212,7 @@ def test_gap_falls_with_the_diameter():
     gaps, sizes = [], []
     for diameter in (2.0, 1.0, 0.5, 0.25):
         states, _ = run_stages(
-            moved(case.parts(lam=16.0, diameter=diameter), stages=20, steps_per_stage=3.0, tol=1e-7), case
+            moved(**case.parts(lam=16.0, diameter=diameter), stages=20, steps_per_stage=3.0, tol=1e-7), case
         )
         gaps.append(states[-1].objective / optimum - 1)
         sizes.append(len(states[-1].landmarks))
@@ -226,7 +228,7 @@ def test_gap_falls_with_the_diameter():
 
 def test_stops_at_the_tolerance_and_reports_the_change():
     case = overlapping(200)
-    solver = moved(case.parts(lam=8.0, n_landmarks=30), stages=50, steps_per_stage=3.0, tol=1e-3)
+    solver = moved(**case.parts(lam=8.0, n_landmarks=30), stages=50, steps_per_stage=3.0, tol=1e-3)
     states, _ = run_stages(solver, case)
     assert 2 < len(states) < 40
     assert states[0].change == math.inf
@@ -242,25 +244,25 @@ def test_stops_at_the_tolerance_and_reports_the_change():
 )
 def test_an_integer_counts_rows_and_a_float_passes(steps_per_stage, expected):
     case = overlapping(200)
-    solver = moved(case.parts(n_landmarks=5), steps_per_stage=steps_per_stage)
-    assert solver.steps(case.problem) == expected
+    solver = moved(**case.parts(n_landmarks=5), steps_per_stage=steps_per_stage)
+    assert solver.rows_of_stage(case.problem) == expected
 
 
 def test_default_steps_give_a_linear_rate_unless_that_takes_too_many():
     case = overlapping(2000)
-    easy, hard = (moved(case.parts(lam=lam, n_landmarks=5)) for lam in (1.0, 1e6))
-    assert easy.steps(case.problem) == 2000
+    easy, hard = (moved(**case.parts(lam=lam, n_landmarks=5)) for lam in (1.0, 1e6))
+    assert easy.rows_of_stage(case.problem) == 2000
     assert easy.eta(case.problem) == pytest.approx(0.5 / (1 + 2 / 0.36))
-    assert hard.steps(case.problem) == 10_000
-    medium = moved(case.parts(lam=200.0, n_landmarks=5))
-    assert medium.steps(case.problem) == math.ceil(3 / medium.eta(case.problem))
+    assert hard.rows_of_stage(case.problem) == 10_000
+    medium = moved(**case.parts(lam=200.0, n_landmarks=5))
+    assert medium.rows_of_stage(case.problem) == math.ceil(3 / medium.eta(case.problem))
 
 
 @pytest.mark.parametrize("n", [1, 2, 3, 5])
 @pytest.mark.parametrize("loss", margin_loss_names())
 def test_tiny_data(n, loss):
     case = Case(np.arange(float(n))[:, None], (np.arange(n) % 2).astype(np.int32), (n,))
-    states, _ = run_stages(moved(case.parts(loss, n_landmarks=3), stages=2), case)
+    states, _ = run_stages(moved(**case.parts(loss, n_landmarks=3), stages=2), case)
     assert np.all(np.isfinite(states[-1].coefficients))
     assert states[-1].objective < states[0].objective
 
@@ -269,7 +271,7 @@ def test_a_single_landmark_and_constant_features():
     case = overlapping(50)
     case.features[:] = 1.0
     case.codes[:30], case.codes[30:] = 1, 0
-    states, _ = run_stages(moved(case.parts("squared_hinge", n_landmarks=10), stages=20, tol=1e-9), case)
+    states, _ = run_stages(moved(**case.parts("squared_hinge", n_landmarks=10), stages=20, tol=1e-9), case)
     assert states[-1].coefficients.shape == (1, 1)
     # f(s) = s^2/2 + lam (0.6 (1-s)^2 + 0.4 (1+s)^2): s = 2 lam 0.2 / (1 + 2 lam)
     assert states[-1].coefficients[0, 0] == pytest.approx(1.6 / 9, rel=1e-6)
@@ -281,7 +283,7 @@ def test_a_landmark_with_no_rows_of_its_own_keeps_the_coefficient_zero():
     case = overlapping(60)
     case.features[50:] = 100.0
     case.raw_weights = np.where(np.arange(60) < 50, 1.0, 0.0)
-    states, _ = run_stages(moved(case.parts(n_landmarks=10), stages=3), case)
+    states, _ = run_stages(moved(**case.parts(n_landmarks=10), stages=3), case)
     far = states[-1].landmarks[:, 0] == 100.0
     assert far.sum() == 1
     assert states[-1].coefficients[far, 0] == 0.0
@@ -289,7 +291,7 @@ def test_a_landmark_with_no_rows_of_its_own_keeps_the_coefficient_zero():
 
 def test_huge_lambda_stays_finite_and_falls():
     case = overlapping(100)
-    states, _ = run_stages(moved(case.parts(lam=1e8, theta=0.9, n_landmarks=20), stages=3), case)
+    states, _ = run_stages(moved(**case.parts(lam=1e8, theta=0.9, n_landmarks=20), stages=3), case)
     objectives = [state.objective for state in states]
     assert np.all(np.isfinite(objectives))
     assert objectives[-1] < objectives[0]

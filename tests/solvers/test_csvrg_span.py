@@ -11,13 +11,14 @@ import reference
 from distkern.bases.nystroem import NystroemBasis
 from distkern.estimators.csvrg import CSVRGClassifier
 from distkern.estimators.newton import NewtonClassifier
+from distkern.features.nystroem import Nystroem
 from distkern.runs.persistence import load_model
 from distkern.solvers.csvrg import CSVRG, SpanCSVRG
 from problems import Case, overlapping, run_stages, waves
 
 
 def landmark_coefficients(solver: SpanCSVRG, state) -> np.ndarray:
-    basis = NystroemBasis(solver.parts.kernel.with_gamma(state.gamma), state.landmarks)
+    basis = NystroemBasis(solver.features.kernel.with_gamma(state.gamma), state.landmarks)
     return basis.landmark_coefficients(state.coefficients)
 
 
@@ -29,21 +30,21 @@ def weighted(case: Case) -> Case:
 @pytest.mark.parametrize("case", [overlapping(60), overlapping(60, classes=3), weighted(overlapping(60))])
 @pytest.mark.parametrize("option", ["I", "II"])
 def test_equals_the_plain_loop(case, option, monkeypatch):
-    parts = case.parts(n_landmarks=12)
-    solver = SpanCSVRG(parts, stages=3, steps_per_stage=150, projection="span", option=option, tol=0.0)
+    parts = case.parts(n_landmarks=12, features=Nystroem)
+    solver = SpanCSVRG(**parts, stages=3, steps_per_stage=150, projection="span", option=option, tol=0.0)
     states, runner = run_stages(solver, case)
     K_rows, K_landmarks = case.grams(states[0].landmarks)
     drawn = [solver.drawn_step(case.problem, stage) for stage in range(3)]
     expected = reference.csvrg(
         reference.LOSSES["odm"],
-        parts.lam,
+        solver.lam,
         solver.eta(case.problem),
         K_rows,
         K_landmarks,
         case.signs,
         case.scaled_weights,
         runner.sampled,
-        radius=math.sqrt(parts.loss.norm_bound * parts.lam),
+        radius=math.sqrt(solver.risk.loss.norm_bound * solver.lam),
         project_every=32 * len(K_landmarks),
         chosen=drawn if option == "II" else None,
         directions=K_rows @ np.linalg.inv(K_landmarks),
@@ -51,7 +52,7 @@ def test_equals_the_plain_loop(case, option, monkeypatch):
     for state, sigma in zip(states[1:], expected, strict=True):
         np.testing.assert_allclose(landmark_coefficients(solver, state), sigma, rtol=1e-6, atol=1e-6)
         value = reference.objective(
-            reference.LOSSES["odm"], parts.lam, K_rows, K_landmarks, sigma, case.signs, case.scaled_weights
+            reference.LOSSES["odm"], solver.lam, K_rows, K_landmarks, sigma, case.signs, case.scaled_weights
         )
         assert state.objective == pytest.approx(value, rel=1e-8)
 
@@ -60,10 +61,12 @@ def test_equals_the_plain_loop(case, option, monkeypatch):
 def test_reaches_the_minimum_over_the_span(loss):
     """That of Newton's method over the same landmarks, which moved gradients stay away from."""
     case = overlapping(400)
-    solver = SpanCSVRG(case.parts(loss, lam=30.0, n_landmarks=20), stages=40, steps_per_stage=2000, tol=1e-9)
-    moved = run_stages(CSVRG(**{**vars(solver), "projection": True}), case)[0][-1]
+    settings = {"lam": 30.0, "n_landmarks": 20}
+    run = {"stages": 40, "steps_per_stage": 2000, "tol": 1e-9}
+    solver = SpanCSVRG(**case.parts(loss, **settings, features=Nystroem), **run)
+    moved = run_stages(CSVRG(**case.parts(loss, **settings), **run, projection=True), case)[0][-1]
     found = run_stages(solver, case)[0][-1]
-    Z = NystroemBasis(solver.parts.kernel.with_gamma(2.0), found.landmarks).values(case.features)
+    Z = NystroemBasis(solver.features.kernel.with_gamma(2.0), found.landmarks).values(case.features)
 
     def objective(u: np.ndarray) -> float:
         losses = [reference.LOSSES[loss](f, y)[0] for f, y in zip(Z @ u, case.signs[:, 0], strict=True)]

@@ -449,10 +449,7 @@ def test_values_of_parts_are_found_and_changed_by_name():
     assert value_of(solver, "n_landmarks") == 128
     assert value_of(solver, "nothing") is None
     changed = with_values(solver, {"lam": 7.0, "gamma": "scale/2", "n_landmarks": 3, "nothing": 1})
-    assert (changed.parts.lam, changed.parts.kernel.gamma, changed.parts.landmarks.n_landmarks) == (
-        7.0,
-        "scale/2",
-        3,
-    )
-    assert solver.parts.lam == 1024.0
+    features = changed.features
+    assert (changed.lam, features.kernel.gamma, features.n_landmarks) == (7.0, "scale/2", 3)
+    assert solver.lam == 1024.0
     assert with_values(solver, {"nothing": 1}) is solver

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -11,12 +12,12 @@ from distkern.bases.linear import LinearBasis
 from distkern.common.types import groups_of
 from distkern.losses import find_loss
 from distkern.solvers._simba.messages import UNIT, Ask, HoldOut, Slacks, Update
-from distkern.solvers._simba.primal import Primal
-from distkern.solvers._simba.resident import SIMBAOperand, open_simba
-from distkern.solvers._simba.rounds import Schedule, rounds
+from distkern.solvers._simba.resident import SIMBAOperand, SimbaResident
+from distkern.solvers._simba.rounds import Primal, rounds
 from distkern.solvers._simba.selection import select
 from distkern.solvers.risk import Risk
-from simba_problems import Group, margin_rows, signed
+from feature_problems import problem_of
+from simba_problems import Group, margin_rows, signed, simba
 
 
 class Exchange:
@@ -34,7 +35,7 @@ class Exchange:
         for own in np.array_split(np.arange(len(groups)), parties):
             openers = {int(g): lambda group=groups[g]: Group(group) for g in own}
             self.residents.append(
-                open_simba(openers, operand, {int(g): saved[int(g)] for g in own} if saved else {})
+                SimbaResident(openers, operand, {int(g): saved[int(g)] for g in own} if saved else {})
             )
         self.count = 0
 
@@ -190,13 +191,15 @@ def test_outputs_that_share_draws_have_unbiased_estimates():
     for seed in range(3000):
         exchange = Exchange(blocks, outputs=2, n_draws=1, q=q, seed=seed)
         primal = Primal(LinearBasis(4, float), u, np.zeros((2, 4)), np.zeros(2), np.zeros(2), 0.0)
-        schedule = Schedule(0.1, 50, 50, 50, radius, 1, 16, 0, True, seed)
-        exchange.run(rounds(schedule, primal, 1, 1, np.inf))
+        state = SimpleNamespace(round=0, accesses=0, accesses_nonzero=0, n_held_out=0, units=0, radius=radius)
+        exchange.run(
+            rounds(simba(nu=0.1, max_rounds=1, averaging=0), problem_of(blocks, 2, seed=seed), state, primal)
+        )
         steps.append(primal.u - u)
         update = exchange.last.update
         x = np.concatenate([block.features for block in blocks])[7]
         w = primal.u / np.maximum(1, np.linalg.norm(primal.u, axis=1))[:, None]
-        products.append(update.coefficients[:, 0] * x[update.columns[0]] - w @ (x / radius))
+        products.append(update.coefficients @ x[update.columns] - w @ (x / radius))
     # of the first output class 0 is the positive one
     for output, sign in enumerate((-1.0, 1.0)):
         p = q[output] / q[output].sum()

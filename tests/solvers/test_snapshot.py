@@ -11,6 +11,7 @@ import pytest
 import reference
 from distkern.bases.landmarks import LandmarkBasis
 from distkern.losses import margin_loss_names
+from distkern.solvers.avm import AVM
 from distkern.solvers.coreset import snapshot
 from distkern.solvers.measuring import Model, Sums
 from problems import overlapping
@@ -19,10 +20,10 @@ from problems import overlapping
 def test_smoothness_and_radius():
     case = overlapping(20, 2)
     problem = dataclasses.replace(case.problem, max_relative_weight=2.0)
-    odm = case.parts("odm", lam=3.0, n_landmarks=2)
+    odm = AVM(**case.parts("odm", lam=3.0, n_landmarks=2))
     assert odm.smoothness(problem) == pytest.approx(1 + 2 * 3 * 2 / 0.36)
-    assert case.parts("hinge", n_landmarks=2).smoothness(problem) == np.inf
-    assert case.parts("hinge", lam=8.0, n_landmarks=2).radius == 4.0
+    assert AVM(**case.parts("hinge", n_landmarks=2)).smoothness(problem) == np.inf
+    assert AVM(**case.parts("hinge", lam=8.0, n_landmarks=2)).radius == 4.0
 
 
 @pytest.mark.parametrize("loss", [name for name in margin_loss_names() if name in reference.LOSSES])
@@ -35,8 +36,8 @@ def test_snapshot_sums_the_plain_formulas(loss, classes, dtype):
     parts = case.parts(loss, lam=2.5, n_landmarks=40)
     landmarks = case.features[:40]
     sigma = np.random.default_rng(2).standard_normal((40, case.n_outputs)) / 4
-    basis = LandmarkBasis(parts.kernel.with_gamma(2.0), landmarks)
-    model = Model(basis, sigma, parts.risk(case.problem))
+    basis = LandmarkBasis(parts["features"].kernel.with_gamma(2.0), landmarks)
+    model = Model(basis, sigma, parts["risk"])
     K_rows, _ = case.grams(landmarks)
     gradient, losses = np.zeros_like(sigma), 0.0
     for i in range(1500):

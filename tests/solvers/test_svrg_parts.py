@@ -22,12 +22,12 @@ from distkern.features.kernel_choice import KernelChoice
 from distkern.features.random import Random
 from distkern.kernels import find_kernel
 from distkern.losses import find_loss
-from distkern.solvers.base import Problem
+from distkern.solvers.base import Problem, piece_rows
 from distkern.solvers.explicit import gradient_pass
 from distkern.solvers.gram import inverted
 from distkern.solvers.measuring import Model, measure, measure_gradient
 from distkern.solvers.risk import Risk
-from distkern.solvers.svrg import batch_ends, first_snapshot, piece_rows, preconditioner, sampled_grams
+from distkern.solvers.svrg import batch_ends, first_snapshot, preconditioner, sampled_grams
 from reference import PlainRunner, cut_blocks
 
 LOGISTIC = Risk(find_loss("logistic")())
@@ -238,7 +238,4 @@ def test_batches_are_of_nearly_one_size():
 
 
 def test_pieces_are_of_a_bounded_size():
-    problem = problem_of([1000])
-    assert piece_rows(problem, 16) == 4096
-    assert piece_rows(problem, 2048) == 1024
-    assert piece_rows(problem, 2**20) == 2
+    assert [piece_rows(size, 4, least=1) for size in (16, 2048, 2**20)] == [4096, 1024, 2]

@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import math
 import operator
-from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
-from typing import Any
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,15 +15,16 @@ from distkern.bases.random_features import RandomFeatureBasis
 from distkern.common.errors import InputError
 from distkern.common.rng import Purpose, stream
 from distkern.common.tiles import scratch
-from distkern.common.types import Block, Floats, GroupOpener, groups_of
+from distkern.common.types import Block, Floats, groups_of
 from distkern.features.random import footprint_of_random
-from distkern.passes import EXPONENTIAL, AbstractResident, Cost, Message, Rounds
+from distkern.passes import EXPONENTIAL, Cost, Message, Rounds
 from distkern.solvers._dsg.rounds import predict, tiles
 from distkern.solvers.base import Outline, Problem, Steps
 from distkern.solvers.descent import BoundedMetric
 from distkern.solvers.explicit import gradient_pass
 from distkern.solvers.gram import Grams, inverted, solved, with_slopes
 from distkern.solvers.measuring import Model
+from distkern.solvers.residents import GroupResident
 from distkern.solvers.risk import Risk
 
 MOST_EXACT_FEATURES = 8192
@@ -81,7 +80,7 @@ def sweep(
     width, coefficients = basis.block_size, start.copy()
     n_blocks = len(coefficients) // width
     dtype = basis.dtype
-    yield _sweep_rounds(problem, risk, basis, n_blocks, width, basis.process_bytes)
+    yield _sweep_rounds(problem, risk, basis, SweepOperand(basis, risk, n_blocks))
     rows = [sum(problem.block_rows[block] for block in group) for group in groups_of(problem.block_rows)]
     # predictions go on from sweep to sweep, and the first starts from the coefficients
     table = coefficients.astype(dtype) if number == 0 else None
@@ -169,24 +168,20 @@ def exact_polish(
 
 
 def _sweep_rounds(
-    problem: Problem,
-    risk: Risk,
-    basis: RandomFeatureBasis | None,
-    n_blocks: int,
-    width: int,
-    process_bytes: int,
+    problem: Problem, risk: Risk, basis: RandomFeatureBasis, operand: SweepOperand | None
 ) -> Rounds:
-    itemsize, outputs = problem.dtype.itemsize, risk.n_outputs
+    itemsize, outputs, width = problem.dtype.itemsize, risk.n_outputs, basis.block_size
+    n_blocks = basis.n_blocks if operand is None else operand.n_blocks
     groups, operations = len(groups_of(problem.block_rows)), 2 * width * (problem.row_numbers + EXPONENTIAL)
     return Rounds(
         "sweeps",
-        open_sweeps,
+        SweepResident,
         # the solver adds parts up, from the first group to the last
         operator.add,
-        None if basis is None else SweepOperand(basis, risk, n_blocks),
+        operand,
         n_rounds=n_blocks + 1,
         state_bytes_per_row=float(outputs * itemsize),
-        cost=Cost(process_bytes=process_bytes, operations=operations).holding(
+        cost=Cost(process_bytes=basis.process_bytes, operations=operations).holding(
             task={
                 "rows and predictions": (problem.most_rows, problem.row_numbers + 4 * outputs, itemsize),
                 "coefficients": (n_blocks, width, outputs, itemsize),
@@ -203,8 +198,7 @@ def polish_outline(
 ) -> list[Outline]:
     """The passes of polishing, for the planner."""
     if polish == "sweeps":
-        width, process_bytes = basis.block_size, basis.process_bytes
-        return [Outline(_sweep_rounds(problem, risk, None, basis.n_blocks, width, process_bytes), n_sweeps)]
+        return [Outline(_sweep_rounds(problem, risk, basis, None), n_sweeps)]
     if polish == "exact":
         footprint = footprint_of_random(problem, basis)
         steps = [Outline(gradient_pass(problem, None, footprint), _MOST_PASSES / 3)]
@@ -259,48 +253,36 @@ def total(parts: tuple[SweepPart, ...]) -> SweepPart:
     return SweepPart(columns, gram, rows)
 
 
-@dataclass
-class SweepResident(AbstractResident):
-    """Keeps the predictions of its rows: (n_rows, n_outputs) of each group, in the dtype of the basis."""
+class SweepResident(GroupResident):
+    """Keeps the predictions of its rows, (n_rows, n_outputs) of each group, in the dtype of the basis."""
 
-    openers: Mapping[int, GroupOpener]
-    operand: SweepOperand
-    predictions: dict[int, Floats] = field(default_factory=dict)
-
-    def __post_init__(self) -> None:
-        self._groups = {group: self.openers[group]() for group in sorted(self.openers)}
+    keeps = "predictions"
 
     def answer(self, message: SweepAsk) -> tuple[SweepPart, ...]:
         if message.table is not None:
             self._start(message.table)
-        return tuple(self._visit(group, message) for group in self._groups)
+        return tuple(self._visit(group, message) for group in self.groups)
 
     def replay(self, message: SweepAsk) -> None:
         self.answer(replace(message, block=None))
 
-    def saved(self, group: int) -> dict[str, NDArray[Any]]:
-        return {"predictions": self.predictions[group]}
-
     def _start(self, table: Floats) -> None:
-        operand = self.operand
-        for group, opened in self._groups.items():
-            values = [
-                predict(operand.basis, [block.features], table, operand.n_blocks)[0].astype(
-                    operand.basis.dtype
-                )
-                for block in opened.blocks()
-            ]
-            self.predictions[group] = np.concatenate(values)
+        basis, n_blocks = self.operand.basis, self.operand.n_blocks
+        for number, group in self.groups.items():
+            self.kept[number] = np.concatenate(
+                [
+                    predict(basis, [block.features], table, n_blocks)[0].astype(basis.dtype)
+                    for block in group.blocks()
+                ]
+            )
 
     def _visit(self, group: int, message: SweepAsk) -> SweepPart:
         """Bring a group's predictions up to date, then take its sums, in one reading."""
         basis, outputs = self.operand.basis, self.operand.risk.n_outputs
         stride = message.gram_groups.get(group) if message.block is not None else None
         gram = None if stride is None else GatheredGram(basis.block_size)
-        columns, gram_rows, done = np.zeros((basis.block_size, outputs)), 0, 0
-        for block in self._groups[group].blocks():
-            predictions = self.predictions[group][done : done + block.n_rows]
-            done += block.n_rows
+        columns, gram_rows = np.zeros((basis.block_size, outputs)), 0
+        for block, predictions in self.blocks(group):
             if message.change is not None:
                 number, change = message.change
                 for rows, values in tiles(basis, block.features, number):
@@ -321,13 +303,3 @@ class SweepResident(AbstractResident):
         risk = self.operand.risk
         weights = risk.weights(block)
         return risk.slopes(predictions, risk.targets(block), weights), weights
-
-
-def open_sweeps(
-    openers: Mapping[int, GroupOpener], operand: SweepOperand, saved: Mapping[int, dict[str, NDArray[Any]]]
-) -> SweepResident:
-    """The resident of some groups, going on from their saved predictions if there are any."""
-    # what was saved may be read-only
-    return SweepResident(
-        openers, operand, {group: saved[group]["predictions"].copy() for group in openers if group in saved}
-    )

@@ -18,8 +18,9 @@ from distkern.features.random import footprint_of_random
 from distkern.passes import AbstractFollower, Reduce
 from distkern.solvers.base import Problem, Steps
 from distkern.solvers.explicit import pass_cost
-from distkern.solvers.measuring import Drawn, Figures, Model, Sums, measure_drawn, measured, sums_and_slopes
+from distkern.solvers.measuring import Figures, Model, Sums, measured, sums_and_slopes
 from distkern.solvers.risk import Risk
+from distkern.solvers.sample import SampledModel, measure_sampled, sample_of_every_block
 
 
 @dataclass(frozen=True)
@@ -63,8 +64,8 @@ class Part:
     Attributes
     ----------
     sums : losses and errors
-    slopes : (n_outputs,) of G
-    squares : of the squares of all entries of G
+    slopes : (n_outputs,) sums of G
+    squares : sum of the squares of all entries of G
     columns : candidate -> Z^T G (block_size, n_outputs)
     gram : Z^T S Z (block_size, block_size) of the first candidate in the dtype of the features, or None; the
         weights are times the bounds of a loss that has some
@@ -195,6 +196,8 @@ def sums_bytes(basis: RandomFeatureBasis, row_numbers: int, gram: bool) -> int:
 
 #: about so many rows are measured, drawn from all blocks: in the end, and while steps are under way
 MEASURED_ROWS, WATCHED_ROWS = 2**14, 2**12
+#: first index of the streams of drawn rows
+_SAMPLE = 2
 
 
 def tiles(basis: RandomFeatureBasis, rows: Rows, block: int) -> Iterator[tuple[slice, Floats]]:
@@ -222,22 +225,17 @@ def predict(
 
 
 def measuring_pass(
-    problem: Problem, operand: Drawn | None, basis: RandomFeatureBasis, split: str, share: float = 1.0
+    problem: Problem, operand: SampledModel | None, basis: RandomFeatureBasis, split: str, share: float = 1.0
 ) -> Reduce[Sums]:
     """Objective and errors on a split, of ``share`` of its rows; memory is for the most that are drawn."""
     cost = pass_cost(problem, footprint_of_random(problem, basis), 1)
-    drawn = _drawn_rows(problem, MEASURED_ROWS)
+    drawn = sample_of_every_block(problem, MEASURED_ROWS, _SAMPLE).rows_per_block
     cost = replace(cost, result_bytes=0, operations=share * cost.operations)
     # a block of which all rows are drawn is not copied
     copied = drawn if drawn < problem.most_rows else 0
     cost = cost.holding(task={"drawn rows": (copied, problem.row_bytes)})
     name = "held out" if split == "test" else "objective"
-    return Reduce(name, measure_drawn, Sums.add, operand, split=split, cost=cost, measures_only=True)
-
-
-def _drawn_rows(problem: Problem, wanted: int) -> int:
-    """How many rows of a block are measured, of about so many in all."""
-    return max(256, -(-wanted // len(problem.block_rows)))
+    return Reduce(name, measure_sampled, Sums.add, operand, split=split, cost=cost, measures_only=True)
 
 
 def figures_of(problem: Problem, model: Model, strength: float, *, finished: bool) -> Steps[Figures]:
@@ -246,9 +244,9 @@ def figures_of(problem: Problem, model: Model, strength: float, *, finished: boo
     The objective is the mean loss + strength/2 |A|^2.
     """
     assert isinstance(model.basis, RandomFeatureBasis)
-    rows = _drawn_rows(problem, MEASURED_ROWS if finished else WATCHED_ROWS)
-    drawn = Drawn(model, rows, problem.seed)
-    held_out = replace(drawn, rows_per_block=None) if finished else drawn
+    wanted = MEASURED_ROWS if finished else WATCHED_ROWS
+    drawn = SampledModel(model, sample_of_every_block(problem, wanted, _SAMPLE))
+    held_out = SampledModel(model, None) if finished else drawn
     a = model.coefficients.astype(np.float64)
     return (
         yield from measured(

@@ -24,34 +24,27 @@ from distkern.common.parameters import (
 from distkern.features.kernel_choice import KernelChoice
 from distkern.passes.batches import BatchOrder
 from distkern.solvers.base import Problem, rows_of_stage
-from distkern.solvers.measuring import MeasuredState
+from distkern.solvers.explicit import ExplicitState
 from distkern.solvers.risk import Risk
 
 
-@dataclass(frozen=True)
-class DSGState(MeasuredState):
+@dataclass(frozen=True, kw_only=True)
+class DSGState(ExplicitState):
     """f(x) = scale sum_j z_j(x) A_j over the first ``n_blocks`` blocks of features.
 
     Attributes
     ----------
-    gamma : of the kernel
     coefficients : (n_features, n_outputs), the A_j one below the other, 0 for blocks not in use
     average : (n_features, n_outputs) of the averaged model, scale included; (0, n_outputs) without averaging
     betas : (n_blocks in all, n_outputs), what the blocks stand for in CDSG's inequality
     cursor : where in the data the next batch is, see :class:`~distkern.passes.batches.BatchOrder`
     step : gradient steps done, of ``n_steps``
     sweeps : how many stages were sweeps (an exact polish counts as one)
-    first_loss : of the first batch, to tell when steps are too large
-    accesses, accesses_nonzero : features looked at by batches and polish, n_features a row, and of
-        sparse rows those that are not zero; measuring is not counted
-    center, target_scale, variances : of real targets, see :class:`~distkern.solvers.targets.TargetScale`
-    absolute_errors : (2,) mean absolute errors of training and of held-out rows, NaN for classes
+    first_loss : mean loss of the first batch, to tell when steps are too large
     polish_gap : after an exact polish, how far above the minimum the objective is, divided by it; else NaN
     batch_loss, batch_error : means over the last stage's batches, each before its step; NaN before any
     """
 
-    gamma: float
-    coefficients: NDArray[np.float64]
     average: NDArray[np.float64]
     betas: NDArray[np.float64]
     cursor: NDArray[np.int64]
@@ -59,17 +52,15 @@ class DSGState(MeasuredState):
     n_blocks: int
     step: int
     n_steps: int
-    sweeps: int
-    accesses: int
-    accesses_nonzero: int
-    first_loss: float
-    batch_loss: float
-    batch_error: float
-    center: NDArray[np.float64]
-    target_scale: float
-    variances: NDArray[np.float64]
-    absolute_errors: NDArray[np.float64]
-    polish_gap: float
+    sweeps: int = 0
+    first_loss: float = math.nan
+    batch_loss: float = math.nan
+    batch_error: float = math.nan
+    polish_gap: float = math.nan
+
+    @property
+    def n_functions(self) -> int:
+        return self.n_blocks * (len(self.coefficients) // len(self.betas))
 
 
 @dataclass(frozen=True)

@@ -36,7 +36,7 @@ def reading_bytes(n_rows: int, n_columns: int, n_bytes: int) -> int:
     Parameters
     ----------
     n_rows, n_columns : that are read, at most
-    n_bytes : of the numbers of all rows
+    n_bytes : bytes of the numbers of all rows
     """
     columns = min(COLUMN_BYTES, 2 * n_bytes + _ENTRY_BYTES * n_columns)
     return columns + min(ROW_BYTES, n_bytes + _ENTRY_BYTES * n_rows)
@@ -65,7 +65,7 @@ _NO_PLACES = np.empty(0, dtype=np.int32)
 
 
 def no_columns(dtype: np.dtype[Any]) -> Columns:
-    """None of them."""
+    """No columns."""
     return Columns(np.empty(0, dtype), _NO_PLACES, np.zeros(1, np.int64), False, 0)
 
 
@@ -84,8 +84,8 @@ class DenseColumnReader(AbstractColumnReader):
     ----------
     groups : with the rows of each numbered from its offset on
     offsets : (n_groups + 1,)
-    limit_bytes : of the buffer, if it is enough for the columns of a round
-    dtype : of the numbers
+    limit_bytes : bytes of the buffer, if they are enough for the columns of a round
+    dtype : the numbers' dtype
     """
 
     def __init__(
@@ -136,7 +136,7 @@ class SparseColumnReader(AbstractColumnReader):
     Parameters
     ----------
     groups, offsets : as in :class:`DenseColumnReader`
-    limit_bytes : of what is kept, and of what making it takes
+    limit_bytes : bytes of what is kept and of making it, at most
     """
 
     def __init__(self, groups: list[AbstractGroup], offsets: NDArray[np.int64], limit_bytes: int) -> None:

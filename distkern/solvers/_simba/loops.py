@@ -88,7 +88,7 @@ class Drawn(NamedTuple):
         )
 
     def joined(self, other: Drawn) -> Drawn:
-        """With those of later groups: the first of both wins."""
+        """Both, where ``other`` is of later groups: the first of two keys wins."""
         later = other.keys < self.keys
         wide = later[:, None]
         return Drawn(

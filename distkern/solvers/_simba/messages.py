@@ -53,7 +53,7 @@ class Update:
     columns : (n_columns,) int64
     coefficients : (n_outputs, n_columns): <w, x> is estimated by their sum with x's numbers
     b : (n_outputs,)
-    eta : of the update
+    eta : step size
     factors : (n_outputs,) powers of two that q is multiplied with before it, or None
     slacks : new ones, or None for those of before
     """
@@ -99,7 +99,7 @@ class Answer:
     rows: tuple[Rows | None, ...]
 
     def joined(self, other: Answer) -> Answer:
-        """With the answer of later groups."""
+        """Both answers as one, where ``other`` is of later groups."""
         later = other.drawn.keys < self.drawn.keys
         rows = tuple(
             theirs if wins else own for own, theirs, wins in zip(self.rows, other.rows, later, strict=True)
@@ -142,7 +142,7 @@ class Selected:
     candidates: NDArray[np.int64]
 
     def joined(self, other: Selected) -> Selected:
-        """With the answer of later groups."""
+        """Both answers as one, where ``other`` is of later groups."""
         return Selected(
             self.above + other.above,
             self.counts + other.counts,
@@ -172,8 +172,8 @@ class HoldOut:
 
     Attributes
     ----------
-    fraction : of the rows; 0 holds out none
-    seed, draw : of the draw
+    fraction : share of the rows; 0 holds out none
+    seed, draw : what the draw depends on
     """
 
     fraction: float

@@ -58,7 +58,7 @@ class SIMBAOperand:
     n_draws : rows of a round
     fit_intercept : sums of q y are wanted
     hold_out : rows that never take part
-    seed : of the draws
+    seed : what the draws depend on
     basis : phi, whose functions are the columns
     risk : the weights of rows and classes; None where all weigh the same
     """
@@ -243,10 +243,3 @@ class SimbaResident(AbstractResident):
         drawn = loops.Drawn.empty(n_draws, len(arrays.numbers), operand.n_outputs)
         loops.draw_loop()(arrays, operand.seed, _PURPOSE, draw_for or 0, drawn)
         return drawn
-
-
-def open_simba(
-    openers: Mapping[int, GroupOpener], operand: SIMBAOperand, saved: Mapping[int, dict[str, NDArray[Any]]]
-) -> SimbaResident:
-    """The resident of some groups, as :attr:`~distkern.passes.Rounds.open` wants it."""
-    return SimbaResident(openers, operand, saved)

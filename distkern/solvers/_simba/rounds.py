@@ -1,98 +1,170 @@
-"""The rounds of SIMBA (Hazan et al. 2011, Algorithm 1), as the driver sees them."""
+"""The rounds of SIMBA (Hazan et al. 2011, Algorithm 1), as the driver sees them, and its variables there."""
 
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import NDArray
 
+from distkern.bases.base import AbstractBasis
+from distkern.common.compiled import aligned
+from distkern.common.rng import Purpose
+from distkern.common.sparse import Rows, SparseRows, stacked
 from distkern.passes import Message
+from distkern.solvers._simba import primal_loop as loops
 from distkern.solvers._simba.messages import Answer, Ask, Slacks, Update, shifted
-from distkern.solvers._simba.primal import Primal
 from distkern.solvers._simba.selection import select
-from distkern.solvers.base import Steps
+from distkern.solvers.base import Problem, Steps
+
+if TYPE_CHECKING:
+    from distkern.solvers._simba.measuring import SIMBAState
+    from distkern.solvers.simba import SIMBA
+
+Array = NDArray[np.float64]
 
 #: rounds after which q is brought back to a sum of about n; in these it changes by less than 2^102
 RESCALE_EVERY = 64
 
 
-@dataclass(frozen=True)
-class Schedule:
-    """What a run's rounds have in common.
+class Primal:
+    """What the rounds of a stage change.
 
-    Attributes
+    Parameters
     ----------
-    nu : of all outputs
-    n_active : rows that take part
-    units : what they weigh
-    n_rows : of all groups
-    radius : the largest norm of a row, which all rows are divided by
-    n_columns : of a round
-    selection_every : rounds that slacks are kept
-    averaging : a_t = t^averaging
-    fit_intercept : whether there is b
-    seed : of the draws
+    basis : rows are mapped by it
+    u, behind : (n_outputs, size), and ``scale_sum`` (n_outputs,): sum_t a_t w_t = scale_sum u - behind
+    sums_of_b : (n_outputs,) sum_t a_t b_t
+    weight : sum_t a_t
+
+    The arrays are copied. As attributes they are those after the last round, as are ``totals`` (n_outputs,),
+    the sums of q.
     """
 
-    nu: float
-    n_active: int
-    units: int
-    n_rows: int
-    radius: float
-    n_columns: int
-    selection_every: int
-    averaging: int
-    fit_intercept: bool
-    seed: int
+    def __init__(
+        self, basis: AbstractBasis, u: Array, behind: Array, scale_sum: Array, sums_of_b: Array, weight: float
+    ) -> None:
+        outputs, size = u.shape
+        n_chunks, n_spans = -(-size // loops.CHUNK), -(-size // loops.CHUNK**2)
+        self.u, self.behind, self.scale_sum = u.copy(), behind.copy(), scale_sum.copy()
+        self.sums_of_b, self.weight, self.totals = sums_of_b.copy(), weight, np.empty(outputs)
+        self._basis, self._all_columns = basis, np.arange(size, dtype=np.int32)
+        self._vectors = loops.Vectors(
+            self.u,
+            self.behind,
+            self.scale_sum,
+            np.empty(outputs),
+            np.empty((outputs, n_chunks)),
+            np.empty((outputs, n_spans)),
+            np.zeros(n_chunks, np.int64),
+            np.empty(n_chunks, np.int64),
+        )
+        loops.refresh_loop()(self._vectors)
+        self._add_rows = loops.add_rows_loop(basis.dtype)
+
+    @property
+    def fields(self) -> dict[str, Any]:
+        """The fields of the next state that hold them."""
+        variables = {"u": self.u, "behind": self.behind, "scale_sum": self.scale_sum}
+        return {**variables, "sums_of_b": self.sums_of_b, "weight": self.weight}
+
+    def averaged(self) -> tuple[Array, Array]:
+        """(n_outputs, size) and (n_outputs,) means of w and b."""
+        w = (self.scale_sum[:, None] * self.u - self.behind) / self.weight
+        return w, self.sums_of_b / self.weight
+
+    def signs_of(self, sums: Array, *, signed: bool) -> Array:
+        """b = sign(q'y), (n_outputs,), or 0; and the totals of q."""
+        b = np.empty(len(self.totals))
+        loops.biases_loop()(*aligned(sums), self.totals, b)
+        return b if signed else np.zeros_like(b)
+
+    def add(self, t: int, answer: Answer, step: float, weight: float, b: Array) -> int:
+        """u += step y x, summed over the drawn rows, w after it, and b count by ``weight`` in the averages.
+
+        Outputs share the rows, weighted by the chance with which each would have drawn them. Returns how many
+        numbers the rows have.
+        """
+        data, indices, indptr = self._compressed([row for row in answer.rows if row is not None])
+        self._add_rows(
+            self._vectors,
+            data,
+            indices,
+            indptr,
+            *aligned(answer.drawn.masses, answer.drawn.signs),
+            self.totals,
+            t,
+            step,
+            weight,
+        )
+        self.sums_of_b += weight * b
+        self.weight += weight
+        return int(indptr[-1])
+
+    def draw(self, t: int, seed: int, n_columns: int, scale: float) -> tuple[NDArray[np.int64], Array]:
+        """Columns j drawn by w_j^2, and scale |w|^2 / w_j of outputs (n_outputs, n_columns); none if w = 0.
+
+        Outputs share the columns as they share the rows.
+        """
+        columns, coefficients = np.empty(n_columns, np.int64), np.empty((len(self.u), n_columns))
+        n_drawn = loops.draw_columns_loop()(
+            self._vectors, seed, int(Purpose.COLUMN_DRAWS), t, scale, columns, coefficients
+        )
+        return (columns, coefficients) if n_drawn else (columns[:0], np.empty((len(self.u), 0)))
+
+    def _compressed(self, rows: list[Rows]) -> tuple[NDArray[Any], ...]:
+        """The features of the rows as data, columns and ends of rows."""
+        together = self._basis.values(rows[0] if len(rows) == 1 else stacked(rows))
+        if isinstance(together, SparseRows):
+            data = together.data.astype(self._basis.dtype, copy=False)
+            return aligned(data, together.indices, together.indptr)
+        n_rows, size = together.shape
+        indices = self._all_columns if n_rows == 1 else np.tile(self._all_columns, n_rows)
+        indptr = np.arange(n_rows + 1, dtype=np.int64) * size
+        return np.ascontiguousarray(together, dtype=self._basis.dtype).reshape(-1), indices, indptr
 
 
-@dataclass(frozen=True)
-class Done:
-    """The last round; features that were looked at, size a row and n a column, and their own numbers.
-
-    A column that a round draws several times is looked at once.
-    """
-
-    round: int
-    accesses: int
-    entries: int
-
-
-def rounds(schedule: Schedule, primal: Primal, first: int, last: int, most_accesses: float) -> Steps[Done]:
-    """Rounds ``first`` to ``last``, or until so many features have been looked at; each is one exchange.
+def rounds(solver: SIMBA, problem: Problem, state: SIMBAState, primal: Primal) -> Steps[dict[str, Any]]:
+    """The rounds of the stage after ``state``, until so many features have been looked at; each is one
+    exchange.
 
     The residents draw rows by p = q / |q|_1 and change q; the driver has the lines between, for all outputs.
+
+    Returns
+    -------
+    the fields of the next state that count rounds and features: size a row and n a column, and their own
+    numbers; a column that a round draws several times is looked at once
     """
     n_outputs, size = primal.u.shape
-    n_active = schedule.n_active
+    n_active = problem.n_rows - state.n_held_out
+    n_columns = solver.columns_per_round * n_outputs
     # slack 2 for the rows of largest q, and what is left of nu times all weights for one more
-    budgets = np.full(n_outputs, schedule.nu * schedule.units / 2.0)
+    budgets = np.full(n_outputs, solver.nu * (state.units or n_active) / 2.0)
     slacks: Slacks | None = None
-    accesses = entries = 0
+    first, last = state.round + 1, min(state.round + solver.rounds_per_stage, solver.max_rounds)
+    accesses, entries = state.accesses, state.accesses_nonzero
     answer: Answer = yield Message(Ask(None, first))
     for t in range(first, last + 1):
         # xi: who may fall short, kept for some rounds
-        fresh = (t - first) % schedule.selection_every == 0
+        fresh = (t - first) % solver.selection_every == 0
         if fresh:
-            slacks = yield from select(budgets, schedule.n_rows, slacks)
+            slacks = yield from select(budgets, problem.n_rows, slacks)
         chosen = slacks if fresh else None
         # b = sign(p' y)
-        b = primal.signs_of(answer.drawn.sums, signed=schedule.fit_intercept)
+        b = primal.signs_of(answer.drawn.sums, signed=solver.fit_intercept)
         # u += y x / sqrt(2 t), w = u / max(1, |u|), of rows divided by the radius
-        step = 1.0 / (math.sqrt(2.0 * t) * len(answer.rows) * schedule.radius)
-        entries += primal.add(t, answer, step, float(t) ** schedule.averaging, b)
+        step = 1.0 / (math.sqrt(2.0 * t) * len(answer.rows) * state.radius)
+        entries += primal.add(t, answer, step, float(t) ** solver.averaging, b)
         # a column j by w_j^2
-        columns, coefficients = primal.draw(
-            t, schedule.seed, schedule.n_columns, 1.0 / (schedule.n_columns * schedule.radius)
-        )
+        columns, coefficients = primal.draw(t, problem.seed, n_columns, 1.0 / (n_columns * state.radius))
         factors = None
         if t % RESCALE_EVERY == 0:
             # powers of two change no bit of q
             factors = np.exp2(np.round(np.log2(n_active / primal.totals)))
             slacks = None if slacks is None else shifted(slacks, factors)
-        accesses += len(answer.rows) * size + len(set(columns.tolist())) * schedule.n_rows
-        goes_on = t < last and accesses < most_accesses
+        accesses += len(answer.rows) * size + len(set(columns.tolist())) * problem.n_rows
+        goes_on = t < last and accesses < solver.most_accesses
         # q *= 1 - eta v + eta^2 v^2, then the rows of the next round
         eta = math.sqrt(math.log(n_active) / t)
         update = Update(columns, coefficients, b, eta, factors, chosen)
@@ -100,4 +172,4 @@ def rounds(schedule: Schedule, primal: Primal, first: int, last: int, most_acces
         entries += answer.entries
         if not goes_on:
             break
-    return Done(t, accesses, entries)
+    return {"round": t, "accesses": accesses, "accesses_nonzero": entries}

@@ -82,7 +82,7 @@ class _Search:
         return key, group, left - int(units[:place][others].sum())
 
     def tied(self, ties: NDArray[np.int64]) -> tuple[int, int, float]:
-        """As :meth:`gathered`, from what the rows that share the key weigh in each group."""
+        """The place as :meth:`gathered` gives it, from what the rows that share the key weigh by groups."""
         ends = np.cumsum(ties)
         left = self.budget - self.before
         group = min(int(np.searchsorted(ends, left, side="right")), len(ties) - 1)
@@ -95,7 +95,7 @@ def select(budgets: NDArray[np.float64], n_rows: int, last: Slacks | None) -> St
     Parameters
     ----------
     budgets : (n_outputs,) in units, less than what all rows with q > 0 weigh
-    n_rows : of all groups
+    n_rows : rows of all groups
     last : slacks of a while ago, near which the new ones are looked for
     """
     outputs = len(budgets)

@@ -1,0 +1,101 @@
+"""What a process keeps of its groups of rows: numbers beside every row, and turns that groups take."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Iterator, Mapping
+from typing import Any, ClassVar, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from distkern.common.rng import Purpose, stream
+from distkern.common.types import Block, GroupOpener, groups_of
+from distkern.passes import AbstractResident
+from distkern.solvers.base import Problem
+
+Answer = TypeVar("Answer")
+
+
+class GroupResident(AbstractResident):
+    """Opens some groups, and keeps numbers beside their rows where it has a name for them.
+
+    Attributes
+    ----------
+    operand : that it is opened with
+    groups : by number, in order
+    kept : those numbers by group, (n_rows, n_outputs), 0 at first
+    """
+
+    #: what the numbers are called in checkpoints; empty where there are none
+    keeps: ClassVar[str] = ""
+
+    def __init__(
+        self, openers: Mapping[int, GroupOpener], operand: Any, saved: Mapping[int, dict[str, NDArray[Any]]]
+    ) -> None:
+        self.operand = operand
+        self.groups = {number: openers[number]() for number in sorted(openers)}
+        self.kept: dict[int, NDArray[Any]] = {}
+        if self.keeps:
+            for number, group in self.groups.items():
+                zeros = np.zeros((group.n_rows, operand.risk.n_outputs))
+                # what was saved may be read-only
+                self.kept[number] = saved[number][self.keeps].copy() if number in saved else zeros
+
+    def saved(self, group: int) -> dict[str, NDArray[Any]]:
+        return {self.keeps: self.kept[group]} if self.keeps else {}
+
+    def blocks(self, number: int) -> Iterator[tuple[Block, NDArray[Any]]]:
+        """The blocks of a group, each with the numbers beside its rows."""
+        done = 0
+        for block in self.groups[number].blocks():
+            yield block, self.kept[number][done : done + block.n_rows]
+            done += block.n_rows
+
+
+class AbstractTurns(GroupResident):
+    """Rounds in which one group has its turn: the process that has it answers, the others answer nothing.
+
+    A message has the ``group``; the operand has the ``seed`` of the order of rows, and ``block_rows`` of
+    :func:`rows_of_groups`.
+    """
+
+    #: first index of the streams that order groups, and the rows of a group
+    key: ClassVar[int]
+
+    def answer(self, message: Any) -> Any:
+        return self.turn(message) if message.group in self.groups else None
+
+    @abstractmethod
+    def turn(self, message: Any) -> Any:
+        """The answer where the group is one of its own."""
+
+    def pieces(self, number: int, epoch: int, n_rows: int) -> Iterator[tuple[NDArray[np.int64], Block]]:
+        """Positions in a group, and rows, of pieces of so many: blocks in random order, and rows in each."""
+        block_rows = self.operand.block_rows[number]
+        starts = np.concatenate([[0], np.cumsum(block_rows)])
+        order = stream(self.operand.seed, Purpose.ROW_ORDER, self.key, epoch, number)
+        for place in order.permutation(len(block_rows)).tolist():
+            block, rows = self.groups[number].block(place), order.permutation(block_rows[place])
+            for start in range(0, len(rows), n_rows):
+                chosen = rows[start : start + n_rows]
+                yield starts[place] + chosen, block.take(chosen)
+
+    @classmethod
+    def order(cls, problem: Problem, epoch: int) -> list[int]:
+        """The groups in the random order of their turns."""
+        order = stream(problem.seed, Purpose.VISIT_ORDER, cls.key, epoch)
+        found: list[int] = order.permutation(len(groups_of(problem.block_rows))).tolist()
+        return found
+
+
+def either(first: Answer | None, second: Answer | None) -> Answer | None:
+    """The answer of the one process that has the group."""
+    return second if first is None else first
+
+
+def rows_of_groups(problem: Problem) -> tuple[tuple[int, ...], ...]:
+    """The rows of each block of each group."""
+    return tuple(
+        tuple(problem.block_rows[block] for block in group) for group in groups_of(problem.block_rows)
+    )
