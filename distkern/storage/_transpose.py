@@ -11,7 +11,6 @@ from numpy.typing import NDArray
 
 from distkern.common.errors import InputError
 from distkern.common.sparse import SparseRows
-from distkern.storage._shard import write_sparse
 from distkern.storage._spill import ColumnRun, Spill, by_column
 from distkern.storage._zarr import RowsWriter, create_group
 from distkern.storage.atomic import disk_full, free_bytes, write_text_atomic
@@ -20,6 +19,7 @@ from distkern.storage.dataset import Dataset, Split
 from distkern.storage.manifest import ShardEntry
 from distkern.storage.places import Place
 from distkern.storage.spool import ParkedFile
+from distkern.storage.writer import write_sparse
 
 _TILE = 256
 #: entries of a sparse group that are put in order at a time

@@ -52,6 +52,11 @@ class LabelEncoder:
             codes[position] = self._code(label, chunk, row)
         return codes[inverse.reshape(-1)]
 
+    @property
+    def n_codes(self) -> int:
+        """Provisional codes so far."""
+        return len(self._codes)
+
     def _encode_words(self, chunk: RawChunk, words: NDArray[Any]) -> NDArray[np.int32]:
         known = self._codes
         codes = np.empty(len(words), dtype=np.int32)
@@ -85,7 +90,7 @@ class LabelEncoder:
 
         Parameters
         ----------
-        train_counts : training rows of each provisional code (those after its end: none)
+        train_counts : training rows of each provisional code
         positive : the label against the rest: classes become ("not V", "V"), so V has code 1
 
         Labels that are all numbers become integers, also those written as text; otherwise all stay text as
@@ -93,7 +98,6 @@ class LabelEncoder:
         row has, for numbers that are not integers, and for a ``positive`` that does not occur.
         """
         raw = list(self._codes)
-        train_counts = np.pad(train_counts, (0, len(raw) - len(train_counts)))
         numbers = [_parse(label) if isinstance(label, str) else float(label) for label in raw]
         keys: list[int] | list[str]
         if any(number is None for number in numbers):
