@@ -132,9 +132,7 @@ class RawChunk:
 
     def place(self, row: int, column: int | None = None) -> str:
         """Where a value stands, for an error message: file, row and column, all counted from 1."""
-        number = self.first_row + row
-        exact = f"index {number - 1}" if self.lines is None else f"line {self.lines[row]}"
-        text = f"{self.file}, row {number} ({exact})"
+        text = place_of_row(self.file, self.first_row, row, self.lines)
         if column is None:
             return text
         if self.names is not None:
@@ -142,6 +140,12 @@ class RawChunk:
         if self.lines is not None:
             return f"{text}, feature {column + 1}"
         return f"{text}, column {column + 1} (index {column})"
+
+
+def place_of_row(file: str, first_row: int, row: int, lines: NDArray[np.int64] | None) -> str:
+    """Where a row of a chunk stands, as :attr:`RawChunk.first_row` and :attr:`RawChunk.lines` say."""
+    number = first_row + row
+    return f"{file}, row {number} ({f'index {number - 1}' if lines is None else f'line {lines[row]}'})"
 
 
 def not_finite(value: float, where: str) -> InputError:
