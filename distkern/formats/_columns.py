@@ -145,7 +145,7 @@ def _position(names: Sequence[str], wanted: str, role: str, where: str) -> int:
 
 
 class TableRows:
-    """Rows of one table, made of its Arrow columns.
+    """Rows of one table, made of its Arrow columns; ``from_text``: the file holds nothing but texts.
 
     Attributes
     ----------
@@ -154,8 +154,11 @@ class TableRows:
     names : of the numbers of a row
     """
 
-    def __init__(self, file: str, columns: Columns, options: ReadOptions, *, has_header: bool = True) -> None:
-        self._file, self._columns, self._options, self._has_header = file, columns, options, has_header
+    def __init__(
+        self, file: str, columns: Columns, options: ReadOptions, *, from_text: bool, has_header: bool = True
+    ) -> None:
+        self._file, self._columns, self._options = file, columns, options
+        self._from_text, self._has_header = from_text, has_header
         self.target = None if options.target_kind == "none" else columns.target
         self.keys = columns.feature_names
         if options.kinds is not None:
@@ -166,12 +169,19 @@ class TableRows:
         names, kinds = self._columns.feature_names, self._options.kinds
         return names if kinds is None else kinds.value_names(names)
 
+    def decide(self, arrays: Sequence[Any]) -> None:
+        """Decide what columns hold that are met for the first time, by their own types or their texts."""
+        kinds = self._options.kinds
+        for key, at in zip(self.keys, self._columns.features, strict=True):
+            if kinds is not None and kinds.unknown([key]):
+                kinds.decide(key, arrays[at], from_text=self._from_text)
+
     def chunk(
         self, arrays: Sequence[Any], first_row: int, lines: NDArray[np.int64] | None = None, **more: Any
     ) -> RawChunk:
         """Rows of the table's columns, Arrow arrays by position, where those that are not read may be None.
 
-        Texts of columns of mere numbers are read as numbers. ``more`` are further fields of the chunk.
+        ``more`` are further fields of the chunk.
 
         Raises
         ------
@@ -203,7 +213,8 @@ class TableRows:
         if kinds is None:
             features: Floats = np.column_stack([*map(self._numbers, of_features, places)])
         else:
-            features = kinds.features(self.keys, of_features, places, len(of_features[0]))
+            n_rows = len(of_features[0]) if of_features else 0
+            features = kinds.features(self.keys, of_features, places, n_rows)
         return RawChunk(
             features,
             targets,
@@ -220,12 +231,12 @@ class TableRows:
         )
 
     def _numbers(self, column: Any, place: Callable[[int], str], *, is_target: bool = False) -> Floats:
-        """Numbers (n,) of a column of numbers, or of texts that are all numbers."""
+        """Numbers (n,) of a column that holds nothing else."""
         import pyarrow as pa
 
         if pa.types.is_dictionary(column.type):
             column = column.cast(column.type.value_type)
-        if is_text(column.type):
+        if self._from_text and is_text(column.type):
             return np.array([self._number(text, place, row) for row, text in enumerate(column.to_pylist())])
         if pa.types.is_decimal(column.type):
             column = column.cast(pa.float64())

@@ -161,7 +161,7 @@ class _LineLayout:
         self.is_label = options.target_kind == "label"
         self.kinds = options.kinds
         self.decimal = options.decimal
-        self.rows = TableRows(file, columns, options, has_header=has_header)
+        self.rows = TableRows(file, columns, options, from_text=True, has_header=has_header)
         self.keys, self.target = self.rows.keys, self.rows.target
         if self.kinds is not None and self.target is not None and not self.is_label:
             self.kinds.target = columns.target_name

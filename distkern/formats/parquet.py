@@ -44,17 +44,14 @@ class Parquet(AbstractFormat):
                     if not name.startswith("__index_level_") or name == options.id
                 ]
                 columns = choose_columns(names, where=file.url, options=options)
-                rows = TableRows(file.url, columns, options)
-                kinds, first_row = options.kinds, 1
-                size = max(1, CHUNK_BYTES // (8 * len(names if kinds is None else kinds.value_names(names))))
+                rows = TableRows(file.url, columns, options, from_text=False)
+                width = len(names) if options.kinds is None else len(options.kinds.value_names(names))
+                size, first_row = max(1, CHUNK_BYTES // (8 * width)), 1
                 for batch in table.iter_batches(batch_size=size, columns=names, use_threads=False):
                     if not batch.num_rows:
                         continue
                     arrays = [batch.column(name) for name in names]
-                    if kinds is not None:
-                        for key, at in zip(rows.keys, columns.features, strict=True):
-                            if kinds.unknown([key]):
-                                kinds.decide(key, arrays[at], from_text=False)
+                    rows.decide(arrays)
                     yield rows.chunk(arrays, first_row)
                     first_row += batch.num_rows
             except (pa.ArrowException, pa.ArrowKeyError, UnicodeDecodeError) as error:

@@ -6,7 +6,6 @@ import os
 import weakref
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from itertools import count
 from typing import Any, ClassVar, TypeAlias
@@ -33,25 +32,6 @@ _WINDOW_BYTES, _WINDOWS = 2**16, 256
 ChunkFile: TypeAlias = tuple[str, int, int]
 
 
-@dataclass(frozen=True, slots=True)
-class StoredGroupOpener:
-    """Opens a :class:`StoredGroup` in any process.
-
-    Attributes
-    ----------
-    readers : of the shards of the group, in order
-    number : of the group
-    copy : the group's columns, or None without a feature-major copy
-    """
-
-    readers: tuple[ShardReader, ...]
-    number: int
-    copy: GroupEntry | None
-
-    def __call__(self) -> StoredGroup:
-        return StoredGroup(self)
-
-
 class StoredGroup(AbstractGroup):
     """Reads rows from the shards' own files and columns from the feature-major copy.
 
@@ -62,17 +42,20 @@ class StoredGroup(AbstractGroup):
 
     Everything raises :class:`~distkern.common.errors.CorruptDataError` naming a file that is missing, changed
     or of another data set. :meth:`rows` and :meth:`columns` may be called from several threads.
+
+    Parameters
+    ----------
+    readers : of the shards of the group, in order
+    number : of the group
+    copy : the group's columns, or None without a feature-major copy
     """
 
-    def __init__(self, opener: StoredGroupOpener) -> None:
-        self._readers = opener.readers
-        self._number = opener.number
-        self._copy = opener.copy
+    def __init__(self, readers: tuple[ShardReader, ...], number: int, copy: GroupEntry | None) -> None:
+        self._readers, self._number, self._copy = readers, number, copy
         self._files = _CheckedFiles()
+        self._rows = _StoredRows(readers, self._files)
+        self.n_rows, self.n_features = self._rows.n_rows, readers[0].n_features
         weakref.finalize(self, self._files.close).atexit = False
-        self._rows = _StoredRows(opener.readers, self._files)
-        self.n_rows = self._rows.n_rows
-        self.n_features = opener.readers[0].n_features
 
     @cached_property
     def targets(self) -> NDArray[Any] | None:  # type: ignore[override]
