@@ -296,15 +296,14 @@ class Meter:
         if all(sizes):
             self._weights.update({file.url: size for file, size in zip(files, sizes, strict=True) if size})
         self._done = 0
-        self._under_way: tuple[int, Any, int] | None = None
+        self._under_way: tuple[int, Any] | None = None
 
     def begin(self, file: InputFile, raw: Any) -> None:
         """A file was opened."""
-        size = getattr(raw, "size", None)
-        self._under_way = self._weights.get(file.url, 0), raw, size if isinstance(size, int) else 0
+        self._under_way = self._weights.get(file.url, 0), raw
 
     def end(self) -> None:
-        """It was read."""
+        """The file that was opened was read."""
         if self._under_way is not None:
             self._done += self._under_way[0]
         self._under_way = None
@@ -314,7 +313,8 @@ class Meter:
         """From 0 to 1; of a file whose size is unknown nothing until it is read."""
         done = float(self._done)
         if self._under_way is not None:
-            weight, raw, size = self._under_way
+            weight, raw = self._under_way
+            size = getattr(raw, "size", None)
             done += weight * min(1.0, raw.tell() / size) if size and not raw.closed else 0.0
         return min(1.0, done / max(sum(self._weights.values()), 1))
 
