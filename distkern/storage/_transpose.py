@@ -153,13 +153,13 @@ def _sparse_group(
             features = split.reader(block)().features
             assert isinstance(features, SparseRows)
             entries = _by_column(features, n_rows)
-            columns, of_column = np.unique(entries["column"], return_counts=True)
-            counts[columns] += of_column.astype(np.int32)
+            columns, _, lengths = _occurring(entries)
+            counts[columns] += lengths.astype(np.int32)
             runs.append(_Run(parked, entries))
             n_rows += len(features)
             on_shard(len(features))
         for number, (first, stop) in enumerate(_ranges(counts)):
-            some = _merged(runs, counts[first:stop], stop, n_rows)
+            some = _merged(runs, counts[first:stop], first, stop, n_rows)
             checksums = write_sparse(folder / "features" / str(number), some)
             groups.append(ShardEntry(stop - first, checksums, None, None, some.n_entries))
             on_shard(0)
@@ -174,8 +174,9 @@ def _by_column(features: SparseRows, first_row: int) -> NDArray[Any]:
         high = (features.indices >> _LOW_BITS).astype(np.uint16)[order]
         order = order[np.argsort(high, kind="stable")]
     entries = np.empty(len(order), dtype=_ENTRY)
-    entries["column"], entries["value"] = features.indices[order], features.data[order]
-    entries["row"] = features.row_of_entries[order] + first_row
+    entries["column"] = features.indices[order]
+    entries["value"] = features.data[order]
+    entries["row"] = (features.row_of_entries.astype(np.int32) + np.int32(first_row))[order]
     return entries
 
 
@@ -210,15 +211,25 @@ def _ranges(counts: NDArray[np.int32]) -> Iterator[tuple[int, int]]:
         first = stop
 
 
-def _merged(runs: Sequence[_Run], counts: NDArray[np.int32], stop: int, n_rows: int) -> SparseRows:
-    """The next columns of all runs, before ``stop``, as rows; the rows of a column, now columns, increase."""
+def _merged(
+    runs: Sequence[_Run], counts: NDArray[np.int32], first: int, stop: int, n_rows: int
+) -> SparseRows:
+    """Columns ``first : stop`` of all runs, as rows; the rows of a column, now columns, increase."""
     indptr = np.append(0, np.cumsum(counts, dtype=np.int64))
-    entries = np.empty(indptr[-1], dtype=_ENTRY)
-    filled = 0
+    data = np.empty(indptr[-1], dtype=np.float32)
+    rows = np.empty(indptr[-1], dtype=np.int32)
+    following = indptr[:-1].copy()
     for run in runs:
-        part = run.read(stop)
-        entries[filled : filled + len(part)] = part
-        filled += len(part)
-    # a merge of runs that are sorted already
-    order = np.argsort(entries["column"], kind="stable")
-    return SparseRows(entries["value"][order], entries["row"][order], indptr, n_rows)
+        entries = run.read(stop)
+        columns, starts, lengths = _occurring(entries)
+        columns -= first
+        places = np.repeat(following[columns] - starts, lengths) + np.arange(len(entries))
+        data[places], rows[places] = entries["value"], entries["row"]
+        following[columns] += lengths
+    return SparseRows(data, rows, indptr, n_rows)
+
+
+def _occurring(entries: NDArray[Any]) -> tuple[NDArray[np.int32], NDArray[np.int64], NDArray[np.int64]]:
+    """The columns of sorted entries, where each begins, and how many entries it has."""
+    starts = np.flatnonzero(np.diff(entries["column"], prepend=-1))
+    return entries["column"][starts], starts, np.diff(starts, append=len(entries))
