@@ -158,6 +158,8 @@ def _sparse_group(
             runs.append(_Run(parked, entries))
             n_rows += len(features)
             on_shard(len(features))
+            # before the next shard is read
+            del features, entries
         for number, (first, stop) in enumerate(_ranges(counts)):
             some = _merged(runs, counts[first:stop], first, stop, n_rows)
             checksums = write_sparse(folder / "features" / str(number), some)
@@ -168,6 +170,7 @@ def _sparse_group(
 
 def _by_column(features: SparseRows, first_row: int) -> NDArray[Any]:
     """The entries (n_entries,) of some rows, counted from ``first_row`` on, in the order of their columns."""
+    rows = features.row_of_entries.astype(np.int32) + np.int32(first_row)
     # 16 bits at a time, which NumPy sorts in linear time
     order = np.argsort((features.indices & (2**_LOW_BITS - 1)).astype(np.uint16), kind="stable")
     if features.n_features > 2**_LOW_BITS:
@@ -176,7 +179,7 @@ def _by_column(features: SparseRows, first_row: int) -> NDArray[Any]:
     entries = np.empty(len(order), dtype=_ENTRY)
     entries["column"] = features.indices[order]
     entries["value"] = features.data[order]
-    entries["row"] = (features.row_of_entries.astype(np.int32) + np.int32(first_row))[order]
+    entries["row"] = rows[order]
     return entries
 
 
