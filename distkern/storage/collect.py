@@ -253,13 +253,14 @@ class Collector:
             else:
                 chosen = np.sort(_drawn(generator, self._seen, n_rows, share))
             if len(chosen):
-                test_spool.append(features[chosen], records[chosen])
+                test_spool.append(features[chosen], records.take(chosen))
             order = np.delete(order, chosen)
         if self._seed is not None:
             order = stream(self._seed, Purpose.SHUFFLE, 0, self._runs).permutation(order)
         if len(order):
             if len(order) < n_rows or self._seed is not None:
-                features, records = features[order], records[order]
+                # a record at a time, where indexing would copy each field by itself
+                features, records = features[order], records.take(order)
             plain = self._form.kinds is None or self._form.kinds.is_plain
             # what is no number yet is scaled once it has become one
             if self._fits and self._form.fit is not None and plain:

@@ -121,6 +121,6 @@ def _gathered(spool: Spool, pieces: list[RunPiece]) -> Block:
     """The rows of all pieces, each at its position."""
     found = [spool.read(piece.run, piece.start, piece.rows) for piece in pieces]
     order = np.argsort(np.concatenate([np.asarray(piece.positions) for piece in pieces]))
-    records = np.concatenate([part for _, part in found])[order]
+    records = np.concatenate([part for _, part in found]).take(order)
     beside: dict[str, Any] = {name: in_field(records, name) for name in _BESIDE}
     return Block(stacked([rows for rows, _ in found])[order], **beside)

@@ -150,8 +150,11 @@ def write_split(
 def _gathered(spool: Spool, pieces: list[RunPiece], records: NDArray[Any]) -> Iterator[Placed]:
     """The rows of a shard, a piece in memory at a time; ``records`` are filled on the way, with those of a
     piece before it."""
+    # as plain bytes, which NumPy copies four times as fast as records
+    plain = records.view(f"V{records.itemsize}")
     for piece in pieces:
-        rows, records[piece.positions] = spool.read(piece.run, piece.start, piece.rows)
+        rows, found = spool.read(piece.run, piece.start, piece.rows)
+        plain[piece.positions] = found.view(plain.dtype)
         yield piece.positions, rows
 
 
