@@ -1,14 +1,32 @@
-"""Which columns of a table are features and which is the target."""
+"""Which columns of a table are features and which is the target; its Arrow columns as rows."""
 
 from __future__ import annotations
 
 import difflib
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
 
 from distkern.common.errors import InputError
 from distkern.common.names import order_by_name
-from distkern.formats.base import ReadOptions
+from distkern.common.targets import keys_of_texts
+from distkern.common.types import Floats
+from distkern.formats._arrow import in_numpy, is_number, is_text
+from distkern.formats._kinds import LABELS_OR_NUMBERS
+from distkern.formats._lines import parse_number
+from distkern.formats._words import word_of
+from distkern.formats.base import (
+    FILL_OR_DROP,
+    RawChunk,
+    ReadOptions,
+    missing_target,
+    numeric,
+    place_of_row,
+    refuse_missing_groups,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,3 +142,176 @@ def _position(names: Sequence[str], wanted: str, role: str, where: str) -> int:
             hint=f"columns count from 0 to {len(names) - 1}; or give the name",
         )
     return position % len(names)
+
+
+class TableRows:
+    """Rows of one table, made of its Arrow columns; ``from_text``: the file holds nothing but texts.
+
+    Attributes
+    ----------
+    keys : names by which the columns of the features are known
+    target : position of the column with the target, if it is read
+    names : of the numbers of a row
+    """
+
+    def __init__(
+        self, file: str, columns: Columns, options: ReadOptions, *, from_text: bool, has_header: bool = True
+    ) -> None:
+        self._file, self._columns, self._options = file, columns, options
+        self._from_text, self._has_header = from_text, has_header
+        self.target = None if options.target_kind == "none" else columns.target
+        self.keys = columns.feature_names
+        if options.kinds is not None:
+            self.keys = options.kinds.keys(self.keys, has_header=has_header, file=file)
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        names, kinds = self._columns.feature_names, self._options.kinds
+        return names if kinds is None else kinds.value_names(names)
+
+    def decide(self, arrays: Sequence[Any]) -> None:
+        """Decide what columns hold that are met for the first time, by their own types or their texts."""
+        kinds = self._options.kinds
+        for key, at in zip(self.keys, self._columns.features, strict=True):
+            if kinds is not None and kinds.unknown([key]):
+                kinds.decide(key, arrays[at], from_text=self._from_text)
+
+    def chunk(
+        self, arrays: Sequence[Any], first_row: int, lines: NDArray[np.int64] | None = None, **more: Any
+    ) -> RawChunk:
+        """Rows of the table's columns, Arrow arrays by position, where those that are not read may be None.
+
+        ``more`` are further fields of the chunk.
+
+        Raises
+        ------
+        InputError
+            With the place of the first value that is not what its column holds.
+        """
+        columns, kinds = self._columns, self._options.kinds
+
+        def place(at: int) -> Callable[[int], str]:
+            where = f"column {columns.names[at]!r}"
+            return lambda row: f"{place_of_row(self._file, first_row, row, lines)}, {where}"
+
+        targets = weights = ids = group_keys = None
+        if self.target is not None:
+            of_target = self._labels if self._options.target_kind == "label" else self._target_numbers
+            targets = of_target(arrays[self.target], place(self.target))
+        if columns.weight is not None:
+            weights = self._numbers(arrays[columns.weight], place(columns.weight)).astype(np.float64)
+        if columns.id is not None:
+            _refuse_missing(arrays[columns.id], place(columns.id))
+            ids = np.array([str(value) for value in arrays[columns.id].to_pylist()], dtype=object)
+        if columns.group is not None:
+            texts = [word_of(value, frozenset()) for value in arrays[columns.group].to_pylist()]
+            na = self._options.na_of(columns.names[columns.group], is_label=True)
+            refuse_missing_groups(texts, na, place(columns.group))
+            group_keys = keys_of_texts([str(text) for text in texts])
+        of_features = [arrays[at] for at in columns.features]
+        places = [place(at) for at in columns.features]
+        if kinds is None:
+            features: Floats = np.column_stack([*map(self._numbers, of_features, places)])
+        else:
+            n_rows = len(of_features[0]) if of_features else 0
+            features = kinds.features(self.keys, of_features, places, n_rows)
+        return RawChunk(
+            features,
+            targets,
+            first_row,
+            self._file,
+            lines=lines,
+            names=self.names,
+            target_name=columns.target_name,
+            has_header=self._has_header,
+            ids=ids,
+            weights=weights,
+            group_keys=group_keys,
+            **more,
+        )
+
+    def _numbers(self, column: Any, place: Callable[[int], str], *, is_target: bool = False) -> Floats:
+        """Numbers (n,) of a column that holds nothing else."""
+        import pyarrow as pa
+
+        if pa.types.is_dictionary(column.type):
+            column = column.cast(column.type.value_type)
+        if self._from_text and is_text(column.type):
+            return np.array([self._number(text, place, row) for row, text in enumerate(column.to_pylist())])
+        if pa.types.is_decimal(column.type):
+            column = column.cast(pa.float64())
+        if not is_number(column.type):
+            hint = "encode the column as numbers (one-hot) or leave it out"
+            hint = LABELS_OR_NUMBERS if is_target else hint
+            raise InputError(f"the column holds {column.type}, not numbers", where=place(0), hint=hint)
+        _refuse_missing(column, place)
+        return numeric(in_numpy(column))
+
+    def _number(self, text: str | None, place: Callable[[int], str], row: int) -> float:
+        value = None if text is None else parse_number(text)
+        if value is not None:
+            return value
+        if text is None or not text.strip():
+            raise InputError("the value is missing (empty field)", where=place(row), hint=FILL_OR_DROP)
+        hint = "encode the column as numbers (one-hot), leave it out, or fill missing values in"
+        if self._columns.target is not None:
+            hint += f"; the target is column {self._columns.target_name!r} (--target COLUMN changes it)"
+        raise InputError(f"{text.strip()[:60]!r} is not a number", where=place(row), hint=hint)
+
+    def _target_numbers(self, column: Any, place: Callable[[int], str]) -> NDArray[np.float64]:
+        kinds, name = self._options.kinds, str(self._columns.target_name)
+        if not _holds_texts(column):
+            return self._numbers(column, place, is_target=True).astype(np.float64)
+        self._refuse_missing_texts(column, self._options.na_of(name) | {""}, place)
+        if kinds is None:
+            return self._numbers(column, place).astype(np.float64)
+        kinds.target = name
+        if kinds.unknown([name]):
+            kinds.decide(name, column, from_text=True)
+        return kinds.target_numbers(column, place)
+
+    def _labels(self, column: Any, place: Callable[[int], str]) -> NDArray[Any]:
+        """Labels (n,): str objects of a column of texts, else its numbers."""
+        import pyarrow as pa
+
+        _refuse_missing(column, place)
+        if _holds_texts(column):
+            na = self._options.na_of(str(self._columns.target_name), is_label=True) | {""}
+            self._refuse_missing_texts(column, na, place)
+            encoded = column if pa.types.is_dictionary(column.type) else column.dictionary_encode()
+            words = np.array([*(word.strip() for word in encoded.dictionary.to_pylist()), None], dtype=object)
+            return np.asarray(words[in_numpy(encoded.indices)])
+        if pa.types.is_dictionary(column.type):
+            column = column.cast(column.type.value_type)
+        if pa.types.is_boolean(column.type):
+            column = column.cast(pa.int8())
+        if not is_number(column.type):
+            raise InputError(
+                f"the target column holds {column.type}, neither numbers nor text",
+                where=place(0),
+                hint="give --target COLUMN",
+            )
+        return in_numpy(column)
+
+    def _refuse_missing_texts(self, column: Any, na: frozenset[str], place: Callable[[int], str]) -> None:
+        """Refuse targets whose texts, or nothing, stand for a missing value."""
+        distinct = {word for word in column.unique().to_pylist() if word is None or word.strip() in na}
+        if distinct:
+            texts = column.to_pylist()
+            missing = [row for row, text in enumerate(texts) if text in distinct]
+            is_label = self._options.target_kind == "label"
+            text = (texts[missing[0]] or "").strip()
+            error = missing_target(text, place(missing[0]), is_label=is_label)
+            self._options.refuse(str(self._columns.target_name), error, len(missing))
+
+
+def _holds_texts(column: Any) -> bool:
+    import pyarrow as pa
+
+    return is_text(column.type.value_type if pa.types.is_dictionary(column.type) else column.type)
+
+
+def _refuse_missing(column: Any, place: Callable[[int], str]) -> None:
+    if column.null_count:
+        row = int(np.flatnonzero(column.is_null().to_numpy(zero_copy_only=False))[0])
+        raise InputError("the value is missing", where=place(row), hint=FILL_OR_DROP)

@@ -132,9 +132,7 @@ class RawChunk:
 
     def place(self, row: int, column: int | None = None) -> str:
         """Where a value stands, for an error message: file, row and column, all counted from 1."""
-        number = self.first_row + row
-        exact = f"index {number - 1}" if self.lines is None else f"line {self.lines[row]}"
-        text = f"{self.file}, row {number} ({exact})"
+        text = place_of_row(self.file, self.first_row, row, self.lines)
         if column is None:
             return text
         if self.names is not None:
@@ -142,6 +140,12 @@ class RawChunk:
         if self.lines is not None:
             return f"{text}, feature {column + 1}"
         return f"{text}, column {column + 1} (index {column})"
+
+
+def place_of_row(file: str, first_row: int, row: int, lines: NDArray[np.int64] | None) -> str:
+    """Where a row of a chunk stands, as :attr:`RawChunk.first_row` and :attr:`RawChunk.lines` say."""
+    number = first_row + row
+    return f"{file}, row {number} ({f'index {number - 1}' if lines is None else f'line {lines[row]}'})"
 
 
 def not_finite(value: float, where: str) -> InputError:
@@ -292,15 +296,14 @@ class Meter:
         if all(sizes):
             self._weights.update({file.url: size for file, size in zip(files, sizes, strict=True) if size})
         self._done = 0
-        self._under_way: tuple[int, Any, int] | None = None
+        self._under_way: tuple[int, Any] | None = None
 
     def begin(self, file: InputFile, raw: Any) -> None:
         """A file was opened."""
-        size = getattr(raw, "size", None)
-        self._under_way = self._weights.get(file.url, 0), raw, size if isinstance(size, int) else 0
+        self._under_way = self._weights.get(file.url, 0), raw
 
     def end(self) -> None:
-        """It was read."""
+        """The file that was opened was read."""
         if self._under_way is not None:
             self._done += self._under_way[0]
         self._under_way = None
@@ -310,7 +313,8 @@ class Meter:
         """From 0 to 1; of a file whose size is unknown nothing until it is read."""
         done = float(self._done)
         if self._under_way is not None:
-            weight, raw, size = self._under_way
+            weight, raw = self._under_way
+            size = getattr(raw, "size", None)
             done += weight * min(1.0, raw.tell() / size) if size and not raw.closed else 0.0
         return min(1.0, done / max(sum(self._weights.values()), 1))
 

@@ -5,33 +5,20 @@ from __future__ import annotations
 import csv
 import io
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any, ClassVar, TypeAlias
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from distkern.common.errors import InputError
-from distkern.common.targets import keys_of_texts
-from distkern.common.types import Floats
-from distkern.formats._arrow import in_numpy, in_one_piece
-from distkern.formats._columns import Columns, choose_columns
+from distkern.formats._arrow import in_one_piece
+from distkern.formats._columns import Columns, TableRows, choose_columns
 from distkern.formats._lines import LineBlock, line_blocks, parse_number
 from distkern.formats._texts import decimal_of
-from distkern.formats.base import (
-    CHUNK_BYTES,
-    FILL_OR_DROP,
-    AbstractFormat,
-    InputFile,
-    RawChunk,
-    ReadOptions,
-    missing_target,
-    refuse_missing_groups,
-)
+from distkern.formats.base import CHUNK_BYTES, AbstractFormat, InputFile, RawChunk, ReadOptions
 
-#: features, targets, and by name what else a chunk has of each row
-_Parsed: TypeAlias = tuple[Floats, NDArray[Any] | None, dict[str, Any]]
 _DELIMITERS = (",", "\t", ";", "|")
 #: what may be a decimal comma: outside quotation marks where the comma is no delimiter, else inside
 _COMMA, _QUOTED_COMMA = re.compile(rb"\d,\d"), re.compile(rb'"[^"\n]*\d,\d')
@@ -75,21 +62,10 @@ class Csv(AbstractFormat):
                     layout, block = _read_header(block, file.url, options)
                 layout.decide(block, first_row)
                 for piece in layout.pieces(block):
-                    features, targets, beside, lines = layout.parse(piece, first_row)
-                    if len(features):
-                        yield RawChunk(
-                            features,
-                            targets,
-                            first_row,
-                            file.url,
-                            lines=lines,
-                            names=layout.names,
-                            target_name=layout.columns.target_name,
-                            has_header=layout.has_header,
-                            **beside,
-                            blank_lines=piece.text.count(b"\n") - len(lines),
-                        )
-                        first_row += len(features)
+                    chunk = layout.chunk(piece, first_row)
+                    if chunk is not None:
+                        yield chunk
+                        first_row += chunk.n_rows
 
 
 def _check_characters(block: LineBlock, file: str) -> None:
@@ -180,38 +156,23 @@ class _LineLayout:
         self, file: str, delimiter: str, columns: Columns, options: ReadOptions, has_header: bool
     ) -> None:
         self.file = file
-        self.has_header = has_header
         self.delimiter = delimiter
         self.columns = columns
-        self.options = options
-        self.target = None if options.target_kind == "none" else columns.target
         self.is_label = options.target_kind == "label"
         self.kinds = options.kinds
-        self.keys = columns.feature_names
         self.decimal = options.decimal
-        if self.kinds is not None:
-            self.keys = self.kinds.keys(self.keys, has_header=has_header, file=file)
-            if self.target is not None and not self.is_label:
-                self.kinds.target = columns.target_name
+        self.rows = TableRows(file, columns, options, from_text=True, has_header=has_header)
+        self.keys, self.target = self.rows.keys, self.rows.target
+        if self.kinds is not None and self.target is not None and not self.is_label:
+            self.kinds.target = columns.target_name
         # Arrow skips a blank line, and reads a column in one way
         self.is_single = len(columns.names) == 1
         read_twice = columns.id is not None and columns.id in (self.target, *columns.features)
         self.is_plain = not self.is_single and not read_twice
 
-    @property
-    def _na(self) -> frozenset[str]:
-        """The texts that stand for a missing target."""
-        return self.options.na_of(str(self.columns.target_name), is_label=self.is_label) | {""}
-
-    @property
-    def names(self) -> tuple[str, ...]:
-        """Names of the numbers of a row."""
-        names = self.columns.feature_names
-        return names if self.kinds is None else self.kinds.value_names(names)
-
     def pieces(self, block: LineBlock) -> Iterator[LineBlock]:
         """Whole lines in pieces whose numbers are few enough."""
-        width = len(self.names)
+        width = len(self.rows.names)
         if width == len(self.keys):
             yield block
             return
@@ -220,19 +181,14 @@ class _LineLayout:
         for start in range(0, len(lines), step):
             yield LineBlock(b"".join(lines[start : start + step]), block.first_line + start)
 
-    def parse(self, block: LineBlock, first_row: int) -> tuple[*_Parsed, NDArray[np.int64]]:
-        """Features (n, d) float64, targets (n,) str objects or float64, what else there is, line numbers."""
-        lines = block.first_line + np.arange(block.text.count(b"\n"))
-        if not self.is_single:
-            lines = _filled_lines(block)
+    def chunk(self, block: LineBlock, first_row: int) -> RawChunk | None:
+        """The rows of whole lines, None if all are blank."""
+        n_lines = block.text.count(b"\n")
+        lines = block.first_line + np.arange(n_lines) if self.is_single else _filled_lines(block)
         if not lines.size:
-            return np.zeros((0, len(self.columns.features))), None, {}, lines
-        fast = self._parse_fast(block.text, lines, first_row)
-        if fast is None and self.kinds is not None:
-            fast = self._parse_fast(block.text, lines, first_row, as_words=True)
-        if fast is None:
-            return *self._parse_slowly(block, lines, first_row), lines
-        return *fast, lines
+            return None
+        arrays = self._typed(block.text, len(lines)) or self._words(block, len(lines), first_row)
+        return self.rows.chunk(arrays, first_row, lines, blank_lines=n_lines - len(lines))
 
     def decide(self, block: LineBlock, first_row: int) -> None:
         """What stands before decimals in the file, and what columns hold that are met for the first time."""
@@ -247,22 +203,31 @@ class _LineLayout:
             return
         has_commas = (_QUOTED_COMMA if self.delimiter == "," else _COMMA).search(block.text) is not None
         looks = self.decimal is None and (has_commas or self.kinds.decimal == ",")
-        columns = self._words(block, first_row, wanted) if looks or unknown else {}
+        columns = {}
+        if looks or unknown:
+            words = self._words(block, len(_filled_lines(block)), first_row)
+            columns = {key: words[at] for key, at in wanted.items()}
         if self.decimal is None:
             self.decimal = self._decimal(columns) if looks else "."
         self.kinds.tell_form(self.file, self.delimiter, self.decimal)
         for key in unknown:
             self.kinds.decide(key, columns[key], from_text=True)
 
-    def _words(self, block: LineBlock, first_row: int, wanted: Mapping[str, int]) -> dict[str, Any]:
-        """Columns as texts, by key."""
+    def _typed(self, text: bytes, n_rows: int) -> list[Any] | None:
+        """The columns by Arrow, or None if anything at all is unusual, or a target or weight is missing."""
+        arrays = self._arrays(text, n_rows)
+        needed = [at for at in (self.target, self.columns.weight) if at is not None]
+        return None if arrays is None or any(arrays[at].null_count for at in needed) else arrays
+
+    def _words(self, block: LineBlock, n_rows: int, first_row: int) -> list[Any]:
+        """The columns as texts: by Arrow or, to say what is wrong and where, field by field."""
         import pyarrow as pa
 
-        table = self._table(block.text, len(_filled_lines(block)), as_words=True)
-        if table is not None:
-            return {key: in_one_piece(table[str(at)]) for key, at in wanted.items()}
+        arrays = self._arrays(block.text, n_rows, as_words=True)
+        if arrays is not None:
+            return arrays
         fields = self._fields(block, first_row)
-        return {key: pa.array([row[at] for row in fields], pa.string()) for key, at in wanted.items()}
+        return [pa.array([row[at] for row in fields], pa.string()) for at in range(len(self.columns.names))]
 
     def _decimal(self, columns: Mapping[str, Any]) -> str:
         assert self.kinds is not None
@@ -276,8 +241,8 @@ class _LineLayout:
             )
         return found or "."
 
-    def _table(self, text: bytes, n_rows: int, *, as_words: bool = False) -> Any:
-        """The columns that are wanted, by Arrow, or None if anything at all is unusual.
+    def _arrays(self, text: bytes, n_rows: int, *, as_words: bool = False) -> list[Any] | None:
+        """The columns that are wanted, None for others, by Arrow; or None if anything at all is unusual.
 
         ``as_words``: numbers too are texts.
         """
@@ -297,7 +262,7 @@ class _LineLayout:
             is_mere = self.kinds is None or self.kinds.is_mere_number(str(self.columns.target_name))
             types[str(self.target)] = words if self.is_label or not is_mere else numbers
         if self.columns.weight is not None:
-            types[str(self.columns.weight)] = pa.float64()
+            types[str(self.columns.weight)] = pa.string() if as_words else pa.float64()
         for column in (self.columns.id, self.columns.group):
             if column is not None:
                 types[str(column)] = pa.string()
@@ -325,67 +290,10 @@ class _LineLayout:
             )
         except pa.ArrowInvalid:
             return None
-        return table if table.num_rows == n_rows else None
-
-    def _parse_fast(
-        self, text: bytes, lines: NDArray[np.int64], first_row: int, *, as_words: bool = False
-    ) -> _Parsed | None:
-        """The rows by Arrow, or None if anything at all is unusual."""
-        table = self._table(text, len(lines), as_words=as_words)
-        if table is None:
+        if table.num_rows != n_rows:
             return None
-        if self.columns.weight is not None and table[str(self.columns.weight)].null_count:
-            return None
-        columns = (in_one_piece(table[str(at)]) for at in self.columns.features)
-        targets = self._targets(table, lines, first_row)
-        if self.target is not None and targets is None:
-            return None
-        if self.kinds is None:
-            features = np.stack([in_numpy(column) for column in columns], axis=1)
-        else:
-            features = self.kinds.features(self.keys, columns, self._places(lines, first_row), len(lines))
-        beside: dict[str, Any] = {}
-        if self.columns.id is not None:
-            beside["ids"] = np.array(table[str(self.columns.id)].to_pylist(), dtype=object)
-        if self.columns.weight is not None:
-            beside["weights"] = in_numpy(table[str(self.columns.weight)])
-        if self.columns.group is not None:
-            texts = table[str(self.columns.group)].to_pylist()
-            beside["group_keys"] = self._group_keys(texts, lines, first_row)
-        return features, targets, beside
-
-    def _targets(self, table: Any, lines: NDArray[np.int64], first_row: int) -> NDArray[Any] | None:
-        """The targets (n,) of rows by Arrow, None where there are none or one is missing."""
-        if self.target is None:
-            return None
-        values = in_one_piece(table[str(self.target)])
-        if self.is_label:
-            words = np.array([word.strip() for word in values.dictionary.to_pylist()] + [None], dtype=object)
-            return words[in_numpy(values.indices)] if self._na.isdisjoint(words[:-1]) else None
-        if values.null_count:
-            return None
-        if not hasattr(values, "dictionary"):
-            return in_numpy(values)
-        if not self._na.isdisjoint(word.strip() for word in values.dictionary.to_pylist()):
-            return None
-        assert self.kinds is not None
-        return self.kinds.target_numbers(values, self._place(self.target, lines, first_row))
-
-    def _places(self, lines: NDArray[np.int64], first_row: int) -> list[Callable[[int], str]]:
-        return [self._place(at, lines, first_row) for at in self.columns.features]
-
-    def _group_keys(
-        self, texts: Sequence[str], lines: NDArray[np.int64], first_row: int
-    ) -> NDArray[np.uint64]:
-        assert self.columns.group is not None
-        plain = [text.strip() for text in texts]
-        na = self.options.na_of(self.columns.names[self.columns.group], is_label=True)
-        refuse_missing_groups(plain, na, self._place(self.columns.group, lines, first_row))
-        return keys_of_texts(plain)
-
-    def _place(self, column: int, lines: NDArray[np.int64], first_row: int) -> Callable[[int], str]:
-        name = self.columns.names[column]
-        return lambda row: f"{self.file}, row {first_row + row} (line {lines[row]}), column {name!r}"
+        names = map(str, range(len(self.columns.names)))
+        return [in_one_piece(table[name]) if name in types else None for name in names]
 
     def _fields(self, block: LineBlock, first_row: int) -> list[list[str]]:
         """The fields of every row, field by field: says what is wrong and where."""
@@ -404,68 +312,6 @@ class _LineLayout:
                 )
             rows.append(fields)
         return rows
-
-    def _parse_slowly(self, block: LineBlock, lines: NDArray[np.int64], first_row: int) -> _Parsed:
-        """Field by field: says what is wrong and where, and takes the spellings that Arrow does not."""
-        import pyarrow as pa
-
-        fields = self._fields(block, first_row)
-        features = np.empty((len(fields), len(self.columns.features)))
-        targets: NDArray[Any] | None = None
-        weighed: list[float] = []
-        for row, texts in enumerate(fields):
-            where = f"{self.file}, row {first_row + row} (line {lines[row]})"
-            if self.kinds is None:
-                names = self.columns.names
-                features[row] = [
-                    self._number(texts[i], f"{where}, column {names[i]!r}") for i in self.columns.features
-                ]
-            if self.columns.weight is not None:
-                name, text = self.columns.names[self.columns.weight], texts[self.columns.weight]
-                weighed.append(self._number(text, f"{where}, column {name!r}"))
-        if self.target is not None:
-            targets = self._slow_targets([texts[self.target].strip() for texts in fields], lines, first_row)
-        if self.kinds is not None:
-            arrays = (pa.array([texts[at] for texts in fields], pa.string()) for at in self.columns.features)
-            features = self.kinds.features(self.keys, arrays, self._places(lines, first_row), len(fields))
-        beside: dict[str, Any] = {}
-        if (at_id := self.columns.id) is not None:
-            beside["ids"] = np.array([texts[at_id] for texts in fields], dtype=object)
-        if self.columns.weight is not None:
-            beside["weights"] = np.array(weighed)
-        if (at_group := self.columns.group) is not None:
-            beside["group_keys"] = self._group_keys([texts[at_group] for texts in fields], lines, first_row)
-        return features, targets, beside
-
-    def _slow_targets(self, texts: Sequence[str], lines: NDArray[np.int64], first_row: int) -> NDArray[Any]:
-        import pyarrow as pa
-
-        assert self.target is not None
-        name, place = str(self.columns.target_name), self._place(self.target, lines, first_row)
-        na = self._na
-        missing = [row for row, text in enumerate(texts) if text in na]
-        if missing:
-            text = texts[missing[0]]
-            error = missing_target(text, place(missing[0]), is_label=self.is_label)
-            self.options.refuse(name, error, len(missing))
-        if self.is_label:
-            return np.array(texts, dtype=object)
-        if self.kinds is None:
-            return np.array([self._number(text, place(row)) for row, text in enumerate(texts)])
-        there = pa.array([None if text in na else text for text in texts], pa.string())
-        return self.kinds.target_numbers(there, place)
-
-    def _number(self, text: str, where: str) -> float:
-        value = parse_number(text)
-        if value is not None:
-            return value
-        if not text.strip():
-            raise InputError("the value is missing (empty field)", where=where, hint=FILL_OR_DROP)
-        hint = "encode the column as numbers (one-hot), leave it out, or fill missing values in"
-        if self.columns.target is not None:
-            target = self.columns.names[self.columns.target]
-            hint += f"; the target is column {target!r} (--target COLUMN changes it)"
-        raise InputError(f"{text.strip()[:60]!r} is not a number", where=where, hint=hint)
 
 
 def _filled_lines(block: LineBlock) -> NDArray[np.int64]:

@@ -9,9 +9,10 @@ import struct
 import tempfile
 import zipfile
 import zlib
-from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
-from dataclasses import replace
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import AbstractContextManager, ExitStack, contextmanager
+from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -19,8 +20,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from distkern.common.errors import InputError
+from distkern.common.sparse import MAX_FEATURES as MOST_COLUMNS
+from distkern.common.sparse import SparseRows
 from distkern.formats._columns import choose_columns
-from distkern.formats._sparse_npz import SPARSE_NAMES, StoredArray, sparse_rows
 from distkern.formats.base import (
     CHUNK_BYTES,
     FILL_OR_DROP,
@@ -35,6 +37,8 @@ from distkern.formats.base import (
 FEATURE_NAMES = ("X", "x", "features", "data")
 #: of a dense row, which is held whole; a compressed file may claim any number of zeros
 MOST_FEATURES = 2**24
+#: the arrays of a sparse matrix
+_SPARSE_NAMES = ("data", "indices", "indptr", "shape", "format")
 TARGET_NAMES = ("y", "Y", "target", "targets", "label", "labels")
 
 
@@ -58,8 +62,7 @@ class Npy(AbstractFormat):
                 hint="give --target -1 if the last does, --task none, or an .npz file with arrays X and y",
             )
         with ExitStack() as stack:
-            stream = stack.enter_context(file.open())
-            features = _mapped(stream if file.is_local else stack.enter_context(_copied(stream)), file.url)
+            features = stack.enter_context(_stored(file.open, file.url))
             if options.target is None:
                 yield from _rows(features, None, file.url)
                 return
@@ -92,7 +95,7 @@ class Npz(AbstractFormat):
             with _zip_errors(file.url):
                 archive = stack.enter_context(zipfile.ZipFile(stream))
             names = [item.removesuffix(".npy") for item in archive.namelist() if item.endswith(".npy")]
-            is_sparse = set(SPARSE_NAMES) <= {*names}
+            is_sparse = set(_SPARSE_NAMES) <= {*names}
             wanted = "data" if is_sparse else _pick(names, FEATURE_NAMES, "features", file.url)
             target: str | None = None
             if options.target_kind != "none":
@@ -103,17 +106,17 @@ class Npz(AbstractFormat):
                     "with --task none no targets are read", where=f"{file.url}, --target", hint="leave it out"
                 )
             with _zip_errors(file.url):
-                targets = stack.enter_context(_member(archive, target, file.url)) if target else None
+
+                def member(name: str) -> _StoredArray:
+                    opened = partial(archive.open, f"{name}.npy")
+                    return stack.enter_context(_stored(opened, f"{file.url}, array {name!r}"))
+
+                targets = member(target) if target else None
                 if is_sparse:
-                    parts = {
-                        name: stack.enter_context(_member(archive, name, file.url)) for name in SPARSE_NAMES
-                    }
-                    for start, rows in sparse_rows(parts, targets, file.url):
-                        yield RawChunk(rows, _next_labels(targets, start, len(rows)), start + 1, file.url)
-                    _finish(*parts.values(), targets)
-                    return
-                features = stack.enter_context(_member(archive, wanted, file.url))
-                yield from _rows(features, targets, file.url)
+                    parts = {name: member(name) for name in _SPARSE_NAMES}
+                    yield from _sparse_rows(parts, targets, file.url)
+                else:
+                    yield from _rows(member(wanted), targets, file.url)
 
 
 def _pick(names: list[str], accepted: tuple[str, ...], what: str, file: str) -> str:
@@ -152,24 +155,29 @@ def _zip_errors(file: str) -> Iterator[None]:
         ) from error
 
 
+@dataclass(frozen=True, slots=True)
+class _StoredArray:
+    """A stored array of which the next rows can be taken, in order; ``finish`` checks that none is left."""
+
+    shape: tuple[int, ...]
+    dtype: np.dtype[Any]
+    take: Callable[[int], NDArray[Any]]
+    label: str
+    finish: Callable[[], None] = lambda: None
+
+
 @contextmanager
-def _member(archive: zipfile.ZipFile, name: str, file: str) -> Iterator[StoredArray]:
-    label = f"{file}, array {name!r}"
-    with archive.open(f"{name}.npy") as stream:
+def _stored(opened: Callable[[], AbstractContextManager[Any]], label: str) -> Iterator[_StoredArray]:
+    """The array in a .npy file, which ``opened`` opens."""
+    with opened() as stream:
         shape, fortran_order, dtype = _header(stream, label)
         if not fortran_order or len(shape) < 2:
             yield _streamed(stream, shape, dtype, label)
             return
     # columns lie one after the other: rows can only be taken from a file that allows seeking
-    with archive.open(f"{name}.npy") as stream, _copied(stream) as copy:
-        yield _mapped(copy, label)
-
-
-@contextmanager
-def _copied(stream: Any) -> Iterator[Any]:
-    with tempfile.TemporaryFile() as copy:
+    with opened() as stream, tempfile.TemporaryFile() as copy:
         shutil.copyfileobj(stream, copy, 2**20)
-        yield copy
+        yield _mapped(copy, label)
 
 
 def _header(stream: Any, label: str) -> tuple[tuple[int, ...], bool, np.dtype[Any]]:
@@ -199,44 +207,45 @@ def _header(stream: Any, label: str) -> tuple[tuple[int, ...], bool, np.dtype[An
     return tuple(shape), bool(fortran_order), dtype
 
 
-def _streamed(stream: Any, shape: tuple[int, ...], dtype: np.dtype[Any], label: str) -> StoredArray:
-    inner = shape[1:]
-    row_bytes = dtype.itemsize * math.prod(inner)
-
+def _streamed(stream: Any, shape: tuple[int, ...], dtype: np.dtype[Any], label: str) -> _StoredArray:
     def take(n_rows: int) -> NDArray[Any]:
-        wanted = n_rows * row_bytes
-        pieces = bytearray()
-        while len(pieces) < wanted:
-            piece = stream.read(wanted - len(pieces))
-            if not piece:
-                raise InputError("the array is truncated", where=label, hint="write the file again")
-            pieces += piece
-        return np.frombuffer(pieces, dtype).reshape(n_rows, *inner)
+        rows = np.empty((n_rows, *shape[1:]), dtype)
+        view, done = rows.reshape(-1).view(np.uint8).data, 0
+        while done < len(view):
+            got = stream.readinto(view[done:])
+            if not got:
+                raise _truncated(label)
+            done += got
+        return rows
 
     def finish() -> None:
         # reading on to the end is also what makes zipfile compare its checksum
         if stream.read(1):
             raise _too_long(label)
 
-    return StoredArray(shape, dtype, take, label, finish)
+    return _StoredArray(shape, dtype, take, label, finish)
+
+
+def _truncated(label: str) -> InputError:
+    return InputError("the array is truncated", where=label, hint="write the file again")
 
 
 def _too_long(label: str) -> InputError:
     return InputError("the file is longer than its header says", where=label, hint="write the file again")
 
 
-def _mapped(stream: Any, label: str) -> StoredArray:
+def _mapped(stream: Any, label: str) -> _StoredArray:
     stream.seek(0)
     shape, fortran_order, dtype = _header(stream, label)
     start = stream.tell()
     needed = start + dtype.itemsize * int(np.prod(shape, dtype=object))
     size = os.fstat(stream.fileno()).st_size
     if size < needed:
-        raise InputError("the array is truncated", where=label, hint="write the file again")
+        raise _truncated(label)
     if size > needed:
         raise _too_long(label)
     if 0 in shape:
-        return StoredArray(shape, dtype, lambda n_rows: np.zeros((n_rows, *shape[1:]), dtype), label)
+        return _StoredArray(shape, dtype, lambda n_rows: np.zeros((n_rows, *shape[1:]), dtype), label)
     order: Any = "F" if fortran_order else "C"
     mapped = np.memmap(stream, dtype=dtype, mode="r", offset=start, shape=shape, order=order)
     position = 0
@@ -246,10 +255,10 @@ def _mapped(stream: Any, label: str) -> StoredArray:
         position += n_rows
         return np.asarray(mapped[position - n_rows : position])
 
-    return StoredArray(shape, dtype, take, label)
+    return _StoredArray(shape, dtype, take, label)
 
 
-def _rows(features: StoredArray, targets: StoredArray | None, file: str) -> Iterator[RawChunk]:
+def _rows(features: _StoredArray, targets: _StoredArray | None, file: str) -> Iterator[RawChunk]:
     if len(features.shape) < 2:
         raise InputError(
             f"the features have shape {features.shape}", where=features.label, hint="store (rows, features)"
@@ -280,11 +289,66 @@ def _rows(features: StoredArray, targets: StoredArray | None, file: str) -> Iter
     _finish(features, targets)
 
 
-def _next_labels(targets: StoredArray | None, start: int, count: int) -> NDArray[Any] | None:
+def _sparse_rows(
+    parts: Mapping[str, _StoredArray], targets: _StoredArray | None, file: str
+) -> Iterator[RawChunk]:
+    """Rows of a matrix as ``scipy.sparse.save_npz`` stores it, from front to back.
+
+    Raises
+    ------
+    InputError
+        If the arrays are not those of a matrix by rows, or ``targets`` not theirs.
+    """
+    from scipy.sparse import csr_matrix
+
+    data, indices, indptr, shape, form = (parts[name] for name in _SPARSE_NAMES)
+    kind = form.take(1).tobytes().decode("ascii", errors="replace").strip("\0") if form.shape == () else "?"
+    if kind != "csr":
+        raise InputError(
+            f"the matrix is stored as {kind}, and rows can be read of csr alone",
+            where=file,
+            hint="store it by save_npz(path, matrix.tocsr())",
+        )
+    damaged = InputError("the arrays are not those of a sparse matrix", where=file, hint="write it again")
+    if shape.shape != (2,) or data.dtype.kind not in "biuf" or indices.shape != data.shape:
+        raise damaged
+    n_rows, width = (int(size) for size in shape.take(2))
+    if indptr.shape != (n_rows + 1,) or not 0 < width <= MOST_COLUMNS:
+        raise damaged
+    if targets is not None and targets.shape != (n_rows,):
+        raise InputError(
+            f"the targets have shape {targets.shape} and the features {n_rows} rows",
+            where=targets.label,
+            hint="store one target per row",
+        )
+    step = max(1, CHUNK_BYTES // (32 * (1 + data.shape[0] // max(1, n_rows))))
+    end = int(indptr.take(1)[0])
+    for start in range(0, n_rows, step):
+        ends = np.concatenate(([end], indptr.take(min(step, n_rows - start)).astype(np.int64)))
+        lengths = np.diff(ends)
+        if end < 0 or lengths.min() < 0 or ends[-1] > data.shape[0]:
+            raise damaged
+        entries = int(ends[-1] - end)
+        values, columns = numeric(data.take(entries)), indices.take(entries).astype(np.int64)
+        if entries and (columns.min() < 0 or columns.max() >= width):
+            raise damaged
+        # SciPy keeps indices in any order, and some twice
+        matrix = csr_matrix((values, columns, ends - end), shape=(len(lengths), width))
+        matrix.sort_indices()
+        if not matrix.has_canonical_format:
+            hint = "call matrix.sum_duplicates() before save_npz"
+            raise InputError("a row has an index twice", where=file, hint=hint)
+        rows = SparseRows.of_scipy(matrix)
+        yield RawChunk(rows, _next_labels(targets, start, len(rows)), start + 1, file)
+        end = int(ends[-1])
+    _finish(*parts.values(), targets)
+
+
+def _next_labels(targets: _StoredArray | None, start: int, count: int) -> NDArray[Any] | None:
     return None if targets is None else _labels(targets.take(count).reshape(count), start, targets.label)
 
 
-def _finish(*arrays: StoredArray | None) -> None:
+def _finish(*arrays: _StoredArray | None) -> None:
     for array in arrays:
         if array is not None:
             array.finish()

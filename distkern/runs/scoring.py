@@ -30,8 +30,7 @@ from distkern.runs.routed import routing_of, run, scratch_folder, unkept
 from distkern.storage.dataset import Split
 from distkern.storage.file_rows import FileBlock, FileRows, ParkedRows, dense_blocks
 from distkern.storage.places import Location, place_of
-from distkern.storage.prediction_store import open_prediction_store
-from distkern.storage.predictions import open_prediction_writer
+from distkern.storage.predictions import open_predictions
 from distkern.storage.preparation import Like
 from distkern.storage.scaling import Scaling
 from distkern.storage.shard_reader import ShardReader
@@ -111,9 +110,9 @@ def predict_to(
 
     check = check_limit(steps, Extent.of(source), memory_limit)
     with (
-        open_prediction_store(
-            place_of(out), columns, dtype, source.n_rows, max(source.block_rows), labels
-        ) as (store, commit),
+        open_predictions(
+            place_of(out), columns, dtype, max(source.block_rows), labels, n_rows=source.n_rows
+        ) as store,
         opened_executor(scheduler, workers, memory_limit, check) as executor,
         ExitStack() as stack,
     ):
@@ -124,7 +123,7 @@ def predict_to(
         if done != source.n_rows:
             raise RuntimeError(f"{done} of {source.n_rows} rows were predicted")
         stack.close()
-        commit()
+        store.commit()
     return done
 
 
@@ -228,7 +227,7 @@ def predict_files_to(
     check, done = check_limit(steps, Extent.of(like), memory_limit), 0
     with (
         opened_executor(scheduler, workers, memory_limit, check) as executor,
-        open_prediction_writer(place_of(out), columns, dtype, _MOST_ROWS_PER_CHUNK, labels, id=id_) as writer,
+        open_predictions(place_of(out), columns, dtype, _MOST_ROWS_PER_CHUNK, labels, id=id_) as store,
         ExitStack() as stack,
     ):
         stack.enter_context(blas.single_threaded())
@@ -242,12 +241,11 @@ def predict_files_to(
             found = run(replace(routed, block_rows=parked.block_rows), driver, folder)
             answers = driver.stream(_in_order(model, parked, output, found))
             predicted = ((values, parked.ids(number)) for number, values in enumerate(answers))
-        for values, ids in predicted:
+        for number, (values, ids) in enumerate(predicted):
             interrupts.check()
-            writer.write(values, ids)
-            done += len(values)
+            done += store.put(number, (done, values, ids))
         stack.close()
-        writer.commit()
+        store.commit()
     return done
 
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from bisect import bisect_left
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -11,8 +12,6 @@ from numpy.typing import NDArray
 
 from distkern.common.errors import InputError
 from distkern.common.sparse import SparseRows
-from distkern.storage._shard import write_sparse
-from distkern.storage._spill import ColumnRun, Spill, by_column
 from distkern.storage._zarr import RowsWriter, create_group
 from distkern.storage.atomic import disk_full, free_bytes, write_text_atomic
 from distkern.storage.columns import FILE, ColumnsManifest, GroupEntry
@@ -20,7 +19,11 @@ from distkern.storage.dataset import Dataset, Split
 from distkern.storage.manifest import ShardEntry
 from distkern.storage.places import Place
 from distkern.storage.spool import ParkedFile
+from distkern.storage.writer import write_sparse
 
+#: of sparse rows
+_ENTRY = np.dtype([("column", np.int32), ("row", np.int32), ("value", np.float32)])
+_LOW_BITS = 16
 _TILE = 256
 #: entries of a sparse group that are put in order at a time
 _MOST_ENTRIES = 2**22
@@ -139,33 +142,66 @@ def _transposed(rows: NDArray[Any]) -> NDArray[Any]:
 def _sparse_group(
     split: Split, blocks: tuple[int, ...], folder: Path, on_shard: Callable[[int], None]
 ) -> GroupEntry:
-    n_rows = sum(split.block_rows[block] for block in blocks)
+    n_rows = 0
     counts = np.zeros(split.n_features, dtype=np.int32)
     create_group(folder)
     create_group(folder / "features")
-    entries = []
+    groups = []
     with ParkedFile(folder.with_name(f".{folder.name}.entries")) as parked:
-        runs = Spill(parked)
-        for block, run in zip(blocks, _runs(split, blocks), strict=True):
-            runs.append(run)
-            run.count(counts)
-            on_shard(split.block_rows[block])
+        runs = []
+        for block in blocks:
+            features = split.reader(block)().features
+            assert isinstance(features, SparseRows)
+            entries = _by_column(features, n_rows)
+            columns, _, lengths = _occurring(entries)
+            counts[columns] += lengths.astype(np.int32)
+            runs.append(_Run(parked, entries))
+            n_rows += len(features)
+            on_shard(len(features))
+            # before the next shard is read
+            del features, entries
         for number, (first, stop) in enumerate(_ranges(counts)):
-            columns = _merged(runs.read(stop), counts[first:stop], first, n_rows)
-            checksums = write_sparse(folder / "features" / str(number), columns)
-            entries.append(ShardEntry(stop - first, checksums, None, None, columns.n_entries))
+            some = _merged(runs, counts[first:stop], first, stop, n_rows)
+            checksums = write_sparse(folder / "features" / str(number), some)
+            groups.append(ShardEntry(stop - first, checksums, None, None, some.n_entries))
             on_shard(0)
-    return GroupEntry(n_rows, tuple(entries))
+    return GroupEntry(n_rows, tuple(groups))
 
 
-def _runs(split: Split, blocks: tuple[int, ...]) -> Iterator[ColumnRun]:
-    """The entries of each shard of a group, in the order of their columns."""
-    start = 0
-    for block in blocks:
-        features = split.reader(block)().features
-        assert isinstance(features, SparseRows)
-        yield by_column(features, start)
-        start += len(features)
+def _by_column(features: SparseRows, first_row: int) -> NDArray[Any]:
+    """The entries (n_entries,) of some rows, counted from ``first_row`` on, in the order of their columns."""
+    rows = features.row_of_entries.astype(np.int32) + np.int32(first_row)
+    # 16 bits at a time, which NumPy sorts in linear time
+    order = np.argsort((features.indices & (2**_LOW_BITS - 1)).astype(np.uint16), kind="stable")
+    if features.n_features > 2**_LOW_BITS:
+        high = (features.indices >> _LOW_BITS).astype(np.uint16)[order]
+        order = order[np.argsort(high, kind="stable")]
+    entries = np.empty(len(order), dtype=_ENTRY)
+    entries["column"] = features.indices[order]
+    entries["value"] = features.data[order]
+    entries["row"] = rows[order]
+    return entries
+
+
+class _Run:
+    """Entries in the order of their columns, parked in a file; those of the next columns are read back."""
+
+    def __init__(self, parked: ParkedFile, entries: NDArray[Any]) -> None:
+        self._parked, self._offset = parked, parked.n_bytes
+        self._next, self._n_entries = 0, len(entries)
+        parked.append(entries)
+
+    def read(self, stop: int) -> NDArray[Any]:
+        """The entries before column ``stop`` that have not been read yet."""
+        start = self._next
+        self._next = bisect_left(range(self._n_entries), stop, start, key=self._column)
+        return self._read(start, self._next - start)
+
+    def _column(self, number: int) -> int:
+        return int(self._read(number, 1)["column"][0])
+
+    def _read(self, start: int, count: int) -> NDArray[Any]:
+        return self._parked.read(self._offset + start * _ENTRY.itemsize, _ENTRY, count)
 
 
 def _ranges(counts: NDArray[np.int32]) -> Iterator[tuple[int, int]]:
@@ -178,17 +214,25 @@ def _ranges(counts: NDArray[np.int32]) -> Iterator[tuple[int, int]]:
         first = stop
 
 
-def _merged(runs: Iterable[ColumnRun], counts: NDArray[np.int32], first: int, n_rows: int) -> SparseRows:
-    """Runs, each in the order of its columns from ``first`` on, as one: a column's rows increase."""
+def _merged(
+    runs: Sequence[_Run], counts: NDArray[np.int32], first: int, stop: int, n_rows: int
+) -> SparseRows:
+    """Columns ``first : stop`` of all runs, as rows; the rows of a column, now columns, increase."""
     indptr = np.append(0, np.cumsum(counts, dtype=np.int64))
     data = np.empty(indptr[-1], dtype=np.float32)
     rows = np.empty(indptr[-1], dtype=np.int32)
     following = indptr[:-1].copy()
     for run in runs:
-        columns, starts, lengths = run.occurring()
-        columns = columns - first
-        places = np.repeat(following[columns] - starts, lengths) + np.arange(len(run.columns))
-        data[places] = run.data
-        rows[places] = run.rows
+        entries = run.read(stop)
+        columns, starts, lengths = _occurring(entries)
+        columns -= first
+        places = np.repeat(following[columns] - starts, lengths) + np.arange(len(entries))
+        data[places], rows[places] = entries["value"], entries["row"]
         following[columns] += lengths
     return SparseRows(data, rows, indptr, n_rows)
+
+
+def _occurring(entries: NDArray[Any]) -> tuple[NDArray[np.int32], NDArray[np.int64], NDArray[np.int64]]:
+    """The columns of sorted entries, where each begins, and how many entries it has."""
+    starts = np.flatnonzero(np.diff(entries["column"], prepend=-1))
+    return entries["column"][starts], starts, np.diff(starts, append=len(entries))

@@ -11,14 +11,15 @@ import shutil
 import socket
 import tempfile
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, suppress
 from contextvars import ContextVar
 from pathlib import Path
 
 from distkern.common.errors import InputError
 from distkern.common.processes import birth, is_running
-from distkern.storage._upload import put_file, replace_folder
-from distkern.storage.places import Location, Place, URLPlace, place_of
+from distkern.storage._file_systems import ask
+from distkern.storage.places import MARKS, Location, Place, URLPlace, no_bucket, place_of
 
 _AT_FDCWD = -100
 _RENAME_EXCHANGE = 2
@@ -32,6 +33,11 @@ _REFUSED = {
     errno.ELOOP,
     errno.EEXIST,
 }
+#: files up to this size are sent several at a time; of larger ones a driver may hold pieces in memory
+_SMALL_BYTES = 4 * 2**20
+_AT_ONCE = 8
+#: the object that says that a folder is being written, for :func:`is_left_over`
+_BEING_WRITTEN = ".distkern-being-written"
 _FLUSHED: ContextVar[bool] = ContextVar("_FLUSHED", default=True)
 
 
@@ -335,3 +341,49 @@ def _remove_stale(target: Path) -> None:
         match = pattern.fullmatch(entry.name)
         if match and not is_running(int(match["pid"]), match["born"] or ""):
             shutil.rmtree(entry, ignore_errors=True)
+
+
+def put_file(file: Path, target: URLPlace) -> None:
+    """Make an object of a file: whole or not at all, as an object is."""
+    try:
+        ask(target.url, lambda system, path: system.put_file(str(file), path))
+    except FileNotFoundError as error:
+        raise no_bucket(target) from error
+
+
+def replace_folder(folder: Path, target: URLPlace) -> None:
+    """Make objects of all files of a folder, instead of those that are there.
+
+    Between the first removal and the last mark there is no whole folder at the target, and who died then
+    leaves one that does not count as there.
+    """
+    sign = target / _BEING_WRITTEN
+    sign.write_bytes(b"")
+    present = {entry.name for entry in target.iterdir()} - {_BEING_WRITTEN}
+    for name in (*reversed(MARKS), *sorted(present - set(MARKS))):
+        if name in present:
+            _remove_objects(target / name)
+    files = [path for path in sorted(folder.rglob("*")) if path.is_file()]
+    marks = [folder / name for name in MARKS if (folder / name).is_file()]
+    others = [path for path in files if path not in marks]
+    small = [path for path in others if path.stat().st_size <= _SMALL_BYTES]
+    with ThreadPoolExecutor(_AT_ONCE) as threads:
+        list(threads.map(lambda path: put_file(path, _below(target, folder, path)), small))
+    for path in [*(path for path in others if path not in set(small)), *marks]:
+        put_file(path, _below(target, folder, path))
+    sign.unlink(missing_ok=True)
+
+
+def _remove_objects(place: URLPlace) -> None:
+    # a store may still list what is gone
+    with suppress(FileNotFoundError):
+        ask(place.url, lambda system, path: system.rm(path, recursive=True))
+
+
+def is_left_over(target: URLPlace) -> bool:
+    """Whether a writer died, or is at work, at a place where nothing is whole."""
+    return (target / _BEING_WRITTEN).is_file()
+
+
+def _below(target: URLPlace, folder: Path, path: Path) -> URLPlace:
+    return target / path.relative_to(folder).as_posix()

@@ -9,10 +9,9 @@ from fractions import Fraction
 from typing import Any, Literal, TypeAlias, get_args
 
 import numpy as np
-from numpy.typing import DTypeLike, NDArray
+from numpy.typing import NDArray
 
 from distkern.common.errors import InputError, unknown_name
-from distkern.common.held_out import Keys
 from distkern.common.sparse import SparseRows, converted
 from distkern.common.targets import DIFFERENT
 from distkern.formats._kinds import TableKinds
@@ -23,10 +22,10 @@ from distkern.storage.collect import Collector, Form, Shape
 from distkern.storage.columns import FOLDER
 from distkern.storage.dataset import TARGET_TYPES, Dataset
 from distkern.storage.labels import LabelEncoder
-from distkern.storage.manifest import FILE, Manifest, SplitEntry
+from distkern.storage.manifest import FILE, SOURCE_ROWS, Manifest, SplitEntry
 from distkern.storage.preparation import Like
 from distkern.storage.scaling import KINDS, ScalingFit, ScalingKind, refuse_for_sparse
-from distkern.storage.spool import Run, Spool, in_order, shuffled
+from distkern.storage.spool import Spool, in_field, in_order, shuffled
 from distkern.storage.table import told_blank, told_unseen
 from distkern.storage.table_fit import KnownRows, TableFit, TableOptions, TablePiece
 from distkern.storage.table_report import ColumnReport
@@ -122,26 +121,23 @@ class Builder:
         self.nameless: str | None = None
         self.form = Form(self.options.sparse, self.options.scale, self.kinds)
         self.labels = LabelEncoder(self.kinds is not None and self.kinds.has_own_na)
-        self.target_type = TARGET_TYPES.get(self.options.task)
-        #: what is stored of a training row beside its features and its target
-        self.of_rows: dict[str, DTypeLike] = {}
+        fields: list[tuple[str, Any]] = [(SOURCE_ROWS, np.int64)]
+        if self.options.task != "none":
+            fields.append(("targets", TARGET_TYPES[self.options.task]))
         if self.table_options.weight is not None:
-            self.of_rows["weights"] = np.float64
+            fields.append(("weights", np.float64))
         if self.table_options.group is not None:
-            self.of_rows["group_keys"] = np.uint64
-        #: what is kept of a row in the spools beside its features
-        self.beside: DTypeLike | None = self.target_type
-        if self.of_rows:
-            targets = [] if self.target_type is None else [("targets", self.target_type)]
-            self.beside = [*targets, *self.of_rows.items()]
+            fields.append(("group_keys", np.uint64))
+        #: what is kept of a row beside its features
+        self.record = np.dtype(fields)
 
     def run(self, train: Chunks, test: Chunks | None) -> None:
         """Read everything, then write the shards and, last of all, the manifest."""
         spools = self.staged.path / "spool"
         spools.mkdir()
         with ExitStack() as stack:
-            train_spool = stack.enter_context(Spool(spools, "train", self.beside))
-            test_spool = stack.enter_context(Spool(spools, "test", self.beside))
+            train_spool = stack.enter_context(Spool(spools, "train", self.record))
+            test_spool = stack.enter_context(Spool(spools, "test", self.record))
             self._collect(train, test, train_spool, test_spool)
             manifest = self._write(train_spool, test_spool)
         for file in spools.iterdir():
@@ -168,7 +164,7 @@ class Builder:
             drawn = (test_spool, Fraction(repr(float(options.test_fraction))), options.seed)
         seed = options.seed if options.shuffle else None
         self._feed(
-            Collector(train_spool, self.shape, self._beside, self.form, fits=True, seed=seed, drawn=drawn),
+            Collector(train_spool, self.shape, self._records, self.form, fits=True, seed=seed, drawn=drawn),
             train,
             "reading",
             self.meter,
@@ -176,7 +172,7 @@ class Builder:
         if self.table_options.group is not None:
             self._refuse_one_group(train_spool)
         if test is not None:
-            tests = Collector(test_spool, self.shape, self._beside, self.form)
+            tests = Collector(test_spool, self.shape, self._records, self.form)
             self._feed(tests, test, "reading test rows", self.test_meter)
         if not train_spool.n_rows:
             what = (
@@ -220,26 +216,23 @@ class Builder:
             self.notice(told_blank(blank))
 
     def _refuse_one_group(self, spool: Spool) -> None:
-        keys = {key for beside in spool.targets() for key in beside["group_keys"][[0, -1]].tolist()}
-        if len(keys) == 1 and all((beside["group_keys"] == min(keys)).all() for beside in spool.targets()):
+        first = next((records["group_keys"][0] for records in spool.records()), None)
+        if all((records["group_keys"] == first).all() for records in spool.records()) and spool.runs:
             where = f"column {self.table_options.group!r}"
             raise InputError("all training rows are of one group", where=where, hint=DIFFERENT)
 
-    def _beside(self, chunk: RawChunk) -> NDArray[Any] | None:
-        """Targets, with weights and keys of groups if rows have them."""
-        targets = self._targets(chunk)
-        if not self.of_rows:
-            return targets
-        found = np.zeros(chunk.n_rows, dtype=self.beside)
-        for name, values in (("targets", targets), *((name, getattr(chunk, name)) for name in self.of_rows)):
-            # those of test rows are not stored
-            if values is not None:
+    def _records(self, chunk: RawChunk) -> NDArray[Any]:
+        """The records (n_rows,) of a chunk, without the numbers of its rows."""
+        found = np.zeros(chunk.n_rows, dtype=self.record)
+        if self.options.task != "none":
+            found["targets"] = self._targets(chunk)
+        for name, values in (("weights", chunk.weights), ("group_keys", chunk.group_keys)):
+            # test rows have none
+            if values is not None and name in (self.record.names or ()):
                 found[name] = values
         return found
 
-    def _targets(self, chunk: RawChunk) -> NDArray[Any] | None:
-        if self.options.task == "none":
-            return None
+    def _targets(self, chunk: RawChunk) -> NDArray[Any]:
         if self.options.task == "classification":
             try:
                 return self.labels.encode(chunk)
@@ -279,12 +272,12 @@ class Builder:
         fit = TableFit(kinds, options, spool.n_rows, target, classes, is_named=is_named)
 
         def pieces() -> Iterator[TablePiece]:
-            for rows, beside, _ in spool.pieces(max(1, CHUNK_BYTES // (8 * self.shape.width))):
-                targets = None if self.target_type is None else writer.targets_of(beside)
+            for rows, records in spool.pieces(max(1, CHUNK_BYTES // (8 * self.shape.width))):
+                targets = in_field(records, "targets")
                 if mapping is not None and targets is not None:
                     targets = mapping[targets]
                 values = np.asarray(converted(rows, sparse=False))
-                yield values, targets, self._group_keys(beside), self._weights(beside)
+                yield values, targets, in_field(records, "group_keys"), in_field(records, "weights")
 
         encoded = fit.run(pieces)
         if not self.checks:
@@ -297,17 +290,9 @@ class Builder:
             raise InputError("the rows have no features", where="the input", hint="check the files")
         assert self.form.fit is not None
         self.form.fit = ScalingFit(self.form.fit.kind)
-        for rows, beside, _ in spool.pieces(max(1, CHUNK_BYTES // (8 * encoded.table.n_features))):
-            self.form.fit.update(encoded.train(rows, self._group_keys(beside)))
+        for rows, records in spool.pieces(max(1, CHUNK_BYTES // (8 * encoded.table.n_features))):
+            self.form.fit.update(encoded.train(rows, in_field(records, "group_keys")))
         return encoded
-
-    def _weights(self, beside: NDArray[Any] | None) -> NDArray[np.float64] | None:
-        """The weights among what a spool keeps beside the features."""
-        return beside["weights"] if beside is not None and "weights" in self.of_rows else None
-
-    def _group_keys(self, beside: NDArray[Any] | None) -> Keys | None:
-        """The keys of the groups among what a spool keeps beside the features."""
-        return beside["group_keys"] if beside is not None and "group_keys" in self.of_rows else None
 
     def _classes(
         self, spool: Spool
@@ -315,7 +300,10 @@ class Builder:
         if self.kinds is not None and (self.shape.target_name or "target") in self.kinds.problems:
             return None, None
         try:
-            return self.labels.finish(_code_counts(spool), self.options.positive)
+            counts = np.zeros(self.labels.n_codes, dtype=np.int64)
+            for records in spool.records():
+                counts += np.bincount(records["targets"], minlength=len(counts))
+            return self.labels.finish(counts, self.options.positive)
         except InputError as error:
             self._refuse_target(error)
             return None, None
@@ -334,18 +322,12 @@ class Builder:
         if self.checks:
             raise Checked
         table = None if encoded is None else encoded.table
-
-        def encode(targets: NDArray[Any]) -> NDArray[Any]:
-            plain = writer.targets_of(targets)
-            return plain if mapping is None else mapping[plain]
-
         width, is_sparse = self.shape.width, bool(self.form.is_sparse)
         names = self.shape.names
         if table is not None:
             width, names = table.n_features, table.features
         assert self.form.fit is not None
         scaling = self.form.fit.result(width) if self.like is None else self.like.scaling
-        target_bytes = 0 if self.beside is None else np.dtype(self.beside).itemsize
         present = {"train": train_spool} | ({"test": test_spool} if test_spool.n_rows else {})
         row_numbers = {
             name: writer.numbers_of_a_row(spool.n_rows, spool.n_entries) if is_sparse else width
@@ -354,7 +336,7 @@ class Builder:
         chosen = options.rows_per_shard or writer.rows_of_a_shard(train_spool.n_rows, row_numbers["train"])
         rows_per_shard = {name: min(chosen, spool.n_rows) for name, spool in present.items()}
         needed = sum(
-            writer.stored_bytes(spool.n_rows, row_numbers[name], rows_per_shard[name], target_bytes)
+            writer.stored_bytes(spool.n_rows, row_numbers[name], rows_per_shard[name], self.record.itemsize)
             for name, spool in present.items()
         )
         if needed > free_bytes(self.staged.path):
@@ -372,23 +354,26 @@ class Builder:
 
         for name, spool in present.items():
             sizes = writer.shard_sizes(spool.n_rows, rows_per_shard[name])
-            runs: list[Run] = spool.runs
-            mixed = options.shuffle and name == "train"
+            is_train = name == "train"
+            stored = [
+                part for part in self.record.names or () if is_train or part in ("targets", SOURCE_ROWS)
+            ]
             splits[name] = writer.write_split(
                 self.staged.path / name,
                 spool,
-                shuffled(runs, sizes, options.seed) if mixed else in_order(runs, sizes),
+                shuffled(spool.runs, sizes, options.seed)
+                if is_train and options.shuffle
+                else in_order(spool.runs, sizes),
                 sizes,
                 n_features=width,
                 is_sparse=is_sparse,
                 rows_per_shard=rows_per_shard[name],
                 scaling=scaling,
-                target_type=self.target_type,
-                encode=encode,
+                stored=stored,
+                mapping=mapping,
                 n_classes=None if classes is None else len(classes),
                 on_shard=on_shard,
-                beside=self.of_rows if name == "train" else {},
-                of_table=None if encoded is None else encoded.train if name == "train" else encoded.test,
+                of_table=None if encoded is None else encoded.train if is_train else encoded.test,
             )
         if encoded is not None and encoded.unseen:
             self.notice(told_unseen(encoded.unseen, "test rows"))
@@ -411,14 +396,3 @@ class Builder:
             table,
             self.table_options.group,
         )
-
-
-def _code_counts(spool: Spool) -> NDArray[np.int64]:
-    """Rows of each provisional code in a spool."""
-    counts = np.zeros(0, dtype=np.int64)
-    for beside in spool.targets():
-        targets = writer.targets_of(beside)
-        found = np.bincount(targets, minlength=len(counts)).astype(np.int64)
-        found[: len(counts)] += counts
-        counts = found
-    return counts

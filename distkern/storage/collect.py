@@ -17,6 +17,7 @@ from distkern.common.rng import Purpose, stream
 from distkern.common.sparse import Rows, SparseRows, converted, count_nonzero, stacked, with_columns
 from distkern.formats._kinds import TableKinds
 from distkern.formats.base import CHUNK_BYTES, RawChunk
+from distkern.storage.manifest import SOURCE_ROWS
 from distkern.storage.scaling import (
     DEFAULT_SCALING,
     DEFAULT_SPARSE_SCALING,
@@ -24,7 +25,7 @@ from distkern.storage.scaling import (
     ScalingKind,
     refuse_for_sparse,
 )
-from distkern.storage.spool import Spool
+from distkern.storage.spool import Parked, Spool, in_field
 from distkern.storage.writer import SHARD_BYTES, widened
 
 #: data with a smaller share of numbers that are not zero are stored sparse: that takes an eighth of the
@@ -147,7 +148,7 @@ class Collector:
     ----------
     spool : where the rows go
     shape : shared by all splits
-    encode : chunk to targets as they are stored in the spool, or None
+    recorded : chunk to the records of its rows, which lack the number of a row in its source
     form : shared by all splits
     fits : the scaling is fitted on these rows
     seed : of the shuffle; None keeps the order
@@ -159,7 +160,7 @@ class Collector:
         self,
         spool: Spool,
         shape: Shape,
-        encode: Callable[[RawChunk], NDArray[Any] | None],
+        recorded: Callable[[RawChunk], NDArray[Any]],
         form: Form,
         *,
         fits: bool = False,
@@ -168,12 +169,12 @@ class Collector:
     ) -> None:
         self._spool = spool
         self._shape = shape
-        self._encode = encode
+        self._recorded = recorded
         self._form = form
         self._fits = fits
         self._seed = seed
         self._drawn = drawn
-        self._kept: list[tuple[Rows, NDArray[Any] | None]] = []
+        self._kept: list[Parked] = []
         self._kept_rows = self._kept_bytes = 0
         self._runs = 0
         self._seen = 0
@@ -183,11 +184,11 @@ class Collector:
         """Take a chunk; what fills a run is written to the spool."""
         features = _narrowest(self._shape.accept(chunk))
         self._form.check_width(self._shape.width, chunk)
-        targets = self._encode(chunk)
+        records = self._recorded(chunk)
         start = 0
         while start < len(features):
             stop = min(len(features), start + max(1, self._room()))
-            self._keep(features[start:stop], None if targets is None else targets[start:stop])
+            self._keep(features[start:stop], records[start:stop])
             start = stop
             if self._room() < 1:
                 self.flush()
@@ -206,10 +207,10 @@ class Collector:
             return 2**62
         return max(1, CHUNK_BYTES // (8 * max(1, self._shape.width)))
 
-    def _keep(self, features: Rows, targets: NDArray[Any] | None) -> None:
+    def _keep(self, features: Rows, records: NDArray[Any]) -> None:
         if self._form.is_sparse is not None:
             features = converted(features, sparse=self._form.is_sparse)
-        self._kept.append((features, targets))
+        self._kept.append((features, records))
         self._kept_rows += len(features)
         self._kept_bytes += features.nbytes
 
@@ -222,7 +223,7 @@ class Collector:
         sparse = bool(self._form.is_sparse)
         width = self._shape.width
         dtype = np.result_type(*{features.dtype for features, _ in self._kept})
-        targets = [labels for _, labels in self._kept if labels is not None]
+        records = np.concatenate([records for _, records in self._kept])
         features: Rows
         if sparse:
             parts = [converted(part, sparse=True).astype(dtype) for part, _ in self._kept]
@@ -237,34 +238,34 @@ class Collector:
                 features[filled : filled + len(piece), piece.shape[1] :] = 0
                 filled += len(piece)
         self._kept_rows = self._kept_bytes = 0
-        self._write_run(features, np.concatenate(targets) if targets else None)
+        self._write_run(features, records)
 
-    def _write_run(self, features: Rows, targets: NDArray[Any] | None) -> None:
+    def _write_run(self, features: Rows, records: NDArray[Any]) -> None:
         n_rows = len(features)
+        records[SOURCE_ROWS] = self._seen + np.arange(n_rows)
         order = np.arange(n_rows, dtype=np.int64)
         if self._drawn is not None:
             test_spool, share, seed = self._drawn
             generator = stream(seed, Purpose.TEST_SPLIT, self._runs)
-            if targets is not None and "group_keys" in (targets.dtype.names or ()):
-                chosen = np.flatnonzero(self._of_drawn_groups(targets["group_keys"], share, seed, generator))
+            keys = in_field(records, "group_keys")
+            if keys is not None:
+                chosen = np.flatnonzero(self._of_drawn_groups(keys, share, seed, generator))
             else:
                 chosen = np.sort(_drawn(generator, self._seen, n_rows, share))
             if len(chosen):
-                test_spool.append(
-                    features[chosen], None if targets is None else targets[chosen], self._seen + chosen
-                )
+                test_spool.append(features[chosen], records.take(chosen))
             order = np.delete(order, chosen)
         if self._seed is not None:
             order = stream(self._seed, Purpose.SHUFFLE, 0, self._runs).permutation(order)
         if len(order):
             if len(order) < n_rows or self._seed is not None:
-                features = features[order]
-                targets = None if targets is None else targets[order]
+                # a record at a time, where indexing would copy each field by itself
+                features, records = features[order], records.take(order)
             plain = self._form.kinds is None or self._form.kinds.is_plain
             # what is no number yet is scaled once it has become one
             if self._fits and self._form.fit is not None and plain:
                 self._form.fit.update(features)
-            self._spool.append(features, targets, self._seen + order)
+            self._spool.append(features, records)
         self._seen += n_rows
         self._runs += 1
 

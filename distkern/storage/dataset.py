@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import html
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
+from functools import partial
+from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from distkern.common.types import GroupOpener
-from distkern.storage._view import RowsView
+from distkern.common.errors import InputError
+from distkern.common.sparse import Rows, SparseRows, converted, stacked
+from distkern.common.types import AbstractSource, GroupOpener, Indices
 from distkern.storage.manifest import Manifest, read_manifest
 from distkern.storage.places import Location, Place, URLPlace, absolute
 from distkern.storage.scaling import Scaling
@@ -90,11 +93,12 @@ class Dataset:
         return f"<Dataset {self.path.name}: {self.task}, {shape}>"
 
 
-class Split(RowsView):
+class Split(AbstractSource):
     """The training or the test rows of a data set: float32 features in shards, dense or sparse.
 
     ``split[10:20]`` reads rows, in their own units, ``split.labels`` labels, ``split.head()`` is a frame,
-    ``split.to_dask()`` gives Dask arrays; see :class:`~distkern.storage._view.RowsView`.
+    ``split.to_dask()`` gives Dask arrays. What is asked for is read, a shard at a time, in the order of the
+    shards.
 
     Attributes
     ----------
@@ -182,14 +186,13 @@ class Split(RowsView):
         Without a feature-major copy the columns of the group cannot be read: their
         :class:`~distkern.common.errors.InputError` gives the command that adds one.
         """
-        from distkern.storage.group import StoredGroupOpener
+        from distkern.storage.group import StoredGroup
 
         copy = self.column_copy
         readers = tuple(self.reader(block) for block in self.groups[index])
-        return StoredGroupOpener(readers, index, None if copy is None else copy.groups[index])
+        return partial(StoredGroup, readers, index, None if copy is None else copy.groups[index])
 
     def reader(self, index: int) -> ShardReader:
-        """A small picklable call that reads shard ``index`` (counted from 0) in any process."""
         return ShardReader(
             str(self.dataset.path),
             self.dataset.fingerprint,
@@ -201,9 +204,121 @@ class Split(RowsView):
             self._target_type,
         )
 
+    def __len__(self) -> int:
+        return self.n_rows
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """(n_rows, n_features)."""
+        return self.n_rows, self.n_features
+
+    def __getitem__(self, rows: Any) -> Any:
+        """Features by position, in their own units: a slice, positions or a mask give (n, n_features), one
+        position (n_features,); sparse ones as a matrix of SciPy.
+
+        They are float32 as they are stored, or float64 where the data set was scaled when it was stored,
+        which is undone (``dataset.scaling``). The scaling ``unit`` cannot be: such rows have norm 1.
+        """
+        taken = self._in_own_units(self._positions(rows))
+        found = taken.to_scipy() if isinstance(taken, SparseRows) else taken
+        return found[0] if isinstance(rows, int | np.integer) else found
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> NDArray[Any]:
+        features = self._in_own_units(np.arange(self.n_rows))
+        return np.asarray(converted(features, sparse=False), dtype=dtype)
+
+    def _in_own_units(self, positions: NDArray[np.int64]) -> Rows:
+        return self.dataset.scaling.in_own_units(self._taken(positions))
+
+    def _positions(self, rows: Any) -> NDArray[np.int64]:
+        everything = range(self.n_rows)
+        if isinstance(rows, slice):
+            return np.array(everything[rows], dtype=np.int64)
+        positions = np.atleast_1d(np.asarray(rows))
+        if positions.ndim != 1 or positions.dtype.kind not in "biu":
+            raise InputError(f"rows by {type(rows).__name__}", where=repr(self), hint="give positions")
+        if positions.dtype.kind == "b" and len(positions) == self.n_rows:
+            positions = np.flatnonzero(positions)
+        if positions.dtype.kind == "b" or (
+            positions.size and not -self.n_rows <= positions.min() <= positions.max() < self.n_rows
+        ):
+            # by which iteration ends as well
+            raise IndexError(f"there are {self.n_rows:,} rows")
+        return positions.astype(np.int64) % self.n_rows
+
+    def _taken(self, positions: NDArray[np.int64]) -> Rows:
+        return rows_at(
+            np.cumsum(self.block_rows), positions, lambda shard, own: self.reader(shard)().features[own]
+        )
+
+    @property
+    def labels(self) -> NDArray[Any] | None:
+        """(n_rows,) labels, or the numbers of a regression; read whenever it is asked for, and None if there
+        are none."""
+        return self._labels(self.n_rows)
+
+    def _labels(self, n_rows: int) -> NDArray[Any] | None:
+        if self.dataset.task == "none":
+            return None
+        parts: list[NDArray[Any]] = []
+        found = 0
+        for shard in range(self.n_blocks):
+            targets = self.reader(shard).targets()
+            assert targets is not None
+            parts.append(targets)
+            found += len(targets)
+            if found >= n_rows:
+                break
+        values = np.concatenate(parts)[:n_rows]
+        classes = self.dataset.classes
+        return values if classes is None else classes[values]
+
+    def head(self, n_rows: int = 5) -> Any:
+        """The first rows as a frame of pandas, the target last; features are in their own units."""
+        import pandas as pd
+
+        n_rows = max(0, min(n_rows, self.n_rows))
+        names = self.dataset.feature_names
+        features = np.asarray(converted(self._in_own_units(np.arange(n_rows)), sparse=False))
+        frame = pd.DataFrame(features, columns=None if names is None else list(names))
+        labels = self._labels(n_rows)
+        if labels is not None:
+            frame[self.dataset.target_name or "target"] = labels[:n_rows]
+        return frame
+
+    def to_dask(self) -> tuple[Any, Any]:
+        """Features and labels as lazy Dask arrays, a block for each shard; features are what ``split[:]``
+        gives, of sparse data in blocks that are matrices of SciPy. The labels are None if there are none."""
+        # nothing in this layer loads Dask
+        arrays: tuple[Any, Any] = import_module("distkern.engine.dask.arrays").arrays_of_split(self)
+        return arrays
+
+    def _repr_html_(self) -> str:
+        rows = f"{self.n_rows:,} {html.escape(self.name)} rows &times; {self.n_features:,} features"
+        if self.n_features > 50:
+            return f"<p>{rows}, {self.n_blocks:,} shards</p>"
+        shown: str = self.head()._repr_html_()
+        return f"<p>{rows}, {self.n_blocks:,} shards; the first of them:</p>{shown}"
+
     def __repr__(self) -> str:
         groups = f", in groups of {self.dataset.group_name!r}" if self.has_groups else ""
         return f"<{self.name} rows of {self.dataset!r}, {self.n_blocks:,} shards{groups}>"
+
+
+def rows_at(ends: NDArray[Any], positions: Indices, rows_of: Callable[[int, Indices], Rows]) -> Rows:
+    """Rows by their positions in several parts, which lie one after the other.
+
+    Parameters
+    ----------
+    ends : where each part ends
+    positions : of the wanted rows, in any order
+    rows_of : the rows of a part, by its number and their positions in it; each part is asked once
+    """
+    parts = np.searchsorted(ends, positions, side="right")
+    within = positions - np.append(0, ends)[parts]
+    found = [rows_of(part, within[parts == part]) for part in np.unique(parts).tolist()]
+    order = np.argsort(np.argsort(parts, kind="stable"), kind="stable")
+    return stacked(found)[order] if found else rows_of(0, positions)
 
 
 def open_dataset(path: Location) -> Dataset:

@@ -34,11 +34,6 @@ def as_read(content: Mapping[str, Any]) -> dict[str, Any]:
     return cast("dict[str, Any]", json.loads(json.dumps(content)))
 
 
-def without_absent(content: dict[str, Any], key: str) -> dict[str, Any]:
-    """The content without ``key`` where its value is None."""
-    return {name: value for name, value in content.items() if name != key or value is not None}
-
-
 def plain(value: Any) -> Any:
     """A numpy scalar as a number, and None for what is not a finite number."""
     if hasattr(value, "item"):

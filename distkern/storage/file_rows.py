@@ -29,6 +29,7 @@ from distkern.storage.collect import SPARSE_DENSITY
 from distkern.storage.places import Location, Place
 from distkern.storage.preparation import Like
 from distkern.storage.scaling import SPARSE_KINDS
+from distkern.storage.shuffled import ParkedBlockReader, park_block
 from distkern.storage.table import add_counts
 
 _MOST_ROWS = 65_536
@@ -203,33 +204,27 @@ class ParkedRows(AbstractSource):
         self.n_features, self.dtype, self.fingerprint = n_features, np.dtype(np.float32), ""
         self._folder, self._has_ids, rows = folder, False, []
         for number, block in enumerate(blocks):
-            arrays = {"features": np.asarray(block.features)}
             self._has_ids = block.ids is not None
-            if block.ids is not None:
-                texts = [str(text).encode() for text in block.ids]
-                arrays["ids"] = np.frombuffer(b"".join(texts), dtype=np.uint8)
-                arrays["ends"] = np.cumsum([len(text) for text in texts], dtype=np.int64)
             with flushed(stays=False):
-                save_arrays(folder / str(number), arrays)
+                park_block(Block(block.features), folder, number)
+                if block.ids is not None:
+                    texts = [str(text).encode() for text in block.ids]
+                    ends = np.cumsum([len(text) for text in texts], dtype=np.int64)
+                    arrays: dict[str, NDArray[Any]] = {
+                        "text": np.frombuffer(b"".join(texts), dtype=np.uint8),
+                        "ends": ends,
+                    }
+                    save_arrays(folder / f"{number}.ids", arrays)
             rows.append(len(block.features))
         self.block_rows = tuple(rows)
 
-    def reader(self, index: int) -> _ParkedReader:
-        return _ParkedReader(self._folder / str(index), index)
+    def reader(self, index: int) -> ParkedBlockReader:
+        return ParkedBlockReader(self._folder, index)
 
     def ids(self, index: int) -> NDArray[Any] | None:
         """Ids (n_rows,) of the rows of a block, as text; None if the rows have none."""
         if not self._has_ids:
             return None
-        arrays = load_arrays(self._folder / str(index), ("ids", "ends"))
-        text, ends = arrays["ids"].tobytes(), arrays["ends"].tolist()
+        arrays = load_arrays(self._folder / f"{index}.ids")
+        text, ends = arrays["text"].tobytes(), arrays["ends"].tolist()
         return np.array([text[low:high].decode() for low, high in pairwise([0, *ends])], dtype=object)
-
-
-@dataclass(frozen=True, slots=True)
-class _ParkedReader:
-    folder: Place
-    index: int
-
-    def __call__(self) -> Block:
-        return Block(load_arrays(self.folder, ("features",))["features"], index=self.index)

@@ -5,8 +5,7 @@ from __future__ import annotations
 import difflib
 import warnings
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
-from functools import partial
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -17,8 +16,9 @@ from distkern.common.held_out import Keys
 from distkern.common.names import order_by_name, written
 from distkern.common.targets import targets_of_rows
 from distkern.formats._arrow import in_one_piece, is_number
+from distkern.formats._columns import Columns, TableRows
 from distkern.formats._kinds import TableKinds
-from distkern.formats.base import RawChunk
+from distkern.formats.base import RawChunk, ReadOptions, refuse_non_finite
 from distkern.storage.scaling import DEFAULT_SCALING, Scaling, ScalingFit
 from distkern.storage.table import Table, told_unseen
 from distkern.storage.table_fit import TableFit, TableOptions, TablePiece
@@ -54,20 +54,16 @@ class _Columns:
     arrays: list[Any]
     is_named: bool
 
-    def values(self, kinds: TableKinds, keys: Sequence[str]) -> NDArray[np.float64]:
-        """(n, sum of widths) numbers, of columns whose kinds are known."""
-        n_rows = len(self.arrays[0]) if self.arrays else 0
-        found = kinds.features(keys, self.arrays, [partial(_place, name) for name in self.names], n_rows)
+    def rows(self, kinds: TableKinds, first_row: int = 1) -> RawChunk:
+        """The rows of the columns, whose kinds are decided where they are not known."""
+        columns = Columns(self.names, tuple(range(len(self.names))), None)
+        options = ReadOptions("none", kinds=kinds)
+        rows = TableRows("X", columns, options, from_text=False, has_header=self.is_named)
+        rows.decide(self.arrays)
+        chunk = rows.chunk(self.arrays, first_row)
         kinds.raise_problems()
-        infinite = np.argwhere(np.isinf(found))
-        if len(infinite):
-            row, column = infinite[0]
-            raise InputError(
-                "the value is infinite",
-                where=_place(kinds.value_names(self.names)[column], row),
-                hint="correct it",
-            )
-        return found
+        refuse_non_finite(chunk, may_miss=True)
+        return chunk
 
     def without(self, ignored: Sequence[str]) -> _Columns:
         """Without some columns, which are there."""
@@ -83,10 +79,6 @@ class _Columns:
         """Some columns, by position."""
         names, arrays = tuple(self.names[at] for at in kept), [self.arrays[at] for at in kept]
         return _Columns(names, arrays, self.is_named)
-
-
-def _place(name: str, row: int) -> str:
-    return f"X, row {row + 1} (index {row}), column {name!r}"
 
 
 def has_other_than_numbers(X: Any) -> bool:
@@ -158,8 +150,7 @@ def fit_frame(
     columns = _columns(X)
     kinds = frame_kinds()
     kinds.collects = True
-    keys = _decided(kinds, columns)
-    values = columns.values(kinds, keys)
+    values = np.asarray(columns.rows(kinds).features)
     n_rows = len(values)
     target, classes = "target" if task == "regression" else None, None
     if task == "classification":
@@ -207,14 +198,6 @@ def frame_kinds(options: TableOptions | None = None) -> TableKinds:
     return kinds
 
 
-def _decided(kinds: TableKinds, columns: _Columns) -> tuple[str, ...]:
-    keys = kinds.keys(columns.names, has_header=columns.is_named, file="X")
-    for key, array in zip(keys, columns.arrays, strict=True):
-        if kinds.unknown([key]):
-            kinds.decide(key, array, from_text=False)
-    return keys
-
-
 def frame_chunks(
     frames: Iterable[tuple[Any, Any]], kinds: TableKinds, ignored: Sequence[str] = ()
 ) -> Iterator[RawChunk]:
@@ -224,24 +207,22 @@ def frame_chunks(
         columns = _columns(frame).without(ignored)
         if not len(columns.arrays[0]):
             continue
-        values = columns.values(kinds, _decided(kinds, columns))
+        chunk = columns.rows(kinds, first_row)
         labels = None
         if targets is not None:
             plain = np.asarray(targets)
             # a frame of one column stands for it
             plain = plain[:, 0] if plain.shape[1:] == (1,) else plain
-            labels = targets_of_rows(plain, len(values), first_row=first_row)
-        for start in range(0, len(values), _MOST_ROWS):
+            labels = targets_of_rows(plain, chunk.n_rows, first_row=first_row)
+        for start in range(0, chunk.n_rows, _MOST_ROWS):
             part = slice(start, start + _MOST_ROWS)
-            yield RawChunk(
-                values[part],
-                None if labels is None else labels[part],
-                first_row + start,
-                "X",
-                names=kinds.value_names(columns.names),
-                has_header=columns.is_named,
+            yield replace(
+                chunk,
+                features=chunk.features[part],
+                targets=None if labels is None else labels[part],
+                first_row=first_row + start,
             )
-        first_row += len(values)
+        first_row += chunk.n_rows
 
 
 def encode_frame(table: Table, scaling: Scaling, ignored: set[str | None], X: Any) -> NDArray[np.float32]:
@@ -261,7 +242,7 @@ def encode_frame(table: Table, scaling: Scaling, ignored: set[str | None], X: An
             f"the table, or {table.n_features} encoded features",
             where="X",
         )
-    values = columns.values(table.kinds(), table.names)
+    values = np.asarray(columns.rows(table.kinds()).features)
     unseen = table.unseen(values)
     if unseen:
         warnings.warn(told_unseen(unseen, "rows"), UserWarning, stacklevel=2)

@@ -2,42 +2,34 @@
 
 from __future__ import annotations
 
+import os
 import weakref
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
-from functools import cached_property
-from typing import Any
+from functools import cached_property, lru_cache
+from itertools import count
+from typing import Any, ClassVar, TypeAlias
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import DTypeLike, NDArray
+from zict import LRU
 
 from distkern.common.errors import CorruptDataError
 from distkern.common.sparse import Rows, SparseRows
 from distkern.common.types import AbstractGroup, Block, Floats, Indices
-from distkern.storage._descriptors import AbstractFile, OpenFiles
+from distkern.common.urls import is_url
+from distkern.storage import chunks
 from distkern.storage.columns import GroupEntry, make_again, no_columns
-from distkern.storage.places import place_of
+from distkern.storage.places import URLPlace, place_of, read_range, size_of_file
 from distkern.storage.shard_reader import ShardReader
 
+_VERIFIED_AT_ONCE = 2**20
+#: objects of stores are read in windows of these bytes, of which so many are kept: what is read next mostly
+#: lies right behind
+_WINDOW_BYTES, _WINDOWS = 2**16, 256
 
-@dataclass(frozen=True, slots=True)
-class StoredGroupOpener:
-    """Opens a :class:`StoredGroup` in any process.
-
-    Attributes
-    ----------
-    readers : of the shards of the group, in order
-    number : of the group
-    copy : the group's columns, or None without a feature-major copy
-    """
-
-    readers: tuple[ShardReader, ...]
-    number: int
-    copy: GroupEntry | None
-
-    def __call__(self) -> StoredGroup:
-        return StoredGroup(self)
+#: path or URL, size and crc32c of the file of a chunk
+ChunkFile: TypeAlias = tuple[str, int, int]
 
 
 class StoredGroup(AbstractGroup):
@@ -46,20 +38,23 @@ class StoredGroup(AbstractGroup):
     Columns are stored as rows are, so both are read in the same way, and not by zarr: that decodes whole
     chunks, while a row is a few bytes at a known place of one. The first that is read of a chunk makes its
     file be read whole, once, to compare its checksum with the manifest. What is kept does not grow with the
-    reads: the targets, and at most :data:`distkern.storage._descriptors.MOST_OPEN` open files in the process.
+    reads: the targets, at most :data:`MOST_OPEN` open files in the process, and 16 MiB of objects in a store.
 
     Everything raises :class:`~distkern.common.errors.CorruptDataError` naming a file that is missing, changed
     or of another data set. :meth:`rows` and :meth:`columns` may be called from several threads.
+
+    Parameters
+    ----------
+    readers : of the shards of the group, in order
+    number : of the group
+    copy : the group's columns, or None without a feature-major copy
     """
 
-    def __init__(self, opener: StoredGroupOpener) -> None:
-        self._readers = opener.readers
-        self._number = opener.number
-        self._copy = opener.copy
-        self._files = OpenFiles()
-        self._rows = _StoredRows(opener.readers, self._files)
-        self.n_rows = self._rows.n_rows
-        self.n_features = opener.readers[0].n_features
+    def __init__(self, readers: tuple[ShardReader, ...], number: int, copy: GroupEntry | None) -> None:
+        self._readers, self._number, self._copy = readers, number, copy
+        self._files = _CheckedFiles()
+        self._rows = _StoredRows(readers, self._files)
+        self.n_rows, self.n_features = self._rows.n_rows, readers[0].n_features
         weakref.finalize(self, self._files.close).atexit = False
 
     @cached_property
@@ -118,10 +113,10 @@ class _StoredRows:
     Parameters
     ----------
     readers : of the shards
-    files : that are open
+    files : what reads and checks their files
     """
 
-    def __init__(self, readers: Sequence[ShardReader], files: OpenFiles) -> None:
+    def __init__(self, readers: Sequence[ShardReader], files: _CheckedFiles) -> None:
         self._files = files
         self._ends = np.cumsum([reader.entry.rows for reader in readers])
         self._readers = readers
@@ -141,23 +136,23 @@ class _StoredRows:
         shards, within = self._located(positions)
         for shard, position, place in zip(shards.tolist(), within.tolist(), places, strict=True):
             row = place.view(np.uint8)
-            self._files_of(shard)[0].read_into(row, position * len(row))
+            self._files.read_into(self._paths[shard][0], row, position * len(row))
 
     def _sparse(self, positions: Indices) -> SparseRows:
         data, indices, lengths = [], [], [np.zeros(1, np.int64)]
         shards, within = self._located(positions)
         for low, high in _runs(shards, within):
             first, stop = int(within[low]), int(within[high]) + 1
-            files = self._files_of(int(shards[low]))
-            ends = np.frombuffer(files[-1].read(8 * (stop - first + 1), 8 * first), np.int64)
+            files = self._paths[int(shards[low])]
+            ends = self._files.read(files[-1], np.int64, first, stop - first + 1)
             start, size = int(ends[0]), int(ends[-1] - ends[0])
             lengths.append(np.diff(ends))
             if size:
-                data.append(files[0].read(4 * size, 4 * start))
-                indices.append(files[1].read(4 * size, 4 * start))
+                data.append(self._files.read(files[0], np.float32, start, size))
+                indices.append(self._files.read(files[1], np.int32, start, size))
         return SparseRows(
-            np.frombuffer(b"".join(data), np.float32),
-            np.frombuffer(b"".join(indices), np.int32),
+            np.concatenate([np.empty(0, np.float32), *data]),
+            np.concatenate([np.empty(0, np.int32), *indices]),
             np.cumsum(np.concatenate(lengths)),
             self._width,
         )
@@ -167,13 +162,9 @@ class _StoredRows:
         shards = np.searchsorted(self._ends, positions, side="right")
         return shards, positions - np.append(0, self._ends)[shards]
 
-    def _files_of(self, shard: int) -> list[AbstractFile]:
-        """The checked files of a shard: features; or data and indices, if there are any, and indptr."""
-        return [self._files.get(*file) for file in self._paths[shard]]
-
     @cached_property
-    def _paths(self) -> list[list[tuple[str, int, int]]]:
-        """Path, size and checksum of the files of every shard."""
+    def _paths(self) -> list[list[ChunkFile]]:
+        """The files of every shard: features; or data and indices, if there are any, and indptr."""
         return [reader.feature_files() for reader in self._readers]
 
 
@@ -188,3 +179,136 @@ def _runs(shards: NDArray[np.int64], within: NDArray[np.int64]) -> Iterable[tupl
 def _check_range(wanted: NDArray[Any], size: int, what: str) -> None:
     if len(wanted) and not (wanted.min() >= 0 and wanted.max() < size):
         raise IndexError(f"{what} {wanted.min()} to {wanted.max()} of {size:,}")
+
+
+class _OpenFile:
+    """A local file, which is closed when nobody holds it any longer.
+
+    Attributes
+    ----------
+    identity : device, number, size and time of change: another file in its place has another
+    """
+
+    def __init__(self, path: str) -> None:
+        self._descriptor = -1
+        self.path, self._descriptor = path, os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+        status = os.fstat(self._descriptor)
+        self.identity = status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns
+
+    def read_into(self, out: NDArray[np.uint8], offset: int) -> None:
+        """Fill contiguous bytes with those at ``offset``."""
+        view, done = out.data, 0
+        while done < len(view):
+            # one call gives at most 2 GiB
+            got = os.preadv(self._descriptor, [view[done:]], offset + done)
+            if not got:
+                raise chunks.damaged(f"the file ends before byte {offset + len(view):,}", self.path)
+            done += got
+
+    def __del__(self) -> None:
+        if self._descriptor >= 0:
+            os.close(self._descriptor)
+
+
+def _most_open() -> int:
+    try:
+        import resource
+    except ImportError:
+        return 256
+    limit, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
+    return 256 if limit == resource.RLIM_INFINITY else max(4, min(256, limit // 4))
+
+
+#: most open files of this process: a quarter of its limit at most, which sockets and others share
+MOST_OPEN = _most_open()
+
+
+class _CheckedFiles:
+    """Pieces of files, each of which is compared with its checksum, whole, before a piece of it is given.
+
+    Local files stay open, those of the whole process that were used last. One that another thread pushes out
+    is closed only when its read is done.
+    """
+
+    kept: ClassVar[LRU[tuple[int, str], _OpenFile]] = LRU(MOST_OPEN, {})
+    _owners: ClassVar[count[int]] = count()
+
+    def __init__(self) -> None:
+        self._owner = next(self._owners)
+        #: what each checked file was, because one that was closed may be another when it is opened again
+        self._checked: dict[str, tuple[int, ...]] = {}
+        self._window = lru_cache(_WINDOWS)(_window)
+
+    def close(self) -> None:
+        """Let go of all open files of this reader."""
+        for key in list(self.kept):
+            if key[0] == self._owner:
+                self.kept.pop(key, None)
+
+    def read(self, file: ChunkFile, dtype: DTypeLike, start: int, count: int) -> NDArray[Any]:
+        """``count`` numbers from number ``start`` on."""
+        values = np.empty(count, dtype)
+        self.read_into(file, values.view(np.uint8), start * values.itemsize)
+        return values
+
+    def read_into(self, file: ChunkFile, out: NDArray[np.uint8], offset: int) -> None:
+        """Fill contiguous bytes with those at ``offset``.
+
+        Raises
+        ------
+        CorruptDataError
+            If the file is missing, cannot be read, or is not what was written.
+        """
+        path = file[0]
+        try:
+            if is_url(path):
+                if path not in self._checked:
+                    _check(file, size_of_file(URLPlace(path)), lambda *piece: self._of_object(path, *piece))
+                    self._checked[path] = ()
+                self._of_object(path, out, offset)
+                return
+            opened = self.kept.get((self._owner, path))
+            if opened is None:
+                opened = self.kept[self._owner, path] = _OpenFile(path)
+            if self._checked.get(path) != opened.identity:
+                _check(file, opened.identity[2], opened.read_into)
+                self._checked[path] = opened.identity
+            opened.read_into(out, offset)
+        except (FileNotFoundError, NotADirectoryError):
+            raise chunks.damaged("the file is missing", path) from None
+        except OSError as error:
+            raise chunks.damaged(f"the file cannot be read ({error.strerror})", path) from error
+
+    def _of_object(self, url: str, out: NDArray[np.uint8], offset: int) -> None:
+        stop = offset + len(out)
+        if len(out) >= _WINDOW_BYTES:
+            content = read_range(URLPlace(url), offset, stop)
+        else:
+            first, last = offset // _WINDOW_BYTES, (stop - 1) // _WINDOW_BYTES
+            windows = b"".join(self._window(url, number) for number in range(first, last + 1))
+            content = windows[offset - first * _WINDOW_BYTES : stop - first * _WINDOW_BYTES]
+        if len(content) < len(out):
+            raise chunks.damaged(f"the file ends before byte {stop:,}", url)
+        out[...] = np.frombuffer(content, dtype=np.uint8)
+
+
+def _window(url: str, number: int) -> bytes:
+    return read_range(URLPlace(url), number * _WINDOW_BYTES, (number + 1) * _WINDOW_BYTES)
+
+
+def _check(file: ChunkFile, found_size: int, read: Callable[[NDArray[np.uint8], int], None]) -> None:
+    """Compare a file with its size and checksum; ``read`` fills an array with the bytes at a place."""
+    path, size, checksum = file
+    if found_size != size:
+        raise chunks.damaged(f"the chunk has {found_size:,} bytes instead of {size:,}", path)
+    end, last = size - chunks.CRC_BYTES, np.empty(chunks.CRC_BYTES, dtype=np.uint8)
+    read(last, end)
+    if int.from_bytes(last.tobytes(), "little") != checksum:
+        raise chunks.damaged("the chunk is not the one that was written", path)
+    found, buffer = 0, np.empty(min(_VERIFIED_AT_ONCE, end), dtype=np.uint8)
+    for start in range(0, end, _VERIFIED_AT_ONCE):
+        piece = buffer[: end - start]
+        read(piece, start)
+        found = chunks.crc32c(piece, found)
+    if found != checksum:
+        raise chunks.damaged("the stored values are damaged (their checksum is wrong)", path)

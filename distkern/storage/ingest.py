@@ -28,8 +28,7 @@ from distkern.formats.base import (
     numeric,
     refuse_non_finite,
 )
-from distkern.storage._upload import is_left_over
-from distkern.storage.atomic import is_empty_folder, staged_folder
+from distkern.storage.atomic import is_empty_folder, is_left_over, staged_folder
 from distkern.storage.build import Builder, Checked, Chunks, Notice, Options, Progress, Report, Task
 from distkern.storage.columns import FOLDER
 from distkern.storage.dataset import Dataset, open_dataset
@@ -108,20 +107,10 @@ def shard(
     overwrite : replace the data set at ``out``, which stays until the new one is whole
     format, header : what the files are, where their names do not say; whether CSV files have a header line
     zero_based : indices of svmlight files start at 0; None: if the first block has a 0
-    impute, categorical, drop : of tables (CSV, Parquet): what stands for missing numbers; "onehot", "target"
-        or "drop" by name of column; columns that are no features, see
-        :class:`distkern.storage.table_fit.TableOptions`
-    weight : of tables: column with the weight, above 0, of each training row's loss
-    id : of tables: column that names the rows: no feature, and written beside predictions of later files
-    na : of tables: texts that stand for a missing value, in the target too, beside those that commonly do,
-        which :data:`distkern.formats._words.MISSING` lists; with "" among them, these alone
-    keep_na : of tables: columns in which these texts, but for the empty one, are what they say
-    text : of tables: columns whose words are hashed to 256 features
-    day_first : of tables: whether 3/4/2024 is a day of April, in columns of which no date tells
+    impute, categorical, drop, weight, id, na, group, keep_na, text, day_first : what becomes of the columns
+        of tables (CSV, Parquet), see :class:`distkern.storage.table_fit.TableOptions`
     delimiter, decimal : of CSV files: what stands between fields, and before the decimals of numbers; None:
         looked at in the first rows, and told
-    group : of tables: column with the groups of the training rows (patients, customers, days), which stay
-        together in a test split that is drawn and wherever rows are held out to choose by; no feature
     like : prepare rows as these were, fitting nothing; excludes ``scale`` and what is said of tables
     report : called with what every column of a table becomes, before shards are written
     check_only : raise :class:`~distkern.storage.build.Checked` then; see :func:`check`

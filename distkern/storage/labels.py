@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from distkern.common.errors import InputError
+from distkern.formats._lines import parse_number
 from distkern.formats.base import RawChunk, not_finite
 
 MAX_CLASSES = 10_000
@@ -52,6 +53,11 @@ class LabelEncoder:
             codes[position] = self._code(label, chunk, row)
         return codes[inverse.reshape(-1)]
 
+    @property
+    def n_codes(self) -> int:
+        """Provisional codes so far."""
+        return len(self._codes)
+
     def _encode_words(self, chunk: RawChunk, words: NDArray[Any]) -> NDArray[np.int32]:
         known = self._codes
         codes = np.empty(len(words), dtype=np.int32)
@@ -65,7 +71,7 @@ class LabelEncoder:
         if code is not None:
             return code
         if isinstance(label, str) and not self._takes_nan:
-            number = _parse(label)
+            number = parse_number(label)
             if number is not None and not np.isfinite(number):
                 raise not_finite(number, f"{chunk.place(row)}, target")
         if len(self._codes) == MAX_CLASSES:
@@ -85,7 +91,7 @@ class LabelEncoder:
 
         Parameters
         ----------
-        train_counts : training rows of each provisional code (those after its end: none)
+        train_counts : training rows of each provisional code
         positive : the label against the rest: classes become ("not V", "V"), so V has code 1
 
         Labels that are all numbers become integers, also those written as text; otherwise all stay text as
@@ -93,8 +99,7 @@ class LabelEncoder:
         row has, for numbers that are not integers, and for a ``positive`` that does not occur.
         """
         raw = list(self._codes)
-        train_counts = np.pad(train_counts, (0, len(raw) - len(train_counts)))
-        numbers = [_parse(label) if isinstance(label, str) else float(label) for label in raw]
+        numbers = [parse_number(label) if isinstance(label, str) else float(label) for label in raw]
         keys: list[int] | list[str]
         if any(number is None for number in numbers):
             keys = [str(label) for label in raw]
@@ -123,7 +128,7 @@ class LabelEncoder:
     ) -> tuple[tuple[str, ...], NDArray[np.int32]]:
         wanted: int | str | None = positive.strip()
         if keys and isinstance(keys[0], int):
-            wanted = _as_integer(_parse(positive))
+            wanted = _as_integer(parse_number(positive))
         mapping = np.array([key == wanted for key in keys], dtype=np.int32)
         totals = np.bincount(mapping, weights=train_counts, minlength=2)
         if not totals[1]:
@@ -181,9 +186,3 @@ def _as_integer(number: float | None) -> int | None:
         return None
     integer = int(number)
     return integer if abs(integer) <= _LARGEST_INTEGER else None
-
-
-def _parse(text: str) -> float | None:
-    from distkern.formats._lines import parse_number
-
-    return parse_number(text)

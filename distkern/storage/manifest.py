@@ -6,7 +6,7 @@ from dataclasses import asdict, dataclass
 from typing import Any, Literal
 
 from distkern.common.errors import InputError
-from distkern.storage.description import Description, without_absent
+from distkern.storage.description import Description
 from distkern.storage.places import Place, URLPlace
 from distkern.storage.scaling import Scaling
 from distkern.storage.table import Table
@@ -16,6 +16,8 @@ FILE = "manifest.json"
 _DESCRIPTION = Description("distkern-dataset", "a data set", VERSION, "make one with `distkern shard`")
 #: name of the array of the rows' numbers in their source
 SOURCE_ROWS = "source_rows"
+#: keys of a shard that are left out where they have no value
+_OPTIONAL = {"entries", "weights_crc32c", "weight_totals", "largest_weights", "group_keys_crc32c"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,10 +49,9 @@ class ShardEntry:
             raise ValueError("checksums that are not those of a shard")
 
     def to_json(self) -> dict[str, Any]:
-        content = asdict(self)
-        for key in ("entries", "weights_crc32c", "weight_totals", "largest_weights", "group_keys_crc32c"):
-            content = without_absent(content, key)
-        return content
+        return {
+            name: value for name, value in asdict(self).items() if value is not None or name not in _OPTIONAL
+        }
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,14 +119,14 @@ class Manifest:
                 raise ValueError(f"a shard whose rows are not of {n_classes} classes")
 
     def _content(self) -> dict[str, Any]:
-        return {
-            **({"features": "csr_matrix"} if self.is_sparse else {}),
+        content = {
+            "features": "csr_matrix" if self.is_sparse else None,
             "task": self.task,
             "n_features": self.n_features,
             "feature_names": self.feature_names,
-            **({} if self.target_name is None else {"target_name": self.target_name}),
-            **({} if self.group_name is None else {"group_name": self.group_name}),
-            **({} if self.table is None else {"table": self.table.to_json()}),
+            "target_name": self.target_name,
+            "group_name": self.group_name,
+            "table": None if self.table is None else self.table.to_json(),
             "classes": self.classes,
             "scaling": self.scaling.to_json(),
             "splits": {
@@ -137,6 +138,8 @@ class Manifest:
             },
             "options": self.options,
         }
+        optional = ("features", "target_name", "group_name", "table")
+        return {name: value for name, value in content.items() if value is not None or name not in optional}
 
     @property
     def fingerprint(self) -> str:

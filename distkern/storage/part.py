@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, fields, replace
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any
 
 import numpy as np
@@ -12,10 +12,10 @@ from numpy.typing import NDArray
 
 from distkern.common.errors import InputError
 from distkern.common.held_out import Sides, keys_of
-from distkern.common.sparse import Rows, SparseRows, stacked
+from distkern.common.sparse import Rows, SparseRows
 from distkern.common.types import AbstractGroup, Block, Floats, GroupOpener, Indices
 from distkern.storage.columns import ColumnsManifest
-from distkern.storage.dataset import Split
+from distkern.storage.dataset import Split, rows_at
 from distkern.storage.shard_reader import ShardReader
 
 #: rows of a split, or groups, up to which each class is on each side in its share to about one of them; of
@@ -114,20 +114,9 @@ class PartReader(ShardReader):
         """What reads the whole shard."""
         return ShardReader(**{part.name: getattr(self, part.name) for part in fields(ShardReader)})
 
-    def targets(self) -> NDArray[Any] | None:
-        block = self.stored()
-        return None if block.targets is None else block.targets[self.taken(block)]
-
-    def weights(self) -> NDArray[np.float64] | None:
-        values = self.stored.weights()
-        return None if values is None else values[self.positions()]
-
-    def group_keys(self) -> NDArray[np.uint64] | None:
-        values = self.stored.group_keys()
-        return None if values is None else values[self.positions()]
-
-    def source_rows(self) -> NDArray[np.int64]:
-        return self.stored.source_rows()[self.positions()]
+    def values(self, name: str) -> NDArray[Any] | None:
+        found = self.stored.values(name)
+        return None if found is None else found[self.positions()]
 
     def positions(self) -> NDArray[np.int64]:
         """The rows of the shard that are in the part, in order."""
@@ -220,7 +209,7 @@ class Part(Split):
             start = sum(self.whole.block_rows[shard] for shard in self.whole.groups[group][:at])
             wanted.setdefault(group, []).append((start, self.reader(block)))
         openers = tuple((self.whole.group(group), tuple(own)) for group, own in wanted.items())
-        return PartGroupOpener(openers, sum(self.block_rows[block] for block in blocks), self.n_features)
+        return partial(PartGroup, openers, sum(self.block_rows[block] for block in blocks), self.n_features)
 
     def reader(self, index: int) -> PartReader:
         stored = self.whole.reader(self._present[index])
@@ -233,37 +222,30 @@ class Part(Split):
         return f"<{self.n_rows:,} of the {self.whole!r}>"
 
 
-@dataclass(frozen=True, slots=True)
-class PartGroupOpener:
-    """Opens a :class:`PartGroup` in any process.
+class PartGroup(AbstractGroup):
+    """Single rows and columns of a part, read as those of the groups of the whole split.
 
-    Attributes
+    Parameters
     ----------
     groups : of the whole split: what opens each, and the readers of the blocks that are among its rows, with
         the row of the group at which their shards begin
     n_rows, n_features : of the part's group
     """
 
-    groups: tuple[tuple[GroupOpener, tuple[tuple[int, PartReader], ...]], ...]
-    n_rows: int
-    n_features: int
-
-    def __call__(self) -> PartGroup:
-        return PartGroup(self)
-
-
-class PartGroup(AbstractGroup):
-    """Single rows and columns of a part, read as those of the groups of the whole split."""
-
-    def __init__(self, opener: PartGroupOpener) -> None:
-        self.n_rows, self.n_features = opener.n_rows, opener.n_features
-        self._readers = [reader for _, own in opener.groups for _, reader in own]
-        self._groups = [open_group() for open_group, _ in opener.groups]
-        found = [[reader.positions() for _, reader in own] for _, own in opener.groups]
+    def __init__(
+        self,
+        groups: tuple[tuple[GroupOpener, tuple[tuple[int, PartReader], ...]], ...],
+        n_rows: int,
+        n_features: int,
+    ) -> None:
+        self.n_rows, self.n_features = n_rows, n_features
+        self._readers = [reader for _, own in groups for _, reader in own]
+        self._groups = [open_group() for open_group, _ in groups]
+        found = [[reader.positions() for _, reader in own] for _, own in groups]
         self._taken = [positions for group in found for positions in group]
         self._positions = [
             np.concatenate([start + positions for (start, _), positions in zip(own, group, strict=True)])
-            for (_, own), group in zip(opener.groups, found, strict=True)
+            for (_, own), group in zip(groups, found, strict=True)
         ]
         self._ends = np.cumsum([len(positions) for positions in self._positions])
 
@@ -278,18 +260,10 @@ class PartGroup(AbstractGroup):
         return np.concatenate(parts) if parts else None
 
     def rows(self, positions: Indices) -> Rows:
-        wanted = np.asarray(positions)
-        places = np.searchsorted(self._ends, wanted, side="right")
-        parts: list[Rows] = []
-        order = []
-        for place in np.unique(places).tolist():
-            own = np.flatnonzero(places == place)
-            start = int(self._ends[place - 1]) if place else 0
-            parts.append(self._groups[place].rows(self._positions[place][wanted[own] - start]))
-            order.append(own)
-        if not parts:
-            return self._groups[0].rows(wanted)
-        return stacked(parts)[np.argsort(np.concatenate(order), kind="stable")]
+        def of_group(number: int, own: Indices) -> Rows:
+            return self._groups[number].rows(self._positions[number][own])
+
+        return rows_at(self._ends, np.asarray(positions), of_group)
 
     def columns(self, columns: Indices) -> Rows:
         found = [

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import math
 import secrets
 from abc import abstractmethod
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
-from itertools import pairwise
 from typing import Any, ClassVar
 
 import numpy as np
@@ -154,7 +152,7 @@ class SlicedParts(_Parts):
     layout : of each array its dtype and the shape of a row
     """
 
-    description = Description("distkern-slices", "sorted rows", 1, "remove them and resume the run")
+    description = Description("distkern-slices", "sorted rows", 2, "remove them and resume the run")
 
     def __init__(
         self,
@@ -165,28 +163,25 @@ class SlicedParts(_Parts):
         stays: bool = True,
     ) -> None:
         super().__init__(folder, of, stays=stays)
-        self._layout = dict(layout)
+        self._row = np.dtype([(name, *kind) for name, kind in layout.items()])
 
     def put(
         self, number: int, result: tuple[Mapping[str, Any], NDArray[np.int64], Mapping[str, NDArray[Any]]]
     ) -> dict[str, Any]:
         """Write a part; its record, as it will be read."""
         record, offsets, arrays = result
-        columns = [np.ascontiguousarray(arrays[name], dtype) for name, (dtype, _) in self._layout.items()]
         table = np.zeros(len(offsets) - 1, dtype=_ENTRY)
-        start = table.nbytes
-        content = bytearray(start + sum(column.nbytes for column in columns))
-        for place, (low, high) in enumerate(pairwise(offsets)):
-            stop = start
-            for column in columns:
-                values = column[low:high].reshape(-1).view(np.uint8)
-                content[stop : stop + len(values)] = values.data
-                stop += len(values)
-            checksum = chunks.crc32c(np.frombuffer(content, np.uint8)[start:stop])
-            table[place] = (start, stop, checksum, 0)
-            table[place]["check"] = self._checksum(number, place, table[place])
-            start = stop
-        content[: table.nbytes] = table.tobytes()
+        content = bytearray(table.nbytes + int(offsets[-1]) * self._row.itemsize)
+        as_bytes = np.frombuffer(content, np.uint8)
+        rows = as_bytes[table.nbytes :].view(self._row)
+        for name in self._row.names or ():
+            rows[name] = arrays[name]
+        table["start"] = table.nbytes + offsets[:-1] * self._row.itemsize
+        table["stop"] = table.nbytes + offsets[1:] * self._row.itemsize
+        for place, entry in enumerate(table):
+            entry["crc32c"] = chunks.crc32c(as_bytes[int(entry["start"]) : int(entry["stop"])])
+            entry["check"] = self._checksum(number, place, entry)
+        as_bytes[: table.nbytes] = table.view(np.uint8)
         with flushed(self._stays):
             write_bytes_atomic(self._file(number), content)
             return self._describe(number, record)
@@ -219,11 +214,7 @@ class SlicedParts(_Parts):
         except (FileNotFoundError, IndexError, ValueError):
             raise chunks.damaged("its table of slices is missing or damaged", file) from None
         ends = np.append(table["start"][:1], table["stop"]).astype(np.int64)
-        return np.asarray((ends - ends[0]) // self._row_bytes)
-
-    @property
-    def _row_bytes(self) -> int:
-        return sum(np.dtype(dtype).itemsize * math.prod(shape) for dtype, shape in self._layout.values())
+        return np.asarray((ends - ends[0]) // self._row.itemsize)
 
     def _slice(self, place: int, number: int) -> dict[str, NDArray[Any]]:
         file = self._file(number)
@@ -238,12 +229,8 @@ class SlicedParts(_Parts):
             raise chunks.damaged("the rows are missing", file) from None
         if len(content) != stop - start or chunks.crc32c(content) != int(entry[0]["crc32c"]):
             raise chunks.damaged("the stored rows are damaged (their checksum is wrong)", file)
-        n_rows, arrays, done = len(content) // self._row_bytes, {}, 0
-        for name, (dtype, shape) in self._layout.items():
-            size = n_rows * np.dtype(dtype).itemsize * math.prod(shape)
-            arrays[name] = content[done : done + size].view(dtype).reshape(n_rows, *shape)
-            done += size
-        return arrays
+        rows = content.view(self._row)
+        return {name: np.ascontiguousarray(rows[name]) for name in self._row.names or ()}
 
     def _check(self, part: _Part) -> None:
         # the first entry says how long the table is, and is itself checked with the first slice

@@ -4,10 +4,14 @@ from __future__ import annotations
 
 import csv
 import io
+import os
+import secrets
+import shutil
+from abc import abstractmethod
 from collections.abc import Iterator
 from contextlib import contextmanager
-from pathlib import Path
-from typing import IO, Any, Protocol
+from itertools import count
+from typing import IO, Any
 
 import numpy as np
 from numpy.lib import format as npy_format
@@ -15,6 +19,7 @@ from numpy.typing import NDArray
 
 from distkern.common.errors import InputError
 from distkern.storage.atomic import StagedFolder, already_there, explain_errors, staged_folder
+from distkern.storage.parts import SharedFolder
 from distkern.storage.places import Place
 
 _TEXT_CHUNK = 2**20
@@ -22,110 +27,64 @@ _TEXT_CHUNK = 2**20
 _ROWS_AS_TEXT = 4096
 
 
-class _ZarrWriter:
-    """A zarr group with an array ``predictions``, (n_rows,) or (n_rows, n_outputs), crc32c on every chunk.
+class Predictions(SharedFolder):
+    """Takes the predictions of blocks, a store of :class:`~distkern.passes.Each`.
 
-    Text labels are stored as int32 positions in ``classes``, which the group's attributes keep: zarr v3 has
-    no settled encoding of text. Beside them are, of ids, ``id_bytes`` (their UTF-8, one after the other) and
-    ``id_ends`` (where each ends).
+    Where the number of rows is known, blocks come in any order, from any process that sees the folder where
+    they are built, each with the numbers of its rows in their source; else they come in order, from one.
+
+    A task's result is the number of its first row, predictions (n,) or (n, n_outputs), and the numbers or ids
+    (n,) of the rows, or None; its record is n.
     """
 
-    def __init__(
-        self,
-        staged: StagedFolder,
-        inner: tuple[int, ...],
-        dtype: np.dtype[Any],
-        rows_per_chunk: int,
-        classes: list[Any],
-        id: str | None,
-    ) -> None:
-        from distkern.storage._zarr import RowsWriter
+    def __init__(self, staged: StagedFolder) -> None:
+        super().__init__(staged.path)
+        self._staged = staged
 
-        self._staged, folder = staged, staged.path
-        self._classes = np.asarray(classes) if dtype.kind in "OU" else None
-        create_predictions(folder, None if self._classes is None else classes, id)
-        stored = dtype if self._classes is None else np.dtype(np.int32)
-        self._predictions = RowsWriter(folder / "predictions", inner, rows_per_chunk, stored)
-        self._ids: tuple[RowsWriter, RowsWriter] | None = None
-        if id is not None:
-            ends = RowsWriter(folder / "id_ends", (), rows_per_chunk, np.int64)
-            self._ids = RowsWriter(folder / "id_bytes", (), _TEXT_CHUNK, np.uint8), ends
-        self._n_bytes = 0
+    def put(self, number: int, result: tuple[int, NDArray[Any], NDArray[Any] | None]) -> int:
+        """Write the predictions of block ``number`` to where they belong."""
+        self.write(number, *result)
+        return len(result[1])
 
-    def write(self, values: NDArray[Any], ids: NDArray[Any] | None = None) -> None:
-        self._predictions.append(values if self._classes is None else codes(values, self._classes))
-        if ids is None or self._ids is None:
-            return
-        texts = [str(key).encode() for key in ids]
-        ends = self._n_bytes + np.cumsum([len(text) for text in texts], dtype=np.int64)
-        self._n_bytes = int(ends[-1]) if len(ends) else self._n_bytes
-        self._ids[0].append(np.frombuffer(b"".join(texts), dtype=np.uint8))
-        self._ids[1].append(ends)
+    @abstractmethod
+    def write(self, number: int, start: int, values: NDArray[Any], keys: NDArray[Any] | None) -> None:
+        """Write the predictions of block ``number``, whose first row is ``start``."""
 
+    def records(self) -> dict[int, int]:
+        """None: what a killed run leaves is removed."""
+        return {}
+
+    @abstractmethod
     def commit(self) -> None:
-        for array in (self._predictions, *(self._ids or ())):
-            array.finish()
-        self._staged.commit_new()
-
-
-def create_predictions(folder: Path, classes: list[Any] | None, id: str | None = None) -> None:
-    """The group that predictions are in, without arrays."""
-    from distkern.storage._zarr import create_group
-
-    attributes: dict[str, Any] = {"encoding-type": "distkern-predictions", "encoding-version": 1}
-    attributes |= {} if classes is None else {"classes": classes}
-    attributes |= {} if id is None else {"id": id}
-    create_group(folder, attributes)
-
-
-class Writer(Protocol):
-    """Takes blocks of predictions in order."""
-
-    def write(self, values: NDArray[Any], ids: NDArray[Any] | None = None) -> None:
-        """Add predictions and the ids of their rows."""
-
-    def commit(self) -> None:
-        """Put the file in its place."""
+        """Put the predictions into their place, once all are there."""
 
 
 @contextmanager
-def open_prediction_writer(
+def open_predictions(
     path: Place,
     columns: list[str] | None,
     dtype: np.dtype[Any],
     rows_per_chunk: int,
     classes: list[Any],
     *,
+    n_rows: int | None = None,
     id: str | None = None,
-) -> Iterator[Writer]:
-    """A writer for ``.zarr``, ``.csv`` (with a header) or ``.npy``.
+) -> Iterator[Predictions]:
+    """Room for predictions in a ``.zarr``, ``.csv`` (with a header) or ``.npy``.
 
     Parameters
     ----------
     columns : names of the columns of two-dimensional predictions; None for one column
+    rows_per_chunk : of zarr; where ``n_rows`` is known, the rows of every block but the last
     classes : labels; in zarr, text predictions are stored as positions in this list
-    id : with the texts of this column; a .npy file has no place for them
+    n_rows : of all blocks; None for rows that come in order, of which nobody knows how many there will be
+    id : of such rows: with the texts of this column; a .npy file has no place for them
 
     Raises
     ------
     InputError
         If the name has another ending, exists, or cannot be written.
     """
-    check_place(path, id)
-    inner = () if columns is None else (len(columns),)
-    with staged_folder(path) as staged, explain_errors(path):
-        if path.suffix == ".zarr":
-            yield _ZarrWriter(staged, inner, dtype, rows_per_chunk, classes, id)
-            return
-        with open(staged.path / path.name, "wb") as file:
-            if path.suffix == ".csv":
-                yield _CsvWriter(file, staged, path.name, header(columns, id))
-            else:
-                yield _NpyWriter(file, staged, path.name, inner, dtype)
-
-
-def check_place(path: Place, id: str | None = None) -> None:
-    """Refuse what :func:`open_prediction_writer` refuses."""
     if path.exists():
         raise already_there(path)
     if path.suffix == ".npy" and id is not None:
@@ -138,75 +97,143 @@ def check_place(path: Place, id: str | None = None) -> None:
             where=str(path),
             hint="end the name in .zarr, .csv or .npy",
         )
+    inner = () if columns is None else (len(columns),)
+    with staged_folder(path) as staged, explain_errors(path):
+        if path.suffix == ".zarr":
+            yield _Zarr(staged, inner, dtype, rows_per_chunk, classes, n_rows, id)
+        elif path.suffix == ".npy":
+            yield _Npy(staged, inner, dtype, n_rows)
+        else:
+            key = id if n_rows is None else "row"
+            yield _Csv(staged, ([] if key is None else [key]) + (columns or ["prediction"]))
 
 
-def header(columns: list[str] | None, id: str | None) -> list[str]:
-    """The first line of a .csv file."""
-    return ([] if id is None else [id]) + (columns or ["prediction"])
+class _Zarr(Predictions):
+    """A zarr group with an array ``predictions``, (n_rows,) or (n_rows, n_outputs), crc32c on every chunk.
 
+    Text labels are stored as int32 positions in ``classes``, which the group's attributes keep: zarr v3 has
+    no settled encoding of text. Beside them are the numbers ``row`` of the rows or, of ids, ``id_bytes``
+    (their UTF-8, one after the other) and ``id_ends`` (where each ends). Where blocks come in any order, a
+    chunk is a block, so that no two processes write to one.
+    """
 
-def codes(values: NDArray[Any], classes: NDArray[Any]) -> NDArray[np.int32]:
-    """Labels as their positions among the classes."""
-    return np.searchsorted(classes, values).astype(np.int32)
+    def __init__(
+        self,
+        staged: StagedFolder,
+        inner: tuple[int, ...],
+        dtype: np.dtype[Any],
+        rows_per_chunk: int,
+        classes: list[Any],
+        n_rows: int | None,
+        id: str | None,
+    ) -> None:
+        from distkern.storage._zarr import RowsWriter, create_group
 
+        super().__init__(staged)
+        self._in_order, self._n_bytes = n_rows is None, 0
+        self._classes = np.asarray(classes) if dtype.kind in "OU" else None
+        attributes: dict[str, Any] = {"encoding-type": "distkern-predictions", "encoding-version": 1}
+        attributes |= {} if self._classes is None else {"classes": classes}
+        attributes |= {} if id is None else {"id": id}
+        create_group(staged.path, attributes)
+        stored = dtype if self._classes is None else np.dtype(np.int32)
+        self._predictions = RowsWriter(staged.path / "predictions", inner, rows_per_chunk, stored, n_rows)
+        self._keys: list[RowsWriter] = []
+        if n_rows is not None:
+            self._keys = [RowsWriter(staged.path / "row", (), rows_per_chunk, np.int64, n_rows)]
+        elif id is not None:
+            text = RowsWriter(staged.path / "id_bytes", (), _TEXT_CHUNK, np.uint8)
+            self._keys = [text, RowsWriter(staged.path / "id_ends", (), rows_per_chunk, np.int64)]
 
-class _FileWriter:
-    """A file that is moved into its place once everything is on disk."""
-
-    def __init__(self, file: IO[bytes], staged: StagedFolder, name: str) -> None:
-        self._file, self._staged, self._name = file, staged, name
+    def write(self, number: int, start: int, values: NDArray[Any], keys: NDArray[Any] | None) -> None:
+        if self._classes is not None:
+            values = np.searchsorted(self._classes, values).astype(np.int32)
+        if not self._in_order:
+            self._predictions.write(number, values)
+            self._keys[0].write(number, np.asarray(keys))
+            return
+        self._predictions.append(values)
+        if keys is not None and self._keys:
+            texts = [str(key).encode() for key in keys]
+            ends = self._n_bytes + np.cumsum([len(text) for text in texts], dtype=np.int64)
+            self._n_bytes = int(ends[-1]) if len(ends) else self._n_bytes
+            self._keys[0].append(np.frombuffer(b"".join(texts), dtype=np.uint8))
+            self._keys[1].append(ends)
 
     def commit(self) -> None:
-        self._file.flush()
-        self._staged.publish(self._name)
+        for array in (self._predictions, *self._keys) if self._in_order else ():
+            array.finish()
+        self.remove_mark()
+        self._staged.commit_new()
 
 
-class _CsvWriter(_FileWriter):
-    def __init__(self, file: IO[bytes], staged: StagedFolder, name: str, columns: list[str]) -> None:
-        super().__init__(file, staged, name)
-        write_lines(file, [columns])
+class _Npy(Predictions):
+    """A file in which every block has its place."""
 
-    def write(self, values: NDArray[Any], ids: NDArray[Any] | None = None) -> None:
-        write_rows(self._file, values, ids)
+    def __init__(
+        self, staged: StagedFolder, inner: tuple[int, ...], dtype: np.dtype[Any], n_rows: int | None
+    ) -> None:
+        super().__init__(staged)
+        self._file, self._inner, self._dtype = staged.path / staged.target.name, inner, dtype
+        self._in_order, self._n_rows = n_rows is None, n_rows or 0
+        with open(self._file, "wb") as file:
+            self._write_header(file)
+            self._start = file.tell()
+
+    def _write_header(self, file: IO[bytes]) -> None:
+        # NumPy leaves room in the header for any number of rows
+        shape = (self._n_rows, *self._inner)
+        header = {"descr": npy_format.dtype_to_descr(self._dtype), "fortran_order": False, "shape": shape}
+        npy_format.write_array_header_2_0(file, header)
+
+    def write(self, number: int, start: int, values: NDArray[Any], keys: NDArray[Any] | None) -> None:
+        content = np.ascontiguousarray(values, dtype=self._dtype)
+        if self._in_order:
+            self._n_rows = start + len(content)
+        with open(self._file, "r+b") as file:
+            file.seek(self._start + start * (content.nbytes // max(1, len(content))))
+            file.write(content.data)
+
+    def commit(self) -> None:
+        with open(self._file, "r+b") as file:
+            self._write_header(file)
+        self._staged.publish(self._file.name)
 
 
-def write_rows(file: IO[bytes], values: NDArray[Any], keys: NDArray[Any] | None) -> None:
-    """Predictions as lines of a .csv file."""
-    for start in range(0, len(values), _ROWS_AS_TEXT):
-        part = slice(start, start + _ROWS_AS_TEXT)
-        rows = values[part].reshape(len(values[part]), -1).tolist()
-        if keys is not None:
-            rows = [[key, *row] for key, row in zip(keys[part].tolist(), rows, strict=True)]
-        write_lines(file, rows)
+class _Csv(Predictions):
+    """A file for each block, put together at the end: how long a line is, is not known before."""
+
+    def __init__(self, staged: StagedFolder, first_line: list[str]) -> None:
+        super().__init__(staged)
+        self._folder, self._first_line = staged.path, first_line
+
+    def write(self, number: int, start: int, values: NDArray[Any], keys: NDArray[Any] | None) -> None:
+        # renamed: who was taken for dead may still write
+        partial = self._folder / f"{number}-{secrets.token_hex(4)}"
+        with open(partial, "wb") as file:
+            for first in range(0, len(values), _ROWS_AS_TEXT):
+                part = slice(first, first + _ROWS_AS_TEXT)
+                rows = values[part].reshape(len(values[part]), -1).tolist()
+                if keys is not None:
+                    rows = [[key, *row] for key, row in zip(keys[part].tolist(), rows, strict=True)]
+                _write_lines(file, rows)
+        os.replace(partial, self._folder / f"{number}")
+
+    def commit(self) -> None:
+        name = self._staged.target.name
+        with open(self._folder / name, "wb") as whole:
+            _write_lines(whole, [self._first_line])
+            for number in count():
+                part = self._folder / f"{number}"
+                if not part.exists():
+                    break
+                with open(part, "rb") as file:
+                    shutil.copyfileobj(file, whole)
+                part.unlink()
+        self._staged.publish(name)
 
 
-def write_lines(file: IO[bytes], rows: list[list[Any]]) -> None:
-    """Lines of a .csv file."""
+def _write_lines(file: IO[bytes], rows: list[list[Any]]) -> None:
     text = io.StringIO()
     csv.writer(text, lineterminator="\n").writerows(rows)
     file.write(text.getvalue().encode())
-
-
-class _NpyWriter(_FileWriter):
-    def __init__(
-        self, file: IO[bytes], staged: StagedFolder, name: str, inner: tuple[int, ...], dtype: np.dtype[Any]
-    ) -> None:
-        super().__init__(file, staged, name)
-        self._dtype, self._inner, self._n_rows = dtype, inner, 0
-        write_npy_header(file, dtype, (0, *inner))
-
-    def write(self, values: NDArray[Any], ids: NDArray[Any] | None = None) -> None:
-        self._file.write(np.ascontiguousarray(values, dtype=self._dtype).tobytes())
-        self._n_rows += len(values)
-
-    def commit(self) -> None:
-        self._file.seek(0)
-        write_npy_header(self._file, self._dtype, (self._n_rows, *self._inner))
-        super().commit()
-
-
-def write_npy_header(file: IO[bytes], dtype: np.dtype[Any], shape: tuple[int, ...]) -> None:
-    """What a .npy file begins with, of the same length for any number of rows."""
-    # NumPy leaves room in the header for any number of rows
-    header = {"descr": npy_format.dtype_to_descr(dtype), "fortran_order": False, "shape": shape}
-    npy_format.write_array_header_2_0(file, header)

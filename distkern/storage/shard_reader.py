@@ -14,6 +14,9 @@ from distkern.storage import chunks
 from distkern.storage.manifest import SOURCE_ROWS, ShardEntry
 from distkern.storage.places import Place, place_of
 
+#: of the arrays beside features and targets
+_TYPES = {"weights": np.float64, "group_keys": np.uint64, SOURCE_ROWS: np.int64}
+
 
 @dataclass(frozen=True, slots=True)
 class ShardReader:
@@ -42,28 +45,29 @@ class ShardReader:
             features = self._sparse_rows(checksums, self.entry.entries or 0)
         return Block(features, self.targets(), self.weights(), self.index, self.group_keys())
 
+    def values(self, name: str) -> NDArray[Any] | None:
+        """The array (n_rows,) of this name beside the features, None if rows have none."""
+        dtype = self.target_type if name == "targets" else _TYPES[name]
+        checksum = getattr(self.entry, f"{name}_crc32c")
+        return None if dtype is None or checksum is None else self._array(name, checksum, dtype)
+
     def targets(self) -> NDArray[Any] | None:
         """The targets alone, as in the block."""
-        if self.target_type is None or self.entry.targets_crc32c is None:
-            return None
-        return self._array("targets", self.entry.targets_crc32c, self.target_type)
+        return self.values("targets")
 
     def weights(self) -> NDArray[np.float64] | None:
         """(n_rows,) weights of the rows, None if they have none."""
-        if self.entry.weights_crc32c is None:
-            return None
-        return self._array("weights", self.entry.weights_crc32c, np.float64)
+        return self.values("weights")
 
     def group_keys(self) -> NDArray[np.uint64] | None:
         """(n_rows,) the keys of the groups of the rows, None if they have none."""
-        if self.entry.group_keys_crc32c is None:
-            return None
-        return self._array("group_keys", self.entry.group_keys_crc32c, np.uint64)
+        return self.values("group_keys")
 
     def source_rows(self) -> NDArray[np.int64]:
         """(n_rows,) the number of each row in its source, counted from 0 over all its files."""
-        assert self.entry.source_rows_crc32c is not None
-        return self._array(SOURCE_ROWS, self.entry.source_rows_crc32c, np.int64)
+        found = self.values(SOURCE_ROWS)
+        assert found is not None
+        return found
 
     def feature_files(self) -> list[tuple[str, int, int]]:
         """Path, size and crc32c of the chunk files of the features.

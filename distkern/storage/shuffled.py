@@ -1,4 +1,4 @@
-"""Rows of any source in random order, in files that last as long as a fit."""
+"""Rows in files that last as long as a fit or a prediction: those of any source in random order."""
 
 from __future__ import annotations
 
@@ -10,20 +10,40 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from distkern.common.rng import Purpose, stream
-from distkern.common.sparse import Rows, count_nonzero, from_arrays, stacked, to_arrays
+from distkern.common.sparse import count_nonzero, from_arrays, stacked, to_arrays
 from distkern.common.types import AbstractSource, Block
 from distkern.storage.arrays import load_arrays, save_arrays
 from distkern.storage.atomic import explain_errors
-from distkern.storage.spool import RunPiece, Spool, shuffled
+from distkern.storage.places import Place
+from distkern.storage.spool import RunPiece, Spool, in_field, shuffled
 from distkern.storage.writer import SHARD_BYTES, numbers_of_a_row, rows_of_a_shard, shard_sizes
 
 #: the order is a function of the rows alone, so that a resumed run finds the same
 _SEED = 0
 #: what rows may have beside their features
 _BESIDE = ("targets", "weights", "group_keys")
+
+
+@dataclass(frozen=True, slots=True)
+class ParkedBlockReader:
+    """Reads a block of arrays that :func:`park_block` wrote, and compares their checksums."""
+
+    folder: Place
+    index: int
+
+    def __call__(self) -> Block:
+        arrays = load_arrays(self.folder / str(self.index))
+        beside = {name: arrays.get(name) for name in _BESIDE}
+        return Block(from_arrays("features", arrays), index=self.index, **beside)
+
+
+def park_block(block: Block, folder: Place, index: int) -> None:
+    """Write a block, for :class:`ParkedBlockReader`."""
+    beside = {name: getattr(block, name) for name in _BESIDE}
+    kept = {name: np.ascontiguousarray(values) for name, values in beside.items() if values is not None}
+    save_arrays(folder / str(index), to_arrays("features", block.features) | kept)
 
 
 class ShuffledRows(AbstractSource):
@@ -64,71 +84,43 @@ class ShuffledRows(AbstractSource):
     def n_nonzero(self) -> int:
         return self._nonzero
 
-    def reader(self, index: int) -> _BlockReader:
-        return _BlockReader(str(self._folder / str(index)), index)
+    def reader(self, index: int) -> ParkedBlockReader:
+        return ParkedBlockReader(self._folder, index)
 
     def _write(self, blocks: Iterable[Block]) -> None:
         each = iter(blocks)
         first = next(each)
-        beside = _beside(first)
-        with TemporaryDirectory(dir=self._folder) as parked, Spool(Path(parked), "rows", beside) as spool:
+        present = [(name, getattr(first, name)) for name in _BESIDE]
+        kept = [(name, values.dtype) for name, values in present if values is not None]
+        # a record has at least one field
+        record = np.dtype(kept or [("nothing", np.uint8)])
+        with TemporaryDirectory(dir=self._folder) as parked, Spool(Path(parked), "rows", record) as spool:
             for block in chain([first], each):
-                self._park(block, spool, beside)
+                self._park(block, spool)
             for index, pieces in enumerate(shuffled(spool.runs, list(self.block_rows), _SEED)):
-                arrays = _gathered(spool, pieces)
+                block = _gathered(spool, pieces)
                 if self.is_sparse:
-                    numbers = numbers_of_a_row(self.block_rows[index], arrays["features.data"].size)
+                    numbers = numbers_of_a_row(self.block_rows[index], count_nonzero(block.features))
                     self._row_numbers = max(self._row_numbers, numbers)
-                save_arrays(self._folder / str(index), arrays)
+                park_block(block, self._folder, index)
 
-    def _park(self, block: Block, spool: Spool, beside: np.dtype[Any] | None) -> None:
+    def _park(self, block: Block, spool: Spool) -> None:
         """Write a block's rows to the spool, in runs each of which is in random order."""
         most = max(1, SHARD_BYTES // (self._row_numbers * self.dtype.itemsize))
         for start in range(0, block.n_rows, most):
             n_rows = min(most, block.n_rows - start)
             order = stream(_SEED, Purpose.SHUFFLE, 0, len(spool.runs)).permutation(n_rows) + start
-            run, others = block.take(order), None
-            if beside is not None:
-                others = np.empty(n_rows, dtype=beside)
-                for name in beside.names or ():
-                    others[name] = getattr(run, name)
+            run, records = block.take(order), np.zeros(n_rows, dtype=spool.record)
+            for name in set(_BESIDE).intersection(spool.record.names or ()):
+                records[name] = getattr(run, name)
             self._nonzero += count_nonzero(run.features)
-            spool.append(run.features, others)
+            spool.append(run.features, records)
 
 
-@dataclass(frozen=True, slots=True)
-class _BlockReader:
-    """Reads a block, whose checksums are compared."""
-
-    folder: str
-    index: int
-
-    def __call__(self) -> Block:
-        arrays = load_arrays(Path(self.folder))
-        rows = from_arrays("features", arrays)
-        beside = {name: arrays.get(name) for name in _BESIDE}
-        return Block(rows, index=self.index, **beside)
-
-
-def _beside(block: Block) -> np.dtype[Any] | None:
-    """What is kept of a row beside its features, if anything."""
-    present = [(name, getattr(block, name)) for name in _BESIDE]
-    kept = [(name, values.dtype) for name, values in present if values is not None]
-    return np.dtype(kept) if kept else None
-
-
-def _gathered(spool: Spool, pieces: list[RunPiece]) -> dict[str, NDArray[Any]]:
-    """The rows of all pieces, each at its position, as named arrays."""
-    features: list[Rows] = []
-    others: list[NDArray[Any]] = []
-    for piece in pieces:
-        rows, beside = spool.read(piece.run, piece.start, piece.rows)
-        features.append(rows)
-        if beside is not None:
-            others.append(beside)
+def _gathered(spool: Spool, pieces: list[RunPiece]) -> Block:
+    """The rows of all pieces, each at its position."""
+    found = [spool.read(piece.run, piece.start, piece.rows) for piece in pieces]
     order = np.argsort(np.concatenate([np.asarray(piece.positions) for piece in pieces]))
-    kept: dict[str, NDArray[Any]] = {}
-    if others:
-        joined = np.concatenate(others)[order]
-        kept = {name: np.ascontiguousarray(joined[name]) for name in joined.dtype.names or ()}
-    return to_arrays("features", stacked(features)[order]) | kept
+    records = np.concatenate([part for _, part in found]).take(order)
+    beside: dict[str, Any] = {name: in_field(records, name) for name in _BESIDE}
+    return Block(stacked([rows for rows, _ in found])[order], **beside)

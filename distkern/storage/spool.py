@@ -19,20 +19,27 @@ from distkern.common.sparse import Rows, SparseRows
 MAX_SHUFFLED_ROWS = 999_999_999
 
 
+#: a run of rows and their records, read back
+Parked = tuple[Rows, NDArray[Any]]
+
+
 @dataclass(frozen=True, slots=True)
 class Run:
-    """Rows that were appended together: where their features and targets start, and how they are stored.
+    """Rows that were appended together.
 
-    ``entries`` is None for dense rows, else the number of entries: indptr, indices and data lie one after
-    the other. ``first`` is the number of rows in the runs before.
+    Attributes
+    ----------
+    rows, width, dtype : shape and type of the features
+    first : number of rows in the runs before
+    offset : the byte at which the features begin
+    entries : None for dense rows, else how many are stored: indptr, indices and data, one after the other
     """
 
     rows: int
     width: int
     dtype: str
-    features_offset: int
-    targets_offset: int
     first: int
+    offset: int
     entries: int | None = None
 
 
@@ -72,70 +79,62 @@ class ParkedFile:
 
 
 class Spool:
-    """Three growing files, features, targets and the rows' numbers in their source, in runs of rows that can
-    be read back by position."""
+    """A growing file of features and one of records, in runs of rows that can be read back by position.
 
-    def __init__(self, folder: Path, name: str, target_type: DTypeLike | None) -> None:
-        self.runs: list[Run] = []
-        self._target_type = None if target_type is None else np.dtype(target_type)
-        files = (ParkedFile(folder / f"{name}.{kind}") for kind in ("features", "targets", "numbers"))
-        self._features, self._targets, self._numbers = files
-        self.n_rows = 0
+    Parameters
+    ----------
+    record : structured type of what is kept of a row beside its features
+    """
 
-    def append(
-        self, features: Rows, targets: NDArray[Any] | None, numbers: NDArray[np.int64] | None = None
-    ) -> None:
-        """Add a run: (n, width) of any float type and either form, (n,) targets of the spool's type, (n,)
-        numbers of the rows in their source, where those will be asked for."""
+    def __init__(self, folder: Path, name: str, record: np.dtype[Any]) -> None:
+        self.record, self.runs, self.n_rows = record, list[Run](), 0
+        self._features, self._records = (
+            ParkedFile(folder / f"{name}.{kind}") for kind in ("features", "records")
+        )
+
+    def append(self, features: Rows, records: NDArray[Any]) -> None:
+        """Add a run: features (n, width) of any float type and either form, and records (n,)."""
         rows, width = features.shape
-        start, targets_start = self._features.n_bytes, self._targets.n_bytes
-        parts: tuple[NDArray[Any], ...]
+        start, entries = self._features.n_bytes, None
+        parts: tuple[NDArray[Any], ...] = ()
         if isinstance(features, SparseRows):
             entries, parts = features.n_entries, (features.indptr, features.indices, features.data)
         else:
-            entries, parts = None, (features,)
-        self.runs.append(Run(rows, width, features.dtype.str, start, targets_start, self.n_rows, entries))
+            parts = (features,)
+        self.runs.append(Run(rows, width, features.dtype.str, self.n_rows, start, entries))
         self.n_rows += rows
-        if numbers is not None:
-            self._numbers.append(numbers)
         for part in parts:
             self._features.append(part)
-        if targets is not None and self._target_type is not None:
-            self._targets.append(targets.astype(self._target_type, copy=False))
+        self._records.append(records)
 
-    def read(self, run: Run, start: int, count: int) -> tuple[Rows, NDArray[Any] | None]:
+    def read(self, run: Run, start: int, count: int) -> Parked:
         """Rows ``start : start + count`` of a run."""
-        features = (
-            self._read_dense(run, start, count)
-            if run.entries is None
-            else self._read_sparse(run, start, count)
-        )
-        if self._target_type is None:
-            return features, None
-        return features, self._read_targets(run, start, count, self._target_type)
+        offset = self.record.itemsize * (run.first + start)
+        features = self._dense(run, start, count) if run.entries is None else self._sparse(run, start, count)
+        return features, self._records.read(offset, self.record, count)
 
-    def numbers(self, run: Run, start: int, count: int) -> NDArray[np.int64]:
-        """Numbers in their source of rows ``start : start + count`` of a run."""
-        return self._numbers.read(8 * (run.first + start), np.int64, count)
+    def records(self) -> Iterator[NDArray[Any]]:
+        """The records of every run."""
+        for run in self.runs:
+            yield self._records.read(self.record.itemsize * run.first, self.record, run.rows)
 
-    def pieces(self, most: int) -> Iterator[tuple[Rows, NDArray[Any] | None, NDArray[np.int64]]]:
-        """Features, targets and numbers of all rows as they lie, of at most ``most`` at a time."""
+    def pieces(self, most: int) -> Iterator[Parked]:
+        """All rows as they lie, of at most ``most`` at a time."""
         for run in self.runs:
             for start in range(0, run.rows, most):
-                count = min(most, run.rows - start)
-                yield *self.read(run, start, count), self.numbers(run, start, count)
+                yield self.read(run, start, min(most, run.rows - start))
 
-    def _read_dense(self, run: Run, start: int, count: int) -> NDArray[Any]:
+    def _dense(self, run: Run, start: int, count: int) -> NDArray[Any]:
         dtype = np.dtype(run.dtype)
-        first = run.features_offset + start * run.width * dtype.itemsize
+        first = run.offset + start * run.width * dtype.itemsize
         return self._features.read(first, dtype, count * run.width).reshape(count, run.width)
 
-    def _read_sparse(self, run: Run, start: int, count: int) -> SparseRows:
+    def _sparse(self, run: Run, start: int, count: int) -> SparseRows:
         assert run.entries is not None
         dtype = np.dtype(run.dtype)
-        indptr = self._features.read(run.features_offset + 8 * start, np.int64, count + 1)
+        indptr = self._features.read(run.offset + 8 * start, np.int64, count + 1)
         low, n_entries = int(indptr[0]), int(indptr[-1] - indptr[0])
-        indices_start = run.features_offset + 8 * (run.rows + 1)
+        indices_start = run.offset + 8 * (run.rows + 1)
         data_start = indices_start + 4 * run.entries
         indices = self._features.read(indices_start + 4 * low, np.int32, n_entries)
         data = self._features.read(data_start + dtype.itemsize * low, dtype, n_entries)
@@ -146,21 +145,17 @@ class Spool:
         """Entries of the sparse runs."""
         return sum(run.entries or 0 for run in self.runs)
 
-    def targets(self) -> Iterator[NDArray[Any]]:
-        """The targets of every run."""
-        if self._target_type is not None:
-            for run in self.runs:
-                yield self._read_targets(run, 0, run.rows, self._target_type)
-
-    def _read_targets(self, run: Run, start: int, count: int, dtype: np.dtype[Any]) -> NDArray[Any]:
-        return self._targets.read(run.targets_offset + start * dtype.itemsize, dtype, count)
-
     def __enter__(self) -> Self:
         return self
 
     def __exit__(self, *_: object) -> None:
-        for file in (self._features, self._targets, self._numbers):
-            file.close()
+        self._features.close()
+        self._records.close()
+
+
+def in_field(records: NDArray[Any], name: str) -> NDArray[Any] | None:
+    """A field (n,) of some records, None if they have none of that name."""
+    return records[name] if name in (records.dtype.names or ()) else None
 
 
 @dataclass(frozen=True, slots=True)

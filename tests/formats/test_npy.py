@@ -12,7 +12,7 @@ import pytest
 import scipy.sparse
 
 from distkern.common.errors import InputError
-from distkern.formats import _sparse_npz
+from distkern.formats import npy
 from distkern.formats._files import expand
 from distkern.formats.base import CHUNK_BYTES, RawChunk, ReadOptions
 
@@ -190,7 +190,7 @@ def test_sparse_matrices_of_scipy(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     dense[7:12] = 0
     matrix = scipy.sparse.csr_matrix(dense)
     scipy.sparse.save_npz(tmp_path / "a.npz", matrix)
-    monkeypatch.setattr(_sparse_npz, "CHUNK_BYTES", 4096)
+    monkeypatch.setattr(npy, "CHUNK_BYTES", 4096)
     chunks = read(tmp_path / "a.npz", target_kind="none")
     assert len(chunks) > 3
     rows = [chunk.features.toarray() for chunk in chunks]  # type: ignore[union-attr]

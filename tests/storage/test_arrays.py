@@ -25,7 +25,7 @@ from distkern.storage._zarr import RowsWriter, create_group, read_rows
 from distkern.storage.arrays import check_arrays, load_arrays, save_arrays
 from distkern.storage.atomic import staged_folder, write_text_atomic
 from distkern.storage.description import sealed
-from distkern.storage.predictions import open_prediction_writer
+from distkern.storage.predictions import open_predictions
 
 ARRAYS = {
     "coefficients": np.random.default_rng(0).normal(size=(40, 3)),
@@ -271,12 +271,12 @@ def test_leftovers_of_dead_processes_are_removed(tmp_path: Path) -> None:
 
 
 def test_predictions(tmp_path: Path) -> None:
-    with open_prediction_writer(tmp_path / "p.zarr", ["a", "b"], np.dtype(float), 4, []) as writer:
+    with open_predictions(tmp_path / "p.zarr", ["a", "b"], np.dtype(float), 4, []) as store:
         # chunks are filled whatever the blocks are; zeros are stored as well
-        for start, count in ((0, 3), (3, 6), (9, 1)):
+        for number, (start, count) in enumerate([(0, 3), (3, 6), (9, 1)]):
             values = np.arange(start, start + count)
-            writer.write(np.stack([0 * values, 2.0 * values], axis=1))
-        writer.commit()
+            store.put(number, (start, np.stack([0 * values, 2.0 * values], axis=1), None))
+        store.commit()
     group: Any = zarr.open_group(tmp_path / "p.zarr", mode="r")
     array = group["predictions"]
     assert array.shape == (10, 2)
@@ -284,28 +284,26 @@ def test_predictions(tmp_path: Path) -> None:
     assert array[:, 1].tolist() == [2.0 * row for row in range(10)]
     with (
         pytest.raises(InputError, match="already exists"),
-        open_prediction_writer(tmp_path / "p.zarr", None, np.dtype(int), 1, []),
+        open_predictions(tmp_path / "p.zarr", None, np.dtype(int), 1, []),
     ):
         pass
 
 
 def test_chunks_of_zeros_are_stored(tmp_path: Path) -> None:
-    with open_prediction_writer(tmp_path / "p.zarr", None, np.dtype(np.int32), 4, []) as writer:
-        for _ in range(5):
-            writer.write(np.zeros(2, dtype=np.int32))
-        writer.commit()
+    with open_predictions(tmp_path / "p.zarr", None, np.dtype(np.int32), 4, []) as store:
+        for number in range(5):
+            store.put(number, (2 * number, np.zeros(2, dtype=np.int32), None))
+        store.commit()
     stored = sorted(path.name for path in (tmp_path / "p.zarr" / "predictions" / "c").iterdir())
     assert stored == ["0", "1", "2"]
 
 
 def test_ids_beside_predictions(tmp_path: Path) -> None:
     ids = ["", "a", "Zürich", "b,c"]
-    with open_prediction_writer(
-        tmp_path / "p.zarr", None, np.dtype("U1"), 3, ["a", "b"], id="name"
-    ) as writer:
-        writer.write(np.array(["a", "a"]), np.array(ids[:2], dtype=object))
-        writer.write(np.array(["b", "a"]), np.array(ids[2:], dtype=object))
-        writer.commit()
+    with open_predictions(tmp_path / "p.zarr", None, np.dtype("U1"), 3, ["a", "b"], id="name") as store:
+        store.put(0, (0, np.array(["a", "a"]), np.array(ids[:2], dtype=object)))
+        store.put(1, (2, np.array(["b", "a"]), np.array(ids[2:], dtype=object)))
+        store.commit()
     group: Any = zarr.open_group(tmp_path / "p.zarr", mode="r")
     text, ends = group["id_bytes"][...].tobytes(), group["id_ends"][...].tolist()
     assert [text[low:high].decode() for low, high in itertools.pairwise([0, *ends])] == ids
@@ -314,6 +312,6 @@ def test_ids_beside_predictions(tmp_path: Path) -> None:
 
 
 def test_unfinished_predictions_leave_nothing(tmp_path: Path) -> None:
-    with open_prediction_writer(tmp_path / "p.zarr", None, np.dtype(np.int32), 4, []) as writer:
-        writer.write(np.zeros(4, dtype=np.int32))
+    with open_predictions(tmp_path / "p.zarr", None, np.dtype(np.int32), 4, []) as store:
+        store.put(0, (0, np.zeros(4, dtype=np.int32), None))
     assert os.listdir(tmp_path) == []

@@ -21,10 +21,10 @@ from test_columns import files_of, make, table
 import distkern
 from distkern.common.errors import CorruptDataError, InputError
 from distkern.common.sparse import Rows, SparseRows, converted, stacked
-from distkern.storage import _descriptors, _transpose
+from distkern.storage import _transpose
 from distkern.storage.columns import FOLDER
 from distkern.storage.dataset import Dataset
-from distkern.storage.group import StoredGroup
+from distkern.storage.group import StoredGroup, _CheckedFiles
 
 BOTH = pytest.mark.parametrize("data", ["dense", "sparse"], indirect=True)
 
@@ -217,7 +217,7 @@ def test_every_wrong_file_is_noticed(data: Dataset, tmp_path: Path, damage: str)
 
 @BOTH
 def test_a_shard_is_checked_once_by_each_group(data: Dataset, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(_descriptors.OpenFiles.kept, "n", 1)
+    monkeypatch.setattr(_CheckedFiles.kept, "n", 1)
     group = opened(data, 0)
     group.rows(np.arange(group.n_rows))
     (path, size, _), *_ = data.train.reader(0).feature_files()
@@ -247,7 +247,7 @@ def test_few_files_are_open_and_threads_do_not_mind(data: Dataset, monkeypatch: 
         pytest.skip("open files are counted in Linux's /proc")
     gc.collect()
     before = len(os.listdir("/proc/self/fd"))
-    monkeypatch.setattr(_descriptors.OpenFiles.kept, "n", 3)
+    monkeypatch.setattr(_CheckedFiles.kept, "n", 3)
     groups = [opened(data, number) for number in range(len(data.train.groups))]
     expected = [table(data.train, blocks) for blocks in data.train.groups]
 

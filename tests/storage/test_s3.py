@@ -201,10 +201,10 @@ def test_a_server_that_stays_away_ends_the_run_which_goes_on_later(
 def test_a_data_set_is_not_there_when_the_server_went_while_it_was_sent(
     bucket: URLPlace, road: Road, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from distkern.storage import _upload
+    from distkern.storage import atomic
 
     monkeypatch.setattr(_file_systems, "PAUSES", ())
-    real, sent = _upload.put_file, 0
+    real, sent = atomic.put_file, 0
 
     def put_file(file: Path, target: URLPlace) -> None:
         nonlocal sent
@@ -213,7 +213,7 @@ def test_a_data_set_is_not_there_when_the_server_went_while_it_was_sent(
             road.cut()
         real(file, target)
 
-    monkeypatch.setattr(_upload, "put_file", put_file)
+    monkeypatch.setattr(atomic, "put_file", put_file)
     with pytest.raises(StoreError, match="does not answer"):
         make(bucket / "d.zarr")
     road.hint()

@@ -20,7 +20,7 @@ from distkern.storage.writer import rows_of_a_shard, shard_sizes
 
 
 def runs_of(sizes: list[int]) -> list[Run]:
-    return [Run(rows, 1, "<f4", 0, 0, 0) for rows in sizes]
+    return [Run(rows, 1, "<f4", 0, 0) for rows in sizes]
 
 
 def order_of(sizes: list[int], shard_rows: list[int], seed: int) -> list[int]:

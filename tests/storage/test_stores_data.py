@@ -19,7 +19,7 @@ from distkern.jobs.folder import newest as newest_epoch
 from distkern.jobs.log import LogFile, LogReader
 from distkern.jobs.record import Record
 from distkern.monitor import metrics
-from distkern.storage import _upload, places
+from distkern.storage import atomic, places
 from distkern.storage.arrays import array_names, load_arrays, save_arrays
 from distkern.storage.dataset import Dataset, open_dataset
 from distkern.storage.ingest import add_columns, shard, write_dataset
@@ -63,7 +63,7 @@ def test_a_writer_that_dies_leaves_nothing_that_counts(
     old, new = {"a": np.zeros(3), "b": np.zeros(2)}, {"a": np.ones(3), "b": np.ones(2)}
     save_arrays(url, old)
     sent = 0
-    real = _upload.put_file
+    real = atomic.put_file
 
     def put_file(file: Path, target: URLPlace) -> None:
         nonlocal sent
@@ -72,8 +72,8 @@ def test_a_writer_that_dies_leaves_nothing_that_counts(
             raise DiedError
         real(file, target)
 
-    monkeypatch.setattr(_upload, "put_file", put_file)
-    monkeypatch.setattr(_upload, "_SMALL_BYTES", -1)
+    monkeypatch.setattr(atomic, "put_file", put_file)
+    monkeypatch.setattr(atomic, "_SMALL_BYTES", -1)
     try:
         save_arrays(url, new)
         assert survived >= 2
@@ -81,7 +81,7 @@ def test_a_writer_that_dies_leaves_nothing_that_counts(
         assert not places.is_whole(url)
         with pytest.raises(InputError):
             load_arrays(url)
-    monkeypatch.setattr(_upload, "put_file", real)
+    monkeypatch.setattr(atomic, "put_file", real)
     save_arrays(url, new)
     assert np.array_equal(load_arrays(url)["b"], new["b"])
     assert {entry.name for entry in url.iterdir()} == {"c", "zarr.json"}

@@ -15,8 +15,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from distkern.common.errors import InputError
-from distkern.storage.prediction_store import open_prediction_store
-from distkern.storage.predictions import open_prediction_writer
+from distkern.storage.predictions import open_predictions
 
 LABELS = ["no", "yes, twice", "é"]
 
@@ -32,14 +31,14 @@ def test_of_two_who_write_to_one_place_the_second_is_refused(ending: str, tmp_pa
     place, values = tmp_path / f"p{ending}", np.arange(3.0)
     given = place, None, values.dtype
     with ExitStack() as stack:
-        first, second = (stack.enter_context(open_prediction_writer(*given, 3, [])) for _ in range(2))
-        store, commit = stack.enter_context(open_prediction_store(*given, 3, 3, []))
-        store.put(0, (0, -values, np.arange(3)))
-        first.write(values, None)
-        second.write(2 * values, None)
+        first, second = (stack.enter_context(open_predictions(*given, 3, [])) for _ in range(2))
+        third = stack.enter_context(open_predictions(*given, 3, [], n_rows=3))
+        third.put(0, (0, -values, np.arange(3)))
+        first.put(0, (0, values, None))
+        second.put(0, (0, 2 * values, None))
         first.commit()
         before = files(place)
-        for late in (second.commit, commit):
+        for late in (second.commit, third.commit):
             with pytest.raises(InputError, match=f"p{ending}: already exists; choose another place"):
                 late()
     assert files(place) == before
@@ -69,18 +68,19 @@ def test_any_order_gives_the_same_files(
     starts = list(range(0, n_rows, block_rows))
     wanted, made = folder / f"w{ending}", folder / f"m{ending}"
     id = "row" if ending == ".csv" else None
-    with open_prediction_writer(wanted, columns, values.dtype, block_rows, LABELS, id=id) as writer:
-        for start in starts:
-            writer.write(values[start : start + block_rows], keys[start : start + block_rows])
-        writer.commit()
-    with open_prediction_store(made, columns, values.dtype, n_rows, block_rows, LABELS) as (store, commit):
+    with open_predictions(wanted, columns, values.dtype, block_rows, LABELS, id=id) as store:
+        for number, start in enumerate(starts):
+            part = slice(start, start + block_rows)
+            store.put(number, (start, values[part], keys[part]))
+        store.commit()
+    with open_predictions(made, columns, values.dtype, block_rows, LABELS, n_rows=n_rows) as store:
         # one task runs twice, as that of a killed worker does
         for number in [*generator.permutation(len(starts)), 0]:
             sent, part = pickle.loads(pickle.dumps(store)), slice(starts[number], starts[number] + block_rows)
             assert sent.is_here()
             assert sent.put(number, (starts[number], values[part], keys[part])) == len(values[part])
         assert not made.exists()
-        commit()
+        store.commit()
     if ending == ".zarr":
         group: Any = zarr.open_group(made, mode="r")
         np.testing.assert_array_equal(group["row"][...], keys)
@@ -92,9 +92,9 @@ def test_any_order_gives_the_same_files(
 
 def test_without_commit_nothing_is_left(tmp_path: Path) -> None:
     for ending in (".zarr", ".csv", ".npy"):
-        with open_prediction_store(tmp_path / f"p{ending}", None, np.dtype(float), 3, 2, []) as (store, _):
+        with open_predictions(tmp_path / f"p{ending}", None, np.dtype(float), 2, [], n_rows=3) as store:
             store.put(0, (0, np.ones(2), np.arange(2)))
         assert list(tmp_path.iterdir()) == []
     refused = pytest.raises(InputError, match=r"p.txt: cannot write '.txt'; end the name in")
-    with refused, open_prediction_store(tmp_path / "p.txt", None, np.dtype(float), 3, 2, []):
+    with refused, open_predictions(tmp_path / "p.txt", None, np.dtype(float), 2, []):
         pass
