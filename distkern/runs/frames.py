@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from distkern.storage.build import Task
     from distkern.storage.dataset import Dataset, Split
     from distkern.storage.table import Table
+    from distkern.storage.table_report import ColumnReport
 
 
 def learn_names(estimator: Any, X: Any) -> None:
@@ -144,8 +145,8 @@ def rows_of_frame(
     targets = np.asarray(_check_y(plain_targets(y), y_numeric=task == "regression"))
     check_consistent_length(X, targets)
     fitted = fit_frame(X, targets, task, groups, sample_weight)
-    for sentence in fitted.left_out:
-        warnings.warn(sentence, UserWarning, stacklevel=5)
+    for sentence in fitted.told:
+        warnings.warn(sentence, UserWarning, stacklevel=6)
     return fitted.features, targets, fitted.table, fitted.scaling
 
 
@@ -154,6 +155,7 @@ def _spooled(X: Any, y: Any, task: str, executor: AbstractExecutor, stack: ExitS
     from distkern.runs.spooled import check_hosts, temporary_folder
     from distkern.storage.frames import frame_chunks, frame_kinds
     from distkern.storage.ingest import write_dataset
+    from distkern.storage.table_report import told_columns
 
     check_hosts(
         executor,
@@ -162,9 +164,14 @@ def _spooled(X: Any, y: Any, task: str, executor: AbstractExecutor, stack: ExitS
         "store the frame as Parquet, make a data set of it with `distkern shard` and fit to its train split",
     )
     kinds = frame_kinds()
+    kinds.collects = True
+    reports: list[ColumnReport] = []
     chunks = frame_chunks(partitions(X, y), kinds)
-    folder = temporary_folder(stack)
-    return write_dataset(chunks, folder / "rows.zarr", task=cast("Task", task), kinds=kinds).train
+    path = temporary_folder(stack) / "rows.zarr"
+    dataset = write_dataset(chunks, path, task=cast("Task", task), kinds=kinds, report=reports.extend)
+    for sentence in (*kinds.told, *told_columns(reports, left_out=True)):
+        warnings.warn(sentence, UserWarning, stacklevel=7)
+    return dataset.train
 
 
 def encoded_frame(estimator: Any, table: Table, X: Any) -> Any:

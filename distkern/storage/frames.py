@@ -16,8 +16,9 @@ from distkern.common.errors import InputError
 from distkern.common.held_out import Keys
 from distkern.common.names import order_by_name, written
 from distkern.common.targets import targets_of_rows
-from distkern.formats._arrow import in_one_piece, is_number
+from distkern.formats._arrow import in_one_piece, is_number, is_text
 from distkern.formats._kinds import TableKinds
+from distkern.formats._texts import decimal_of
 from distkern.formats.base import RawChunk
 from distkern.storage.scaling import DEFAULT_SCALING, Scaling, ScalingFit
 from distkern.storage.table import Table, told_unseen
@@ -35,13 +36,13 @@ class FittedFrame:
     ----------
     table, scaling : how later frames become features
     features : (n, d) float32, scaled
-    left_out : columns that are, and why, a sentence each
+    told : how decimals were read, unless with a point, and which columns are left out, a sentence each
     """
 
     table: Table
     scaling: Scaling
     features: NDArray[np.float32]
-    left_out: list[str]
+    told: list[str]
 
 
 @dataclass(frozen=True)
@@ -186,7 +187,8 @@ def fit_frame(
     features = np.empty((n_rows, encoded.table.n_features), dtype=np.float32)
     for part in parts:
         features[part] = scaling.apply_rows(encoded.train(values[part], of_groups(part)))
-    return FittedFrame(encoded.table, scaling, features, told_columns(fit.report, left_out=True))
+    told = [*kinds.told, *told_columns(fit.report, left_out=True)]
+    return FittedFrame(encoded.table, scaling, features, told)
 
 
 def frame_kinds(options: TableOptions | None = None) -> TableKinds:
@@ -201,10 +203,26 @@ def frame_kinds(options: TableOptions | None = None) -> TableKinds:
 
 def _decided(kinds: TableKinds, columns: _Columns) -> tuple[str, ...]:
     keys = kinds.keys(columns.names, has_header=columns.is_named, file="X")
+    if kinds.decimal is None:
+        _tell_decimal(kinds, columns)
     for key, array in zip(keys, columns.arrays, strict=True):
         if kinds.unknown([key]):
             kinds.decide(key, array, from_text=False)
     return keys
+
+
+def _tell_decimal(kinds: TableKinds, columns: _Columns) -> None:
+    """What stands before the decimals of numbers that are texts, by the first rows."""
+    from pyarrow import compute
+
+    words: set[str] = set()
+    for array in columns.arrays:
+        if is_text(array.type):
+            found = array[:_MOST_ROWS].unique().drop_null()
+            words.update(found.filter(compute.match_substring_regex(found, r"\d[.,]\d")).to_pylist())
+    kinds.decimal = decimal_of(sorted(word.strip() for word in words)) or "."
+    if kinds.decimal == ",":
+        kinds.told.append("decimals of numbers that are texts in X are taken to follow a comma")
 
 
 def frame_chunks(

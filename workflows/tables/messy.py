@@ -2,11 +2,11 @@
 
     python -m workflows.tables.messy --out figures --rows 200000
 
-writes training and test rows of :mod:`workflows.tables.typed` as an American and as a European file, and takes
-each three ways: by the commands ``shard``, ``train`` and ``predict``, as a frame of pandas and as one of Dask, which
-are read with no more than the delimiter. LightGBM learns from the columns behind them, cleaned by hand, and searches
-as in :mod:`workflows.defaults.beside`. All are measured on the same test rows. What lies in OUT/records is not
-measured again.
+writes training and test rows of :mod:`workflows.tables.typed` as an American and as a European file, and
+takes each three ways: by the commands ``shard``, ``train`` and ``predict``, as a frame of pandas and as
+one of Dask, which are read with no more than the delimiter. LightGBM learns from the columns behind them,
+cleaned by hand, and searches as in :mod:`workflows.defaults.beside`. All are measured on the same test
+rows. What lies in OUT/records is not measured again.
 """
 
 from __future__ import annotations
@@ -67,7 +67,7 @@ def by_pandas(folder: Path, style: Style, limit: float) -> Array:
 
 
 def by_dask(folder: Path, style: Style, limit: float) -> Array:
-    """Chances of the test rows, by frames as Dask reads them: as texts, since it guesses by the first rows."""
+    """Chances of the test rows, by Dask frames, read as texts: Dask would guess by the first rows."""
     train, test = (
         dask.dataframe.read_csv(folder / f"{name}.csv", dtype=str, blocksize="8MB", **_reading(style))
         for name in _SEEDS
@@ -143,7 +143,9 @@ def table(records: Records) -> report.Table:
             key.replace("/", ", "),
             f"{record['AUC']:.4f}",
             f"{record['log loss']:.4f}",
-            "" if wanted is None or key in (_PEER, _KNOWN) else ("yes" if record["AUC"] >= wanted else "**no**"),
+            ""
+            if wanted is None or key in (_PEER, _KNOWN)
+            else ("yes" if record["AUC"] >= wanted else "**no**"),
         )
         for key, record in found.items()
     ]
@@ -153,7 +155,9 @@ def table(records: Records) -> report.Table:
 
 @click.command(help=__doc__)
 @click.option("--out", type=click.Path(path_type=Path), required=True, help="Of records and report.")
-@click.option("--rows", default=200_000, show_default=True, help="To learn from; a quarter as many for the test.")
+@click.option(
+    "--rows", default=200_000, show_default=True, help="To learn from; a quarter as many for the test."
+)
 @click.option("--limit", default=3600.0, show_default=True, help="Seconds of a command, at most.")
 @click.option("--note", default="", help="For the report, of the machine: 'one busy core', say.")
 def main(out: Path, rows: int, limit: float, note: str) -> None:
@@ -161,9 +165,9 @@ def main(out: Path, rows: int, limit: float, note: str) -> None:
     records, sizes = Records(out / "records"), {"train": rows, "test": rows // 4}
     answer(records, list(questions(sizes, out / "files", limit)), 1, click.echo, fresh=True)
     words = (
-        f"{report.made()}{note and f' ({note})'}.\n\n{rows:,} training rows and {rows // 4:,} test rows, of which "
-        "about one in fifty is positive. No option is given beside the target; frames are read with the "
-        "delimiter and the mark of decimals. LightGBM is given numbers and categories."
+        f"{report.made()}{note and f' ({note})'}.\n\n{rows:,} training rows and {rows // 4:,} test rows, of "
+        "which about one in fifty is positive. No option is given beside the target; frames are read with "
+        "the delimiter and the mark of decimals. LightGBM is given numbers and categories."
     )
     for path in report.write(_TITLE, words, [(table(records), ()), failed(records)], out / "report"):
         click.echo(f"written: {path}")

@@ -107,8 +107,10 @@ def typed(frame: pandas.DataFrame, style: Style, seed: int = 0) -> pandas.DataFr
 
 
 def cleaned(frame: pandas.DataFrame, like: pandas.DataFrame) -> pandas.DataFrame:
-    """Columns as their user would prepare them for boosted trees, see :func:`workflows.defaults.messy.cleaned`:
-    without ids and comments."""
+    """Columns as their user would prepare them for boosted trees, without ids and comments.
+
+    See :func:`workflows.defaults.messy.cleaned`.
+    """
     return messy.cleaned(frame.drop(columns=["account", "comment"]), like)
 
 
