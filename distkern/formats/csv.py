@@ -379,8 +379,11 @@ class _LineLayout:
     ) -> NDArray[np.uint64]:
         assert self.columns.group is not None
         plain = [text.strip() for text in texts]
-        na = self.options.na_of(self.columns.names[self.columns.group], is_label=True)
-        refuse_missing_groups(plain, na, self._place(self.columns.group, lines, first_row))
+        name, place = (
+            self.columns.names[self.columns.group],
+            self._place(self.columns.group, lines, first_row),
+        )
+        refuse_missing_groups(plain, name, self.options, place)
         return keys_of_texts(plain)
 
     def _place(self, column: int, lines: NDArray[np.int64], first_row: int) -> Callable[[int], str]:
@@ -421,8 +424,7 @@ class _LineLayout:
                     self._number(texts[i], f"{where}, column {names[i]!r}") for i in self.columns.features
                 ]
             if self.columns.weight is not None:
-                name, text = self.columns.names[self.columns.weight], texts[self.columns.weight]
-                weighed.append(self._number(text, f"{where}, column {name!r}"))
+                weighed.append(self._weight(texts[self.columns.weight], where))
         if self.target is not None:
             targets = self._slow_targets([texts[self.target].strip() for texts in fields], lines, first_row)
         if self.kinds is not None:
@@ -455,14 +457,24 @@ class _LineLayout:
         there = pa.array([None if text in na else text for text in texts], pa.string())
         return self.kinds.target_numbers(there, place)
 
-    def _number(self, text: str, where: str) -> float:
+    def _weight(self, text: str, where: str) -> float:
+        """A weight, 1 where it is refused and kept as a problem."""
+        name = str(self.options.weight)
+        try:
+            return self._number(text, f"{where}, column {name!r}", hint=FILL_OR_DROP)
+        except InputError as error:
+            self.options.refuse(name, error)
+            return 1.0
+
+    def _number(self, text: str, where: str, hint: str | None = None) -> float:
         value = parse_number(text)
         if value is not None:
             return value
         if not text.strip():
             raise InputError("the value is missing (empty field)", where=where, hint=FILL_OR_DROP)
-        hint = "encode the column as numbers (one-hot), leave it out, or fill missing values in"
-        if self.columns.target is not None:
+        if hint is None:
+            hint = "encode the column as numbers (one-hot), leave it out, or fill missing values in"
+        if hint != FILL_OR_DROP and self.columns.target is not None:
             target = self.columns.names[self.columns.target]
             hint += f"; the target is column {target!r} (--target COLUMN changes it)"
         raise InputError(f"{text.strip()[:60]!r} is not a number", where=where, hint=hint)

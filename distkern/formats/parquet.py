@@ -97,7 +97,7 @@ def _chunk(
             targets = _labels(batch, name, first_row, file, options)
     weights = None
     if columns.weight is not None:
-        weights = _numbers(batch, columns.names[columns.weight], first_row, file).astype(np.float64)
+        weights = _weights(batch, columns.names[columns.weight], first_row, file, options)
     ids = None
     if columns.id is not None:
         name = columns.names[columns.id]
@@ -107,8 +107,7 @@ def _chunk(
     if columns.group is not None:
         name = columns.names[columns.group]
         texts = [word_of(value, frozenset()) for value in batch.column(name).to_pylist()]
-        na = options.na_of(name, is_label=True)
-        refuse_missing_groups(texts, na, lambda row: _place(file, first_row, row, name))
+        refuse_missing_groups(texts, name, options, lambda row: _place(file, first_row, row, name))
         group_keys = keys_of_texts([str(text) for text in texts])
     return RawChunk(
         features,
@@ -189,13 +188,34 @@ def _numbers(batch: Any, name: str, first_row: int, file: str, *, is_target: boo
     return numeric(in_numpy(column))
 
 
+def _weights(batch: Any, name: str, first_row: int, file: str, options: ReadOptions) -> NDArray[np.float64]:
+    """The weights (n,), NaN where one is missing, 1 where the column is refused and kept as a problem."""
+    import pyarrow as pa
+
+    column = batch.column(name)
+    if is_number(column.type) or pa.types.is_decimal(column.type):
+        return in_numpy(column.cast(pa.float64())).astype(np.float64)
+    what, where = f"the column holds {column.type}, not numbers", _place(file, first_row, 0, name)
+    error = InputError(what, where=where, hint="give --weight a column of numbers above 0")
+    options.refuse(name, error, batch.num_rows)
+    return np.ones(batch.num_rows)
+
+
 def _labels(batch: Any, name: str, first_row: int, file: str, options: ReadOptions) -> NDArray[Any]:
     import pyarrow as pa
 
     column = batch.column(name)
     if pa.types.is_dictionary(column.type):
         column = column.cast(column.type.value_type)
-    _refuse_missing(column, name, first_row, file)
+    if column.null_count:
+        try:
+            _refuse_missing(column, name, first_row, file)
+        except InputError as problem:
+            options.refuse(name, problem, column.null_count)
+        known = column.drop_null()
+        if not len(known):
+            return np.full(len(column), "", dtype=object)
+        column = column.fill_null(known[0])
     if pa.types.is_boolean(column.type):
         column = column.cast(pa.int8())
     elif is_text(column.type):
