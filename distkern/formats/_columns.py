@@ -114,9 +114,11 @@ def _position(names: Sequence[str], wanted: str, role: str, where: str) -> int:
         position = int(wanted)
     except ValueError:
         close = difflib.get_close_matches(wanted, names, n=1, cutoff=0.0)
-        raise InputError(
-            f"there is no column {wanted!r} {role}", where=where, hint=f"did you mean {close[0]!r}?"
-        ) from None
+        hint = f"did you mean {close[0]!r}?"
+        if len(names) == 1 and (mark := next((mark for mark in "\t;|," if mark in names[0]), "")):
+            hint = f"the only column is {names[0]!r}, whose parts are separated by {mark!r}: give that as "
+            hint += "--delimiter, or leave --delimiter out"
+        raise InputError(f"there is no column {wanted!r} {role}", where=where, hint=hint) from None
     if not -len(names) <= position < len(names):
         raise InputError(
             f"there is no column number {position} {role}",

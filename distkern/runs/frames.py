@@ -17,6 +17,7 @@ from distkern.common.sparse import Rows, SparseRows
 from distkern.common.targets import plain_targets
 from distkern.common.types import AbstractSource
 from distkern.engine.dask.arrays import is_dask, map_frame, map_rows, map_source, partitions
+from distkern.runs.explained_arrays import explained, refuse_path
 from distkern.storage.preparation import Preparation, preparation_for
 from distkern.storage.scaling import Scaling
 
@@ -229,6 +230,7 @@ def as_features(estimator: Any, X: Any) -> tuple[Any, Preparation | None, np.dty
     from scipy.sparse import issparse
     from sklearn.utils.validation import check_array, validate_data
 
+    refuse_path(X)
     wanted = getattr(estimator, "dtype_", None)
     single: np.dtype[Any] = np.dtype(np.float32)
     is_encoded = estimator.table_ is not None and _are_encoded(estimator.table_, X)
@@ -241,7 +243,8 @@ def as_features(estimator: Any, X: Any) -> tuple[Any, Preparation | None, np.dty
         check_dask_names(estimator, X)
     elif not is_dask(X):
         check = check_array if is_encoded else partial(validate_data, estimator, reset=False)
-        rows = check(X, dtype=[np.float64, np.float32], order="C", accept_sparse="csr")
+        with explained(X):
+            rows = check(X, dtype=[np.float64, np.float32], order="C", accept_sparse="csr")
         X = SparseRows.of_scipy(rows) if issparse(rows) else rows
     return X, Preparation(scaling=estimator.scaling_, dtype=wanted), own
 

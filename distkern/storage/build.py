@@ -294,7 +294,12 @@ class Builder:
         self.report(fit.report)
         kinds.raise_problems()
         if not encoded.table.n_features:
-            raise InputError("the rows have no features", where="the input", hint="check the files")
+            why = "; ".join(f"{one.name!r} {one.note}" for one in fit.report if one.note)
+            raise InputError(
+                f"the rows have no features: {why}" if why else "the rows have no features",
+                where="the input",
+                hint="check the files",
+            )
         assert self.form.fit is not None
         self.form.fit = ScalingFit(self.form.fit.kind)
         for rows, beside, _ in spool.pieces(max(1, CHUNK_BYTES // (8 * encoded.table.n_features))):
