@@ -158,3 +158,18 @@ def test_names_that_are_mistyped() -> None:
         distkern.NewtonClasifier  # noqa: B018
     with pytest.raises(TypeError, match="did you mean 'n_landmarks'"):
         NewtonClassifier(n_landmark=3)  # type: ignore[call-arg]
+
+
+def test_a_quantity_that_is_taken_for_classes(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    rows = [f"{at},{at % 40}" for at in range(2000)]
+    Path("sold.csv").write_text("\n".join(["x,sold", *rows, ""]), encoding="utf-8")
+    assert main(["shard", "sold.csv", "--out", "sold.zarr"]) == 0
+    told = (
+        "note: the target has 40 different whole numbers, which are taken for classes; give --task regression"
+    )
+    assert told in capsys.readouterr().out
+    Path("rare.csv").write_text("x,sold\n1,99\n2,1\n", encoding="utf-8")
+    assert main(["shard", "sold.csv", "--test", "rare.csv", "--out", "rare.zarr"]) == 2
+    assert "give --task regression if the target is a quantity" in capsys.readouterr().err
+    assert main(["shard", "good.csv", "--target", "income", "--out", "few.zarr"]) == 0
+    assert "quantity" not in capsys.readouterr().out

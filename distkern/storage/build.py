@@ -22,7 +22,7 @@ from distkern.storage.atomic import StagedFolder, disk_full, free_bytes, write_t
 from distkern.storage.collect import Collector, Form, Shape
 from distkern.storage.columns import FOLDER
 from distkern.storage.dataset import TARGET_TYPES, Dataset
-from distkern.storage.labels import LabelEncoder
+from distkern.storage.labels import LabelEncoder, told_numbers
 from distkern.storage.manifest import FILE, Manifest, SplitEntry
 from distkern.storage.preparation import Like
 from distkern.storage.scaling import KINDS, ScalingFit, ScalingKind, refuse_for_sparse
@@ -320,10 +320,13 @@ class Builder:
         if self.kinds is not None and (self.shape.target_name or "target") in self.kinds.problems:
             return None, None
         try:
-            return self.labels.finish(_code_counts(spool), self.options.positive)
+            found = self.labels.finish(_code_counts(spool), self.options.positive)
         except InputError as error:
             self._refuse_target(error)
             return None, None
+        if told := told_numbers(found[0]):
+            self.notice(told)
+        return found
 
     def _write(self, train_spool: Spool, test_spool: Spool) -> Manifest:
         from distkern.storage._zarr import create_group
