@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -17,6 +18,8 @@ from distkern.engine.checkpoint import CheckpointFolder
 from distkern.engine.drive import Interrupted
 from distkern.engine.executors import open_executor
 from distkern.estimators import given
+from distkern.search.ladder import Tried, _enrichment, _is_worth
+from distkern.search.machines import Rows
 from distkern.storage.ingest import write_dataset
 
 
@@ -348,3 +351,16 @@ def test_threads_are_as_many_as_n_jobs_says_and_change_no_bit(kind, monkeypatch)
 def test_the_command_line_has_workers(arguments, capsys):
     assert main(["train", "--data", "d.zarr", "--out", "m", *arguments]) == 2
     assert "--workers" in capsys.readouterr().err
+
+
+def test_a_rare_class_of_which_the_sample_has_more_than_cells_will():
+    """An exact machine that gains little by it is not taken for machines in cells."""
+    weights = np.r_[np.full(50, 0.05), np.full(50, 1.95)]
+    rows = Rows(np.zeros((100, 1)), np.zeros((100, 1)), np.repeat([0, 1], 50), weights)
+    assert _enrichment(rows) == pytest.approx(20.0)
+    assert _enrichment(replace(rows, weights=np.ones(100))) == 1.0
+    assert _enrichment(replace(rows, codes=None)) == 1.0
+    losses = np.random.default_rng(0).random(100)
+    exact, few = (Tried(None, losses * factor) for factor in (0.97, 1.0))
+    assert _is_worth(exact, few)
+    assert not _is_worth(exact, few, 0.01 * np.sqrt(20.0))
