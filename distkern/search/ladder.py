@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from distkern.common.compared import Compared
+from distkern.common.types import Floats
 from distkern.maps.mapping import MapChoice, RowMap
 from distkern.maps.metric import MetricKind
 from distkern.maps.transform import TransformKind
@@ -153,7 +154,7 @@ def climb(
     folds = [_Fold(rows.part(_shuffled(one, seed)), rows.part(other)) for one, other in parts]
     n_learned = folds[0].learned.n_rows
     straight = _best(_joined([fold.straight() for fold in folds]))
-    tried = _over_centres(folds, maps or maps_of(rows.features.shape[1]), KERNELS)
+    tried = _over_centres(folds, maps or _maps_that_differ(rows.features), KERNELS)
     smooth = _best(tried)
     rungs, chosen, kinds = [straight, smooth], smooth, []
     first, *others = _of_every_metric(tried)
@@ -179,7 +180,7 @@ def _of_more_rows(folds: Sequence[_Fold], found: list[Tried], most: int) -> list
     if folds[0].learned.n_rows <= LADDER_ROWS:
         return found
     own = [
-        (one.setting.map, [one.kernel], [one.setting.ridge * share for share in _SHARPER])
+        (one.setting.map, one.kernel, [one.setting.ridge * share for share in _SHARPER])
         for one in _leaders(found)
     ]
     return [one for setting in own for one in _joined([fold.over_all_rows(*setting, most) for fold in folds])]
@@ -277,13 +278,22 @@ def _exact(
     factors: Sequence[float],
     ridges: Sequence[float] | None = None,
 ) -> list[Tried]:
-    """Exact machines on few rows with multiples of one width."""
+    """Exact machines on few rows with multiples of one width.
+
+    The first of each kind of kernel takes all ridges, and each other those beside the best one of the
+    machine before it.
+    """
     first = folds[0].learned
     given = ridges or (REAL_RIDGES if first.codes is None else RIDGES)
-    found = []
+    found: list[Tried] = []
+    beside: dict[str, Sequence[float]] = {}
     for choice in maps:
-        around = _suited(first.features.shape[1], choice, kernels, [width * factor for factor in factors])
-        found += _joined([fold.over_all_rows(choice, around, given, LADDER_ROWS) for fold in folds])
+        for kernel in _suited(first.features.shape[1], choice, kernels, [width * one for one in factors]):
+            some = beside.get(kernel.name, given)
+            tried = _joined([fold.over_all_rows(choice, kernel, some, LADDER_ROWS) for fold in folds])
+            found += tried
+            place = given.index(_best(tried).setting.ridge)
+            beside[kernel.name] = given[max(place - 1, 0) : place + 2]
     return found
 
 
@@ -322,15 +332,12 @@ class _Fold:
         return found
 
     def over_all_rows(
-        self, choice: MapChoice, kernels: Sequence[Kernel], ridges: Sequence[float], n_rows: int
+        self, choice: MapChoice, kernel: Kernel, ridges: Sequence[float], n_rows: int
     ) -> list[Tried]:
         """Exact machines on ``n_rows`` rows."""
         mapping, learned, asked = self._mapped(choice, n_rows)
-        found: list[Tried] = []
-        for kernel in kernels:
-            settings = [Setting("exact", choice, kernel, ridge, 2 * (learned.n_rows,)) for ridge in ridges]
-            found += _tried(settings, over_all_rows(kernel.over(mapping), ridges, learned, asked))
-        return found
+        settings = [Setting("exact", choice, kernel, ridge, 2 * (learned.n_rows,)) for ridge in ridges]
+        return _tried(settings, over_all_rows(kernel.over(mapping), ridges, learned, asked))
 
     def _mapped(self, choice: MapChoice, n_rows: int) -> tuple[RowMap, Rows, Rows]:
         if self._last is not None and self._last[0] == (choice, n_rows):
@@ -357,6 +364,13 @@ def maps_of(n_features: int, full_columns: int = _FULL_COLUMNS) -> list[MapChoic
     if n_features > _FULL_COLUMNS:
         transforms.pop()
     return [MapChoice(transform, metric, _ROUNDS) for metric in metrics for transform in transforms]
+
+
+def _maps_that_differ(features: Floats) -> list[MapChoice]:
+    """The maps that suit the columns: of two values, "normal" makes what "standard" does but for the unit."""
+    known = maps_of(features.shape[1])
+    is_end = (features == features.min(axis=0)) | (features == features.max(axis=0))
+    return [one for one in known if one.transform != "normal"] if is_end.all() else known
 
 
 def _suited(

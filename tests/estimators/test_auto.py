@@ -14,10 +14,10 @@ from sklearn.metrics import log_loss, roc_auc_score
 from distkern import CellClassifier, CellRegressor, KernelClassifier, KernelRegressor, load_model
 from distkern.cli.main import main
 from distkern.common.errors import InputError
+from distkern.engine import executors
 from distkern.engine.checkpoint import CheckpointFolder
 from distkern.engine.drive import Interrupted
-from distkern.engine.executors import open_executor
-from distkern.estimators import given
+from distkern.runs.data import from_arrays
 from distkern.search.ladder import Tried, _enrichment, _is_worth
 from distkern.search.machines import Rows
 from distkern.storage.ingest import write_dataset
@@ -30,7 +30,7 @@ def rows(n_rows: int = 200, n_columns: int = 3):
 
 
 def chosen(model, X, y, **given):
-    data = model._data_of_arrays(X, y, None)
+    data = from_arrays(X, y, None, model.task)
     model.problem(data, has_test=False)
     return model.algorithm_, model.chosen_because_
 
@@ -54,7 +54,7 @@ def test_an_algorithm_that_is_named_is_fitted(algorithm, tmp_path):
     X, y = rows()
     model = KernelClassifier(algorithm=algorithm, search=None, random_state=0).fit(X, y)
     assert (model.algorithm_, model.chosen_because_) == (algorithm, "it was asked for")
-    assert model.choosing_bytes(model._data_of_arrays(X, y, None)) == 0
+    assert model.choosing_bytes(from_arrays(X, y, None, model.task)) == 0
     model.save(tmp_path / "m")
     loaded = load_model(tmp_path / "m")
     assert loaded.algorithm == algorithm
@@ -135,7 +135,7 @@ def test_held_out_noise_is_noise_copies_included(copies):
     model = KernelClassifier(random_state=0)
     # as many rows of either kind, so that none are merged
     X, y = np.vstack([X] * (3 // copies)), np.tile(y, 3 // copies)
-    _, problem = model.problem(model._data_of_arrays(X, y, None), has_test=False)
+    _, problem = model.problem(from_arrays(X, y, None, model.task), has_test=False)
     assert min(one.loss for one in problem.candidates) > 0.68
     assert model.algorithm_ == "newton"
 
@@ -160,7 +160,7 @@ def test_settings_of_the_choice_are_overridden_by_name():
     X, y = curved(300)
     model = KernelClassifier(settings={"n_landmarks": 64, "nu": 1e-3}, random_state=0).fit(X, y)
     assert (model.algorithm_, len(model.machine_.landmarks_), model.machine_.nu) == ("newton", 64, 1e-3)
-    _, problem = model.problem(model._data_of_arrays(X, y, None), has_test=False)
+    _, problem = model.problem(from_arrays(X, y, None, model.task), has_test=False)
     # what is told is what is trained
     assert "n_landmarks=64" in problem.notes[0]
     assert "nu=0.001," in problem.notes[0]
@@ -330,12 +330,14 @@ def test_threads_are_as_many_as_n_jobs_says_and_change_no_bit(kind, monkeypatch)
     y = X[:, 0] * X[:, 1] if kind is KernelRegressor else (X[:, 0] * X[:, 1] > 0).astype(int)
     opened = []
 
+    open_executor = executors.open_executor
+
     def spy(scheduler=None, **how):
         opened.append((scheduler, how.get("workers")))
         return open_executor(scheduler, **how)
 
-    monkeypatch.setattr(given, "open_executor", spy)
-    monkeypatch.setattr(given, "available_cores", lambda: 4)
+    monkeypatch.setattr(executors, "open_executor", spy)
+    monkeypatch.setattr(executors, "available_cores", lambda: 4)
     fits = [
         kind(algorithm="newton", settings={"n_landmarks": 32}, n_jobs=n_jobs, random_state=0).fit(X, y)
         for n_jobs in (None, 1, 3, -1, -2, -9)
