@@ -34,7 +34,13 @@ def __getattr__(name: str) -> object:
     elif name == "__all__":
         value = __dir__()
     if value is None:
-        raise AttributeError(f"module 'distkern' has no attribute {name!r}")
+        hint = ""
+        if name[:1] != "_":
+            from distkern.common.errors import nearest
+
+            close = nearest(name, __dir__())
+            hint = f"; did you mean {close!r}?" if close else ""
+        raise AttributeError(f"module 'distkern' has no attribute {name!r}{hint}")
     globals()[name] = value
     return value
 

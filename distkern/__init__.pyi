@@ -406,6 +406,7 @@ class KernelClassifier(_KernelClassifier):
         probability: bool = True,
         class_weight: Literal["balanced"] | dict[Any, Any] | None = None,
         threshold: Literal["balanced"] | float | None = None,
+        n_jobs: int | None = None,
         random_state: int | RandomState | None = None,
         dtype: Literal["auto", "float32", "float64"] = 'auto',
     ) -> None: ...
@@ -421,6 +422,7 @@ class KernelRegressor(_KernelRegressor):
         search: Literal["full", "quick"] | None = 'full',
         memory_limit: int | None = None,
         settings: dict[Any, Any] | None = None,
+        n_jobs: int | None = None,
         random_state: int | RandomState | None = None,
         dtype: Literal["auto", "float32", "float64"] = 'auto',
     ) -> None: ...

@@ -160,7 +160,12 @@ def resolve_job(path: Place | None, flags: Mapping[str, Any], settings: Sequence
     except (ValidationError, InputError) as error:
         raise _explain(error, where, given) from None
     # before the seconds that importing the estimators takes
-    _refuse_unknown_names(job)
+    try:
+        _refuse_unknown_names(job)
+    except InputError as error:
+        if path is None or settings:
+            raise
+        raise _explain(error, where, given) from None
     options.use_certificates(job.scheduler)
     return job
 
@@ -176,6 +181,12 @@ def _refuse_unknown_names(job: Job) -> None:
             "is set by the seed",
             where="hyperparameter 'random_state'",
             hint="use --seed, or seed = ... in the job file",
+        )
+    if "n_jobs" in {**job.params, **searched}:
+        raise InputError(
+            "is of the estimators in Python",
+            where="hyperparameter 'n_jobs'",
+            hint="use --workers, or workers = ... in the job file",
         )
     unknown = [name for name in (*job.params, *searched) if name not in known]
     if unknown and job.algorithm != CHOSEN:

@@ -46,6 +46,10 @@ _MENDS = {
 }
 
 
+#: what scikit-learn and make call the number of workers
+_JOBS = ("--n-jobs", "--njobs", "--jobs", "-j")
+
+
 class _Commands(click.Group):
     """Imports a command when it is asked for."""
 
@@ -104,6 +108,8 @@ def explain(error: BaseException) -> tuple[int, str]:
         return error.exit_code, ""
     if isinstance(error, click.exceptions.NoArgsIsHelpError):
         return WRONG_INPUT, error.format_message()
+    if isinstance(error, click.NoSuchOption) and error.option_name.replace("_", "-") in _JOBS:
+        return WRONG_INPUT, _line(f"{error.option_name}: no such option; give --workers N")
     if isinstance(error, click.UsageError):
         path = error.ctx.command_path if error.ctx else "distkern"
         return WRONG_INPUT, _line(f"{error.format_message().rstrip('.')}; see `{path} --help`")

@@ -13,7 +13,7 @@ import click
 
 from distkern.cli import options
 from distkern.common import interrupts
-from distkern.common.errors import InputError
+from distkern.common.errors import InputError, Problems
 from distkern.monitor.style import short_number
 from distkern.monitor.text import in_bytes, in_time
 from distkern.storage.places import Place, size_of_tree
@@ -248,26 +248,36 @@ def shard(
             assert out is not None
             dataset = ingest(src, out, columns=columns, overwrite=overwrite, **how)
         else:
+            problems: list[InputError] = []
             try:
                 look(src, **how)
                 if not (reports or as_json):
                     click.echo("rows of mere numbers, of which nothing is to be told")
+            except InputError as error:
+                problems = [*error.errors] if isinstance(error, Problems) else [error]
+                raise
             finally:
                 terminal.clear()
-                _tell_check(reports, notices, as_json)
+                _tell_check(reports, notices, problems, as_json)
             return
     seconds = time.perf_counter() - started
     facts = _facts(dataset, seconds) | {"table": [*map(asdict, reports)], "notices": notices}
     options.tell(as_json, facts, _closing_line(dataset, out, seconds, notices))
 
 
-def _tell_check(reports: list[ColumnReport], notices: list[str], as_json: bool) -> None:
+def _tell_check(
+    reports: list[ColumnReport], notices: list[str], problems: list[InputError], as_json: bool
+) -> None:
     from distkern.cli.tables import note_line
 
-    if not reports:
+    if not (reports or as_json):
         return
-    lines = [*map(note_line, notices), "nothing was written: leave --check out, and give --out D.zarr"]
-    options.tell(as_json, {"table": [*map(asdict, reports)], "notices": notices}, "\n".join(lines))
+    closing = "nothing was written: leave --check out, and give --out D.zarr"
+    if problems:
+        closing = "nothing was written, and nothing will be before this is mended:"
+    told = [{"where": one.where, "what": one.what, "hint": one.hint} for one in problems]
+    facts = {"table": [*map(asdict, reports)], "notices": notices, "problems": told}
+    options.tell(as_json, facts, "\n".join([*map(note_line, notices), closing]))
 
 
 def _like(path: str) -> Like:

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from distkern.common import blas
 from distkern.common.choices import Compared
 from distkern.common.errors import InputError
-from distkern.common.parameters import AUTO
+from distkern.common.parameters import AUTO, NOTHING, Parameter, Whole
 from distkern.common.tiles import release
 from distkern.estimators.base import AbstractClassifier, AbstractRegressor
 from distkern.estimators.declared import fitted
@@ -70,6 +70,13 @@ class Candidate:
         given = ", ".join(f"{name}={_short(value)}" for name, value in self.settings.items())
         return f"{self.name} with {given}" if given else self.name
 
+
+N_JOBS = Parameter(
+    None,
+    (Whole(1), Whole(-math.inf, -1), NOTHING),
+    "threads of a fit, of at least 1; of -1 one for each core, of -2 one less, ...; none: one for few rows, "
+    "else as Dask is configured. A Dask client that is active has workers of its own. The bits are the same",
+)
 
 #: over the columns themselves
 _LINEAR = Candidate("newton", {"features": "linear"})
@@ -129,6 +136,10 @@ class AbstractKernelMachine(AbstractEstimator):
     def named(self, split: Split) -> AbstractEstimator:
         data = self._data_of_split(split)
         return self._made(self._choice(data, has_test=False), len(data.classes))
+
+    def stored_params(self) -> dict[str, Any]:
+        # of where it was trained
+        return {name: value for name, value in super().stored_params().items() if name != "n_jobs"}
 
     def changed(self) -> set[str]:
         return super().changed() | set(self.value("settings") or ())
@@ -391,6 +402,7 @@ class KernelClassifier(AbstractKernelMachine, AbstractClassifier):
         "probability": replace(PROBABILITY, help="whether the model is to give probabilities of classes"),
         "class_weight": CLASS_WEIGHT,
         "threshold": THRESHOLD,
+        "n_jobs": N_JOBS,
         "random_state": RANDOM_STATE,
     }
 
@@ -401,4 +413,4 @@ class KernelRegressor(AbstractKernelMachine, AbstractRegressor):
     """The regressor that suits the data, see :class:`KernelClassifier`."""
 
     name = "auto_regressor"
-    hyperparameters: ClassVar = {**CHOICE, "random_state": RANDOM_STATE}
+    hyperparameters: ClassVar = {**CHOICE, "n_jobs": N_JOBS, "random_state": RANDOM_STATE}

@@ -28,6 +28,8 @@ from distkern.formats.base import (
     refuse_missing_groups,
 )
 
+_EMPTY = "the value is missing (empty field)"
+
 
 @dataclass(frozen=True, slots=True)
 class Columns:
@@ -132,9 +134,11 @@ def _position(names: Sequence[str], wanted: str, role: str, where: str) -> int:
         position = int(wanted)
     except ValueError:
         close = difflib.get_close_matches(wanted, names, n=1, cutoff=0.0)
-        raise InputError(
-            f"there is no column {wanted!r} {role}", where=where, hint=f"did you mean {close[0]!r}?"
-        ) from None
+        hint = f"did you mean {close[0]!r}?"
+        if len(names) == 1 and (mark := next((mark for mark in "\t;|," if mark in names[0]), "")):
+            hint = f"the only column is {names[0]!r}, whose parts are separated by {mark!r}: give that as "
+            hint += "--delimiter, or leave --delimiter out"
+        raise InputError(f"there is no column {wanted!r} {role}", where=where, hint=hint) from None
     if not -len(names) <= position < len(names):
         raise InputError(
             f"there is no column number {position} {role}",
@@ -199,14 +203,14 @@ class TableRows:
             of_target = self._labels if self._options.target_kind == "label" else self._target_numbers
             targets = of_target(arrays[self.target], place(self.target))
         if columns.weight is not None:
-            weights = self._numbers(arrays[columns.weight], place(columns.weight)).astype(np.float64)
+            weights = self._weights(arrays[columns.weight], place(columns.weight))
         if columns.id is not None:
             _refuse_missing(arrays[columns.id], place(columns.id))
             ids = np.array([str(value) for value in arrays[columns.id].to_pylist()], dtype=object)
         if columns.group is not None:
             texts = [word_of(value, frozenset()) for value in arrays[columns.group].to_pylist()]
-            na = self._options.na_of(columns.names[columns.group], is_label=True)
-            refuse_missing_groups(texts, na, place(columns.group))
+            name = columns.names[columns.group]
+            refuse_missing_groups(texts, name, self._options, place(columns.group))
             group_keys = keys_of_texts([str(text) for text in texts])
         of_features = [arrays[at] for at in columns.features]
         places = [place(at) for at in columns.features]
@@ -252,11 +256,33 @@ class TableRows:
         if value is not None:
             return value
         if text is None or not text.strip():
-            raise InputError("the value is missing (empty field)", where=place(row), hint=FILL_OR_DROP)
+            raise InputError(_EMPTY, where=place(row), hint=FILL_OR_DROP)
         hint = "encode the column as numbers (one-hot), leave it out, or fill missing values in"
         if self._columns.target is not None:
             hint += f"; the target is column {self._columns.target_name!r} (--target COLUMN changes it)"
         raise InputError(f"{text.strip()[:60]!r} is not a number", where=place(row), hint=hint)
+
+    def _weights(self, column: Any, place: Callable[[int], str]) -> NDArray[np.float64]:
+        """Weights (n,): NaN where one is missing, 1 where one is refused and kept as a problem."""
+        import pyarrow as pa
+
+        name = str(self._options.weight)
+        if is_number(column.type) or pa.types.is_decimal(column.type):
+            return in_numpy(column.cast(pa.float64())).astype(np.float64)
+        if not (self._from_text and is_text(column.type)):
+            what = f"the column holds {column.type}, not numbers"
+            error = InputError(what, where=place(0), hint="give --weight a column of numbers above 0")
+            self._options.refuse(name, error, len(column))
+            return np.ones(len(column))
+        weights = np.ones(len(column))
+        for row, text in enumerate(column.to_pylist()):
+            value = None if text is None else parse_number(text)
+            if value is not None:
+                weights[row] = value
+                continue
+            what = f"{text.strip()[:60]!r} is not a number" if text and text.strip() else _EMPTY
+            self._options.refuse(name, InputError(what, where=place(row), hint=FILL_OR_DROP))
+        return weights
 
     def _target_numbers(self, column: Any, place: Callable[[int], str]) -> NDArray[np.float64]:
         kinds, name = self._options.kinds, str(self._columns.target_name)
@@ -274,7 +300,17 @@ class TableRows:
         """Labels (n,): str objects of a column of texts, else its numbers."""
         import pyarrow as pa
 
-        _refuse_missing(column, place)
+        if column.null_count:
+            if pa.types.is_dictionary(column.type):
+                column = column.cast(column.type.value_type)
+            try:
+                _refuse_missing(column, place)
+            except InputError as problem:
+                self._options.refuse(str(self._columns.target_name), problem, column.null_count)
+            known = column.drop_null()
+            if not len(known):
+                return np.full(len(column), "", dtype=object)
+            column = column.fill_null(known[0])
         if _holds_texts(column):
             na = self._options.na_of(str(self._columns.target_name), is_label=True) | {""}
             self._refuse_missing_texts(column, na, place)

@@ -21,6 +21,20 @@ from distkern.formats.base import (
 )
 
 COMPRESSIONS = {".gz": "gzip", ".xz": "xz", ".bz2": "bz2", ".zst": "zstd", ".zip": "zip"}
+#: of files that hold tables and that other programs read
+_OTHER_TABLES = (
+    ".xlsx",
+    ".xls",
+    ".ods",
+    ".json",
+    ".jsonl",
+    ".feather",
+    ".orc",
+    ".sav",
+    ".dta",
+    ".pkl",
+    ".h5",
+)
 _WEB = ("http://", "https://")
 
 
@@ -108,12 +122,15 @@ def _identify(url: str, format_name: str | None, *, quiet: bool) -> InputFile | 
             return InputFile(shown, kind.name, compression, mark + query)
     if quiet:
         return None
+    hint = f"known: {_known_extensions()}; or give --format {'|'.join(known_formats())}"
+    if extension in _OTHER_TABLES:
+        hint = "save it as CSV or Parquet"
     raise InputError(
         f"unknown extension {extension!r}"
         if extension
         else "the name has no extension to tell the format by",
         where=shown,
-        hint=f"known: {_known_extensions()}; or give --format {'|'.join(known_formats())}",
+        hint=hint,
     )
 
 

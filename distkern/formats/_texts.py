@@ -56,10 +56,10 @@ def _pattern(decimal: str) -> str:
     groups = "|".join(rf"(?:{mark}\d{{3}})+" for mark in _THOUSANDS[decimal])
     whole = rf"(?P<whole>\d{{1,3}}(?:{groups})|\d*)"
     return (
-        rf"^(?P<open>\(?)(?P<sign>[-+{_MINUS}]?)(?P<before>(?:{_CURRENCY})?)"
+        rf"^(?P<outer>(?:{_CURRENCY})?){_GAP}(?P<open>\(?)(?P<sign>[-+{_MINUS}]?)(?P<before>(?:{_CURRENCY})?)"
         rf"{_GAP}(?P<minus>[-+{_MINUS}]?){whole}"
         rf"(?:\{decimal}(?P<fraction>\d*))?(?P<exponent>(?:[eE][-+]?\d+)?){_GAP}(?P<after>(?:{_CURRENCY}|%)?)"
-        rf"(?P<close>\)?)$"
+        rf"(?P<close>\)?){_GAP}(?P<last>(?:{_CURRENCY}|%)?)$"
     )
 
 
@@ -92,8 +92,8 @@ def numbers_of(words: Sequence[str | None], decimal: str = ".") -> tuple[NDArray
     signs = compute.binary_join_element_wise(part["open"], part["sign"], part["minus"], "")
     negative = compute.match_substring_regex(signs, rf"[(\-{_MINUS}]").fill_null(False)
     values[negative.to_numpy(zero_copy_only=False)] *= -1.0
-    units = compute.binary_join_element_wise(part["before"], part["after"], "").fill_null("").to_pylist()
-    return values, units
+    places = [part[name] for name in ("outer", "before", "after", "last")]
+    return values, compute.binary_join_element_wise(*places, "").fill_null("").to_pylist()
 
 
 def decimal_of(words: Sequence[str]) -> str | None:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -173,15 +173,16 @@ def missing_target(text: str, where: str, *, is_label: bool = True) -> InputErro
 
 
 def refuse_missing_groups(
-    texts: Sequence[str | None], na: Collection[str], place_of: Callable[[int], str]
+    texts: Sequence[str | None], column: str, options: ReadOptions, place_of: Callable[[int], str]
 ) -> None:
-    """Raise :class:`InputError` with the place of the first row without a group."""
-    missing = (row for row, text in enumerate(texts) if not text or text in na)
-    if (row := next(missing, None)) is not None:
-        what, hint = "the group is missing", FILL_OR_DROP
-        if texts[row]:
-            what, hint = f"{what} ({texts[row]!r})", hint + _BY_NAME.format("group")
-        raise InputError(what, where=place_of(row), hint=hint)
+    """Refuse rows without a group, by the place of the first of them."""
+    na = options.na_of(column, is_label=True)
+    missing = [row for row, text in enumerate(texts) if not text or text in na]
+    if missing:
+        what, hint, text = "the group is missing", FILL_OR_DROP, texts[missing[0]]
+        if text:
+            what, hint = f"{what} ({text!r})", hint + _BY_NAME.format("group")
+        options.refuse(column, InputError(what, where=place_of(missing[0]), hint=hint), len(missing))
 
 
 class AbstractFormat(ABC):
@@ -235,19 +236,24 @@ class AbstractFormat(ABC):
                 )
         for chunk in self.read(file, options):
             if chunk.weights is not None:
-                _refuse_weights(chunk.weights, chunk, str(options.weight))
+                chunk = replace(chunk, weights=_fine_weights(chunk.weights, chunk, options))
             refuse_non_finite(chunk, may_miss=self.is_table and options.kinds is not None)
             yield chunk
 
 
-def _refuse_weights(weights: Floats, chunk: RawChunk, column: str) -> None:
-    wrong = np.flatnonzero(~((weights > 0) & np.isfinite(weights)))
+def _fine_weights(weights: Floats, chunk: RawChunk, options: ReadOptions) -> Floats:
+    """The weights (n,), 1 for those that are refused and kept as a problem."""
+    is_fine, column = (weights > 0) & np.isfinite(weights), str(options.weight)
+    wrong = np.flatnonzero(~is_fine)
     if wrong.size:
-        raise InputError(
-            f"the weight {weights[wrong[0]]} is not a number above 0",
+        first = weights[wrong[0]]
+        error = InputError(
+            "the weight is missing" if np.isnan(first) else f"the weight {first} is not a number above 0",
             where=f"{chunk.place(int(wrong[0]))}, column {column!r}",
             hint="correct it, or leave the row out",
         )
+        options.refuse(column, error, wrong.size)
+    return np.where(is_fine, weights, 1.0)
 
 
 def refuse_non_finite(chunk: RawChunk, *, may_miss: bool = False) -> None:

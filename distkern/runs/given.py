@@ -33,6 +33,7 @@ from distkern.common.sparse import Rows, SparseRows, converted
 from distkern.common.targets import keys_of_groups, plain_targets, refuse_one_group
 from distkern.common.types import AbstractSource
 from distkern.engine.dask.arrays import DaskArraySource, is_dask, map_frame, map_rows, map_source, partitions
+from distkern.runs.explained_arrays import explained, refuse_labels, refuse_path
 from distkern.storage.preparation import Preparation
 from distkern.storage.scaling import Scaling
 
@@ -43,6 +44,7 @@ if TYPE_CHECKING:
     from distkern.storage.dataset import Dataset, Split
     from distkern.storage.frames import FittedFrame
     from distkern.storage.table import Table
+    from distkern.storage.table_report import ColumnReport
 
 #: rows of so few bytes in this process are not worth sending to another one
 _FEW_BYTES = 16 * 2**20
@@ -66,15 +68,19 @@ def training_data(
     """
     # predictions of a model that is loaded do without what a fit needs
     from distkern.engine.drive import Driver
-    from distkern.engine.executors import open_executor
+    from distkern.engine.executors import available_cores, open_executor
     from distkern.runs.data import describing, from_arrays, from_described
     from distkern.runs.scaled import check_stored
     from distkern.runs.spooled import spooled
     from distkern.storage.dataset import Dataset, Split
 
-    def opened(scheduler: str | None = None) -> AbstractExecutor:
-        return executor or stack.enter_context(open_executor(scheduler))
+    n_jobs = estimator.value("n_jobs") if "n_jobs" in estimator.hyperparameters else None
+    workers = n_jobs if n_jobs is None or n_jobs > 0 else max(1, available_cores() + 1 + n_jobs)
 
+    def opened(scheduler: str | None = None) -> AbstractExecutor:
+        return executor or stack.enter_context(open_executor(scheduler, workers=workers))
+
+    refuse_path(X)
     if isinstance(X, Dataset):
         X = X.train
     task, wanted = estimator.task, estimator.value("dtype")
@@ -111,6 +117,8 @@ def training_data(
     if y is not None and task != "none":
         # what is lazy beside rows in memory is computed here
         y = plain_targets(y)
+        if task == "regression":
+            refuse_labels(y)
     rows, scaling = X, None
     if mixed:
         y, frame = _learned_frame(X, y, sample_weight, groups, task)
@@ -120,7 +128,7 @@ def training_data(
     if task == "classification":
         check_classification_targets(targets)
     data = from_arrays(features, targets, weights, task, groups)
-    few = features.nbytes < _FEW_BYTES
+    few = features.nbytes < _FEW_BYTES and workers is None
     return replace(data, scaling=scaling), opened("synchronous" if few else "threads")
 
 
@@ -129,20 +137,11 @@ def validated(
 ) -> tuple[Rows, NDArray[Any], NDArray[np.float64] | None]:
     """Rows, targets and weights of arrays, checked as scikit-learn does; zeros for targets without a task."""
     how: dict[str, Any] = {"dtype": _PRECISIONS, "order": "C", "accept_sparse": "csr", "reset": reset}
-    try:
+    with explained(X, is_fit=True):
         if estimator.task == "none":
             raw, targets = validate_data(estimator, X, **how), None
         else:
             raw, targets = validate_data(estimator, X, y, **how, y_numeric=estimator.task == "regression")
-    except ValueError as error:
-        if not str(error).startswith("Input X contains NaN"):
-            raise
-        raise InputError(
-            "Input X contains NaN, and what is missing is filled in for tables alone",
-            where="fit",
-            hint="give pandas.DataFrame(X), whose missing values become the mean of their column, or fit to "
-            "distkern.write_dataset(pandas.DataFrame(X), y, path, impute='median')",
-        ) from None
     weights = None
     if sample_weight is not None:
         weights = _check_sample_weight(sample_weight, raw, dtype=np.float64)
@@ -176,8 +175,8 @@ def _learned_frame(
     targets = np.asarray(_check_y(y, y_numeric=task == "regression"))
     check_consistent_length(X, targets)
     frame = fit_frame(X, targets, task, groups, sample_weight)
-    for sentence in frame.left_out:
-        warnings.warn(sentence, UserWarning, stacklevel=5)
+    for sentence in frame.told:
+        warnings.warn(sentence, UserWarning, stacklevel=6)
     return targets, frame
 
 
@@ -188,6 +187,7 @@ def _spooled_frame(
     from distkern.runs.spooled import check_hosts, temporary_folder
     from distkern.storage.frames import frame_chunks, frame_kinds
     from distkern.storage.ingest import write_dataset
+    from distkern.storage.table_report import told_columns
 
     if task != "none" and y is None:
         raise InputError("y is missing", where="fit", hint="give labels with frames")
@@ -205,9 +205,14 @@ def _spooled_frame(
         "store the frame as Parquet, make a data set of it with `distkern shard` and fit to its train split",
     )
     kinds = frame_kinds()
+    kinds.collects = True
+    reports: list[ColumnReport] = []
     chunks = frame_chunks(partitions(X, None if task == "none" else y), kinds)
-    folder = temporary_folder(stack)
-    return write_dataset(chunks, folder / "rows.zarr", task=cast("Task", task), kinds=kinds).train
+    path = temporary_folder(stack) / "rows.zarr"
+    dataset = write_dataset(chunks, path, task=cast("Task", task), kinds=kinds, report=reports.extend)
+    for sentence in (*kinds.told, *told_columns(reports, left_out=True)):
+        warnings.warn(sentence, UserWarning, stacklevel=6)
+    return dataset.train
 
 
 # -- names of columns
@@ -316,6 +321,7 @@ def rows_for(estimator: Any, X: Any) -> GivenRows:
 
         split = cast("Split", X)
         return GivenRows(split, preparation_of(estimator, split.dataset), split.dtype)
+    refuse_path(X)
     wanted, table = getattr(estimator, "dtype_", None), estimator.table_
     single: np.dtype[Any] = np.dtype(np.float32)
     is_encoded = table is not None and _are_encoded(table, X)
@@ -326,7 +332,8 @@ def rows_for(estimator: Any, X: Any) -> GivenRows:
     own = single if getattr(X, "dtype", None) == single else np.dtype(np.float64)
     if not is_dask(X):
         check = check_array if is_encoded else partial(validate_data, estimator, reset=False)
-        rows = check(X, dtype=_PRECISIONS, order="C", accept_sparse="csr")
+        with explained(X):
+            rows = check(X, dtype=_PRECISIONS, order="C", accept_sparse="csr")
         X = SparseRows.of_scipy(rows) if issparse(rows) else rows
     elif not is_encoded:
         _check_feature_names(estimator, _named(X), reset=False)

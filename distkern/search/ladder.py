@@ -139,7 +139,9 @@ def climb(
        gain. Where all rows may be centres, this rung is left out.
 
     A costlier machine is taken where it is better by more than a standard error of the difference and by a
-    hundredth of the loss.
+    hundredth of the loss. Where the sample has more rows of a rare class than their share, a cell of as many
+    rows will have fewer, and a machine over centres has all there are: an exact one must be better by the
+    root of that factor times a hundredth.
 
     Parameters
     ----------
@@ -165,7 +167,7 @@ def climb(
             few = _over_few(folds, smooth, exact, exact_rows, n_rows)
             # more rows and centres may ask for another kernel and width
             chosen = _best([few, smooth])
-            chosen = exact if _is_worth(exact, chosen) else chosen
+            chosen = exact if _is_worth(exact, chosen, _WORTH * math.sqrt(_enrichment(rows))) else chosen
         rungs += [few, exact]
     chosen = chosen if _is_worth(chosen, straight) else straight
     return Found(chosen.setting, tuple(rungs), tuple(kinds))
@@ -411,9 +413,21 @@ def _leaders(tried: Sequence[Tried], n_maps: int = _BEST_MAPS) -> list[Tried]:
     return not_worse(best_of_each(tried, lambda one: one.setting.map)[:n_maps])
 
 
-def _is_worth(costly: Tried, cheap: Tried) -> bool:
-    """Whether the costlier rung is better by a standard error and a hundredth of the loss."""
-    return is_better(costly, cheap, _LIKELY) and costly.score < (1.0 - _WORTH) * cheap.score
+def _is_worth(costly: Tried, cheap: Tried, worth: float = _WORTH) -> bool:
+    """Whether the costlier rung is better by a standard error and this share of the loss."""
+    return is_better(costly, cheap, _LIKELY) and costly.score < (1.0 - worth) * cheap.score
+
+
+def _enrichment(rows: Rows) -> float:
+    """How many times its share of the rows the sample has of the class of which it has most so, at least 1.
+
+    Rows of such a class weigh less than the mean, which is 1.
+    """
+    if rows.codes is None:
+        return 1.0
+    counts = np.bincount(rows.codes)
+    sums = np.bincount(rows.codes, weights=rows.weights)
+    return max(1.0, float(np.max(counts[counts > 0] / sums[counts > 0])))
 
 
 def memory_of(n_rows: int, n_features: int, exact_rows: int) -> int:

@@ -21,7 +21,7 @@ from distkern.storage.atomic import StagedFolder, disk_full, free_bytes, write_t
 from distkern.storage.collect import Collector, Form, Shape
 from distkern.storage.columns import FOLDER
 from distkern.storage.dataset import TARGET_TYPES, Dataset
-from distkern.storage.labels import LabelEncoder
+from distkern.storage.labels import LabelEncoder, told_numbers
 from distkern.storage.manifest import FILE, SOURCE_ROWS, Manifest, SplitEntry
 from distkern.storage.preparation import Like
 from distkern.storage.scaling import KINDS, ScalingFit, ScalingKind, refuse_for_sparse
@@ -287,7 +287,12 @@ class Builder:
         self.report(fit.report)
         kinds.raise_problems()
         if not encoded.table.n_features:
-            raise InputError("the rows have no features", where="the input", hint="check the files")
+            why = "; ".join(f"{one.name!r} {one.note}" for one in fit.report if one.note)
+            raise InputError(
+                f"the rows have no features: {why}" if why else "the rows have no features",
+                where="the input",
+                hint="check the files",
+            )
         assert self.form.fit is not None
         self.form.fit = ScalingFit(self.form.fit.kind)
         for rows, records in spool.pieces(max(1, CHUNK_BYTES // (8 * encoded.table.n_features))):
@@ -303,10 +308,13 @@ class Builder:
             counts = np.zeros(self.labels.n_codes, dtype=np.int64)
             for records in spool.records():
                 counts += np.bincount(records["targets"], minlength=len(counts))
-            return self.labels.finish(counts, self.options.positive)
+            found = self.labels.finish(counts, self.options.positive)
         except InputError as error:
             self._refuse_target(error)
             return None, None
+        if told := told_numbers(found[0]):
+            self.notice(told)
+        return found
 
     def _write(self, train_spool: Spool, test_spool: Spool) -> Manifest:
         from distkern.storage._zarr import create_group

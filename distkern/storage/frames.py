@@ -15,9 +15,10 @@ from distkern.common.errors import InputError
 from distkern.common.held_out import Keys
 from distkern.common.names import order_by_name, written
 from distkern.common.targets import targets_of_rows
-from distkern.formats._arrow import in_one_piece, is_number
+from distkern.formats._arrow import in_one_piece, is_number, is_text
 from distkern.formats._columns import Columns, TableRows
 from distkern.formats._kinds import TableKinds
+from distkern.formats._texts import decimal_of
 from distkern.formats.base import RawChunk, ReadOptions, refuse_non_finite
 from distkern.storage.scaling import DEFAULT_SCALING, Scaling, ScalingFit
 from distkern.storage.table import Table, told_unseen
@@ -37,13 +38,13 @@ class FittedFrame:
     ----------
     table, scaling : how later frames become features
     features : (n, d) float32, scaled
-    left_out : columns that are, and why, a sentence each
+    told : how decimals were read, unless with a point, and which columns are left out, a sentence each
     """
 
     table: Table
     scaling: Scaling
     features: NDArray[np.float32]
-    left_out: list[str]
+    told: list[str]
 
 
 @dataclass(frozen=True)
@@ -59,11 +60,26 @@ class _Columns:
         columns = Columns(self.names, tuple(range(len(self.names))), None)
         options = ReadOptions("none", kinds=kinds)
         rows = TableRows("X", columns, options, from_text=False, has_header=self.is_named)
+        if kinds.decimal is None:
+            self._tell_decimal(kinds)
         rows.decide(self.arrays)
         chunk = rows.chunk(self.arrays, first_row)
         kinds.raise_problems()
         refuse_non_finite(chunk, may_miss=True)
         return chunk
+
+    def _tell_decimal(self, kinds: TableKinds) -> None:
+        """Settle what stands before the decimals of numbers that are texts, by the first rows."""
+        from pyarrow import compute
+
+        words: set[str] = set()
+        for array in self.arrays:
+            if is_text(array.type):
+                found = array[:_MOST_ROWS].unique().drop_null()
+                words.update(found.filter(compute.match_substring_regex(found, r"\d[.,]\d")).to_pylist())
+        kinds.decimal = decimal_of(sorted(word.strip() for word in words)) or "."
+        if kinds.decimal == ",":
+            kinds.told.append("decimals of numbers that are texts in X are taken to follow a comma")
 
     def without(self, ignored: Sequence[str]) -> _Columns:
         """Without some columns, which are there."""
@@ -185,7 +201,8 @@ def fit_frame(
     for at, part in enumerate(parts):
         rows = kept[at] if is_small else encoded.train(values[part], of_groups(part))
         features[part] = scaling.apply_rows(rows)
-    return FittedFrame(encoded.table, scaling, features, told_columns(fit.report, left_out=True))
+    told = [*kinds.told, *told_columns(fit.report, left_out=True)]
+    return FittedFrame(encoded.table, scaling, features, told)
 
 
 def frame_kinds(options: TableOptions | None = None) -> TableKinds:

@@ -235,6 +235,7 @@ def write_dataset(
     table_options: TableOptions | None = None,
     progress: Progress | None = None,
     notice: Notice | None = None,
+    report: Report | None = None,
     **options: Any,
 ) -> Dataset:
     """Turn generated rows, in chunks of (features (n, d), targets (n,) or None), into a data set.
@@ -255,6 +256,7 @@ def write_dataset(
         columns=columns,
         progress=progress,
         notice=notice,
+        report=report,
         kinds=kinds,
         table_options=table_options,
     )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -15,6 +16,8 @@ from distkern.formats.base import RawChunk, not_finite
 MAX_CLASSES = 10_000
 #: numeric labels with more distinct values than both of these are taken for a regression target
 _MANY_VALUES, _MANY_SHARE = 100, 0.1
+#: more than so many whole numbers are rarely the names of classes
+_MANY_NUMBERS = 32
 _LARGEST_INTEGER = 2**53
 
 
@@ -156,13 +159,24 @@ class LabelEncoder:
         for label, total in zip(ordered, totals, strict=True):
             if not total:
                 where = self._places[keys.index(label)]
+                hint = "correct it, leave the row out, or change --seed if the test rows were drawn"
+                if told_numbers(ordered):
+                    hint = f"give --task regression if the target is a quantity, or {hint}"
                 raise InputError(
                     f"the label {str(label)!r} is in the test rows but not in any training row",
                     where=where,
-                    hint="correct it, leave the row out, or change --seed if the test rows were drawn",
+                    hint=hint,
                 )
         if len(ordered) < 2:
             raise _one_class(str(ordered[0]), self._places[0])
+
+
+def told_numbers(labels: Sequence[int | str]) -> str:
+    """A sentence on labels that are so many whole numbers that they may be a quantity, else ""."""
+    if len(labels) <= _MANY_NUMBERS or isinstance(labels[0], str):
+        return ""
+    many = f"the target has {len(labels):,} different whole numbers, which are taken for classes"
+    return f"{many}; give --task regression if it is a quantity"
 
 
 def _one_class(label: str, place: str) -> InputError:

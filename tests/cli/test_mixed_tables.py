@@ -146,6 +146,52 @@ def test_what_is_in_a_table_is_told_before_anything_is_written(
     assert "dates, month first" in capsys.readouterr().out
 
 
+@pytest.mark.parametrize("name", ["bad.csv", "bad.parquet"])
+def test_groups_and_weights_are_checked_with_all_else(
+    folder: Path, name: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    frame = pandas.DataFrame(
+        {
+            "x": ["1", "2", "three", "4"],
+            "g": ["a", None, "b", None],
+            "w": [1.0, 0.0, 2.0, None],
+            "y": ["a", "b", "a", None],
+        }
+    )
+    (frame.to_csv if name == "bad.csv" else frame.to_parquet)(name, index=False)
+    command = ["shard", name, "--target", "y", "--group", "g", "--weight", "w", "--check"]
+    assert main(command) == 2
+    told = capsys.readouterr()
+    assert "nothing will be before this is mended" in told.out
+    lines = told.err.splitlines()
+    assert len(lines) == 4
+    for column, row, what in (
+        ("x", 3, "'three' is not a number"),
+        ("g", 2, "the group is missing (and 1 more row)"),
+        ("w", 2, "the weight 0.0 is not a number above 0 (and 1 more row)"),
+        ("y", 4, "missing"),
+    ):
+        (line,) = (one for one in lines if f", column {column!r}: " in one)
+        # of the weights of a CSV file those that are no numbers are found before those that are none above 0
+        assert f"{name}, row {row} " in line or (column == "w" and name == "bad.csv")
+        assert what in line or (column == "w" and "(and 1 more row)" in line)
+    assert main([*command, "--json"]) == 2
+    told = capsys.readouterr()
+    assert told.err.splitlines() == lines
+    found = json.loads(told.out)
+    assert [
+        f"distkern: error: {one['where']}: {one['what']}; {one['hint']}" for one in found["problems"]
+    ] == lines
+    assert [column["name"] for column in found["table"]] == ["x"]
+    (folder / "good.csv").write_text("x,g,w,y\n1,a,1,a\n2,b,2,b\n", encoding="utf-8")
+    assert main(["shard", "good.csv", *command[2:], "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["problems"] == []
+    # and where nothing is checked they are refused as ever
+    assert main(["shard", name, *command[2:-1], "--out", "d.zarr"]) == 2
+    assert len(capsys.readouterr().err.splitlines()) == 4
+    assert not (folder / "d.zarr").exists()
+
+
 def test_names_and_words_are_in_one_piece() -> None:
     note = "is left out"
     reports = [

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -13,9 +14,12 @@ from sklearn.metrics import log_loss, roc_auc_score
 from distkern import CellClassifier, CellRegressor, KernelClassifier, KernelRegressor, load_model
 from distkern.cli.main import main
 from distkern.common.errors import InputError
+from distkern.engine import executors
 from distkern.engine.checkpoint import CheckpointFolder
 from distkern.engine.drive import Interrupted
 from distkern.runs.data import from_arrays
+from distkern.search.ladder import Tried, _enrichment, _is_worth
+from distkern.search.machines import Rows
 from distkern.storage.ingest import write_dataset
 
 
@@ -317,3 +321,48 @@ def test_an_interrupted_run_goes_on_to_the_same_bits(data: Path, tmp_path: Path)
     model.fit_with(train, checkpoints=folder, resume=True)
     X, _ = rows(600)
     np.testing.assert_array_equal(model.decision_function(X), whole.decision_function(X))
+
+
+@pytest.mark.parametrize("kind", [KernelClassifier, KernelRegressor])
+def test_threads_are_as_many_as_n_jobs_says_and_change_no_bit(kind, monkeypatch):
+    generator = np.random.default_rng(0)
+    X = generator.normal(size=(600, 3))
+    y = X[:, 0] * X[:, 1] if kind is KernelRegressor else (X[:, 0] * X[:, 1] > 0).astype(int)
+    opened = []
+
+    open_executor = executors.open_executor
+
+    def spy(scheduler=None, **how):
+        opened.append((scheduler, how.get("workers")))
+        return open_executor(scheduler, **how)
+
+    monkeypatch.setattr(executors, "open_executor", spy)
+    monkeypatch.setattr(executors, "available_cores", lambda: 4)
+    fits = [
+        kind(algorithm="newton", settings={"n_landmarks": 32}, n_jobs=n_jobs, random_state=0).fit(X, y)
+        for n_jobs in (None, 1, 3, -1, -2, -9)
+    ]
+    assert opened == [("synchronous", None), *(("threads", workers) for workers in (1, 3, 4, 3, 1))]
+    assert len({model.coef_.tobytes() for model in fits}) == 1
+    assert "n_jobs" not in fits[2].stored_params()
+    with pytest.raises(InputError, match="n_jobs: is 0; use a whole number >= 1"):
+        kind(n_jobs=0).fit(X, y)
+
+
+@pytest.mark.parametrize("arguments", [["--n_jobs", "2"], ["--n-jobs=2"], ["-j", "2"], ["--set", "n_jobs=2"]])
+def test_the_command_line_has_workers(arguments, capsys):
+    assert main(["train", "--data", "d.zarr", "--out", "m", *arguments]) == 2
+    assert "--workers" in capsys.readouterr().err
+
+
+def test_a_rare_class_of_which_the_sample_has_more_than_cells_will():
+    """An exact machine that gains little by it is not taken for machines in cells."""
+    weights = np.r_[np.full(50, 0.05), np.full(50, 1.95)]
+    rows = Rows(np.zeros((100, 1)), np.zeros((100, 1)), np.repeat([0, 1], 50), weights)
+    assert _enrichment(rows) == pytest.approx(20.0)
+    assert _enrichment(replace(rows, weights=np.ones(100))) == 1.0
+    assert _enrichment(replace(rows, codes=None)) == 1.0
+    losses = np.random.default_rng(0).random(100)
+    exact, few = (Tried(None, losses * factor) for factor in (0.97, 1.0))
+    assert _is_worth(exact, few)
+    assert not _is_worth(exact, few, 0.01 * np.sqrt(20.0))

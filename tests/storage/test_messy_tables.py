@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import warnings
 from pathlib import Path
 from typing import Any
 
+import dask.dataframe
 import numpy as np
 import pandas
 import pyarrow as pa
@@ -32,6 +34,9 @@ from distkern.storage.table_report import ColumnReport, Distinct
     [
         ("$1,200.50", 1200.5, "$"),
         ("(3,000)", -3000.0, ""),
+        ("$(1,200.50)", -1200.5, "$"),
+        ("(1,200.50) €", -1200.5, "€"),
+        ("(5)%", -5.0, "%"),
         ("-$5", -5.0, "$"),
         ("$ -5.", -5.0, "$"),
         ("7 EUR", 7.0, "EUR"),
@@ -145,6 +150,29 @@ def test_decimal_commas(tmp_path: Path) -> None:
     assert made(tmp_path, piped).feature_names == ("x, z", "q")
     odd = written(tmp_path, "x~y\n1~a\n3~b\n")
     assert made(tmp_path, odd, delimiter="~").feature_names == ("x",)
+
+
+@pytest.mark.parametrize("kind", ["pandas", "Dask"])
+def test_decimal_commas_of_frames(kind: str) -> None:
+    amounts = ["1.200", "3,5 €", "2", None] * 10
+    frame = pandas.DataFrame({"x": amounts, "name": [f"name {at}" for at in range(40)]})
+    y = pandas.Series([0, 1, 0, 1] * 10)
+    X, labels = (frame, y) if kind == "pandas" else (dask.dataframe.from_pandas(one, 2) for one in (frame, y))
+    model = NewtonClassifier(features="linear", random_state=0)
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        model.fit(X, labels)
+    told = [str(one.message) for one in caught if one.filename == __file__]
+    assert "decimals of numbers that are texts in X are taken to follow a comma" in told
+    assert "column 'name' is left out: most of its values occur once" in told
+    assert model.table_.columns[0].fill == pytest.approx(1205.5 / 3)
+    asked = frame.assign(x=["1.200,0", "3,50", "2", "401,83333333333333"] * 10)
+    np.testing.assert_allclose(model.decision_function(asked), model.decision_function(frame), rtol=1e-5)
+    # points and nothing else tell that points are before decimals
+    points = frame.assign(x=["1.200", "3.5", "1,000.5", "2"] * 10)
+    with pytest.warns(UserWarning, match="name"):
+        model.fit(points, y)
+    assert model.table_.columns[0].fill == pytest.approx((1.2 + 3.5 + 1000.5 + 2) / 4)
 
 
 def test_dates_of_which_none_tells_the_order(tmp_path: Path) -> None:

@@ -6,7 +6,14 @@ import sys
 
 from distkern.passes.execution import AbstractExecutor
 
-__all__ = ["AbstractExecutor", "executor_names", "open_executor"]
+__all__ = ["AbstractExecutor", "available_cores", "executor_names", "open_executor"]
+
+
+def available_cores() -> int:
+    """Cores this process may use."""
+    from distkern.engine.executors import local
+
+    return local.available_cores()
 
 
 def open_executor(

@@ -1,0 +1,175 @@
+"""Typical mistakes, at the command line and in Python: one line that names what, where and what to do."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas
+import pytest
+
+import distkern
+from distkern import KernelClassifier, NewtonClassifier, NewtonRegressor
+from distkern.cli.main import main
+from distkern.common.errors import InputError
+
+X = np.random.default_rng(0).normal(size=(60, 2))
+Y = np.arange(60) % 2
+FRAME = pandas.DataFrame({"age": X[:, 0].round(2), "state": np.array(list("abc"))[np.arange(60) % 3]})
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("made")
+    table = FRAME.assign(income=Y)
+    table.to_csv(folder / "good.csv", index=False)
+    table.to_csv(folder / "tabs.csv", index=False, sep="\t")
+    table.drop(columns="age").to_csv(folder / "lacks.csv", index=False)
+    table.assign(age="old").to_csv(folder / "words.csv", index=False)
+    table[["income"]].assign(age="", income=Y).to_csv(folder / "empty.csv", index=False)
+    table.head(1).to_csv(folder / "row.csv", index=False)
+    (folder / "latin.csv").write_bytes("ä,y\n1,0\n2,1\n".encode("latin1"))
+    (folder / "book.xlsx").write_bytes(b"PK")
+    (folder / "quote.toml").write_text('data = "d.zarr\n')
+    (folder / "typo.toml").write_text('data = "d.zarr"\nout = "new"\n[params]\nnlandmarks = 5\n')
+    here = ["--scheduler", "synchronous", "--algorithm", "newton", "--set", "features=linear"]
+    assert main(["shard", str(folder / "good.csv"), "--out", str(folder / "d.zarr")]) == 0
+    train = ["train", "--data", str(folder / "d.zarr"), "--out", str(folder / "m"), *here]
+    assert main([*train, "--set", "loss=squared_hinge"]) == 0
+    return folder
+
+
+@pytest.fixture
+def folder(made: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    shutil.copytree(made, tmp_path / "here")
+    monkeypatch.chdir(tmp_path / "here")
+    return tmp_path / "here"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        ("shard good.csv", ["--out: missing", "--out D.zarr"]),
+        ("shard good.csv --traget income --out x.zarr", ["--traget", "--target"]),
+        ("shard good.csv --target incme --out x.zarr", ["'incme'", "did you mean 'income'?"]),
+        (
+            "shard tabs.csv --delimiter , --target income --out x.zarr",
+            ["separated by", "leave --delimiter out"],
+        ),
+        ("shard book.xlsx --out x.zarr", ["book.xlsx", "'.xlsx'", "save it as CSV or Parquet"]),
+        ("shard latin.csv --out x.zarr", ["latin.csv, line 1", "save the file as UTF-8"]),
+        ("shard row.csv --out x.zarr", ["row.csv, row 1", "same label (0)", "two or more classes"]),
+        (
+            "shard empty.csv --target income --out x.zarr",
+            ["no features", "'age' is left out: it has no value"],
+        ),
+        ("shard good.csv --drop stat --out x.zarr", ["'stat'", "did you mean 'state'?"]),
+        ("shard good.csv --categorical state=one-hot --out x.zarr", ["'one-hot'", "did you mean 'onehot'?"]),
+        ("shard good.csv --test-fraction 20 --out x.zarr", ["--test-fraction", "0<x<1"]),
+        ("shard good.csv --out d.zarr", ["d.zarr", "already exists", "--overwrite"]),
+        ("shard d.zarr --out x.zarr", ["d.zarr", "a data set already"]),
+        ("trian --data d.zarr --out new", ["'trian'", "did you mean 'train'?"]),
+        ("train --data good.csv --out new", ["good.csv", "distkern shard good.csv --out good.zarr"]),
+        ("train --data d.zar --out new", ["d.zar", "there is no data set", "`distkern shard`"]),
+        ("train --data d.zarr", ["--out", "add --out M"]),
+        ("train --data d.zarr --out new --n_jobs 2", ["--n_jobs", "--workers"]),
+        ("train --data d.zarr --out new --workers 0", ["--workers", "x>=1"]),
+        ("train --data d.zarr --out new --memory-limit lots", ["'lots'", "512MiB"]),
+        ("train --data d.zarr --out new --set gamma", ["'gamma'", "name=value"]),
+        ("train --data d.zarr --out new --scheduler 127.0.0.1:8786", ["--scheduler", "tcp://HOST:PORT"]),
+        ("train gone.toml", ["gone.toml", "no such file"]),
+        ("train quote.toml", ["quote.toml", "line 1"]),
+        ("train typo.toml", ["typo.toml", "'nlandmarks'", "did you mean 'n_landmarks'?"]),
+        ("predict m good.csv", ["--out"]),
+        ("predict m --out p.csv", ["FILE", "--data D.zarr"]),
+        ("predict m lacks.csv --out p.csv", ["lacks.csv", "'age' is missing"]),
+        ("predict m words.csv --out p.csv", ["words.csv, row 1 (line 2), column 'age'", "'old'"]),
+        ("predict m good.csv --proba --out p.csv", ["--proba", "--decision", "loss=logistic"]),
+        ("predict m good.csv --id custmer --out p.csv", ["'custmer'", "did you mean"]),
+        ("evaluate m --data d.zarr --split validation", ["'validation'", "'train'"]),
+        ("inspect gone", ["gone", "no such file or folder"]),
+        ("status 1234", ["no job '1234'", "--runs FOLDER"]),
+        ("algorithms newtn", ["'newtn'", "did you mean 'newton'?"]),
+    ],
+)
+def test_at_the_command_line(
+    folder: Path, arguments: str, words: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(arguments.split()) == 2
+    captured = capsys.readouterr()
+    (line,) = captured.err.splitlines()
+    assert line.startswith("distkern: error: ")
+    for word in words:
+        assert word in line
+    assert not {"new", "x.zarr", "p.csv"} & {path.name for path in folder.iterdir()}
+
+
+def fitted(rows: Any = X) -> NewtonClassifier:
+    return NewtonClassifier(features="linear", random_state=0).fit(rows, Y)
+
+
+def with_nan() -> np.ndarray:
+    rows = X.copy()
+    rows[3, 1] = np.nan
+    return rows
+
+
+@pytest.mark.parametrize(
+    ("mistake", "words"),
+    [
+        (lambda: fitted(with_nan()), ["contains NaN", "pandas.DataFrame(X)"]),
+        (lambda: fitted().predict(with_nan()), ["X: Input X contains NaN", "fill them in"]),
+        (lambda: fitted(FRAME.to_numpy()), ["X: 'a' is not a number", "pandas.DataFrame(X)"]),
+        (lambda: fitted().predict(np.full((2, 2), "b")), ["X: 'b' is not a number", "give numbers"]),
+        (lambda: NewtonRegressor().fit(X, ["high"] * 60), ["y: the target 'high'", "classifier"]),
+        (lambda: NewtonRegressor().fit(FRAME, ["high"] * 60), ["y: the target 'high'", "classifier"]),
+        (lambda: fitted("d.zarr"), ["'d.zarr' is a path", "distkern.open_dataset('d.zarr')"]),
+        (lambda: fitted(Path("good.csv")), ["'good.csv' is a path", "pandas.read_csv('good.csv')"]),
+        (lambda: fitted().predict("good.csv"), ["'good.csv' is a path", "pandas.read_csv('good.csv')"]),
+        (lambda: NewtonClassifier().fit(X, [None, *Y[1:]]), ["y, row 1 (index 0)", "missing"]),
+        (lambda: NewtonClassifier().fit(X, np.c_[Y, Y]), ["1d array", "(60, 2)"]),
+        (lambda: NewtonClassifier().fit(X, np.ones(60)), ["one class only"]),
+        (lambda: NewtonClassifier(kernel="rfb").fit(X, Y), ["'rfb'", "did you mean 'rbf'?"]),
+        (lambda: KernelClassifier(algorithm="newtn").fit(X, Y), ["'newtn'", "did you mean 'newton'?"]),
+        (lambda: fitted(FRAME).predict(FRAME[["state"]]), ["'age' is missing"]),
+        (
+            lambda: fitted(FRAME).predict(FRAME.assign(age="old")),
+            ["X, row 1 (index 0), column 'age'", "'old'"],
+        ),
+        (lambda: distkern.open_dataset("good.csv"), ["good.csv", "distkern shard good.csv"]),
+        (lambda: distkern.load_model("d.zarr"), ["d.zarr", "not a model"]),
+    ],
+)
+def test_in_python(folder: Path, mistake: Callable[[], object], words: list[str]) -> None:
+    with pytest.raises(ValueError, match=r".") as raised:
+        mistake()
+    said = str(raised.value)
+    assert len(said.splitlines()) == 1
+    for word in words:
+        assert word in said
+    assert isinstance(raised.value, InputError) or "1d array" in said
+
+
+def test_names_that_are_mistyped() -> None:
+    with pytest.raises(AttributeError, match="did you mean 'NewtonClassifier'"):
+        distkern.NewtonClasifier  # noqa: B018
+    with pytest.raises(TypeError, match="did you mean 'n_landmarks'"):
+        NewtonClassifier(n_landmark=3)  # type: ignore[call-arg]
+
+
+def test_a_quantity_that_is_taken_for_classes(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    rows = [f"{at},{at % 40}" for at in range(2000)]
+    Path("sold.csv").write_text("\n".join(["x,sold", *rows, ""]), encoding="utf-8")
+    assert main(["shard", "sold.csv", "--out", "sold.zarr"]) == 0
+    told = (
+        "note: the target has 40 different whole numbers, which are taken for classes; give --task regression"
+    )
+    assert told in capsys.readouterr().out
+    Path("rare.csv").write_text("x,sold\n1,99\n2,1\n", encoding="utf-8")
+    assert main(["shard", "sold.csv", "--test", "rare.csv", "--out", "rare.zarr"]) == 2
+    assert "give --task regression if the target is a quantity" in capsys.readouterr().err
+    assert main(["shard", "good.csv", "--target", "income", "--out", "few.zarr"]) == 0
+    assert "quantity" not in capsys.readouterr().out

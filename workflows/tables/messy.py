@@ -1,0 +1,177 @@
+"""A table as people type it, from the file to predictions with no option beside the target.
+
+    python -m workflows.tables.messy --out figures --rows 200000
+
+writes training and test rows of :mod:`workflows.tables.typed` as an American and as a European file, and
+takes each three ways: by the commands ``shard``, ``train`` and ``predict``, as a frame of pandas and as
+one of Dask, which are read with no more than the delimiter. LightGBM learns from the columns behind them,
+cleaned by hand, and searches as in :mod:`workflows.defaults.beside`. All are measured on the same test
+rows. What lies in OUT/records is not measured again.
+"""
+
+from __future__ import annotations
+
+import shutil
+import warnings
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import click
+import dask.config
+import dask.dataframe
+import numpy as np
+import pandas
+from numpy.typing import NDArray
+from sklearn.metrics import log_loss, roc_auc_score
+
+import distkern as dk
+from workflows import report
+from workflows.averages import failed
+from workflows.defaults.fits import boosted
+from workflows.pool import Question, answer
+from workflows.processes import distkern
+from workflows.records import Record, Records
+from workflows.tables.typed import LABEL, STYLES, Style, cleaned, customers, write
+
+Array = NDArray[Any]
+
+_TITLE = "A table as people type it, from the file to predictions"
+_PEER = "LightGBM, cleaned by hand"
+_KNOWN = "the chances that labels were drawn with"
+#: what is asked for: the area under ROC of the peer, and no more than this share less
+_SHARE = 0.98
+_SEEDS = {"train": 0, "test": 1}
+
+
+def by_commands(folder: Path, style: Style, limit: float) -> Array:
+    """Chances of the test rows, by what a user types."""
+    data, model, out = (folder / name for name in ("data.zarr", "model", "predictions.csv"))
+    train, test = (folder / f"{name}.csv" for name in _SEEDS)
+    for words in (
+        ["shard", train, "--target", LABEL, "--out", data],
+        ["train", "--data", data, "--out", model],
+        ["predict", model, test, "--proba", "--out", out],
+    ):
+        found, _ = distkern(*map(str, words), threads=0, limit=limit)
+        if "failed" in found:
+            raise RuntimeError(f"{words[0]}: {found['failed']}")
+    return pandas.read_csv(out).iloc[:, -1].to_numpy()
+
+
+def by_pandas(folder: Path, style: Style, limit: float) -> Array:
+    """Chances of the test rows, by frames as pandas reads them."""
+    train, test = (pandas.read_csv(folder / f"{name}.csv", **_reading(style)) for name in _SEEDS)
+    model = dk.KernelClassifier(random_state=0).fit(train.drop(columns=LABEL), train[LABEL])
+    return model.predict_proba(test.drop(columns=LABEL))[:, 1]
+
+
+def by_dask(folder: Path, style: Style, limit: float) -> Array:
+    """Chances of the test rows, by Dask frames, read as texts: Dask would guess by the first rows."""
+    train, test = (
+        dask.dataframe.read_csv(folder / f"{name}.csv", dtype=str, blocksize="8MB", **_reading(style))
+        for name in _SEEDS
+    )
+    model = dk.KernelClassifier(random_state=0).fit(train.drop(columns=LABEL), train[LABEL])
+    return np.asarray(model.predict_proba(test.drop(columns=LABEL)))[:, 1]
+
+
+def by_peer(rows: dict[str, int]) -> Array:
+    """Chances of the test rows by LightGBM, and by hand what the rest does by itself."""
+    train, test = (customers(rows[name], seed) for name, seed in _SEEDS.items())
+    model = boosted(cleaned(train.frame, train.frame), train.label, 0, is_real=False)
+    return model.predict_proba(cleaned(test.frame, train.frame))[:, 1]
+
+
+def _reading(style: Style) -> dict[str, str]:
+    return {"sep": style.delimiter, "decimal": style.decimal}
+
+
+_WAYS: dict[str, Callable[[Path, Style, float], Array]] = {
+    "commands": by_commands,
+    "pandas": by_pandas,
+    "Dask": by_dask,
+}
+
+
+def measured(*, way: str, style: str, rows: dict[str, int], folder: str, limit: float) -> Record:
+    """Scores on the test rows, by one way or by LightGBM.
+
+    Parameters
+    ----------
+    folder : in which files are written, and removed
+    limit : seconds of a command, at most
+    """
+    truth = customers(rows["test"], _SEEDS["test"])
+    if way == _KNOWN:
+        chances = truth.chances
+    elif way == _PEER:
+        chances = by_peer(rows)
+    else:
+        place = Path(folder) / f"{style}-{way}"
+        place.mkdir(parents=True, exist_ok=True)
+        for name, seed in _SEEDS.items():
+            write(place / f"{name}.csv", rows[name], seed, STYLES[style])
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            chances = _WAYS[way](place, STYLES[style], limit)
+        shutil.rmtree(place)
+    return {
+        "AUC": float(roc_auc_score(truth.label, chances)),
+        "log loss": float(log_loss(truth.label, chances)),
+    }
+
+
+def questions(rows: dict[str, int], folder: Path, limit: float) -> Iterator[Question]:
+    """All ways of all files, and what they are compared with."""
+    for style in STYLES:
+        for way in _WAYS:
+            asked = {"way": way, "style": style, "rows": rows}
+            given = {"folder": str(folder), "limit": limit}
+            yield Question(f"{style}/{way}", measured, asked, given)
+    for peer in (_PEER, _KNOWN):
+        asked = {"way": peer, "style": "", "rows": rows}
+        yield Question(peer, measured, asked, {"folder": str(folder), "limit": limit})
+
+
+def table(records: Records) -> report.Table:
+    """Of every way its scores, and whether its area is near enough to LightGBM's."""
+    found = {key: record for key, record in records.under("") if "failed" not in record}
+    wanted = _SHARE * found[_PEER]["AUC"] if _PEER in found else None
+    rows = [
+        (
+            key.replace("/", ", "),
+            f"{record['AUC']:.4f}",
+            f"{record['log loss']:.4f}",
+            ""
+            if wanted is None or key in (_PEER, _KNOWN)
+            else ("yes" if record["AUC"] >= wanted else "**no**"),
+        )
+        for key, record in found.items()
+    ]
+    words = f"Within 2 %: at least {_SHARE:g} of LightGBM's area under ROC."
+    return report.Table("Scores on the test rows", words, ("way", "AUC", "log loss", "within 2 %"), rows)
+
+
+@click.command(help=__doc__)
+@click.option("--out", type=click.Path(path_type=Path), required=True, help="Of records and report.")
+@click.option(
+    "--rows", default=200_000, show_default=True, help="To learn from; a quarter as many for the test."
+)
+@click.option("--limit", default=3600.0, show_default=True, help="Seconds of a command, at most.")
+@click.option("--note", default="", help="For the report, of the machine: 'one busy core', say.")
+def main(out: Path, rows: int, limit: float, note: str) -> None:
+    """Measure what is missing, and write the report."""
+    records, sizes = Records(out / "records"), {"train": rows, "test": rows // 4}
+    answer(records, list(questions(sizes, out / "files", limit)), 1, click.echo, fresh=True)
+    words = (
+        f"{report.made()}{note and f' ({note})'}.\n\n{rows:,} training rows and {rows // 4:,} test rows, of "
+        "which about one in fifty is positive. No option is given beside the target; frames are read with "
+        "the delimiter and the mark of decimals. LightGBM is given numbers and categories."
+    )
+    for path in report.write(_TITLE, words, [(table(records), ()), failed(records)], out / "report"):
+        click.echo(f"written: {path}")
+
+
+if __name__ == "__main__":
+    main()
