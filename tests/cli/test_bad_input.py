@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import functools
-import json
 import os
 import shutil
 import time
@@ -188,20 +187,6 @@ def test_wrong_input(
     scheduler = [] if "--scheduler" in arguments or arguments[0] == "inspect" else HERE
     refused(capsys, [*arguments, *scheduler], *words)
     assert sorted(os.listdir()) == before
-
-
-def test_newer_formats(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    for file in (folder / "d.zarr" / "manifest.json", folder / "m" / "model.json"):
-        file.write_text(json.dumps(json.loads(file.read_text()) | {"encoding-version": 9}))
-        refused(capsys, READING["evaluate"], str(file.parent.name), "version 9", "upgrade distkern")
-    refused(capsys, READING["train"], "d.zarr", "version 9", "upgrade distkern")
-
-
-def test_a_damaged_model(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    flip_a_byte(folder / "m" / "arrays" / "c" / "0")
-    refused(capsys, READING["evaluate"], "m/arrays/c/0", "checksum is wrong", "restore it")
-    (folder / "m" / "model.json").write_text('{"encoding-type": ')
-    refused(capsys, READING["evaluate"], "m/model.json", "damaged", "train it again")
 
 
 def test_no_scheduler_at_the_address(

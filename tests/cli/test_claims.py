@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import shutil
 import signal
@@ -77,51 +76,6 @@ def test_a_run_whose_folder_another_has_taken_over_stops(
     assert main(arguments(data, out)) == 2
     other.join()
     assert "another driver has taken over" in capsys.readouterr().err
-
-
-@pytest.mark.slow
-def test_a_folder_is_trained_to_by_one_at_a_time(
-    data: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    out = tmp_path / "m"
-    running = subprocess.Popen(
-        [sys.executable, "-m", "distkern", *arguments(data, out)],
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.DEVNULL,
-    )
-    try:
-        wait_until(lambda: (out / "checkpoints").is_dir() and any((out / "checkpoints").glob("stage-0*")))
-        assert JobFolder(out).is_attached()
-        for more in ([], ["--resume"]):
-            assert main(arguments(data, out, *more)) == 2
-            said = capsys.readouterr().err
-            assert f"process {running.pid} on" in said
-            assert "remove the folder" not in said
-        assert running.poll() is None
-        running.send_signal(signal.SIGKILL)
-    finally:
-        running.kill()
-        running.wait()
-    # a process that is gone holds nothing, however fresh its last sign of life
-    assert not JobFolder(out).is_attached()
-    stages = [json.loads(line)["stage"] for line in (out / "metrics.jsonl").read_text().splitlines()]
-    assert stages == list(range(len(stages)))
-    resumed = subprocess.Popen(
-        [sys.executable, "-m", "distkern", *arguments(data, out, "--resume")],
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.PIPE,
-        text=True,
-    )
-    try:
-        wait_until(JobFolder(out).is_attached)
-        # somebody who thinks that it is dead takes over: it stops and writes no more
-        JobFolder(out).claim()
-        _, said = resumed.communicate(timeout=60)
-        assert resumed.returncode == 2
-        assert "another driver has taken over" in said
-    finally:
-        resumed.kill()
-        resumed.wait()
 
 
 def test_nothing_of_a_claim_is_left(data: Path, tmp_path: Path) -> None:

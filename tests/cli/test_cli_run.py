@@ -273,34 +273,3 @@ def test_plan_counts_the_dashboard_only_where_workers_serve_one(
     assert worker_bytes() == worker_bytes("--dashboard") == worker_bytes("--no-dashboard") + PAGES_BYTES
     assert main(["plan", "--data", str(data), "--scheduler", "threads", "--dashboard"]) == 2
     assert "scheduler 'threads' has no dashboard" in capsys.readouterr().err
-
-
-@pytest.mark.parametrize(
-    ("arguments", "words"),
-    [
-        (["--data", "nothing.zarr", "--out", "m"], "nothing.zarr"),
-        (["--data", "DATA"], "--out"),
-        (["--data", "DATA", "--out", "m", "--algorithm", "csvrg", "--set", "gama=1"], "did you mean 'gamma'"),
-        (["--data", "DATA", "--out", "m", "--algorithm", "csvrg", "--set", "gamma=-1"], "gamma"),
-        (["--data", "DATA", "--out", "m", "--algorithm", "svm"], "unknown algorithm 'svm'"),
-        (["--data", "DATA", "--out", "MODEL"], "holds a finished model"),
-        (["--data", "DATA", "--out", "m", "--scheduler", "threads", "--dashboard"], "--scheduler local"),
-    ],
-)
-def test_wrong_training_jobs(
-    data: Path,
-    model: Path,
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture[str],
-    arguments: list[str],
-    words: str,
-) -> None:
-    monkeypatch.chdir(tmp_path)
-    known = {"DATA": str(data), "MODEL": str(model)}
-    scheduler = [] if "--scheduler" in arguments else ["--scheduler", "synchronous"]
-    capsys.readouterr()
-    assert main(["train", *(known.get(word, word) for word in arguments), *scheduler]) == 2
-    errors = capsys.readouterr().err
-    assert words in errors
-    assert errors.count("\n") == 1

@@ -77,13 +77,6 @@ def test_every_option_arrives(folder: Path, capsys: pytest.CaptureFixture[str]) 
     assert (np.diff(targets) > 0).sum() == 48
 
 
-def test_one_label_against_the_rest(folder: Path) -> None:
-    assert main(["shard", "part1.csv", "--out", "d.zarr", "--positive", "a", "--scale", "none"]) == 0
-    data = open_dataset("d.zarr")
-    assert data.classes is not None
-    assert data.classes.tolist() == ["not a", "a"]
-
-
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [

@@ -128,29 +128,6 @@ def test_several_files_in_zarr(model: Path, tmp_path: Path, capsys: pytest.Captu
         assert [text[low:high].decode() for low, high in pairwise([0, *ends])] == both["name"].tolist()
 
 
-@pytest.mark.parametrize(
-    ("columns", "words"),
-    [
-        (["age", "size", "name", "label"], "column 'price' is missing"),
-        (["age", "size", "prise"], "column 'price' is missing and column 'prise' is unknown; rename 'prise'"),
-    ],
-)
-def test_other_columns_are_refused_by_name(
-    model: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], columns: list[str], words: str
-) -> None:
-    new = table().rename(columns={"price": "prise"} if "prise" in columns else {})
-    new["weight"] = "text that is no number"
-    new[columns].to_csv(tmp_path / "new.csv", index=False)
-    arguments = ["predict", str(model), str(tmp_path / "new.csv"), "--out", str(tmp_path / "p.csv"), *HERE]
-    arguments += ["--id", "name"] if "name" in columns else []
-    assert main(arguments) == 2
-    errors = capsys.readouterr().err
-    assert words in errors
-    assert "new.csv" in errors
-    assert errors.count("\n") == 1
-    assert sorted(path.name for path in tmp_path.iterdir()) == ["new.csv"]
-
-
 def test_another_target_is_left_out(model: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     new = table().rename(columns={"label": "bought"})
     new[["bought", *NAMES]].to_csv(tmp_path / "new.csv", index=False)

@@ -9,7 +9,6 @@ import dask.array as da
 import numpy as np
 import pandas as pd
 import pytest
-from sklearn.base import clone
 from sklearn.metrics import log_loss
 
 import distkern as dk
@@ -17,11 +16,9 @@ from distkern.cli.main import main
 from distkern.common.errors import InputError
 from distkern.common.targets import keys_of_groups
 from distkern.common.types import Block
-from distkern.engine.executors import open_executor
 from distkern.estimators.sample import FoldedSample
 from distkern.runs.data import from_arrays
 from distkern.solvers._simba.messages import HoldOut
-from distkern.storage.ingest import shard
 
 N_GROUPS, N_EACH = 100, 10
 
@@ -134,19 +131,6 @@ def table(noise: Any, tmp_path_factory: pytest.TempPathFactory) -> Path:
     file = tmp_path_factory.mktemp("groups") / "rows.csv"
     pd.DataFrame({"customer": groups, "a": X[:, 0], "b": X[:, 1], "y": y}).to_csv(file, index=False)
     return file
-
-
-@pytest.mark.parametrize(
-    "model", [dk.NewtonClassifier(random_state=0, nu="auto"), dk.CellClassifier(search=None, random_state=0)]
-)
-def test_all_executors_find_the_same_bits(table: Path, tmp_path: Path, model: Any) -> None:
-    data = shard(table, tmp_path / "d.zarr", target="y", group="customer", rows_per_shard=100)
-    found = []
-    for name in ("synchronous", "threads"):
-        with open_executor(name) as executor:
-            found.append(clone(model).fit_with(data.train, executor=executor))
-    first, second = (one.predict_proba(data.train).compute() for one in found)
-    np.testing.assert_array_equal(first, second)
 
 
 def test_the_column_is_no_feature_of_later_files(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from pathlib import Path
 from typing import Any
 
@@ -71,14 +70,6 @@ def test_sparse_matrices_and_arrays_give_the_same_bits() -> None:
     assert dense.score(X, y) > 0.9
 
 
-def test_sparse_and_dense_shards_give_the_same_bits(datasets: dict[str, Dataset]) -> None:
-    dense, thin = (small().fit(datasets[form].train) for form in ("dense", "sparse"))
-    np.testing.assert_array_equal(dense.coef_, thin.coef_)
-    counts = thin.history_[-1]
-    assert counts["feature_accesses"] == dense.history_[-1]["feature_accesses"] == 2 * 1000 * 200
-    assert counts["feature_accesses_nonzero"] == 2 * datasets["sparse"].train.n_entries
-
-
 @pytest.mark.parametrize(
     ("parameters", "knob"),
     [
@@ -95,15 +86,6 @@ def test_what_does_not_fit_is_said_with_the_knob(
     )
     assert not planned.fits
     assert knob in planned.advice
-
-
-def test_several_classes_with_class_weights() -> None:
-    X, y = topics()
-    y = y + 2 * (X[:, :100].sum(axis=1) > 0.7)
-    model = small("random", class_weight="balanced", steps_per_stage=40.0).fit(sparse.csr_array(X), y)
-    assert model.coef_.shape == (128, len(np.unique(y)))
-    assert model.intercept_.shape == (len(np.unique(y)),)
-    assert model.score(sparse.csr_array(X), y) > 0.8
 
 
 def test_landmarks_of_sparse_rows_stay_sparse(tmp_path: Path) -> None:
@@ -144,16 +126,6 @@ def test_unusable_hyperparameters_are_refused(parameters: dict[str, Any], messag
     X, y = topics(60)
     with pytest.raises(ValueError, match=message):
         PegasosClassifier(**parameters).fit(X, y)
-
-
-@pytest.mark.parametrize("loss", ["squared_hinge", "logistic", "odm"])
-def test_smooth_losses(loss: str) -> None:
-    X, y = topics()
-    # their loops are compiled for other tests
-    model = small(loss=loss, stages=10).fit(X.astype(np.float64), y)
-    assert model.score(X, y) > 0.9
-    assert all(math.isfinite(line["objective"]) for line in model.history_)
-    assert model.history_[-1]["objective"] < model.history_[0]["objective"]
 
 
 def test_landmarks_of_another_kernel() -> None:

@@ -155,20 +155,6 @@ def test_scales_that_squares_do_not_bear(recwarn: pytest.WarningsRecorder) -> No
 
 
 @pytest.mark.parametrize(
-    ("parameters", "words"),
-    [
-        ({"max_rounds": True}, "max_rounds: is True; use a whole number"),
-        ({"nu": True}, "nu: is True"),
-        ({"gamma": 2.0}, "set features to 'random'$"),
-    ],
-)
-def test_choices_that_are_none(parameters: dict[str, Any], words: str) -> None:
-    X, y = topics()
-    with pytest.raises(InputError, match=words):
-        small().set_params(**parameters).fit(X, y)
-
-
-@pytest.mark.parametrize(
     ("kind", "form"), [("search", "sparse"), pytest.param("random", "dense", marks=pytest.mark.slow)]
 )
 def test_the_same_bits_on_local_workers(
@@ -200,14 +186,6 @@ def test_batches_of_rows_and_columns_need_fewer_rounds() -> None:
     # columns that a round draws twice are looked at once
     accesses = many.history_[-1]["feature_accesses"] / one.history_[-1]["feature_accesses"]
     assert 0.95 < accesses < 1.0
-
-
-def test_several_classes() -> None:
-    X, y = topics()
-    y = y + 2 * (X[:, 0:200:3].sum(axis=1) > 1.2)
-    model = small("search", max_rounds=600).fit(X, y)
-    assert model.coef_.shape == (200, len(np.unique(y)))
-    assert model.score(X, y) > 0.75
 
 
 @pytest.mark.slow

@@ -99,16 +99,6 @@ def test_every_kernel_learns_from_sparse_rows(kernel: str, gamma: str) -> None:
     assert model.score(sparse.csr_array(X), y) > 0.7
 
 
-def test_weights_and_several_classes() -> None:
-    X, y = topics()
-    y = y + 2 * (X[:, :100].sum(axis=1) > 0.7)
-    weights = np.random.default_rng(0).integers(0, 3, len(X)).astype(float)
-    dense = small(landmarks="uniform").fit(X, y, weights)
-    model = small(landmarks="uniform").fit(sparse.csr_array(X), y, weights)
-    assert model.decision_function(sparse.csr_array(X)).shape == (len(y), len(np.unique(y)))
-    assert model.score(sparse.csr_array(X), y) > dense.score(X, y) - 0.05
-
-
 @pytest.mark.parametrize(
     ("landmarks", "machines"),
     [

@@ -12,8 +12,7 @@ from sklearn.metrics import mean_absolute_error, mean_squared_error, r2_score
 import distkern
 from distkern.cli.main import main
 from distkern.common.errors import InputError
-from distkern.engine.executors import open_executor
-from distkern.runs.run import evaluate, plan
+from distkern.runs.run import evaluate
 from distkern.storage.ingest import write_dataset
 
 LOSSES = ("square", "huber", "epsilon_insensitive", "absolute", "quantile")
@@ -182,34 +181,6 @@ def test_figures_are_those_of_the_predictions(kind, loss, houses, tmp_path):
         assert figures["objective"] == pytest.approx(objective, rel=1e-5)
         if name == "train":
             assert last["objective"] == pytest.approx(objective, rel=1e-4)
-
-
-@pytest.mark.parametrize("kind", ["dsg", "svrg"])
-def test_the_pass_over_the_targets_is_planned(kind, houses):
-    made = []
-    model = REGRESSORS[kind]()
-    model.fit_with(
-        houses.train,
-        test=houses.test,
-        listeners=[lambda event: made.append(event["name"]) if event.kind == "pass_started" else None],
-    )
-    planned = {step.name: step.times for step in plan(model, houses.train, test=houses.test).passes}
-    for name in ("targets", "held-out targets"):
-        assert planned[name] == made.count(name) == 1
-
-
-@pytest.mark.parametrize(
-    ("scheduler", "workers"), [("threads", 3), pytest.param("local", 2, marks=pytest.mark.slow)]
-)
-def test_the_same_bits_with_any_workers(houses, scheduler, workers):
-    models = []
-    for name, count in (("synchronous", 1), (scheduler, workers)):
-        with open_executor(name, workers=count) as executor:
-            models.append(REGRESSORS["svrg"](loss="quantile").fit_with(houses.train, executor=executor))
-    first, second = models
-    np.testing.assert_array_equal(first.target_center_, second.target_center_)
-    assert first.target_scale_ == second.target_scale_
-    np.testing.assert_array_equal(first.coef_, second.coef_)
 
 
 @pytest.mark.parametrize("seed", [229, 243])

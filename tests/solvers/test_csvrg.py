@@ -166,41 +166,6 @@ def test_single_precision_reaches_the_optimum_to_its_own_accuracy():
     assert abs(relative_gaps(states, optimum)[-1]) < 2e-6
 
 
-def test_weights_are_repetitions():
-    """A row of weight 2 is two rows: the exact optima agree, and so do the models."""
-    case = overlapping(120)
-    twice = np.random.default_rng(1).integers(1, 3, size=120)
-    order = np.repeat(np.arange(120), twice)
-    repeated = Case(case.features[order], case.codes[order], (len(order),))
-    weighted = replace(case, raw_weights=twice.astype(float))
-    objectives = []
-    for one in (repeated, weighted):
-        states, _ = run_stages(
-            moved(one.parts(lam=8.0, diameter=0.0), stages=25, steps_per_stage=3.0, tol=0.0), one
-        )
-        objectives.append(states[-1].objective)
-    assert objectives[0] == pytest.approx(objectives[1], rel=1e-8)
-
-
-def test_hinge_comes_near_its_optimum_and_stalls():
-    case = overlapping(300)
-    states, _ = run_stages(moved(case.parts("hinge", lam=8.0, diameter=0.0), stages=8, tol=0.0), case)
-    K, _ = case.grams(case.features)
-    _, optimum = reference.exact_hinge_optimum(8.0, K, case.signs[:, 0])
-    gaps = relative_gaps(states, optimum)
-    assert 0 < gaps[-1] < 0.02
-
-
-def test_fixed_point_solves_the_coreset_equation():
-    """w + (lam/m) sum l'(z_i) y_i phi(c_i) = 0: sigma + mu = 0, for a real coreset."""
-    case = overlapping(400, 3)
-    states, _ = run_stages(
-        moved(case.parts(lam=16.0, n_landmarks=40), stages=30, steps_per_stage=3.0, tol=0.0), case
-    )
-    residual = [np.abs(state.coefficients + state.gradient).max() for state in states]
-    assert residual[-1] < 1e-8 * residual[0]
-
-
 @pytest.mark.slow
 def test_gap_falls_with_the_diameter():
     """The notes' figures fall faster than the diameter: halving it from 1 divides the gap by more than 2."""
@@ -285,11 +250,3 @@ def test_a_landmark_with_no_rows_of_its_own_keeps_the_coefficient_zero():
     far = states[-1].landmarks[:, 0] == 100.0
     assert far.sum() == 1
     assert states[-1].coefficients[far, 0] == 0.0
-
-
-def test_huge_lambda_stays_finite_and_falls():
-    case = overlapping(100)
-    states, _ = run_stages(moved(case.parts(lam=1e8, theta=0.9, n_landmarks=20), stages=3), case)
-    objectives = [state.objective for state in states]
-    assert np.all(np.isfinite(objectives))
-    assert objectives[-1] < objectives[0]

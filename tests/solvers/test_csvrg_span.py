@@ -9,11 +9,8 @@ import pytest
 
 import reference
 from distkern.bases.nystroem import NystroemBasis
-from distkern.estimators.csvrg import CSVRGClassifier
-from distkern.estimators.newton import NewtonClassifier
-from distkern.runs.persistence import load_model
 from distkern.solvers.csvrg import CSVRG, SpanCSVRG
-from problems import Case, overlapping, run_stages, waves
+from problems import Case, overlapping, run_stages
 
 
 def landmark_coefficients(solver: SpanCSVRG, state) -> np.ndarray:
@@ -78,20 +75,3 @@ def test_reaches_the_minimum_over_the_span(loss):
     best = minimize(objective, np.zeros(Z.shape[1]), jac=gradient, method="BFGS", options={"gtol": 1e-8})
     assert found.objective == pytest.approx(best.fun, rel=1e-5)
     assert moved.objective > 1.002 * best.fun
-
-
-def test_classifier_beside_newton_on_disk_and_with_weights(tmp_path):
-    X, y = waves(1500, 2)
-    weights = np.random.default_rng(0).integers(1, 4, len(X)).astype(float)
-    given = {"gamma": 8.0, "n_landmarks": 60, "random_state": 0}
-    model = CSVRGClassifier(lam=100.0, stages=30, tol=1e-5, projection="span", loss="squared_hinge", **given)
-    model.fit(X, y, sample_weight=weights)
-    newton = NewtonClassifier(nu=1 / 100.0, loss="squared_hinge", tol=1e-7, **given)
-    newton.fit(X, y, sample_weight=weights)
-    theirs = newton.decision_function(X)
-    np.testing.assert_allclose(model.decision_function(X), theirs, atol=0.02 * np.abs(theirs).max())
-    assert model.history_[-1]["objective"] == pytest.approx(100 * newton.history_[-1]["objective"], rel=1e-3)
-    model.save(tmp_path / "m")
-    again = load_model(tmp_path / "m")
-    np.testing.assert_array_equal(again.decision_function(X), model.decision_function(X))
-    assert again.projection == "span"

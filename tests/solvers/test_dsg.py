@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import math
 import pickle
 
@@ -10,7 +9,6 @@ import numpy as np
 import pytest
 
 from distkern.common.errors import DivergenceError, InputError
-from distkern.common.sparse import SparseRows
 from distkern.features.kernel_choice import KernelChoice
 from distkern.kernels import find_kernel
 from distkern.landmarks.base import RowLayout
@@ -304,14 +302,6 @@ def test_resuming_changes_no_bit(settings):
         same(states[-1], train(solver, blocks, resume_after=stage)[0][-1])
 
 
-def test_sparse_rows_are_the_same_rows():
-    blocks = waves(300, dtype="float64", sizes=[30] * 10)
-    sparse = [dataclasses.replace(block, features=SparseRows.of_dense(block.features)) for block in blocks]
-    solver = dsg(polish="sweeps")
-    dense_model, sparse_model = (train(solver, rows)[0][-1] for rows in (blocks, sparse))
-    np.testing.assert_allclose(sparse_model.coefficients, dense_model.coefficients, atol=1e-9)
-
-
 # --- what is refused --------------------------------------------------------------------------------------
 
 
@@ -364,18 +354,3 @@ def test_step_rules():
     for settings in ({"step_size": 0.0}, {"step_decay": -0.1}, {"step_decay": float("nan")}):
         with pytest.raises(InputError):
             StepRule(**settings)
-
-
-def test_outline_needs_no_data():
-    # the square loss is at its minimum after the pass for the Gram matrix
-    for loss, polish, n_passes in zip(
-        ["square", "square", "square", "logistic"],
-        [None, "sweeps", "exact", "exact"],
-        [3, 4, 4, 5],
-        strict=True,
-    ):
-        solver = dsg(loss, polish=polish)
-        outline = solver.outline(problem_of(waves(), has_test=True))
-        names = [step.step.name for step in outline]
-        assert names[:3] == ["steps", "objective", "held out"]
-        assert len(names) == n_passes

@@ -30,12 +30,6 @@ def run(scheduler, folder=None, *, resume=False, listener=None, solver=SOLVER, w
         return driver.run(solver, problem_of(blocks), resume=resume)
 
 
-@pytest.mark.parametrize("scheduler", ["synchronous", "threads"])
-def test_the_same_bits_in_one_process(scheduler, monkeypatch):
-    monkeypatch.setattr(rounds_module, "THREAD", 0.0)
-    same(run(scheduler, workers=3).state, train(SOLVER, rows())[0][-1])
-
-
 def test_the_same_bits_on_workers(local_workers, monkeypatch):
     monkeypatch.setattr(rounds_module, "EXCHANGE", 0.0)
     modes = []

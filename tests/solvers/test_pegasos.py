@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import dataclasses
 import math
-from itertools import pairwise
 
 import numpy as np
 import pytest
@@ -21,7 +20,7 @@ from distkern.features.linear import Linear
 from distkern.features.random import Random
 from distkern.kernels import find_kernel
 from distkern.losses import find_loss
-from distkern.solvers.measuring import Model, measure
+from distkern.solvers.measuring import Model
 from distkern.solvers.pegasos import Iterates, Pegasos, shrink
 from distkern.solvers.risk import Risk
 from distkern.solvers.streamed import measure_largest
@@ -178,41 +177,6 @@ def test_comes_within_one_percent_of_liblinear(form, averaging):
         -1
     ]
     assert optimum - 1e-9 <= found.objective < 1.01 * optimum
-
-
-def test_several_classes_are_learnt_one_against_the_rest():
-    case = overlapping(90, 3, classes=3)
-    together = run_stages(pegasos(case, lam=0.01, stages=2), case)[0][-1]
-    losses = 0.0
-    for code in range(3):
-        alone = dataclasses.replace(case, codes=(case.codes == code).astype(np.int32), n_outputs=1)
-        state = run_stages(pegasos(alone, lam=0.01, stages=2), alone)[0][-1]
-        np.testing.assert_allclose(together.coefficients[:, code], state.coefficients[:, 0], rtol=1e-12)
-        np.testing.assert_allclose(together.intercept[code], state.intercept[0], rtol=1e-12)
-        losses += state.objective
-    assert together.objective == pytest.approx(losses)
-
-
-def test_a_weight_counts_like_as_many_rows():
-    case = overlapping(100, 3)
-    counts = np.random.default_rng(0).integers(1, 4, 100)
-    rows = np.repeat(np.arange(100), counts)
-    weighted = dataclasses.replace(case, raw_weights=counts.astype(float))
-    ends = np.cumsum([0, *case.sizes])
-    sizes = tuple(int(counts[low:high].sum()) for low, high in pairwise(ends))
-    repeated = dataclasses.replace(case, features=case.features[rows], codes=case.codes[rows], sizes=sizes)
-    options = {"lam": 0.05, "stages": 1, "steps_per_stage": 300.0}
-    first, second = (run_stages(pegasos(one, **options), one)[0][-1] for one in (weighted, repeated))
-    np.testing.assert_allclose(first.coefficients, second.coefficients, atol=0.02)
-    assert first.objective == pytest.approx(second.objective, rel=2e-3)
-
-
-def test_a_prediction_that_is_not_a_number_is_a_mistake():
-    block = Block(np.array([[1.0], [2.0], [np.nan]]), np.array([1, 0, 1], dtype=np.int32))
-    risk = Risk(find_loss("hinge")())
-    model = Model(LinearBasis(1, np.float64), np.array([[1.0]]), risk, np.array([-1.5]))
-    assert measure(block, model).errors == 3
-    assert measure(block.take(slice(0, 2)), dataclasses.replace(model, intercept=np.zeros(1))).errors == 1
 
 
 @pytest.mark.parametrize("form", ["dense", "sparse"])

@@ -101,16 +101,6 @@ def test_converges_linearly_to_the_exact_minimum(loss, precondition):
     assert states[-1].change < states[2].change < states[1].change
 
 
-def test_ridge_regression_is_the_normal_equations():
-    blocks = rows()
-    subject = solver("square", precondition=True, stages=20)
-    states, _ = train(subject, blocks)
-    z, y = basis_values(subject, states[0], blocks), targets_of(subject, blocks)
-    w = np.linalg.solve(z.T @ z / len(z) + NU * np.eye(16), z.T @ y / len(z))
-    np.testing.assert_allclose(states[-1].coefficients, w, rtol=1e-7, atol=1e-9)
-    assert states[-1].train_error == pytest.approx(np.mean((z @ w - y) ** 2), rel=1e-7)
-
-
 def plain_svrg(subject, z, y, s, stages, eta, inverse):
     """The same by plain loops: row by row, with the whole matrix of features."""
     n, loss = len(z), subject.risk.loss
@@ -169,34 +159,6 @@ def test_equals_plain_loops(order, loss, classes, outputs, precondition):
         np.testing.assert_allclose(state.coefficients, w, rtol=0, atol=1e-9 * np.abs(w).max())
 
 
-def test_weights_count_as_repeated_rows():
-    blocks = rows(200, classes=2)
-    counts = np.random.default_rng(2).integers(1, 4, 200)
-    x = np.concatenate([block.features for block in blocks])
-    codes = np.concatenate([block.targets for block in blocks])
-    weighted = cut_blocks(x, codes, (90, 110), counts.astype(float))
-    n = int(counts.sum())
-    repeated = cut_blocks(np.repeat(x, counts, axis=0), np.repeat(codes, counts), (n // 2, n - n // 2))
-    risk = Risk(find_loss("logistic")(), 1, None, float(counts.mean()))
-    first = train(solver(risk=risk, stages=25), weighted)[0][-1]
-    second = train(solver("logistic", stages=25), repeated)[0][-1]
-    np.testing.assert_allclose(first.coefficients, second.coefficients, rtol=1e-6, atol=1e-8)
-    assert first.objective == pytest.approx(second.objective, rel=1e-9)
-
-
-def test_class_weights_move_the_optimum():
-    blocks = rows(classes=2)
-    codes = np.concatenate([block.targets for block in blocks])
-    weights = np.array([1.0, 5.0])
-    risk = Risk(find_loss("logistic")(), 1, weights, float(weights[codes].mean()))
-    subject = solver(risk=risk, stages=15)
-    state = train(subject, blocks)[0][-1]
-    z, s = basis_values(subject, state, blocks), weights[codes] / weights[codes].mean()
-    w, minimum = exact("logistic", 1, z, targets_of(subject, blocks), NU, s)
-    assert state.objective == pytest.approx(minimum, rel=1e-9)
-    np.testing.assert_allclose(state.coefficients, w, atol=1e-5)
-
-
 @pytest.mark.parametrize("kind", ["linear", "nystroem", "landmarks"])
 def test_other_features(kind):
     blocks = rows(classes=2)
@@ -239,19 +201,6 @@ def test_single_precision_is_nearly_as_good():
     assert found.coefficients.dtype == np.float64
 
 
-def test_gamma_by_rule_and_kernels_without_gamma():
-    blocks = rows(classes=2)
-    by_rule = Random(KernelChoice(find_kernel("rbf"), "scale"), 16)
-    states, runner = train(solver("logistic", features=by_rule), blocks)
-    x = np.concatenate([block.features for block in blocks])
-    assert runner.made[0] == "width"
-    assert states[0].gamma == pytest.approx(1 / (3 * x.var()))
-    plain = Random(KernelChoice(find_kernel("arc_cosine"), "scale"), 16)
-    states, runner = train(solver("logistic", features=plain), blocks)
-    assert runner.made[0] == "first snapshot"
-    assert states[-1].objective < states[0].objective
-
-
 def test_a_loss_whose_slope_jumps_ends_near_the_minimum():
     from sklearn.svm import LinearSVC
 
@@ -282,12 +231,6 @@ def test_defaults_suit_the_size():
     assert subject.rows_of_stage(problem) == 200_000
     few = dataclasses.replace(problem, block_rows=(100,))
     assert subject.rows_of_batch(few, 2048) == 16
-
-
-@pytest.mark.parametrize(("settings", "where"), [({"nu": -1.0}, "nu"), ({"order": "sorted"}, "order")])
-def test_values_out_of_range_are_refused(settings, where):
-    with pytest.raises(InputError, match=f"^{where}: (is|unknown value) .*; use"):
-        solver(**settings)
 
 
 def test_features_that_cannot_be_are_refused():

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 import json
 import os
 import shutil
@@ -287,30 +286,6 @@ def test_predictions(tmp_path: Path) -> None:
         open_prediction_writer(tmp_path / "p.zarr", None, np.dtype(int), 1, []),
     ):
         pass
-
-
-def test_chunks_of_zeros_are_stored(tmp_path: Path) -> None:
-    with open_prediction_writer(tmp_path / "p.zarr", None, np.dtype(np.int32), 4, []) as writer:
-        for _ in range(5):
-            writer.write(np.zeros(2, dtype=np.int32))
-        writer.commit()
-    stored = sorted(path.name for path in (tmp_path / "p.zarr" / "predictions" / "c").iterdir())
-    assert stored == ["0", "1", "2"]
-
-
-def test_ids_beside_predictions(tmp_path: Path) -> None:
-    ids = ["", "a", "Zürich", "b,c"]
-    with open_prediction_writer(
-        tmp_path / "p.zarr", None, np.dtype("U1"), 3, ["a", "b"], id="name"
-    ) as writer:
-        writer.write(np.array(["a", "a"]), np.array(ids[:2], dtype=object))
-        writer.write(np.array(["b", "a"]), np.array(ids[2:], dtype=object))
-        writer.commit()
-    group: Any = zarr.open_group(tmp_path / "p.zarr", mode="r")
-    text, ends = group["id_bytes"][...].tobytes(), group["id_ends"][...].tolist()
-    assert [text[low:high].decode() for low, high in itertools.pairwise([0, *ends])] == ids
-    assert group.attrs["id"] == "name"
-    assert group["predictions"][...].tolist() == [0, 0, 1, 0]
 
 
 def test_unfinished_predictions_leave_nothing(tmp_path: Path) -> None:

@@ -16,7 +16,6 @@ import pytest
 
 import distkern
 from distkern.common.errors import CorruptDataError, InputError
-from distkern.estimators.csvrg import CSVRGClassifier
 from distkern.runs.arrays import ArraySource
 from distkern.storage.dataset import Dataset, open_dataset
 from distkern.storage.ingest import write_dataset
@@ -50,16 +49,6 @@ def test_attributes(data: Dataset) -> None:
         assert found.train.dtype == np.float32
     assert again.fingerprint == data.fingerprint
     assert again.train.fingerprint != again.test.fingerprint  # type: ignore[union-attr]
-
-
-def test_blocks(data: Dataset) -> None:
-    block = data.train.reader(1)()
-    assert block.index == 1
-    assert block.features.dtype == np.float32
-    assert block.features.flags.c_contiguous
-    assert block.features.shape == (300, 5)
-    assert block.targets is not None
-    assert block.targets.dtype == np.int32
 
 
 def test_another_process_reads_the_same_without_heavy_imports(data: Dataset, tmp_path: Path) -> None:
@@ -215,15 +204,3 @@ def test_numbers_that_are_not_zero_are_counted(tmp_path, sparse):
     assert open_dataset(written.path).train.n_nonzero == nonzero
     assert open_dataset(written.path).train.row_accesses == nonzero / 3000
     assert ArraySource(features, None, None).n_nonzero == nonzero
-
-
-@pytest.mark.parametrize("sparse", [True, False])
-def test_accesses_of_a_run_count_no_zeros(tmp_path, sparse):
-    generator = np.random.default_rng(0)
-    features = generator.normal(size=(2000, 20)) * (generator.random((2000, 20)) < 0.3)
-    split = write_dataset(
-        [(features, np.arange(2000) % 2)], tmp_path / "d.zarr", sparse=sparse, scale="none"
-    ).train
-    line = CSVRGClassifier(n_landmarks=8, stages=1, random_state=0).fit(split).history_[-1]
-    share = np.count_nonzero(features) / features.size
-    assert line["feature_accesses_nonzero"] == pytest.approx(share * line["feature_accesses"], abs=1)

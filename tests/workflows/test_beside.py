@@ -13,7 +13,7 @@ from sklearn.metrics import log_loss, roc_auc_score
 
 from distkern.storage.ingest import write_dataset
 from workflows.averages import failed
-from workflows.defaults import beside, fits, messy, scores, sets, synthetic, verdicts
+from workflows.defaults import beside, fits, messy, scores, sets, verdicts
 from workflows.pool import answer
 from workflows.records import Records
 
@@ -169,15 +169,6 @@ def test_the_messy_table_is_as_hard_as_it_says(tmp_path):
     messy.main([str(tmp_path / "a.csv"), "--rows", "50", "--seed", "1"], standalone_mode=False)
     written = pandas.read_csv(tmp_path / "a.csv")
     assert list(written.columns) == [*frame.columns, "left"]
-
-
-def test_generated_rows_depend_on_their_seed_alone():
-    for made in (synthetic.skewed, synthetic.small):
-        (X, y), (again, _), (other, _) = made(300, 0), made(300, 0), made(300, 1)
-        assert np.array_equal(X, again)
-        assert not np.array_equal(X, other)
-        assert np.isfinite(X).all()
-        assert len(y) == 300
 
 
 def test_published_sets_are_looked_for_where_they_are_told(tmp_path):
