@@ -1,7 +1,5 @@
 """Random features as a basis: blocks, streaming, columns, what is kept, and what a model stores of them."""
 
-from __future__ import annotations
-
 import pickle
 import subprocess
 import sys

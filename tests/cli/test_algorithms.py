@@ -1,7 +1,5 @@
 """``distkern algorithms``: what there is, read off the registry."""
 
-from __future__ import annotations
-
 import json
 import subprocess
 import sys

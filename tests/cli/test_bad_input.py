@@ -1,7 +1,5 @@
 """What a user can get wrong after sharding: status 2 and one line that names the place and the hint."""
 
-from __future__ import annotations
-
 import functools
 import os
 import shutil
@@ -20,13 +18,13 @@ HERE = ["--scheduler", "synchronous"]
 SMALL = ["--algorithm", "csvrg", "--set", "n_landmarks=8", "--set", "stages=2"]
 
 
-def rows(n_features: int = 2, labels: tuple[object, ...] = (0, 1)) -> list[tuple[np.ndarray, np.ndarray]]:
+def rows(n_features=2, labels=(0, 1)):
     features = np.random.default_rng(0).normal(size=(200, n_features))
     return [(features, np.array(labels)[np.arange(200) % len(labels)])]
 
 
 @pytest.fixture(scope="module")
-def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def made(tmp_path_factory):
     folder = tmp_path_factory.mktemp("made")
     write_dataset(rows(), folder / "d.zarr", test_chunks=rows(), scale="none", rows_per_shard=50)
     write_dataset(rows(3), folder / "wide.zarr", scale="none")
@@ -39,14 +37,14 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture
-def folder(made: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def folder(made, tmp_path, monkeypatch):
     """A copy of what was made, as the working folder."""
     shutil.copytree(made, tmp_path / "here")
     monkeypatch.chdir(tmp_path / "here")
     return tmp_path / "here"
 
 
-def refused(capsys: pytest.CaptureFixture[str], arguments: list[str], *words: str) -> None:
+def refused(capsys, arguments, *words):
     capsys.readouterr()
     assert main(arguments) == 2
     captured = capsys.readouterr()
@@ -58,7 +56,7 @@ def refused(capsys: pytest.CaptureFixture[str], arguments: list[str], *words: st
         assert word in line
 
 
-def flip_a_byte(file: Path) -> None:
+def flip_a_byte(file):
     content = bytearray(file.read_bytes())
     content[len(content) // 2] ^= 1
     file.write_bytes(content)
@@ -74,9 +72,7 @@ READING = {
 
 @pytest.mark.parametrize("command", READING)
 @pytest.mark.parametrize("scheduler", ["synchronous", "threads"])
-def test_damaged_shards(
-    folder: Path, command: str, scheduler: str, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_damaged_shards(folder, command, scheduler, capsys):
     chunk = folder / "d.zarr" / "train" / "features" / "c" / "2" / "0"
     arguments = [scheduler if word == "synchronous" else word for word in READING[command]]
     flip_a_byte(chunk)
@@ -87,7 +83,7 @@ def test_damaged_shards(
     assert not Path("p.csv").exists()
 
 
-def test_a_damaged_shard_met_by_a_worker_process(folder: Path, capfd: pytest.CaptureFixture[str]) -> None:
+def test_a_damaged_shard_met_by_a_worker_process(folder, capfd):
     flip_a_byte(folder / "d.zarr" / "train" / "features" / "c" / "2" / "0")
     started = time.monotonic()
     arguments = [*TRAIN, "--scheduler", "local", "--workers", "1", "--no-dashboard", "--set", "scale=none"]
@@ -177,9 +173,7 @@ def test_a_damaged_shard_met_by_a_worker_process(folder: Path, capfd: pytest.Cap
         ),
     ],
 )
-def test_wrong_input(
-    folder: Path, arguments: list[str], words: list[str], capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_wrong_input(folder, arguments, words, capsys):
     Path("empty").mkdir()
     Path("there.csv").write_text("")
     Path("job.toml").write_text('dat = "d.zarr"\n')
@@ -189,9 +183,7 @@ def test_wrong_input(
     assert sorted(os.listdir()) == before
 
 
-def test_no_scheduler_at_the_address(
-    folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_no_scheduler_at_the_address(folder, monkeypatch, capsys):
     from distkern.engine.executors import cluster
 
     monkeypatch.setattr(cluster, "greet", partial(cluster.greet, patience=1.0))
@@ -199,13 +191,13 @@ def test_no_scheduler_at_the_address(
 
 
 @pytest.fixture
-def unfinished(folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Path:
+def unfinished(folder, monkeypatch, capsys):
     """A run that was interrupted after its first checkpoints."""
     from distkern.engine.checkpoint import CheckpointFolder
 
     save = CheckpointFolder.save
 
-    def save_and_stop(self: CheckpointFolder, stage: int, *arguments: object) -> Path:
+    def save_and_stop(self, stage, *arguments):
         path = save(self, stage, *arguments)
         if stage == 1:
             raise KeyboardInterrupt
@@ -222,7 +214,7 @@ def unfinished(folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.Cap
     return folder / "new"
 
 
-def test_resuming_something_else(unfinished: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_resuming_something_else(unfinished, capsys):
     train = READING["train"]
     refused(capsys, train, "new: holds an unfinished run", "--resume")
     changed = [*train, "--resume", "--set", "gamma=3.0"]
@@ -234,9 +226,7 @@ def test_resuming_something_else(unfinished: Path, capsys: pytest.CaptureFixture
     refused(capsys, [*train, "--resume"], "checkpoints/stage-0000", "checksum is wrong")
 
 
-def test_resuming_goes_on_or_says_that_it_starts_anew(
-    unfinished: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_resuming_goes_on_or_says_that_it_starts_anew(unfinished, capsys):
     assert main([*READING["train"], "--resume"]) == 0
     assert "resumed after stage 1" in capsys.readouterr().err
     shutil.rmtree(unfinished)
@@ -244,10 +234,8 @@ def test_resuming_goes_on_or_says_that_it_starts_anew(
     assert "no checkpoint in new: starting from the beginning" in capsys.readouterr().err
 
 
-def test_interrupted_before_a_checkpoint(
-    folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    def stop(*arguments: object, **options: object) -> None:
+def test_interrupted_before_a_checkpoint(folder, monkeypatch, capsys):
+    def stop(*arguments, **options):
         raise KeyboardInterrupt
 
     monkeypatch.setattr("distkern.runs.limits.open_executor", functools.partial(stop))

@@ -1,12 +1,8 @@
 """The commands on a disk that really is full: status 2, one line, and the disk as it was before."""
 
-from __future__ import annotations
-
 import os
 import shutil
 import subprocess
-from collections.abc import Iterator
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -19,7 +15,7 @@ SIZE = 8 * 2**20
 
 
 @pytest.fixture
-def disk(tmp_path: Path) -> Iterator[Path]:
+def disk(tmp_path):
     place = tmp_path / "disk"
     place.mkdir()
     command = ["mount", "-t", "tmpfs", "-o", f"size={SIZE}", "tmpfs", str(place)]
@@ -36,19 +32,19 @@ def disk(tmp_path: Path) -> Iterator[Path]:
 
 
 @pytest.fixture(scope="module")
-def data(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def data(tmp_path_factory):
     path = tmp_path_factory.mktemp("data") / "d.zarr"
     features = np.random.default_rng(0).normal(size=(20_000, 40))
     write_dataset([(features, np.arange(20_000) % 2)], path, scale="none")
     return path
 
 
-def leave(disk: Path, n_bytes: int) -> None:
+def leave(disk, n_bytes):
     """Fill the disk but for so many bytes."""
     (disk / "fill").write_bytes(bytes(SIZE - n_bytes))
 
 
-def refused(capsys: pytest.CaptureFixture[str], arguments: list[str], where: Path) -> None:
+def refused(capsys, arguments, where):
     capsys.readouterr()
     assert main(arguments) == 2
     line = capsys.readouterr().err.splitlines()[-1]
@@ -57,7 +53,7 @@ def refused(capsys: pytest.CaptureFixture[str], arguments: list[str], where: Pat
     assert line.endswith("MiB free); free some space or choose another place")
 
 
-def train(data: Path, out: Path) -> list[str]:
+def train(data, out):
     settings = ["n_landmarks=1000", "landmarks=uniform", "stages=1", "steps_per_stage=100"]
     chosen = [part for setting in settings for part in ("--set", setting)]
     job = ["--data", str(data), "--out", str(out), "--algorithm", "csvrg"]
@@ -67,7 +63,7 @@ def train(data: Path, out: Path) -> list[str]:
 @pytest.mark.parametrize(
     "free_pages", [0, 30, *(pytest.param(pages, marks=pytest.mark.slow) for pages in (1, 2))]
 )
-def test_train(disk: Path, data: Path, free_pages: int, capsys: pytest.CaptureFixture[str]) -> None:
+def test_train(disk, data, free_pages, capsys):
     # too little for the folder, for metrics.jsonl, for a first line, or for a checkpoint with its landmarks
     leave(disk, free_pages * PAGE)
     refused(capsys, train(data, disk / "m"), disk / "m")
@@ -78,14 +74,14 @@ def test_train(disk: Path, data: Path, free_pages: int, capsys: pytest.CaptureFi
 
 
 @pytest.fixture(scope="module")
-def model(data: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+def model(data, tmp_path_factory):
     folder = tmp_path_factory.mktemp("model") / "m"
     assert main(train(data, folder)) == 0
     return folder
 
 
 @pytest.mark.parametrize("name", ["p.csv", "p.npy", "p.zarr"])
-def test_predict(disk: Path, data: Path, model: Path, name: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_predict(disk, data, model, name, capsys):
     shutil.copytree(model, disk / "m")
     taken = sum(file.stat().st_size + PAGE for file in (disk / "m").rglob("*"))
     leave(disk, taken + 20 * PAGE)

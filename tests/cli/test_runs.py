@@ -1,7 +1,5 @@
 """``distkern runs``, and the help of an algorithm."""
 
-from __future__ import annotations
-
 import json
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Groups of rows as keys, and what is lost by groups."""
 
-from __future__ import annotations
-
 import hashlib
 
 import numpy as np
@@ -14,7 +12,7 @@ from distkern.common.scores import by_group, mean_difference
 from distkern.common.targets import keys_of_groups, keys_of_texts, refuse_one_group
 
 
-def test_a_group_has_one_key_however_it_is_held() -> None:
+def test_a_group_has_one_key_however_it_is_held():
     texts = ["7", "8", "7", "-1"]
     keys = keys_of_texts(texts)
     # the first bytes of BLAKE2b, as data sets hold them
@@ -43,18 +41,18 @@ def test_a_group_has_one_key_however_it_is_held() -> None:
         ([1, 2], r"groups of shape \(2,\) for 3 rows; give one for each row"),
     ],
 )
-def test_groups_that_are_none_are_refused(groups: list[object], message: str) -> None:
+def test_groups_that_are_none_are_refused(groups, message):
     with pytest.raises(InputError, match=message):
         keys_of_groups(groups, 3)
 
 
-def test_one_group_is_refused() -> None:
+def test_one_group_is_refused():
     refuse_one_group(keys_of_texts(["a", "b", "a"]), "groups")
     with pytest.raises(InputError, match="groups: all rows are of one group"):
         refuse_one_group(keys_of_texts(["a", "a"]), "groups")
 
 
-def test_counted_keys_lie_where_their_rows_do() -> None:
+def test_counted_keys_lie_where_their_rows_do():
     generator = np.random.default_rng(0)
     keys = keys_of_groups(generator.integers(0, 40, 1000), 1000)
     codes = generator.integers(0, 2, 1000)
@@ -69,7 +67,7 @@ def test_counted_keys_lie_where_their_rows_do() -> None:
 
 
 @pytest.mark.parametrize("seed", range(6))
-def test_two_groups_are_parted_whatever_their_order(seed: int) -> None:
+def test_two_groups_are_parted_whatever_their_order(seed):
     keys = keys_of_groups(np.repeat([0, 1], [400, 600]), 1000)
     learned, held_out = parted(keys, None, seed, 500, 500)
     assert len(learned) >= 400
@@ -77,7 +75,7 @@ def test_two_groups_are_parted_whatever_their_order(seed: int) -> None:
     assert not set(keys[learned]) & set(keys[held_out])
 
 
-def test_the_rows_of_a_group_count_as_one() -> None:
+def test_the_rows_of_a_group_count_as_one():
     generator = np.random.default_rng(0)
     of_groups, sizes = generator.normal(size=30), generator.integers(1, 20, 30)
     losses = np.repeat(of_groups, sizes)

@@ -1,7 +1,5 @@
 """Rows that are held out: classes in their shares, equal rows on one side."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from scipy import sparse
@@ -10,7 +8,7 @@ from distkern.common.held_out import groups_of, parted, row_keys, stratified_ord
 from distkern.common.sparse import SparseRows
 
 
-def test_every_run_of_the_stratified_order_has_each_class() -> None:
+def test_every_run_of_the_stratified_order_has_each_class():
     codes = np.repeat([0, 1, 2], [700, 200, 100])
     order = stratified_order(codes, len(codes), 1)
     np.testing.assert_array_equal(np.sort(order), np.arange(1000))
@@ -22,7 +20,7 @@ def test_every_run_of_the_stratified_order_has_each_class() -> None:
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
-def test_equal_rows_have_one_key_in_any_form_and_others_have_others(dtype: type) -> None:
+def test_equal_rows_have_one_key_in_any_form_and_others_have_others(dtype):
     generator = np.random.default_rng(0)
     # whole numbers differ in few bits, and zeros may be negative
     rows = generator.integers(-1, 2, (20_000, 16)).astype(dtype)
@@ -38,7 +36,7 @@ def test_equal_rows_have_one_key_in_any_form_and_others_have_others(dtype: type)
 
 
 @pytest.mark.parametrize("copies", [1, 3])
-def test_rows_are_parted_with_each_class_in_its_share_and_equal_rows_on_one_side(copies: int) -> None:
+def test_rows_are_parted_with_each_class_in_its_share_and_equal_rows_on_one_side(copies):
     generator = np.random.default_rng(0)
     rows = np.tile(generator.normal(size=(400, 2)), (copies, 1))
     codes = np.tile(np.arange(400) >= 380, copies).astype(np.int32)
@@ -49,7 +47,7 @@ def test_rows_are_parted_with_each_class_in_its_share_and_equal_rows_on_one_side
     assert not {tuple(row) for row in rows[learned]} & {tuple(row) for row in rows[held_out]}
 
 
-def test_copies_at_the_border_are_in_neither_part() -> None:
+def test_copies_at_the_border_are_in_neither_part():
     rows = np.repeat(np.arange(10.0), 3)[:, None]
     learned, held_out = parted(row_keys(rows), None, 0, 10, 20)
     assert len(learned) == 10

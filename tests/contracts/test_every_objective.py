@@ -3,8 +3,6 @@
 Recomputed in float64 from ``decision_function`` or ``predict``, the weights and the norm.
 """
 
-from __future__ import annotations
-
 from dataclasses import replace
 from itertools import pairwise
 

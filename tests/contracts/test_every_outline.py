@@ -1,7 +1,5 @@
 """Every estimator makes the passes that its plan lists, and they take no more than it says."""
 
-from __future__ import annotations
-
 from collections import Counter
 
 import pytest

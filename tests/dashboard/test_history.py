@@ -1,9 +1,6 @@
 """Histories: complete for a late page, bounded, fast, and deaf to nonsense."""
 
-from __future__ import annotations
-
 from itertools import pairwise
-from typing import Any
 
 import pytest
 from runs_of_dashboard import FACTS, a_pass, event, metrics, started, whole_run
@@ -12,14 +9,14 @@ from distkern.dashboard.history import MOST_NOTES, MOST_RUNS, MOST_STAGES, Histo
 from distkern.dashboard.state import BUCKETS
 
 
-def histories(*events: dict[str, Any], **facts: Any) -> Histories:
+def histories(*events, **facts):
     kept = Histories()
     for one in events:
         kept.add({"run": {**FACTS, **facts}, "events": [one]}, received=100.0)
     return kept
 
 
-def test_a_run_as_its_events_told_it() -> None:
+def test_a_run_as_its_events_told_it():
     kept = histories(*whole_run(3))
     run = kept.runs["one"]
     assert kept.refused == 0
@@ -34,11 +31,10 @@ def test_a_run_as_its_events_told_it() -> None:
     assert [kind for _, kind, _ in run.notes] == ["started", *["checkpoint"] * 4, "finished"]
 
 
-def test_the_pass_under_way() -> None:
+def test_the_pass_under_way():
     started_, *progress, finished = a_pass(10.0, 2)
     kept = histories(started(10.0), started_, *progress[:3])
     step = kept.runs["one"].step
-    assert step is not None
     assert (step.name, step.stage, step.tasks_done, step.tasks, step.rows_done) == ("snapshot", 2, 3, 4, 750)
     assert step.rows_per_second == 250
     assert not step.finished
@@ -47,14 +43,14 @@ def test_the_pass_under_way() -> None:
     assert step.rows_done == 1000
 
 
-def test_a_page_that_is_opened_late_and_missed_the_start() -> None:
+def test_a_page_that_is_opened_late_and_missed_the_start():
     events = list(whole_run(2))[3:]
     run = histories(*events).runs["one"]
     assert run.state == "finished"
     assert len(run.stages) == 3
 
 
-def test_a_hundred_thousand_events_stay_few() -> None:
+def test_a_hundred_thousand_events_stay_few():
     kept = Histories()
     count = stage = 0
     now = 0.0
@@ -72,7 +68,7 @@ def test_a_hundred_thousand_events_stay_few() -> None:
     assert total.times == stage
 
 
-def test_thinned_stages_keep_the_first_part_and_the_newest() -> None:
+def test_thinned_stages_keep_the_first_part_and_the_newest():
     kept = histories(
         *(event("stage_finished", float(s), metrics=metrics(s)) for s in range(2 * MOST_STAGES + 7))
     )
@@ -83,7 +79,7 @@ def test_thinned_stages_keep_the_first_part_and_the_newest() -> None:
     assert stages == sorted(set(stages))
 
 
-def test_resumed_lost_workers_and_messages_are_noted() -> None:
+def test_resumed_lost_workers_and_messages_are_noted():
     kept = histories(
         started(resumed_from=3),
         event("worker_lost", 2.0, address="tcp://1"),
@@ -95,7 +91,7 @@ def test_resumed_lost_workers_and_messages_are_noted() -> None:
     assert notes[3] == ("message", "hear")
 
 
-def test_a_driver_that_leaves_has_stopped_but_a_finished_run_stays_finished() -> None:
+def test_a_driver_that_leaves_has_stopped_but_a_finished_run_stays_finished():
     unfinished = histories(*whole_run(1, finished=False)).runs["one"]
     unfinished.stop(9.0)
     assert unfinished.state == "stopped"
@@ -119,7 +115,7 @@ def test_a_driver_that_leaves_has_stopped_but_a_finished_run_stays_finished() ->
         {"run": FACTS, "events": [event("stage_finished", 0.0, metrics=5)]},
     ],
 )
-def test_records_of_another_form_are_counted_and_ignored(record: Any) -> None:
+def test_records_of_another_form_are_counted_and_ignored(record):
     kept = Histories()
     kept.add(record, 0.0)
     assert kept.refused == 1
@@ -127,13 +123,13 @@ def test_records_of_another_form_are_counted_and_ignored(record: Any) -> None:
     assert kept.runs["one"].state == "running"
 
 
-def test_kinds_of_a_newer_version_are_passed_over() -> None:
+def test_kinds_of_a_newer_version_are_passed_over():
     kept = histories(started(), event("eclipse", 5.0, depth=1))
     assert kept.refused == 0
     assert kept.runs["one"].heard == 5.0
 
 
-def test_runs_are_bounded_and_running_ones_are_kept() -> None:
+def test_runs_are_bounded_and_running_ones_are_kept():
     kept = Histories()
     kept.add({"run": {**FACTS, "id": "long"}, "events": [started()]}, 0.0)
     for number in range(2 * MOST_RUNS):
@@ -145,12 +141,12 @@ def test_runs_are_bounded_and_running_ones_are_kept() -> None:
     assert kept.of_client("another") is None
 
 
-def test_passes_of_a_resumed_run_say_since_when() -> None:
+def test_passes_of_a_resumed_run_say_since_when():
     (total,) = histories(started(resumed_from=2), *a_pass(0.0, 3)).runs["one"].passes.totals
     assert total.since == 2
 
 
-def test_seconds_of_a_resumed_run_are_of_all_its_tries() -> None:
+def test_seconds_of_a_resumed_run_are_of_all_its_tries():
     begun = [started(100.0, resumed_from=2), *a_pass(100.0, 3)]
     assert histories(*begun).runs["one"].seconds == 4.0
     kept = histories(*begun, event("stage_finished", 104.0, metrics=metrics(3, seconds=754.0)))

@@ -1,9 +1,5 @@
 """Which worker did which task, from the keys of the engine's graphs."""
 
-from __future__ import annotations
-
-from typing import Any
-
 import pytest
 
 from distkern.dashboard.state import CELLS, MOST_WORKERS, Tasks, engine_key
@@ -28,14 +24,14 @@ TOKEN = "distkern-held-out-0123456789ab-map"
         ("distkern-x-fold-1", 0),
     ],
 )
-def test_keys_of_others_are_passed_over(key: Any) -> None:
+def test_keys_of_others_are_passed_over(key):
     tasks = Tasks()
     tasks.finished(key, "a")
     assert engine_key(key) is None
     assert tasks.by_worker == {}
 
 
-def test_the_engine_s_own_keys_are_known() -> None:
+def test_the_engine_s_own_keys_are_known():
     source, step = ToySource((9,) * 40), Reduce("held out", scaled_sum, add, operand=1.0)
     plan = step.plan(Extent.of(source), Machine("distributed", 2))
     graph, leaves, _ = reduce_graph(step.name, step.calls(plan, source), add)
@@ -47,7 +43,7 @@ def test_the_engine_s_own_keys_are_known() -> None:
     assert sorted(tasks.done) == list(range(plan.tasks))
 
 
-def test_tasks_of_each_are_those_of_one_pass_whatever_their_order() -> None:
+def test_tasks_of_each_are_those_of_one_pass_whatever_their_order():
     token, tasks = f"{token_of('exact machines')}-map", Tasks()
     for batch in ((3, 1), (0,)):
         calls = ((number, Call(len, (), ToySource(), ())) for number in batch)
@@ -57,7 +53,7 @@ def test_tasks_of_each_are_those_of_one_pass_whatever_their_order() -> None:
     assert [share for share, _ in tasks.cells(4)] == [1.0, 1.0, 0.0, 1.0]
 
 
-def test_cells_along_the_data() -> None:
+def test_cells_along_the_data():
     tasks = Tasks()
     for number, worker in ((0, "a"), (1, "b"), (3, "a")):
         tasks.finished((TOKEN, number), worker)
@@ -67,7 +63,7 @@ def test_cells_along_the_data() -> None:
 
 
 @pytest.mark.parametrize("count", [CELLS - 1, CELLS, CELLS + 1, 7 * CELLS + 3])
-def test_many_tasks_share_cells_and_a_finished_pass_is_full(count: int) -> None:
+def test_many_tasks_share_cells_and_a_finished_pass_is_full(count):
     tasks = Tasks()
     for number in range(count):
         tasks.finished((TOKEN, number), "a")
@@ -76,7 +72,7 @@ def test_many_tasks_share_cells_and_a_finished_pass_is_full(count: int) -> None:
     assert all(share == pytest.approx(1.0) for share, _ in cells)
 
 
-def test_a_new_pass_starts_anew_but_batches_of_calls_do_not() -> None:
+def test_a_new_pass_starts_anew_but_batches_of_calls_do_not():
     tasks = Tasks()
     tasks.finished((TOKEN, 0), "a")
     tasks.finished(("distkern-call-00", 0), "a")
@@ -87,7 +83,7 @@ def test_a_new_pass_starts_anew_but_batches_of_calls_do_not() -> None:
     assert tasks.done == {}
 
 
-def test_workers_that_come_and_go_are_bounded() -> None:
+def test_workers_that_come_and_go_are_bounded():
     tasks = Tasks()
     for number in range(MOST_WORKERS + 50):
         tasks.finished((TOKEN, number), f"worker-{number}")

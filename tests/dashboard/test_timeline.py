@@ -1,7 +1,5 @@
 """Rates in a fixed number of buckets: nothing is lost, however long the run."""
 
-from __future__ import annotations
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -10,7 +8,7 @@ from distkern.dashboard.state import BUCKETS, FIRST_WIDTH, Timeline
 
 
 @given(st.lists(st.tuples(st.floats(0, 300), st.floats(0, 1e6)), min_size=1, max_size=40))
-def test_amounts_are_kept_and_buckets_are_few(steps: list[tuple[float, float]]) -> None:
+def test_amounts_are_kept_and_buckets_are_few(steps):
     line, now = Timeline(2), 0.0
     for seconds, amount in steps:
         line.add(now, now + seconds, amount, 2 * amount)
@@ -23,7 +21,7 @@ def test_amounts_are_kept_and_buckets_are_few(steps: list[tuple[float, float]]) 
         assert sum(rates) * line.width == pytest.approx(factor * sum(amount for _, amount in steps))
 
 
-def test_a_steady_flow_is_a_flat_line_whatever_the_width() -> None:
+def test_a_steady_flow_is_a_flat_line_whatever_the_width():
     line = Timeline(1)
     for step in range(3000):
         line.add(step, step + 1, 50.0)
@@ -34,5 +32,5 @@ def test_a_steady_flow_is_a_flat_line_whatever_the_width() -> None:
     assert times[-1] < 3000
 
 
-def test_nothing_yet() -> None:
+def test_nothing_yet():
     assert Timeline(1).rates(0) == ([], [])

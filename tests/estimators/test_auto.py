@@ -1,9 +1,6 @@
 """The machine that is chosen for the data: which one, why, and that it is that one in every respect."""
 
-from __future__ import annotations
-
 import json
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -18,7 +15,7 @@ from distkern.engine.drive import Interrupted
 from distkern.storage.ingest import write_dataset
 
 
-def rows(n_rows: int = 200, n_columns: int = 3):
+def rows(n_rows=200, n_columns=3):
     generator = np.random.default_rng(0)
     X = generator.normal(size=(n_rows, n_columns)).astype(np.float32)
     return X, (X[:, 0] * X[:, 1] > 0).astype(int)
@@ -62,7 +59,7 @@ def test_an_algorithm_that_is_none_to_choose_from():
         KernelClassifier(algorithm="cell").fit(X, y)
 
 
-def curved(n_rows: int):
+def curved(n_rows):
     """Two columns of which one row in five is positive, in a ring, with labels that are noisy."""
     generator = np.random.default_rng(3)
     X = generator.normal(size=(n_rows, 2)).astype(np.float32)
@@ -181,7 +178,7 @@ def test_wide_sparse_rows_get_a_linear_machine():
     assert not hasattr(model, "metric_importances_")
 
 
-def wide(kind: str, n_rows: int = 400):
+def wide(kind, n_rows=400):
     """Rows of 1,100 columns that are combinations of 3: their classes are separable or are not."""
     generator = np.random.default_rng(1)
     inner = generator.normal(size=(n_rows, 3))
@@ -236,7 +233,7 @@ def test_what_does_not_fit_the_limit_gives_way():
     assert found[64] == ("cells", "auto")
 
 
-def test_what_was_chosen_instead_is_kept(tmp_path: Path, monkeypatch):
+def test_what_was_chosen_instead_is_kept(tmp_path, monkeypatch):
     X, y = rows(500, 10)
     monkeypatch.setattr(
         KernelClassifier, "_fits", lambda self, candidate, *_, has_test: candidate.name == "svrg"
@@ -249,14 +246,14 @@ def test_what_was_chosen_instead_is_kept(tmp_path: Path, monkeypatch):
 
 
 @pytest.fixture(scope="module")
-def data(tmp_path_factory) -> Path:
+def data(tmp_path_factory):
     X, y = rows(600)
     path = tmp_path_factory.mktemp("data") / "d.zarr"
     write_dataset([(X, y)], path, test_fraction=0.2, rows_per_shard=100)
     return path
 
 
-def test_train_says_which_and_why_everywhere(data: Path, tmp_path: Path, capsys):
+def test_train_says_which_and_why_everywhere(data, tmp_path, capsys):
     job = ["--data", str(data), "--scheduler", "synchronous", "--set", "search=none"]
     assert main(["plan", *job, "--json"]) == 0
     passes = [step["name"] for step in json.loads(capsys.readouterr().out)["passes"]]
@@ -274,7 +271,7 @@ def test_train_says_which_and_why_everywhere(data: Path, tmp_path: Path, capsys)
     assert json.loads(capsys.readouterr().out)["accuracy"] > 0.8
 
 
-def test_an_interrupted_run_goes_on_to_the_same_bits(data: Path, tmp_path: Path):
+def test_an_interrupted_run_goes_on_to_the_same_bits(data, tmp_path):
     from distkern.storage.dataset import open_dataset
 
     train = open_dataset(data).train

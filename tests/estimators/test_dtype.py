@@ -1,7 +1,5 @@
 """The precision that rows are trained and predicted in."""
 
-from __future__ import annotations
-
 import dask.array as da
 import numpy as np
 import pytest

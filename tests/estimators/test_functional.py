@@ -1,7 +1,5 @@
 """The estimators over random features: losses, probabilities, real targets, batches that come one by one."""
 
-from __future__ import annotations
-
 from functools import cache
 
 import numpy as np

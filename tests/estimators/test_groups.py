@@ -1,10 +1,5 @@
 """Groups of rows: what is chosen by held-out rows is chosen by those of other groups."""
 
-from __future__ import annotations
-
-from pathlib import Path
-from typing import Any
-
 import dask.array as da
 import numpy as np
 import pandas as pd
@@ -24,7 +19,7 @@ N_GROUPS, N_EACH = 100, 10
 
 
 @pytest.fixture(scope="module")
-def noise() -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+def noise():
     """Rows that tell their group, and labels that are those of the groups, which are drawn at random."""
     generator = np.random.default_rng(0)
     groups = generator.permutation(np.repeat(np.arange(N_GROUPS), N_EACH))
@@ -33,14 +28,14 @@ def noise() -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     return X, labels[groups], groups
 
 
-def held_out_figure(model: Any) -> float:
+def held_out_figure(model):
     """The log loss or the share of the variance that held-out rows are told to lose."""
     told = [note for note in model.history_[0]["notes"] if note.startswith("held-out")]
     words = told[0].split()
     return float(words[3])
 
 
-def test_groups_that_rows_tell_leak_without_them_and_not_with_them(noise: Any) -> None:
+def test_groups_that_rows_tell_leak_without_them_and_not_with_them(noise):
     X, y, groups = noise
     generator = np.random.default_rng(1)
     others, labels = generator.normal(size=(500, 2)), generator.integers(0, 2, 500)
@@ -57,7 +52,7 @@ def test_groups_that_rows_tell_leak_without_them_and_not_with_them(noise: Any) -
 
 
 @pytest.mark.slow
-def test_real_targets_of_groups_leak_without_them_and_not_with_them(noise: Any) -> None:
+def test_real_targets_of_groups_leak_without_them_and_not_with_them(noise):
     X, _, groups = noise
     y = np.random.default_rng(1).normal(size=N_GROUPS)[groups]
     found = [
@@ -69,17 +64,16 @@ def test_real_targets_of_groups_leak_without_them_and_not_with_them(noise: Any) 
     assert found[1] > 50
 
 
-def test_the_sample_that_auto_chooses_by_has_whole_groups_in_its_folds(noise: Any) -> None:
+def test_the_sample_that_auto_chooses_by_has_whole_groups_in_its_folds(noise):
     X, y, groups = noise
     data = from_arrays(X, y, None, group_keys=keys_of_groups(groups, len(X)))
     sample = FoldedSample.of(data.source, data.classes, 0, data.class_totals / data.class_totals.sum())
-    assert sample.rows.group_keys is not None
     for learned, held_out in sample.parts():
         assert not set(sample.rows.group_keys[learned]) & set(sample.rows.group_keys[held_out])
     assert data.problem(1, False, 0).has_groups
 
 
-def test_equal_rows_of_other_groups_are_not_merged() -> None:
+def test_equal_rows_of_other_groups_are_not_merged():
     X, y = np.zeros((6, 1)), np.array([0, 0, 0, 1, 1, 1])
     keys = keys_of_groups([0, 0, 1, 0, 1, 1], 6)
     block = from_arrays(X, y, None, group_keys=keys).source.reader(0)()
@@ -90,7 +84,7 @@ def test_equal_rows_of_other_groups_are_not_merged() -> None:
     assert (left.targets == 0).sum() == 1
 
 
-def test_rows_that_simba_stops_by_are_whole_groups(noise: Any) -> None:
+def test_rows_that_simba_stops_by_are_whole_groups(noise):
     X, _, groups = noise
     block = Block(X, group_keys=keys_of_groups(groups, len(X)))
     mask = HoldOut(0.3, 0).mask(block)
@@ -100,7 +94,7 @@ def test_rows_that_simba_stops_by_are_whole_groups(noise: Any) -> None:
     assert set(groups[by_content]) & set(groups[~by_content])
 
 
-def test_frames_and_dask_arrays_carry_groups(noise: Any) -> None:
+def test_frames_and_dask_arrays_carry_groups(noise):
     X, y, groups = noise
     city = [f"city {number}" for number in groups * 2]
     frame = pd.DataFrame({"a": X[:, 0], "city": pd.Series(city, dtype="category")})
@@ -115,7 +109,7 @@ def test_frames_and_dask_arrays_carry_groups(noise: Any) -> None:
         dk.NewtonClassifier(random_state=0).fit(*lazy, groups=np.zeros(len(X)))
 
 
-def test_groups_that_cannot_be_are_refused(noise: Any, tmp_path: Path) -> None:
+def test_groups_that_cannot_be_are_refused(noise, tmp_path):
     X, y, groups = noise
     with pytest.raises(InputError, match="groups: all rows are of one group"):
         dk.NewtonClassifier().fit(X, y, groups=np.zeros(len(X)))
@@ -126,16 +120,14 @@ def test_groups_that_cannot_be_are_refused(noise: Any, tmp_path: Path) -> None:
 
 
 @pytest.fixture(scope="module")
-def table(noise: Any, tmp_path_factory: pytest.TempPathFactory) -> Path:
+def table(noise, tmp_path_factory):
     X, y, groups = noise
     file = tmp_path_factory.mktemp("groups") / "rows.csv"
     pd.DataFrame({"customer": groups, "a": X[:, 0], "b": X[:, 1], "y": y}).to_csv(file, index=False)
     return file
 
 
-def test_the_column_is_no_feature_of_later_files(
-    table: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_the_column_is_no_feature_of_later_files(table, tmp_path, capsys):
     given = ["--target", "y", "--group", "customer", "--out", str(tmp_path / "d.zarr")]
     assert main(["shard", str(table), *given]) == 0
     trained = ["--data", str(tmp_path / "d.zarr"), "--out", str(tmp_path / "m"), "--algorithm", "newton"]

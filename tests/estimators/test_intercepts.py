@@ -1,7 +1,5 @@
 """Linear models have an intercept: beside scikit-learn's, where means are shifted and classes are skewed."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from scipy.sparse import csr_matrix
@@ -20,7 +18,7 @@ LINEAR = [
 EXACT = LINEAR[2:]
 
 
-def shifted(shift: float, seed: int = 0, n_rows: int = 1500):
+def shifted(shift, seed=0, n_rows=1500):
     """Classes on both sides of a plane that is far from the origin."""
     X = np.random.default_rng(seed).normal(size=(n_rows, 4))
     return X + shift, (X @ [1.0, -1.0, 0.5, 1.0] > 1.0).astype(int)

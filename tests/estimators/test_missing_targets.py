@@ -1,10 +1,5 @@
 """A target that is missing is no class: refused by its row, of whatever kind the targets are."""
 
-from __future__ import annotations
-
-from pathlib import Path
-from typing import Any
-
 import dask.array as da
 import dask.dataframe as dd
 import numpy as np
@@ -22,7 +17,7 @@ _NUMBERS = [0, 1] * 6
 X = np.random.default_rng(0).normal(size=(12, 2))
 
 
-def holed(values: list[Any], hole: Any) -> list[Any]:
+def holed(values, hole):
     return [*values[:4], hole, *values[5:]]
 
 
@@ -49,7 +44,7 @@ ROWS = {
 
 
 @pytest.mark.parametrize("kind", TARGETS)
-def test_a_missing_target_is_refused_by_its_row(kind: str, tmp_path: Path) -> None:
+def test_a_missing_target_is_refused_by_its_row(kind, tmp_path):
     for rows in ROWS.values():
         with pytest.raises(InputError, match=r"^y, row 5 \(index 4\): the target is missing"):
             write_dataset(rows, TARGETS[kind], tmp_path / "d.zarr")
@@ -65,7 +60,7 @@ def test_a_missing_target_is_refused_by_its_row(kind: str, tmp_path: Path) -> No
 
 @pytest.mark.filterwarnings("ignore:Dask currently has limited support")
 @pytest.mark.parametrize("kind", ["string", "str", "categories", "floats"])
-def test_missing_targets_of_dask(kind: str, tmp_path: Path) -> None:
+def test_missing_targets_of_dask(kind, tmp_path):
     y = dd.from_pandas(pandas.Series(TARGETS[kind]), npartitions=2)
     model = NewtonClassifier(n_landmarks=3, stages=1).fit(X, _WORDS)
     for rows in (dd.from_pandas(ROWS["mixed"], npartitions=2), da.from_array(X, chunks=(6, 2))):
@@ -79,7 +74,7 @@ def test_missing_targets_of_dask(kind: str, tmp_path: Path) -> None:
         model.score(da.from_array(X, chunks=(6, 2)), y)
 
 
-def test_numbers_beside_masks_stay_what_they_are() -> None:
+def test_numbers_beside_masks_stay_what_they_are():
     assert plain_targets(pandas.Series(_NUMBERS, dtype="Int64")).dtype == np.int64
     assert plain_targets(pandas.Series([True, False], dtype="boolean")).dtype == np.bool_
     assert NewtonClassifier(n_landmarks=3, stages=1).fit(

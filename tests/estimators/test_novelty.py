@@ -1,7 +1,5 @@
 """Novelty detection against scikit-learn's one-class machine, and on data sets."""
 
-from __future__ import annotations
-
 import dask.array as da
 import numpy as np
 import pytest

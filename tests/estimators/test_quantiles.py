@@ -1,7 +1,5 @@
 """Several quantiles at once: as many rows below each as it says, and none that cross."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from scipy.stats import norm

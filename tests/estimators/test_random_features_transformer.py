@@ -1,7 +1,5 @@
 """``RandomFeatures`` as scikit-learn and Dask use it."""
 
-from __future__ import annotations
-
 import dask.array as da
 import numpy as np
 import pytest

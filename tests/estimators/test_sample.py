@@ -1,7 +1,5 @@
 """The sample of the rows by which ``auto`` chooses."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 
@@ -10,7 +8,7 @@ from distkern.runs.arrays import ArraySource
 
 
 @pytest.mark.parametrize("copies", [1, 4])
-def test_rare_rows_are_drawn_more_often_and_weigh_less(copies: int) -> None:
+def test_rare_rows_are_drawn_more_often_and_weigh_less(copies):
     generator = np.random.default_rng(0)
     X = np.repeat(generator.normal(size=(100_000 // copies, 2)), copies, axis=0).astype(np.float32)
     y = (np.arange(len(X)) // copies % 50 == 0).astype(np.int32)
@@ -29,7 +27,7 @@ def test_rare_rows_are_drawn_more_often_and_weigh_less(copies: int) -> None:
         assert shares[0] == pytest.approx(shares[1], rel=0.1)
 
 
-def test_shares_are_of_what_is_there() -> None:
+def test_shares_are_of_what_is_there():
     np.testing.assert_allclose(drawn_shares(1.0, np.array([0.9, 0.1]), 100), 1.0)
     np.testing.assert_allclose(drawn_shares(0.1, None, 100), [0.1])
     # half as they come, half alike: 100 rows of each class beside 180 and 20

@@ -1,7 +1,5 @@
 """Units of columns do not matter: scaled in a first pass, kept in the model, the same everywhere."""
 
-from __future__ import annotations
-
 import dask.array as da
 import numpy as np
 import pytest

@@ -1,7 +1,5 @@
 """Regressors centre and scale their targets: any unit, any offset, figures in the user's units."""
 
-from __future__ import annotations
-
 import json
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Spectral distributions and normal quantiles against quadrature and SciPy."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from scipy.integrate import quad

@@ -1,7 +1,5 @@
 """The coverage of the parallel waves is that of the sequential scan, bit for bit."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from hypothesis import given, settings

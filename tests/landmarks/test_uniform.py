@@ -1,7 +1,5 @@
 """Uniform landmarks."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

@@ -1,10 +1,7 @@
 """Every solver at d = 20, 2,000 and 8,000, dense and sparse, two classes, ten and real targets: training,
 evaluation and prediction take no more memory than is planned."""
 
-from __future__ import annotations
-
 import json
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -74,7 +71,7 @@ if __name__ == "__main__":
 
 
 @pytest.fixture(scope="module")
-def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def folder(tmp_path_factory):
     folder = tmp_path_factory.mktemp("solvers")
     for name, (rows, columns, classes, share) in DATA.items():
         rng = np.random.default_rng(0)
@@ -92,7 +89,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.mark.slow
 @pytest.mark.parametrize("data", DATA)
 @pytest.mark.parametrize("algorithm", SETTINGS)
-def test_peaks_are_below_the_plan(folder: Path, algorithm: str, data: str) -> None:
+def test_peaks_are_below_the_plan(folder, algorithm, data):
     model, settings = folder / f"{algorithm}-{data}", json.dumps([algorithm, SETTINGS[algorithm]])
     data += "-two" if algorithm in TWO else "-real" if algorithm in REAL else ""
     for what, scheduler in (("train", "local"), ("evaluate", "synchronous"), ("predict", "synchronous")):
@@ -105,9 +102,7 @@ def test_peaks_are_below_the_plan(folder: Path, algorithm: str, data: str) -> No
 
 @pytest.mark.slow
 @pytest.mark.parametrize(("n_rows", "n_features"), [(20_008, 1024), (40_001, 1600)])
-def test_one_worker_that_sends_matrices_takes_what_is_planned(
-    tmp_path: Path, n_rows: int, n_features: int
-) -> None:
+def test_one_worker_that_sends_matrices_takes_what_is_planned(tmp_path, n_rows, n_features):
     """Eight blocks, whose Gram matrices go to the driver all at once; 16, which are added up before."""
     features = np.random.default_rng(0).standard_normal((n_rows, 20), dtype=np.float32)
     labels = (features[:, 0] > 0).astype(int)

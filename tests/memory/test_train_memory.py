@@ -1,7 +1,5 @@
 """Memory does not grow with the rows: measured peaks stay under what `plan` says, at 1x and at 20x."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 
@@ -45,7 +43,7 @@ if __name__ == "__main__":
 
 @pytest.mark.slow
 @pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="peaks are read from Linux's /proc")
-def test_peaks_stay_within_the_plan_at_1x_and_20x(tmp_path: Path) -> None:
+def test_peaks_stay_within_the_plan_at_1x_and_20x(tmp_path):
     # the smaller data are just more than both workers may keep (a quarter of the limit), as the larger are
     found = []
     for rows in (640_000, 12_800_000):

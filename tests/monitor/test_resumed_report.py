@@ -1,16 +1,12 @@
 """The report of a run that was interrupted and resumed tells of both its parts, or says that it does not."""
 
-from __future__ import annotations
-
 import time
-from pathlib import Path
 
 import pytest
 
 from distkern.cli.job import Job
 from distkern.cli.training import run_job
 from distkern.demo.digits import VirtualDigits
-from distkern.engine.events import Event
 from distkern.monitor.text import in_time
 from distkern.storage.dataset import open_dataset
 from distkern.storage.ingest import write_dataset
@@ -18,14 +14,14 @@ from distkern.storage.ingest import write_dataset
 SLOW_SECONDS = 1.0
 
 
-def stop_after_stage_1(event: Event) -> None:
+def stop_after_stage_1(event):
     if event.kind == "stage_finished" and event["metrics"]["stage"] == 0:
         time.sleep(SLOW_SECONDS)
     if event.kind == "checkpoint_saved" and event["stage"] == 1:
         raise OSError("the machine fails")
 
 
-def test_time_and_memory_are_of_all_tries(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_time_and_memory_are_of_all_tries(tmp_path, monkeypatch):
     digits = VirtualDigits(chunk_rows=500)
     write_dataset(digits.chunks(500), tmp_path / "d.zarr", test_chunks=digits.chunks(200, "test"))
     dataset = open_dataset(tmp_path / "d.zarr")

@@ -1,7 +1,5 @@
 """The rule by which one of several is chosen, whatever they are."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np
@@ -20,13 +18,13 @@ from distkern.search.choice import (
 )
 
 
-def test_a_third_goes_on_to_three_times_the_rows() -> None:
+def test_a_third_goes_on_to_three_times_the_rows():
     assert rungs_of(20, 10**6) == [Rung(20, 1 / 9), Rung(7, 1 / 3), Rung(3, 1.0)]
     assert rungs_of(3, 10**6) == [Rung(3, 1.0)]
     assert rungs_of(8, 10**6, factor=2) == [Rung(8, 0.25), Rung(4, 0.5), Rung(2, 1.0)]
 
 
-def test_rungs_of_few_rows_are_left_out() -> None:
+def test_rungs_of_few_rows_are_left_out():
     assert rungs_of(20, 1600) == [Rung(20, 1 / 3), Rung(7, 1.0)]
     assert rungs_of(20, 1000) == [Rung(20, 1.0)]
     assert rungs_of(20, 1000, least_rows=100) == [Rung(20, 1 / 9), Rung(7, 1 / 3), Rung(3, 1.0)]
@@ -35,12 +33,12 @@ def test_rungs_of_few_rows_are_left_out() -> None:
 @pytest.mark.parametrize(
     ("staying", "expected"), [((), [3, 1]), ((2,), [3, 2]), ((1,), [3, 1]), ((0,), [3, 1])]
 )
-def test_the_best_go_on_and_what_stays_but_nothing_that_failed(staying, expected) -> None:
+def test_the_best_go_on_and_what_stays_but_nothing_that_failed(staying, expected):
     scores = {0: math.inf, 1: 0.5, 2: 0.7, 3: 0.1, 4: 0.5}
     assert going_on(scores, 2, staying) == expected
 
 
-def test_differences_are_judged_on_the_same_rows() -> None:
+def test_differences_are_judged_on_the_same_rows():
     losses, noise = np.random.default_rng(0).normal(size=(2, 1000))
     # by none, 3 and 30 standard errors
     tried = [Tried(gap, losses + gap + noise * (gap > 0)) for gap in (0.0, 0.1, 1.0)]
@@ -50,7 +48,7 @@ def test_differences_are_judged_on_the_same_rows() -> None:
     assert best_of_each(tried[::-1], lambda one: one.setting > 0.5) == [tried[0], tried[2]]
 
 
-def test_of_what_cannot_be_told_apart_the_cheaper_wins() -> None:
+def test_of_what_cannot_be_told_apart_the_cheaper_wins():
     ranked = [
         Tried(0, np.array([1.0, 2.0, 3.0, 4.0]), 100.0),
         # a little worse everywhere, and by chance worse in one row alone
@@ -65,7 +63,7 @@ def test_of_what_cannot_be_told_apart_the_cheaper_wins() -> None:
     assert cheapest(ranked[2:], ranked[2:3]).setting == 2
 
 
-def test_work_is_weighed_with_what_it_gains() -> None:
+def test_work_is_weighed_with_what_it_gains():
     """Half the work is worth a fifth of a standard error."""
     losses = np.zeros(400)
     losses[:8], losses[8:12] = 1.0, -1.0

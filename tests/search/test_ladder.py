@@ -1,7 +1,5 @@
 """The sample that is chosen by, and the machines of the ladder against naive ones."""
 
-from __future__ import annotations
-
 import re
 from dataclasses import replace
 
@@ -17,7 +15,7 @@ from distkern.search.ladder import GAUSSIAN, MATERN, RIDGES, Setting, Tried, cli
 from distkern.search.machines import Kernel, Rows, linear, over_all_rows, over_centres
 
 
-def drawn(n_rows: int, seed: int = 0) -> tuple[Rows, Rows]:
+def drawn(n_rows, seed=0):
     generator = np.random.default_rng(seed)
     X = generator.normal(size=(2 * n_rows, 3)).astype(np.float32)
     codes = (np.sin(2 * X[:, 0]) + X[:, 1] + 0.5 * generator.normal(size=2 * n_rows) > 0).astype(int)
@@ -27,7 +25,7 @@ def drawn(n_rows: int, seed: int = 0) -> tuple[Rows, Rows]:
 
 
 @pytest.mark.parametrize("ridge", [0.1, 10.0])
-def test_machines_are_ridge_regressions(ridge: float) -> None:
+def test_machines_are_ridge_regressions(ridge):
     learned, asked = drawn(200)
     mapping = RowMap.fit(MapChoice("none"), learned.features, learned.targets)
     kernel = Kernel("rbf", 1.0)
@@ -48,7 +46,7 @@ def test_machines_are_ridge_regressions(ridge: float) -> None:
     assert straight.mean() == pytest.approx(expected, rel=1e-3)
 
 
-def test_the_ladder_depends_on_rows_and_seed_alone() -> None:
+def test_the_ladder_depends_on_rows_and_seed_alone():
     learned, asked = drawn(700)
     names = ("features", "targets", "codes", "weights")
     both = Rows(*(np.concatenate([getattr(part, name) for part in (learned, asked)]) for name in names))
@@ -61,9 +59,7 @@ def test_the_ladder_depends_on_rows_and_seed_alone() -> None:
 
 
 @pytest.mark.parametrize(("frequency", "kind", "n_learned"), [(0.3, "centres", 1000), (7.0, "exact", 1200)])
-def test_exact_machines_learn_from_more_rows_where_they_gain_something(
-    frequency: float, kind: str, n_learned: int
-) -> None:
+def test_exact_machines_learn_from_more_rows_where_they_gain_something(frequency, kind, n_learned):
     generator = np.random.default_rng(0)
     X = generator.normal(size=(1800, 2)).astype(np.float32)
     values = np.sin(frequency * X).sum(axis=1) + 0.1 * generator.normal(size=1800)
@@ -77,11 +73,11 @@ def test_exact_machines_learn_from_more_rows_where_they_gain_something(
     assert bool(found.exact) == (kind == "exact")
 
 
-def tried(transform: str, kernel: Kernel, losses: np.ndarray) -> Tried:
+def tried(transform, kernel, losses):
     return Tried(Setting("centres", MapChoice(transform), kernel, 1.0), losses)
 
 
-def test_a_map_goes_on_unless_it_is_worse_by_more_than_chance() -> None:
+def test_a_map_goes_on_unless_it_is_worse_by_more_than_chance():
     best, noise = np.random.default_rng(0).normal(size=(2, 1000))
     settings = [
         tried("none", MATERN, best + 5.0),
@@ -94,11 +90,11 @@ def test_a_map_goes_on_unless_it_is_worse_by_more_than_chance() -> None:
     assert leading_maps(settings) == [MapChoice("normal")]
 
 
-def test_few_city_block_distances_need_no_compiled_loop(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_few_city_block_distances_need_no_compiled_loop(monkeypatch):
     features = np.random.default_rng(0).normal(size=(60, 5)).astype(np.float32)
     rows = Rows(features, np.sign(features[:, :1]).astype(float), None, np.ones(60))
 
-    def losses() -> np.ndarray:
+    def losses():
         return next(over_centres(Laplacian(gamma=0.7), 20, [1.0], rows, rows))
 
     monkeypatch.setattr("distkern.search.machines._FEW_DIFFERENCES", 60 * 5 * 20 - 1)
@@ -108,13 +104,13 @@ def test_few_city_block_distances_need_no_compiled_loop(monkeypatch: pytest.Monk
     np.testing.assert_allclose(losses(), compiled, rtol=1e-4, atol=1e-6)
 
 
-def test_of_exact_machines_those_that_lead_learn_from_all_rows(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_of_exact_machines_those_that_lead_learn_from_all_rows(monkeypatch):
     generator = np.random.default_rng(0)
     features = generator.normal(size=(1800, 2)).astype(np.float32)
     signs = np.sign(np.sin(3.0 * features[:, :1]) + 0.3 * generator.normal(size=(1800, 1)))
     rows = Rows(features, signs, (signs[:, 0] > 0).astype(int), np.ones(1800))
     parts = [(np.arange(1200), np.arange(1200, 1800))]
-    settings: dict[int, int] = {}
+    settings = {}
 
     def counted(kernel, ridges, learned, asked):
         settings[learned.n_rows] = settings.get(learned.n_rows, 0) + len(ridges)

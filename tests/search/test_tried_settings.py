@@ -1,9 +1,5 @@
 """Settings that are tried, and the rungs that they are tried in."""
 
-from __future__ import annotations
-
-from typing import Any
-
 import numpy as np
 import pytest
 
@@ -13,7 +9,7 @@ from distkern.search.tuning.search import Metric
 from distkern.search.tuning.space import settings_of
 
 
-def test_a_grid_has_all_combinations() -> None:
+def test_a_grid_has_all_combinations():
     space = {"lam": [1.0, 2.0], "gamma": Range(0.01, 100.0, log=True, points=5)}
     found = settings_of(space, "grid", None, 0)
     assert found == [
@@ -22,13 +18,13 @@ def test_a_grid_has_all_combinations() -> None:
     assert settings_of(space, "halving", None, 0) == found
 
 
-def test_points_of_whole_ranges_are_whole() -> None:
+def test_points_of_whole_ranges_are_whole():
     assert Range(1, 8, log=True, points=4).grid() == [1, 2, 4, 8]
     assert Range(1, 3, points=9).grid() == [1, 2, 3]
 
 
 @pytest.mark.parametrize("log", [False, True])
-def test_numbers_are_drawn_from_the_whole_range(log: bool) -> None:
+def test_numbers_are_drawn_from_the_whole_range(log):
     drawn = [one["x"] for one in settings_of({"x": Range(0.5, 50.0, log)}, "random", 2000, 0)]
     assert all(0.5 <= value <= 50.0 for value in drawn)
     middle = 5.0 if log else 25.25
@@ -40,8 +36,8 @@ def test_numbers_are_drawn_from_the_whole_range(log: bool) -> None:
     np.testing.assert_allclose(shares, np.diff(edges), atol=0.03)
 
 
-def test_draws_follow_from_the_seed_and_do_not_repeat() -> None:
-    space: dict[str, Any] = {"a": [1, 2, 3], "b": ["x", "y"]}
+def test_draws_follow_from_the_seed_and_do_not_repeat():
+    space = {"a": [1, 2, 3], "b": ["x", "y"]}
     assert settings_of(space, "random", 4, 1) == settings_of(space, "random", 4, 1)
     assert settings_of(space, "random", 4, 1) != settings_of(space, "random", 4, 2)
     all_of_them = settings_of(space, "random", 6, 1)
@@ -59,9 +55,7 @@ def test_draws_follow_from_the_seed_and_do_not_repeat() -> None:
         ({"a": [1, 2]}, "random", 3, "candidates: 3 are asked for, and there are 2"),
     ],
 )
-def test_what_cannot_be_tried_is_refused(
-    space: dict[str, Any], method: str, n_drawn: int | None, message: str
-) -> None:
+def test_what_cannot_be_tried_is_refused(space, method, n_drawn, message):
     with pytest.raises(InputError, match=message):
         settings_of(space, method, n_drawn, 0)
 
@@ -75,12 +69,12 @@ def test_what_cannot_be_tried_is_refused(
         ((0.0, 1.0, False, 1), "at least 2"),
     ],
 )
-def test_ranges_that_hold_nothing_are_refused(given: tuple[Any, ...], message: str) -> None:
+def test_ranges_that_hold_nothing_are_refused(given, message):
     with pytest.raises(InputError, match=message):
         Range(*given)
 
 
-def test_metrics_say_which_way_is_better() -> None:
+def test_metrics_say_which_way_is_better():
     loss, accuracy = (Metric.of(name, "classification", 3) for name in (None, "accuracy"))
     assert loss.name == "log_loss"
     assert loss.rank(0.1) < loss.rank(0.2) < loss.rank(None)
@@ -96,6 +90,6 @@ def test_metrics_say_which_way_is_better() -> None:
         (("auc", "classification", 3), "for two classes, and there are 3"),
     ],
 )
-def test_metrics_that_there_are_not_are_refused(given: tuple[Any, ...], message: str) -> None:
+def test_metrics_that_there_are_not_are_refused(given, message):
     with pytest.raises(InputError, match=message):
         Metric.of(*given)

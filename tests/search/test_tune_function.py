@@ -1,11 +1,5 @@
 """``distkern.tune`` as people call it."""
 
-from __future__ import annotations
-
-from collections.abc import Iterator
-from pathlib import Path
-from typing import Any
-
 import dask
 import numpy as np
 import pytest
@@ -13,28 +7,28 @@ import pytest
 import distkern as dk
 from distkern.search.tuning.asked import Range
 
-SPACE: dict[str, Any] = {"gamma": np.array([0.01, 3.0, 1000.0]), "nu": [1e-6, 1e-2]}
+SPACE = {"gamma": np.array([0.01, 3.0, 1000.0]), "nu": [1e-6, 1e-2]}
 
 
 @pytest.fixture(autouse=True)
-def _synchronous() -> Iterator[None]:
+def _synchronous():
     with dask.config.set(scheduler="synchronous"):
         yield
 
 
 @pytest.fixture(scope="module")
-def data(tmp_path_factory: pytest.TempPathFactory) -> dk.Dataset:
+def data(tmp_path_factory):
     features = np.random.default_rng(0).normal(size=(1200, 2))
     rings = (np.linalg.norm(features, axis=1) > 1.2).astype(int)
     path = tmp_path_factory.mktemp("tune") / "d.zarr"
     return dk.write_dataset(features, rings, path, scale="none", rows_per_shard=300)
 
 
-def newton(**settings: Any) -> dk.NewtonClassifier:
+def newton(**settings):
     return dk.NewtonClassifier(n_landmarks=40, stages=4, **settings)
 
 
-def test_the_best_estimator_is_ready_to_be_fitted(data: dk.Dataset) -> None:
+def test_the_best_estimator_is_ready_to_be_fitted(data):
     found = dk.tune(newton(random_state=5), data, SPACE, metric="error")
     assert found.settings["gamma"] == found.estimator.gamma == 3.0
     assert type(found.settings["gamma"]) is float
@@ -48,9 +42,9 @@ def test_the_best_estimator_is_ready_to_be_fitted(data: dk.Dataset) -> None:
     assert frame["error"][0] == found.value
 
 
-def test_what_was_tried_is_found_in_the_folder(data: dk.Dataset, tmp_path: Path) -> None:
+def test_what_was_tried_is_found_in_the_folder(data, tmp_path):
     space = {"gamma": Range(0.1, 10.0, log=True), "nu": {"low": 1e-6, "high": 1e-2, "log": True}}
-    given: dict[str, Any] = {"method": "random", "candidates": 3, "metric": "auc", "folder": tmp_path / "s"}
+    given = {"method": "random", "candidates": 3, "metric": "auc", "folder": tmp_path / "s"}
     found = dk.tune(newton(), data, space, **given)
     again = dk.tune(newton(), data.train, space, **given, jobs=2)
     assert [one.trials for one in again.candidates] == [one.trials for one in found.candidates]
@@ -82,15 +76,13 @@ def test_what_was_tried_is_found_in_the_folder(data: dk.Dataset, tmp_path: Path)
         ({"n_features": [10, 20]}, {}, "no effect with features='nystroem'"),
     ],
 )
-def test_what_cannot_be_tried_is_refused(
-    data: dk.Dataset, space: dict[str, Any], given: dict[str, Any], message: str
-) -> None:
+def test_what_cannot_be_tried_is_refused(data, space, given, message):
     with pytest.raises(dk.InputError, match=message):
         dk.tune(newton(), data, space, **given)
 
 
-def test_arrays_and_streams_of_randomness_are_refused(data: dk.Dataset) -> None:
+def test_arrays_and_streams_of_randomness_are_refused(data):
     with pytest.raises(dk.InputError, match="data: a ndarray; give open_dataset"):
-        dk.tune(newton(), np.zeros((9, 2)), SPACE)  # type: ignore[arg-type]
+        dk.tune(newton(), np.zeros((9, 2)), SPACE)
     with pytest.raises(dk.InputError, match="random_state: is a RandomState"):
         dk.tune(newton(random_state=np.random.RandomState(0)), data, SPACE)

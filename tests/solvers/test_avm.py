@@ -1,7 +1,5 @@
 """AVM against its plain loop and against exact optima."""
 
-from __future__ import annotations
-
 import math
 from dataclasses import replace
 
@@ -14,7 +12,7 @@ from distkern.solvers.avm import AVM
 from problems import Case, overlapping, run_stages
 
 
-def assert_equals_plain_loop(solver: AVM, case: Case) -> list:
+def assert_equals_plain_loop(solver, case):
     states, runner = run_stages(solver, case)
     loss = solver.parts.loss
     K_rows, K_landmarks = case.grams(states[0].landmarks)

@@ -1,7 +1,5 @@
 """Data on which cells could go wrong, by their defaults, which search, and without a search."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

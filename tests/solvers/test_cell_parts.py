@@ -1,7 +1,5 @@
 """The parts of machines in cells: columns' transforms, the metric, the partition, one cell."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from scipy.spatial.distance import cdist

@@ -1,7 +1,5 @@
 """Probabilities of machines in cells: beside the truth and scikit-learn's, on disk as in memory."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from sklearn.base import BaseEstimator, ClassifierMixin
@@ -16,7 +14,7 @@ from distkern.solvers._cells.calibrating import Sigmoids
 GIVEN = {"search": None, "scale": "standard", "gamma": "median/2", "C": 0.3, "random_state": 0}
 
 
-def drawn(n_rows: int, seed: int = 0) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+def drawn(n_rows, seed=0):
     """Rows, labels, and the probability of label 1."""
     generator = np.random.default_rng(seed)
     X = generator.normal(size=(n_rows, 2))

@@ -1,7 +1,5 @@
 """Machines in cells: where rows go, what becomes of awkward data, the model on disk."""
 
-from __future__ import annotations
-
 import pickle
 import warnings
 

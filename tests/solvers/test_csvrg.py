@@ -1,7 +1,5 @@
 """CSVRG against the plain loop of Algorithm 1 and against exact optima."""
 
-from __future__ import annotations
-
 import itertools
 import math
 from dataclasses import replace
@@ -19,7 +17,7 @@ from problems import Case, overlapping, run_stages
 moved = partial(CSVRG, projection=True)
 
 
-def assert_equals_plain_loop(solver: CSVRG, case: Case, *, kernel: str = "rbf", gamma: float = 2.0) -> list:
+def assert_equals_plain_loop(solver, case, *, kernel="rbf", gamma=2.0):
     states, runner = run_stages(solver, case)
     loss = solver.parts.loss
     K_rows, K_landmarks = case.grams(states[0].landmarks, kernel, gamma)

@@ -1,7 +1,5 @@
 """CSVRG whose gradients are projected on the span of the landmarks: its steps, and the minimum they reach."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np
@@ -10,15 +8,15 @@ import pytest
 import reference
 from distkern.bases.nystroem import NystroemBasis
 from distkern.solvers.csvrg import CSVRG, SpanCSVRG
-from problems import Case, overlapping, run_stages
+from problems import overlapping, run_stages
 
 
-def landmark_coefficients(solver: SpanCSVRG, state) -> np.ndarray:
+def landmark_coefficients(solver, state):
     basis = NystroemBasis(solver.parts.kernel.with_gamma(state.gamma), state.landmarks)
     return basis.landmark_coefficients(state.coefficients)
 
 
-def weighted(case: Case) -> Case:
+def weighted(case):
     case.raw_weights = np.random.default_rng(1).exponential(size=len(case.codes))
     return case
 
@@ -62,11 +60,11 @@ def test_reaches_the_minimum_over_the_span(loss):
     found = run_stages(solver, case)[0][-1]
     Z = NystroemBasis(solver.parts.kernel.with_gamma(2.0), found.landmarks).values(case.features)
 
-    def objective(u: np.ndarray) -> float:
+    def objective(u):
         losses = [reference.LOSSES[loss](f, y)[0] for f, y in zip(Z @ u, case.signs[:, 0], strict=True)]
         return 0.5 * float(u @ u) + 30.0 * float(np.mean(losses))
 
-    def gradient(u: np.ndarray) -> np.ndarray:
+    def gradient(u):
         slopes = [reference.LOSSES[loss](f, y)[1] for f, y in zip(Z @ u, case.signs[:, 0], strict=True)]
         return u + 30.0 * Z.T @ np.array(slopes) / len(Z)
 

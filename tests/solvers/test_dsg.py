@@ -1,7 +1,5 @@
 """Doubly stochastic gradients against plain loops, closed forms and themselves."""
 
-from __future__ import annotations
-
 import math
 import pickle
 

@@ -1,7 +1,5 @@
 """Doubly stochastic gradients run by the driver: executors, a lost run, the plan."""
 
-from __future__ import annotations
-
 import pytest
 
 import distkern.passes.rounds as rounds_module

@@ -1,7 +1,5 @@
 """k-SDCA: minima against exact solvers, the duality gap, parties and resumption, the most support rows."""
 
-from __future__ import annotations
-
 import warnings
 
 import numpy as np

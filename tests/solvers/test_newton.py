@@ -1,7 +1,5 @@
 """Newton's method over explicit features: against optima found by others, in float64, and what it refuses."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from scipy.optimize import minimize

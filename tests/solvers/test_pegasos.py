@@ -1,7 +1,5 @@
 """Pegasos against its plain loop, against LIBLINEAR, and dense against sparse rows."""
 
-from __future__ import annotations
-
 import dataclasses
 import math
 
@@ -13,7 +11,6 @@ import reference
 from distkern.bases.linear import LinearBasis
 from distkern.common.sparse import SparseRows
 from distkern.common.types import Block
-from distkern.features import AbstractFeatures
 from distkern.features.kernel_choice import KernelChoice
 from distkern.features.landmarks import Landmarks
 from distkern.features.linear import Linear
@@ -29,12 +26,12 @@ from problems import Case, overlapping, run_stages
 LINEAR = Linear()
 
 
-def pegasos(case: Case, features: AbstractFeatures = LINEAR, loss: str = "hinge", **options) -> Pegasos:
+def pegasos(case, features=LINEAR, loss="hinge", **options):
     weights = {"class_weights": case.class_weights, "mean_weight": case.mean_weight}
     return Pegasos(Risk(find_loss(loss)(), case.n_outputs, **weights), features, **options)
 
 
-def plain_loop(solver: Pegasos, case: Case, pieces, values: np.ndarray):
+def plain_loop(solver, case, pieces, values):
     """w as written in the paper, one dense vector for each output; its projection and its average."""
     n, k = case.signs.shape
     loss, rows = reference.LOSSES[solver.risk.loss.name], np.column_stack([values, np.ones(n)])
@@ -66,7 +63,7 @@ def plain_loop(solver: Pegasos, case: Case, pieces, values: np.ndarray):
     return (w if solver.averaging is None else total / count), w
 
 
-def assert_equals_plain_loop(solver: Pegasos, case: Case, values: np.ndarray | None = None):
+def assert_equals_plain_loop(solver, case, values=None):
     states, runner = run_stages(solver, case)
     pieces = [piece for stage in runner.sampled for piece in stage]
     model, last = plain_loop(solver, case, pieces, case.features if values is None else values)
@@ -130,7 +127,7 @@ def test_equals_the_plain_loop_over_random_features():
     assert_equals_plain_loop(solver, case, values)
 
 
-def as_sparse(case: Case) -> Case:
+def as_sparse(case):
     rows = SparseRows.of_dense(case.features)
 
     class Sparse(Case):

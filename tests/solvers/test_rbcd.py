@@ -1,7 +1,5 @@
 """RBCD: against scikit-learn's solvers of the same objective and a plain loop; parties and resumption."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from sklearn.linear_model import LogisticRegression, Ridge

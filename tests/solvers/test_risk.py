@@ -1,7 +1,5 @@
 """Targets, weights, slopes and errors of every kind of loss."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

@@ -1,7 +1,5 @@
 """SIMBA against Algorithm 1 written out, against the optimum of (3), and with rows dealt out differently."""
 
-from __future__ import annotations
-
 import dataclasses
 from dataclasses import replace
 
@@ -206,7 +204,7 @@ def test_copies_of_rows_are_held_out_together():
     once = margin_rows()
     copies = [*once, *(replace(block, index=len(once) + place) for place, block in enumerate(reversed(once)))]
     _, runner = run(simba(nu=0.02, validation_fraction=0.25, patience=5), copies)
-    held: dict[bytes, bool] = {}
+    held = {}
     for row, is_held in zip(
         np.concatenate([block.features for block in copies]), (weights(runner) == 0).all(axis=0), strict=True
     ):

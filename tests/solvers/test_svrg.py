@@ -1,7 +1,5 @@
 """SVRG over explicit features: against exact optima and a plain loop, losses, weights, features, refusals."""
 
-from __future__ import annotations
-
 import dataclasses
 
 import numpy as np

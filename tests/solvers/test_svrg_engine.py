@@ -1,7 +1,5 @@
 """SVRG run by the driver: executors, a run that was cut, divergence, the plan."""
 
-from __future__ import annotations
-
 import dataclasses
 
 import numpy as np

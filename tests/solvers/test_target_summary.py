@@ -1,7 +1,5 @@
 """The pass over real targets: moments and ranks of any order, weight, size and offset."""
 
-from __future__ import annotations
-
 from functools import reduce
 
 import numpy as np

@@ -1,12 +1,9 @@
 """A killed process that adds the feature-major copy leaves the data set as it was."""
 
-from __future__ import annotations
-
 import os
 import random
 import subprocess
 import time
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -27,7 +24,7 @@ add_columns(sys.argv[1], overwrite=True)
 
 @pytest.mark.slow
 @pytest.mark.parametrize("replacing", [False, True])
-def test_killed_while_adding_the_copy(tmp_path: Path, replacing: bool) -> None:
+def test_killed_while_adding_the_copy(tmp_path, replacing):
     features = np.random.default_rng(0).random((40_000, 120), dtype=np.float32)
     path = tmp_path / "d.zarr"
     whole = write_dataset([(features, np.arange(40_000) % 2)], path, rows_per_shard=500, columns=replacing)

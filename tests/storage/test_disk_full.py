@@ -1,11 +1,7 @@
 """A disk that really is full: one line, and nothing left behind."""
 
-from __future__ import annotations
-
 import os
 import subprocess
-from collections.abc import Iterator
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -18,7 +14,7 @@ SIZE = 4 * 2**20
 
 
 @pytest.fixture
-def small_disk(tmp_path: Path) -> Iterator[Path]:
+def small_disk(tmp_path):
     place = tmp_path / "disk"
     place.mkdir()
     try:
@@ -36,7 +32,7 @@ def small_disk(tmp_path: Path) -> Iterator[Path]:
 
 
 @pytest.mark.parametrize("megabytes", [3, 30])
-def test_sharding(small_disk: Path, megabytes: int) -> None:
+def test_sharding(small_disk, megabytes):
     # 3 MB fit the disk as spool but not as shards beside it; 30 MB do not even fit as spool
     rows = megabytes * 2**20 // 400
     chunks = (
@@ -48,7 +44,7 @@ def test_sharding(small_disk: Path, megabytes: int) -> None:
     assert os.listdir(small_disk) == []
 
 
-def test_saving_arrays(small_disk: Path) -> None:
+def test_saving_arrays(small_disk):
     save_arrays(small_disk / "m", {"a": np.arange(10)})
     with pytest.raises(InputError, match=r"m: the disk is full"):
         save_arrays(small_disk / "m", {"a": np.random.default_rng(0).normal(size=2**20)})

@@ -1,7 +1,5 @@
 """Parts: whole or not at all, known by what they are of, refused when they are damaged."""
 
-from __future__ import annotations
-
 import os
 import pickle
 import signal
@@ -18,9 +16,9 @@ from distkern.storage.parts import ArrayParts
 RESULT = {"n": 3, "of": "rows"}, {"a": np.arange(5.0), "b": np.eye(2, dtype=np.float32)}
 
 
-def test_what_is_put_is_read_by_whoever_is_sent_the_store(tmp_path: Path) -> None:
+def test_what_is_put_is_read_by_whoever_is_sent_the_store(tmp_path):
     parts = ArrayParts(tmp_path / "parts", "job")
-    sent: ArrayParts = pickle.loads(pickle.dumps(parts))
+    sent = pickle.loads(pickle.dumps(parts))
     assert sent.put(7, RESULT) == RESULT[0]
     assert parts.records() == {7: RESULT[0]}
     for name, values in RESULT[1].items():
@@ -30,18 +28,16 @@ def test_what_is_put_is_read_by_whoever_is_sent_the_store(tmp_path: Path) -> Non
 
 
 @pytest.mark.parametrize("stays", [True, False])
-def test_what_does_not_stay_is_not_flushed(
-    stays: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    flushed: list[int] = []
+def test_what_does_not_stay_is_not_flushed(stays, tmp_path, monkeypatch):
+    flushed = []
     monkeypatch.setattr(os, "fsync", flushed.append)
     parts = ArrayParts(tmp_path / "parts", "job", stays=stays)
-    sent: ArrayParts = pickle.loads(pickle.dumps(parts))
+    sent = pickle.loads(pickle.dumps(parts))
     sent.put(0, RESULT)
     assert bool(flushed) == stays
 
 
-def test_another_folder_of_the_same_path_is_not_the_store(tmp_path: Path) -> None:
+def test_another_folder_of_the_same_path_is_not_the_store(tmp_path):
     parts = ArrayParts(tmp_path / "parts", "job")
     assert parts.is_here()
     (tmp_path / "parts").rename(tmp_path / "moved")
@@ -52,7 +48,7 @@ def test_another_folder_of_the_same_path_is_not_the_store(tmp_path: Path) -> Non
 
 
 @pytest.mark.parametrize("damage", ["record", "arrays", "other arrays"])
-def test_a_damaged_part_is_refused(tmp_path: Path, damage: str) -> None:
+def test_a_damaged_part_is_refused(tmp_path, damage):
     parts = ArrayParts(tmp_path / "parts", "job")
     parts.put(0, RESULT)
     file = tmp_path / "parts" / ("0.json" if damage == "record" else "0/c/0")
@@ -89,8 +85,8 @@ with open_executor("synchronous") as executor:
 """
 
 
-def test_a_killed_run_goes_on_with_what_is_not_there(tmp_path: Path) -> None:
-    def run(deadly: int) -> subprocess.CompletedProcess[str]:
+def test_a_killed_run_goes_on_with_what_is_not_there(tmp_path):
+    def run(deadly):
         tests = Path(__file__).parents[1]
         path = os.pathsep.join([str(tests), *filter(None, [os.environ.get("PYTHONPATH")])])
         return subprocess.run(

@@ -1,19 +1,13 @@
 """Processes and clusters whose data sets, checkpoints and jobs lie in S3."""
 
-from __future__ import annotations
-
 import json
 import threading
 import time
-from pathlib import Path
-from typing import Any
 
 import pytest
 
 from distkern.cli.main import main
 from distkern.runs.persistence import load_model
-from distkern.storage.dataset import Dataset
-from distkern.storage.places import URLPlace
 from s3_runs import STAGES, make
 from s3_server import KEY, SECRET, Road, Server, settings
 
@@ -23,7 +17,7 @@ pytest.importorskip("moto.server")
 
 @pytest.mark.slow
 @pytest.mark.parametrize("killed", ["server", "road"])
-def test_processes_whose_server_is_killed(killed: str, local: tuple[Dataset, Path], tmp_path: Path) -> None:
+def test_processes_whose_server_is_killed(killed, local, tmp_path):
     """The command line with worker processes: the server dies in a pass, for good or for three seconds."""
     from cluster_processes import distkern
 
@@ -41,7 +35,7 @@ def test_processes_whose_server_is_killed(killed: str, local: tuple[Dataset, Pat
         )
         system.mkdir("some-bucket")
         system.put(str(local[0].path), "some-bucket/d.zarr", recursive=True)
-        results: list[Any] = []
+        results = []
         command = (
             "train",
             "--data",
@@ -97,13 +91,7 @@ def test_processes_whose_server_is_killed(killed: str, local: tuple[Dataset, Pat
 
 
 @pytest.mark.slow
-def test_a_job_on_a_cluster_that_shares_nothing_but_s3(
-    bucket: URLPlace,
-    road: Road,
-    local: tuple[Dataset, Path],
-    tmp_path: Path,
-    capsys: pytest.CaptureFixture[str],
-) -> None:
+def test_a_job_on_a_cluster_that_shares_nothing_but_s3(bucket, road, local, tmp_path, capsys):
     """Submitted by a job file, run, looked at and fetched: all through S3."""
     from cluster_processes import Processes
 

@@ -1,7 +1,5 @@
 """Sorted rows in slices: read by place, known by what they are of, refused when they are damaged."""
 
-from __future__ import annotations
-
 import pickle
 
 import numpy as np

@@ -1,7 +1,5 @@
 """The benchmark's own code, on tiny rows: that what it writes down is what was measured, and once."""
 
-from __future__ import annotations
-
 import json
 import os
 import subprocess

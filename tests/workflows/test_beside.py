@@ -1,9 +1,6 @@
 """The workflow that puts what is chosen beside boosted trees: sets, scores, pairs and verdicts."""
 
-from __future__ import annotations
-
 import gzip
-from pathlib import Path
 
 import numpy as np
 import pandas
@@ -191,7 +188,7 @@ def test_the_command_goes_on_where_it_was_stopped(tmp_path, command):
     pytest.importorskip("lightgbm")
     asked = ["--out", str(tmp_path / "out"), "--set", "small", "--rows", "500", "--seeds", "1"]
     assert "2/2 small/0/LightGBM" in command("defaults.beside", *asked)
-    report: Path = tmp_path / "out" / "report" / "report.md"
+    report = tmp_path / "out" / "report" / "report.md"
     text = report.read_text()
     assert "## Verdicts" in text
     report.unlink()

@@ -1,7 +1,5 @@
 """The workflows of defaults and of mixed tables: what is asked, compared, kept and written down."""
 
-from __future__ import annotations
-
 import json
 import subprocess
 import sys

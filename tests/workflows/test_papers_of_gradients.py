@@ -1,7 +1,5 @@
 """The workflows of Dai et al. 2014 and Li and Poczos 2016: what they compare, plan, keep and write down."""
 
-from __future__ import annotations
-
 import json
 import math
 import tomllib

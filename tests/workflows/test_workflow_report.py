@@ -1,7 +1,5 @@
 """Reports and figures of the workflows: the same content on both pages, and points where they belong."""
 
-from __future__ import annotations
-
 import re
 import xml.etree.ElementTree as ET
 
