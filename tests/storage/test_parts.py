@@ -2,16 +2,23 @@
 
 import os
 import pickle
+import shutil
 import signal
 import subprocess
 import sys
+from contextlib import ExitStack
 from pathlib import Path
 
 import numpy as np
 import pytest
+import zarr
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from distkern.common.errors import CorruptDataError, InputError
-from distkern.storage.parts import ArrayParts
+from distkern.storage.parts import ArrayParts, SlicedParts
+from distkern.storage.prediction_store import open_prediction_store
+from distkern.storage.predictions import open_prediction_writer
 
 RESULT = {"n": 3, "of": "rows"}, {"a": np.arange(5.0), "b": np.eye(2, dtype=np.float32)}
 
@@ -103,3 +110,145 @@ def test_a_killed_run_goes_on_with_what_is_not_there(tmp_path):
     resumed = run(-1)
     assert resumed.stdout.splitlines()[:-1] == ["3", "4"], resumed.stderr
     assert resumed.stdout.splitlines()[-1] == str([{"item": item} for item in range(5)])
+
+
+LAYOUT = {"features": ("<f4", (2,)), "targets": ("<i4", ())}
+OFFSETS = np.array([0, 3, 3, 5])
+
+
+def arrays(start):
+    return {
+        "features": start + np.arange(10, dtype=np.float32).reshape(5, 2),
+        "targets": start + np.arange(5),
+    }
+
+
+def stored(folder, of="job"):
+    parts = SlicedParts(folder / "moved", of, LAYOUT)
+    for number in range(2):
+        parts.put(number, ({"rows": 5}, OFFSETS, arrays(100 * number)))
+    return pickle.loads(pickle.dumps(parts))
+
+
+def test_a_slice_is_read_from_every_part_in_order(tmp_path):
+    parts = stored(tmp_path)
+    assert parts.records() == {0: {"rows": 5}, 1: {"rows": 5}}
+    for place, (low, high) in enumerate([(0, 3), (3, 3), (3, 5)]):
+        for number, found in enumerate(parts.slices(place, range(2))):
+            for name, values in arrays(100 * number).items():
+                np.testing.assert_array_equal(found[name], values[low:high])
+                assert found[name].dtype == np.dtype(LAYOUT[name][0])
+
+
+@pytest.mark.parametrize("place", [5, 30, -1])
+def test_a_flipped_byte_is_refused(tmp_path, place):
+    parts = stored(tmp_path)
+    file = tmp_path / "moved" / "1.rows"
+    content = bytearray(file.read_bytes())
+    content[place] ^= 1
+    file.write_bytes(content)
+    with pytest.raises(CorruptDataError, match=r"1\.rows: .*damaged"):
+        _ = [list(parts.slices(slice_, range(2))) for slice_ in range(3)]
+    file.write_bytes(content[:-3])
+    with pytest.raises(CorruptDataError):
+        list(parts.slices(2, range(2)))
+    file.unlink()
+    with pytest.raises(CorruptDataError, match="the rows are missing"):
+        list(parts.slices(0, range(2)))
+
+
+def test_rows_of_another_run_do_not_count(tmp_path):
+    stored(tmp_path)
+    other = SlicedParts(tmp_path / "moved", "another job", LAYOUT)
+    assert other.records() == {}
+    with pytest.raises(CorruptDataError, match="of another run"):
+        list(other.slices(0, range(1)))
+
+
+def test_a_process_that_does_not_see_the_folder_says_so(tmp_path):
+    parts = stored(tmp_path)
+    (tmp_path / "moved").rename(tmp_path / "elsewhere")
+    with pytest.raises(
+        InputError, match=r"does not see the folder .* --out in a folder that all workers see"
+    ):
+        list(parts.slices(0, range(2)))
+
+
+LABELS = ["no", "yes, twice", "é"]
+
+
+def files(place):
+    if place.is_file():
+        return {"": place.read_bytes()}
+    return {str(path.relative_to(place)): path.read_bytes() for path in place.rglob("*") if path.is_file()}
+
+
+@pytest.mark.parametrize("ending", [".zarr", ".csv", ".npy"])
+def test_of_two_who_write_to_one_place_the_second_is_refused(ending, tmp_path):
+    place, values = tmp_path / f"p{ending}", np.arange(3.0)
+    given = place, None, values.dtype
+    with ExitStack() as stack:
+        first, second = (stack.enter_context(open_prediction_writer(*given, 3, [])) for _ in range(2))
+        store, commit = stack.enter_context(open_prediction_store(*given, 3, 3, []))
+        store.put(0, (0, -values, np.arange(3)))
+        first.write(values, None)
+        second.write(2 * values, None)
+        first.commit()
+        before = files(place)
+        for late in (second.commit, commit):
+            with pytest.raises(InputError, match=f"p{ending}: already exists; choose another place"):
+                late()
+    assert files(place) == before
+    assert [entry.name for entry in tmp_path.iterdir()] == [place.name]
+
+
+@pytest.mark.parametrize("ending", [".zarr", ".csv", ".npy"])
+@given(
+    n_rows=st.integers(1, 40),
+    block_rows=st.integers(1, 17),
+    kind=st.sampled_from(["labels", "one", "three"]),
+    seed=st.integers(0, 99),
+)
+@settings(max_examples=10, deadline=None)
+def test_any_order_gives_the_same_files(ending, n_rows, block_rows, kind, seed, tmp_path_factory):
+    folder, generator = tmp_path_factory.mktemp("p"), np.random.default_rng(seed)
+    block_rows = min(block_rows, n_rows)
+    columns = ["a", "b", "c"] if kind == "three" else None
+    values = generator.standard_normal((n_rows, 3))
+    if kind != "three":
+        values = values[:, 0]
+    if kind == "labels":
+        values = np.array(LABELS)[generator.integers(0, 3, n_rows)]
+    keys = generator.permutation(n_rows)
+    starts = list(range(0, n_rows, block_rows))
+    wanted, made = folder / f"w{ending}", folder / f"m{ending}"
+    id = "row" if ending == ".csv" else None
+    with open_prediction_writer(wanted, columns, values.dtype, block_rows, LABELS, id=id) as writer:
+        for start in starts:
+            writer.write(values[start : start + block_rows], keys[start : start + block_rows])
+        writer.commit()
+    with open_prediction_store(made, columns, values.dtype, n_rows, block_rows, LABELS) as (store, commit):
+        # one task runs twice, as that of a killed worker does
+        for number in [*generator.permutation(len(starts)), 0]:
+            sent, part = pickle.loads(pickle.dumps(store)), slice(starts[number], starts[number] + block_rows)
+            assert sent.is_here()
+            assert sent.put(number, (starts[number], values[part], keys[part])) == len(values[part])
+        assert not made.exists()
+        commit()
+    if ending == ".zarr":
+        group = zarr.open_group(made, mode="r")
+        np.testing.assert_array_equal(group["row"][...], keys)
+        assert group["row"].chunks == (block_rows,)
+        shutil.rmtree(made / "row")
+    assert files(made) == files(wanted)
+    assert sorted(path.name for path in folder.iterdir()) == sorted([wanted.name, made.name])
+
+
+def test_without_commit_nothing_is_left(tmp_path):
+    for ending in (".zarr", ".csv", ".npy"):
+        with open_prediction_store(tmp_path / f"p{ending}", None, np.dtype(float), 3, 2, []) as (store, _):
+            store.put(0, (0, np.ones(2), np.arange(2)))
+        assert list(tmp_path.iterdir()) == []
+    refused = pytest.raises(InputError, match=r"p.txt: cannot write '.txt'; end the name in")
+    with refused, open_prediction_store(tmp_path / "p.txt", None, np.dtype(float), 3, 2, []):
+        pass
