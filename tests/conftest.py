@@ -5,6 +5,7 @@ import gc
 import os
 import shutil
 import signal
+import subprocess
 import sys
 import tempfile
 from functools import partial
@@ -103,6 +104,24 @@ def cluster_for_jobs(tmp_path_factory):
     start = partial(Processes, tmp_path_factory.mktemp("cluster"))
     processes = shared("cluster_for_jobs", start)
     return processes
+
+
+@pytest.fixture
+def small_disk(tmp_path):
+    """A disk of 8 MiB."""
+    place = tmp_path / "disk"
+    place.mkdir()
+    command = ["mount", "-t", "tmpfs", "-o", "size=8m", "tmpfs", str(place)]
+    try:
+        mounted = subprocess.run(command, capture_output=True)
+    except OSError:
+        pytest.skip("there is no mount command")
+    if mounted.returncode:
+        pytest.skip(f"a small disk cannot be mounted: {mounted.stderr.decode().strip()}")
+    try:
+        yield place
+    finally:
+        subprocess.run(["umount", str(place)], check=True)
 
 
 @pytest.fixture(scope="module")

@@ -1,4 +1,4 @@
-"""``distkern algorithms``: what there is, read off the registry."""
+"""``distkern algorithms``, ``distkern runs``, and the help of an algorithm."""
 
 import json
 import subprocess

@@ -71,14 +71,13 @@ READING = {
 
 
 @pytest.mark.parametrize("command", READING)
-@pytest.mark.parametrize("scheduler", ["synchronous", "threads"])
-def test_damaged_shards(folder, command, scheduler, capsys):
+def test_damaged_shards(folder, command, capsys):
     chunk = folder / "d.zarr" / "train" / "features" / "c" / "2" / "0"
-    arguments = [scheduler if word == "synchronous" else word for word in READING[command]]
     flip_a_byte(chunk)
-    refused(capsys, arguments, "d.zarr/train/features/c/2/0", "checksum is wrong", "restore it from a copy")
+    damaged = "d.zarr/train/features/c/2/0"
+    refused(capsys, READING[command], damaged, "checksum is wrong", "restore it from a copy")
     chunk.unlink()
-    refused(capsys, arguments, "d.zarr/train/features/c/2/0", "is missing", "restore it from a copy")
+    refused(capsys, READING[command], damaged, "is missing", "restore it from a copy")
     assert not Path("new").exists()
     assert not Path("p.csv").exists()
 
@@ -101,9 +100,7 @@ def test_a_damaged_shard_met_by_a_worker_process(folder, capfd):
     ("arguments", "words"),
     [
         (["train", "--data", "empty", "--out", "new"], ["empty", "not a data set", "distkern shard"]),
-        (["evaluate", "m", "--data", "empty"], ["empty", "not a data set"]),
         (["inspect", "empty"], ["empty", "neither a data set, a model nor a run"]),
-        (["train", "--data", "m", "--out", "new"], ["m: ", "not a data set"]),
         (["evaluate", "d.zarr", "--data", "d.zarr"], ["d.zarr", "not a model", "folder that train wrote"]),
         (["evaluate", "m", "--data", "scaled.zarr"], ["scaled.zarr", "no test split", "--split train"]),
         (["evaluate", "m", "--data", "wide.zarr", "--split", "train"], ["wide.zarr", "3 features", "has 2"]),
@@ -129,10 +126,6 @@ def test_a_damaged_shard_met_by_a_worker_process(folder, capfd):
             [*TRAIN, "--set", "loss=foo"],
             [f"unknown value 'foo'; use one of: {', '.join(margin_loss_names())}"],
         ),
-        (
-            [*TRAIN, "--set", "loss=softmax"],
-            [f"unknown value 'softmax'; use one of: {', '.join(margin_loss_names())}"],
-        ),
         (["evaluate", "m", "--data", "numbers.zarr", "--split", "train"], ["numbers.zarr", "'regression'"]),
         (["predict", "m", "--data", "d.zarr", "--out", "p.txt"], ["--out", "p.txt", ".zarr, .csv, .npy"]),
         (["predict", "m", "--data", "d.zarr", "--out", "job.toml/p.csv"], ["toml/p.csv", "another place"]),
@@ -141,42 +134,22 @@ def test_a_damaged_shard_met_by_a_worker_process(folder, capfd):
         (["train", "--data", "d.zarr", "--out", "job.toml"], ["job.toml: is a file"]),
         (["train", "--data", "d.zarr", "--out", "job.toml/m"], ["job.toml/m: cannot be written"]),
         (["train", "--data", "d.zarr", "--out", "text.zarr"], ["text.zarr", "'manifest.json'", "new folder"]),
-        ([*TRAIN, "--set", "n_landmraks=3"], ["'n_landmraks'", "did you mean 'n_landmarks'?"]),
-        ([*TRAIN, "--set", "kernel=rbff"], ["'kernel'", "'rbff'", "did you mean 'rbf'?"]),
         ([*TRAIN, "--set", "gamma=wide"], ["'gamma'", "'wide'", "a number > 0, auto, median, scale"]),
-        ([*TRAIN, "--set", "theta=1.5"], ["'theta'", "in [0, 1)"]),
-        ([*TRAIN, "--algorithm", "csvgr"], ["'csvgr'", "did you mean 'csvrg'?"]),
-        (["train", "job.toml", "--out", "new"], ["job.toml", "'dat'", "did you mean 'data'?"]),
+        (["train", "--data", "d.zarr"], ["--out"]),
+        ([*TRAIN, "--scheduler", "threads", "--dashboard"], ["--scheduler local"]),
         (["evaluate", "m", "--data", "d.zarr", "--scheduler", "thread"], ["--scheduler", "threads"]),
         ([*TRAIN, "--scheduler", "http://there:80"], ["--scheduler", "tcp://HOST:PORT"]),
         ([*TRAIN, "--memory-limit", "30MiB"], ["--memory-limit", "the limit is 30.0 MiB"]),
         ([*TRAIN, "--scheduler", "local", "--memory-limit", "30MiB"], ["--memory-limit", "30.0 MiB"]),
         (["plan", "--data", "d.zarr", "--memory-limit", "30MiB"], ["d.zarr", "--memory-limit"]),
-        (
-            ["evaluate", "m", "--data", "d.zarr", "--scheduler", "local", "--memory-limit", "30MiB"],
-            ["--memory-limit", "'evaluate' needs"],
-        ),
-        (
-            [
-                "predict",
-                "m",
-                "--data",
-                "d.zarr",
-                "--out",
-                "p.npy",
-                "--scheduler",
-                "local",
-                "--memory-limit",
-                "30MiB",
-            ],
-            ["--memory-limit", "'predict' needs"],
-        ),
+        ([*READING["evaluate"], "--memory-limit", "30MiB"], ["--memory-limit", "'evaluate' needs"]),
+        ([*READING["predict"], "--memory-limit", "30MiB"], ["--memory-limit", "'predict' needs"]),
     ],
 )
 def test_wrong_input(folder, arguments, words, capsys):
     Path("empty").mkdir()
     Path("there.csv").write_text("")
-    Path("job.toml").write_text('dat = "d.zarr"\n')
+    Path("job.toml").write_text("")
     before = sorted(os.listdir())
     scheduler = [] if "--scheduler" in arguments or arguments[0] == "inspect" else HERE
     refused(capsys, [*arguments, *scheduler], *words)

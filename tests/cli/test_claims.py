@@ -24,8 +24,8 @@ from distkern.storage.ingest import write_dataset
 @pytest.fixture(scope="module")
 def data(tmp_path_factory):
     path = tmp_path_factory.mktemp("data") / "d.zarr"
-    features = np.random.default_rng(0).normal(size=(4000, 6))
-    write_dataset([(features, np.arange(4000) % 2)], path, scale="none")
+    features = np.random.default_rng(0).normal(size=(800, 6))
+    write_dataset([(features, np.arange(800) % 2)], path, scale="none")
     return path
 
 

@@ -17,7 +17,7 @@ from distkern.storage.ingest import write_dataset
 NAMES = ("noise", "size & <shape>", "more noise", "age", "the rest")
 
 
-@pytest.mark.parametrize("named", [True, False])
+@pytest.mark.parametrize("named", [True, pytest.param(False, marks=pytest.mark.slow)])
 def test_the_choice_and_the_columns_that_matter_are_shown_everywhere(named, tmp_path, capsys, monkeypatch):
     monkeypatch.setattr(sizes, "_ROUNDS", ((200, 200), (400, 200)))
     generator = np.random.default_rng(0)

@@ -1,4 +1,4 @@
-"""Rows that are held out: classes in their shares, equal rows on one side."""
+"""Rows that are held out: classes in their shares, equal rows and whole groups on one side."""
 
 import hashlib
 

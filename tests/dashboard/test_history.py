@@ -1,4 +1,4 @@
-"""Histories: complete for a late page, bounded, fast, and deaf to nonsense."""
+"""Histories, rates and tasks: complete for a late page, bounded, fast, and deaf to nonsense."""
 
 from itertools import pairwise
 

