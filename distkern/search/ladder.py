@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from distkern.common.compared import Compared
+from distkern.common.types import Floats
 from distkern.maps.mapping import MapChoice, RowMap
 from distkern.maps.metric import MetricKind
 from distkern.maps.transform import TransformKind
@@ -151,7 +152,7 @@ def climb(
     folds = [_Fold(rows.part(_shuffled(one, seed)), rows.part(other)) for one, other in parts]
     n_learned = folds[0].learned.n_rows
     straight = _best(_joined([fold.straight() for fold in folds]))
-    tried = _over_centres(folds, maps or maps_of(rows.features.shape[1]), KERNELS)
+    tried = _over_centres(folds, maps or _maps_that_differ(rows.features), KERNELS)
     smooth = _best(tried)
     rungs, chosen, kinds = [straight, smooth], smooth, []
     first, *others = _of_every_metric(tried)
@@ -355,6 +356,13 @@ def maps_of(n_features: int, full_columns: int = _FULL_COLUMNS) -> list[MapChoic
     if n_features > _FULL_COLUMNS:
         transforms.pop()
     return [MapChoice(transform, metric, _ROUNDS) for metric in metrics for transform in transforms]
+
+
+def _maps_that_differ(features: Floats) -> list[MapChoice]:
+    """The maps that suit the columns: of two values, "normal" makes what "standard" does but for the unit."""
+    known = maps_of(features.shape[1])
+    is_end = (features == features.min(axis=0)) | (features == features.max(axis=0))
+    return [one for one in known if one.transform != "normal"] if is_end.all() else known
 
 
 def _suited(

@@ -108,8 +108,8 @@ class Newton(AbstractExplicit[NewtonState]):
     1.5 times as long as the next matrix would, after 8 to 12 of them. Products are in the precision of the
     rows, sums in float64.
 
-    From 4 max(8192, 4 r) rows on, matrices are made from a sample S (Erdogdu and Montanari 2015) of
-    max(8192, 4 r) to n / 4 rows, as many as take half the operations of a pass; for the square loss only
+    From 4 max(4096, 4 r) rows on, matrices are made from a sample S (Erdogdu and Montanari 2015) of
+    max(4096, 4 r) to n / 4 rows, as many as take half the operations of a pass; for the square loss only
     where that saves time. They are damped by 0.3 / |S| times the mean of l'' |z|^2 at w = 0. The first stage
     begins at the minimum on the sample and keeps the BFGS corrections from there. Matrices of all rows are
     damped too, from the second stage on and ever less. For the square loss, a stage with the matrix of all
@@ -368,7 +368,7 @@ class ByMatrices:
 
 
 #: least rows of a sample, and rows for each function
-_LEAST_SAMPLE, _ROWS_PER_FEATURE = 8192, 4
+_LEAST_SAMPLE, _ROWS_PER_FEATURE = 4096, 4
 #: a sample is taken if there are at least so many times its rows
 _PAYS = 4
 #: operations of a sample's matrices, in passes over all rows
