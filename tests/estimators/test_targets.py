@@ -14,7 +14,6 @@ from scipy.stats import norm
 from sklearn.metrics import mean_absolute_error, mean_squared_error, r2_score
 
 import distkern
-import distkern as dk
 from distkern import NewtonClassifier, NewtonRegressor
 from distkern.cli.main import main
 from distkern.common.errors import InputError
@@ -245,7 +244,7 @@ def noisy(n, seed=0):
 
 def regressor(**given):
     settings = {"loss": "quantile", "quantiles": LEVELS, "n_features": 128, "block_size": 32}
-    return dk.DSGRegressor(**{**settings, "nu": 1e-5, "random_state": 0, **given})
+    return distkern.DSGRegressor(**{**settings, "nu": 1e-5, "random_state": 0, **given})
 
 
 def test_a_share_of_q_lies_below_the_quantile_q():
@@ -322,7 +321,7 @@ ROWS = {
 def test_a_missing_target_is_refused_by_its_row(kind, tmp_path):
     for rows in ROWS.values():
         with pytest.raises(InputError, match=r"^y, row 5 \(index 4\): the target is missing"):
-            write_dataset(rows, TARGETS[kind], tmp_path / "d.zarr")
+            distkern.write_dataset(rows, TARGETS[kind], tmp_path / "d.zarr")
         with pytest.raises(InputError, match=r"^y, row 5 \(index 4\): the target is missing"):
             NewtonClassifier(n_landmarks=3).fit(rows, TARGETS[kind])
     assert not (tmp_path / "d.zarr").exists()
@@ -340,7 +339,7 @@ def test_missing_targets_of_dask(kind, tmp_path):
     model = NewtonClassifier(n_landmarks=3, stages=1).fit(X, _WORDS)
     for rows in (dd.from_pandas(ROWS["mixed"], npartitions=2), da.from_array(X, chunks=(6, 2))):
         with pytest.raises(InputError, match="row 5"):
-            write_dataset(rows, y, tmp_path / "d.zarr", task="classification")
+            distkern.write_dataset(rows, y, tmp_path / "d.zarr", task="classification")
         with pytest.raises(InputError, match="row 5"):
             NewtonClassifier(n_landmarks=3).fit(rows, y)
     with pytest.raises(InputError, match=r"^y, row 5"):

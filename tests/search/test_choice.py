@@ -14,6 +14,7 @@ from distkern.kernels.laplacian import Laplacian
 from distkern.maps.mapping import MapChoice, RowMap
 from distkern.search.choice import (
     Rung,
+    Tried,
     best_of_each,
     cheapest,
     going_on,
@@ -22,7 +23,8 @@ from distkern.search.choice import (
     rungs_of,
     worth_its_work,
 )
-from distkern.search.ladder import GAUSSIAN, MATERN, RIDGES, Setting, Tried, climb, leading_maps
+from distkern.search.ladder import GAUSSIAN, MATERN, RIDGES, Setting, climb, leading_maps
+from distkern.search.ladder import Tried as TriedSetting
 from distkern.search.machines import Kernel, Rows, linear, over_all_rows, over_centres
 
 
@@ -143,7 +145,7 @@ def test_exact_machines_learn_from_more_rows_where_they_gain_something(frequency
 
 
 def tried(transform, kernel, losses):
-    return Tried(Setting("centres", MapChoice(transform), kernel, 1.0), losses)
+    return TriedSetting(Setting("centres", MapChoice(transform), kernel, 1.0), losses)
 
 
 def test_a_map_goes_on_unless_it_is_worse_by_more_than_chance():
