@@ -232,7 +232,7 @@ def test_samples_are_taken_of_many_rows_and_for_a_parabola_of_many_functions():
         subject = Newton(Risk(find_loss(loss)(), 1), kind)
         return subject.way.schedule(problem, kind.footprint(problem)).sample(0)
 
-    assert sample("logistic", 256, 30_000) is None
+    assert sample("logistic", 256, 15_000) is None
     found = sample("logistic", 256, 50_000)
     # a quarter at most, whatever a matrix takes
     assert len(found.blocks) * found.rows_per_block == pytest.approx(12500, rel=0.01)
