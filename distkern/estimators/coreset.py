@@ -11,7 +11,7 @@ from numpy.typing import DTypeLike, NDArray
 from distkern.bases.landmarks import LandmarkBasis
 from distkern.common.sparse import Rows
 from distkern.estimators.base import AbstractClassifier
-from distkern.estimators.fitted import fitted
+from distkern.estimators.declared import fitted
 from distkern.features.landmarks import DEFAULT_LANDMARKS
 from distkern.landmarks import AbstractLandmarkRule, find_landmark_rule
 from distkern.solvers.coreset import AbstractCoresetSolver, CoresetProblem
