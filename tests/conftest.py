@@ -1,19 +1,15 @@
 """Fixtures that tests of every package may use."""
 
-from __future__ import annotations
-
 import atexit
 import gc
 import os
 import shutil
 import signal
+import subprocess
 import sys
 import tempfile
-from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager
 from functools import partial
 from pathlib import Path
-from typing import Any
 
 import pytest
 import scipy.linalg  # noqa: F401  (its BLAS must be loaded before it can be limited)
@@ -22,7 +18,7 @@ from hypothesis import settings
 
 import distkern
 from cluster_processes import Processes
-from distkern.engine.executors import AbstractExecutor, open_executor
+from distkern.engine.executors import open_executor
 
 # the same examples every time, and no deadline on a busy machine
 settings.register_profile("distkern", derandomize=True, deadline=None)
@@ -50,13 +46,13 @@ ROOT = Path(__file__).resolve().parents[1]
 
 
 @pytest.fixture(scope="session")
-def repository() -> Path:
+def repository():
     """The root of the repository."""
     return ROOT
 
 
 @pytest.fixture(scope="session")
-def datasets() -> Path:
+def datasets():
     """The folder of real data sets beside the repository."""
     folder = ROOT.parent / "shared" / "datasets"
     if not folder.is_dir():
@@ -65,10 +61,10 @@ def datasets() -> Path:
 
 
 #: processes that files of one folder share, because they take seconds to start, by the name of their fixture
-_shared: dict[str, Any] = {}
+_shared = {}
 
 
-def shared(name: str, start: Callable[[], AbstractContextManager[Any]]) -> Any:
+def shared(name, start):
     """What ``start`` gives, from its first use in a folder to the last file of the folder that names it.
 
     Other folders may measure the memory of this process, in which Dask's scheduler may be.
@@ -78,14 +74,14 @@ def shared(name: str, start: Callable[[], AbstractContextManager[Any]]) -> Any:
     return _shared[name]
 
 
-def used_from(name: str, item: pytest.Item) -> bool:
+def used_from(name, item):
     """Whether a file of the folder names a fixture, from that of a test on."""
     files = sorted(item.path.parent.glob("test_*.py"))
     return any(file >= item.path and name in file.read_text(encoding="utf-8") for file in files)
 
 
 @pytest.hookimpl(wrapper=True)
-def pytest_runtest_teardown(item: pytest.Item, nextitem: pytest.Item | None) -> Iterator[None]:
+def pytest_runtest_teardown(item, nextitem):
     """What a test leaves is torn down first, then what is shared and no test of its folder uses any more."""
     yield
     if nextitem is not None and nextitem.path == item.path:
@@ -96,28 +92,46 @@ def pytest_runtest_teardown(item: pytest.Item, nextitem: pytest.Item | None) -> 
 
 
 @pytest.fixture(scope="module")
-def local_workers() -> AbstractExecutor:
+def local_workers():
     """Two worker processes on this host, for tests that leave them alive and as they are."""
-    executor: AbstractExecutor = shared("local_workers", partial(open_executor, "local", workers=2))
+    executor = shared("local_workers", partial(open_executor, "local", workers=2))
     return executor
 
 
 @pytest.fixture(scope="module")
-def cluster_for_jobs(tmp_path_factory: pytest.TempPathFactory) -> Processes:
+def cluster_for_jobs(tmp_path_factory):
     """A scheduler and two workers in processes, whose address commands may be told."""
     start = partial(Processes, tmp_path_factory.mktemp("cluster"))
-    processes: Processes = shared("cluster_for_jobs", start)
+    processes = shared("cluster_for_jobs", start)
     return processes
 
 
+@pytest.fixture
+def small_disk(tmp_path):
+    """A disk of 8 MiB."""
+    place = tmp_path / "disk"
+    place.mkdir()
+    command = ["mount", "-t", "tmpfs", "-o", "size=8m", "tmpfs", str(place)]
+    try:
+        mounted = subprocess.run(command, capture_output=True)
+    except OSError:
+        pytest.skip("there is no mount command")
+    if mounted.returncode:
+        pytest.skip(f"a small disk cannot be mounted: {mounted.stderr.decode().strip()}")
+    try:
+        yield place
+    finally:
+        subprocess.run(["umount", str(place)], check=True)
+
+
 @pytest.fixture(scope="module")
-def several_blas_threads() -> Iterator[None]:
+def several_blas_threads():
     """BLAS as users have it, so that what does not limit it shows in the bits."""
     with threadpoolctl.threadpool_limits(2, user_api="blas"):
         yield
 
 
-def pytest_configure(config: pytest.Config) -> None:
+def pytest_configure(config):
     """Where several processes share the tests that are not slow, what they write lies in memory.
 
     They make and remove folders by ten thousands, which on a disk takes a good part of their time. In one
@@ -136,13 +150,13 @@ def pytest_configure(config: pytest.Config) -> None:
         tempfile.tempdir = os.environ["TMPDIR"] = folder.name
 
 
-def pytest_collection_finish() -> None:
+def pytest_collection_finish():
     """What was imported and collected stays: it need not be looked through for garbage again and again."""
     gc.collect()
     gc.freeze()
 
 
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+def pytest_collection_modifyitems(items):
     """Slow tests kill and start programs many times: beside other work they take minutes each."""
     for item in items:
         if item.get_closest_marker("slow") and not item.get_closest_marker("timeout"):

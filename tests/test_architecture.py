@@ -1,14 +1,11 @@
 """The members that the architecture's page adds are complete: a file each, and all that finds them does."""
 
-from __future__ import annotations
-
 import importlib
 import os
 import re
 import shutil
 import subprocess
 import sys
-from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
@@ -36,7 +33,7 @@ CONTRACTS = {
 }
 
 
-def files() -> dict[str, str]:
+def files():
     """The blocks of Python by the file that their first line names."""
     found = [re.match(r"# (\S+)\n", block.text) for block in blocks(PAGE, "python")]
     assert all(found), "the first line of a block is a comment that names its file"
@@ -44,7 +41,7 @@ def files() -> dict[str, str]:
 
 
 @pytest.fixture
-def added(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+def added(tmp_path, monkeypatch):
     """The package with these files in its folders, as long as the test runs."""
     modules = {}
     for file, text in files().items():
@@ -68,7 +65,7 @@ def added(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
 
 
 @pytest.mark.usefixtures("added")
-def test_the_loss_and_the_kernel_are_found_and_trained_with() -> None:
+def test_the_loss_and_the_kernel_are_found_and_trained_with():
     loss, f, step = find_loss("smoothed_hinge")(), np.linspace(-2, 2, 41)[:, None] + 0.01, 1e-6
     y = np.ones_like(f)
     slopes = (loss.row_values(f + step, y) - loss.row_values(f - step, y)) / (2 * step)
@@ -87,28 +84,25 @@ def test_the_loss_and_the_kernel_are_found_and_trained_with() -> None:
 
 
 @pytest.mark.usefixtures("added")
-def test_the_solver_is_an_algorithm_with_an_estimator() -> None:
+def test_the_solver_is_an_algorithm_with_an_estimator():
     kind = algorithm("heavy_ball")
-    assert kind is not None
     assert kind.__name__ == "HeavyBallClassifier"
     X, y = make_moons(300, noise=0.1, random_state=0)
     assert kind(gamma=4.0, nu=1e-5, n_features=256, random_state=0).fit(X, y).score(X, y) > 0.95
 
 
 @pytest.mark.usefixtures("added")
-def test_the_format_is_read(tmp_path: Path) -> None:
+def test_the_format_is_read(tmp_path):
     file = tmp_path / "rows.jsonl"
     file.write_text("[0.5, 1, 0]\n[2, -3, 1]\n[4, 5, 1]\n")
     data = shard(file, tmp_path / "rows.zarr", shuffle=False, scale="none")
-    assert data.train is not None
-    assert data.classes is not None
     block = data.train.reader(0)()
     np.testing.assert_array_equal(block.features, np.array([[0.5, 1], [2, -3], [4, 5]], np.float32))
     assert data.classes[block.targets].tolist() == [0, 1, 1]
 
 
 @pytest.mark.slow
-def test_contracts_hold_of_them_in_a_copy_of_the_package(repository: Path, tmp_path: Path) -> None:
+def test_contracts_hold_of_them_in_a_copy_of_the_package(repository, tmp_path):
     for name in ("distkern", "tests", "pyproject.toml"):
         copy = shutil.copytree if (repository / name).is_dir() else shutil.copy
         copy(repository / name, tmp_path / name)

@@ -1,19 +1,14 @@
 """Machines in cells survive a kill in every phase: of the driver, whose run is resumed, and of a worker."""
 
-from __future__ import annotations
-
 import os
 import signal
-import subprocess
 import time
-from pathlib import Path
 
 import numpy as np
 import pytest
 
 from cluster_processes import finish, settings_of, start_distkern
 from distkern.runs.persistence import load_model
-from distkern.storage.dataset import Dataset
 from distkern.storage.ingest import write_dataset
 from problems import waves
 from test_train_kill import worker_processes
@@ -40,14 +35,14 @@ PARTS = [(phase, OTHERS.get(phase, SEARCHED)) for phase in PHASES] + [("metric",
 
 
 @pytest.fixture(scope="module")
-def data(tmp_path_factory: pytest.TempPathFactory) -> Dataset:
+def data(tmp_path_factory):
     """More rows than the sample of a search, in two parts to be moved."""
     path = tmp_path_factory.mktemp("kill") / "d.zarr"
     return write_dataset([waves(100_000, 100)], path, scale="none", test_fraction=0.05, rows_per_shard=4000)
 
 
 @pytest.fixture(scope="module")
-def whole(data: Dataset, tmp_path_factory: pytest.TempPathFactory) -> dict[str, np.ndarray]:
+def whole(data, tmp_path_factory):
     """The machines of runs that nobody kills, by their settings."""
     found = {}
     for settings in (SEARCHED, LEARNED, CALIBRATED, GIVEN):
@@ -57,13 +52,13 @@ def whole(data: Dataset, tmp_path_factory: pytest.TempPathFactory) -> dict[str, 
     return found
 
 
-def start(data: Dataset, out: Path, settings: list[str], *flags: str) -> subprocess.Popen[str]:
+def start(data, out, settings, *flags):
     job = ("--data", str(data.path), "--out", str(out), "--algorithm", "cells", "--seed", "3")
     where = ("--scheduler", "local", "--workers", "2", "--no-dashboard")
     return start_distkern("train", *job, *settings, *where, *flags)
 
 
-def await_phase(process: subprocess.Popen[str], out: Path, phase: str) -> bool:
+def await_phase(process, out, phase):
     """Whether the run came to a phase, and has not ended before that was seen."""
     pattern = PHASES.get(phase, "search/metric*")
     while process.poll() is None:
@@ -75,9 +70,7 @@ def await_phase(process: subprocess.Popen[str], out: Path, phase: str) -> bool:
 
 @pytest.mark.slow
 @pytest.mark.parametrize(("phase", "settings"), PARTS, ids=[phase for phase, _ in PARTS])
-def test_driver_killed_in_a_phase_and_resumed(
-    phase: str, settings: list[str], data: Dataset, whole: dict[str, np.ndarray], tmp_path: Path
-) -> None:
+def test_driver_killed_in_a_phase_and_resumed(phase, settings, data, whole, tmp_path):
     out = tmp_path / "m"
     process = start(data, out, settings)
     assert await_phase(process, out, phase)
@@ -95,9 +88,7 @@ def test_driver_killed_in_a_phase_and_resumed(
 @pytest.mark.parametrize(
     ("phase", "settings"), PARTS[:-2] + PARTS[-1:], ids=[p for p, _ in PARTS[:-2] + PARTS[-1:]]
 )
-def test_worker_killed_in_a_phase(
-    phase: str, settings: list[str], data: Dataset, whole: dict[str, np.ndarray], tmp_path: Path
-) -> None:
+def test_worker_killed_in_a_phase(phase, settings, data, whole, tmp_path):
     out = tmp_path / "m"
     process = start(data, out, settings)
     assert await_phase(process, out, phase)

@@ -1,7 +1,5 @@
 """What the guide says works as it is written, and leads somewhere; of README its commands and links."""
 
-from __future__ import annotations
-
 import re
 import shlex
 import shutil
@@ -11,7 +9,7 @@ from pathlib import Path
 import pytest
 
 import distkern
-from cluster_processes import Processes, wait_for
+from cluster_processes import wait_for
 from distkern.cli.job import Job, make_estimator
 from distkern.cli.main import main
 from distkern.common.registry import members
@@ -28,7 +26,7 @@ LINK = re.compile(r"\]\((?!https?:)([^)#\s]*)(?:#([\w-]+))?\)")
 
 
 @pytest.fixture(scope="module")
-def examples(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def examples(tmp_path_factory):
     """The files of the pages, and the data set and the model that most of them begin with."""
     folder = tmp_path_factory.mktemp("examples")
     write_examples(folder)
@@ -41,28 +39,26 @@ def examples(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture
-def desk(examples: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def desk(examples, tmp_path, monkeypatch):
     """A copy of the examples, in which the test works."""
     shutil.copytree(examples, tmp_path, dirs_exist_ok=True)
     monkeypatch.chdir(tmp_path)
     return tmp_path
 
 
-def test_the_short_pages_run_as_they_are_written(repository: Path, desk: Path) -> None:
+def test_the_short_pages_run_as_they_are_written(repository, desk):
     for name in SHORT:
         Reader(repository / GUIDE / f"{name}.md").read("toml", "python", "sh")
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", LONG)
-def test_a_long_page_runs_as_it_is_written(repository: Path, desk: Path, name: str) -> None:
+def test_a_long_page_runs_as_it_is_written(repository, desk, name):
     Reader(repository / GUIDE / f"{name}.md").read("toml", "python", "sh")
 
 
 @pytest.mark.slow
-def test_the_page_of_jobs_runs_as_it_is_written(
-    repository: Path, desk: Path, cluster_for_jobs: Processes, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_the_page_of_jobs_runs_as_it_is_written(repository, desk, cluster_for_jobs, capsys):
     reader = Reader(repository / GUIDE / f"{JOBS}.md")
     reader.read("toml", "python")
     job = Path("covtype.toml")
@@ -80,14 +76,14 @@ def test_the_page_of_jobs_runs_as_it_is_written(
     assert load_model(desk / "fetched-model").get_params()["gamma"] == 4.0
 
 
-def test_every_page_of_the_guide_is_linked_and_run(repository: Path) -> None:
+def test_every_page_of_the_guide_is_linked_and_run(repository):
     readme = (repository / "README.md").read_text(encoding="utf-8")
     names = {page.stem for page in pages(repository)[1:]}
     assert {*SHORT, *LONG, JOBS} == names
     assert {name for name in names if f"({GUIDE}/{name}.md)" in readme} == names
 
 
-def test_every_command_is_one_that_the_command_line_accepts(repository: Path) -> None:
+def test_every_command_is_one_that_the_command_line_accepts(repository):
     lines = [line for page in pages(repository) for block in blocks(page, "sh") for line in commands(block)]
     assert len(lines) >= 30
     for page in pages(repository):
@@ -98,21 +94,21 @@ def test_every_command_is_one_that_the_command_line_accepts(repository: Path) ->
         parsed(line)
 
 
-def test_blocks_are_of_languages_that_are_run(repository: Path) -> None:
+def test_blocks_are_of_languages_that_are_run(repository):
     for page in pages(repository):
         found = [block.language for block in blocks(page)]
         assert set(found) <= {"sh", "python", "toml"}, page
         assert page.read_text(encoding="utf-8").count("```") == 2 * len(found), page
 
 
-def test_commands_that_start_clusters_are_those_that_are_tried(repository: Path) -> None:
+def test_commands_that_start_clusters_are_those_that_are_tried(repository):
     tried = (repository / "cluster" / "README.md").read_text(encoding="utf-8")
     for page in pages(repository):
         for line in re.findall(r"^    (python .*)$", page.read_text(encoding="utf-8"), flags=re.M):
             assert line in " ".join(tried.replace("\\\n", " ").split()), (page, line)
 
 
-def test_job_files_are_ones_that_train_accepts(repository: Path) -> None:
+def test_job_files_are_ones_that_train_accepts(repository):
     jobs = [tomllib.loads(block.text) for page in pages(repository) for block in blocks(page, "toml")]
     assert len(jobs) >= 3
     for written in jobs:
@@ -121,7 +117,7 @@ def test_job_files_are_ones_that_train_accepts(repository: Path) -> None:
         assert (job.search is None) == ("search" not in written)
 
 
-def test_links_lead_somewhere(repository: Path) -> None:
+def test_links_lead_somewhere(repository):
     for page in pages(repository):
         for path, anchor in LINK.findall(page.read_text(encoding="utf-8")):
             target = page.parent / path if path else page
@@ -132,7 +128,7 @@ def test_links_lead_somewhere(repository: Path) -> None:
                 assert anchor in known, (page, anchor)
 
 
-def test_every_algorithm_has_a_section_and_a_row(repository: Path) -> None:
+def test_every_algorithm_has_a_section_and_a_row(repository):
     solvers = {name.removesuffix("_regressor") for name in members("distkern.solvers", AbstractSolver)}
     page = (repository / GUIDE / "algorithms.md").read_text(encoding="utf-8")
     sections = dict(re.findall(r"^## (\w+)\n(.*?)(?=^## |\Z)", page, flags=re.M | re.S))
@@ -151,7 +147,7 @@ def test_every_algorithm_has_a_section_and_a_row(repository: Path) -> None:
     assert set(re.findall(r"`(\w+)`", " ".join(first))) == {"auto", *solvers}
 
 
-def test_messages_that_are_explained_are_ones_that_are_said(repository: Path) -> None:
+def test_messages_that_are_explained_are_ones_that_are_said(repository):
     page = (repository / GUIDE / "troubleshooting.md").read_text(encoding="utf-8")
     explained = re.findall(r"^\| `([^`]+)` \|", page, flags=re.M)
     said = "".join(path.read_text(encoding="utf-8") for path in (repository / "distkern").rglob("*.py"))
@@ -160,7 +156,7 @@ def test_messages_that_are_explained_are_ones_that_are_said(repository: Path) ->
         assert words in said, words
 
 
-def test_no_sentence_begins_with_what_it_is_of(repository: Path) -> None:
+def test_no_sentence_begins_with_what_it_is_of(repository):
     for page in pages(repository):
         for paragraph in page.read_text(encoding="utf-8").split("\n\n"):
             found = re.search(r"(^|[.:*] )Of \w.{20}", " ".join(paragraph.split()))

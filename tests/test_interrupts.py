@@ -1,7 +1,5 @@
 """An interruption arrives once, whatever swallowed it on the way."""
 
-from __future__ import annotations
-
 import gc
 import os
 import signal
@@ -13,20 +11,20 @@ import pytest
 from distkern.common import interrupts
 
 
-def kill(number: signal.Signals) -> None:
+def kill(number):
     os.kill(os.getpid(), number)
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
-def test_both_signals_are_exceptions_and_the_handlers_come_back(number: signal.Signals) -> None:
+def test_both_signals_are_exceptions_and_the_handlers_come_back(number):
     before = signal.getsignal(number)
     with pytest.raises(KeyboardInterrupt), interrupts.as_exceptions():
         kill(number)
     assert signal.getsignal(number) is before
 
 
-def test_one_that_is_lost_in_the_garbage_collector_is_found_again() -> None:
-    def callback(phase: str, info: dict[str, int]) -> None:
+def test_one_that_is_lost_in_the_garbage_collector_is_found_again():
+    def callback(phase, info):
         gc.callbacks.remove(callback)
         kill(signal.SIGINT)
 
@@ -39,7 +37,7 @@ def test_one_that_is_lost_in_the_garbage_collector_is_found_again() -> None:
         interrupts.check()
 
 
-def test_ctrl_c_stays_ignored_in_the_background() -> None:
+def test_ctrl_c_stays_ignored_in_the_background():
     before = signal.signal(signal.SIGINT, signal.SIG_IGN)
     try:
         with interrupts.as_exceptions():
@@ -50,10 +48,10 @@ def test_ctrl_c_stays_ignored_in_the_background() -> None:
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
-def test_put_off_until_the_end(number: signal.Signals) -> None:
+def test_put_off_until_the_end(number):
     reached = []
 
-    def put_off() -> None:
+    def put_off():
         with interrupts.put_off():
             kill(number)
             reached.append("after the signal")
@@ -66,7 +64,7 @@ def test_put_off_until_the_end(number: signal.Signals) -> None:
         pass
 
 
-def test_threads_started_meanwhile_never_see_ctrl_c() -> None:
+def test_threads_started_meanwhile_never_see_ctrl_c():
     masks = []
     with interrupts.put_off():
         thread = threading.Thread(target=lambda: masks.append(signal.pthread_sigmask(signal.SIG_BLOCK, [])))
@@ -76,18 +74,18 @@ def test_threads_started_meanwhile_never_see_ctrl_c() -> None:
     assert signal.SIGTERM not in masks[0]
 
 
-def test_a_callback_that_was_interrupted_half_way_says_nothing_later(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_callback_that_was_interrupted_half_way_says_nothing_later(monkeypatch):
     """As Dask's, which takes the time between the start and the stop of a collection."""
-    told: list[object] = []
+    told = []
     monkeypatch.setattr(sys, "unraisablehook", lambda lost: told.append(lost.exc_type))
-    began: list[str] = []
+    began = []
 
-    def timer(phase: str, info: dict[str, int]) -> None:
+    def timer(phase, info):
         assert not began
         began.append(phase)
         signal.raise_signal(signal.SIGINT)
 
-    def other(phase: str, info: dict[str, int]) -> None:
+    def other(phase, info):
         if phase == "stop":
             raise ValueError
 

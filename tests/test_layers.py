@@ -1,7 +1,5 @@
 """The architecture: who imports whom, where dask and zarr live, how long files are, what its page says."""
 
-from __future__ import annotations
-
 import ast
 import re
 import shutil
@@ -129,13 +127,13 @@ IMPORT_NAMES = {"scikit-learn": "sklearn", "dask-ml": "dask_ml", "google-crc32c"
 
 
 @pytest.fixture(scope="module")
-def trees() -> dict[Path, ast.Module]:
+def trees():
     """Every file, parsed."""
     return {path: ast.parse(path.read_text(encoding="utf-8")) for path in sorted(PACKAGE.rglob("*.py"))}
 
 
 @pytest.fixture(scope="module")
-def imports(trees: dict[Path, ast.Module]) -> list[tuple[Path, str]]:
+def imports(trees):
     """Files and the full names that they import anywhere, in functions too."""
     found = []
     for path, tree in trees.items():
@@ -149,25 +147,25 @@ def imports(trees: dict[Path, ast.Module]) -> list[tuple[Path, str]]:
 
 
 @pytest.fixture(scope="module")
-def architecture() -> str:
+def architecture():
     """The page on it."""
     return (PACKAGE / "ARCHITECTURE.md").read_text(encoding="utf-8")
 
 
-def folder(path: Path) -> str:
+def folder(path):
     return home(".".join(path.relative_to(PACKAGE).with_suffix("").parts))
 
 
-def home(name: str) -> str:
+def home(name):
     """The folder of :data:`ARROWS` in which a module lies."""
     return max((place for place in ARROWS if within(name, place)), key=len)
 
 
-def within(name: str, place: str) -> bool:
+def within(name, place):
     return name == place or name.startswith(f"{place}.")
 
 
-def test_imports_point_downwards(imports: list[tuple[Path, str]]) -> None:
+def test_imports_point_downwards(imports):
     for path, name in imports:
         if within(name, "distkern"):
             here, inner = folder(path), name.removeprefix("distkern.")
@@ -175,7 +173,7 @@ def test_imports_point_downwards(imports: list[tuple[Path, str]]) -> None:
             assert any(within(inner, place) for place in allowed), f"{path} must not import {name}"
 
 
-def test_third_party_packages_stay_in_their_folders(imports: list[tuple[Path, str]]) -> None:
+def test_third_party_packages_stay_in_their_folders(imports):
     for path, name in imports:
         homes = HOMES.get(name.partition(".")[0])
         here = path.relative_to(PACKAGE).as_posix()
@@ -183,7 +181,7 @@ def test_third_party_packages_stay_in_their_folders(imports: list[tuple[Path, st
         assert is_home, f"{here} imports {name}"
 
 
-def test_the_arrows_have_no_cycle() -> None:
+def test_the_arrows_have_no_cycle():
     remaining = {name: {home(place) for place in places} for name, places in ARROWS.items()}
     while remaining:
         bottom = {name for name, places in remaining.items() if not places & remaining.keys()}
@@ -191,7 +189,7 @@ def test_the_arrows_have_no_cycle() -> None:
         remaining = {name: places for name, places in remaining.items() if name not in bottom}
 
 
-def test_every_arrow_points_downwards_in_the_figure_of_the_architecture(architecture: str) -> None:
+def test_every_arrow_points_downwards_in_the_figure_of_the_architecture(architecture):
     figure = architecture.partition("exact arrows.\n\n")[2].partition("\n\n")[0].splitlines()
     layers = [re.split(r"\s{2,}", line.strip())[:-1] for line in figure]
     heights = {name: -number for number, names in enumerate(layers) for name in names}
@@ -202,9 +200,7 @@ def test_every_arrow_points_downwards_in_the_figure_of_the_architecture(architec
             assert heights[home(place)] < heights[name], f"{name} -> {place}"
 
 
-def test_files_and_classes_that_the_architecture_names_are_there(
-    repository: Path, architecture: str, trees: dict[Path, ast.Module]
-) -> None:
+def test_files_and_classes_that_the_architecture_names_are_there(repository, architecture, trees):
     roots = (PACKAGE, repository / "tests", repository / "workflows")
     files = [path.as_posix() for root in roots for path in root.rglob("*.py")]
     for name in re.findall(r"`(?:python )?([\w/]+\.py)`", architecture):
@@ -214,8 +210,8 @@ def test_files_and_classes_that_the_architecture_names_are_there(
     assert set(re.findall(r"`([A-Z]+[a-z]\w*)[`.]", architecture)) <= classes
 
 
-def test_members_that_pseudo_code_names_are_there(trees: dict[Path, ast.Module]) -> None:
-    members: dict[str, set[str]] = {}
+def test_members_that_pseudo_code_names_are_there(trees):
+    members = {}
     for tree in trees.values():
         for kind in (node for node in ast.walk(tree) if isinstance(node, ast.ClassDef)):
             functions = (node.name for node in kind.body if isinstance(node, ast.FunctionDef))
@@ -228,7 +224,7 @@ def test_members_that_pseudo_code_names_are_there(trees: dict[Path, ast.Module])
         assert [pair for pair in found if pair[1] not in members[pair[0]]] == []
 
 
-def test_the_top_level_holds_what_is_agreed(repository: Path) -> None:
+def test_the_top_level_holds_what_is_agreed(repository):
     git = shutil.which("git")
     if git is None or not (repository / ".git").exists():
         pytest.skip("no git, or no checkout of it")
@@ -237,7 +233,7 @@ def test_the_top_level_holds_what_is_agreed(repository: Path) -> None:
     assert {name for name in top if not name.startswith(".")} == TOP
 
 
-def test_every_third_party_import_is_declared(repository: Path, imports: list[tuple[Path, str]]) -> None:
+def test_every_third_party_import_is_declared(repository, imports):
     project = tomllib.loads((repository / "pyproject.toml").read_text(encoding="utf-8"))["project"]
     names = [requirement.partition(">")[0].strip() for requirement in project["dependencies"]]
     declared = {IMPORT_NAMES.get(name, name) for name in names}
@@ -245,7 +241,7 @@ def test_every_third_party_import_is_declared(repository: Path, imports: list[tu
     assert used - sys.stdlib_module_names - {"distkern"} <= declared
 
 
-def test_papers_that_are_cited_are_listed(repository: Path) -> None:
+def test_papers_that_are_cited_are_listed(repository):
     papers = (PACKAGE / "PAPERS.md").read_text(encoding="utf-8")
     # by the first author and the year: the names between are told in several ways
     known = set(re.findall(r"^- ([A-Z][\w-]+)[^:\n]*? (\d{4}): ", papers, re.M))
@@ -260,12 +256,12 @@ def test_papers_that_are_cited_are_listed(repository: Path) -> None:
     assert known <= cited, "listed there and not cited"
 
 
-def test_files_are_short() -> None:
+def test_files_are_short():
     for path in PACKAGE.rglob("*.py"):
         assert len(path.read_text(encoding="utf-8").splitlines()) <= MOST_LINES, path
 
 
-def test_workers_do_not_pay_for_heavy_packages() -> None:
+def test_workers_do_not_pay_for_heavy_packages():
     code = (
         "import sys, distkern.solvers.csvrg, distkern.storage.dataset, distkern.passes\n"
         "heavy = {'sklearn', 'pandas', 'numba', 'pyarrow', 'rich', 'click', 'scipy'}\n"
@@ -275,7 +271,7 @@ def test_workers_do_not_pay_for_heavy_packages() -> None:
     assert run.stdout.strip() == "[]"
 
 
-def test_a_driver_of_stored_data_imports_no_dask_arrays() -> None:
+def test_a_driver_of_stored_data_imports_no_dask_arrays():
     code = (
         "import sys, distkern.cli.training, distkern.runs.run, distkern.engine.executors.cluster\n"
         "import distkern.dashboard, distkern.monitor.terminal, distkern.monitor.report\n"
@@ -286,7 +282,7 @@ def test_a_driver_of_stored_data_imports_no_dask_arrays() -> None:
     assert run.stdout.strip() == "[]"
 
 
-def test_public_names_are_there_and_lazy() -> None:
+def test_public_names_are_there_and_lazy():
     code = (
         "import sys, distkern\n"
         "assert 'sklearn' not in sys.modules and 'numpy' not in sys.modules\n"
@@ -302,7 +298,7 @@ def test_public_names_are_there_and_lazy() -> None:
         distkern.no_such_name  # noqa: B018
 
 
-def test_arrays_of_tiles_are_written_in_one_place(trees: dict[Path, ast.Module]) -> None:
+def test_arrays_of_tiles_are_written_in_one_place(trees):
     for path, tree in trees.items():
         for node in ast.walk(tree):
             if isinstance(node, ast.Call) and any(word.arg == "out" for word in node.keywords):

@@ -1,11 +1,7 @@
 """The papers' other machines and comparison methods: a worker killed in a run changes no bit of the model."""
 
-from __future__ import annotations
-
 import os
 import signal
-import subprocess
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -13,7 +9,6 @@ import pytest
 from cluster_processes import finish, settings_of, start_distkern, wait_for
 from distkern.runs.algorithms import algorithms
 from distkern.runs.persistence import load_model
-from distkern.storage.dataset import Dataset
 from distkern.storage.ingest import write_dataset
 from test_train_kill import worker_processes
 
@@ -42,7 +37,7 @@ pytestmark = pytest.mark.slow
 
 
 @pytest.fixture(scope="module")
-def data(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Dataset]:
+def data(tmp_path_factory):
     """Rows in 8 shards, of two classes and of real targets."""
     folder, generator = tmp_path_factory.mktemp("machines"), np.random.default_rng(0)
     X = generator.standard_normal((N_ROWS, 10), dtype=np.float32)
@@ -53,14 +48,14 @@ def data(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Dataset]:
     return found
 
 
-def start(name: str, data: dict[str, Dataset], out: Path, *where: str) -> subprocess.Popen[str]:
+def start(name, data, out, *where):
     algorithm, task, settings = RUNS[name]
     job = ("--data", str(data[task].path), "--algorithm", algorithm, "--seed", "3", "--out", str(out))
     return start_distkern("train", *job, *settings_of(**settings), "--no-dashboard", *where)
 
 
 @pytest.mark.parametrize("name", RUNS)
-def test_a_killed_worker_changes_no_bit(name: str, data: dict[str, Dataset], tmp_path: Path) -> None:
+def test_a_killed_worker_changes_no_bit(name, data, tmp_path):
     finish(start(name, data, tmp_path / "whole", "--scheduler", "synchronous"))
     out = tmp_path / "killed"
     process = start(name, data, out, "--scheduler", "local", "--workers", "2")
@@ -76,7 +71,7 @@ def test_a_killed_worker_changes_no_bit(name: str, data: dict[str, Dataset], tmp
     assert_same(load_model(out), load_model(tmp_path / "whole"))
 
 
-def assert_same(first: object, second: object) -> None:
+def assert_same(first, second):
     """Of all arrays and numbers that were fitted, the same bits."""
     names = [name for name, value in vars(second).items() if isinstance(value, np.ndarray | int | float)]
     fitted = [name for name in names if name.endswith("_")]
@@ -85,7 +80,7 @@ def assert_same(first: object, second: object) -> None:
         np.testing.assert_array_equal(getattr(first, name), getattr(second, name), err_msg=name)
 
 
-def test_all_machines_of_the_papers_are_here() -> None:
+def test_all_machines_of_the_papers_are_here():
     others = {"csvrg", "avm", "simba", "pegasos", "dsg", "svrg", "newton", "cells", "auto"}
     assert {algorithm for algorithm, _, _ in RUNS.values()} >= {
         name.removesuffix("_regressor") for name in algorithms()

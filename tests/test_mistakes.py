@@ -1,7 +1,5 @@
 """Typical mistakes, at the command line and in Python: one line that names what, where and what to do."""
 
-from __future__ import annotations
-
 import shutil
 from collections.abc import Callable
 from pathlib import Path
@@ -22,7 +20,7 @@ FRAME = pandas.DataFrame({"age": X[:, 0].round(2), "state": np.array(list("abc")
 
 
 @pytest.fixture(scope="module")
-def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def made(tmp_path_factory):
     folder = tmp_path_factory.mktemp("made")
     table = FRAME.assign(income=Y)
     table.to_csv(folder / "good.csv", index=False)
@@ -43,7 +41,7 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture
-def folder(made: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def folder(made, tmp_path, monkeypatch):
     shutil.copytree(made, tmp_path / "here")
     monkeypatch.chdir(tmp_path / "here")
     return tmp_path / "here"
@@ -96,8 +94,8 @@ def folder(made: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     ],
 )
 def test_at_the_command_line(
-    folder: Path, arguments: str, words: list[str], capsys: pytest.CaptureFixture[str]
-) -> None:
+    folder, arguments, words, capsys
+):
     assert main(arguments.split()) == 2
     captured = capsys.readouterr()
     (line,) = captured.err.splitlines()
@@ -107,11 +105,11 @@ def test_at_the_command_line(
     assert not {"new", "x.zarr", "p.csv"} & {path.name for path in folder.iterdir()}
 
 
-def fitted(rows: Any = X) -> NewtonClassifier:
+def fitted(rows = X):
     return NewtonClassifier(features="linear", random_state=0).fit(rows, Y)
 
 
-def with_nan() -> np.ndarray:
+def with_nan():
     rows = X.copy()
     rows[3, 1] = np.nan
     return rows
@@ -143,7 +141,7 @@ def with_nan() -> np.ndarray:
         (lambda: distkern.load_model("d.zarr"), ["d.zarr", "not a model"]),
     ],
 )
-def test_in_python(folder: Path, mistake: Callable[[], object], words: list[str]) -> None:
+def test_in_python(folder, mistake, words):
     with pytest.raises(ValueError, match=r".") as raised:
         mistake()
     said = str(raised.value)
@@ -153,14 +151,14 @@ def test_in_python(folder: Path, mistake: Callable[[], object], words: list[str]
     assert isinstance(raised.value, InputError) or "1d array" in said
 
 
-def test_names_that_are_mistyped() -> None:
+def test_names_that_are_mistyped():
     with pytest.raises(AttributeError, match="did you mean 'NewtonClassifier'"):
         distkern.NewtonClasifier  # noqa: B018
     with pytest.raises(TypeError, match="did you mean 'n_landmarks'"):
         NewtonClassifier(n_landmark=3)  # type: ignore[call-arg]
 
 
-def test_a_quantity_that_is_taken_for_classes(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_quantity_that_is_taken_for_classes(folder, capsys):
     rows = [f"{at},{at % 40}" for at in range(2000)]
     Path("sold.csv").write_text("\n".join(["x,sold", *rows, ""]), encoding="utf-8")
     assert main(["shard", "sold.csv", "--out", "sold.zarr"]) == 0

@@ -1,7 +1,5 @@
 """Passes as values: which rows a Stream visits, in which order."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from hypothesis import given

@@ -1,7 +1,5 @@
 """What README shows works as it is written, and its figures are those of the reports."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 
@@ -16,11 +14,11 @@ BENCHMARKS = Path("workflows/benchmarks/reports/report.md")
 
 
 @pytest.fixture
-def readme(repository: Path) -> Path:
+def readme(repository):
     return repository / "README.md"
 
 
-def cells(text: str, *starts: str) -> list[list[str]]:
+def cells(text, *starts):
     """The cells of the lines of a table of which the first ones are these, without what is bold of them."""
     rows = [
         line.replace("**", "").strip().strip("|").split(" | ") for line in text.splitlines() if "|" in line
@@ -29,13 +27,11 @@ def cells(text: str, *starts: str) -> list[list[str]]:
     return [row for row in found if tuple(row[: len(starts)]) == starts]
 
 
-def section(text: str, heading: str) -> str:
+def section(text, heading):
     return text.partition(f"\n## {heading}\n")[2].partition("\n## ")[0]
 
 
-def test_the_python_runs(
-    readme: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_the_python_runs(readme, tmp_path, monkeypatch, capsys):
     # fewer rows and classes than `distkern demo` makes: the choice of a machine takes most of the time
     digits = VirtualDigits(chunk_rows=1200)
     parts = [[(X[y < 2], y[y < 2]) for X, y in digits.chunks(1200, which)] for which in ("train", "test")]
@@ -50,7 +46,7 @@ def test_the_python_runs(
     assert Path("digits-model/model.json").exists()
 
 
-def test_the_commands_run(readme: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_commands_run(readme, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     write_examples(tmp_path)
     Reader(readme).read("sh")
@@ -59,13 +55,13 @@ def test_the_commands_run(readme: Path, tmp_path: Path, monkeypatch: pytest.Monk
     assert first.split(",")[0] == "0"
 
 
-def test_the_set_up_commands_are_there(readme: Path) -> None:
+def test_the_set_up_commands_are_there(readme):
     shown = "".join(block.text for block in blocks(readme, "sh"))
     assert "pip install . && distkern demo\n" in shown
     assert "pip install '.[test]' && pytest\n" in shown
 
 
-def test_the_figures_beside_lightgbm_are_those_of_the_report(repository: Path, readme: Path) -> None:
+def test_the_figures_beside_lightgbm_are_those_of_the_report(repository, readme):
     text, report = readme.read_text(encoding="utf-8"), (repository / REPORT).read_text(encoding="utf-8")
     verdicts = {
         row[0]: float(row[5]) for row in cells(section(report, "Verdicts")) if re.match(r"[\d.]+$", row[5])
@@ -85,14 +81,14 @@ def test_the_figures_beside_lightgbm_are_those_of_the_report(repository: Path, r
     assert f"it took less CPU time on {slower} of these {len(verdicts)}" in " ".join(text.split())
 
 
-def test_the_errors_on_all_rows_of_covtype_are_those_of_the_report(repository: Path, readme: Path) -> None:
+def test_the_errors_on_all_rows_of_covtype_are_those_of_the_report(repository, readme):
     report = (repository / "workflows/cells/README.md").read_text(encoding="utf-8")
     row = next(row for row in cells(report, "covtype") if len(row) == 8)
     said = f"On all rows of covtype it errs on {row[4]}, `cells` on {row[1]} "
     assert said in " ".join(readme.read_text(encoding="utf-8").split())
 
 
-def test_the_figures_beside_scikit_learn_are_those_of_the_report(repository: Path, readme: Path) -> None:
+def test_the_figures_beside_scikit_learn_are_those_of_the_report(repository, readme):
     text, report = readme.read_text(encoding="utf-8"), (repository / BENCHMARKS).read_text(encoding="utf-8")
     shown = [row for row in cells(text) if len(row) == 3 and re.search(r"%, [\d.]+ s, \d+ MiB$", row[2])]
     assert shown
@@ -103,5 +99,5 @@ def test_the_figures_beside_scikit_learn_are_those_of_the_report(repository: Pat
             assert figures == measured, (name, method)
 
 
-def test_it_is_short(readme: Path) -> None:
+def test_it_is_short(readme):
     assert len(readme.read_text(encoding="utf-8").split()) <= 1000

@@ -1,12 +1,8 @@
 """Rounds on a cluster of real processes: killed workers and a killed driver change no bit of the model."""
 
-from __future__ import annotations
-
 import random
 import signal
-import subprocess
 import time
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -15,7 +11,6 @@ from cluster_processes import Processes, finish, settings_of, start_distkern, wa
 from distkern.estimators.simba import SIMBAClassifier
 from distkern.runs.persistence import load_model
 from distkern.runs.run import train
-from distkern.storage.dataset import Dataset
 from distkern.storage.ingest import write_dataset
 
 SETTINGS = {"nu": 0.02, "max_rounds": 6000, "stages": 6, "patience": None, "validation_fraction": 0.0}
@@ -24,7 +19,7 @@ pytestmark = pytest.mark.slow
 
 
 @pytest.fixture(scope="module")
-def data(tmp_path_factory: pytest.TempPathFactory) -> Dataset:
+def data(tmp_path_factory):
     generator = np.random.default_rng(0)
     X = generator.standard_normal((40_000, 60), dtype=np.float32)
     y = X[:, :20].sum(axis=1) + generator.standard_normal(40_000) > 0
@@ -40,32 +35,30 @@ def data(tmp_path_factory: pytest.TempPathFactory) -> Dataset:
 
 
 @pytest.fixture(scope="module")
-def whole(data: Dataset) -> SIMBAClassifier:
+def whole(data):
     return train(
         SIMBAClassifier(random_state=3, **SETTINGS), data.train, test=data.test, scheduler="synchronous"
     )
 
 
-def start(data: Dataset, out: Path, address: str, *flags: str) -> subprocess.Popen[str]:
+def start(data, out, address, *flags):
     job = ("--data", str(data.path), "--out", str(out), "--algorithm", "simba", "--seed", "3")
     return start_distkern("train", *job, "--scheduler", address, *settings_of(**SETTINGS), *flags)
 
 
-def check(process: subprocess.Popen[str], out: Path, whole: SIMBAClassifier) -> None:
+def check(process, out, whole):
     finish(process)
     model = load_model(out)
     np.testing.assert_array_equal(model.coef_, whole.coef_)
     np.testing.assert_array_equal(model.intercept_, whole.intercept_)
 
 
-def under_way(out: Path, stage: int) -> None:
+def under_way(out, stage):
     """Wait for the checkpoint of a stage."""
     wait_for(lambda: list(out.glob(f"checkpoints/stage-*{stage}")), 120)
 
 
-def test_workers_killed_in_the_middle_of_rounds(
-    data: Dataset, whole: SIMBAClassifier, tmp_path: Path
-) -> None:
+def test_workers_killed_in_the_middle_of_rounds(data, whole, tmp_path):
     generator = random.Random(0)
     with Processes(tmp_path, 3, host="127.0.0.2") as cluster:
         process = start(data, tmp_path / "m", cluster.address)
@@ -82,9 +75,7 @@ def test_workers_killed_in_the_middle_of_rounds(
         check(process, tmp_path / "m", whole)
 
 
-def test_a_driver_killed_in_the_middle_of_rounds(
-    data: Dataset, whole: SIMBAClassifier, tmp_path: Path
-) -> None:
+def test_a_driver_killed_in_the_middle_of_rounds(data, whole, tmp_path):
     with Processes(tmp_path, 2, host="127.0.0.2") as cluster:
         process = start(data, tmp_path / "m", cluster.address)
         under_way(tmp_path / "m", 3)

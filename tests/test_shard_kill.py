@@ -1,19 +1,16 @@
 """A data set exists whole or not at all, whenever the process that makes it is killed."""
 
-from __future__ import annotations
-
 import os
 import random
 import subprocess
 import time
-from pathlib import Path
 
 import numpy as np
 import pytest
 
 from cluster_processes import finish, kill_after, start_code
 from distkern.common.errors import InputError
-from distkern.storage.dataset import Dataset, open_dataset
+from distkern.storage.dataset import open_dataset
 
 KILLS = 20
 CODE = """
@@ -25,7 +22,7 @@ shard(sys.argv[1], sys.argv[2], seed=int(sys.argv[3]), rows_per_shard=2000, over
 
 
 @pytest.fixture(scope="module")
-def table(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def table(tmp_path_factory):
     path = tmp_path_factory.mktemp("kill") / "a.csv"
     rows = np.round(np.random.default_rng(0).normal(size=(60_000, 20)), 3)
     header = ",".join([*(f"x{i}" for i in range(20)), "y"])
@@ -33,19 +30,19 @@ def table(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return path
 
 
-def seconds_of(table: Path, out: Path) -> float:
+def seconds_of(table, out):
     """What making the data set takes."""
     process, started = start_code(CODE, table, out, 0), time.perf_counter()
     finish(process)
     return time.perf_counter() - started
 
 
-def read_all(data: Dataset) -> int:
+def read_all(data):
     return sum(data.train.reader(index)().n_rows for index in range(data.train.n_blocks))
 
 
 @pytest.mark.slow
-def test_killed_while_making_a_data_set(table: Path, tmp_path: Path) -> None:
+def test_killed_while_making_a_data_set(table, tmp_path):
     out = tmp_path / "d.zarr"
     seconds = seconds_of(table, out)
     whole = open_dataset(out).fingerprint
@@ -70,7 +67,7 @@ def test_killed_while_making_a_data_set(table: Path, tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-def test_killed_while_replacing_a_data_set(table: Path, tmp_path: Path) -> None:
+def test_killed_while_replacing_a_data_set(table, tmp_path):
     out = tmp_path / "d.zarr"
     seconds = seconds_of(table, out)
     known = {open_dataset(out).fingerprint}

@@ -1,13 +1,10 @@
 """What type checkers and editors see of the package: ``distkern/__init__.pyi``."""
 
-from __future__ import annotations
-
 import ast
 import inspect
 import re
 import subprocess
 import sys
-from pathlib import Path
 
 import pytest
 
@@ -33,12 +30,12 @@ WRONG = {
 }
 
 
-def test_the_stub_is_what_the_estimators_say() -> None:
+def test_the_stub_is_what_the_estimators_say():
     assert stub.PATH.read_text(encoding="utf-8") == stub.text(), "run python tests/stub.py"
 
 
 @pytest.mark.parametrize("name", estimators())
-def test_a_constructor_has_the_names_and_defaults_that_it_has(name: str) -> None:
+def test_a_constructor_has_the_names_and_defaults_that_it_has(name):
     classes = {node.name: node for node in ast.parse(stub.text()).body if isinstance(node, ast.ClassDef)}
     (made,) = (node for node in classes[name].body if isinstance(node, ast.FunctionDef))
     defaults = {
@@ -50,21 +47,20 @@ def test_a_constructor_has_the_names_and_defaults_that_it_has(name: str) -> None
     assert defaults == {parameter.name: parameter.default for parameter in signature}
 
 
-def test_it_is_shipped() -> None:
+def test_it_is_shipped():
     assert stub.PATH.with_name("py.typed").is_file()
 
 
 @pytest.mark.slow
-def test_a_type_checker_takes_what_is_right_and_nothing_else(repository: Path, tmp_path: Path) -> None:
+def test_a_type_checker_takes_what_is_right_and_nothing_else(repository, tmp_path):
     readme = (repository / "README.md").read_text(encoding="utf-8")
     example = re.search(r"```python\n(import distkern as dk\n.*?)```", readme, re.S)
-    assert example is not None
     lines = [*example[1].splitlines(), *RIGHT.splitlines(), *WRONG]
     snippet = tmp_path / "snippet.py"
     snippet.write_text("\n".join(lines), encoding="utf-8")
     command = [sys.executable, "-m", "mypy", snippet, "--cache-dir", tmp_path / "cache", "--no-pretty"]
     run = subprocess.run(command, cwd=repository, capture_output=True, text=True, timeout=240)
-    errors: dict[str, str] = {}
+    errors = {}
     for number, told in re.findall(r"snippet\.py:(\d+): error: (.*)", run.stdout):
         line = lines[int(number) - 1]
         errors[line] = f"{errors.get(line, '')} {told}"

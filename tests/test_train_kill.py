@@ -1,12 +1,9 @@
 """A run survives anything: the driver killed at any time and resumed, and a worker killed in a pass."""
 
-from __future__ import annotations
-
 import json
 import os
 import random
 import signal
-import subprocess
 import time
 from pathlib import Path
 
@@ -18,17 +15,16 @@ from distkern import CSVRGClassifier
 from distkern.common.errors import InputError
 from distkern.runs.persistence import load_model
 from distkern.runs.run import train
-from distkern.storage.dataset import Dataset
 from distkern.storage.ingest import write_dataset
 
 KILLS = 20
 SETTINGS = settings_of(n_landmarks=60, stages=6, tol=0.0, lam=64.0, steps_per_stage=1.0)
 
 
-def made(folder: Path, rows: int) -> Dataset:
+def made(folder, rows):
     """24 times ``rows`` training rows in 12 shards, and some test rows."""
 
-    def chunks(n_chunks: int, offset: int):
+    def chunks(n_chunks, offset):
         for number in range(n_chunks):
             generator = np.random.default_rng(offset + number)
             features = generator.normal(size=(rows, 12)).astype(np.float32)
@@ -40,17 +36,17 @@ def made(folder: Path, rows: int) -> Dataset:
 
 
 @pytest.fixture(scope="module")
-def data(tmp_path_factory: pytest.TempPathFactory) -> Dataset:
+def data(tmp_path_factory):
     """Enough rows for a run of some seconds."""
     return made(tmp_path_factory.mktemp("kill"), 10_000)
 
 
-def start(data: Dataset, out: Path, *flags: str) -> subprocess.Popen[str]:
+def start(data, out, *flags):
     job = ("--data", str(data.path), "--out", str(out), "--algorithm", "csvrg", "--seed", "3")
     return start_distkern("train", *job, *SETTINGS, *flags)
 
 
-def model_of(path: Path) -> tuple[np.ndarray, np.ndarray]:
+def model_of(path):
     model = load_model(path)
     return model.coef_, model.landmarks_
 
@@ -63,9 +59,7 @@ def model_of(path: Path) -> tuple[np.ndarray, np.ndarray]:
     ],
     ids=["pools", "clusters"],
 )
-def test_the_bits_do_not_depend_on_scheduler_or_workers(
-    places: list[tuple[str, int]], tmp_path: Path
-) -> None:
+def test_the_bits_do_not_depend_on_scheduler_or_workers(places, tmp_path):
     """Clusters: those of one and the same size are in the default tests of executors and of estimators."""
     data, found = made(tmp_path, 1000), []
     for scheduler, workers in [("synchronous", 1), *places]:
@@ -80,7 +74,7 @@ def test_the_bits_do_not_depend_on_scheduler_or_workers(
 
 @pytest.mark.slow
 @pytest.mark.parametrize("scheduler", ["threads", "local"])
-def test_driver_killed_at_random_times_and_resumed(data: Dataset, tmp_path: Path, scheduler: str) -> None:
+def test_driver_killed_at_random_times_and_resumed(data, tmp_path, scheduler):
     flags = ("--scheduler", scheduler, "--workers", "2", "--no-dashboard")
     started = time.perf_counter()
     finish(start(data, tmp_path / "whole", *flags))
@@ -113,7 +107,7 @@ def test_driver_killed_at_random_times_and_resumed(data: Dataset, tmp_path: Path
 
 
 @pytest.mark.slow
-def test_worker_killed_in_a_pass(data: Dataset, tmp_path: Path) -> None:
+def test_worker_killed_in_a_pass(data, tmp_path):
     flags = ("--scheduler", "local", "--workers", "2", "--no-dashboard")
     finish(start(data, tmp_path / "whole", *flags))
     whole = model_of(tmp_path / "whole")
@@ -133,7 +127,7 @@ def test_worker_killed_in_a_pass(data: Dataset, tmp_path: Path) -> None:
         np.testing.assert_array_equal(mine, expected)
 
 
-def worker_processes(driver: int) -> list[int]:
+def worker_processes(driver):
     """Processes that multiprocessing spawned for the driver (nannies' workers), but its resource tracker."""
     children = Path(f"/proc/{driver}/task/{driver}/children")
     found = []

@@ -1,7 +1,5 @@
 """Coordinates of kernels at landmarks: the same models and norms, in functions that single precision sees."""
 
-from __future__ import annotations
-
 import pickle
 from functools import cache
 

@@ -1,7 +1,5 @@
 """A basis of kernels at landmarks: tiles, combinations, norms."""
 
-from __future__ import annotations
-
 import pickle
 
 import numpy as np

@@ -1,7 +1,5 @@
 """What every basis does with rows: combinations, sums of rows, gradients and norms, all of one table."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

@@ -1,18 +1,18 @@
-"""``distkern algorithms``: what there is, read off the registry."""
-
-from __future__ import annotations
+"""``distkern algorithms``, ``distkern runs``, and the help of an algorithm."""
 
 import json
 import subprocess
 import sys
 
+import numpy as np
 import pytest
 
+import distkern as dk
 from distkern.cli.main import main
 from distkern.common.registry import members
 from distkern.losses import find_loss
 from distkern.solvers.base import AbstractSolver
-from distkern.solvers.hyperparameters import CHOOSABLE
+from distkern.solvers.hyperparameters import CHOOSABLE, hyperparameters_of
 
 SOLVERS = members("distkern.solvers", AbstractSolver)
 
@@ -60,3 +60,93 @@ def test_needs_no_estimator():
         "assert 'sklearn' not in sys.modules"
     )
     subprocess.run([sys.executable, "-c", code], check=True, stdout=subprocess.DEVNULL, timeout=60)
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("runs")
+    x = np.random.default_rng(0).standard_normal((300, 3)).astype(np.float32)
+    signs = (x[:, 0] > 0).astype(int)
+    dk.write_dataset(x, signs, folder / "signs.zarr", test_fraction=0.2)
+    dk.write_dataset(x, 1000 * x[:, 0], folder / "numbers.zarr", test_fraction=0.2, task="regression")
+    common = ["--scheduler", "synchronous", "--set", "stages=2"]
+    jobs = {
+        "signs/good": ["signs", "newton", "n_landmarks=50"],
+        "signs/bad": ["signs", "newton", "n_landmarks=1"],
+        "signs/linear": ["signs", "pegasos"],
+        "numbers/wide": ["numbers", "newton", "n_landmarks=50"],
+    }
+    for name, (data, algorithm, *settings) in jobs.items():
+        given = [word for setting in settings for word in ("--set", setting)]
+        arguments = [f"--data={folder}/{data}.zarr", f"--algorithm={algorithm}", f"--out={folder}/{name}"]
+        assert main(["train", *arguments, *given, *common]) == 0
+    (folder / "signs" / "unfinished").mkdir()
+    history = (folder / "signs" / "bad" / "metrics.jsonl").read_text().splitlines()
+    (folder / "signs" / "unfinished" / "metrics.jsonl").write_text(history[0] + "\n")
+    return folder
+
+
+def test_the_best_run_comes_first(folder, capsys):
+    capsys.readouterr()
+    assert main(["runs", str(folder / "signs"), "--json"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    errors = [run["test_error"] for run in found]
+    assert errors == sorted(errors)
+    by_name = {run["run"]: run for run in found}
+    assert set(by_name) == {"good", "bad", "linear", "unfinished"}
+    last = json.loads((folder / "signs" / "good" / "metrics.jsonl").read_text().splitlines()[-1])
+    assert by_name["good"]["test_error"] == last["test_error"]
+    assert by_name["good"]["hyperparameters"]["n_landmarks"] == 50
+    assert by_name["good"]["ended"]
+    assert by_name["unfinished"]["algorithm"] is by_name["unfinished"]["ended"] is None
+
+
+def test_the_table_fits_and_says_what_differs(folder, capsys):
+    capsys.readouterr()
+    assert main(["runs", str(folder / "signs")]) == 0
+    text = capsys.readouterr().out
+    assert max(map(len, text.splitlines())) <= 80
+    assert "n_landmarks=50" in text
+    assert "n_landmarks=1" in text
+    # of its own algorithm there is no other
+    assert "linear" not in text.partition("that differ")[2]
+    assert main(["runs", str(folder / "numbers")]) == 0
+    text = capsys.readouterr().out
+    last = json.loads((folder / "numbers" / "wide" / "metrics.jsonl").read_text().splitlines()[-1])
+    assert "rmse" in text
+    assert f"{last['test_rmse']:.6g}" in text
+    assert "that differ" not in text
+
+
+def test_folders_without_runs_are_refused(folder, capsys):
+    assert main(["runs", str(folder / "nowhere")]) == 2
+    assert "no such folder" in capsys.readouterr().err
+    (folder / "empty").mkdir()
+    assert main(["runs", str(folder / "empty")]) == 2
+    assert "holds no model" in capsys.readouterr().err
+
+
+def test_a_damaged_model_is_named(folder, capsys):
+    copy = folder / "damaged" / "model"
+    copy.mkdir(parents=True)
+    for name in ("metrics.jsonl", "model.json"):
+        (copy / name).write_text((folder / "signs" / "good" / name).read_text().replace("newton", "newtom"))
+    assert main(["runs", str(folder / "damaged")]) != 0
+    assert "damaged/model" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("name", SOLVERS)
+def test_help_lists_what_set_takes(name, capsys):
+    capsys.readouterr()
+    assert main(["train", "--algorithm", name, "--help"]) == 0
+    text = capsys.readouterr().out
+    assert f"Hyperparameters of {name}" in text
+    for key in hyperparameters_of(SOLVERS[name]):
+        assert f"\n  {key}=" in text
+    assert main(["train", "--help"]) == 0
+    assert "Hyperparameters of" not in capsys.readouterr().out
+
+
+def test_help_of_an_unknown_algorithm(capsys):
+    assert main(["train", "--algorithm", "celz", "--help"]) == 2
+    assert "did you mean 'cells'?" in capsys.readouterr().err

@@ -1,9 +1,6 @@
 """What a user can get wrong after sharding: status 2 and one line that names the place and the hint."""
 
-from __future__ import annotations
-
 import functools
-import json
 import os
 import shutil
 import time
@@ -21,13 +18,13 @@ HERE = ["--scheduler", "synchronous"]
 SMALL = ["--algorithm", "csvrg", "--set", "n_landmarks=8", "--set", "stages=2"]
 
 
-def rows(n_features: int = 2, labels: tuple[object, ...] = (0, 1)) -> list[tuple[np.ndarray, np.ndarray]]:
+def rows(n_features=2, labels=(0, 1)):
     features = np.random.default_rng(0).normal(size=(200, n_features))
     return [(features, np.array(labels)[np.arange(200) % len(labels)])]
 
 
 @pytest.fixture(scope="module")
-def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def made(tmp_path_factory):
     folder = tmp_path_factory.mktemp("made")
     write_dataset(rows(), folder / "d.zarr", test_chunks=rows(), scale="none", rows_per_shard=50)
     write_dataset(rows(3), folder / "wide.zarr", scale="none")
@@ -40,14 +37,14 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture
-def folder(made: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def folder(made, tmp_path, monkeypatch):
     """A copy of what was made, as the working folder."""
     shutil.copytree(made, tmp_path / "here")
     monkeypatch.chdir(tmp_path / "here")
     return tmp_path / "here"
 
 
-def refused(capsys: pytest.CaptureFixture[str], arguments: list[str], *words: str) -> None:
+def refused(capsys, arguments, *words):
     capsys.readouterr()
     assert main(arguments) == 2
     captured = capsys.readouterr()
@@ -59,7 +56,7 @@ def refused(capsys: pytest.CaptureFixture[str], arguments: list[str], *words: st
         assert word in line
 
 
-def flip_a_byte(file: Path) -> None:
+def flip_a_byte(file):
     content = bytearray(file.read_bytes())
     content[len(content) // 2] ^= 1
     file.write_bytes(content)
@@ -74,21 +71,18 @@ READING = {
 
 
 @pytest.mark.parametrize("command", READING)
-@pytest.mark.parametrize("scheduler", ["synchronous", "threads"])
-def test_damaged_shards(
-    folder: Path, command: str, scheduler: str, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_damaged_shards(folder, command, capsys):
     chunk = folder / "d.zarr" / "train" / "features" / "c" / "2" / "0"
-    arguments = [scheduler if word == "synchronous" else word for word in READING[command]]
     flip_a_byte(chunk)
-    refused(capsys, arguments, "d.zarr/train/features/c/2/0", "checksum is wrong", "restore it from a copy")
+    damaged = "d.zarr/train/features/c/2/0"
+    refused(capsys, READING[command], damaged, "checksum is wrong", "restore it from a copy")
     chunk.unlink()
-    refused(capsys, arguments, "d.zarr/train/features/c/2/0", "is missing", "restore it from a copy")
+    refused(capsys, READING[command], damaged, "is missing", "restore it from a copy")
     assert not Path("new").exists()
     assert not Path("p.csv").exists()
 
 
-def test_a_damaged_shard_met_by_a_worker_process(folder: Path, capfd: pytest.CaptureFixture[str]) -> None:
+def test_a_damaged_shard_met_by_a_worker_process(folder, capfd):
     flip_a_byte(folder / "d.zarr" / "train" / "features" / "c" / "2" / "0")
     started = time.monotonic()
     arguments = [*TRAIN, "--scheduler", "local", "--workers", "1", "--no-dashboard", "--set", "scale=none"]
@@ -106,9 +100,7 @@ def test_a_damaged_shard_met_by_a_worker_process(folder: Path, capfd: pytest.Cap
     ("arguments", "words"),
     [
         (["train", "--data", "empty", "--out", "new"], ["empty", "not a data set", "distkern shard"]),
-        (["evaluate", "m", "--data", "empty"], ["empty", "not a data set"]),
         (["inspect", "empty"], ["empty", "neither a data set, a model nor a run"]),
-        (["train", "--data", "m", "--out", "new"], ["m: ", "not a data set"]),
         (["evaluate", "d.zarr", "--data", "d.zarr"], ["d.zarr", "not a model", "folder that train wrote"]),
         (["evaluate", "m", "--data", "scaled.zarr"], ["scaled.zarr", "no test split", "--split train"]),
         (["evaluate", "m", "--data", "wide.zarr", "--split", "train"], ["wide.zarr", "3 features", "has 2"]),
@@ -134,10 +126,6 @@ def test_a_damaged_shard_met_by_a_worker_process(folder: Path, capfd: pytest.Cap
             [*TRAIN, "--set", "loss=foo"],
             [f"unknown value 'foo'; use one of: {', '.join(margin_loss_names())}"],
         ),
-        (
-            [*TRAIN, "--set", "loss=softmax"],
-            [f"unknown value 'softmax'; use one of: {', '.join(margin_loss_names())}"],
-        ),
         (["evaluate", "m", "--data", "numbers.zarr", "--split", "train"], ["numbers.zarr", "'regression'"]),
         (["predict", "m", "--data", "d.zarr", "--out", "p.txt"], ["--out", "p.txt", ".zarr, .csv, .npy"]),
         (["predict", "m", "--data", "d.zarr", "--out", "job.toml/p.csv"], ["toml/p.csv", "another place"]),
@@ -146,67 +134,29 @@ def test_a_damaged_shard_met_by_a_worker_process(folder: Path, capfd: pytest.Cap
         (["train", "--data", "d.zarr", "--out", "job.toml"], ["job.toml: is a file"]),
         (["train", "--data", "d.zarr", "--out", "job.toml/m"], ["job.toml/m: cannot be written"]),
         (["train", "--data", "d.zarr", "--out", "text.zarr"], ["text.zarr", "'manifest.json'", "new folder"]),
-        ([*TRAIN, "--set", "n_landmraks=3"], ["'n_landmraks'", "did you mean 'n_landmarks'?"]),
-        ([*TRAIN, "--set", "kernel=rbff"], ["'kernel'", "'rbff'", "did you mean 'rbf'?"]),
         ([*TRAIN, "--set", "gamma=wide"], ["'gamma'", "'wide'", "a number > 0, auto, median, scale"]),
-        ([*TRAIN, "--set", "theta=1.5"], ["'theta'", "in [0, 1)"]),
-        ([*TRAIN, "--algorithm", "csvgr"], ["'csvgr'", "did you mean 'csvrg'?"]),
-        (["train", "job.toml", "--out", "new"], ["job.toml", "'dat'", "did you mean 'data'?"]),
+        (["train", "--data", "d.zarr"], ["--out"]),
+        ([*TRAIN, "--scheduler", "threads", "--dashboard"], ["--scheduler local"]),
         (["evaluate", "m", "--data", "d.zarr", "--scheduler", "thread"], ["--scheduler", "threads"]),
         ([*TRAIN, "--scheduler", "http://there:80"], ["--scheduler", "tcp://HOST:PORT"]),
         ([*TRAIN, "--memory-limit", "30MiB"], ["--memory-limit", "the limit is 30.0 MiB"]),
         ([*TRAIN, "--scheduler", "local", "--memory-limit", "30MiB"], ["--memory-limit", "30.0 MiB"]),
         (["plan", "--data", "d.zarr", "--memory-limit", "30MiB"], ["d.zarr", "--memory-limit"]),
-        (
-            ["evaluate", "m", "--data", "d.zarr", "--scheduler", "local", "--memory-limit", "30MiB"],
-            ["--memory-limit", "'evaluate' needs"],
-        ),
-        (
-            [
-                "predict",
-                "m",
-                "--data",
-                "d.zarr",
-                "--out",
-                "p.npy",
-                "--scheduler",
-                "local",
-                "--memory-limit",
-                "30MiB",
-            ],
-            ["--memory-limit", "'predict' needs"],
-        ),
+        ([*READING["evaluate"], "--memory-limit", "30MiB"], ["--memory-limit", "'evaluate' needs"]),
+        ([*READING["predict"], "--memory-limit", "30MiB"], ["--memory-limit", "'predict' needs"]),
     ],
 )
-def test_wrong_input(
-    folder: Path, arguments: list[str], words: list[str], capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_wrong_input(folder, arguments, words, capsys):
     Path("empty").mkdir()
     Path("there.csv").write_text("")
-    Path("job.toml").write_text('dat = "d.zarr"\n')
+    Path("job.toml").write_text("")
     before = sorted(os.listdir())
     scheduler = [] if "--scheduler" in arguments or arguments[0] == "inspect" else HERE
     refused(capsys, [*arguments, *scheduler], *words)
     assert sorted(os.listdir()) == before
 
 
-def test_newer_formats(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    for file in (folder / "d.zarr" / "manifest.json", folder / "m" / "model.json"):
-        file.write_text(json.dumps(json.loads(file.read_text()) | {"encoding-version": 9}))
-        refused(capsys, READING["evaluate"], str(file.parent.name), "version 9", "upgrade distkern")
-    refused(capsys, READING["train"], "d.zarr", "version 9", "upgrade distkern")
-
-
-def test_a_damaged_model(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    flip_a_byte(folder / "m" / "arrays" / "c" / "0")
-    refused(capsys, READING["evaluate"], "m/arrays/c/0", "checksum is wrong", "restore it")
-    (folder / "m" / "model.json").write_text('{"encoding-type": ')
-    refused(capsys, READING["evaluate"], "m/model.json", "damaged", "train it again")
-
-
-def test_no_scheduler_at_the_address(
-    folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_no_scheduler_at_the_address(folder, monkeypatch, capsys):
     from distkern.engine.executors import cluster
 
     monkeypatch.setattr(cluster, "greet", partial(cluster.greet, patience=1.0))
@@ -214,13 +164,13 @@ def test_no_scheduler_at_the_address(
 
 
 @pytest.fixture
-def unfinished(folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Path:
+def unfinished(folder, monkeypatch, capsys):
     """A run that was interrupted after its first checkpoints."""
     from distkern.engine.checkpoint import CheckpointFolder
 
     save = CheckpointFolder.save
 
-    def save_and_stop(self: CheckpointFolder, stage: int, *arguments: object) -> Path:
+    def save_and_stop(self, stage, *arguments):
         path = save(self, stage, *arguments)
         if stage == 1:
             raise KeyboardInterrupt
@@ -237,7 +187,7 @@ def unfinished(folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.Cap
     return folder / "new"
 
 
-def test_resuming_something_else(unfinished: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_resuming_something_else(unfinished, capsys):
     train = READING["train"]
     refused(capsys, train, "new: holds an unfinished run", "--resume")
     changed = [*train, "--resume", "--set", "gamma=3.0"]
@@ -249,9 +199,7 @@ def test_resuming_something_else(unfinished: Path, capsys: pytest.CaptureFixture
     refused(capsys, [*train, "--resume"], "checkpoints/stage-0000", "checksum is wrong")
 
 
-def test_resuming_goes_on_or_says_that_it_starts_anew(
-    unfinished: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_resuming_goes_on_or_says_that_it_starts_anew(unfinished, capsys):
     assert main([*READING["train"], "--resume"]) == 0
     assert "resumed after stage 1" in capsys.readouterr().err
     shutil.rmtree(unfinished)
@@ -259,10 +207,8 @@ def test_resuming_goes_on_or_says_that_it_starts_anew(
     assert "no checkpoint in new: starting from the beginning" in capsys.readouterr().err
 
 
-def test_interrupted_before_a_checkpoint(
-    folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    def stop(*arguments: object, **options: object) -> None:
+def test_interrupted_before_a_checkpoint(folder, monkeypatch, capsys):
+    def stop(*arguments, **options):
         raise KeyboardInterrupt
 
     monkeypatch.setattr("distkern.runs.limits.open_executor", functools.partial(stop))

@@ -1,8 +1,5 @@
 """One driver a run: attached runs claim their folder, and two never write to the same one."""
 
-from __future__ import annotations
-
-import json
 import os
 import shutil
 import signal
@@ -10,7 +7,6 @@ import subprocess
 import sys
 import threading
 import time
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -26,14 +22,14 @@ from distkern.storage.ingest import write_dataset
 
 
 @pytest.fixture(scope="module")
-def data(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def data(tmp_path_factory):
     path = tmp_path_factory.mktemp("data") / "d.zarr"
-    features = np.random.default_rng(0).normal(size=(4000, 6))
-    write_dataset([(features, np.arange(4000) % 2)], path, scale="none")
+    features = np.random.default_rng(0).normal(size=(800, 6))
+    write_dataset([(features, np.arange(800) % 2)], path, scale="none")
     return path
 
 
-def arguments(data: Path, out: Path, *more: str, stages: int = 100_000) -> list[str]:
+def arguments(data, out, *more, stages=100_000):
     settings = [
         part for name in ("n_landmarks=60", f"stages={stages}", "tol=0.0") for part in ("--set", name)
     ]
@@ -41,7 +37,7 @@ def arguments(data: Path, out: Path, *more: str, stages: int = 100_000) -> list[
     return ["train", *job, "--scheduler", "synchronous", *settings, *more]
 
 
-def wait_until(condition: object, seconds: float = 60.0) -> None:
+def wait_until(condition, seconds=60.0):
     assert callable(condition)
     until = time.monotonic() + seconds
     while not condition():
@@ -49,9 +45,7 @@ def wait_until(condition: object, seconds: float = 60.0) -> None:
         time.sleep(0.05)
 
 
-def test_another_run_to_the_folder_of_a_living_one_is_refused(
-    data: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_another_run_to_the_folder_of_a_living_one_is_refused(data, tmp_path, capsys):
     out = tmp_path / "m"
     JobFolder(out).claim()
     JobFolder(out).beat(attached_facts())
@@ -62,12 +56,10 @@ def test_another_run_to_the_folder_of_a_living_one_is_refused(
         assert "remove the folder" not in said
 
 
-def test_a_run_whose_folder_another_has_taken_over_stops(
-    data: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_run_whose_folder_another_has_taken_over_stops(data, tmp_path, capsys):
     out = tmp_path / "m"
 
-    def take_over() -> None:
+    def take_over():
         wait_until(lambda: (out / "checkpoints").is_dir() and any((out / "checkpoints").glob("stage-0*")))
         assert JobFolder(out).is_attached()
         JobFolder(out).claim()
@@ -79,52 +71,7 @@ def test_a_run_whose_folder_another_has_taken_over_stops(
     assert "another driver has taken over" in capsys.readouterr().err
 
 
-@pytest.mark.slow
-def test_a_folder_is_trained_to_by_one_at_a_time(
-    data: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    out = tmp_path / "m"
-    running = subprocess.Popen(
-        [sys.executable, "-m", "distkern", *arguments(data, out)],
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.DEVNULL,
-    )
-    try:
-        wait_until(lambda: (out / "checkpoints").is_dir() and any((out / "checkpoints").glob("stage-0*")))
-        assert JobFolder(out).is_attached()
-        for more in ([], ["--resume"]):
-            assert main(arguments(data, out, *more)) == 2
-            said = capsys.readouterr().err
-            assert f"process {running.pid} on" in said
-            assert "remove the folder" not in said
-        assert running.poll() is None
-        running.send_signal(signal.SIGKILL)
-    finally:
-        running.kill()
-        running.wait()
-    # a process that is gone holds nothing, however fresh its last sign of life
-    assert not JobFolder(out).is_attached()
-    stages = [json.loads(line)["stage"] for line in (out / "metrics.jsonl").read_text().splitlines()]
-    assert stages == list(range(len(stages)))
-    resumed = subprocess.Popen(
-        [sys.executable, "-m", "distkern", *arguments(data, out, "--resume")],
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.PIPE,
-        text=True,
-    )
-    try:
-        wait_until(JobFolder(out).is_attached)
-        # somebody who thinks that it is dead takes over: it stops and writes no more
-        JobFolder(out).claim()
-        _, said = resumed.communicate(timeout=60)
-        assert resumed.returncode == 2
-        assert "another driver has taken over" in said
-    finally:
-        resumed.kill()
-        resumed.wait()
-
-
-def test_nothing_of_a_claim_is_left(data: Path, tmp_path: Path) -> None:
+def test_nothing_of_a_claim_is_left(data, tmp_path):
     out = tmp_path / "m"
     assert main(arguments(data, out, stages=2)) == 0
     assert sorted(path.name for path in out.iterdir()) == [
@@ -139,11 +86,11 @@ def test_nothing_of_a_claim_is_left(data: Path, tmp_path: Path) -> None:
 
 
 def test_a_run_that_was_killed_after_its_model_was_written_is_finished_by_resume(
-    data: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
+    data, tmp_path, monkeypatch, capsys
+):
     out = tmp_path / "m"
 
-    def kept(folder: Path) -> None:
+    def kept(folder):
         """What a run leaves that is killed before it clears up."""
 
     with monkeypatch.context() as patch:
@@ -170,7 +117,7 @@ def test_a_run_that_was_killed_after_its_model_was_written_is_finished_by_resume
     assert "a finished model of another job (lam differs)" in capsys.readouterr().err
 
 
-def test_a_folder_that_is_removed_while_it_is_trained_to_is_named(tmp_path: Path) -> None:
+def test_a_folder_that_is_removed_while_it_is_trained_to_is_named(tmp_path):
     job = Job(data="d.zarr", out=str(tmp_path / "m"))
     with driving(job, False) as (guard, _):
         # the first sign of life is not to come while the folder is being removed
@@ -181,7 +128,7 @@ def test_a_folder_that_is_removed_while_it_is_trained_to_is_named(tmp_path: Path
     assert not (tmp_path / "m").exists()
 
 
-def test_a_claim_that_was_lost_is_not_given_up(tmp_path: Path) -> None:
+def test_a_claim_that_was_lost_is_not_given_up(tmp_path):
     job = Job(data="d.zarr", out=str(tmp_path / "m"))
     folder = JobFolder(job.model_folder)
     with driving(job, False) as (guard, _):
@@ -199,7 +146,7 @@ def test_a_claim_that_was_lost_is_not_given_up(tmp_path: Path) -> None:
     assert not newer.holds()
 
 
-def test_whose_signs_of_life_count(tmp_path: Path) -> None:
+def test_whose_signs_of_life_count(tmp_path):
     folder = JobFolder(tmp_path)
     (tmp_path / ".job").mkdir()
     folder.beat({"stage": 3})
@@ -223,12 +170,10 @@ def test_whose_signs_of_life_count(tmp_path: Path) -> None:
     assert folder.state() == "running"
 
 
-def test_a_job_that_goes_on_must_be_the_same(
-    data: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_job_that_goes_on_must_be_the_same(data, tmp_path, capsys):
     out = tmp_path / "m"
 
-    def interrupt() -> None:
+    def interrupt():
         wait_until(lambda: (out / "checkpoints").is_dir() and any((out / "checkpoints").glob("stage-0*")))
         os.kill(os.getpid(), signal.SIGINT)
 

@@ -1,12 +1,9 @@
 """What a user sees of machines in cells: what was chosen, and which columns matter."""
 
-from __future__ import annotations
-
 import html
 import json
 import re
 from dataclasses import asdict
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -20,10 +17,8 @@ from distkern.storage.ingest import write_dataset
 NAMES = ("noise", "size & <shape>", "more noise", "age", "the rest")
 
 
-@pytest.mark.parametrize("named", [True, False])
-def test_the_choice_and_the_columns_that_matter_are_shown_everywhere(
-    named: bool, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
+@pytest.mark.parametrize("named", [True, pytest.param(False, marks=pytest.mark.slow)])
+def test_the_choice_and_the_columns_that_matter_are_shown_everywhere(named, tmp_path, capsys, monkeypatch):
     monkeypatch.setattr(sizes, "_ROUNDS", ((200, 200), (400, 200)))
     generator = np.random.default_rng(0)
     X = generator.normal(size=(600, 5)).astype(np.float32)
@@ -74,9 +69,7 @@ def test_the_choice_and_the_columns_that_matter_are_shown_everywhere(
     assert json.loads(capsys.readouterr().out)["importances"] == json.loads(json.dumps(asdict(found)))
 
 
-def test_a_resumed_run_says_what_was_chosen_before(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_resumed_run_says_what_was_chosen_before(tmp_path, capsys, monkeypatch):
     monkeypatch.setattr(sizes, "_ROUNDS", ((60, 60), (120, 60)))
     X = np.random.default_rng(0).normal(size=(200, 3)).astype(np.float32)
     write_dataset([(X, (X[:, 0] > 0).astype(int))], tmp_path / "d.zarr")
@@ -86,7 +79,7 @@ def test_a_resumed_run_says_what_was_chosen_before(
     notes = load_model(tmp_path / "whole").history_[-1]["notes"]
     capsys.readouterr()
 
-    def interrupted(*_: object, **__: object) -> None:
+    def interrupted(*_, **__):
         raise KeyboardInterrupt
 
     # at the end of the search there is no checkpoint yet
@@ -111,15 +104,12 @@ def test_a_resumed_run_says_what_was_chosen_before(
     assert resumed.importances_ == whole.importances_ is not None
 
 
-def test_the_advice_of_a_plan_is_taken_by_the_next_one(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_the_advice_of_a_plan_is_taken_by_the_next_one(tmp_path, capsys):
     X = np.random.default_rng(0).normal(size=(300, 3)).astype(np.float32)
     write_dataset([(X, (X[:, 0] > 0).astype(int))], tmp_path / "d.zarr")
     plan = ["plan", "--data", str(tmp_path / "d.zarr"), "--memory-limit", "100MiB", "--set", "search=none"]
     assert main(plan) == 2
     advice = re.search(r"smaller cells \((.*?)\)", capsys.readouterr().err)
-    assert advice is not None
     # which may still be too much, but says what to set next
     assert main([*plan, *advice[1].split()]) == 2
     assert "does not fit the memory limit" in capsys.readouterr().err

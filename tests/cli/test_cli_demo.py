@@ -1,12 +1,9 @@
 """The demo, small, on worker processes as a user runs it."""
 
-from __future__ import annotations
-
 import json
 import re
 import subprocess
 import sys
-from pathlib import Path
 
 import pytest
 
@@ -16,9 +13,7 @@ from distkern.cli.main import main
 
 
 @pytest.mark.slow
-def test_demo_from_rows_to_report(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_demo_from_rows_to_report(tmp_path, capsys, monkeypatch):
     # what is chosen is tested elsewhere
     monkeypatch.setattr(demo, "_CHOSEN_ROWS", 600)
     out = tmp_path / "demo"
@@ -28,7 +23,7 @@ def test_demo_from_rows_to_report(
     assert "6,000 rows, 1.5 MiB of features: which fits in the 256.0 MiB" in captured.out
     assert " of 256.0 MiB, driver " in captured.out
     trained, chosen = (
-        float(re.search(f"{line}.*error ([0-9.]+) %", captured.out)[1])  # type: ignore[index]
+        float(re.search(f"{line}.*error ([0-9.]+) %", captured.out)[1])
         for line in ("csvrg: test", "chosen: newton, because of 64 dense columns")
     )
     assert 0 < chosen < 20
@@ -42,9 +37,7 @@ def test_demo_from_rows_to_report(
     assert "--overwrite" in capsys.readouterr().err
 
 
-def test_an_earlier_data_set_of_another_size_is_not_taken(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_an_earlier_data_set_of_another_size_is_not_taken(tmp_path, capsys):
     from distkern.demo.digits import VirtualDigits
     from distkern.storage.ingest import write_dataset
 
@@ -54,14 +47,14 @@ def test_an_earlier_data_set_of_another_size_is_not_taken(
 
 
 @pytest.mark.parametrize("n_bytes", [1, 2**28, 2**29 + 1, 3 * 2**30])
-def test_the_default_number_of_rows_exceeds_the_limit(n_bytes: int) -> None:
+def test_the_default_number_of_rows_exceeds_the_limit(n_bytes):
     rows = _rows_beyond(n_bytes)
     assert rows % 100_000 == 0
     assert 1.05 * n_bytes <= rows * 64 * 4 <= 1.05 * n_bytes + 100_000 * 64 * 4
 
 
 @pytest.mark.parametrize("workers", [1, 2, 4])
-def test_the_default_demo_fits_its_workers(tmp_path: Path, workers: int) -> None:
+def test_the_default_demo_fits_its_workers(tmp_path, workers):
     from distkern import CSVRGClassifier
     from distkern.demo.digits import VirtualDigits
     from distkern.runs.run import plan
@@ -77,9 +70,7 @@ def test_the_default_demo_fits_its_workers(tmp_path: Path, workers: int) -> None
 
 
 @pytest.mark.slow
-def test_demo_on_a_file_of_the_user(
-    datasets: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_demo_on_a_file_of_the_user(datasets, tmp_path, capsys):
     file = datasets / "letter.csv.gz"
     assert main(["demo", "--data", str(file), "--target", "letter", "--out", str(tmp_path)]) == 0
     captured = capsys.readouterr()
@@ -89,7 +80,7 @@ def test_demo_on_a_file_of_the_user(
 
 
 @pytest.mark.slow
-def test_the_driver_of_the_demo_takes_less_memory_than_the_data(tmp_path: Path) -> None:
+def test_the_driver_of_the_demo_takes_less_memory_than_the_data(tmp_path):
     # the peak does not depend on the number of rows: a tenth of the default shows it
     rows = _rows_beyond(2 * 2**28)
     command = [

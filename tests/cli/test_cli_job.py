@@ -1,10 +1,7 @@
 """Job files, flags and --set."""
 
-from __future__ import annotations
-
 import subprocess
 import sys
-from pathlib import Path
 
 import pytest
 
@@ -29,17 +26,17 @@ from distkern.solvers.hyperparameters import CHOICE, hyperparameters_of
         (".5MB", 500_000),
     ],
 )
-def test_sizes(text: str, size: int) -> None:
+def test_sizes(text, size):
     assert parse_bytes(text) == size
 
 
 @pytest.mark.parametrize("text", ["", "MiB", "12 parsecs", "-5MB", "0", "1e3", "nan"])
-def test_wrong_sizes_are_refused(text: str) -> None:
+def test_wrong_sizes_are_refused(text):
     with pytest.raises(InputError, match="512MiB"):
         parse_bytes(text)
 
 
-def test_set_reads_toml_values_and_bare_words() -> None:
+def test_set_reads_toml_values_and_bare_words():
     settings = [
         "gamma=4.0",
         "n_landmarks=512",
@@ -64,17 +61,17 @@ def test_set_reads_toml_values_and_bare_words() -> None:
     assert type(values["n_landmarks"]) is int
 
 
-def test_set_is_one_value() -> None:
+def test_set_is_one_value():
     assert parse_settings(["gamma=1\nseed=2"]) == {"gamma": "1\nseed=2"}
 
 
 @pytest.mark.parametrize("settings", [["gamma"], ["=4"], ["a b=1"], ["gamma=1", "gamma=2"]])
-def test_wrong_settings_are_refused(settings: list[str]) -> None:
+def test_wrong_settings_are_refused(settings):
     with pytest.raises(InputError, match="--set"):
         parse_settings(settings)
 
 
-def write(path: Path, text: str) -> Path:
+def write(path, text):
     path.write_text(text, encoding="utf-8")
     return path
 
@@ -90,7 +87,7 @@ lam = 8.0
 """
 
 
-def test_flags_and_settings_override_the_file(tmp_path: Path) -> None:
+def test_flags_and_settings_override_the_file(tmp_path):
     path = write(tmp_path / "job.toml", JOB)
     assert resolve_job(path, {"seed": None, "workers": None}) == Job(
         algorithm="avm", data="d.zarr", seed=3, memory_limit=2**29, params={"gamma": 2.0, "lam": 8.0}
@@ -115,24 +112,24 @@ def test_flags_and_settings_override_the_file(tmp_path: Path) -> None:
         ("seed = 1", "no data set given"),
     ],
 )
-def test_wrong_job_files_are_refused_by_name(tmp_path: Path, text: str, message: str) -> None:
+def test_wrong_job_files_are_refused_by_name(tmp_path, text, message):
     with pytest.raises(InputError, match=message) as caught:
         resolve_job(write(tmp_path / "job.toml", text), {})
     assert "job.toml" in str(caught.value)
     assert "\n" not in str(caught.value)
 
 
-def test_a_wrong_flag_is_named_as_one() -> None:
+def test_a_wrong_flag_is_named_as_one():
     with pytest.raises(InputError, match=r"^--scheduler: "):
         resolve_job(None, {"data": "d", "scheduler": "slurm"})
 
 
-def test_missing_job_file(tmp_path: Path) -> None:
+def test_missing_job_file(tmp_path):
     with pytest.raises(InputError, match=r"none\.toml: no such file"):
         resolve_job(tmp_path / "none.toml", {})
 
 
-def test_the_estimator_of_a_job() -> None:
+def test_the_estimator_of_a_job():
     estimator = make_estimator(
         Job(data="d", algorithm="csvrg", seed=7, params={"gamma": 0.5, "n_landmarks": 9})
     )
@@ -140,7 +137,7 @@ def test_the_estimator_of_a_job() -> None:
     assert (estimator.gamma, estimator.n_landmarks, estimator.random_state) == (0.5, 9, 7)
 
 
-def test_without_an_algorithm_one_is_chosen_within_the_limit() -> None:
+def test_without_an_algorithm_one_is_chosen_within_the_limit():
     estimator = make_estimator(Job(data="d", memory_limit=2**29, params={"search": "quick"}))
     assert type(estimator).__name__ == "KernelClassifier"
     assert (estimator.search, estimator.memory_limit) == ("quick", 2**29)
@@ -166,19 +163,19 @@ def test_without_an_algorithm_one_is_chosen_within_the_limit() -> None:
         ),
     ],
 )
-def test_wrong_names_get_the_nearest_right_one(job: Job, message: str) -> None:
+def test_wrong_names_get_the_nearest_right_one(job, message):
     with pytest.raises(InputError, match=message):
         make_estimator(job)
 
 
-def test_settings_of_what_is_chosen_are_taken_without_its_name() -> None:
+def test_settings_of_what_is_chosen_are_taken_without_its_name():
     given = {"C": 0.3, "max_cell_rows": 1000, "metric": "none", "search": "quick"}
     estimator = make_estimator(Job(data="d", params=given))
     assert estimator.settings == {"C": 0.3, "max_cell_rows": 1000, "metric": None}
     assert estimator.search == "quick"
 
 
-def test_names_are_known_without_an_import() -> None:
+def test_names_are_known_without_an_import():
     solvers = members("distkern.solvers", AbstractSolver)
     assert {name.removesuffix("_regressor") for name in algorithms()} == {*solvers, CHOSEN}
     for name, kind in algorithms().items():
@@ -189,7 +186,7 @@ def test_names_are_known_without_an_import() -> None:
         assert {*kind().get_params()} - {"random_state", "dtype", "n_jobs"} <= names
 
 
-def test_unknown_names_are_refused_before_the_estimators_are_imported(tmp_path: Path) -> None:
+def test_unknown_names_are_refused_before_the_estimators_are_imported(tmp_path):
     code = (
         "import sys; from distkern.cli.main import main\n"
         "named = ['--algorithm', 'csvrg', '--set', 'gamma=1']\n"

@@ -1,18 +1,14 @@
 """Jobs on a real scheduler with two workers: submitted by one process, looked at and stopped by others."""
 
-from __future__ import annotations
-
 import json
 import os
 import signal
 import threading
-from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
 
-from cluster_processes import Processes, distkern, wait_for
+from cluster_processes import distkern, wait_for
 from distkern.cli.main import main
 from distkern.common.errors import InputError
 from distkern.engine.dask.jobs import JobScheduler
@@ -27,7 +23,7 @@ LONG = ["--algorithm", "csvrg", "--set", "n_landmarks=20", "--set", "stages=400"
 
 
 @pytest.fixture(scope="module")
-def data(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def data(tmp_path_factory):
     path = tmp_path_factory.mktemp("data") / "d.zarr"
     generator = np.random.default_rng(0)
     features = generator.normal(size=(4000, 6)).astype(np.float32)
@@ -38,7 +34,7 @@ def data(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="module")
-def runs(data: Path, cluster_for_jobs: Processes, tmp_path_factory: pytest.TempPathFactory) -> Path:
+def runs(data, cluster_for_jobs, tmp_path_factory):
     """A folder of runs with a finished job, submitted by a process that is gone."""
     folder = tmp_path_factory.mktemp("runs")
     job = folder / "job.toml"
@@ -54,23 +50,21 @@ def runs(data: Path, cluster_for_jobs: Processes, tmp_path_factory: pytest.TempP
     return folder
 
 
-def identifier(runs: Path) -> str:
+def identifier(runs):
     return JobFolder(runs / "m").record().id
 
 
-def submit(data: Path, cluster_for_jobs: Processes, out: Path, *flags: str) -> int:
+def submit(data, cluster_for_jobs, out, *flags):
     return main(
         ["submit", "--data", str(data), "--out", str(out), "--scheduler", cluster_for_jobs.address, *flags]
     )
 
 
-def printed(capsys: pytest.CaptureFixture[str]) -> Any:
+def printed(capsys):
     return json.loads(capsys.readouterr().out)
 
 
-def test_another_process_sees_what_was_submitted(
-    cluster_for_jobs: Processes, runs: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_another_process_sees_what_was_submitted(cluster_for_jobs, runs, capsys):
     name = identifier(runs)
     assert main(["jobs", "--runs", str(runs)]) == 0
     shown = capsys.readouterr().out
@@ -91,9 +85,7 @@ def test_another_process_sees_what_was_submitted(
     assert all(word in shown for word in ("finished", "objective", "test error", "driver"))
 
 
-def test_logs_are_like_the_terminal_of_train(
-    runs: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_logs_are_like_the_terminal_of_train(runs, capsys, monkeypatch):
     monkeypatch.setenv("DISTKERN_RUNS", str(runs))
     assert main(["logs", identifier(runs), "--follow"]) == 0
     captured = capsys.readouterr()
@@ -102,7 +94,7 @@ def test_logs_are_like_the_terminal_of_train(
     assert "distkern fetch" in captured.out
 
 
-def test_the_fetched_model_has_the_bits_of_one_trained_here(data: Path, runs: Path, tmp_path: Path) -> None:
+def test_the_fetched_model_has_the_bits_of_one_trained_here(data, runs, tmp_path):
     fetched = tmp_path / "f"
     assert main(["fetch", identifier(runs), "--out", str(fetched), "--runs", str(runs)]) == 0
     here = tmp_path / "here"
@@ -118,9 +110,7 @@ def test_the_fetched_model_has_the_bits_of_one_trained_here(data: Path, runs: Pa
     assert main(["fetch", identifier(runs), "--out", str(fetched), "--runs", str(runs)]) == 2
 
 
-def test_cancel_stops_within_a_stage_and_the_run_goes_on_later(
-    data: Path, cluster_for_jobs: Processes, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_cancel_stops_within_a_stage_and_the_run_goes_on_later(data, cluster_for_jobs, tmp_path, capsys):
     out = tmp_path / "c"
     assert submit(data, cluster_for_jobs, out, *LONG, "--json") == 0
     name = printed(capsys)["id"]
@@ -153,13 +143,11 @@ def test_cancel_stops_within_a_stage_and_the_run_goes_on_later(
     assert started[1]["resumed_from"] == int(saved[-1][-5:])
 
 
-def test_ctrl_c_ends_the_looking_and_not_the_job(
-    data: Path, cluster_for_jobs: Processes, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_ctrl_c_ends_the_looking_and_not_the_job(data, cluster_for_jobs, tmp_path, capsys):
     out = tmp_path / "w"
     folder = JobFolder(out)
 
-    def interrupt() -> None:
+    def interrupt():
         wait_for((out / "checkpoints" / "stage-00001").exists, 30)
         os.kill(os.getpid(), signal.SIGINT)
 
@@ -196,15 +184,8 @@ def test_ctrl_c_ends_the_looking_and_not_the_job(
     ],
 )
 def test_wrong_input_is_one_line(
-    data: Path,
-    cluster_for_jobs: Processes,
-    runs: Path,
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture[str],
-    arguments: list[str],
-    words: str,
-) -> None:
+    data, cluster_for_jobs, runs, tmp_path, monkeypatch, capsys, arguments, words
+):
     monkeypatch.chdir(tmp_path)
     known = {
         "DATA": str(data),
@@ -219,9 +200,7 @@ def test_wrong_input_is_one_line(
     assert not (tmp_path / "m").exists()
 
 
-def test_a_store_that_the_workers_do_not_see_is_refused(
-    data: Path, cluster_for_jobs: Processes, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_store_that_the_workers_do_not_see_is_refused(data, cluster_for_jobs, tmp_path, monkeypatch):
     out = tmp_path / "m"
     with JobScheduler(cluster_for_jobs.address) as scheduler:
         check_store(out, str(data), scheduler.everywhere, "--out")
@@ -242,9 +221,7 @@ def test_a_store_that_the_workers_do_not_see_is_refused(
     assert list((out / ".job").iterdir()) == []
 
 
-def test_a_job_whose_scheduler_forgot_it_is_lost(
-    data: Path, cluster_for_jobs: Processes, runs: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_job_whose_scheduler_forgot_it_is_lost(data, cluster_for_jobs, runs, tmp_path, capsys):
     out = tmp_path / "q"
     waiting = Record("waiting", "csvrg", str(data), str(out), scheduler=cluster_for_jobs.address)
     JobFolder(out).write(waiting)
@@ -255,9 +232,7 @@ def test_a_job_whose_scheduler_forgot_it_is_lost(
 
 
 @pytest.mark.slow
-def test_a_job_survives_the_deaths_of_its_hosts_and_is_trained_once(
-    data: Path, cluster_for_jobs: Processes, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_job_survives_the_deaths_of_its_hosts_and_is_trained_once(data, cluster_for_jobs, tmp_path, capsys):
     settings = ["--algorithm", "csvrg", "--set", "n_landmarks=20", "--set", "stages=20", "--set", "tol=0.0"]
     whole = tmp_path / "whole"
     arguments = ["train", "--data", str(data), "--out", str(whole), "--scheduler", "synchronous"]
@@ -284,6 +259,6 @@ def test_a_job_survives_the_deaths_of_its_hosts_and_is_trained_once(
     assert folder.log.read_text().count("run_started") == 2
 
 
-def driver_of(out: Path, epoch: int) -> int:
-    claimed: dict[str, Any] = json.loads((out / ".job" / f"epoch-{epoch:05d}").read_text())
+def driver_of(out, epoch):
+    claimed = json.loads((out / ".job" / f"epoch-{epoch:05d}").read_text())
     return int(claimed["pid"])

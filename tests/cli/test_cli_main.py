@@ -1,13 +1,10 @@
 """Exit statuses: 0 done, 2 wrong input, 130 interrupted, 1 anything else; one line on standard error."""
 
-from __future__ import annotations
-
 import errno
 import os
 import subprocess
 import sys
 import time
-from pathlib import Path
 
 import click
 import pytest
@@ -16,9 +13,9 @@ from distkern.cli import main as entry
 from distkern.common.errors import DivergenceError, FencedError, InputError
 
 
-def failing(monkeypatch: pytest.MonkeyPatch, error: BaseException) -> None:
+def failing(monkeypatch, error):
     @click.command()
-    def fail() -> None:
+    def fail():
         raise error
 
     monkeypatch.setattr(entry._Commands, "get_command", lambda self, ctx, name: fail)
@@ -57,13 +54,7 @@ def failing(monkeypatch: pytest.MonkeyPatch, error: BaseException) -> None:
         (click.BadParameter("bad"), 2, "distkern: error: Invalid value: bad"),
     ],
 )
-def test_every_failure_is_one_line(
-    monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture[str],
-    error: BaseException,
-    status: int,
-    line: str,
-) -> None:
+def test_every_failure_is_one_line(monkeypatch, capsys, error, status, line):
     failing(monkeypatch, error)
     monkeypatch.delenv("DISTKERN_DEBUG", raising=False)
     assert entry.main(["fail"]) == status
@@ -74,9 +65,7 @@ def test_every_failure_is_one_line(
     assert captured.out == ""
 
 
-def test_debug_shows_the_traceback(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_debug_shows_the_traceback(monkeypatch, capsys):
     failing(monkeypatch, ZeroDivisionError("oh"))
     monkeypatch.setenv("DISTKERN_DEBUG", "1")
     assert entry.main(["fail"]) == 1
@@ -100,20 +89,20 @@ def test_debug_shows_the_traceback(
         (["demo", "--rows", "2000", "--data", "a.csv"], "distkern: error: --rows: does not go with --data"),
     ],
 )
-def test_wrong_usage(capsys: pytest.CaptureFixture[str], arguments: list[str], line: str) -> None:
+def test_wrong_usage(capsys, arguments, line):
     assert entry.main(arguments) == 2
     captured = capsys.readouterr()
     assert captured.err.startswith(line)
     assert captured.err.count("\n") == 1
 
 
-def test_every_command_has_help_with_an_example(capsys: pytest.CaptureFixture[str]) -> None:
+def test_every_command_has_help_with_an_example(capsys):
     for name in entry._COMMANDS:
         assert entry.main([name, "--help"]) == 0
         assert f"distkern {name} " in capsys.readouterr().out.partition("Example")[2]
 
 
-def test_help_is_quick(capsys: pytest.CaptureFixture[str]) -> None:
+def test_help_is_quick(capsys):
     code = "import sys; from distkern.cli.main import main; main(['--help']); print(sorted(sys.modules))"
     run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=60)
     listing, modules = run.stdout.rsplit("\n[", 1)
@@ -122,7 +111,7 @@ def test_help_is_quick(capsys: pytest.CaptureFixture[str]) -> None:
         assert heavy not in modules
 
 
-def test_what_is_deferred_is_loaded_by_use() -> None:
+def test_what_is_deferred_is_loaded_by_use():
     code = (
         "import sys\n"
         "from distkern.cli.deferred import defer_imports\n"
@@ -139,12 +128,12 @@ def test_what_is_deferred_is_loaded_by_use() -> None:
     assert run.returncode == 0, run.stderr
 
 
-def test_no_arguments_print_the_help(capsys: pytest.CaptureFixture[str]) -> None:
+def test_no_arguments_print_the_help(capsys):
     assert entry.main([]) == 2
     assert "Usage: distkern" in capsys.readouterr().err
 
 
-def test_termination_counts_as_an_interruption(tmp_path: Path) -> None:
+def test_termination_counts_as_an_interruption(tmp_path):
     code = (
         "import sys, time, click\n"
         "from distkern.cli import main as entry\n"
@@ -158,7 +147,6 @@ def test_termination_counts_as_an_interruption(tmp_path: Path) -> None:
     run = subprocess.Popen(
         [sys.executable, "-c", code], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
     )
-    assert run.stdout is not None
     assert run.stdout.readline() == "waiting\n"
     started = time.monotonic()
     run.terminate()
@@ -167,7 +155,7 @@ def test_termination_counts_as_an_interruption(tmp_path: Path) -> None:
     assert time.monotonic() - started < 30
 
 
-def test_a_closed_pipe_is_silent() -> None:
+def test_a_closed_pipe_is_silent():
     reading, writing = os.pipe()
     os.close(reading)
     run = subprocess.run(
@@ -178,7 +166,7 @@ def test_a_closed_pipe_is_silent() -> None:
     assert run.stderr == b""
 
 
-def test_a_reader_that_leaves_is_no_error_to_speak_of() -> None:
+def test_a_reader_that_leaves_is_no_error_to_speak_of():
     # of rich, which ends the program so when its output has no reader any more
     assert entry.explain(SystemExit(1)) == (1, "")
     assert entry.explain(BrokenPipeError()) == (1, "")

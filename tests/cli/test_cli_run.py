@@ -1,7 +1,5 @@
 """The commands on a small data set, from training to predictions, in this process."""
 
-from __future__ import annotations
-
 import csv
 import json
 import re
@@ -9,7 +7,6 @@ import shutil
 from dataclasses import asdict
 from functools import partial
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
@@ -40,7 +37,7 @@ FIELDS = {
 
 
 @pytest.fixture(scope="module")
-def data(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def data(tmp_path_factory):
     path = tmp_path_factory.mktemp("data") / "digits.zarr"
     digits = VirtualDigits(chunk_rows=1000)
     write_dataset(digits.chunks(3000), path, test_chunks=digits.chunks(500, "test"), scale="none")
@@ -48,18 +45,18 @@ def data(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="module")
-def model(data: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+def model(data, tmp_path_factory):
     path = tmp_path_factory.mktemp("model") / "m"
     assert main(["train", "--data", str(data), "--out", str(path), *SMALL]) == 0
     return path
 
 
-def printed(capsys: pytest.CaptureFixture[str]) -> Any:
+def printed(capsys):
     captured = capsys.readouterr()
     return json.loads(captured.out)
 
 
-def test_the_model_folder(model: Path) -> None:
+def test_the_model_folder(model):
     assert {entry.name for entry in model.iterdir()} == {
         "model.json",
         "arrays",
@@ -72,9 +69,7 @@ def test_the_model_folder(model: Path) -> None:
     assert "CSVRGClassifier on digits.zarr" in (model / "report.html").read_text()
 
 
-def test_a_finished_model_has_its_metrics_again(
-    data: Path, model: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_finished_model_has_its_metrics_again(data, model, tmp_path, capsys):
     shutil.copytree(model, tmp_path / "m")
     metrics = tmp_path / "m" / "metrics.jsonl"
     train = ["train", "--data", str(data), "--out", str(tmp_path / "m"), *SMALL, "--resume"]
@@ -84,9 +79,7 @@ def test_a_finished_model_has_its_metrics_again(
         assert metrics.read_bytes() == (model / "metrics.jsonl").read_bytes()
 
 
-def test_the_report_shows_what_evaluate_says_of_the_test_rows(
-    data: Path, model: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_the_report_shows_what_evaluate_says_of_the_test_rows(data, model, tmp_path, capsys):
     page = tmp_path / "page.html"
     arguments = ["--data", str(data), "--scheduler", "synchronous", "--html", str(page)]
     assert main(["evaluate", str(model), *arguments]) == 0
@@ -100,12 +93,12 @@ def test_the_report_shows_what_evaluate_says_of_the_test_rows(
 
 
 def test_the_plan_knows_the_evaluation_and_a_model_outlives_too_little_memory_for_it(
-    data: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
+    data, tmp_path, capsys, monkeypatch
+):
     assert main(["plan", "--data", str(data), *SMALL, "--json"]) == 0
     assert [step["name"] for step in printed(capsys)["passes"]].count("evaluate") == 1
 
-    def refuse(*_: Any) -> Any:
+    def refuse(*_):
         raise MemoryBudgetError("too little", where="--memory-limit")
 
     monkeypatch.setattr("distkern.runs.limits.check_limit", refuse)
@@ -115,15 +108,8 @@ def test_the_plan_knows_the_evaluation_and_a_model_outlives_too_little_memory_fo
 
 
 @pytest.mark.parametrize("error", [KeyboardInterrupt, InputError("gone", where="the test rows")])
-def test_a_model_outlives_an_evaluation_that_does_not_end(
-    data: Path,
-    model: Path,
-    tmp_path: Path,
-    capsys: pytest.CaptureFixture[str],
-    monkeypatch: pytest.MonkeyPatch,
-    error: Any,
-) -> None:
-    def fail(*_: Any) -> Any:
+def test_a_model_outlives_an_evaluation_that_does_not_end(data, model, tmp_path, capsys, monkeypatch, error):
+    def fail(*_):
         raise error
 
     out = tmp_path / "m"
@@ -145,9 +131,7 @@ def test_a_model_outlives_an_evaluation_that_does_not_end(
     assert (out / "report.html").exists()
 
 
-def test_a_job_file_and_the_same_flags_give_the_same_model(
-    data: Path, model: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_job_file_and_the_same_flags_give_the_same_model(data, model, tmp_path, capsys):
     job = tmp_path / "job.toml"
     job.write_text(
         f'algorithm = "csvrg"\ndata = {str(data)!r}\nscheduler = "synchronous"\nout = "elsewhere"\n'
@@ -162,9 +146,7 @@ def test_a_job_file_and_the_same_flags_give_the_same_model(
     assert line["objective"] == first["objective"]
 
 
-def test_evaluate_prints_json_where_there_is_no_terminal(
-    data: Path, model: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_evaluate_prints_json_where_there_is_no_terminal(data, model, capsys):
     assert main(["evaluate", str(model), "--data", str(data), "--scheduler", "synchronous"]) == 0
     measured = printed(capsys)
     assert measured["n"] == 500
@@ -187,9 +169,7 @@ def test_evaluate_prints_json_where_there_is_no_terminal(
     assert printed(capsys)["n"] == 3000
 
 
-def test_predictions_are_those_the_error_was_counted_on(
-    data: Path, model: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_predictions_are_those_the_error_was_counted_on(data, model, tmp_path, capsys):
     out = tmp_path / "p.csv"
     base = ["predict", str(model), "--data", str(data), "--scheduler", "synchronous"]
     assert main([*base, "--out", str(out), "--json"]) == 0
@@ -197,7 +177,6 @@ def test_predictions_are_those_the_error_was_counted_on(
     with out.open(newline="") as file:
         labels = [int(row["prediction"]) for row in csv.DictReader(file)]
     test = open_dataset(data).test
-    assert test is not None
     truth = np.concatenate([test.reader(block)().targets for block in range(test.n_blocks)])
     last = json.loads((model / "metrics.jsonl").read_text().splitlines()[-1])
     assert np.mean(np.array(labels) != truth) == pytest.approx(last["test_error"])
@@ -209,7 +188,7 @@ def test_predictions_are_those_the_error_was_counted_on(
     assert "use --decision" in capsys.readouterr().err
 
 
-def test_inspect(data: Path, model: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_inspect(data, model, tmp_path, capsys):
     assert main(["inspect", str(data), "--json"]) == 0
     record = printed(capsys)
     assert (record["kind"], record["train"]["n_rows"], record["test"]["n_rows"]) == ("data set", 3000, 500)
@@ -246,7 +225,7 @@ def test_inspect(data: Path, model: Path, tmp_path: Path, capsys: pytest.Capture
     assert "is neither" in capsys.readouterr().err
 
 
-def test_plan_says_whether_it_fits(data: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_plan_says_whether_it_fits(data, capsys):
     arguments = ["plan", "--data", str(data), "--workers", "2", *CHOSEN]
     assert main([*arguments, "--memory-limit", "8GiB", "--json"]) == 0
     planned = printed(capsys)
@@ -263,44 +242,11 @@ def test_plan_says_whether_it_fits(data: Path, capsys: pytest.CaptureFixture[str
     assert "peak memory" in captured.out
 
 
-def test_plan_counts_the_dashboard_only_where_workers_serve_one(
-    data: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    def worker_bytes(*flags: str) -> int:
+def test_plan_counts_the_dashboard_only_where_workers_serve_one(data, capsys):
+    def worker_bytes(*flags):
         assert main(["plan", "--data", str(data), "--workers", "1", "--json", *CHOSEN, *flags]) == 0
         return int(printed(capsys)["worker_bytes"])
 
     assert worker_bytes() == worker_bytes("--dashboard") == worker_bytes("--no-dashboard") + PAGES_BYTES
     assert main(["plan", "--data", str(data), "--scheduler", "threads", "--dashboard"]) == 2
     assert "scheduler 'threads' has no dashboard" in capsys.readouterr().err
-
-
-@pytest.mark.parametrize(
-    ("arguments", "words"),
-    [
-        (["--data", "nothing.zarr", "--out", "m"], "nothing.zarr"),
-        (["--data", "DATA"], "--out"),
-        (["--data", "DATA", "--out", "m", "--algorithm", "csvrg", "--set", "gama=1"], "did you mean 'gamma'"),
-        (["--data", "DATA", "--out", "m", "--algorithm", "csvrg", "--set", "gamma=-1"], "gamma"),
-        (["--data", "DATA", "--out", "m", "--algorithm", "svm"], "unknown algorithm 'svm'"),
-        (["--data", "DATA", "--out", "MODEL"], "holds a finished model"),
-        (["--data", "DATA", "--out", "m", "--scheduler", "threads", "--dashboard"], "--scheduler local"),
-    ],
-)
-def test_wrong_training_jobs(
-    data: Path,
-    model: Path,
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture[str],
-    arguments: list[str],
-    words: str,
-) -> None:
-    monkeypatch.chdir(tmp_path)
-    known = {"DATA": str(data), "MODEL": str(model)}
-    scheduler = [] if "--scheduler" in arguments else ["--scheduler", "synchronous"]
-    capsys.readouterr()
-    assert main(["train", *(known.get(word, word) for word in arguments), *scheduler]) == 2
-    errors = capsys.readouterr().err
-    assert words in errors
-    assert errors.count("\n") == 1

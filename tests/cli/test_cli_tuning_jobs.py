@@ -1,15 +1,11 @@
 """A search as a job of a real scheduler with two workers: made, looked at, stopped, taken up and fetched."""
 
-from __future__ import annotations
-
 import json
-from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
 
-from cluster_processes import Processes, wait_for
+from cluster_processes import wait_for
 from distkern.cli.main import main
 from distkern.jobs.folder import JobFolder
 from distkern.runs.persistence import load_model
@@ -28,7 +24,7 @@ gamma = {gammas}
 
 
 @pytest.fixture(scope="module")
-def data(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def data(tmp_path_factory):
     path = tmp_path_factory.mktemp("data") / "d.zarr"
     features = np.random.default_rng(0).normal(size=(2000, 2)).astype(np.float32)
     labels = (np.linalg.norm(features, axis=1) > 1.2).astype(int)
@@ -36,13 +32,13 @@ def data(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return path
 
 
-def job_of(folder: Path, data: Path, stages: int = 2, gammas: str = "[0.001, 1.0, 1000.0]") -> str:
+def job_of(folder, data, stages=2, gammas="[0.001, 1.0, 1000.0]"):
     path = folder / "job.toml"
     path.write_text(f"data = {str(data)!r}\n" + JOB.format(stages=stages, gammas=gammas))
     return str(path)
 
 
-def trials(model: Path) -> dict[str, dict[str, Any]]:
+def trials(model):
     """What is kept of each trial, but for the seconds."""
     found = {}
     for file in sorted((model / "tune" / "trials").iterdir()):
@@ -51,19 +47,17 @@ def trials(model: Path) -> dict[str, dict[str, Any]]:
     return found
 
 
-def n_trials(model: Path) -> int:
+def n_trials(model):
     folder = model / "tune" / "trials"
     return sum(file.suffix == ".json" for file in folder.iterdir()) if folder.exists() else 0
 
 
-def over(folder: JobFolder) -> bool:
+def over(folder):
     return folder.has_job and folder.state() not in ("queued", "running")
 
 
 @pytest.mark.slow
-def test_a_search_is_a_job_like_others(
-    data: Path, cluster_for_jobs: Processes, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_search_is_a_job_like_others(data, cluster_for_jobs, tmp_path, capsys):
     job, out, here = job_of(tmp_path, data), tmp_path / "m", tmp_path / "here"
     submitted = ["submit", job, "--out", str(out), "--scheduler", cluster_for_jobs.address]
     assert main([*submitted, "--jobs", "2"]) == 0
@@ -98,9 +92,7 @@ def test_a_search_is_a_job_like_others(
 
 
 @pytest.mark.slow
-def test_a_search_that_was_cancelled_goes_on(
-    data: Path, cluster_for_jobs: Processes, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_search_that_was_cancelled_goes_on(data, cluster_for_jobs, tmp_path, capsys):
     job, out = job_of(tmp_path, data, 20, "[0.5, 1.0, 2.0, 4.0, 8.0, 16.0]"), tmp_path / "m"
     submitted = ["submit", job, "--out", str(out), "--scheduler", cluster_for_jobs.address]
     assert main(submitted) == 0
@@ -123,9 +115,7 @@ def test_a_search_that_was_cancelled_goes_on(
 
 
 @pytest.mark.slow
-def test_a_search_survives_the_deaths_of_its_hosts(
-    data: Path, cluster_for_jobs: Processes, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_search_survives_the_deaths_of_its_hosts(data, cluster_for_jobs, tmp_path, capsys):
     job, out, here = job_of(tmp_path, data, 20, "[0.5, 1.0, 2.0, 4.0, 8.0]"), tmp_path / "m", tmp_path / "h"
     assert (
         main(["submit", job, "--out", str(out), "--scheduler", cluster_for_jobs.address, "--retries", "5"])

@@ -1,11 +1,8 @@
 """What ``evaluate`` prints to a terminal and draws on its page."""
 
-from __future__ import annotations
-
 import json
 import re
 import sys
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -29,12 +26,12 @@ FIGURES = {
 }
 
 
-def of_classes(counts: np.ndarray, labels: list[str] | None = None) -> Evaluation:
+def of_classes(counts, labels=None):
     names = tuple(labels or (f"class {place}" for place in range(len(counts))))
     return Evaluation(FIGURES, names, names, counts)
 
 
-def printed(evaluation: Evaluation) -> list[str]:
+def printed(evaluation):
     console = Console(width=80, highlight=False, force_terminal=False)
     with console.capture() as capture:
         for line in confusion_lines(evaluation, "test"):
@@ -44,7 +41,7 @@ def printed(evaluation: Evaluation) -> list[str]:
 
 @pytest.mark.parametrize("largest", [9, 999_999_999])
 @pytest.mark.parametrize("n_classes", [2, 7, 12])
-def test_a_matrix_fits_80_columns(n_classes: int, largest: int) -> None:
+def test_a_matrix_fits_80_columns(n_classes, largest):
     counts = np.random.default_rng(0).integers(1, largest, (n_classes, n_classes))
     labels = [f"{place}: a class of long name" for place in range(n_classes)]
     lines = printed(of_classes(counts, labels))
@@ -58,7 +55,7 @@ def test_a_matrix_fits_80_columns(n_classes: int, largest: int) -> None:
         assert [[int(cell.replace(",", "")) for cell in row] for row in cells] == counts.tolist()
 
 
-def test_of_many_classes_the_most_frequent_mistakes() -> None:
+def test_of_many_classes_the_most_frequent_mistakes():
     counts = np.diag(np.full(20, 50))
     counts[3, 4], counts[7, 2] = 25, 5
     evaluation = of_classes(counts)
@@ -69,7 +66,7 @@ def test_of_many_classes_the_most_frequent_mistakes() -> None:
     assert sum("class" in line for line in printed(evaluation)) == 3
 
 
-def test_a_label_that_the_model_does_not_know_is_a_mistake() -> None:
+def test_a_label_that_the_model_does_not_know_is_a_mistake():
     evaluation = Evaluation(FIGURES, ("a", "z"), ("a", "b"), np.array([[5, 1], [2, 3]]))
     assert [row[:3] for row in mistakes(evaluation, 9)] == [("z", "b", "3"), ("z", "a", "2"), ("a", "b", "1")]
     page = evaluation_page("m", "Model", {"test": evaluation})
@@ -77,7 +74,7 @@ def test_a_label_that_the_model_does_not_know_is_a_mistake() -> None:
     assert "<tr><td>a</td><td>6</td><td>83.33 %</td><td>71.43 %</td><td>76.92 %</td></tr>" in page
 
 
-def test_a_page_of_both_splits_has_curves_of_both() -> None:
+def test_a_page_of_both_splits_has_curves_of_both():
     generator = np.random.default_rng(1)
     found = {}
     for name in ("train", "test"):
@@ -100,7 +97,7 @@ def test_a_page_of_both_splits_has_curves_of_both() -> None:
     assert len(written) < 30_000
 
 
-def test_a_matrix_says_its_axes_its_zeros_and_what_shades_mean() -> None:
+def test_a_matrix_says_its_axes_its_zeros_and_what_shades_mean():
     page = evaluation_page("m", "Model", {"test": of_classes(np.array([[5, 0], [2, 3]]))})
     matrix = page.split('class="matrix"')[1].split("</table>")[0]
     assert "true\u00a0↓ predicted\u00a0→" in matrix
@@ -110,7 +107,7 @@ def test_a_matrix_says_its_axes_its_zeros_and_what_shades_mean() -> None:
     assert "25%</span>" in page
 
 
-def test_what_is_shown_large() -> None:
+def test_what_is_shown_large():
     figures = {"n": 3, "accuracy": 0.5, "auc": 0.123456789, "log_loss": 0.7, "calibration_error": 0.01}
     assert headline({"test": Evaluation(figures)}) == {
         "test accuracy": "50.00 %",
@@ -121,7 +118,7 @@ def test_what_is_shown_large() -> None:
 
 
 @pytest.fixture(scope="module")
-def numbers(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
+def numbers(tmp_path_factory):
     folder = tmp_path_factory.mktemp("numbers")
     features = np.random.default_rng(2).standard_normal((400, 2))
     targets = 1e6 * (5 + features[:, 0])
@@ -132,9 +129,7 @@ def numbers(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
     return folder / "m", folder / "d.zarr"
 
 
-def test_both_splits_of_a_regression(
-    numbers: tuple[Path, Path], tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_both_splits_of_a_regression(numbers, tmp_path, capsys):
     model, data = map(str, numbers)
     page = tmp_path / "page.html"
     base = ["evaluate", model, "--data", data, "--scheduler", "synchronous"]
@@ -152,9 +147,7 @@ def test_both_splits_of_a_regression(
 
 
 @pytest.mark.parametrize(("page", "told"), [("none/page.html", "there is no folder"), (".", "is a folder")])
-def test_a_page_that_cannot_be_written_is_refused_first(
-    numbers: tuple[Path, Path], tmp_path: Path, capsys: pytest.CaptureFixture[str], page: str, told: str
-) -> None:
+def test_a_page_that_cannot_be_written_is_refused_first(numbers, tmp_path, capsys, page, told):
     place = str(tmp_path / page)
     assert main(["evaluate", "no model", "--data", str(numbers[1]), "--html", place]) == 2
     [line] = capsys.readouterr().err.splitlines()
@@ -162,9 +155,7 @@ def test_a_page_that_cannot_be_written_is_refused_first(
     assert told in line
 
 
-def test_a_terminal_gets_tables(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_terminal_gets_tables(tmp_path, monkeypatch, capsys):
     generator = np.random.default_rng(3)
     features = generator.standard_normal((300, 2))
     labels = np.where(features[:, 0] > 0, "up", "down")

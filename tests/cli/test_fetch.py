@@ -1,10 +1,6 @@
 """A fetched model is whole, whatever it consists of, and its pages are written and not copied."""
 
-from __future__ import annotations
-
 import json
-from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
@@ -24,13 +20,13 @@ CELLS = {"max_cell_rows": 60, "kernel": "rbf", "gamma": 0.5, "C": 1.0, "scale": 
 
 
 @pytest.fixture
-def data(tmp_path: Path) -> Path:
+def data(tmp_path):
     X = np.random.default_rng(0).normal(size=(600, 3)).astype(np.float32)
     write_dataset([(X, (X[:, 0] > 0).astype(int))], tmp_path / "d.zarr", scale="none", test_fraction=0.2)
     return tmp_path / "d.zarr"
 
 
-def finished(data: Path, algorithm: str, params: dict[str, Any], search: str = "") -> None:
+def finished(data, algorithm, params, search=""):
     """A job j-1 whose driver has run, in the folder m."""
     out = data.parent / "m"
     (data.parent / "job.toml").write_text(search)
@@ -42,11 +38,11 @@ def finished(data: Path, algorithm: str, params: dict[str, Any], search: str = "
     assert drive(str(out), description, tune_described if search else train_described)["error"] == ""
 
 
-def fetch(folder: Path, name: str = "fetched") -> int:
+def fetch(folder, name="fetched"):
     return main(["fetch", "j-1", "--runs", str(folder), "--out", str(folder / name)])
 
 
-def test_cells_are_fetched_with_their_machines(data: Path, tmp_path: Path) -> None:
+def test_cells_are_fetched_with_their_machines(data, tmp_path):
     finished(data, "cells", CELLS)
     assert fetch(tmp_path) == 0
     names = {"model.json", "arrays", "machines", "metrics.jsonl", "report.html"}
@@ -59,9 +55,7 @@ def test_cells_are_fetched_with_their_machines(data: Path, tmp_path: Path) -> No
     assert (tmp_path / "fetched" / "metrics.jsonl").read_bytes() == lines
 
 
-def test_a_model_that_is_not_whole_is_not_fetched(
-    data: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_model_that_is_not_whole_is_not_fetched(data, tmp_path, capsys):
     finished(data, "cells", CELLS)
     machines = tmp_path / "m" / "machines"
     file = machines / "1" / "c" / "0"
@@ -78,9 +72,7 @@ def test_a_model_that_is_not_whole_is_not_fetched(
     assert fetch(tmp_path) == 0
 
 
-def test_pages_are_written_anew_from_the_figures(
-    data: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_pages_are_written_anew_from_the_figures(data, tmp_path, capsys):
     search = "[search.params]\nn_landmarks = [4, 20]\n"
     finished(data, "newton", {"stages": 2}, search)
     for place in ("report.html", "tune/report.html", "tune/trials/.page.html", "arrays/page.html"):

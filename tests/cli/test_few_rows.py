@@ -1,12 +1,9 @@
 """Commands on few rows work in their own process, where nothing says otherwise, and find the same."""
 
-from __future__ import annotations
-
 import json
 import signal
 import subprocess
 import sys
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -35,7 +32,7 @@ MORE_STAGES = ["--algorithm", "csvrg", *settings_of(n_landmarks=60, gamma=0.3, s
 
 
 @pytest.fixture(scope="module")
-def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def folder(tmp_path_factory):
     """A data set of few rows in several shards, a model of it, and a file of rows."""
     folder = tmp_path_factory.mktemp("few")
     features = np.random.default_rng(0).normal(size=(N_ROWS + 200, 6)).astype(np.float32)
@@ -53,16 +50,14 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-def test_the_model_is_the_one_that_workers_make(folder: Path, tmp_path: Path) -> None:
+def test_the_model_is_the_one_that_workers_make(folder, tmp_path):
     ours = load_model(folder / "m")
     job = ["train", "--data", str(folder / "d.zarr"), *JOB]
     assert main([*job, "--out", str(tmp_path / "m"), "--scheduler", "synchronous"]) == 0
     np.testing.assert_array_equal(load_model(tmp_path / "m").coef_, ours.coef_)
 
 
-def test_the_run_says_that_it_is_in_this_process(
-    folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_the_run_says_that_it_is_in_this_process(folder, tmp_path, capsys):
     job = ["--data", str(folder / "d.zarr"), *JOB]
     assert main(["plan", *job]) == 0
     planned = capsys.readouterr().out
@@ -77,9 +72,7 @@ def test_the_run_says_that_it_is_in_this_process(
     assert "peak memory: driver" in told.out
 
 
-def test_the_plan_is_that_of_the_run_which_imports_what_it_uses(
-    folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_the_plan_is_that_of_the_run_which_imports_what_it_uses(folder, tmp_path, capsys):
     job = ["--data", str(folder / "d.zarr"), *JOB]
     assert main(["plan", *job, "--json"]) == 0
     planned = json.loads(capsys.readouterr().out)
@@ -109,7 +102,7 @@ def test_the_plan_is_that_of_the_run_which_imports_what_it_uses(
     assert 0 < measured["driver_peak_rss_bytes"] <= planned["driver_bytes"]
 
 
-def test_more_rows_and_anything_that_is_asked_for_go_to_workers() -> None:
+def test_more_rows_and_anything_that_is_asked_for_go_to_workers():
     assert scheduler_for(16 * 2**20, anything_given=False) == "threads"
     assert scheduler_for(16 * 2**20 + 1, anything_given=False) == "local"
     assert scheduler_for(None, anything_given=False) == "local"
@@ -119,10 +112,10 @@ def test_more_rows_and_anything_that_is_asked_for_go_to_workers() -> None:
     assert where_to_run(1, "processes", workers=2) == {"scheduler": "processes", "workers": 2}
 
 
-def test_a_job_says_where_it_runs(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_job_says_where_it_runs(folder, monkeypatch):
     dataset = open_dataset(folder / "d.zarr")
 
-    def scheduler(dashboard: bool | None = None, **given: object) -> str:
+    def scheduler(dashboard=None, **given):
         return placed(Job(data="d.zarr", **given), dataset, dashboard).scheduler
 
     assert scheduler() == scheduler(dashboard=False) == "threads"
@@ -134,7 +127,7 @@ def test_a_job_says_where_it_runs(folder: Path, monkeypatch: pytest.MonkeyPatch)
 
 
 @pytest.mark.slow
-def test_a_run_that_was_killed_goes_on_to_the_bits_of_a_cluster(folder: Path, tmp_path: Path) -> None:
+def test_a_run_that_was_killed_goes_on_to_the_bits_of_a_cluster(folder, tmp_path):
     job = ["train", "--data", str(folder / "d.zarr"), *MORE_STAGES]
     killed, other = tmp_path / "killed", tmp_path / "cluster"
     process = start_distkern(*job, "--out", str(killed))

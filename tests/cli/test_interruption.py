@@ -1,7 +1,5 @@
 """Ctrl-C and termination of real commands: status 130, one line, no processes left, nothing half-written."""
 
-from __future__ import annotations
-
 import os
 import signal
 import subprocess
@@ -17,28 +15,28 @@ from distkern.storage.ingest import write_dataset
 
 
 @pytest.fixture(scope="module")
-def data(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def data(tmp_path_factory):
     path = tmp_path_factory.mktemp("data") / "d.zarr"
     features = np.random.default_rng(0).normal(size=(20_000, 10))
     write_dataset([(features, np.arange(20_000) % 2)], path, scale="none")
     return path
 
 
-def start(*arguments: str) -> subprocess.Popen[str]:
+def start(*arguments):
     command = [sys.executable, "-m", "distkern", *arguments]
     return subprocess.Popen(
         command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True
     )
 
 
-def train(data: Path, out: Path, workers: int = 2) -> list[str]:
+def train(data, out, workers=2):
     settings = ["n_landmarks=100", "stages=1000", "tol=0.0"]
     chosen = [part for setting in settings for part in ("--set", setting)]
     where = ["--scheduler", "local", "--workers", str(workers), "--no-dashboard"]
     return ["train", "--data", str(data), "--out", str(out), "--algorithm", "csvrg", *where, *chosen]
 
 
-def wait_for_handlers(process: subprocess.Popen[str]) -> None:
+def wait_for_handlers(process):
     """Until the command catches termination: before that Python itself is still starting."""
     bit = 1 << (signal.SIGTERM - 1)
     deadline = time.monotonic() + 60
@@ -50,7 +48,7 @@ def wait_for_handlers(process: subprocess.Popen[str]) -> None:
         time.sleep(0.01)
 
 
-def running(session: int) -> list[str]:
+def running(session):
     """Command lines of the live processes of a session."""
     found = []
     for folder in Path("/proc").glob("[0-9]*"):
@@ -63,7 +61,7 @@ def running(session: int) -> list[str]:
     return found
 
 
-def stop(process: subprocess.Popen[str], number: signal.Signals) -> list[str]:
+def stop(process, number):
     """Send a signal as a terminal or a batch system does; the lines that the command leaves on stderr."""
     if number == signal.SIGINT:
         os.killpg(process.pid, number)
@@ -83,7 +81,7 @@ def stop(process: subprocess.Popen[str], number: signal.Signals) -> list[str]:
     return errors.splitlines()
 
 
-def test_an_interrupt_while_a_module_runs_text(tmp_path: Path) -> None:
+def test_an_interrupt_while_a_module_runs_text(tmp_path):
     (tmp_path / "interrupted.py").write_text(
         "import sys\n"
         "from distkern.cli import main\n"
@@ -106,7 +104,7 @@ SAID = ("csvrg: ", "stage ", "   ", "about ", "chosen: ", "held-out ", "interrup
 
 @pytest.mark.skipif(not Path("/proc").is_dir(), reason="processes are counted in /proc")
 @pytest.mark.parametrize("number", [signal.SIGINT, pytest.param(signal.SIGTERM, marks=pytest.mark.slow)])
-def test_training_on_worker_processes(data: Path, tmp_path: Path, number: signal.Signals) -> None:
+def test_training_on_worker_processes(data, tmp_path, number):
     process = start(*train(data, tmp_path / "m", workers=1))
     deadline = time.monotonic() + 60
     while not (tmp_path / "m" / "checkpoints" / "stage-00001").exists() and time.monotonic() < deadline:
@@ -121,9 +119,7 @@ def test_training_on_worker_processes(data: Path, tmp_path: Path, number: signal
 @pytest.mark.slow
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 @pytest.mark.parametrize("delay", [0.0, 0.5, 1.0, 1.5, 2.0, 2.5, 3.0, 4.0])
-def test_training_interrupted_at_any_time(
-    data: Path, tmp_path: Path, number: signal.Signals, delay: float
-) -> None:
+def test_training_interrupted_at_any_time(data, tmp_path, number, delay):
     process = start(*train(data, tmp_path / "m"))
     wait_for_handlers(process)
     time.sleep(delay)
@@ -133,7 +129,7 @@ def test_training_interrupted_at_any_time(
     assert bool(list(tmp_path.glob("m/checkpoints/stage-*"))) == ("--resume" in line)
 
 
-def test_sharding(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_sharding(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     table = np.column_stack([np.random.default_rng(0).normal(size=(20_000, 10)), np.arange(20_000) % 2])
     np.savetxt("a.csv", np.tile(table, (10, 1)), "%.4f", ",")
@@ -146,7 +142,7 @@ def test_sharding(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     assert os.listdir() == ["a.csv"]
 
 
-def test_a_finished_command_is_not_interrupted(data: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_finished_command_is_not_interrupted(data, capsys):
     before = signal.getsignal(signal.SIGINT)
     assert main(["inspect", str(data)]) == 0
     assert signal.getsignal(signal.SIGINT) is before

@@ -1,10 +1,7 @@
 """A table as people have it: from CSV to predictions of a new CSV in three commands, nothing set."""
 
-from __future__ import annotations
-
 import json
 from io import StringIO
-from pathlib import Path
 
 import numpy as np
 import pandas
@@ -19,13 +16,13 @@ from mixed_tables import adult
 
 
 @pytest.fixture
-def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def folder(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     adult(2500).to_csv("train.csv", index=False)
     return tmp_path
 
 
-def test_three_commands(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_three_commands(folder, capsys):
     new = adult(1000, seed=1)
     new.loc[3, "occupation"] = "none of them"
     # other columns, in another order
@@ -56,9 +53,7 @@ def test_three_commands(folder: Path, capsys: pytest.CaptureFixture[str]) -> Non
     )
 
 
-def test_a_data_set_whose_columns_became_other_features_is_refused(
-    folder: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_data_set_whose_columns_became_other_features_is_refused(folder, capsys):
     adult(500, seed=1).to_csv("new.csv", index=False)
     here = ["--scheduler", "synchronous"]
     assert main(["shard", "train.csv", "--out", "d.zarr"]) == 0
@@ -80,7 +75,7 @@ def test_a_data_set_whose_columns_became_other_features_is_refused(
     assert "column 'state' is missing" in capsys.readouterr().err
 
 
-def test_options_of_columns(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_options_of_columns(folder, capsys):
     command = "shard train.csv --out d.zarr --drop weight --categorical education-num=onehot --categorical"
     assert main([*command.split(), "state=drop", "--impute", "flag", "--json"]) == 0
     columns = {column["name"]: column for column in json.loads(capsys.readouterr().out)["table"]}
@@ -99,7 +94,7 @@ def test_options_of_columns(folder: Path, capsys: pytest.CaptureFixture[str]) ->
     assert "--categorical: 'state' is not NAME=HOW" in capsys.readouterr().err
 
 
-def test_the_column_that_names_the_rows(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_column_that_names_the_rows(folder, capsys):
     here = ["--scheduler", "synchronous"]
     train, new = pandas.read_csv("train.csv"), adult(50, seed=1)
     train.insert(3, "key", [f"row {number}" for number in range(len(train))])
@@ -120,9 +115,7 @@ def test_the_column_that_names_the_rows(folder: Path, capsys: pytest.CaptureFixt
     assert "nameless.csv: column 'key' is in some files and not in all" in capsys.readouterr().err
 
 
-def test_what_is_in_a_table_is_told_before_anything_is_written(
-    folder: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_what_is_in_a_table_is_told_before_anything_is_written(folder, capsys):
     command = ["shard", "train.csv", "--target", "income", "--check"]
     assert main(command) == 0
     told = capsys.readouterr()
@@ -148,8 +141,8 @@ def test_what_is_in_a_table_is_told_before_anything_is_written(
 
 @pytest.mark.parametrize("name", ["bad.csv", "bad.parquet"])
 def test_groups_and_weights_are_checked_with_all_else(
-    folder: Path, name: str, capsys: pytest.CaptureFixture[str]
-) -> None:
+    folder, name, capsys
+):
     frame = pandas.DataFrame(
         {
             "x": ["1", "2", "three", "4"],
@@ -192,7 +185,7 @@ def test_groups_and_weights_are_checked_with_all_else(
     assert not (folder / "d.zarr").exists()
 
 
-def test_names_and_words_are_in_one_piece() -> None:
+def test_names_and_words_are_in_one_piece():
     note = "is left out"
     reports = [
         ColumnReport(
@@ -202,15 +195,13 @@ def test_names_and_words_are_in_one_piece() -> None:
     ]
     printed = Console(width=80, file=StringIO())
     printed.print(column_table(reports))
-    text = printed.file.getvalue()  # type: ignore[attr-defined]
+    text = printed.file.getvalue()
     assert {"a_name_that_is_longer...", "percent,", "shares", "nothing", "features"} <= set(text.split())
     assert "100 more columns" in text
     assert "x7" not in text
 
 
-def test_columns_that_the_model_does_not_know_are_left_out(
-    folder: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_columns_that_the_model_does_not_know_are_left_out(folder, capsys):
     here = ["--scheduler", "synchronous"]
     new = adult(300, seed=1)
     new.insert(2, "extra", np.arange(300) % 7)

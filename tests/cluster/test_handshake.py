@@ -1,10 +1,7 @@
 """Addresses that are no scheduler's are told apart before a client waits for them."""
 
-from __future__ import annotations
-
 import socket
 import threading
-from collections.abc import Iterator
 from contextlib import contextmanager
 
 import pytest
@@ -17,12 +14,12 @@ from distkern.engine.dask.jobs import job_scheduler
 
 
 @contextmanager
-def server(answer: bytes | None, port: int = 0) -> Iterator[int]:
+def server(answer, port=0):
     """A port whose owner says ``answer`` and hangs up; with None it says nothing."""
     kept = []
     with socket.create_server(("127.0.0.1", port)) as listening:
 
-        def serve() -> None:
+        def serve():
             while True:
                 try:
                     connection, _ = listening.accept()
@@ -41,7 +38,7 @@ def server(answer: bytes | None, port: int = 0) -> Iterator[int]:
 
 
 @pytest.fixture(scope="module")
-def cluster() -> Iterator[LocalCluster]:
+def cluster():
     with LocalCluster(
         n_workers=0,
         processes=False,
@@ -53,18 +50,17 @@ def cluster() -> Iterator[LocalCluster]:
         yield started
 
 
-def test_a_scheduler_answers(cluster: LocalCluster) -> None:
+def test_a_scheduler_answers(cluster):
     greet(cluster.scheduler_address, 5.0)
     greet("inproc://whatever", 0.0)
 
 
-def test_jobs_are_asked_for_where_nobody_could_run_one(cluster: LocalCluster) -> None:
+def test_jobs_are_asked_for_where_nobody_could_run_one(cluster):
     with job_scheduler(cluster.scheduler_address) as asked:
-        assert asked is not None
         assert asked.jobs() == {}
 
 
-def test_what_is_no_scheduler(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_is_no_scheduler(monkeypatch):
     monkeypatch.setattr(handshake, "_TRY", 0.3)
     with server(None) as port, pytest.raises(InputError, match=r"no Dask scheduler \(its dashboard"):
         greet(f"tcp://127.0.0.1:{port}", 0.5)
@@ -78,13 +74,13 @@ def test_what_is_no_scheduler(monkeypatch: pytest.MonkeyPatch) -> None:
         greet("tcp://127.0.0.1:99999", 0.5)
 
 
-def test_one_that_comes_late_is_waited_for() -> None:
+def test_one_that_comes_late_is_waited_for():
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
     over = threading.Event()
 
-    def start() -> None:
+    def start():
         with server(b"what a scheduler begins with", port):
             over.wait(30)
 
@@ -97,7 +93,7 @@ def test_one_that_comes_late_is_waited_for() -> None:
         thread.join()
 
 
-def test_tls_without_a_certificate(cluster: LocalCluster) -> None:
+def test_tls_without_a_certificate(cluster):
     address = cluster.scheduler_address.replace("tcp://", "tls://")
     with pytest.raises(InputError, match="no certificate was given"):
         greet(address, 1.0)

@@ -1,12 +1,9 @@
 """cluster/local.sh starts again what ends, so that a run with --retries needs nobody."""
 
-from __future__ import annotations
-
 import os
 import signal
 import subprocess
 import sys
-from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
@@ -24,7 +21,7 @@ pytestmark = [
 PATH = f"{Path(sys.executable).parent}:{os.environ['PATH']}"
 
 
-def children(process: subprocess.Popen[str], what: str) -> list[int]:
+def children(process, what):
     """The children of the script that run ``dask WHAT``."""
     listed = Path(f"/proc/{process.pid}/task/{process.pid}/children").read_text().split()
     found = []
@@ -39,7 +36,7 @@ def children(process: subprocess.Popen[str], what: str) -> list[int]:
 
 
 @pytest.fixture
-def script(repository: Path, tmp_path: Path) -> Iterator[tuple[subprocess.Popen[str], str]]:
+def script(repository, tmp_path):
     """The script at work, and its scheduler's address."""
     port = free_port()
     command = ["sh", str(repository / "cluster" / "local.sh"), "2", "1GiB", str(port), str(free_port())]
@@ -53,9 +50,7 @@ def script(repository: Path, tmp_path: Path) -> Iterator[tuple[subprocess.Popen[
         process.terminate()
 
 
-def test_a_run_goes_on_by_itself_when_the_scheduler_is_killed(
-    script: tuple[subprocess.Popen[str], str], tmp_path: Path
-) -> None:
+def test_a_run_goes_on_by_itself_when_the_scheduler_is_killed(script, tmp_path):
     process, address = script
     X = np.random.default_rng(0).standard_normal((6000, 8), dtype=np.float32)
     data, out = tmp_path / "d.zarr", tmp_path / "m"
@@ -78,7 +73,7 @@ def test_a_run_goes_on_by_itself_when_the_scheduler_is_killed(
     assert "the scheduler ended; started again" in (tmp_path / "log").read_text()
 
 
-def test_what_cannot_start_is_given_up(repository: Path) -> None:
+def test_what_cannot_start_is_given_up(repository):
     ports = [str(free_port()), str(free_port())]
     run = subprocess.run(
         ["sh", str(repository / "cluster" / "local.sh"), "1", "no memory", *ports],

@@ -1,16 +1,12 @@
 """The files for operators: settings that Dask knows, manifests whose commands have options that exist."""
 
-from __future__ import annotations
-
 import runpy
 import shlex
 import socket
 import subprocess
 import sys
-from collections.abc import Iterator
 from importlib import import_module
 from pathlib import Path
-from typing import Any
 
 import dask.config
 import distributed  # noqa: F401  (its defaults are read when it is imported)
@@ -19,7 +15,7 @@ import yaml
 from distributed.cli.dask_worker import main as worker_command
 
 
-def leaves(settings: dict[str, Any], above: str = "") -> Iterator[str]:
+def leaves(settings, above=""):
     for name, value in settings.items():
         path = f"{above}{name}"
         if isinstance(value, dict):
@@ -28,26 +24,26 @@ def leaves(settings: dict[str, Any], above: str = "") -> Iterator[str]:
             yield path
 
 
-def load(path: Path) -> dict[str, Any]:
-    content: dict[str, Any] = yaml.safe_load(path.read_text(encoding="utf-8"))
+def load(path):
+    content = yaml.safe_load(path.read_text(encoding="utf-8"))
     return content
 
 
-def test_every_setting_is_one_of_dask_s(repository: Path) -> None:
-    known: dict[str, Any] = dask.config.merge(*dask.config.defaults)
+def test_every_setting_is_one_of_dask_s(repository):
+    known = dask.config.merge(*dask.config.defaults)
     names = list(leaves(load(repository / "cluster" / "distkern.yaml")))
     assert len(names) > 8
     for name in names:
         dask.config.get(name, config=known)
 
 
-def test_a_setting_that_dask_does_not_know_would_be_found() -> None:
-    known: dict[str, Any] = dask.config.merge(*dask.config.defaults)
+def test_a_setting_that_dask_does_not_know_would_be_found():
+    known = dask.config.merge(*dask.config.defaults)
     with pytest.raises(KeyError):
         dask.config.get("distributed.scheduler.worker-tll", config=known)
 
 
-def commands(repository: Path) -> list[list[str]]:
+def commands(repository):
     """Every command line of the manifests, word by word."""
     folder = repository / "cluster"
     services = load(folder / "docker" / "compose.yaml")["services"]
@@ -58,7 +54,7 @@ def commands(repository: Path) -> list[list[str]]:
     return found + [container["args"] for pod in pods for container in pod["containers"]]
 
 
-def test_commands_have_only_options_that_exist(repository: Path) -> None:
+def test_commands_have_only_options_that_exist(repository):
     modules = {
         ("dask", "scheduler"): "distributed.cli.dask_scheduler",
         ("dask", "worker"): "distributed.cli.dask_worker",
@@ -80,7 +76,7 @@ def test_commands_have_only_options_that_exist(repository: Path) -> None:
     assert seen == set(modules)
 
 
-def test_volumes_and_names_of_the_manifests_agree(repository: Path) -> None:
+def test_volumes_and_names_of_the_manifests_agree(repository):
     folder = repository / "cluster" / "kubernetes"
     cluster, job = load(folder / "cluster.yaml"), load(folder / "train.yaml")
     name = cluster["metadata"]["name"]
@@ -93,7 +89,7 @@ def test_volumes_and_names_of_the_manifests_agree(repository: Path) -> None:
 
 
 @pytest.mark.parametrize("script", ["ssh.py", "slurm.py"])
-def test_scripts_explain_themselves_without_their_packages(repository: Path, script: str) -> None:
+def test_scripts_explain_themselves_without_their_packages(repository, script):
     path = repository / "cluster" / script
     run = subprocess.run([sys.executable, str(path), "--help"], capture_output=True, text=True, timeout=60)
     assert run.returncode == 0, run.stderr
@@ -110,7 +106,7 @@ def test_scripts_explain_themselves_without_their_packages(repository: Path, scr
     assert without.stderr.count("\n") == 1
 
 
-def test_workers_leave_before_their_batch_job_ends(repository: Path) -> None:
+def test_workers_leave_before_their_batch_job_ends(repository):
     script = runpy.run_path(str(repository / "cluster" / "slurm.py"))
     assert script["lifetime"]("04:00:00") == (4 * 3600 - 300, 60)
     assert script["lifetime"]("00:10:00") == (540, 12)
@@ -120,7 +116,7 @@ def test_workers_leave_before_their_batch_job_ends(repository: Path) -> None:
     assert {word for word in arguments if word.startswith("--")} <= options
 
 
-def test_the_readme_is_a_page_of_80_columns_and_names_every_file(repository: Path) -> None:
+def test_the_readme_is_a_page_of_80_columns_and_names_every_file(repository):
     folder = repository / "cluster"
     text = (folder / "README.md").read_text(encoding="utf-8")
     assert max(len(line) for line in text.splitlines()) <= 80
@@ -129,10 +125,10 @@ def test_the_readme_is_a_page_of_80_columns_and_names_every_file(repository: Pat
             assert path.relative_to(folder).as_posix() in text, path
 
 
-def test_the_local_script_looks_before_it_starts(repository: Path) -> None:
+def test_the_local_script_looks_before_it_starts(repository):
     script = ["sh", str(repository / "cluster" / "local.sh")]
 
-    def refused(*arguments: str) -> str:
+    def refused(*arguments):
         path = {"PATH": f"{Path(sys.executable).parent}:/usr/bin:/bin"}
         run = subprocess.run(
             [*script, *arguments], capture_output=True, text=True, timeout=60, env=path, check=False

@@ -4,8 +4,6 @@ Debian's packages `slurm-wlm` and `munge` are enough; nothing is installed and n
 skipped by name where one of the programs is absent or does not start.
 """
 
-from __future__ import annotations
-
 import getpass
 import importlib.util
 import os
@@ -16,7 +14,6 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -70,18 +67,18 @@ class Slurm:
 
     environment: dict[str, str]
 
-    def jobs(self) -> list[str]:
+    def jobs(self):
         """The numbers of the jobs that run, the first ones first."""
         command = ["squeue", "--noheader", "--states=RUNNING", "--format=%i"]
         return sorted(self.told(*command).split(), key=int)
 
-    def told(self, *command: str) -> str:
+    def told(self, *command):
         asked = subprocess.run(command, env=self.environment, capture_output=True, text=True, timeout=60)
         return asked.stdout
 
 
 @pytest.fixture(scope="module")
-def slurm() -> Iterator[Slurm]:
+def slurm():
     # short: the path of a socket has at most 107 characters
     with tempfile.TemporaryDirectory(prefix="slurm-", ignore_cleanup_errors=True) as name:
         folder = Path(name)
@@ -125,7 +122,7 @@ def slurm() -> Iterator[Slurm]:
 
 
 @pytest.fixture
-def desk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def desk(tmp_path, monkeypatch):
     """The working folder, with a data set."""
     monkeypatch.chdir(tmp_path)
     X = np.random.default_rng(0).standard_normal((6000, 8), dtype=np.float32)
@@ -133,7 +130,7 @@ def desk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
-def start(slurm: Slurm, repository: Path, *arguments: str, jobs: int = 2) -> subprocess.Popen[str]:
+def start(slurm, repository, *arguments, jobs=2):
     """The script at work in a session of its own, as behind a terminal."""
     given = ["--jobs", str(jobs), "--cores", "2", "--memory", "1GB", "--walltime", "00:10:00"]
     given += ["--scratch", os.getcwd(), "--dashboard-port", "0"]
@@ -147,20 +144,18 @@ def start(slurm: Slurm, repository: Path, *arguments: str, jobs: int = 2) -> sub
     )
 
 
-def training(out: str, stages: int) -> list[str]:
+def training(out, stages):
     settings = settings_of(n_landmarks=60, tol=0.0, stages=stages)
     return ["train", "--data", "d.zarr", "--algorithm", "csvrg", *settings, "--out", out]
 
 
-def stages(out: str) -> int:
+def stages(out):
     """The last stage of which there is a checkpoint."""
     found = [int(path.name.partition("-")[2]) for path in Path(out).glob("checkpoints/stage-*")]
     return max(found, default=0)
 
 
-def test_a_job_that_is_cancelled_is_asked_for_again_and_the_bits_stay(
-    slurm: Slurm, repository: Path, desk: Path
-) -> None:
+def test_a_job_that_is_cancelled_is_asked_for_again_and_the_bits_stay(slurm, repository, desk):
     run = start(slurm, repository, "--", sys.executable, "-m", "distkern", *training("m", 120))
     wait_for(lambda: stages("m") > 2 or run.poll() is not None, 120)
     before = slurm.jobs()
@@ -179,9 +174,7 @@ def test_a_job_that_is_cancelled_is_asked_for_again_and_the_bits_stay(
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
-def test_an_interrupted_run_leaves_a_checkpoint_and_no_jobs(
-    slurm: Slurm, repository: Path, desk: Path, number: signal.Signals
-) -> None:
+def test_an_interrupted_run_leaves_a_checkpoint_and_no_jobs(slurm, repository, desk, number):
     run = start(slurm, repository, "--", sys.executable, "-m", "distkern", *training("m", 2000))
     wait_for(lambda: stages("m") > 2 or run.poll() is not None, 120)
     # Ctrl-C reaches all programs of a terminal, `kill` and `scancel` the script alone
@@ -193,7 +186,7 @@ def test_an_interrupted_run_leaves_a_checkpoint_and_no_jobs(
     wait_for(lambda: slurm.jobs() == [], 30)
 
 
-def test_a_job_that_slurm_refuses_is_told_in_its_words(slurm: Slurm, repository: Path, desk: Path) -> None:
+def test_a_job_that_slurm_refuses_is_told_in_its_words(slurm, repository, desk):
     run = start(slurm, repository, "--queue", "nosuch", "--", "true")
     _, errors = run.communicate(timeout=60)
     assert run.returncode == 2
@@ -201,7 +194,7 @@ def test_a_job_that_slurm_refuses_is_told_in_its_words(slurm: Slurm, repository:
     assert "invalid partition specified: nosuch" in errors
 
 
-def test_jobs_that_cannot_work_are_given_up(slurm: Slurm, repository: Path, desk: Path) -> None:
+def test_jobs_that_cannot_work_are_given_up(slurm, repository, desk):
     run = start(slurm, repository, "--python", "/no/such/python", "--", "true", jobs=3)
     _, errors = run.communicate(timeout=120)
     assert run.returncode == 1

@@ -1,16 +1,11 @@
 """A team's certificates: who has one gets in, who has none or another authority's does not."""
 
-from __future__ import annotations
-
 import copy
 import os
 import shutil
 import stat
 import subprocess
 import sys
-from collections.abc import Iterator
-from pathlib import Path
-from typing import Any
 
 import dask
 import numpy as np
@@ -39,13 +34,13 @@ asyncio.run(main())
 """
 
 
-def make(repository: Path, folder: Path, *names: str) -> subprocess.CompletedProcess[str]:
+def make(repository, folder, *names):
     script = repository / "cluster" / "tls" / "make_certificates.sh"
     return subprocess.run([str(script), str(folder), *names], capture_output=True, text=True, timeout=120)
 
 
 @pytest.fixture(scope="module")
-def certificates(repository: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+def certificates(repository, tmp_path_factory):
     folder = tmp_path_factory.mktemp("certificates")
     made = make(repository, folder / "team", "scheduler", "worker", "alice")
     assert made.returncode == 0, made.stderr
@@ -53,18 +48,17 @@ def certificates(repository: Path, tmp_path_factory: pytest.TempPathFactory) -> 
     return folder
 
 
-def start(settings: Path, *command: str) -> subprocess.Popen[str]:
+def start(settings, *command):
     environment = {**os.environ, "DASK_CONFIG": str(settings)}
     return subprocess.Popen([sys.executable, *command], env=environment, stdout=subprocess.PIPE, text=True)
 
 
 @pytest.fixture(scope="module")
-def scheduler(certificates: Path) -> Iterator[str]:
+def scheduler(certificates):
     team = certificates / "team"
     process = start(team / "scheduler.yaml", "-c", SCHEDULER)
-    workers: list[subprocess.Popen[str]] = []
+    workers = []
     try:
-        assert process.stdout is not None
         address = process.stdout.readline().strip()
         worker = [
             "-m",
@@ -85,15 +79,15 @@ def scheduler(certificates: Path) -> Iterator[str]:
                 started.stdout.close()
 
 
-def settings(path: Path, **changes: str) -> dict[str, Any]:
+def settings(path, **changes):
     """Settings to take on for a while: what they do not name stays as it is."""
     comm = yaml.safe_load(path.read_text(encoding="utf-8"))["distributed"]["comm"]
     tls = {**comm["tls"], **changes}
-    flat: dict[str, Any] = {f"distributed.comm.tls.{name}": value for name, value in tls.items()}
+    flat = {f"distributed.comm.tls.{name}": value for name, value in tls.items()}
     return {**flat, "distributed.comm.require-encryption": comm["require-encryption"]}
 
 
-def test_a_member_of_the_team_gets_in(certificates: Path, scheduler: str) -> None:
+def test_a_member_of_the_team_gets_in(certificates, scheduler):
     assert scheduler.startswith("tls://")
     with dask.config.set(settings(certificates / "team" / "alice.yaml")):
         executor = connect(scheduler)
@@ -103,7 +97,7 @@ def test_a_member_of_the_team_gets_in(certificates: Path, scheduler: str) -> Non
             executor.close()
 
 
-def test_a_stranger_does_not(certificates: Path, scheduler: str) -> None:
+def test_a_stranger_does_not(certificates, scheduler):
     with (
         dask.config.set({"distributed.comm.timeouts.connect": "3s"}),
         pytest.raises(InputError, match="no certificate was given"),
@@ -116,7 +110,7 @@ def test_a_stranger_does_not(certificates: Path, scheduler: str) -> None:
         Client(scheduler, timeout="3s", set_as_default=False)
 
 
-def test_keys_are_private_and_names_are_not_overwritten(repository: Path, certificates: Path) -> None:
+def test_keys_are_private_and_names_are_not_overwritten(repository, certificates):
     team = certificates / "team"
     before = (team / "ca.pem").read_bytes()
     for key in team.glob("*.key"):
@@ -133,7 +127,7 @@ def test_keys_are_private_and_names_are_not_overwritten(repository: Path, certif
 
 
 @pytest.fixture
-def plain_settings() -> Iterator[None]:
+def plain_settings():
     """What a command sets is gone after the test."""
     before = copy.deepcopy(dask.config.config)
     dask.config.set({"distributed.comm.timeouts.connect": "3s"})
@@ -143,7 +137,7 @@ def plain_settings() -> Iterator[None]:
 
 
 @pytest.fixture(scope="module")
-def data(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def data(tmp_path_factory):
     generator = np.random.default_rng(0)
     X = generator.standard_normal((200, 3), dtype=np.float32)
     path = tmp_path_factory.mktemp("data") / "d.zarr"
@@ -151,12 +145,12 @@ def data(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return path
 
 
-def options_of(folder: Path, name: str, ca: Path | None = None) -> list[str]:
+def options_of(folder, name, ca=None):
     files = {"ca": ca or folder / "ca.pem", "cert": folder / f"{name}.pem", "key": folder / f"{name}.key"}
     return [part for what, file in files.items() for part in (f"--tls-{what}", str(file))]
 
 
-def train(data: Path, out: Path, scheduler: str, *more: str) -> int:
+def train(data, out, scheduler, *more):
     settings = ("--algorithm", "pegasos", "--set", "stages=1")
     job = ("--data", str(data), "--out", str(out), "--scheduler", scheduler)
     return main(["train", *job, *settings, *more])
@@ -164,7 +158,7 @@ def train(data: Path, out: Path, scheduler: str, *more: str) -> int:
 
 @pytest.mark.usefixtures("plain_settings")
 @pytest.mark.parametrize("kept", ["--tls-cert", "--tls-key"])
-def test_half_of_a_pair_is_refused(certificates: Path, kept: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_half_of_a_pair_is_refused(certificates, kept, capsys):
     given = options_of(certificates / "team", "alice")
     ca, file = given[:2], given[given.index(kept) + 1]
     assert main(["jobs", "--scheduler", "tls://127.0.0.1:1", *ca, kept, file]) == 2
@@ -172,9 +166,7 @@ def test_half_of_a_pair_is_refused(certificates: Path, kept: str, capsys: pytest
 
 
 @pytest.mark.usefixtures("plain_settings")
-def test_training_with_the_files_named(
-    certificates: Path, scheduler: str, data: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_training_with_the_files_named(certificates, scheduler, data, tmp_path, capsys):
     given, where = options_of(certificates / "team", "alice"), ("--scheduler", scheduler)
     assert train(data, tmp_path / "m", scheduler, *given) == 0
     assert (
@@ -191,12 +183,10 @@ def test_training_with_the_files_named(
 
 
 @pytest.mark.usefixtures("plain_settings")
-def test_the_reason_is_said(
-    certificates: Path, scheduler: str, data: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_the_reason_is_said(certificates, scheduler, data, tmp_path, capsys):
     team, strangers = certificates / "team", certificates / "strangers"
 
-    def refused(*more: str, where: str = scheduler) -> str:
+    def refused(*more, where=scheduler):
         assert train(data, tmp_path / "m", where, *more) == 2
         return capsys.readouterr().err
 

@@ -1,7 +1,5 @@
 """Which rows make the batches."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

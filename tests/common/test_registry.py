@@ -1,10 +1,7 @@
 """Members of families are found in their folders, the file of a name before others."""
 
-from __future__ import annotations
-
 import subprocess
 import sys
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -37,20 +34,20 @@ FAMILIES = {
 
 
 @pytest.mark.parametrize("package", FAMILIES)
-def test_each_member_is_found_by_its_name(package: str) -> None:
+def test_each_member_is_found_by_its_name(package):
     base = FAMILIES[package]
     known = members(package, base)
     assert known
     assert {name: find(package, base, name) for name in known} == known
 
 
-def test_an_unknown_name_is_refused_with_the_nearest() -> None:
+def test_an_unknown_name_is_refused_with_the_nearest():
     assert lookup("distkern.kernels", AbstractKernel, "laplacain") is None
     with pytest.raises(InputError, match="did you mean 'laplacian'"):
         find("distkern.kernels", AbstractKernel, "laplacain")
 
 
-def test_a_class_is_found_by_its_own_name_and_without_the_files_of_others() -> None:
+def test_a_class_is_found_by_its_own_name_and_without_the_files_of_others():
     code = (
         "import sys\n"
         "from sklearn.base import BaseEstimator\n"
@@ -64,7 +61,7 @@ def test_a_class_is_found_by_its_own_name_and_without_the_files_of_others() -> N
     assert lookup_class("distkern.estimators", BaseEstimator, "AbstractDSG") is None
 
 
-def test_a_name_is_looked_for_once(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_name_is_looked_for_once(monkeypatch):
     found = find("distkern.kernels", AbstractKernel, "rbf")
     known = members("distkern.kernels", AbstractKernel)
     monkeypatch.setattr(registry, "_files", None)
@@ -72,11 +69,11 @@ def test_a_name_is_looked_for_once(monkeypatch: pytest.MonkeyPatch) -> None:
     assert members("distkern.kernels", AbstractKernel) == known
 
 
-def test_a_member_of_another_base_is_none() -> None:
+def test_a_member_of_another_base_is_none():
     assert lookup("distkern.kernels", AbstractLoss, "laplacian") is None
 
 
-def test_predicting_rows_with_a_stored_model_imports_little(tmp_path: Path) -> None:
+def test_predicting_rows_with_a_stored_model_imports_little(tmp_path):
     rows = np.random.default_rng(0).normal(size=(60, 3))
     NewtonClassifier(n_landmarks=5, stages=2, random_state=0).fit(rows, rows[:, 0] > 0).save(tmp_path)
     code = (
@@ -108,7 +105,7 @@ def test_predicting_rows_with_a_stored_model_imports_little(tmp_path: Path) -> N
     assert len(imported) <= 140, sorted(imported)
 
 
-def test_asking_for_one_imports_no_other() -> None:
+def test_asking_for_one_imports_no_other():
     code = (
         "import sys\n"
         "from distkern.common.registry import find\n"

@@ -1,7 +1,5 @@
 """Ridge systems that a factor in single precision solves to double precision, and those that it does not."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

@@ -1,7 +1,5 @@
 """Proper scores: the likelihood of the best sigmoid or temperature, against scikit-learn's and SciPy's."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from scipy.optimize import minimize_scalar
@@ -13,7 +11,7 @@ from distkern.common.scores import log_losses, mean_difference
 
 
 @pytest.mark.parametrize("unit", [1e-6, 1.0, 1e6])
-def test_the_sigmoid_of_one_output_is_the_best_one(unit: float) -> None:
+def test_the_sigmoid_of_one_output_is_the_best_one(unit):
     generator = np.random.default_rng(0)
     values = generator.normal(size=4000)
     codes = (generator.random(4000) < 1 / (1 + np.exp(2 - 3 * values))).astype(int)
@@ -27,19 +25,19 @@ def test_the_sigmoid_of_one_output_is_the_best_one(unit: float) -> None:
     np.testing.assert_allclose(log_losses(-values[:, None], codes, weights).mean(), found, rtol=1e-6)
 
 
-def test_the_temperature_of_several_outputs_is_the_best_one() -> None:
+def test_the_temperature_of_several_outputs_is_the_best_one():
     generator = np.random.default_rng(1)
     values = generator.normal(size=(3000, 5))
     codes = (2 * values + generator.gumbel(size=values.shape)).argmax(axis=1)
 
-    def loss(slope: float) -> float:
+    def loss(slope):
         return float(-log_softmax(slope * values, axis=1)[np.arange(3000), codes].mean())
 
     found = log_losses(30 * values, codes).mean()
     assert found == pytest.approx(minimize_scalar(loss, (1.0, 3.0)).fun, rel=1e-6)
 
 
-def test_values_that_say_nothing_lose_the_entropy_and_no_numbers_lose_most() -> None:
+def test_values_that_say_nothing_lose_the_entropy_and_no_numbers_lose_most():
     codes = np.repeat([0, 1], [980, 20])
     entropy = -(0.98 * np.log(0.98) + 0.02 * np.log(0.02))
     assert log_losses(np.zeros((1000, 1)), codes).mean() == pytest.approx(entropy, abs=1e-3)
@@ -51,6 +49,6 @@ def test_values_that_say_nothing_lose_the_entropy_and_no_numbers_lose_most() -> 
     assert log_losses(broken[:, None], codes)[5] == 50.0
 
 
-def test_mean_and_standard_error_of_paired_differences() -> None:
+def test_mean_and_standard_error_of_paired_differences():
     losses, others = np.array([1.0, 2.0, 3.0, 4.0]), np.array([0.0, 2.0, 2.0, 4.0])
     assert mean_difference(losses, others) == (0.5, 0.25)

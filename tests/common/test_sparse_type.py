@@ -1,9 +1,6 @@
 """Sparse rows are the same rows: whatever is done to them gives what the dense array gives."""
 
-from __future__ import annotations
-
 import pickle
-from typing import Any
 
 import numpy as np
 import pytest
@@ -20,7 +17,7 @@ VALUES = st.sampled_from([0.0, 0.0, 0.0, 1.0, -2.5, 0.125])
 
 
 @st.composite
-def arrays(draw: st.DrawFn, least_rows: int = 0) -> np.ndarray:
+def arrays(draw, least_rows=0):
     """Rows with many zeros, rows and columns of zeros among them."""
     rows, columns = draw(st.integers(least_rows, 7)), draw(st.integers(1, 6))
     numbers = draw(st.lists(VALUES, min_size=rows * columns, max_size=rows * columns))
@@ -28,7 +25,7 @@ def arrays(draw: st.DrawFn, least_rows: int = 0) -> np.ndarray:
     return np.array(numbers, dtype=kind).reshape(rows, columns)
 
 
-def check(found: Any, expected: np.ndarray) -> None:
+def check(found, expected):
     """Same rows, and in the form that everything relies on."""
     assert isinstance(found, SparseRows)
     assert found.shape == expected.shape
@@ -41,7 +38,7 @@ def check(found: Any, expected: np.ndarray) -> None:
 
 
 @given(arrays())
-def test_from_dense_and_from_scipy(rows: np.ndarray) -> None:
+def test_from_dense_and_from_scipy(rows):
     check(SparseRows.of_dense(rows), rows)
     check(SparseRows.of_scipy(sparse.csc_array(rows)), rows)
     check(converted(converted(rows, sparse=True), sparse=True), rows)
@@ -49,7 +46,7 @@ def test_from_dense_and_from_scipy(rows: np.ndarray) -> None:
 
 
 @given(arrays(), st.data())
-def test_rows_are_taken_as_from_an_array(rows: np.ndarray, data: st.DataObject) -> None:
+def test_rows_are_taken_as_from_an_array(rows, data):
     found = SparseRows.of_dense(rows)
     bounds = st.one_of(st.none(), st.integers(-9, 9))
     part = slice(data.draw(bounds), data.draw(bounds), data.draw(st.sampled_from([None, 1, 2, -1])))
@@ -66,7 +63,7 @@ def test_rows_are_taken_as_from_an_array(rows: np.ndarray, data: st.DataObject) 
 
 
 @given(arrays(), st.integers(0, 3))
-def test_values(rows: np.ndarray, more: int) -> None:
+def test_values(rows, more):
     found = SparseRows.of_dense(rows)
     check(found.widened(rows.shape[1] + more), np.pad(rows, ((0, 0), (0, more))))
     check(found.astype(np.float32), rows.astype(np.float32))
@@ -78,7 +75,7 @@ def test_values(rows: np.ndarray, more: int) -> None:
 
 
 @given(arrays(1), arrays(1))
-def test_stacked(first: np.ndarray, second: np.ndarray) -> None:
+def test_stacked(first, second):
     width = max(first.shape[1], second.shape[1])
     first, second = (np.pad(rows, ((0, 0), (0, width - rows.shape[1]))) for rows in (first, second))
     second = second.astype(first.dtype)
@@ -88,7 +85,7 @@ def test_stacked(first: np.ndarray, second: np.ndarray) -> None:
 
 
 @given(arrays(1), st.randoms(use_true_random=False))
-def test_distinct_depends_on_the_set_of_rows_alone(rows: np.ndarray, random: Any) -> None:
+def test_distinct_depends_on_the_set_of_rows_alone(rows, random):
     codes = np.array([random.randrange(2) for _ in rows], dtype=np.int32)
     found = SparseRows.of_dense(rows)
     for labels in (None, codes):
@@ -101,18 +98,18 @@ def test_distinct_depends_on_the_set_of_rows_alone(rows: np.ndarray, random: Any
         np.testing.assert_array_equal(table[order][again], table[first])
 
 
-def test_they_are_not_made_an_array_by_mistake() -> None:
+def test_they_are_not_made_an_array_by_mistake():
     with pytest.raises(TypeError, match="toarray"):
         np.asarray(SparseRows.of_dense(np.eye(3)))
 
 
-def test_norms_do_not_overflow() -> None:
+def test_norms_do_not_overflow():
     rows = SparseRows.of_dense(np.array([[1e200, 0, 1e200], [0, 0, 0], [0, 1e-300, 0]]))
     np.testing.assert_allclose(rows.norms(), [np.sqrt(2) * 1e200, 0, 1e-300])
 
 
 @pytest.mark.parametrize("rule", RULES)
-def test_the_rules_for_gamma_see_the_same_rows(rule: str) -> None:
+def test_the_rules_for_gamma_see_the_same_rows(rule):
     generator = np.random.default_rng(0)
     rows = generator.standard_normal((301, 20)) * (generator.random((301, 20)) < 0.1)
     kind = find_kernel("rbf")
@@ -121,7 +118,7 @@ def test_the_rules_for_gamma_see_the_same_rows(rule: str) -> None:
     )
 
 
-def test_frozen_blocks_cannot_be_written_to() -> None:
+def test_frozen_blocks_cannot_be_written_to():
     block = Block(SparseRows.of_dense(np.eye(3)))
     block.freeze()
     assert isinstance(block.features, SparseRows)
@@ -129,7 +126,7 @@ def test_frozen_blocks_cannot_be_written_to() -> None:
         block.features.data[0] = 2
 
 
-def test_a_block_takes_what_it_has_of_each_row() -> None:
+def test_a_block_takes_what_it_has_of_each_row():
     codes, weights, keys = np.zeros(3, dtype=np.int32), np.ones(3), np.zeros(3, dtype=np.uint64)
     features = np.eye(3)
     assert Block(features).nbytes == 72

@@ -1,7 +1,5 @@
 """Data that every algorithm can be tried on."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

@@ -1,7 +1,5 @@
 """What holds of every algorithm that a user can name."""
 
-from __future__ import annotations
-
 import subprocess
 import sys
 

@@ -1,10 +1,6 @@
 """What every input format must do: file -> data set -> the same rows, labels and scaling."""
 
-from __future__ import annotations
-
 import gzip
-from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
@@ -14,7 +10,6 @@ from distkern.common.errors import InputError
 from distkern.common.sparse import SparseRows
 from distkern.formats._files import expand
 from distkern.formats.base import CHUNK_BYTES, ReadOptions, known_formats
-from distkern.storage.dataset import Split
 from distkern.storage.ingest import shard
 
 FORMATS = known_formats()
@@ -24,7 +19,7 @@ WITH_TARGETS = [name for name, kind in FORMATS.items() if kind.holds_targets]
 SCALERS = {"minmax": MinMaxScaler, "standard": StandardScaler, "unit": Normalizer}
 
 
-def table(seed: int = 0, rows: int = 300, columns: int = 7) -> Any:
+def table(seed=0, rows=300, columns=7):
     generator = np.random.default_rng(seed)
     features = np.round(generator.normal(size=(rows, columns)), 3) * generator.integers(0, 2, (rows, columns))
     features[:, 3] = 2.5
@@ -32,44 +27,41 @@ def table(seed: int = 0, rows: int = 300, columns: int = 7) -> Any:
     return features
 
 
-def stored(path: Path, name: str, features: Any, targets: Any) -> Path:
+def stored(path, name, features, targets):
     file = path / f"data{FORMATS[name].extensions[0]}"
     FORMATS[name].example(file, features, targets)
     return file
 
 
-def rows_of(split: Split | None) -> tuple[Any, Any]:
-    assert split is not None
+def rows_of(split):
     blocks = [split.reader(index)() for index in range(split.n_blocks)]
     features = np.concatenate([block.features for block in blocks])
     targets = None if blocks[0].targets is None else np.concatenate([block.targets for block in blocks])
     return features, targets
 
 
-def test_the_formats_of_the_contract_are_there() -> None:
+def test_the_formats_of_the_contract_are_there():
     assert {"csv", "npy", "npz", "parquet", "svmlight"} <= set(FORMATS)
     assert {"csv", "npz", "parquet", "svmlight"} <= set(WITH_TARGETS)
 
 
 @pytest.mark.parametrize("name", WITH_TARGETS)
 @pytest.mark.parametrize("rows_per_shard", [None, 64])
-def test_rows_and_labels_come_back_in_order(tmp_path: Path, name: str, rows_per_shard: int | None) -> None:
+def test_rows_and_labels_come_back_in_order(tmp_path, name, rows_per_shard):
     features, labels = table(), np.random.default_rng(1).choice([-1, 1, 7], 300)
     file = stored(tmp_path, name, features, labels)
     data = shard(file, tmp_path / "d.zarr", scale="none", shuffle=False, rows_per_shard=rows_per_shard)
     found, codes = rows_of(data.train)
     np.testing.assert_array_equal(found, features.astype(np.float32))
-    assert data.classes is not None
     np.testing.assert_array_equal(data.classes[codes], labels)
     assert data.classes.dtype.kind == "i"
     assert data.classes.tolist() == [-1, 1, 7]
-    assert data.train.class_counts is not None
     assert data.train.class_counts.tolist() == [int((labels == c).sum()) for c in (-1, 1, 7)]
     assert sum(data.train.block_rows) == 300 == data.n_rows
 
 
 @pytest.mark.parametrize("name", WITH_TARGETS)
-def test_a_shuffle_keeps_rows_and_labels_together(tmp_path: Path, name: str) -> None:
+def test_a_shuffle_keeps_rows_and_labels_together(tmp_path, name):
     features, labels = table(), np.arange(300) % 3
     features[:, 0] = np.arange(300) + 1
     file = stored(tmp_path, name, features, labels)
@@ -83,7 +75,7 @@ def test_a_shuffle_keeps_rows_and_labels_together(tmp_path: Path, name: str) -> 
 
 
 @pytest.mark.parametrize("name", WITH_TARGETS)
-def test_regression_targets_are_exact(tmp_path: Path, name: str) -> None:
+def test_regression_targets_are_exact(tmp_path, name):
     features, targets = table(), np.random.default_rng(1).integers(-999, 999, 300) / 8
     file = stored(tmp_path, name, features, targets)
     data = shard(file, tmp_path / "d.zarr", task="regression", shuffle=False)
@@ -94,7 +86,7 @@ def test_regression_targets_are_exact(tmp_path: Path, name: str) -> None:
 
 
 @pytest.mark.parametrize("name", FORMATS)
-def test_without_targets(tmp_path: Path, name: str) -> None:
+def test_without_targets(tmp_path, name):
     features = table()
     data = shard(
         stored(tmp_path, name, features, None), tmp_path / "d.zarr", task="none", scale="none", shuffle=False
@@ -106,9 +98,7 @@ def test_without_targets(tmp_path: Path, name: str) -> None:
 
 @pytest.mark.parametrize("scale", ["minmax", "standard", "unit", "ball"])
 @pytest.mark.parametrize("name", WITH_TARGETS)
-def test_scaling_is_that_of_scikit_learn_fitted_on_training_rows(
-    tmp_path: Path, name: str, scale: Any
-) -> None:
+def test_scaling_is_that_of_scikit_learn_fitted_on_training_rows(tmp_path, name, scale):
     train, test = table(), 3 * table(1)
     labels = np.arange(300) % 2
     (tmp_path / "t").mkdir()
@@ -131,7 +121,7 @@ def test_scaling_is_that_of_scikit_learn_fitted_on_training_rows(
 
 
 @pytest.mark.parametrize("name", WITH_TARGETS)
-def test_chunks_are_bounded_and_counted(tmp_path: Path, name: str) -> None:
+def test_chunks_are_bounded_and_counted(tmp_path, name):
     features, labels = np.tile(table(rows=1000, columns=100), (12, 1)), np.arange(12_000) % 2
     seen = 0
     for file in expand([stored(tmp_path, name, features, labels)]):
@@ -145,12 +135,12 @@ def test_chunks_are_bounded_and_counted(tmp_path: Path, name: str) -> None:
 
 @pytest.mark.parametrize("name", FORMATS)
 @pytest.mark.parametrize("value", [np.nan, np.inf, -np.inf])
-def test_numbers_that_are_not_finite_are_refused_by_place(tmp_path: Path, name: str, value: float) -> None:
+def test_numbers_that_are_not_finite_are_refused_by_place(tmp_path, name, value):
     features = table()
     features[41, 2] = value
     labels = None if name not in WITH_TARGETS else np.arange(300) % 2
     file = stored(tmp_path, name, features, labels)
-    task: Any = "none" if name not in WITH_TARGETS else "classification"
+    task = "none" if name not in WITH_TARGETS else "classification"
     with pytest.raises(InputError) as caught:
         shard(file, tmp_path / "d.zarr", task=task, impute="none")
     message = str(caught.value)
@@ -161,9 +151,9 @@ def test_numbers_that_are_not_finite_are_refused_by_place(tmp_path: Path, name: 
 
 
 @pytest.mark.parametrize("name", FORMATS)
-def test_empty_files_are_refused(tmp_path: Path, name: str) -> None:
+def test_empty_files_are_refused(tmp_path, name):
     file = tmp_path / f"data{FORMATS[name].extensions[0]}"
-    task: Any = "none" if name not in WITH_TARGETS else "classification"
+    task = "none" if name not in WITH_TARGETS else "classification"
     file.write_bytes(b"")
     with pytest.raises(InputError, match="data"):
         shard(file, tmp_path / "d.zarr", task=task)
@@ -174,7 +164,7 @@ def test_empty_files_are_refused(tmp_path: Path, name: str) -> None:
 
 
 @pytest.mark.parametrize("name", [name for name, kind in FORMATS.items() if kind.is_text])
-def test_text_may_be_compressed(tmp_path: Path, name: str) -> None:
+def test_text_may_be_compressed(tmp_path, name):
     features, labels = table(), np.arange(300) % 2
     file = stored(tmp_path, name, features, labels)
     plain = shard(file, tmp_path / "a.zarr")

@@ -1,7 +1,5 @@
 """What holds of every kernel in the folder; random features are in ``test_every_sampler.py``."""
 
-from __future__ import annotations
-
 import dataclasses
 import json
 import pickle

@@ -1,7 +1,5 @@
 """What holds of every rule that chooses landmarks."""
 
-from __future__ import annotations
-
 import dataclasses
 import inspect
 

@@ -1,7 +1,5 @@
 """What holds of every loss in the folder."""
 
-from __future__ import annotations
-
 import math
 import pickle
 import warnings

@@ -1,7 +1,5 @@
 """Every algorithm over stored sparse rows: its folder, what is measured and predicted with it, its bits."""
 
-from __future__ import annotations
-
 import json
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Every estimator makes the passes that its plan lists, and they take no more than it says."""
 
-from __future__ import annotations
-
 from collections import Counter
 
 import pytest
@@ -34,6 +32,8 @@ def classifier_of(name):
 def variants(kind, known=(), every_pair=False):
     """Short runs of an estimator, each with one choice made, but of settings that are ``known``.
 
+    With a choice made they have one stage.
+
     Every choice is made with the default features; the other features take turns at the choices that all
     have, and meet each of their own, or, with ``every_pair``, meet all.
     """
@@ -46,6 +46,8 @@ def variants(kind, known=(), every_pair=False):
     for number, features in enumerate([default, *others]):
         chosen = {} if features is None else {"features": features}
         yield small(kind, **chosen)
+        if "stages" in parameters:
+            chosen["stages"] = 1
         names = set(taken(kind, chosen))
         yield from (
             small(kind, **chosen, **numbers)
@@ -101,7 +103,13 @@ def test_the_outline_lists_the_passes_that_are_made(kind, known, sparse, every_p
         compare(kind(**given), data, test, monkeypatch)
 
 
-@pytest.mark.parametrize("kind", [pytest.param(kind, id=name) for name, kind in ALGORITHMS.items()])
+@pytest.mark.parametrize(
+    "kind",
+    [
+        pytest.param(kind, id=name, marks=pytest.mark.slow if name == "simba" else ())
+        for name, kind in ALGORITHMS.items()
+    ],
+)
 def test_the_outline_lists_the_passes_of_a_search(kind, more_rows, monkeypatch):
     given = small(kind)
     searched = [name for name in taken(kind, {}) if kind.hyperparameters[name].default == AUTO]

@@ -1,7 +1,5 @@
 """What holds of every parameter that a loss, a kernel, a landmark rule, a solver or an estimator declares."""
 
-from __future__ import annotations
-
 import dataclasses
 import math
 
@@ -45,7 +43,7 @@ RIGHT = [
 WRONG = [object(), "no such word", float("nan"), float("inf"), -math.inf, [], {}]
 
 
-def outside(kind: Number) -> list[float]:
+def outside(kind):
     """Numbers just beyond the ends of a range."""
     ends = [(kind.least, kind.open[0], -1.0), (kind.most, kind.open[1], 1.0)]
     return [

@@ -1,7 +1,5 @@
 """What holds of the random features of every kernel by every sampler."""
 
-from __future__ import annotations
-
 import dataclasses
 import pickle
 import tracemalloc

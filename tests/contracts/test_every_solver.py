@@ -1,7 +1,5 @@
 """What holds of every solver, found by the registry and trained through each estimator that has it."""
 
-from __future__ import annotations
-
 import dataclasses
 import pickle
 

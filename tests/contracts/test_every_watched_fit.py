@@ -1,7 +1,5 @@
 """Every algorithm can be measured on held-out rows, called back and ended early."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

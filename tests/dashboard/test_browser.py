@@ -1,11 +1,6 @@
 """The page in a real browser, where one is: points appear while a run goes on, and after a reload."""
 
-from __future__ import annotations
-
 import shutil
-from collections.abc import Callable, Iterator
-from pathlib import Path
-from typing import Any
 
 import pytest
 from distributed import Client, LocalCluster
@@ -29,7 +24,7 @@ name => {
 
 
 @pytest.fixture(scope="module")
-def client() -> Iterator[Client]:
+def client():
     with (
         LocalCluster(
             n_workers=1,
@@ -46,26 +41,26 @@ def client() -> Iterator[Client]:
 
 
 @pytest.fixture(scope="module")
-def tab() -> Iterator[Any]:
+def tab():
     with playwright.sync_playwright() as tools:
         browser = tools.chromium.launch(executable_path=BROWSER, args=["--no-sandbox"])
         yield browser.new_page(viewport={"width": 420, "height": 800})
         browser.close()
 
 
-def points(tab: Any, name: str, at_least: int) -> int:
+def points(tab, name, at_least):
     """Wait for that many points; return how many there are."""
     tab.wait_for_function(f"count => ({POINTS})('{name}') >= count", arg=at_least, timeout=30_000)
     return int(tab.evaluate(POINTS, name))
 
 
-def send(emit: Callable[..., None], record: dict[str, Any]) -> None:
+def send(emit, record):
     emit(record["kind"], **record["fields"])
 
 
 @pytest.mark.slow
-def test_points_appear_while_a_run_goes_on(client: Client, tab: Any) -> None:
-    errors: list[str] = []
+def test_points_appear_while_a_run_goes_on(client, tab):
+    errors = []
     tab.on("pageerror", lambda error: errors.append(str(error)))
     url = install(client)
     emit = EventLog([forwarder(client, {"id": "live", "algorithm": "csvrg", "data": "d.zarr"})]).emit
@@ -101,10 +96,10 @@ def test_points_appear_while_a_run_goes_on(client: Client, tab: Any) -> None:
 
 
 @pytest.mark.parametrize("width", [1280, 400])
-def test_a_written_page_draws_its_plots_without_a_network(tab: Any, tmp_path: Path, width: int) -> None:
+def test_a_written_page_draws_its_plots_without_a_network(tab, tmp_path, width):
     write_report(tmp_path / "report.html", {"headline": {"rows": 3}}, [metrics(stage) for stage in range(3)])
-    asked: list[str] = []
-    errors: list[str] = []
+    asked = []
+    errors = []
     tab.on("request", lambda request: asked.append(request.url))
     tab.on("pageerror", lambda error: errors.append(str(error)))
     tab.set_viewport_size({"width": width, "height": 800})
@@ -133,7 +128,7 @@ WIDE = """
 """
 
 
-def test_tables_fit_a_window_of_1100_pixels_and_show_where_they_scroll(client: Client, tab: Any) -> None:
+def test_tables_fit_a_window_of_1100_pixels_and_show_where_they_scroll(client, tab):
     url = install(client)
     for number in range(3):
         facts = {"id": f"wide-{number}", "algorithm": "csvrg", "data": "covtype.zarr", "out": "model"}

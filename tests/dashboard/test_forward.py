@@ -1,9 +1,6 @@
 """The driver's side: what is sent, how often, and that it never stops a run."""
 
-from __future__ import annotations
-
 import time
-from typing import Any
 
 import msgpack
 import numpy as np
@@ -18,17 +15,17 @@ class FakeClient:
 
     id = "Client-7"
 
-    def __init__(self, error: Exception | None = None) -> None:
-        self.sent: list[Any] = []
+    def __init__(self, error=None):
+        self.sent = []
         self.error = error
         self.tries = 0
 
-    def scheduler_info(self, n_workers: int) -> dict[str, Any]:
+    def scheduler_info(self, n_workers):
         if self.error is not None:
             raise self.error
         return {"id": "Scheduler-3"}
 
-    def log_event(self, topic: str, message: Any) -> None:
+    def log_event(self, topic, message):
         self.tries += 1
         if self.error is not None:
             raise self.error
@@ -36,11 +33,11 @@ class FakeClient:
         self.sent.append(msgpack.unpackb(msgpack.packb(message)))
 
     @property
-    def events(self) -> list[dict[str, Any]]:
+    def events(self):
         return [event for message in self.sent for event in message["events"]]
 
 
-def progress(done: int) -> Event:
+def progress(done):
     fields = {
         "name": "p",
         "stage": 1,
@@ -53,7 +50,7 @@ def progress(done: int) -> Event:
     return Event("pass_progress", fields)
 
 
-def test_every_message_says_whose_it_is() -> None:
+def test_every_message_says_whose_it_is():
     client = FakeClient()
     forward = Forwarder(client, {"algorithm": "csvrg", "data": "d.zarr", "out": "m", "memory_limit": None})
     EventLog([forward]).emit("message", text="hello")
@@ -67,7 +64,7 @@ def test_every_message_says_whose_it_is() -> None:
     assert Forwarder(client, {"id": "given"}).run["id"] == "given"
 
 
-def test_progress_is_throttled_and_the_newest_arrives() -> None:
+def test_progress_is_throttled_and_the_newest_arrives():
     client = FakeClient()
     forward = Forwarder(client, {})
     begin = time.monotonic()
@@ -83,7 +80,7 @@ def test_progress_is_throttled_and_the_newest_arrives() -> None:
     assert done > 100
 
 
-def test_a_lone_event_of_a_pass_does_not_wait_for_the_next() -> None:
+def test_a_lone_event_of_a_pass_does_not_wait_for_the_next():
     client = FakeClient()
     forward = Forwarder(client, {})
     forward(progress(1))
@@ -94,7 +91,7 @@ def test_a_lone_event_of_a_pass_does_not_wait_for_the_next() -> None:
     assert [event["fields"]["tasks_done"] for event in client.events] == [2]
 
 
-def test_what_matters_most_is_sent_at_once() -> None:
+def test_what_matters_most_is_sent_at_once():
     client = FakeClient()
     forward = Forwarder(client, {})
     forward(progress(1))
@@ -105,7 +102,7 @@ def test_what_matters_most_is_sent_at_once() -> None:
 @pytest.mark.parametrize(
     "error", [OSError("gone"), RuntimeError("loop closed"), TimeoutError(), ValueError()]
 )
-def test_a_scheduler_that_is_gone_does_not_stop_the_run(error: Exception) -> None:
+def test_a_scheduler_that_is_gone_does_not_stop_the_run(error):
     client = FakeClient(error)
     forward = Forwarder(client, {})
     for _ in range(2 * MOST_WAITING):
@@ -114,7 +111,7 @@ def test_a_scheduler_that_is_gone_does_not_stop_the_run(error: Exception) -> Non
     assert len(forward._waiting) <= MOST_WAITING
 
 
-def test_values_as_msgpack_takes_them() -> None:
+def test_values_as_msgpack_takes_them():
     fields = {
         "a": np.float32(0.5),
         "b": np.int64(3),

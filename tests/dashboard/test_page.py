@@ -1,10 +1,7 @@
 """The page's document: what it shows of which runs, and that it draws again only what changed."""
 
-from __future__ import annotations
-
 import time
 from types import SimpleNamespace
-from typing import Any
 
 import pytest
 from bokeh.document import Document
@@ -22,11 +19,11 @@ WORKERS = (
 )
 
 
-def cluster() -> ClusterView:
+def cluster():
     return ClusterView("tcp://scheduler:8786", WORKERS)
 
 
-def histories(**more: Any) -> Histories:
+def histories(**more):
     kept = Histories()
     kept.add({"run": {**FACTS, **more}, "events": list(whole_run(3, finished=False))}, 0.0)
     other = {**FACTS, "id": "two", "algorithm": "simba", "out": "/models/<n>", "client": "Client-2"}
@@ -34,7 +31,7 @@ def histories(**more: Any) -> Histories:
     return kept
 
 
-def page(kept: Histories, query: dict[str, list[bytes]] | None = None) -> tuple[Page, Document]:
+def page(kept, query=None):
     document = Document()
     if query:
         document._session_context = lambda: SimpleNamespace(request=SimpleNamespace(arguments=query))
@@ -43,24 +40,24 @@ def page(kept: Histories, query: dict[str, list[bytes]] | None = None) -> tuple[
     return made, document
 
 
-def text(document: Document, name: str) -> str:
+def text(document, name):
     return str(document.select_one({"name": name}).text)
 
 
-def curves(made: Page, name: str) -> dict[str, Any]:
+def curves(made, name):
     return made._figures[name]._lines.data
 
 
-def test_an_empty_page_says_what_to_do() -> None:
+def test_an_empty_page_says_what_to_do():
     made, document = page(Histories())
     assert "distkern train" in text(document, "now")
     assert curves(made, "objective")["xs"] == []
     assert "tcp://scheduler:8786: 2 workers, 2 threads" in text(document, "cluster")
 
 
-def test_the_document_is_searched_for_models_a_few_times(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_document_is_searched_for_models_a_few_times(monkeypatch):
     """Each search visits hundreds of models, and it is the scheduler that waits."""
-    searches: list[object] = []
+    searches = []
     search = DocumentModelManager.recompute
     monkeypatch.setattr(
         DocumentModelManager, "recompute", lambda models: searches.append(models) or search(models)
@@ -69,7 +66,7 @@ def test_the_document_is_searched_for_models_a_few_times(monkeypatch: pytest.Mon
     assert 1 <= len(searches) <= 4
 
 
-def test_the_newest_run_is_shown_until_the_reader_chooses() -> None:
+def test_the_newest_run_is_shown_until_the_reader_chooses():
     kept = histories()
     made, document = page(kept)
     assert made._list.active == [0]
@@ -87,7 +84,7 @@ def test_the_newest_run_is_shown_until_the_reader_chooses() -> None:
     assert made._list.active == [2, 3]
 
 
-def test_several_runs_are_overlaid_each_in_its_colour() -> None:
+def test_several_runs_are_overlaid_each_in_its_colour():
     made, document = page(histories(), {"run": [b"one", b"two", b"no such run"]})
     drawn = curves(made, "error")
     assert len(drawn["xs"]) == 4
@@ -101,7 +98,7 @@ def test_several_runs_are_overlaid_each_in_its_colour() -> None:
     assert curves(made, "objective")["xs"][1] == [1.0, 4.0, 7.0, 10.0]
 
 
-def test_a_run_that_is_shown_alone_has_the_report_s_colours() -> None:
+def test_a_run_that_is_shown_alone_has_the_report_s_colours():
     made, document = page(histories(), {"run": [b"one"]})
     for name, kinds in (("error", ("train", "test")), ("memory", ("worker", "driver"))):
         assert curves(made, name)["colour"] == [STYLES[kind].colour for kind in kinds]
@@ -110,7 +107,7 @@ def test_a_run_that_is_shown_alone_has_the_report_s_colours() -> None:
     assert "border-left" not in made._list_sheet.css
 
 
-def test_the_error_of_no_model_is_not_shown() -> None:
+def test_the_error_of_no_model_is_not_shown():
     kept = Histories()
     stages = [metrics(0), metrics(1, model_size=0), metrics(2), metrics(3)]
     events = [event("stage_finished", float(s["stage"]), metrics=s) for s in stages]
@@ -124,7 +121,7 @@ def test_the_error_of_no_model_is_not_shown() -> None:
     assert curves(made, "objective")["xs"] == [[1.0, 3.0, 5.0, 7.0]]
 
 
-def test_memory_against_limit_and_plan() -> None:
+def test_memory_against_limit_and_plan():
     made, _ = page(histories(memory_limit=2**29, planned_worker_bytes=2**28), {"run": [b"one"]})
     drawn = curves(made, "memory")
     assert drawn["dash"] == ["solid", "dashed", "dotted", "dotted"]
@@ -132,7 +129,7 @@ def test_memory_against_limit_and_plan() -> None:
     assert made._figures["memory"]._notes.data["text"] == ["limit of a worker", "planned peak of a worker"]
 
 
-def test_the_solver_s_own_figures_can_be_chosen() -> None:
+def test_the_solver_s_own_figures_can_be_chosen():
     kept = Histories()
     events = [event("stage_finished", float(s), metrics=metrics(s, margin=0.1 * s)) for s in range(3)]
     kept.add({"run": FACTS, "events": [started(), *events]}, 0.0)
@@ -142,7 +139,7 @@ def test_the_solver_s_own_figures_can_be_chosen() -> None:
     assert curves(made, "other")["ys"] == [pytest.approx([0.0, 0.1, 0.2])]
 
 
-def test_mean_squared_errors_are_not_percent() -> None:
+def test_mean_squared_errors_are_not_percent():
     kept = Histories()
     last = metrics(1, train_error=0.3, test_error=0.31, error="mean squared error")
     kept.add({"run": FACTS, "events": [started(), event("stage_finished", 1.0, metrics=last)]}, 0.0)
@@ -152,7 +149,7 @@ def test_mean_squared_errors_are_not_percent() -> None:
     assert "<b>0.31</b>" in text(document, "now")
 
 
-def test_progress_workers_waiting_and_events() -> None:
+def test_progress_workers_waiting_and_events():
     kept = histories()
     run = kept.runs["one"]
     kept.add({"run": FACTS, "events": list(a_pass(50.0, 4))[:3]}, 0.0)
@@ -170,7 +167,7 @@ def test_progress_workers_waiting_and_events() -> None:
     assert "checkpoint" in text(document, "events")
 
 
-def test_runs_of_the_same_name_are_told_apart_by_their_start(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_runs_of_the_same_name_are_told_apart_by_their_start(monkeypatch):
     monkeypatch.setattr("time.localtime", time.gmtime)
     kept = histories()
     again = {**FACTS, "id": "again", "out": "/elsewhere/m"}
@@ -187,7 +184,7 @@ def test_runs_of_the_same_name_are_told_apart_by_their_start(monkeypatch: pytest
         assert "csvrg on digits.zarr to m (01:02:03)<" in text(document, part)
 
 
-def test_rounds_have_no_tasks_to_count() -> None:
+def test_rounds_have_no_tasks_to_count():
     kept = histories()
     run = kept.runs["one"]
     run.tasks.finished(("distkern-snapshot-00-map", 0), "tcp://a:1")
@@ -207,16 +204,16 @@ def test_rounds_have_no_tasks_to_count() -> None:
     assert "<td>1</td><td>1</td></tr>" in text(document, "workers")
 
 
-def test_nothing_is_sent_where_nothing_changed() -> None:
+def test_nothing_is_sent_where_nothing_changed():
     made, document = page(histories())
-    changes: list[Any] = []
+    changes = []
     document.on_change(changes.append)
     made.update()
     made.update()
     assert changes == []
 
 
-def test_names_cannot_smuggle_in_html() -> None:
+def test_names_cannot_smuggle_in_html():
     kept = Histories()
     evil = '<img src=x onerror="alert(1)">'
     facts = {"id": evil, "algorithm": evil, "data": evil, "out": evil}
@@ -236,7 +233,7 @@ def test_names_cannot_smuggle_in_html() -> None:
     assert "<img" not in shown
 
 
-def test_open_page_looks_again_and_again() -> None:
+def test_open_page_looks_again_and_again():
     document = Document()
     open_page(histories(), cluster, document)
     (callback,) = document.session_callbacks
@@ -247,5 +244,5 @@ def test_open_page_looks_again_and_again() -> None:
     ("seconds", "said"),
     [(0, "just now"), (35, "30 s ago"), (119, "1 min ago"), (7300, "2 h ago"), (3 * 86400, "3 days ago")],
 )
-def test_ages(seconds: float, said: str) -> None:
+def test_ages(seconds, said):
     assert fragments.coarse_age(seconds) == said

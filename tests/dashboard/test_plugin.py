@@ -1,14 +1,9 @@
 """The page on a real scheduler: installed from the client or preloaded, with events of a real run."""
 
-from __future__ import annotations
-
 import subprocess
 import sys
 import time
 import urllib.request
-from collections.abc import Callable, Iterator
-from pathlib import Path
-from typing import Any
 
 import pytest
 from distributed import Client, LocalCluster
@@ -26,7 +21,7 @@ PROBLEM = Problem(SOURCE.block_rows, 2, SOURCE.dtype, 3, n_outputs=1, has_test=F
 
 
 @pytest.fixture(scope="module")
-def client() -> Iterator[Client]:
+def client():
     # threads: the run is not what is tested here
     with (
         LocalCluster(
@@ -43,29 +38,29 @@ def client() -> Iterator[Client]:
         yield connected
 
 
-def train(client: Client, **facts: Any) -> None:
+def train(client, **facts):
     listener = forwarder(client, {"algorithm": "toy", "data": "rows", "out": "m", **facts})
     executor = ClusterExecutor(client, owned=False)
     Driver({"train": SOURCE}, executor, EventLog([listener])).run(ToySolver(), PROBLEM)
 
 
-def plugin(client: Client) -> Any:
+def plugin(client):
     return client.cluster.scheduler.plugins["distkern"]
 
 
-def get(url: str) -> str:
+def get(url):
     with urllib.request.urlopen(url, timeout=20) as answer:
         return str(answer.read().decode())
 
 
-def wait_for(condition: Callable[[], bool]) -> None:
+def wait_for(condition):
     deadline = time.monotonic() + 20
     while not condition():
         assert time.monotonic() < deadline
         time.sleep(0.02)
 
 
-def test_a_run_before_and_after_the_page_is_there(client: Client) -> None:
+def test_a_run_before_and_after_the_page_is_there(client):
     train(client, id="before")
     url = install(client)
     assert url.startswith("http://127.0.0.1:")
@@ -86,7 +81,7 @@ def test_a_run_before_and_after_the_page_is_there(client: Client) -> None:
     assert [worker.threads for worker in plugin(client).cluster().workers] == [1, 1]
 
 
-def test_a_client_that_leaves_has_stopped_its_run(client: Client) -> None:
+def test_a_client_that_leaves_has_stopped_its_run(client):
     install(client)
     with Client(client.cluster, set_as_default=False) as other:
         listener = forwarder(other, {"id": "left"})
@@ -104,7 +99,7 @@ def test_a_client_that_leaves_has_stopped_its_run(client: Client) -> None:
     wait_for(lambda: plugin(client).histories.runs["left"].state == "stopped")
 
 
-def test_what_was_meant_for_a_scheduler_that_died_makes_no_run(client: Client) -> None:
+def test_what_was_meant_for_a_scheduler_that_died_makes_no_run(client):
     install(client)
     late, live = forwarder(client, {"id": "late"}), forwarder(client, {"id": "live"})
     assert live.run["scheduler"] == client.cluster.scheduler.id
@@ -117,14 +112,14 @@ def test_what_was_meant_for_a_scheduler_that_died_makes_no_run(client: Client) -
     assert plugin(client).histories.refused == 0
 
 
-def test_tasks_of_others_are_not_counted(client: Client) -> None:
+def test_tasks_of_others_are_not_counted(client):
     install(client)
     before = {run.id: dict(run.tasks.by_worker) for run in plugin(client).histories.runs.values()}
     assert client.submit(abs, -3).result() == 3
     assert {run.id: run.tasks.by_worker for run in plugin(client).histories.runs.values()} == before
 
 
-def test_all_modules_of_the_page_travel() -> None:
+def test_all_modules_of_the_page_travel():
     code = (
         "import sys, distkern.dashboard.preload\n"
         "print(*sorted(n for n, m in sys.modules.items() if n.startswith('distkern') and m.__file__"
@@ -158,13 +153,12 @@ asyncio.run(main())
 
 
 @pytest.mark.parametrize("preloaded", [False, pytest.param(True, marks=pytest.mark.slow)])
-def test_a_scheduler_of_another_process(preloaded: bool, tmp_path: Path) -> None:
+def test_a_scheduler_of_another_process(preloaded, tmp_path):
     program = tmp_path / "scheduler.py"
     settings = f"REFUSED, PRELOAD = {not preloaded}, {['distkern.dashboard.preload'] if preloaded else []}"
     program.write_text(settings + SCHEDULER)
     process = subprocess.Popen([sys.executable, str(program)], stdout=subprocess.PIPE, text=True)
     try:
-        assert process.stdout is not None
         with Client(process.stdout.readline().strip(), set_as_default=False, timeout=30) as client:
             if preloaded:
                 port = client.scheduler_info()["services"]["dashboard"]

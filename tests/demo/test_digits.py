@@ -1,7 +1,5 @@
 """The demo's virtual examples."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from sklearn.datasets import load_digits
@@ -9,7 +7,7 @@ from sklearn.datasets import load_digits
 from distkern.demo.digits import VirtualDigits
 
 
-def test_no_image_makes_both_training_and_test_rows() -> None:
+def test_no_image_makes_both_training_and_test_rows():
     digits = VirtualDigits()
     train, test = digits.images("train"), digits.images("test")
     assert len(test) == round(0.2 * 1797)
@@ -17,7 +15,7 @@ def test_no_image_makes_both_training_and_test_rows() -> None:
 
 
 @pytest.mark.parametrize("split", ["train", "test"])
-def test_rows_are_made_of_the_images_of_their_split(split: str) -> None:
+def test_rows_are_made_of_the_images_of_their_split(split):
     # without distortion a row is the image it was made of
     plain = VirtualDigits(shift=0, rotation=0, scaling=0, noise=0, chunk_rows=2000)
     features, targets = plain.chunk(3, split)
@@ -31,7 +29,7 @@ def test_rows_are_made_of_the_images_of_their_split(split: str) -> None:
     assert [known[row.tobytes()] for row in rows] == targets.tolist()
 
 
-def test_a_chunk_is_a_pure_function_of_seed_split_and_number() -> None:
+def test_a_chunk_is_a_pure_function_of_seed_split_and_number():
     first, again = VirtualDigits(seed=1, chunk_rows=500), VirtualDigits(seed=1, chunk_rows=500)
     chunks = list(first.chunks(1200))
     assert [len(targets) for _, targets in chunks] == [500, 500, 200]
@@ -44,7 +42,7 @@ def test_a_chunk_is_a_pure_function_of_seed_split_and_number() -> None:
         assert not np.array_equal(other[0], chunks[0][0])
 
 
-def test_a_shift_of_one_pixel_moves_the_image() -> None:
+def test_a_shift_of_one_pixel_moves_the_image():
     from distkern.demo.digits import _warp
 
     image = np.zeros((1, 8, 8), dtype=np.float32)
@@ -52,7 +50,7 @@ def test_a_shift_of_one_pixel_moves_the_image() -> None:
     padded = np.pad(image, ((0, 0), (1, 2), (1, 2))).reshape(1, -1)
     one = np.ones(1, np.float32)
 
-    def warp(angle: float, scale: float, down: float, across: float) -> np.ndarray:
+    def warp(angle, scale, down, across):
         shift = np.array([[down], [across]], dtype=np.float32)
         return _warp(
             padded, np.zeros(1, np.intp), one * np.float32(angle), one * np.float32(scale), shift
@@ -68,7 +66,7 @@ def test_a_shift_of_one_pixel_moves_the_image() -> None:
     np.testing.assert_allclose(turned.sum(), 1, atol=1e-4)
 
 
-def test_the_noise_and_the_classes_are_as_asked_for() -> None:
+def test_the_noise_and_the_classes_are_as_asked_for():
     digits = VirtualDigits(shift=0, rotation=0, scaling=0, noise=0.05, chunk_rows=4000)
     clean = VirtualDigits(shift=0, rotation=0, scaling=0, noise=0, chunk_rows=4000)
     difference = digits.chunk(0)[0] - clean.chunk(0)[0]

@@ -81,7 +81,7 @@ def test_a_thread_limits_what_another_one_has_limited_before():
         pass
     seen = []
 
-    def limit() -> None:
+    def limit():
         with blas.single_threaded():
             seen.append(blas.blas_threads())
         seen.append(blas.blas_threads())

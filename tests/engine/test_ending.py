@@ -1,7 +1,5 @@
 """Why a run ended and what its user is told: from figures, and of whole runs."""
 
-from __future__ import annotations
-
 import json
 import warnings
 

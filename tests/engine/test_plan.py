@@ -172,7 +172,7 @@ def test_the_state_of_rounds_counts_in_the_other_passes():
         assert grown == ((held + 10**7, 0) if machine.in_process else (0, held + 10**7))
 
 
-def stream(features: int, landmarks: int) -> Stream:
+def stream(features, landmarks):
     cost = Cost(result_bytes=4 * landmarks, operations=landmarks * (2.0 * features + EXPONENTIAL))
     return Stream("inner loop", (Visit(0, 1000, 0, (0,)),), prepare, piece_rows=100, cost=cost)
 

@@ -1,14 +1,9 @@
 """Workers that differ from the driver, have less memory than a run needs, or die while they start."""
 
-from __future__ import annotations
-
 import subprocess
 import sys
-from collections.abc import Iterator
 from concurrent.futures import CancelledError
 from contextlib import contextmanager
-from pathlib import Path
-from typing import Any
 
 import dask
 import numpy as np
@@ -26,7 +21,6 @@ from distkern.engine.executors.cluster import connect
 from distkern.estimators.pegasos import PegasosClassifier
 from distkern.passes import Each, Extent, Machine, Reduce
 from distkern.runs.run import evaluate, plan, train
-from distkern.storage.dataset import Dataset
 from distkern.storage.ingest import write_dataset
 from toy import ToySource, add, scaled_sum, toy_rounds
 
@@ -35,7 +29,7 @@ OTHER = {"distkern": "0.0.9", "numpy": np.__version__}
 
 
 @pytest.fixture(scope="module")
-def running() -> Iterator[str]:
+def running():
     """A scheduler with a worker of 80 MiB, in this process."""
     # this process takes more than that
     unwatched = {f"distributed.worker.memory.{action}": False for action in ("pause", "spill", "target")}
@@ -58,9 +52,7 @@ def running() -> Iterator[str]:
         yield started.scheduler_address
 
 
-def test_a_worker_with_another_package_is_refused_at_the_start(
-    running: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_worker_with_another_package_is_refused_at_the_start(running, monkeypatch):
     monkeypatch.setattr(workers, "__version__", "0.0.9")
     answers = {"tcp://a:1": OTHER, "tcp://b:1": {**OTHER, "numpy": "1.26.4"}}
     with pytest.raises(InputError, match=r"^worker tcp://b:1: has numpy 1.26.4; this run needs .*numpy"):
@@ -75,16 +67,14 @@ def test_a_worker_with_another_package_is_refused_at_the_start(
 class Answers:
     """A client whose workers answer as they are told."""
 
-    def __init__(self, answers: dict[str, Any]) -> None:
+    def __init__(self, answers):
         self._answers = answers
 
-    def run(self, function: object, *arguments: object, on_error: str) -> dict[str, Any]:
+    def run(self, function, *arguments, on_error):
         return self._answers
 
 
-def test_no_task_of_any_kind_runs_on_a_worker_with_another_package(
-    running: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_no_task_of_any_kind_runs_on_a_worker_with_another_package(running, monkeypatch):
     # of the driver's side alone: the worker, in this process, has what it has
     for module in (cluster, residents):
         monkeypatch.setattr(module, "versions", lambda: OTHER)
@@ -107,11 +97,11 @@ def test_no_task_of_any_kind_runs_on_a_worker_with_another_package(
 class Nowhere:
     """A store that has nothing yet."""
 
-    def records(self) -> dict[int, Any]:
+    def records(self):
         return {}
 
 
-def test_which_worker_does_not_see_the_data(tmp_path: Path) -> None:
+def test_which_worker_does_not_see_the_data(tmp_path):
     file = tmp_path / "chunk"
     file.write_bytes(b"values")
     missing = CorruptDataError("the chunk is missing", where=str(file), hint="make it again")
@@ -129,23 +119,21 @@ def test_which_worker_does_not_see_the_data(tmp_path: Path) -> None:
         raise missing
 
 
-def test_a_scheduler_that_is_gone_is_not_asked() -> None:
+def test_a_scheduler_that_is_gone_is_not_asked():
     for lost in (OSError("closed"), CancelledError("cancelled")):
         with pytest.raises(type(lost)), explain_errors(None):
             raise lost
 
 
 @pytest.fixture(scope="module")
-def data(tmp_path_factory: pytest.TempPathFactory) -> Dataset:
+def data(tmp_path_factory):
     X = np.random.default_rng(0).standard_normal((6000, 8), dtype=np.float32)
     path = tmp_path_factory.mktemp("data") / "d.zarr"
     return write_dataset([(X, X[:, 0] + X[:, 1] ** 2 > 0.5)], path, rows_per_shard=1000, columns=True)
 
 
-def test_a_run_keeps_to_the_limit_of_workers_that_run_already(
-    running: str, data: Dataset, tmp_path: Path
-) -> None:
-    def estimator() -> PegasosClassifier:
+def test_a_run_keeps_to_the_limit_of_workers_that_run_already(running, data, tmp_path):
+    def estimator():
         return PegasosClassifier(random_state=0, stages=1)
 
     theirs = (
@@ -180,7 +168,7 @@ else:
 """
 
 
-def test_a_worker_that_dies_while_the_cluster_starts_is_started_again(tmp_path: Path) -> None:
+def test_a_worker_that_dies_while_the_cluster_starts_is_started_again(tmp_path):
     script = MORTAL.format(marker=str(tmp_path / "died"))
     with (
         dask.config.set({"distributed.worker.preload": [script]}),
@@ -191,7 +179,7 @@ def test_a_worker_that_dies_while_the_cluster_starts_is_started_again(tmp_path: 
 
 
 @pytest.mark.slow
-def test_workers_that_always_die_while_they_start() -> None:
+def test_workers_that_always_die_while_they_start():
     script = "import os, signal; os.kill(os.getpid(), signal.SIGKILL)"
     with (
         dask.config.set({"distributed.worker.preload": [script]}),
@@ -211,9 +199,7 @@ JOB = ("--algorithm", "csvrg", "--set", "n_landmarks=60", "--set", "tol=0.0", "-
         ("import distkern.common.version as v; v.__version__ = '0.0.9'", "has distkern 0.0.9"),
     ],
 )
-def test_a_worker_of_other_packages_that_joins_late(
-    data: Dataset, tmp_path: Path, packages: str, said: str
-) -> None:
+def test_a_worker_of_other_packages_that_joins_late(data, tmp_path, packages, said):
     script = tmp_path / "other.py"
     script.write_text(packages + "\n")
     out = tmp_path / "m"
@@ -235,7 +221,7 @@ def test_a_worker_of_other_packages_that_joins_late(
 
 
 @pytest.mark.slow
-def test_a_worker_without_the_package(tmp_path: Path) -> None:
+def test_a_worker_without_the_package(tmp_path):
     script = tmp_path / "without.py"
     script.write_text("import sys; sys.modules['distkern'] = None\n")
     with Processes(tmp_path, 1) as processes:
@@ -248,7 +234,7 @@ def test_a_worker_without_the_package(tmp_path: Path) -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("job", [JOB, ("--algorithm", "simba", "--set", "stages=2")], ids=["csvrg", "simba"])
-def test_data_that_a_worker_does_not_see(data: Dataset, tmp_path: Path, job: tuple[str, ...]) -> None:
+def test_data_that_a_worker_does_not_see(data, tmp_path, job):
     # the same path for all, as of a file system that is mounted on some machines only
     path = f"/proc/self/cwd/{data.path.name}"
     elsewhere = tmp_path / "elsewhere"
@@ -274,7 +260,7 @@ def test_data_that_a_worker_does_not_see(data: Dataset, tmp_path: Path, job: tup
 
 
 @contextmanager
-def spawned(*arguments: str) -> Iterator[subprocess.Popen[str]]:
+def spawned(*arguments):
     """The command line in a process of its own, which does not outlive the test."""
     command = [sys.executable, "-m", "distkern", *arguments]
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:

@@ -1,7 +1,5 @@
 """The machine that is chosen for the data: which one, why, and that it is that one in every respect."""
 
-from __future__ import annotations
-
 import json
 from dataclasses import replace
 from pathlib import Path
@@ -11,19 +9,21 @@ import pytest
 from scipy.sparse import random as random_sparse
 from sklearn.metrics import log_loss, roc_auc_score
 
-from distkern import CellClassifier, CellRegressor, KernelClassifier, KernelRegressor, load_model
+from distkern import CellClassifier, KernelClassifier, KernelRegressor, load_model
 from distkern.cli.main import main
 from distkern.common.errors import InputError
 from distkern.engine import executors
 from distkern.engine.checkpoint import CheckpointFolder
 from distkern.engine.drive import Interrupted
+from distkern.estimators.sample import FoldedSample, drawn_shares
+from distkern.runs.arrays import ArraySource
 from distkern.runs.data import from_arrays
 from distkern.search.ladder import Tried, _enrichment, _is_worth
 from distkern.search.machines import Rows
 from distkern.storage.ingest import write_dataset
 
 
-def rows(n_rows: int = 200, n_columns: int = 3):
+def rows(n_rows=200, n_columns=3):
     generator = np.random.default_rng(0)
     X = generator.normal(size=(n_rows, n_columns)).astype(np.float32)
     return X, (X[:, 0] * X[:, 1] > 0).astype(int)
@@ -67,7 +67,7 @@ def test_an_algorithm_that_is_none_to_choose_from():
         KernelClassifier(algorithm="cell").fit(X, y)
 
 
-def curved(n_rows: int):
+def curved(n_rows):
     """Two columns of which one row in five is positive, in a ring, with labels that are noisy."""
     generator = np.random.default_rng(3)
     X = generator.normal(size=(n_rows, 2)).astype(np.float32)
@@ -170,15 +170,6 @@ def test_settings_of_the_choice_are_overridden_by_name():
         KernelClassifier(settings={"n_landmarks": -1}, random_state=0).fit(X, y)
 
 
-def test_targets_in_any_unit():
-    X, _ = rows()
-    y = 1e6 + 1e4 * X[:, 0]
-    model = KernelRegressor(search=None, random_state=0).fit(X, y)
-    alone = CellRegressor(search=None, random_state=0).fit(X, y)
-    np.testing.assert_array_equal(model.predict(X), alone.predict(X))
-    assert model.history_[-1]["train_error"] == pytest.approx(np.mean((model.predict(X) - y) ** 2), rel=1e-5)
-
-
 def test_wide_sparse_rows_get_a_linear_machine():
     X = random_sparse(80, 20_000, 0.005, format="csr", random_state=0, dtype=np.float32)
     y = (np.asarray(X.sum(axis=1)).ravel() > X.sum() / 80).astype(int)
@@ -195,7 +186,7 @@ def test_wide_sparse_rows_get_a_linear_machine():
     assert not hasattr(model, "metric_importances_")
 
 
-def wide(kind: str, n_rows: int = 400):
+def wide(kind, n_rows=400):
     """Rows of 1,100 columns that are combinations of 3: their classes are separable or are not."""
     generator = np.random.default_rng(1)
     inner = generator.normal(size=(n_rows, 3))
@@ -250,7 +241,7 @@ def test_what_does_not_fit_the_limit_gives_way():
     assert found[64] == ("cells", "auto")
 
 
-def test_what_was_chosen_instead_is_kept(tmp_path: Path, monkeypatch):
+def test_what_was_chosen_instead_is_kept(tmp_path, monkeypatch):
     X, y = rows(500, 10)
     monkeypatch.setattr(
         KernelClassifier, "_fits", lambda self, candidate, *_, has_test: candidate.name == "svrg"
@@ -262,27 +253,15 @@ def test_what_was_chosen_instead_is_kept(tmp_path: Path, monkeypatch):
     assert load_model(tmp_path / "m").machine_.get_params() == model.machine_.get_params()
 
 
-def test_a_saved_model_is_the_same(tmp_path: Path):
-    X, score = wide("linear", 150)
-    for model, y in ((KernelClassifier(random_state=0), score > 0), (KernelRegressor(random_state=0), score)):
-        folder = tmp_path / model.name
-        model.fit(X, y).save(folder)
-        loaded = load_model(folder)
-        assert type(loaded) is type(model)
-        assert (loaded.algorithm_, loaded.chosen_because_) == (model.algorithm_, model.chosen_because_)
-        assert loaded.machine_.get_params() == model.machine_.get_params()
-        np.testing.assert_array_equal(loaded.predict(X), model.predict(X))
-
-
 @pytest.fixture(scope="module")
-def data(tmp_path_factory) -> Path:
+def data(tmp_path_factory):
     X, y = rows(600)
     path = tmp_path_factory.mktemp("data") / "d.zarr"
     write_dataset([(X, y)], path, test_fraction=0.2, rows_per_shard=100)
     return path
 
 
-def test_train_says_which_and_why_everywhere(data: Path, tmp_path: Path, capsys):
+def test_train_says_which_and_why_everywhere(data, tmp_path, capsys):
     job = ["--data", str(data), "--scheduler", "synchronous", "--set", "search=none"]
     assert main(["plan", *job, "--json"]) == 0
     passes = [step["name"] for step in json.loads(capsys.readouterr().out)["passes"]]
@@ -300,7 +279,7 @@ def test_train_says_which_and_why_everywhere(data: Path, tmp_path: Path, capsys)
     assert json.loads(capsys.readouterr().out)["accuracy"] > 0.8
 
 
-def test_an_interrupted_run_goes_on_to_the_same_bits(data: Path, tmp_path: Path):
+def test_an_interrupted_run_goes_on_to_the_same_bits(data, tmp_path):
     from distkern.storage.dataset import open_dataset
 
     train = open_dataset(data).train
@@ -366,3 +345,31 @@ def test_a_rare_class_of_which_the_sample_has_more_than_cells_will():
     exact, few = (Tried(None, losses * factor) for factor in (0.97, 1.0))
     assert _is_worth(exact, few)
     assert not _is_worth(exact, few, 0.01 * np.sqrt(20.0))
+
+
+@pytest.mark.parametrize("copies", [1, 4])
+def test_rare_rows_are_drawn_more_often_and_weigh_less(copies):
+    generator = np.random.default_rng(0)
+    X = np.repeat(generator.normal(size=(100_000 // copies, 2)), copies, axis=0).astype(np.float32)
+    y = (np.arange(len(X)) // copies % 50 == 0).astype(np.int32)
+    sample = FoldedSample.of(ArraySource(X, y, None), np.array([0, 1]), 0, np.array([0.98, 0.02]))
+    assert 8000 < sample.rows.n_rows <= 10_000
+    positive = sample.rows.targets == 1
+    # half of 200, as they come, and half of all 2,000, which are fewer than one class of two could have
+    assert 1090 < positive.sum() < 1120
+    weights = sample.rows.weights
+    assert weights[positive].sum() / weights.sum() == pytest.approx(0.02, rel=0.02)
+    assert sample.tells
+    for learned, held_out in sample.parts():
+        kept = sample.rows.features
+        assert not {tuple(row) for row in kept[learned]} & {tuple(row) for row in kept[held_out]}
+        shares = [positive[part].mean() for part in (learned, held_out)]
+        assert shares[0] == pytest.approx(shares[1], rel=0.1)
+
+
+def test_shares_are_of_what_is_there():
+    np.testing.assert_allclose(drawn_shares(1.0, np.array([0.9, 0.1]), 100), 1.0)
+    np.testing.assert_allclose(drawn_shares(0.1, None, 100), [0.1])
+    # half as they come, half alike: 100 rows of each class beside 180 and 20
+    found = drawn_shares(0.2, np.array([0.9, 0.1]), 1000) * [900, 100]
+    np.testing.assert_allclose(found, [90 + 50, 10 + 50])

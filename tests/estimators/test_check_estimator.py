@@ -20,7 +20,8 @@ SMALL = {"n_features": 32, "block_size": 16, "n_landmarks": 16, "max_rounds": 50
 STEPS = {
     "csvrg": {"steps_per_stage": 300},
     "pegasos": {"steps_per_stage": 1000, "lam": 0.01, "stages": 5},
-    "dsg_gaussian_process": {"n_features": 64, "block_size": 32},
+    "dsg_density_ratio": {"steps_per_stage": 200},
+    "dsg_gaussian_process": {"n_features": 64, "block_size": 32, "steps_per_stage": 200},
     "newton_regressor": {"n_landmarks": 32},
     "rbcd": {"block_size": 64},
     "sbmd_regressor": {"batch_size": 4, "stages": 10},
@@ -40,51 +41,24 @@ WHOLE = {
     "newton_regressor",
     "simba",
 }
-#: checks of what the base classes do with rows, targets, weights and names, before and after a solver
-SHARED = {
-    "check_class_weight_classifiers",
-    "check_classifier_data_not_an_array",
-    "check_classifiers_classes",
-    "check_classifiers_train(readonly_memmap=True)",
-    "check_classifiers_train(readonly_memmap=True,X_dtype=float32)",
-    "check_dict_unchanged",
-    "check_dont_overwrite_parameters",
-    "check_dtype_object",
-    "check_estimator_sparse_array",
-    "check_estimator_sparse_matrix",
-    "check_estimator_sparse_tag",
-    "check_estimators_dtypes",
-    "check_estimators_fit_returns_self",
-    "check_estimators_nan_inf",
-    "check_estimators_overwrite_params",
-    "check_estimators_pickle",
-    "check_estimators_pickle(readonly_memmap=True)",
-    "check_f_contiguous_array_estimator",
-    "check_fit2d_predict1d",
-    "check_fit_check_is_fitted",
-    "check_fit_idempotent",
-    "check_fit_score_takes_y",
-    "check_methods_sample_order_invariance",
-    "check_methods_subset_invariance",
-    "check_n_features_in",
-    "check_n_features_in_after_fitting",
-    "check_pipeline_consistency",
-    "check_positive_only_tag_during_fit",
-    "check_readonly_memmap_input",
-    "check_regressor_data_not_an_array",
-    "check_regressors_int",
-    "check_regressors_no_decision_function",
-    "check_regressors_train(readonly_memmap=True)",
-    "check_regressors_train(readonly_memmap=True,X_dtype=float32)",
-    "check_sample_weight_equivalence_on_dense_data",
-    "check_sample_weight_equivalence_on_sparse_data",
-    "check_sample_weights_list",
-    "check_sample_weights_not_an_array",
-    "check_sample_weights_not_overwritten",
-    "check_sample_weights_pandas_series",
-    "check_sample_weights_shape",
-    "check_supervised_y_2d",
+#: checks of what an estimator has by itself: its constructor, its solver, its model
+OWN = {
+    "check_classifiers_one_label",
+    "check_classifiers_train",
+    "check_decision_proba_consistency",
+    "check_do_not_raise_errors_in_init_or_set_params",
+    "check_estimators_unfitted",
+    "check_fit2d_1feature",
+    "check_fit2d_1sample",
+    "check_get_params_invariance",
+    "check_no_attributes_set_in_init",
+    "check_non_transformer_estimators_n_iter",
+    "check_parameters_default_constructible",
+    "check_regressors_train",
+    "check_set_params",
 }
+#: the same fits to sparse rows of SciPy's older and newer class, which are validated by the same line
+TWICE = {"check_estimator_sparse_array", "check_estimator_sparse_matrix"}
 
 
 def few(kind):
@@ -101,11 +75,12 @@ def name_of(check):
 
 
 def checks():
-    """Every estimator with every check; those of what is shared are slow but for ``WHOLE``."""
+    """Every estimator with every check; those of what is shared are slow unless it is of ``WHOLE``."""
     for kind in algorithms().values():
         for estimator, check in estimator_checks_generator(few(kind)):
             name = name_of(check)
-            slow = name in SHARED and kind.name not in WHOLE
+            repeated = name in TWICE and kind.name != "newton"
+            slow = repeated or not (kind.name in WHOLE or name in OWN)
             yield pytest.param(
                 estimator, check, id=f"{kind.name}-{name}", marks=[pytest.mark.slow] if slow else []
             )
@@ -121,7 +96,7 @@ def test_scikit_learn_check(estimator, check):
 
 def test_what_estimators_share_has_all_checks():
     """A base class that none of ``WHOLE`` has, or a check of another name, would be left out silently."""
-    assert {name_of(case.values[1]) for case in CHECKS if not case.marks} >= SHARED
+    assert {name_of(case.values[1]) for case in CHECKS} >= OWN | TWICE
     kinds = algorithms().values()
     for base in {base for kind in kinds for base in kind.__mro__}:
         having = [kind for kind in kinds if issubclass(kind, base)]

@@ -1,13 +1,10 @@
 """Damaged and edited models, manifests and checkpoints: the answer as before or an error of ours."""
 
-from __future__ import annotations
-
 import json
 import random
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
@@ -35,7 +32,7 @@ class State:
     step: int
 
 
-def rows() -> tuple[np.ndarray, np.ndarray]:
+def rows():
     features = np.random.default_rng(0).normal(size=(60, 3)).astype(np.float32)
     return features, (features[:, 0] > 0).astype(int)
 
@@ -43,7 +40,7 @@ def rows() -> tuple[np.ndarray, np.ndarray]:
 Thing = tuple[Path, Callable[[], bytes]]
 
 
-def classifier(path: Path) -> Thing:
+def classifier(path):
     features, labels = rows()
     data = write_dataset([(features, labels)], path / "d.zarr", scale="standard")
     model = CSVRGClassifier(n_landmarks=8, gamma=0.5, stages=1, class_weight={0: 2.0, 1: 1.0}, random_state=0)
@@ -51,18 +48,18 @@ def classifier(path: Path) -> Thing:
     return path / "m", lambda: load_model(path / "m").decision_function(features).tobytes()
 
 
-def regressor(path: Path) -> Thing:
+def regressor(path):
     features, labels = rows()
     model = DSGRegressor(gamma=0.5, n_features=64, block_size=32, random_state=0)
     model.fit(features, labels.astype(float)).save(path / "m")
     return path / "m", lambda: load_model(path / "m").predict(features).tobytes()
 
 
-def data_set(path: Path) -> Thing:
+def data_set(path):
     features, labels = rows()
     write_dataset([(features, labels)], path / "d.zarr", rows_per_shard=25, columns=True)
 
-    def answer() -> bytes:
+    def answer():
         data = open_dataset(path / "d.zarr")
         parts = [data.train.group(0)().columns(np.arange(3)), data.classes]
         for index in range(data.train.n_blocks):
@@ -73,14 +70,13 @@ def data_set(path: Path) -> Thing:
     return path / "d.zarr", answer
 
 
-def checkpoint(path: Path) -> Thing:
+def checkpoint(path):
     folder = CheckpointFolder(path / "checkpoints", {"data": "d", "job": {"gamma": 1.0}})
     groups = {"q": [(0, {"weights": np.arange(5.0)}), (1, {"weights": np.ones(3)})]}
     folder.save(1, State(np.arange(6.0), 3), [{"stage": 0}], {"seconds": 1.5}, groups)
 
-    def answer() -> bytes:
+    def answer():
         found = folder.load(State)
-        assert found is not None
         residents = [values["weights"].tobytes() for values in found.residents["q"].values()]
         return (
             b"".join([found.state.coefficients.tobytes(), *residents])
@@ -93,7 +89,7 @@ def checkpoint(path: Path) -> Thing:
 THINGS = pytest.mark.parametrize("make", [classifier, regressor, data_set, checkpoint])
 
 
-def outcome(answer: Callable[[], bytes]) -> bytes | None:
+def outcome(answer):
     try:
         return answer()
     except InputError:
@@ -101,7 +97,7 @@ def outcome(answer: Callable[[], bytes]) -> bytes | None:
 
 
 @THINGS
-def test_flipped_bits_change_no_answer(make: Callable[[Path], Thing], tmp_path: Path) -> None:
+def test_flipped_bits_change_no_answer(make, tmp_path):
     folder, answer = make(tmp_path)
     before, generator = answer(), random.Random(0)
     files = sorted(path for path in folder.rglob("*") if path.suffix == ".json" or path.parent.name != ".")
@@ -121,7 +117,7 @@ def test_flipped_bits_change_no_answer(make: Callable[[Path], Thing], tmp_path: 
     assert answer() == before
 
 
-def edits(value: Any, path: tuple[Any, ...] = ()) -> Iterator[tuple[tuple[Any, ...], Any]]:
+def edits(value, path=()):
     """Every key and item of some JSON with each wrong value in its place; ``...`` takes it out."""
     inner = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
     for key, part in [*inner][:20]:
@@ -130,7 +126,7 @@ def edits(value: Any, path: tuple[Any, ...] = ()) -> Iterator[tuple[tuple[Any, .
         yield from edits(part, (*path, key))
 
 
-def edited(content: Any, path: tuple[Any, ...], wrong: Any) -> Any:
+def edited(content, path, wrong):
     copy = json.loads(json.dumps(content))
     place = copy
     for key in path[:-1]:
@@ -143,7 +139,7 @@ def edited(content: Any, path: tuple[Any, ...], wrong: Any) -> Any:
 
 
 @THINGS
-def test_edited_keys_are_refused_or_change_nothing(make: Callable[[Path], Thing], tmp_path: Path) -> None:
+def test_edited_keys_are_refused_or_change_nothing(make, tmp_path):
     """With a right fingerprint a value may be another one; it is still an answer or an error of ours."""
     folder, answer = make(tmp_path)
     before, generator = answer(), random.Random(0)

@@ -1,7 +1,5 @@
 """Log-ratios of densities that are known, what they say of divergence, and the permutation test."""
 
-from __future__ import annotations
-
 import dask.array as da
 import numpy as np
 import pytest

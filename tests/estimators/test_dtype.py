@@ -1,20 +1,15 @@
 """The precision that rows are trained and predicted in."""
 
-from __future__ import annotations
-
 import dask.array as da
 import numpy as np
 import pytest
 from scipy.sparse import csr_matrix, random_array
 from sklearn.base import clone
 
-import distkern
 from distkern import (
     CellClassifier,
-    CSVRGClassifier,
     DSGClassifier,
     DSGGaussianProcessRegressor,
-    PegasosClassifier,
     SIMBAClassifier,
     SVRGClassifier,
     SVRGRegressor,
@@ -129,16 +124,6 @@ def test_numbers_that_become_infinite_are_refused():
         model.fit(X, y).predict(far)
 
 
-def test_a_loaded_model_predicts_the_same_bits(tmp_path):
-    X, y = rows()
-    for number, dtype in enumerate(("auto", "float64")):
-        model = svrg(dtype=dtype, scale="standard").fit(X, y)
-        model.save(tmp_path / str(number))
-        loaded = distkern.load_model(tmp_path / str(number))
-        assert (loaded.dtype_, loaded.dtype) == (model.dtype_, dtype)
-        np.testing.assert_array_equal(loaded.decision_function(X), model.decision_function(X))
-
-
 def test_a_model_that_does_not_say_predicts_in_the_precision_of_its_rows():
     X, y = rows()
     model = svrg().fit(X, y)
@@ -204,10 +189,3 @@ def test_targets_and_weights_stay_double():
     mean, deviation = process.predict(X[:5], return_std=True)
     assert process.dtype_ == SINGLE
     assert (mean.dtype, deviation.dtype) == (DOUBLE, DOUBLE)
-
-
-def test_a_linear_model_and_landmarks_are_cast():
-    X, y = rows()
-    assert PegasosClassifier(stages=1, random_state=0).fit(X, y).dtype_ == SINGLE
-    model = CSVRGClassifier(n_landmarks=16, gamma=0.5, stages=1, random_state=0).fit(X, y)
-    assert model.landmarks_.dtype == model.dtype_ == SINGLE

@@ -1,7 +1,5 @@
 """What evaluation says beside errors: calibration, quantiles and the grid of residuals."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

@@ -1,10 +1,6 @@
 """``explain`` says of a fitted model what scikit-learn's inspection says, on whatever ``fit`` takes."""
 
-from __future__ import annotations
-
 import re
-from pathlib import Path
-from typing import Any
 
 import dask.array as da
 import dask.dataframe as dd
@@ -23,7 +19,6 @@ from distkern import (
     write_dataset,
 )
 from distkern.common.sparse import SparseRows
-from distkern.monitor.explanation import Explanation
 from distkern.runs.dependence import Grid, input_columns
 from distkern.storage.scaling import Scaling
 from distkern.storage.table import Column, Table
@@ -32,22 +27,22 @@ from distkern.storage.table import Column, Table
 SLOPES = np.array([3.0, 0.0, -1.0])
 
 
-def rows(n: int = 300) -> tuple[np.ndarray, np.ndarray]:
+def rows(n=300):
     X = np.random.default_rng(0).normal(size=(n, 3))
     return X, X @ SLOPES
 
 
-def regressor() -> NewtonRegressor:
+def regressor():
     return NewtonRegressor(features="linear", nu=1e-9, random_state=0)
 
 
-def curve(found: Explanation, column: str, output: Any = "") -> tuple[np.ndarray, np.ndarray]:
+def curve(found, column, output=""):
     frame = found.dependence
     frame = frame[(frame["column"] == column) & (frame["output"] == output)]
     return frame["value"].to_numpy(), frame["average"].to_numpy()
 
 
-def test_a_linear_function_is_found_in_closed_form() -> None:
+def test_a_linear_function_is_found_in_closed_form():
     X, y = rows()
     found = regressor().fit(X, y).explain(X, y, n_repeats=20)
     assert found.dependence["column"].unique().tolist() == ["column 1", "column 3", "column 2"]
@@ -67,7 +62,7 @@ def test_a_linear_function_is_found_in_closed_form() -> None:
     assert costs.loc["column 1", "std"] > 0
 
 
-def test_it_is_what_scikit_learn_finds() -> None:
+def test_it_is_what_scikit_learn_finds():
     X, _ = rows()
     labels = np.where(np.sin(3 * X[:, 0]) + X[:, 1] > 0, "up", "down")
     model = NewtonClassifier(n_landmarks=40, gamma=0.3, nu=1e-4, random_state=0).fit(X, labels)
@@ -95,7 +90,7 @@ def test_it_is_what_scikit_learn_finds() -> None:
         assert spread == pytest.approx(theirs.importances_std[place], rel=0.5)
 
 
-def test_several_classes_have_a_curve_each_that_add_up_to_1() -> None:
+def test_several_classes_have_a_curve_each_that_add_up_to_1():
     X, _ = rows()
     labels = np.digitize(X[:, 0], [-0.5, 0.5]) + 5
     model = NewtonClassifier(n_landmarks=30, loss="softmax", random_state=0).fit(X, labels)
@@ -106,7 +101,7 @@ def test_several_classes_have_a_curve_each_that_add_up_to_1() -> None:
     assert found.importances["column"][0] == "column 1"
 
 
-def test_without_probabilities_decision_values_are_averaged() -> None:
+def test_without_probabilities_decision_values_are_averaged():
     X, y = rows()
     model = CellClassifier(search=None, probability=False, random_state=0).fit(X, y > 0)
     found = model.explain(X, y > 0, features=[0], grid_resolution=5)
@@ -117,7 +112,7 @@ def test_without_probabilities_decision_values_are_averaged() -> None:
     assert averages[2] == pytest.approx(model.decision_function(changed).mean(), rel=1e-5)
 
 
-def test_sparse_rows_are_as_dense_ones() -> None:
+def test_sparse_rows_are_as_dense_ones():
     X, _ = rows()
     X[np.random.default_rng(1).random(X.shape) < 0.7] = 0.0
     y = X @ SLOPES > 0
@@ -128,7 +123,7 @@ def test_sparse_rows_are_as_dense_ones() -> None:
     assert 0.0 in curve(sparse, "column 1", True)[0]
 
 
-def table(n: int = 400) -> tuple[pandas.DataFrame, pandas.Series]:
+def table(n=400):
     generator = np.random.default_rng(0)
     frame = pandas.DataFrame({"size": generator.normal(50, 10, n).round(1)})
     frame["kind"] = generator.choice(["round", "square", "flat"], n, p=[0.5, 0.3, 0.2])
@@ -138,7 +133,7 @@ def table(n: int = 400) -> tuple[pandas.DataFrame, pandas.Series]:
     return frame, steps + 0.2 * (frame["size"].fillna(50.0) - 50)
 
 
-def test_a_column_of_a_table_is_set_to_its_own_values() -> None:
+def test_a_column_of_a_table_is_set_to_its_own_values():
     frame, y = table()
     model = regressor().fit(frame, y)
     found = model.explain(frame, y)
@@ -157,7 +152,7 @@ def test_a_column_of_a_table_is_set_to_its_own_values() -> None:
     assert {*sizes.astype(float).round(1)} <= {*frame["size"].dropna(), frame["size"].mean().round(1)}
 
 
-def test_the_test_rows_of_a_data_set_are_taken(tmp_path: Path) -> None:
+def test_the_test_rows_of_a_data_set_are_taken(tmp_path):
     frame, y = table()
     data = write_dataset(frame, y, tmp_path / "d.zarr", task="regression", test_fraction=0.25)
     model = regressor().fit(data)
@@ -168,7 +163,7 @@ def test_the_test_rows_of_a_data_set_are_taken(tmp_path: Path) -> None:
     assert model.explain(data.train).split == "train"
 
 
-def test_dask_rows_are_sampled_where_they_are() -> None:
+def test_dask_rows_are_sampled_where_they_are():
     X, y = rows(4000)
     model = regressor().fit(X[:300], y[:300])
     whole = da.from_array(X, chunks=(100, 3))
@@ -178,7 +173,7 @@ def test_dask_rows_are_sampled_where_they_are() -> None:
     np.testing.assert_allclose(np.diff(averages), 3.0 * np.diff(values), atol=1e-4)
 
 
-def test_what_is_missing_in_dask_rows_is_told() -> None:
+def test_what_is_missing_in_dask_rows_is_told():
     X, y = rows()
     model = NewtonClassifier(features="linear", random_state=0).fit(X, y > 0)
     X[::2] = np.nan
@@ -186,7 +181,7 @@ def test_what_is_missing_in_dask_rows_is_told() -> None:
         model.explain(da.from_array(X, chunks=(100, 3)), y > 0)
 
 
-def test_dask_frames_of_a_table() -> None:
+def test_dask_frames_of_a_table():
     frame, y = table()
     model = regressor().fit(frame, y)
     lazy = dd.from_pandas(frame.assign(y=y), npartitions=4)
@@ -195,7 +190,7 @@ def test_dask_frames_of_a_table() -> None:
     pandas.testing.assert_frame_equal(found.dependence, here.dependence, rtol=1e-6)
 
 
-def test_arrays_in_memory_are_sampled_by_the_seed() -> None:
+def test_arrays_in_memory_are_sampled_by_the_seed():
     X, y = rows(1000)
     model = regressor().fit(X, y)
     found, again, other = (model.explain(X, y, max_samples=200, random_state=seed) for seed in (3, 3, 4))
@@ -203,7 +198,7 @@ def test_arrays_in_memory_are_sampled_by_the_seed() -> None:
     assert (found.n_rows, found.n_averaged) == (200, 200)
 
 
-def _wrong(**change: Any) -> dict[str, Any]:
+def _wrong(**change):
     X, y = rows(20)
     return {"X": X, "y": y, **change}
 
@@ -222,13 +217,13 @@ def _wrong(**change: Any) -> dict[str, Any]:
         (_wrong(y=np.zeros(20)), "explain: all targets of the rows are the same"),
     ],
 )
-def test_what_is_wrong_is_told(given: dict[str, Any], message: str) -> None:
+def test_what_is_wrong_is_told(given, message):
     model = regressor().fit(*rows())
     with pytest.raises(ValueError, match=re.escape(message)):
         model.explain(**given)
 
 
-def test_labels_of_a_data_set_are_its_own(tmp_path: Path) -> None:
+def test_labels_of_a_data_set_are_its_own(tmp_path):
     X, y = rows(40)
     model = regressor().fit(X, y)
     data = write_dataset(X, y > 0, tmp_path / "d.zarr")
@@ -238,7 +233,7 @@ def test_labels_of_a_data_set_are_its_own(tmp_path: Path) -> None:
         model.explain(data)
 
 
-def test_it_shows_itself_and_a_model_keeps_it(tmp_path: Path) -> None:
+def test_it_shows_itself_and_a_model_keeps_it(tmp_path):
     X, y = rows(60)
     model = regressor().fit(X, y)
     found = model.importances_ = model.explain(X, y)
@@ -251,7 +246,7 @@ def test_it_shows_itself_and_a_model_keeps_it(tmp_path: Path) -> None:
     assert load_model(tmp_path / "m").importances_ == found
 
 
-def grid(column: Column, values: list[Any], most: int = 20) -> Grid | None:
+def grid(column, values, most=20):
     """The grid of a column of a table whose rows have these values, scaled to [0, 1]."""
     features = Table((column,)).encode(np.array(values, dtype=np.float64).reshape(len(values), -1))
     scaling = Scaling("minmax", features.min(axis=0), 1.0 / (np.ptp(features, axis=0) + 1.0))
@@ -264,7 +259,7 @@ def grid(column: Column, values: list[Any], most: int = 20) -> Grid | None:
     return found
 
 
-def test_values_are_told_as_the_table_has_them() -> None:
+def test_values_are_told_as_the_table_has_them():
     day = 86_400.0
     levels = {"levels": ("a", "b", "c"), "has_missing": True}
     means = {"means": ((3.0,), (1.0,), (2.0,), (9.0,)), "default": (2.0,), "outputs": ("y",)}
@@ -282,29 +277,25 @@ def test_values_are_told_as_the_table_has_them() -> None:
     }
     for (column, values), expected in told.items():
         found = grid(column, list(values))
-        assert found is not None
         assert found.values == expected
     assert grid(Column("n", "number", "number", flag=True), [nan, nan]) is None
 
 
-def test_the_most_frequent_categories_and_levels_between_the_least_and_the_largest_mean() -> None:
+def test_the_most_frequent_categories_and_levels_between_the_least_and_the_largest_mean():
     levels = tuple("abcdef")
     found = grid(Column("c", "category", "onehot", levels=levels), [1, 1, 4, 4, 0, 2, 3, 5], most=2)
-    assert found is not None
     assert found.values == ("b", "e")
     means = tuple((float(mean),) for mean in (5, 0, 3, 1, 4, 2))
     column = Column("c", "category", "target", levels=levels, means=means, default=(0.0,), outputs=("y",))
     found = grid(column, [0, 1, 2, 3, 4, 5], most=3)
-    assert found is not None
     assert found.values == ("a", "b", "f")
 
 
-def test_mostly_zeros_are_no_only_value() -> None:
+def test_mostly_zeros_are_no_only_value():
     values = np.zeros((1000, 1))
     values[:100, 0] = np.arange(1, 101)
     [known] = input_columns(None, ["x"], 1)
     for given in (values, SparseRows.of_dense(values)):
         found = Grid.of(known, given, Scaling(), 10)
-        assert found is not None
         assert found.values[0] == 0.0
         assert len(found.values) == 10

@@ -1,10 +1,6 @@
 """Columns are matched by name on every way into a model: put in order, or refused by name."""
 
-from __future__ import annotations
-
 import warnings
-from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pandas
@@ -15,21 +11,21 @@ from scipy import sparse
 from distkern import CSVRGClassifier, RandomFeatures
 from distkern.common.errors import InputError
 from distkern.runs.persistence import load_model
-from distkern.storage.dataset import Dataset, open_dataset
+from distkern.storage.dataset import open_dataset
 from distkern.storage.ingest import shard, write_dataset
 
 NAMES = ["age", "size", "price"]
 OTHER_ORDER = ["price", "age", "size"]
 
 
-def rows(seed: int = 0) -> tuple[pandas.DataFrame, np.ndarray]:
+def rows(seed=0):
     """Columns on scales of their own, of which the label needs two."""
     random = np.random.default_rng(seed)
     X = random.random((400, 3)) * [1, 10, 100]
     return pandas.DataFrame(X, columns=NAMES), np.where(X[:, 0] > X[:, 1] / 10, "yes", "no")
 
 
-def file(path: Path, order: list[str], seed: int = 0, kind: str = "csv") -> Path:
+def file(path, order, seed=0, kind="csv"):
     X, y = rows(seed)
     table = X[order].assign(label=y)[["label", *order]]
     target = path / f"{'-'.join(order)}.{kind}"
@@ -37,28 +33,26 @@ def file(path: Path, order: list[str], seed: int = 0, kind: str = "csv") -> Path
     return target
 
 
-def dask_frame(frame: pandas.DataFrame) -> Any:
+def dask_frame(frame):
     return pytest.importorskip("dask.dataframe").from_pandas(frame, npartitions=3)
 
 
-def estimator() -> CSVRGClassifier:
+def estimator():
     return CSVRGClassifier(n_landmarks=40, gamma=2.0, lam=64.0, stages=2, random_state=0)
 
 
 @pytest.fixture(scope="module")
-def data(tmp_path_factory: pytest.TempPathFactory) -> Dataset:
+def data(tmp_path_factory):
     folder = tmp_path_factory.mktemp("data")
     return shard(file(folder, NAMES), folder / "d.zarr", target="label")
 
 
 @pytest.fixture(scope="module")
-def model(data: Dataset) -> CSVRGClassifier:
+def model(data):
     return estimator().fit(data.train)
 
 
-def test_names_of_a_data_set_are_stored_with_the_model(
-    data: Dataset, model: CSVRGClassifier, tmp_path: Path
-) -> None:
+def test_names_of_a_data_set_are_stored_with_the_model(data, model, tmp_path):
     assert (data.feature_names, data.target_name) == (tuple(NAMES), "label")
     model.save(tmp_path / "m")
     again = load_model(tmp_path / "m")
@@ -69,9 +63,7 @@ def test_names_of_a_data_set_are_stored_with_the_model(
 
 @pytest.mark.parametrize("kind", ["csv", "parquet"])
 @pytest.mark.parametrize("scale", ["none", "minmax"])
-def test_a_data_set_in_another_order_is_put_in_order(
-    data: Dataset, model: CSVRGClassifier, tmp_path: Path, kind: str, scale: str
-) -> None:
+def test_a_data_set_in_another_order_is_put_in_order(data, model, tmp_path, kind, scale):
     other = shard(
         file(tmp_path, OTHER_ORDER, kind=kind),
         tmp_path / "o.zarr",
@@ -87,7 +79,7 @@ def test_a_data_set_in_another_order_is_put_in_order(
     np.testing.assert_array_equal(np.asarray(model.predict(other.train)), expected)
 
 
-def test_other_columns_of_a_data_set_are_refused_by_name(model: CSVRGClassifier, tmp_path: Path) -> None:
+def test_other_columns_of_a_data_set_are_refused_by_name(model, tmp_path):
     X, y = rows()
     X.rename(columns={"size": "sise"}).assign(label=y).to_csv(tmp_path / "a.csv", index=False)
     other = shard(tmp_path / "a.csv", tmp_path / "o.zarr", scale="none")
@@ -96,7 +88,7 @@ def test_other_columns_of_a_data_set_are_refused_by_name(model: CSVRGClassifier,
 
 
 @pytest.mark.parametrize("kind", ["pandas", "polars", "dask"])
-def test_frames_in_another_order_are_put_in_order(model: CSVRGClassifier, kind: str) -> None:
+def test_frames_in_another_order_are_put_in_order(model, kind):
     X, _ = rows(1)
     expected = model.predict(X)
     make = {
@@ -119,7 +111,7 @@ def test_frames_in_another_order_are_put_in_order(model: CSVRGClassifier, kind: 
             model.predict(make(wrong))
 
 
-def test_a_model_of_dask_frames_checks_dask_frames() -> None:
+def test_a_model_of_dask_frames_checks_dask_frames():
     X, y = rows()
     lazy, labels = dask_frame(X / [1, 10, 100]), da.from_array(y, chunks=200)
     fitted = estimator().fit(lazy, labels)
@@ -130,7 +122,7 @@ def test_a_model_of_dask_frames_checks_dask_frames() -> None:
         fitted.predict(lazy.to_dask_array(lengths=True))
 
 
-def test_an_estimator_fitted_to_a_frame_refuses_another_order_as_scikit_learn_does(tmp_path: Path) -> None:
+def test_an_estimator_fitted_to_a_frame_refuses_another_order_as_scikit_learn_does(tmp_path):
     X, y = rows()
     fitted = estimator().fit(X, y)
     with pytest.raises(InputError, match=r"must be in the same order .*; X\[model.feature_names_in_\] is"):
@@ -143,14 +135,14 @@ def test_an_estimator_fitted_to_a_frame_refuses_another_order_as_scikit_learn_do
     np.testing.assert_array_equal(load_model(tmp_path / "m").predict(X[OTHER_ORDER]), expected)
 
 
-def test_fitting_again_forgets_the_names(data: Dataset) -> None:
+def test_fitting_again_forgets_the_names(data):
     X, y = rows()
     fitted = estimator().fit(data.train).fit(X.to_numpy(), y)
     assert not hasattr(fitted, "feature_names_in_")
     assert fitted.target_name_ is None
 
 
-def test_random_features_match_columns_by_name(data: Dataset, tmp_path: Path) -> None:
+def test_random_features_match_columns_by_name(data, tmp_path):
     X, _ = rows()
     transformer = RandomFeatures(n_features=16, random_state=0).fit(data.train)
     expected = transformer.transform(X)
@@ -159,7 +151,7 @@ def test_random_features_match_columns_by_name(data: Dataset, tmp_path: Path) ->
     np.testing.assert_array_equal(transformer.transform(lazy).compute(), expected)
 
 
-def test_files_of_one_data_set_are_put_into_one_order(tmp_path: Path) -> None:
+def test_files_of_one_data_set_are_put_into_one_order(tmp_path):
     first, second = file(tmp_path, NAMES), file(tmp_path, OTHER_ORDER, seed=1, kind="parquet")
     made = shard(
         [first, second],
@@ -173,11 +165,10 @@ def test_files_of_one_data_set_are_put_into_one_order(tmp_path: Path) -> None:
     stored = np.concatenate([np.asarray(made.train.reader(i)().features) for i in range(made.train.n_blocks)])
     expected = np.concatenate([rows(0)[0], rows(1)[0]]).astype(np.float32)
     np.testing.assert_array_equal(stored, expected)
-    assert made.test is not None
     np.testing.assert_array_equal(made.test.reader(0)().features, expected[400:])
 
 
-def test_sparse_rows_are_put_in_order(tmp_path: Path) -> None:
+def test_sparse_rows_are_put_in_order(tmp_path):
     random = np.random.default_rng(0)
     X = sparse.random_array((300, 40), density=0.05, rng=random, format="csr", dtype=np.float32)
     y = np.arange(300) % 2
@@ -192,7 +183,7 @@ def test_sparse_rows_are_put_in_order(tmp_path: Path) -> None:
     )
 
 
-def test_columns_without_a_header_have_no_names(tmp_path: Path) -> None:
+def test_columns_without_a_header_have_no_names(tmp_path):
     (tmp_path / "a.csv").write_text("a,1,2\nb,3,4\n" * 20)
     made = shard(tmp_path / "a.csv", tmp_path / "d.zarr", target="0", header=False)
     assert open_dataset(made.path).feature_names is None

@@ -1,10 +1,6 @@
 """Frames of pandas, Polars and Dask with categories, dates and missing values, straight into `fit`."""
 
-from __future__ import annotations
-
 from decimal import Decimal
-from pathlib import Path
-from typing import Any
 
 import dask.dataframe
 import numpy as np
@@ -19,41 +15,35 @@ from distkern.storage.file_rows import FileRows
 from distkern.storage.frames import encode_frame
 from distkern.storage.ingest import shard
 from distkern.storage.preparation import Like
-from distkern.storage.scaling import Scaling
-from distkern.storage.table import Table
 from mixed_tables import adult
 from small import small
 
 
-def model() -> NewtonClassifier:
+def model():
     return NewtonClassifier(features="linear", random_state=0)
 
 
-def assert_alike(table: Table, scaling: Scaling | None, other: Table, of_other: Scaling | None) -> None:
+def assert_alike(table, scaling, other, of_other):
     """The same but for the order of the additions."""
     for ours, theirs in zip(table.columns, other.columns, strict=True):
         assert (ours.name, ours.encoding, ours.levels) == (theirs.name, theirs.encoding, theirs.levels)
         assert ours.fill == pytest.approx(theirs.fill, rel=1e-12)
         assert ours.means == theirs.means
-    assert scaling is not None
-    assert of_other is not None
     np.testing.assert_allclose(scaling.shift, of_other.shift, rtol=1e-12)
     np.testing.assert_allclose(scaling.factor, of_other.factor, rtol=1e-12)
 
 
-def parts(n_rows: int, seed: int = 0) -> tuple[pandas.DataFrame, pandas.Series]:
+def parts(n_rows, seed=0):
     frame = adult(n_rows, seed)
     return frame.drop(columns="income"), frame["income"]
 
 
-def test_a_frame_is_what_shard_makes_of_the_file(tmp_path: Path) -> None:
+def test_a_frame_is_what_shard_makes_of_the_file(tmp_path):
     X, y = parts(900)
     new, labels = parts(500, 1)
     fitted = model().fit(X, y)
     X.assign(income=y).to_csv(tmp_path / "a.csv", index=False)
     data = shard(tmp_path / "a.csv", tmp_path / "d.zarr")
-    assert data.table is not None
-    assert fitted.table_ is not None
     assert fitted.table_.features == tuple(name.replace("income", "target") for name in data.table.features)
     assert_alike(fitted.table_, fitted.scaling_, data.table, data.scaling)
     assert fitted.feature_names_in_.tolist() == X.columns.tolist()
@@ -83,10 +73,10 @@ def test_a_frame_is_what_shard_makes_of_the_file(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("targets", ["series", "array"])
-def test_dask_frames_are_fitted_out_of_core(tmp_path: Path, targets: str) -> None:
+def test_dask_frames_are_fitted_out_of_core(tmp_path, targets):
     X, y = parts(900)
     new, labels = parts(500, 1)
-    given: Any = dask.dataframe.from_pandas(X.assign(income=y), npartitions=4)
+    given = dask.dataframe.from_pandas(X.assign(income=y), npartitions=4)
     labels_of = given["income"] if targets == "series" else y.to_numpy()
     fitted = model().fit(given.drop(columns="income"), labels_of)
     whole = model().fit(X, y)
@@ -98,7 +88,7 @@ def test_dask_frames_are_fitted_out_of_core(tmp_path: Path, targets: str) -> Non
         model().fit(given.drop(columns="income"), given["income"], given["age"])
 
 
-def test_numbers_with_holes_and_mixed_values() -> None:
+def test_numbers_with_holes_and_mixed_values():
     X, _ = parts(300)
     y = np.arange(300) % 7 + np.arange(300) / 300
     odd = pandas.DataFrame({"hole": X["hours"].astype(float), "mixed": [1, "a", 2.0] * 100, "one": "same"})
@@ -106,7 +96,6 @@ def test_numbers_with_holes_and_mixed_values() -> None:
         NewtonRegressor(random_state=0).fit(odd, y)
     odd["mixed"] = odd["mixed"].astype("category")
     fitted = NewtonRegressor(n_landmarks=20, gamma=1.0, random_state=0).fit(odd, y)
-    assert fitted.table_ is not None
     assert fitted.table_.features == ("hole", "mixed=1", "mixed=2", "mixed=a", "one=same")
     assert np.isfinite(fitted.predict(odd)).all()
     weighted = NewtonRegressor(n_landmarks=20, gamma=1.0, random_state=0)
@@ -119,10 +108,9 @@ def test_numbers_with_holes_and_mixed_values() -> None:
 
 
 @pytest.mark.parametrize(("stored", "scale"), [("minmax", "auto"), ("none", "auto"), ("none", "standard")])
-def test_encoded_rows_of_a_data_set_are_taken(tmp_path: Path, stored: Any, scale: str) -> None:
+def test_encoded_rows_of_a_data_set_are_taken(tmp_path, stored, scale):
     adult(400).to_csv(tmp_path / "a.csv", index=False)
     data = shard(tmp_path / "a.csv", tmp_path / "d.zarr", test_fraction=0.3, scale=stored)
-    assert data.test is not None
     kind = NewtonClassifier(n_landmarks=20, gamma=0.1, stages=1, scale=scale, random_state=0)
     fitted = kind.fit(data.train, eval_set=(data.test[:], data.test.labels))
     assert (fitted.scaling_.kind == "standard") == (stored == "none")
@@ -138,14 +126,13 @@ def test_encoded_rows_of_a_data_set_are_taken(tmp_path: Path, stored: Any, scale
         loaded.predict(np.zeros((2, 13)))
 
 
-def test_integers_that_turned_to_floats_are_the_same_categories(tmp_path: Path) -> None:
+def test_integers_that_turned_to_floats_are_the_same_categories(tmp_path):
     whole = pandas.DataFrame({"c": pandas.Series([1, 2, 10, 2]).astype("category"), "x": [1.0, 2, 3, 4]})
     holed = whole.assign(c=pandas.Series([1, 2, 10, None]).astype("category"))
     assert holed["c"].dtype.categories.dtype.kind == "f"
     expected = np.eye(3)[[0, 2, 1, 2]]
     for number, frame in enumerate((whole, holed)):
         data = write_dataset(frame, [0, 1, 0, 1], tmp_path / f"{number}.zarr", scale="none", shuffle=False)
-        assert data.table is not None
         assert data.table.columns[0].levels == ("1", "10", "2")
         for later, n_known in ((whole, 4), (holed, 3)):
             found = encode_frame(data.table, data.scaling, set(), later)[:, :3]
@@ -158,7 +145,7 @@ def test_integers_that_turned_to_floats_are_the_same_categories(tmp_path: Path) 
                 np.testing.assert_array_equal(np.asarray(block.features)[:n_known, :3], expected[:n_known])
 
 
-def test_texts_are_the_categories_that_they_say(tmp_path: Path) -> None:
+def test_texts_are_the_categories_that_they_say(tmp_path):
     texts = pandas.DataFrame({"c": pandas.Series(["1", "1.0", "2.0", "2.0"]).astype("category")})
     data = write_dataset(texts, [0, 1, 0, 1], tmp_path / "d.zarr", scale="none", shuffle=False)
     assert data.feature_names == ("c=1", "c=1.0", "c=2.0")
@@ -167,7 +154,7 @@ def test_texts_are_the_categories_that_they_say(tmp_path: Path) -> None:
     np.testing.assert_array_equal(found, np.eye(3)[[0, 1, 2, 2]])
 
 
-def test_random_features_of_a_data_set_take_its_frames(tmp_path: Path) -> None:
+def test_random_features_of_a_data_set_take_its_frames(tmp_path):
     X, y = parts(200)
     X.assign(income=y).to_csv(tmp_path / "a.csv", index=False)
     data = shard(tmp_path / "a.csv", tmp_path / "d.zarr", test=tmp_path / "a.csv")
@@ -176,7 +163,7 @@ def test_random_features_of_a_data_set_take_its_frames(tmp_path: Path) -> None:
     np.testing.assert_allclose(made.transform(X), made.transform(data.test).compute(), atol=1e-6)
 
 
-def test_a_frame_says_in_its_own_words_what_to_do() -> None:
+def test_a_frame_says_in_its_own_words_what_to_do():
     frame = pandas.DataFrame({"x": np.arange(80.0), "lists": [[number] for number in range(80)]})
     with pytest.raises(
         InputError, match=r"column 'lists': the column holds list.*X\.drop\(columns='lists'\)"
@@ -194,7 +181,6 @@ def test_a_frame_says_in_its_own_words_what_to_do() -> None:
         }
     )
     fitted = model().fit(typed, np.arange(80) % 2)
-    assert fitted.table_ is not None
     assert [column.kind for column in fitted.table_.columns] == ["date", "number", "number", "number"]
     # 1 January 2020, 00:00 in Berlin
     assert fitted.table_.columns[0].encoding == "date"
@@ -202,10 +188,10 @@ def test_a_frame_says_in_its_own_words_what_to_do() -> None:
 
 
 @pytest.mark.parametrize("name", algorithms())
-def test_every_estimator_takes_frames(tmp_path: Path, name: str) -> None:
+def test_every_estimator_takes_frames(tmp_path, name):
     kind = algorithms()[name]
     X, labels = parts(120)
-    y: Any = np.arange(120) / 7 if kind.task == "regression" else labels
+    y = np.arange(120) / 7 if kind.task == "regression" else labels
     data = write_dataset(X, y, tmp_path / "d.zarr", columns=True)
     fitted = kind(**small(kind)).fit(data)
     fitted.save(tmp_path / "m")

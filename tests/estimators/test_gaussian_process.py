@@ -1,7 +1,5 @@
 """Gaussian process regression against its closed form, in scikit-learn's words."""
 
-from __future__ import annotations
-
 import dask.array as da
 import numpy as np
 import pytest

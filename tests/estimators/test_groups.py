@@ -1,33 +1,30 @@
 """Groups of rows: what is chosen by held-out rows is chosen by those of other groups."""
 
-from __future__ import annotations
-
-from pathlib import Path
-from typing import Any
+import pickle
 
 import dask.array as da
 import numpy as np
 import pandas as pd
 import pytest
-from sklearn.base import clone
+from numpy.testing import assert_array_equal
 from sklearn.metrics import log_loss
 
 import distkern as dk
 from distkern.cli.main import main
 from distkern.common.errors import InputError
+from distkern.common.sparse import SparseRows
 from distkern.common.targets import keys_of_groups
 from distkern.common.types import Block
-from distkern.engine.executors import open_executor
 from distkern.estimators.sample import FoldedSample
+from distkern.runs.arrays import ArraySource
 from distkern.runs.data import from_arrays
 from distkern.solvers._simba.messages import HoldOut
-from distkern.storage.ingest import shard
 
 N_GROUPS, N_EACH = 100, 10
 
 
 @pytest.fixture(scope="module")
-def noise() -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+def noise():
     """Rows that tell their group, and labels that are those of the groups, which are drawn at random."""
     generator = np.random.default_rng(0)
     groups = generator.permutation(np.repeat(np.arange(N_GROUPS), N_EACH))
@@ -36,14 +33,14 @@ def noise() -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     return X, labels[groups], groups
 
 
-def held_out_figure(model: Any) -> float:
+def held_out_figure(model):
     """The log loss or the share of the variance that held-out rows are told to lose."""
     told = [note for note in model.history_[0]["notes"] if note.startswith("held-out")]
     words = told[0].split()
     return float(words[3])
 
 
-def test_groups_that_rows_tell_leak_without_them_and_not_with_them(noise: Any) -> None:
+def test_groups_that_rows_tell_leak_without_them_and_not_with_them(noise):
     X, y, groups = noise
     generator = np.random.default_rng(1)
     others, labels = generator.normal(size=(500, 2)), generator.integers(0, 2, 500)
@@ -60,7 +57,7 @@ def test_groups_that_rows_tell_leak_without_them_and_not_with_them(noise: Any) -
 
 
 @pytest.mark.slow
-def test_real_targets_of_groups_leak_without_them_and_not_with_them(noise: Any) -> None:
+def test_real_targets_of_groups_leak_without_them_and_not_with_them(noise):
     X, _, groups = noise
     y = np.random.default_rng(1).normal(size=N_GROUPS)[groups]
     found = [
@@ -72,17 +69,16 @@ def test_real_targets_of_groups_leak_without_them_and_not_with_them(noise: Any) 
     assert found[1] > 50
 
 
-def test_the_sample_that_auto_chooses_by_has_whole_groups_in_its_folds(noise: Any) -> None:
+def test_the_sample_that_auto_chooses_by_has_whole_groups_in_its_folds(noise):
     X, y, groups = noise
     data = from_arrays(X, y, None, group_keys=keys_of_groups(groups, len(X)))
     sample = FoldedSample.of(data.source, data.classes, 0, data.class_totals / data.class_totals.sum())
-    assert sample.rows.group_keys is not None
     for learned, held_out in sample.parts():
         assert not set(sample.rows.group_keys[learned]) & set(sample.rows.group_keys[held_out])
     assert data.problem(1, False, 0).has_groups
 
 
-def test_equal_rows_of_other_groups_are_not_merged() -> None:
+def test_equal_rows_of_other_groups_are_not_merged():
     X, y = np.zeros((6, 1)), np.array([0, 0, 0, 1, 1, 1])
     keys = keys_of_groups([0, 0, 1, 0, 1, 1], 6)
     block = from_arrays(X, y, None, group_keys=keys).source.reader(0)()
@@ -93,7 +89,7 @@ def test_equal_rows_of_other_groups_are_not_merged() -> None:
     assert (left.targets == 0).sum() == 1
 
 
-def test_rows_that_simba_stops_by_are_whole_groups(noise: Any) -> None:
+def test_rows_that_simba_stops_by_are_whole_groups(noise):
     X, _, groups = noise
     block = Block(X, group_keys=keys_of_groups(groups, len(X)))
     mask = HoldOut(0.3, 0).mask(block)
@@ -103,7 +99,7 @@ def test_rows_that_simba_stops_by_are_whole_groups(noise: Any) -> None:
     assert set(groups[by_content]) & set(groups[~by_content])
 
 
-def test_frames_and_dask_arrays_carry_groups(noise: Any) -> None:
+def test_frames_and_dask_arrays_carry_groups(noise):
     X, y, groups = noise
     city = [f"city {number}" for number in groups * 2]
     frame = pd.DataFrame({"a": X[:, 0], "city": pd.Series(city, dtype="category")})
@@ -118,7 +114,7 @@ def test_frames_and_dask_arrays_carry_groups(noise: Any) -> None:
         dk.NewtonClassifier(random_state=0).fit(*lazy, groups=np.zeros(len(X)))
 
 
-def test_groups_that_cannot_be_are_refused(noise: Any, tmp_path: Path) -> None:
+def test_groups_that_cannot_be_are_refused(noise, tmp_path):
     X, y, groups = noise
     with pytest.raises(InputError, match="groups: all rows are of one group"):
         dk.NewtonClassifier().fit(X, y, groups=np.zeros(len(X)))
@@ -129,29 +125,14 @@ def test_groups_that_cannot_be_are_refused(noise: Any, tmp_path: Path) -> None:
 
 
 @pytest.fixture(scope="module")
-def table(noise: Any, tmp_path_factory: pytest.TempPathFactory) -> Path:
+def table(noise, tmp_path_factory):
     X, y, groups = noise
     file = tmp_path_factory.mktemp("groups") / "rows.csv"
     pd.DataFrame({"customer": groups, "a": X[:, 0], "b": X[:, 1], "y": y}).to_csv(file, index=False)
     return file
 
 
-@pytest.mark.parametrize(
-    "model", [dk.NewtonClassifier(random_state=0, nu="auto"), dk.CellClassifier(search=None, random_state=0)]
-)
-def test_all_executors_find_the_same_bits(table: Path, tmp_path: Path, model: Any) -> None:
-    data = shard(table, tmp_path / "d.zarr", target="y", group="customer", rows_per_shard=100)
-    found = []
-    for name in ("synchronous", "threads"):
-        with open_executor(name) as executor:
-            found.append(clone(model).fit_with(data.train, executor=executor))
-    first, second = (one.predict_proba(data.train).compute() for one in found)
-    np.testing.assert_array_equal(first, second)
-
-
-def test_the_column_is_no_feature_of_later_files(
-    table: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_the_column_is_no_feature_of_later_files(table, tmp_path, capsys):
     given = ["--target", "y", "--group", "customer", "--out", str(tmp_path / "d.zarr")]
     assert main(["shard", str(table), *given]) == 0
     trained = ["--data", str(tmp_path / "d.zarr"), "--out", str(tmp_path / "m"), "--algorithm", "newton"]
@@ -159,3 +140,77 @@ def test_the_column_is_no_feature_of_later_files(
     assert main(["predict", str(tmp_path / "m"), str(table), "--out", str(tmp_path / "p.csv")]) == 0
     capsys.readouterr()
     assert len((tmp_path / "p.csv").read_text().splitlines()) == N_GROUPS * N_EACH + 1
+
+
+@pytest.fixture(params=["dense", "sparse"])
+def source(request, monkeypatch):
+    generator = np.random.default_rng(0)
+    features = np.where(generator.random((9000, 40)) < 0.2, generator.normal(size=(9000, 40)), 0)
+    codes = generator.integers(0, 2, 9000).astype(np.int32)
+    rows = SparseRows.of_dense(features) if request.param == "sparse" else features
+    # small blocks, so that there are several groups
+    monkeypatch.setattr("distkern.runs.arrays._BLOCK_BYTES", 1)
+    made = ArraySource(rows, codes, np.arange(9000.0))
+    order = np.concatenate([made.reader(block)().weights for block in range(made.n_blocks)]).astype(int)
+    return made, features[order], codes[order], order
+
+
+def dense(rows):
+    return rows.toarray() if isinstance(rows, SparseRows) else rows
+
+
+def test_rows_and_columns(source):
+    made, features, codes, order = source
+    start = 0
+    assert len(made.groups) == 8
+    for number, blocks in enumerate(made.groups):
+        for opener in (made.group(number), pickle.loads(pickle.dumps(made.group(number)))):
+            group = opener()
+            stop = start + sum(made.block_rows[block] for block in blocks)
+            assert (group.n_rows, group.n_features) == (stop - start, 40)
+            own = features[start:stop]
+            assert_array_equal(group.targets, codes[start:stop])
+            positions = np.array([group.n_rows - 1, 0, 17])
+            assert_array_equal(dense(group.rows(positions)), own[positions])
+            columns = np.array([39, 0, 5, 5])
+            assert_array_equal(dense(group.columns(columns)), own[:, columns].T)
+            assert isinstance(group.columns(columns), SparseRows) == made.is_sparse
+            read = list(group.blocks())
+            assert [block.index for block in read] == list(blocks)
+            assert_array_equal(np.concatenate([dense(block.features) for block in read]), own)
+            assert_array_equal(np.concatenate([block.weights for block in read]), order[start:stop])
+        start = stop
+
+
+def test_rows_are_in_random_order_and_blocks_gather_them(source):
+    """A true permutation: a row's block says nothing of where it was, whichever process reads it."""
+    made, features, codes, order = source
+    assert_array_equal(np.sort(order), np.arange(9000))
+    assert abs(np.corrcoef(order, np.arange(9000))[0, 1]) < 4 / np.sqrt(9000)
+    start = 0
+    for block, rows in enumerate(made.block_rows):
+        sent = pickle.dumps(made.reader(block))
+        assert len(sent) < 2 * rows * made.row_bytes + 4096
+        for read in (made.reader(block)(), pickle.loads(sent)()):
+            assert read.index == block
+            assert_array_equal(dense(read.features), features[start : start + rows])
+            assert_array_equal(read.targets, codes[start : start + rows])
+        start += rows
+
+
+def test_the_transposed_copy_is_made_once(source):
+    made, *_ = source
+    if made.is_sparse:
+        first, second = made.group(2)(), made.group(2)()
+        first.columns(np.array([0]))
+        assert first is second
+        assert first._transposed is second._transposed
+
+
+def test_dask_arrays_have_no_groups():
+    da = pytest.importorskip("dask.array")
+    from distkern.engine.dask.arrays import DaskArraySource
+
+    X = da.zeros((100, 3), chunks=(50, 3))
+    with pytest.raises(InputError, match="distkern shard"):
+        DaskArraySource(X, da.zeros(100, chunks=50), None).group(0)

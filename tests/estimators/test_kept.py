@@ -1,7 +1,5 @@
 """What a prediction needs of a model is made once, and again after any change of the model."""
 
-from __future__ import annotations
-
 import gc
 import pickle
 import weakref

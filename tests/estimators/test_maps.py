@@ -1,9 +1,6 @@
 """Maps in front of models: learned once, applied to all rows alike, and kept with the model."""
 
-from __future__ import annotations
-
 import pickle
-from pathlib import Path
 
 import dask.array as da
 import numpy as np
@@ -45,7 +42,7 @@ KINDS = [
 ]
 
 
-def rows(n_rows: int = 600, seed: int = 0) -> tuple[np.ndarray, np.ndarray]:
+def rows(n_rows=600, seed=0):
     """Two columns that matter, the second skewed, and eight that do not."""
     generator = np.random.default_rng(seed)
     X = generator.normal(size=(n_rows, 10))
@@ -55,7 +52,7 @@ def rows(n_rows: int = 600, seed: int = 0) -> tuple[np.ndarray, np.ndarray]:
 
 
 @pytest.mark.slow
-def test_the_metric_and_the_scale_are_chosen_by_rows_that_are_held_out(tmp_path: Path) -> None:
+def test_the_metric_and_the_scale_are_chosen_by_rows_that_are_held_out(tmp_path):
     X, y = rows(1200)
     test, truth = rows(4000, 1)
     given = {"loss": "logistic", "random_state": 0}
@@ -79,7 +76,7 @@ def test_the_metric_and_the_scale_are_chosen_by_rows_that_are_held_out(tmp_path:
     assert few.found_["metric"] is None
 
 
-def test_a_metric_and_quantiles_find_what_matters() -> None:
+def test_a_metric_and_quantiles_find_what_matters():
     X, y = rows(2000)
     test, truth = rows(4000, 1)
     losses = {}
@@ -92,7 +89,7 @@ def test_a_metric_and_quantiles_find_what_matters() -> None:
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_a_model_with_a_map_is_one_of_mapped_rows(kind: type) -> None:
+def test_a_model_with_a_map_is_one_of_mapped_rows(kind):
     X, y = rows()
     given = {"gamma": 0.5, "random_state": 0}
     given |= {"nu": 1e-3} if "nu" in kind.hyperparameters else {"lam": 64.0}
@@ -105,7 +102,7 @@ def test_a_model_with_a_map_is_one_of_mapped_rows(kind: type) -> None:
 
 
 @pytest.mark.parametrize("given", [{"metric": "full"}, {"scale": "ranks"}])
-def test_rows_are_mapped_wherever_they_are(given: dict[str, str], tmp_path: Path) -> None:
+def test_rows_are_mapped_wherever_they_are(given, tmp_path):
     X, y = rows()
     data = write_dataset([(X, y)], tmp_path / "d.zarr", test_fraction=0.3, rows_per_shard=100)
     model = NewtonClassifier(n_landmarks=64, nu=1e-3, gamma=0.5, random_state=0, **given)
@@ -118,7 +115,7 @@ def test_rows_are_mapped_wherever_they_are(given: dict[str, str], tmp_path: Path
     np.testing.assert_allclose(lazy.compute(), model.decision_function(X), atol=1e-6)
 
 
-def test_real_targets_and_gaussian_processes_have_them_too() -> None:
+def test_real_targets_and_gaussian_processes_have_them_too():
     X, _ = rows()
     y = 1e6 + 1e3 * np.sin(X[:, 0])
     for kind in (NewtonRegressor(n_landmarks=256), DSGGaussianProcessRegressor(n_features=256)):
@@ -131,7 +128,7 @@ def test_real_targets_and_gaussian_processes_have_them_too() -> None:
     assert np.isfinite(deviations).all()
 
 
-def test_what_cannot_be_mapped_is_refused_by_name() -> None:
+def test_what_cannot_be_mapped_is_refused_by_name():
     X, y = rows()
     with pytest.raises(InputError, match="metric: maps of columns would turn the zeros of sparse rows"):
         NewtonClassifier(metric="diagonal").fit(sparse.csr_matrix(X), y)
@@ -145,7 +142,7 @@ def test_what_cannot_be_mapped_is_refused_by_name() -> None:
         NewtonClassifier(metric="full", features="linear").fit(X, y)
 
 
-def test_columns_of_mapped_rows_are_those_of_the_rows() -> None:
+def test_columns_of_mapped_rows_are_those_of_the_rows():
     X, y = rows()
     model = PegasosClassifier(scale="normal", random_state=0).fit(X, y)
     assert isinstance(model.map_.transform, Transform)
@@ -154,7 +151,7 @@ def test_columns_of_mapped_rows_are_those_of_the_rows() -> None:
     np.testing.assert_array_equal(found, model.map_.apply(X).T[wanted])
 
 
-def test_steps_go_on_over_mapped_rows() -> None:
+def test_steps_go_on_over_mapped_rows():
     X, y = rows()
     model = DSGClassifier(metric="diagonal", nu=1e-3, gamma=0.5, n_features=512, random_state=0).fit(X, y)
     before = model.map_
@@ -163,7 +160,7 @@ def test_steps_go_on_over_mapped_rows() -> None:
     assert model.score(X, y) > 0.75
 
 
-def test_quantiles_are_laid_out_once_and_not_sent() -> None:
+def test_quantiles_are_laid_out_once_and_not_sent():
     sample = np.round(np.random.default_rng(0).normal(size=(300, 2)), 1)
     mapping = Transform.fit("ranks", sample)
     sent = len(pickle.dumps(mapping))

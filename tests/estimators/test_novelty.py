@@ -1,7 +1,5 @@
 """Novelty detection against scikit-learn's one-class machine, and on data sets."""
 
-from __future__ import annotations
-
 import dask.array as da
 import numpy as np
 import pytest
@@ -226,9 +224,3 @@ def test_data_sets_of_any_task_dask_arrays_and_files(tmp_path):
     loaded = dk.load_model(tmp_path / "m")
     assert loaded.offset_ == model.offset_
     np.testing.assert_array_equal(loaded.decision_function(X), model.decision_function(X))
-
-
-def test_what_nu_may_be():
-    for nu in (0.0, 1.0):
-        with pytest.raises(InputError, match=r"nu: is .* use a number in \(0, 1\)"):
-            detector(nu=nu).fit(rows(50))

@@ -1,10 +1,5 @@
 """Rows that are handed out and taken are in their own units, however a data set has stored them."""
 
-from __future__ import annotations
-
-from pathlib import Path
-from typing import Any
-
 import dask.array
 import numpy as np
 import pandas
@@ -14,7 +9,6 @@ from scipy.sparse import csr_matrix, issparse
 from distkern import DSGClassifier, NewtonClassifier, NewtonRegressor, RandomFeatures, write_dataset
 from distkern.common.errors import InputError
 from distkern.runs.run import evaluate
-from distkern.storage.dataset import Dataset, Split
 from distkern.storage.ingest import shard
 from distkern.storage.scaling import KINDS, Scaling, ScalingFit
 
@@ -23,16 +17,16 @@ STORED = ("none", "minmax", "standard", "unit", "ball")
 UNITS, OFFSETS = np.array([100.0, 1e-2, 1.0, 10.0]), np.array([1e5, 0.0, -1.0, 30.0])
 
 
-def rows(n_rows: int = 500) -> tuple[Any, Any]:
+def rows(n_rows=500):
     X = np.random.default_rng(0).normal(size=(n_rows, 4))
     return X * UNITS + OFFSETS, (X @ [1.0, -1.0, 0.5, 0.7] > 0).astype(int)
 
 
-def model(**given: Any) -> NewtonClassifier:
+def model(**given):
     return NewtonClassifier(**{"features": "linear", "nu": 1e-5, "random_state": 0, **given})
 
 
-def made(path: Path, scale: Any, is_sparse: bool = False, **options: Any) -> tuple[Dataset, Any]:
+def made(path, scale, is_sparse=False, **options):
     """A data set of rows in random order, and its test rows as they were given."""
     X, y = rows()
     if scale in ("unit", "ball"):
@@ -48,18 +42,18 @@ def made(path: Path, scale: Any, is_sparse: bool = False, **options: Any) -> tup
     return data, given[of_source(data.test)]
 
 
-def of_source(split: Split) -> Any:
+def of_source(split):
     return np.concatenate([split.reader(block).source_rows() for block in range(split.n_blocks)])
 
 
-def dense(found: Any) -> Any:
+def dense(found):
     return found.toarray() if issparse(found) else np.asarray(found)
 
 
 @pytest.mark.parametrize(
     ("scale", "is_sparse"), [*((scale, False) for scale in STORED), ("unit", True), ("ball", True)]
 )
-def test_whatever_hands_out_rows_and_whatever_takes_them(scale: str, is_sparse: bool, tmp_path: Path) -> None:
+def test_whatever_hands_out_rows_and_whatever_takes_them(scale, is_sparse, tmp_path):
     data, given = made(tmp_path / "d.zarr", scale, is_sparse)
     test, labels = data.test, data.test.labels
     lazy = test.to_dask()[0]
@@ -88,7 +82,7 @@ def test_whatever_hands_out_rows_and_whatever_takes_them(scale: str, is_sparse: 
     assert evaluate(of_split, test)["error"] == pytest.approx(1 - of_split.score(test[:], labels))
 
 
-def test_rows_that_are_handed_out_are_taken_as_those_of_the_split_to_the_bit(tmp_path: Path) -> None:
+def test_rows_that_are_handed_out_are_taken_as_those_of_the_split_to_the_bit(tmp_path):
     for scale in ("none", "minmax", "standard", "ball"):
         data, _ = made(tmp_path / f"{scale}.zarr", scale)
         fitted = model().fit(data.train)
@@ -97,7 +91,7 @@ def test_rows_that_are_handed_out_are_taken_as_those_of_the_split_to_the_bit(tmp
         )
 
 
-def test_rows_that_were_stored_scaled_in_another_way_are_scaled_as_those_of_the_fit(tmp_path: Path) -> None:
+def test_rows_that_were_stored_scaled_in_another_way_are_scaled_as_those_of_the_fit(tmp_path):
     data, _ = made(tmp_path / "minmax.zarr", "minmax")
     expected = model().fit(data.train).decision_function(data.test)
     fitted = model().fit(data.train)
@@ -111,7 +105,7 @@ def test_rows_that_were_stored_scaled_in_another_way_are_scaled_as_those_of_the_
         model().fit(norms.train).predict(data.test)
 
 
-def test_batches_and_transformers_take_rows_in_their_own_units(tmp_path: Path) -> None:
+def test_batches_and_transformers_take_rows_in_their_own_units(tmp_path):
     data, given = made(tmp_path / "d.zarr", "minmax")
     features = RandomFeatures(n_features=16, gamma="scale", random_state=0).fit(data.train)
     np.testing.assert_allclose(features.transform(data.test[:]), features.transform(given), atol=1e-5)
@@ -124,13 +118,12 @@ def test_batches_and_transformers_take_rows_in_their_own_units(tmp_path: Path) -
 
 
 @pytest.mark.parametrize("scale", STORED)
-def test_a_table_of_numbers_with_holes(scale: Any, tmp_path: Path) -> None:
+def test_a_table_of_numbers_with_holes(scale, tmp_path):
     X, y = rows()
     X[::7, 1] = np.nan
     frame = pandas.DataFrame(X, columns=list("abcd")).assign(y=y)
     frame.to_csv(tmp_path / "a.csv", index=False)
     data = shard(tmp_path / "a.csv", tmp_path / "d.zarr", target="y", test_fraction=0.3, scale=scale)
-    assert data.table is not None
     assert data.table.n_features == len(data.table.columns) == 4
     fitted = model().fit(data.train)
     expected = np.asarray(fitted.decision_function(data.test))
@@ -143,14 +136,13 @@ def test_a_table_of_numbers_with_holes(scale: Any, tmp_path: Path) -> None:
         np.testing.assert_allclose(found, expected, rtol=1e-3, atol=1e-3)
 
 
-def test_an_array_that_may_be_of_columns_or_of_features_is_refused(tmp_path: Path) -> None:
+def test_an_array_that_may_be_of_columns_or_of_features_is_refused(tmp_path):
     generator = np.random.default_rng(0)
     codes = generator.integers(0, 60, 800)
     names = [f"{code}.5" for code in codes]
     frame = pandas.DataFrame({"number": generator.normal(size=800), "code": pandas.Categorical(names)})
     target = codes / 60 + frame["number"]
     data = write_dataset(frame, target, tmp_path / "d.zarr", test_fraction=0.2, task="regression")
-    assert data.table is not None
     assert [column.encoding for column in data.table.columns] == ["number", "target"]
     fitted = NewtonRegressor(features="linear", random_state=0).fit(data.train)
     expected = np.asarray(fitted.predict(data.test))
@@ -166,7 +158,7 @@ def test_an_array_that_may_be_of_columns_or_of_features_is_refused(tmp_path: Pat
 
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("stored", KINDS)
-def test_one_step_undoes_a_scaling_and_makes_another(kind: Any, stored: Any) -> None:
+def test_one_step_undoes_a_scaling_and_makes_another(kind, stored):
     X, _ = rows(60)
     first, second = ScalingFit(stored), ScalingFit(kind)
     first.update(X)

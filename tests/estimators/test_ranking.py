@@ -1,7 +1,5 @@
 """ROC and precision-recall curves are scikit-learn's, whatever the scores and however they come."""
 
-from __future__ import annotations
-
 import tracemalloc
 
 import numpy as np

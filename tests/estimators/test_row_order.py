@@ -39,8 +39,17 @@ SETTINGS = {
     "newton": {"n_landmarks": 64, "nu": 1e-4, "gamma": 0.2},
 }
 CLASSIFIERS = members("distkern.estimators", AbstractClassifier)
+#: those that read rows each in its own way: in streams, rounds, batches, sums and tasks
+READING = ("csvrg", "simba", "dsg", "newton", "cells")
 every_classifier = pytest.mark.parametrize(
     "kind", [pytest.param(kind, id=name) for name, kind in CLASSIFIERS.items()]
+)
+every_way_of_reading = pytest.mark.parametrize(
+    "kind",
+    [
+        pytest.param(kind, id=name, marks=() if name in READING else pytest.mark.slow)
+        for name, kind in CLASSIFIERS.items()
+    ],
 )
 
 
@@ -71,7 +80,7 @@ def test_sorted_arrays(kind, ordered, small_blocks):
         assert fitted(kind, rows, y).score(rows, y) > 0.7
 
 
-@every_classifier
+@every_way_of_reading
 def test_sorted_chunks(kind, ordered, monkeypatch):
     X, y = ordered
     # so that what is written has several blocks as well
@@ -82,7 +91,7 @@ def test_sorted_chunks(kind, ordered, monkeypatch):
     np.testing.assert_array_equal(model.predict(lazy[0]).compute(), model.predict(X))
 
 
-@every_classifier
+@every_way_of_reading
 def test_sorted_data_sets(kind, ordered, tmp_path):
     X, y = ordered
     data = write_dataset(

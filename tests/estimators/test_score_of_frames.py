@@ -1,7 +1,5 @@
 """Scores of Dask frames are those of the same rows in pandas."""
 
-from __future__ import annotations
-
 import dask
 import dask.array as da
 import dask.dataframe as dd
@@ -17,7 +15,7 @@ from distkern.common.errors import InputError
 
 
 @pytest.fixture(scope="module")
-def frame() -> pd.DataFrame:
+def frame():
     rng = np.random.default_rng(0)
     frame = pd.DataFrame(rng.normal(size=(300, 2)), columns=["a", "b"])
     margin = frame["a"] + rng.normal(size=300)
@@ -28,7 +26,7 @@ def frame() -> pd.DataFrame:
 
 @pytest.mark.parametrize("label", ["label", "code"])
 @pytest.mark.filterwarnings("ignore:Dask currently has limited support")
-def test_accuracy(frame: pd.DataFrame, label: str) -> None:
+def test_accuracy(frame, label):
     lazy = dd.from_pandas(frame, npartitions=3)
     X, y = frame[["a", "b"]], frame[label]
     model = dk.CSVRGClassifier(n_landmarks=10, stages=1, random_state=0).fit(X, y)
@@ -48,16 +46,16 @@ class Held(Callback):
 
     most = 0
 
-    def _posttask(self, key, result, dsk, state, worker_id) -> None:
+    def _posttask(self, key, result, dsk, state, worker_id):
         held = sum(value.nbytes for value in state["cache"].values() if hasattr(value, "nbytes"))
         self.most = max(self.most, held)
 
 
-def features_of(numbers: np.ndarray) -> np.ndarray:
+def features_of(numbers):
     return np.stack([np.sin(numbers), np.cos(3 * numbers)], axis=1)
 
 
-def test_r2_of_lazy_rows_gathers_none() -> None:
+def test_r2_of_lazy_rows_gathers_none():
     numbers = np.arange(4000.0)
     X, y = features_of(numbers), 100 + np.sin(numbers) + np.sin(numbers**2) / 2
     weights = 1 + np.sin(numbers / 900)
@@ -75,7 +73,7 @@ def test_r2_of_lazy_rows_gathers_none() -> None:
         assert model.score(rows, da.full(4000, 7.0, chunks=100)) == 0.0
 
 
-def test_splits_and_searches_of_dask_ml_take_dask_arrays() -> None:
+def test_splits_and_searches_of_dask_ml_take_dask_arrays():
     rng = np.random.default_rng(0)
     X = rng.normal(size=(600, 3)).astype(np.float32)
     y = np.where(np.abs(X[:, 0]) > 0.7, "far", "near")

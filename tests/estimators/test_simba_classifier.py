@@ -1,10 +1,6 @@
 """SIMBA from end to end: dense and sparse shards, every scheduler, models on disk, the command line."""
 
-from __future__ import annotations
-
 import shutil
-from pathlib import Path
-from typing import Any
 
 import dask
 import dask.array as da
@@ -15,14 +11,13 @@ from test_pegasos_classifier import topics
 
 from distkern.cli.main import main
 from distkern.common.errors import InputError
-from distkern.engine.executors import AbstractExecutor
 from distkern.estimators.simba import SIMBAClassifier
 from distkern.runs.run import train
 from distkern.solvers._simba.measuring import Norms
-from distkern.storage.dataset import Dataset, open_dataset
+from distkern.storage.dataset import open_dataset
 from distkern.storage.ingest import write_dataset
 
-KINDS: dict[str, dict[str, Any]] = {
+KINDS = {
     "linear": {"nu": 0.01, "patience": None, "validation_fraction": 0.0},
     "search": {"max_rounds": 2500},
     "random": {
@@ -36,14 +31,14 @@ KINDS: dict[str, dict[str, Any]] = {
 }
 
 
-def small(kind: str = "linear", **parameters: Any) -> SIMBAClassifier:
+def small(kind="linear", **parameters):
     return SIMBAClassifier(
         **{"random_state": 0, "stages": 2, "max_rounds": 800, "rows_per_round": 1} | KINDS[kind] | parameters
     )
 
 
 @pytest.fixture(scope="module")
-def datasets(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Dataset]:
+def datasets(tmp_path_factory):
     X, y = topics()
     folder = tmp_path_factory.mktemp("data")
     return {
@@ -61,13 +56,13 @@ def datasets(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Dataset]:
 
 
 @pytest.fixture(scope="module")
-def without_columns(datasets: dict[str, Dataset], tmp_path_factory: pytest.TempPathFactory) -> Dataset:
+def without_columns(datasets, tmp_path_factory):
     X, y = topics()
     path = tmp_path_factory.mktemp("rows") / "rows.zarr"
     return write_dataset([(X, y)], path, rows_per_shard=130, sparse=True, scale="none")
 
 
-def same(first: SIMBAClassifier, second: SIMBAClassifier) -> None:
+def same(first, second):
     np.testing.assert_array_equal(first.coef_, second.coef_)
     np.testing.assert_array_equal(first.intercept_, second.intercept_)
     for mine, theirs in zip(first.history_, second.history_, strict=True):
@@ -75,7 +70,7 @@ def same(first: SIMBAClassifier, second: SIMBAClassifier) -> None:
             assert mine[name] == theirs[name]
 
 
-def test_arrays_matrices_and_shards_of_either_form_give_the_same_bits(datasets: dict[str, Dataset]) -> None:
+def test_arrays_matrices_and_shards_of_either_form_give_the_same_bits(datasets):
     X, y = topics()
     dense = small().fit(X, y)
     same(small().fit(sparse.csr_matrix(X), y), dense)
@@ -86,7 +81,7 @@ def test_arrays_matrices_and_shards_of_either_form_give_the_same_bits(datasets: 
     assert counts["feature_accesses"] == 800 * (1000 + 200)
 
 
-def test_weights_of_dask_arrays_are_spooled_with_them() -> None:
+def test_weights_of_dask_arrays_are_spooled_with_them():
     X, y = topics()
     heavy = np.where(y[:600] > 0, 40.0, 0.1)
     lazy = [da.from_array(X[:600].astype(np.float32), (200, -1)), da.from_array(y[:600], 200)]
@@ -99,7 +94,7 @@ def test_weights_of_dask_arrays_are_spooled_with_them() -> None:
 
 
 @pytest.mark.parametrize("kind", ["search", "random"])
-def test_dask_arrays_are_spooled(kind: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_dask_arrays_are_spooled(kind, tmp_path, monkeypatch):
     X, y = topics()
     labels = np.where(y == y[0], "one", "other")
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
@@ -112,7 +107,7 @@ def test_dask_arrays_are_spooled(kind: str, tmp_path: Path, monkeypatch: pytest.
     same(model, small(kind).fit(stored.train))
 
 
-def test_something_is_held_out_and_something_left() -> None:
+def test_something_is_held_out_and_something_left():
     X = np.random.default_rng(0).normal(size=(20, 3))
     y = np.arange(20) % 2
     # a tenth of four rows is none: one is taken, so that there is something to stop by
@@ -128,7 +123,7 @@ def test_something_is_held_out_and_something_left() -> None:
 HELD_OUT_OF_NONE = Norms(1.0, 0, np.array([1, 1]), np.array([True, True]))
 
 
-def test_a_class_whose_rows_weigh_nothing_is_not_one_that_is_held_out() -> None:
+def test_a_class_whose_rows_weigh_nothing_is_not_one_that_is_held_out():
     X, y = topics()
     labels, weights = np.where(np.arange(len(y)) % 3 == 0, 2, y), np.ones(len(y))
     weights[labels == 2] = 0.0
@@ -138,7 +133,7 @@ def test_a_class_whose_rows_weigh_nothing_is_not_one_that_is_held_out() -> None:
     assert set(model.predict(X).tolist()) <= {0, 1}
 
 
-def test_scales_that_squares_do_not_bear(recwarn: pytest.WarningsRecorder) -> None:
+def test_scales_that_squares_do_not_bear(recwarn):
     X, y = topics()
     X = X.astype(np.float64)
     plain = small(scale="none").fit(X, y)
@@ -155,34 +150,14 @@ def test_scales_that_squares_do_not_bear(recwarn: pytest.WarningsRecorder) -> No
 
 
 @pytest.mark.parametrize(
-    ("parameters", "words"),
-    [
-        ({"max_rounds": True}, "max_rounds: is True; use a whole number"),
-        ({"nu": True}, "nu: is True"),
-        ({"gamma": 2.0}, "set features to 'random'$"),
-    ],
-)
-def test_choices_that_are_none(parameters: dict[str, Any], words: str) -> None:
-    X, y = topics()
-    with pytest.raises(InputError, match=words):
-        small().set_params(**parameters).fit(X, y)
-
-
-@pytest.mark.parametrize(
     ("kind", "form"), [("search", "sparse"), pytest.param("random", "dense", marks=pytest.mark.slow)]
 )
-def test_the_same_bits_on_local_workers(
-    kind: str,
-    form: str,
-    datasets: dict[str, Dataset],
-    local_workers: AbstractExecutor,
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_the_same_bits_on_local_workers(kind, form, datasets, local_workers, monkeypatch):
     # an exchange that costs nothing is worth it even for few rows
     monkeypatch.setattr("distkern.passes.rounds.EXCHANGE", -1.0)
     data = datasets[form]
     expected = train(small(kind, max_rounds=60), data.train, scheduler="synchronous")
-    modes: list[str] = []
+    modes = []
     model = small(kind, max_rounds=60).fit_with(
         data.train,
         executor=local_workers,
@@ -192,7 +167,7 @@ def test_the_same_bits_on_local_workers(
     same(model, expected)
 
 
-def test_batches_of_rows_and_columns_need_fewer_rounds() -> None:
+def test_batches_of_rows_and_columns_need_fewer_rounds():
     X, y = topics()
     one = small(max_rounds=4000).fit(X[:1000], y[:1000])
     many = small(max_rounds=400, rows_per_round=10, columns_per_round=10).fit(X[:1000], y[:1000])
@@ -202,22 +177,14 @@ def test_batches_of_rows_and_columns_need_fewer_rounds() -> None:
     assert 0.95 < accesses < 1.0
 
 
-def test_several_classes() -> None:
-    X, y = topics()
-    y = y + 2 * (X[:, 0:200:3].sum(axis=1) > 1.2)
-    model = small("search", max_rounds=600).fit(X, y)
-    assert model.coef_.shape == (200, len(np.unique(y)))
-    assert model.score(X, y) > 0.75
-
-
 @pytest.mark.slow
-def test_random_features_need_no_columns(without_columns: Dataset) -> None:
+def test_random_features_need_no_columns(without_columns):
     model = small("random", max_rounds=400).fit(without_columns.train)
     X, y = topics()
     assert model.score(X, y) > 0.85
 
 
-def test_without_columns_it_says_what_to_run(without_columns: Dataset, tmp_path: Path) -> None:
+def test_without_columns_it_says_what_to_run(without_columns, tmp_path):
     with pytest.raises(InputError, match="no feature-major copy") as caught:
         train(small(), without_columns.train, scheduler="synchronous", out=tmp_path / "m")
     assert f"`distkern shard {without_columns.path} --columns`" in str(caught.value)
@@ -231,18 +198,13 @@ def test_without_columns_it_says_what_to_run(without_columns: Dataset, tmp_path:
 @pytest.mark.parametrize(
     ("parameters", "message"),
     [
-        ({"nu": -0.1}, "nu"),
-        ({"nu": 1.1}, "nu"),
-        ({"nu": "best"}, "nu"),
         ({"nu": "search"}, "nu"),
         ({"validation_fraction": 0.0}, "validation_fraction"),
-        ({"max_rounds": 0}, "max_rounds"),
-        ({"features": "landmarks"}, "features"),
         ({"n_features": 64}, "n_features=64 has no effect.*set features to 'random'"),
         ({"kernel": "chi2", "features": "random"}, "no random features|has none|chi2"),
     ],
 )
-def test_unusable_hyperparameters_are_refused(parameters: dict[str, Any], message: str) -> None:
+def test_unusable_hyperparameters_are_refused(parameters, message):
     X, y = topics(60)
     with pytest.raises(ValueError, match=message):
         SIMBAClassifier(**parameters).fit(-X, y)

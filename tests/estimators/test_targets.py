@@ -1,19 +1,26 @@
 """Regressors centre and scale their targets: any unit, any offset, figures in the user's units."""
 
-from __future__ import annotations
-
 import json
 
+import dask.array as da
+import dask.dataframe as dd
 import numpy as np
+import pandas
+import polars
+import pyarrow as pa
 import pytest
 from scipy import sparse
+from scipy.stats import norm
 from sklearn.metrics import mean_absolute_error, mean_squared_error, r2_score
 
 import distkern
+from distkern import NewtonClassifier, NewtonRegressor
 from distkern.cli.main import main
 from distkern.common.errors import InputError
+from distkern.common.targets import plain_targets
 from distkern.engine.executors import open_executor
-from distkern.runs.run import evaluate, plan
+from distkern.runs.evaluation import evaluate_split
+from distkern.runs.run import evaluate
 from distkern.storage.ingest import write_dataset
 
 LOSSES = ("square", "huber", "epsilon_insensitive", "absolute", "quantile")
@@ -184,34 +191,6 @@ def test_figures_are_those_of_the_predictions(kind, loss, houses, tmp_path):
             assert last["objective"] == pytest.approx(objective, rel=1e-4)
 
 
-@pytest.mark.parametrize("kind", ["dsg", "svrg"])
-def test_the_pass_over_the_targets_is_planned(kind, houses):
-    made = []
-    model = REGRESSORS[kind]()
-    model.fit_with(
-        houses.train,
-        test=houses.test,
-        listeners=[lambda event: made.append(event["name"]) if event.kind == "pass_started" else None],
-    )
-    planned = {step.name: step.times for step in plan(model, houses.train, test=houses.test).passes}
-    for name in ("targets", "held-out targets"):
-        assert planned[name] == made.count(name) == 1
-
-
-@pytest.mark.parametrize(
-    ("scheduler", "workers"), [("threads", 3), pytest.param("local", 2, marks=pytest.mark.slow)]
-)
-def test_the_same_bits_with_any_workers(houses, scheduler, workers):
-    models = []
-    for name, count in (("synchronous", 1), (scheduler, workers)):
-        with open_executor(name, workers=count) as executor:
-            models.append(REGRESSORS["svrg"](loss="quantile").fit_with(houses.train, executor=executor))
-    first, second = models
-    np.testing.assert_array_equal(first.target_center_, second.target_center_)
-    assert first.target_scale_ == second.target_scale_
-    np.testing.assert_array_equal(first.coef_, second.coef_)
-
-
 @pytest.mark.parametrize("seed", [229, 243])
 def test_ten_rows_do_not_diverge(seed):
     """Steps of single rows did, for one seed in two hundred."""
@@ -251,3 +230,129 @@ def test_inspect_and_report_tell_the_figures(houses, tmp_path, capsys):
         value = last[name.replace(" ", "_")]
         assert f'<span class="quiet">{name}</span><b>{value:.6g}</b>' in report
     assert facts["targets"]["scale"] == pytest.approx(1e5 * rows(1000)[1][:800].std(), rel=1e-6)
+
+
+LEVELS = (0.9, 0.1, 0.5)
+
+
+def noisy(n, seed=0):
+    """y = sin(x) + (0.2 + 0.1 x) e, x uniform in [0, 5]."""
+    generator = np.random.default_rng(seed)
+    X = generator.uniform(0, 5, (n, 1))
+    return X, np.sin(X[:, 0]) + (0.2 + 0.1 * X[:, 0]) * generator.standard_normal(n)
+
+
+def regressor(**given):
+    settings = {"loss": "quantile", "quantiles": LEVELS, "n_features": 128, "block_size": 32}
+    return distkern.DSGRegressor(**{**settings, "nu": 1e-5, "random_state": 0, **given})
+
+
+def test_a_share_of_q_lies_below_the_quantile_q():
+    X, y = noisy(6000)
+    model = regressor().fit(X, y)
+    below = (y[:, None] <= model.predict(X)).mean(axis=0)
+    np.testing.assert_allclose(below, LEVELS, atol=5e-4)
+    fresh, targets = noisy(40_000, seed=1)
+    predicted = model.predict(fresh)
+    np.testing.assert_allclose((targets[:, None] <= predicted).mean(axis=0), LEVELS, atol=0.015)
+    truth = np.sin(fresh) + (0.2 + 0.1 * fresh) * norm.ppf(LEVELS)
+    assert np.sqrt(np.mean((predicted - truth) ** 2)) < 0.1
+
+
+def test_quantiles_do_not_cross_and_cost_no_more_for_it(tmp_path):
+    X, y = noisy(300)
+    levels = tuple(np.round(np.linspace(0.9, 0.1, 9), 1).tolist())
+    model = regressor(quantiles=levels, nu=0.0, gamma=20.0).fit(X, y)
+    crossing = model.basis(np.float64).combine(X, model.coef_) + model.intercept_
+    assert np.any(np.diff(crossing, axis=1) > 0)
+    sorted_ones = model.predict(X)
+    assert np.all(np.diff(sorted_ones, axis=1) <= 0)
+
+    def pinball(f):
+        short = y[:, None] - f
+        return np.maximum(np.array(levels) * short, (np.array(levels) - 1) * short).mean()
+
+    assert pinball(sorted_ones) < pinball(crossing)
+    made = write_dataset([(X.astype(np.float32), y)], tmp_path / "d", task="regression", scale="none")
+    with open_executor("synchronous") as executor:
+        figures = evaluate_split(model, made.train, executor).figures
+    assert figures["pinball"] == pytest.approx(pinball(sorted_ones), rel=1e-3)
+
+
+def test_the_end_is_counted_over_all_of_more_rows_than_are_sampled():
+    X, y = noisy(30_000)
+    model = regressor(n_features=64, stages=2).fit(X.astype(np.float32), y)
+    below = (y[:, None] <= model.predict(X.astype(np.float32))).mean(axis=0)
+    np.testing.assert_allclose(below, LEVELS, atol=1e-3)
+
+
+_WORDS = ["a", "b"] * 6
+_NUMBERS = [0, 1] * 6
+X = np.random.default_rng(0).normal(size=(12, 2))
+
+
+def holed(values, hole):
+    return [*values[:4], hole, *values[5:]]
+
+
+TARGETS = {
+    "list with None": holed(_WORDS, None),
+    "list with NaN": holed(_WORDS, np.nan),
+    "texts of numpy": np.array(holed(_WORDS, np.nan)),
+    "objects": np.array(holed(_WORDS, None), dtype=object),
+    "floats": np.array(holed(_NUMBERS, np.nan)),
+    "string": pandas.Series(holed(_WORDS, None), dtype="string"),
+    "str": pandas.Series(holed(_WORDS, None), dtype="str"),
+    "categories": pandas.Series(holed(_WORDS, None), dtype="category"),
+    "Int64": pandas.Series(holed(_NUMBERS, None), dtype="Int64"),
+    "Arrow in pandas": pandas.Series(holed(_WORDS, None), dtype=pandas.ArrowDtype(pa.string())),
+    "Arrow": pa.array(holed(_WORDS, None)),
+    "Polars": polars.Series(holed(_WORDS, None)),
+    "Polars' categories": polars.Series(holed(_WORDS, None), dtype=polars.Categorical),
+}
+ROWS = {
+    "array": X,
+    "numbers": pandas.DataFrame(X, columns=["u", "v"]),
+    "mixed": pandas.DataFrame({"u": X[:, 0], "t": ["p", "q", "r"] * 4}),
+}
+
+
+@pytest.mark.parametrize("kind", TARGETS)
+def test_a_missing_target_is_refused_by_its_row(kind, tmp_path):
+    for rows in ROWS.values():
+        with pytest.raises(InputError, match=r"^y, row 5 \(index 4\): the target is missing"):
+            distkern.write_dataset(rows, TARGETS[kind], tmp_path / "d.zarr")
+        with pytest.raises(InputError, match=r"^y, row 5 \(index 4\): the target is missing"):
+            NewtonClassifier(n_landmarks=3).fit(rows, TARGETS[kind])
+    assert not (tmp_path / "d.zarr").exists()
+    model = NewtonClassifier(n_landmarks=3, stages=1).fit(X, _WORDS)
+    with pytest.raises(InputError, match="y, row 5"):
+        model.score(X, TARGETS[kind])
+    with pytest.raises(InputError, match="eval_set, row 5"):
+        NewtonClassifier(n_landmarks=3).fit(X, _WORDS, eval_set=(X, TARGETS[kind]))
+
+
+@pytest.mark.filterwarnings("ignore:Dask currently has limited support")
+@pytest.mark.parametrize("kind", ["string", "str", "categories", "floats"])
+def test_missing_targets_of_dask(kind, tmp_path):
+    y = dd.from_pandas(pandas.Series(TARGETS[kind]), npartitions=2)
+    model = NewtonClassifier(n_landmarks=3, stages=1).fit(X, _WORDS)
+    for rows in (dd.from_pandas(ROWS["mixed"], npartitions=2), da.from_array(X, chunks=(6, 2))):
+        with pytest.raises(InputError, match="row 5"):
+            distkern.write_dataset(rows, y, tmp_path / "d.zarr", task="classification")
+        with pytest.raises(InputError, match="row 5"):
+            NewtonClassifier(n_landmarks=3).fit(rows, y)
+    with pytest.raises(InputError, match=r"^y, row 5"):
+        NewtonClassifier(n_landmarks=3).fit(ROWS["mixed"], y)
+    with pytest.raises(InputError, match="y, block 0, row 5"):
+        model.score(da.from_array(X, chunks=(6, 2)), y)
+
+
+def test_numbers_beside_masks_stay_what_they_are():
+    assert plain_targets(pandas.Series(_NUMBERS, dtype="Int64")).dtype == np.int64
+    assert plain_targets(pandas.Series([True, False], dtype="boolean")).dtype == np.bool_
+    assert NewtonClassifier(n_landmarks=3, stages=1).fit(
+        X, pandas.Series(_NUMBERS, dtype="Int64")
+    ).classes_.tolist() == [0, 1]
+    with pytest.raises(InputError, match="y, row 5"):
+        NewtonRegressor(n_landmarks=3).fit(X, holed(_NUMBERS, None))

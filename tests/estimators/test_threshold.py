@@ -1,10 +1,7 @@
 """From which probability on the second of two classes is predicted."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
-from typing import Any
 
 import dask.array as da
 import numpy as np
@@ -19,10 +16,10 @@ from distkern.runs.algorithms import algorithms
 from distkern.runs.evaluation import evaluate_split
 from distkern.runs.ranking import Calibration
 
-QUICK: dict[str, Any] = {"n_landmarks": 30, "gamma": 0.5, "nu": 1e-3, "random_state": 0}
+QUICK = {"n_landmarks": 30, "gamma": 0.5, "nu": 1e-3, "random_state": 0}
 
 
-def rare(n_rows: int = 1500, seed: int = 0) -> tuple[np.ndarray, np.ndarray]:
+def rare(n_rows=1500, seed=0):
     """Classes of which the second is rare, and that overlap."""
     generator = np.random.default_rng(seed)
     features = generator.normal(size=(n_rows, 2))
@@ -31,7 +28,7 @@ def rare(n_rows: int = 1500, seed: int = 0) -> tuple[np.ndarray, np.ndarray]:
 
 
 @pytest.fixture(scope="module")
-def data(tmp_path_factory: pytest.TempPathFactory) -> distkern.Dataset:
+def data(tmp_path_factory):
     path = tmp_path_factory.mktemp("threshold") / "d.zarr"
     return distkern.write_dataset(*rare(), path, scale="none", test_fraction=0.3, rows_per_shard=300)
 
@@ -46,7 +43,7 @@ def data(tmp_path_factory: pytest.TempPathFactory) -> distkern.Dataset:
     ],
     ids=["one output", "two outputs", "chosen", "cells"],
 )
-def test_labels_are_those_of_probabilities(model: Any, data: distkern.Dataset, tmp_path: Path) -> None:
+def test_labels_are_those_of_probabilities(model, data, tmp_path):
     model.set_params(threshold=0.2).fit(data.train)
     rows, labels = data.test[:], data.test.labels
     expected = np.where(model.predict_proba(rows)[:, 1] >= 0.2, "yes", "no")
@@ -67,7 +64,7 @@ def test_labels_are_those_of_probabilities(model: Any, data: distkern.Dataset, t
     assert (plain != expected).any()
 
 
-def test_balanced_is_the_share_of_the_class_and_gains_in_balanced_accuracy(tmp_path: Path) -> None:
+def test_balanced_is_the_share_of_the_class_and_gains_in_balanced_accuracy(tmp_path):
     features, labels = rare()
     test, truth = rare(5000, 1)
     model = distkern.NewtonClassifier(threshold="balanced", **QUICK).fit(features, labels)
@@ -83,7 +80,7 @@ def test_balanced_is_the_share_of_the_class_and_gains_in_balanced_accuracy(tmp_p
     assert distkern.load_model(tmp_path / "m").threshold_ == model.threshold_
 
 
-def test_balanced_counts_weights_as_the_probabilities_do() -> None:
+def test_balanced_counts_weights_as_the_probabilities_do():
     features, labels = rare(300)
     weights = np.random.default_rng(0).uniform(0.5, 2.0, 300)
     given = {"threshold": "balanced", **QUICK}
@@ -108,7 +105,7 @@ def test_balanced_counts_weights_as_the_probabilities_do() -> None:
         (distkern.KernelClassifier(threshold=0.3, probability=False), "threshold: .*gives no probabilities"),
     ],
 )
-def test_what_cannot_be_is_refused_by_name(model: Any, message: str) -> None:
+def test_what_cannot_be_is_refused_by_name(model, message):
     features, labels = rare(300)
     if type(model) is distkern.KernelClassifier:
         model.set_params(settings={"loss": "squared_hinge"})
@@ -116,21 +113,21 @@ def test_what_cannot_be_is_refused_by_name(model: Any, message: str) -> None:
         model.fit(features, labels)
 
 
-def test_it_is_for_two_classes() -> None:
+def test_it_is_for_two_classes():
     features = rare(300)[0]
     model = distkern.NewtonClassifier(threshold=0.3, **QUICK)
     with pytest.raises(distkern.InputError, match="threshold: is for two classes, and there are 3"):
         model.fit(features, np.arange(300) % 3)
 
 
-def test_it_is_a_hyperparameter_where_there_are_probabilities_of_classes() -> None:
+def test_it_is_a_hyperparameter_where_there_are_probabilities_of_classes():
     for name, kind in algorithms().items():
         known = kind.hyperparameters
         can = "probability" in known or ("loss" in known and "logistic" in known["loss"].words)
         assert ("threshold" in known) == (kind.task == "classification" and can), name
 
 
-def test_scikit_learn_tunes_it() -> None:
+def test_scikit_learn_tunes_it():
     features, labels = rare()
     model = distkern.NewtonClassifier(**QUICK)
     tuned = TunedThresholdClassifierCV(model, scoring="balanced_accuracy", cv=3, random_state=0)
@@ -141,12 +138,7 @@ def test_scikit_learn_tunes_it() -> None:
     np.testing.assert_array_equal(tuned.predict(features), expected)
 
 
-def test_the_command_line_takes_it(
-    data: distkern.Dataset,
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture[str],
-) -> None:
+def test_the_command_line_takes_it(data, tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     model = distkern.NewtonClassifier(**QUICK).fit(data.train)
     model.save("m")
@@ -176,7 +168,7 @@ def test_the_command_line_takes_it(
     assert "--threshold: is for two classes with probabilities" in capsys.readouterr().err
 
 
-def test_what_thresholds_give_is_counted_exactly() -> None:
+def test_what_thresholds_give_is_counted_exactly():
     generator = np.random.default_rng(3)
     chances = generator.random(2000) ** 2
     codes = (generator.random(2000) < chances).astype(int)

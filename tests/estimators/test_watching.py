@@ -1,7 +1,5 @@
 """What a fit is watched by: held-out rows in every form, bars, and its history."""
 
-from __future__ import annotations
-
 import io
 import pickle
 import sys

@@ -1,7 +1,5 @@
 """The choice of explicit features: what is read of the data, which basis comes of it, what it takes."""
 
-from __future__ import annotations
-
 import dataclasses
 import pickle
 

@@ -1,15 +1,11 @@
 """Which files are meant, how they are compressed, and what is said when they cannot be read."""
 
-from __future__ import annotations
-
 import bz2
 import gzip
 import io
 import lzma
 import zipfile
 from functools import partial
-from pathlib import Path
-from typing import Any
 
 import fsspec
 import numpy as np
@@ -25,7 +21,7 @@ from distkern.formats.base import ReadOptions, known_formats, metered
 TEXT = b"x,kind\n" + b"".join(b"%d,%d\n" % (i, i % 2) for i in range(2000))
 
 
-def zipped(text: bytes, *names: str) -> bytes:
+def zipped(text, *names):
     """An archive of files with the same text."""
     content = io.BytesIO()
     with zipfile.ZipFile(content, "w", zipfile.ZIP_DEFLATED) as archive:
@@ -39,20 +35,20 @@ COMPRESS = {".gz": gzip.compress, ".xz": lzma.compress, ".bz2": bz2.compress}
 ALL = {**COMPRESS, ".zst": lambda text: pa.compress(text, codec="zstd", asbytes=True), ".zip": zipped}
 
 
-def read(source: Any, format_name: str | None = None) -> np.ndarray[Any, Any]:
+def read(source, format_name=None):
     files = expand([source], format_name)
     chunks = [chunk.features for file in files for chunk in file.chunks(ReadOptions())]
     return np.asarray(converted(stacked(chunks), sparse=False))
 
 
 @pytest.mark.parametrize("suffix", ALL)
-def test_compressed_text(tmp_path: Path, suffix: str) -> None:
+def test_compressed_text(tmp_path, suffix):
     path = tmp_path / f"a.csv{suffix}"
     path.write_bytes(ALL[suffix](TEXT))
     np.testing.assert_array_equal(read(path)[:, 0], np.arange(2000))
 
 
-def test_archives(tmp_path: Path) -> None:
+def test_archives(tmp_path):
     path = tmp_path / "data.zip"
     path.write_bytes(zipped(TEXT, "inside.csv", "__MACOSX/._inside.csv"))
     np.testing.assert_array_equal(read(path)[:, 0], np.arange(2000))
@@ -68,7 +64,7 @@ def test_archives(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("suffix", ALL)
-def test_truncated_compressed_text(tmp_path: Path, suffix: str) -> None:
+def test_truncated_compressed_text(tmp_path, suffix):
     path = tmp_path / f"a.csv{suffix}"
     content = ALL[suffix](TEXT)
     for size in np.linspace(1, len(content) - 1, 30).astype(int):
@@ -83,7 +79,7 @@ PADDING = {".gz": (1, 4, 6, 300_000), ".xz": (4, 300_000), ".bz2": ()}
 
 
 @pytest.mark.parametrize("suffix", COMPRESS)
-def test_streams_one_after_another(tmp_path: Path, suffix: str) -> None:
+def test_streams_one_after_another(tmp_path, suffix):
     first, second = (COMPRESS[suffix](part) for part in (TEXT[:9001], TEXT[9001:]))
     path = tmp_path / f"a.csv{suffix}"
     for zeros in (0, 1, 4, 6, 300_000):
@@ -102,7 +98,7 @@ def test_streams_one_after_another(tmp_path: Path, suffix: str) -> None:
 
 
 @pytest.mark.parametrize("suffix", COMPRESS)
-def test_a_damaged_later_stream_or_junk_loses_no_row_silently(tmp_path: Path, suffix: str) -> None:
+def test_a_damaged_later_stream_or_junk_loses_no_row_silently(tmp_path, suffix):
     # cut at a line's end: without the second stream the file would be one of fewer rows
     cut = TEXT.index(b"\n", len(TEXT) // 2) + 1
     first, second = COMPRESS[suffix](TEXT[:cut]), COMPRESS[suffix](TEXT[cut:])
@@ -123,7 +119,7 @@ def test_a_damaged_later_stream_or_junk_loses_no_row_silently(tmp_path: Path, su
         read(path)
 
 
-def test_text_that_is_not_compressed_as_its_name_says(tmp_path: Path) -> None:
+def test_text_that_is_not_compressed_as_its_name_says(tmp_path):
     for suffix in COMPRESS:
         path = tmp_path / f"a.csv{suffix}"
         path.write_bytes(TEXT)
@@ -135,7 +131,7 @@ def test_text_that_is_not_compressed_as_its_name_says(tmp_path: Path) -> None:
         read(path)
 
 
-def test_folders_and_patterns_are_sorted(tmp_path: Path) -> None:
+def test_folders_and_patterns_are_sorted(tmp_path):
     for number in (2, 0, 1):
         (tmp_path / f"part{number}.csv").write_text(f"x,kind\n{number},0\n")
     (tmp_path / "README").write_text("not data")
@@ -144,7 +140,7 @@ def test_folders_and_patterns_are_sorted(tmp_path: Path) -> None:
         assert read(source)[:, 0].tolist() == [0, 1, 2]
 
 
-def test_urls(tmp_path: Path) -> None:
+def test_urls(tmp_path):
     memory = fsspec.filesystem("memory")
     memory.pipe("/distkern-test/a.csv.gz", gzip.compress(TEXT))
     memory.pipe("/distkern-test/b.csv.gz", gzip.compress(TEXT))
@@ -159,12 +155,12 @@ def test_urls(tmp_path: Path) -> None:
     assert len(read(_written(tmp_path / "c.csv").as_uri())) == 2000
 
 
-def _written(path: Path) -> Path:
+def _written(path):
     path.write_bytes(TEXT)
     return path
 
 
-def test_a_name_with_pattern_characters_is_a_name_first(tmp_path: Path) -> None:
+def test_a_name_with_pattern_characters_is_a_name_first(tmp_path):
     assert len(read(_written(tmp_path / "a[1].csv"))) == 2000
 
 
@@ -180,7 +176,7 @@ def test_a_name_with_pattern_characters_is_a_name_first(tmp_path: Path) -> None:
         ("nosuchscheme://a/b.csv", "cannot be opened"),
     ],
 )
-def test_what_cannot_be_read(tmp_path: Path, source: str, message: str) -> None:
+def test_what_cannot_be_read(tmp_path, source, message):
     for name in ("covtype.csv", "notes.md", "a9a", "x.npz.gz"):
         (tmp_path / name).write_text("")
     (tmp_path / "empty").mkdir()
@@ -188,20 +184,20 @@ def test_what_cannot_be_read(tmp_path: Path, source: str, message: str) -> None:
         expand([source if "://" in source else tmp_path / source])
 
 
-def test_a_format_may_be_said(tmp_path: Path) -> None:
+def test_a_format_may_be_said(tmp_path):
     (tmp_path / "a9a").write_text("1 1:1\n-1 2:1\n")
     np.testing.assert_array_equal(read(tmp_path / "a9a", "svmlight"), [[1, 0], [0, 1]])
     with pytest.raises(InputError, match="unknown format 'svmligth'; did you mean 'svmlight'"):
         expand([tmp_path / "a9a"], "svmligth")
 
 
-def test_extensions_belong_to_one_format() -> None:
+def test_extensions_belong_to_one_format():
     extensions = [extension for kind in known_formats().values() for extension in kind.extensions]
     assert len(set(extensions)) == len(extensions)
 
 
 @pytest.mark.parametrize("suffix", ["", *ALL])
-def test_how_much_of_the_files_is_read(tmp_path: Path, suffix: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_how_much_of_the_files_is_read(tmp_path, suffix, monkeypatch):
     monkeypatch.setattr(csv, "line_blocks", partial(_lines.line_blocks, block_bytes=2**12))
     compress = ALL.get(suffix, bytes)
     for name, lines in (("a", TEXT), ("b", TEXT[: len(TEXT) // 2])):
@@ -222,7 +218,7 @@ def test_how_much_of_the_files_is_read(tmp_path: Path, suffix: str, monkeypatch:
         assert 0 < first[0] < 0.5
 
 
-def test_files_elsewhere_count_the_same(tmp_path: Path) -> None:
+def test_files_elsewhere_count_the_same(tmp_path):
     folder = fsspec.filesystem("memory")
     for name, lines in (("a", TEXT), ("b", TEXT[:100])):
         folder.pipe(f"/meter/{name}.csv", lines[: lines.rindex(b"\n") + 1])

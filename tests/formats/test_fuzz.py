@@ -1,12 +1,9 @@
 """Whatever bytes a file holds: exactly the rows a slow and simple reader finds, or an InputError."""
 
-from __future__ import annotations
-
 import csv
 import gzip
 import io
 import re
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -26,14 +23,14 @@ FUZZ = settings(max_examples=250, deadline=None, suppress_health_check=[HealthCh
 Rows = tuple[list[list[float]], list[Any]]
 
 
-def number(text: str) -> float:
+def number(text):
     text = text.strip(" \t")
     if not NUMBER.fullmatch(text) or not np.isfinite(float(text)):
         raise ValueError(text)
     return float(text)
 
 
-def svmlight_by_hand(content: bytes) -> Rows:
+def svmlight_by_hand(content):
     rows, labels = [], []
     for line in content.removeprefix(b"\xef\xbb\xbf").decode("latin-1").split("\n"):
         tokens = line.partition("#")[0].replace("\t", " ").replace("\r", " ").split(" ")
@@ -45,7 +42,7 @@ def svmlight_by_hand(content: bytes) -> Rows:
             raise ValueError(line)
         if len(tokens) > 1 and re.fullmatch(r"qid:[0-9]+", tokens[1]):
             del tokens[1]
-        row: dict[int, float] = {}
+        row = {}
         for token in tokens[1:]:
             index, colon, value = token.partition(":")
             if not colon or not re.fullmatch("[0-9]+", index) or not 0 < int(index) < 2**31:
@@ -61,7 +58,7 @@ def svmlight_by_hand(content: bytes) -> Rows:
     return rows, labels
 
 
-def csv_by_hand(content: bytes) -> Rows:
+def csv_by_hand(content):
     lines = [line.rstrip("\r") for line in content.removeprefix(b"\xef\xbb\xbf").decode().split("\n")]
     lines = [line for line in lines if line]
     header = [name.strip() for name in next(csv.reader([lines[0]]))]
@@ -75,14 +72,14 @@ def csv_by_hand(content: bytes) -> Rows:
     return rows, labels
 
 
-def mutations(original: bytes, alphabet: bytes) -> st.SearchStrategy[bytes]:
+def mutations(original, alphabet):
     edit = st.tuples(
         st.integers(0, len(original) - 1),
         st.sampled_from(["replace", "insert", "delete"]),
         st.one_of(st.sampled_from(list(alphabet)), st.integers(0, 255)),
     )
 
-    def apply(edits: list[tuple[int, str, int]]) -> bytes:
+    def apply(edits):
         content = bytearray(original)
         for position, what, byte in edits:
             position %= max(1, len(content))
@@ -97,13 +94,13 @@ def mutations(original: bytes, alphabet: bytes) -> st.SearchStrategy[bytes]:
     return st.lists(edit, min_size=1, max_size=4).map(apply)
 
 
-def read(path: Path, kind: str = "label") -> Rows | None:
+def read(path, kind="label"):
     """Rows and labels; None if refused."""
-    rows: list[Any] = []
-    labels: list[Any] = []
+    rows = []
+    labels = []
     try:
         for file in expand([path]):
-            for chunk in file.chunks(ReadOptions(kind, indices=Indices(False))):  # type: ignore[arg-type]
+            for chunk in file.chunks(ReadOptions(kind, indices=Indices(False))):
                 rows += listed(chunk.features)
                 labels += [] if chunk.targets is None else chunk.targets.tolist()
     except InputError as error:
@@ -115,7 +112,7 @@ def read(path: Path, kind: str = "label") -> Rows | None:
     return None
 
 
-def listed(rows: Any) -> list[Any]:
+def listed(rows):
     """Rows as lists, sparse ones as what is not zero by column."""
     if not isinstance(rows, SparseRows):
         return list(rows.tolist())
@@ -129,7 +126,7 @@ CSV = b'x,y,kind\n1,2.5,a\n-3e2,4,"b,c"\n\n5,6,a b\r\n7,8,9\n'
 
 @FUZZ
 @given(content=mutations(SVMLIGHT, b" :\n\t+-.e0123456789#\rnaif_x"))
-def test_svmlight(tmp_path: Path, content: bytes) -> None:
+def test_svmlight(tmp_path, content):
     path = tmp_path / "a.svm"
     path.write_bytes(content)
     found = read(path)
@@ -141,7 +138,7 @@ def test_svmlight(tmp_path: Path, content: bytes) -> None:
 
 @FUZZ
 @given(content=mutations(CSV, b',\n"+-.e0123456789\r\tnaif_x '))
-def test_csv(tmp_path: Path, content: bytes) -> None:
+def test_csv(tmp_path, content):
     path = tmp_path / "a.csv"
     path.write_bytes(content)
     found = read(path)
@@ -149,14 +146,14 @@ def test_csv(tmp_path: Path, content: bytes) -> None:
         assert found == csv_by_hand(content)
 
 
-def test_the_files_that_are_mutated_are_read_when_they_are_whole(tmp_path: Path) -> None:
+def test_the_files_that_are_mutated_are_read_when_they_are_whole(tmp_path):
     (tmp_path / "a.svm").write_bytes(SVMLIGHT)
     (tmp_path / "a.csv").write_bytes(CSV)
     assert read(tmp_path / "a.svm") is not None
     assert read(tmp_path / "a.csv") == csv_by_hand(CSV)
 
 
-def numpy_file(save: Any, **arrays: Any) -> bytes:
+def numpy_file(save, **arrays):
     stream = io.BytesIO()
     save(stream, **arrays)
     return stream.getvalue()
@@ -170,7 +167,7 @@ GZ = gzip.compress(CSV, mtime=0)
 
 @FUZZ
 @given(content=mutations(NPZ, b"\0\1\xff"))
-def test_npz(tmp_path: Path, content: bytes) -> None:
+def test_npz(tmp_path, content):
     path = tmp_path / "a.npz"
     path.write_bytes(content)
     assert read(path) in (None, (X.tolist(), [0, 1, 0, 1]))
@@ -178,7 +175,7 @@ def test_npz(tmp_path: Path, content: bytes) -> None:
 
 @FUZZ
 @given(content=mutations(NPY, b"\0\1 <>{}(),'0123456789"))
-def test_npy(tmp_path: Path, content: bytes) -> None:
+def test_npy(tmp_path, content):
     path = tmp_path / "a.npy"
     path.write_bytes(content)
     found = read(path, "none")
@@ -189,7 +186,7 @@ def test_npy(tmp_path: Path, content: bytes) -> None:
 
 @FUZZ
 @given(content=mutations(GZ, b"\0\1\xff"))
-def test_gzip(tmp_path: Path, content: bytes) -> None:
+def test_gzip(tmp_path, content):
     path = tmp_path / "a.csv.gz"
     path.write_bytes(content)
     assert read(path) in (None, csv_by_hand(CSV))
@@ -198,7 +195,7 @@ def test_gzip(tmp_path: Path, content: bytes) -> None:
 @pytest.mark.parametrize("name", ["a.svm", "a.csv", "a.npz"])
 @FUZZ
 @given(content=st.binary(max_size=200))
-def test_noise(tmp_path: Path, name: str, content: bytes) -> None:
+def test_noise(tmp_path, name, content):
     path = tmp_path / name
     path.write_bytes(content)
     found = read(path)

@@ -1,11 +1,7 @@
 """NumPy files: arrays by their usual names, any layout, streamed."""
 
-from __future__ import annotations
-
 import io
 import zipfile
-from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
@@ -14,11 +10,11 @@ import scipy.sparse
 from distkern.common.errors import InputError
 from distkern.formats import npy
 from distkern.formats._files import expand
-from distkern.formats.base import CHUNK_BYTES, RawChunk, ReadOptions
+from distkern.formats.base import CHUNK_BYTES, ReadOptions
 
 
-def read(path: Path, **options: object) -> list[RawChunk]:
-    return [chunk for file in expand([path]) for chunk in file.chunks(ReadOptions(**options))]  # type: ignore[arg-type]
+def read(path, **options):
+    return [chunk for file in expand([path]) for chunk in file.chunks(ReadOptions(**options))]
 
 
 X = np.arange(12.0).reshape(4, 3)
@@ -29,9 +25,7 @@ X = np.arange(12.0).reshape(4, 3)
     ("features", "targets"), [("X", "y"), ("x", "target"), ("features", "labels"), ("data", "Y")]
 )
 @pytest.mark.parametrize("order", ["C", "F"])
-def test_names_layouts_and_compression(
-    tmp_path: Path, save: Any, features: str, targets: str, order: Any
-) -> None:
+def test_names_layouts_and_compression(tmp_path, save, features, targets, order):
     save(tmp_path / "a.npz", **{features: np.asarray(X, order=order), targets: np.array([0, 1, 0, 1])})
     (chunk,) = read(tmp_path / "a.npz")
     np.testing.assert_array_equal(chunk.features, X)
@@ -40,7 +34,7 @@ def test_names_layouts_and_compression(
 
 
 @pytest.mark.parametrize("dtype", ["uint8", "int8", "bool", "float16", ">f4", "int64", ">i8", "float64"])
-def test_types_of_features(tmp_path: Path, dtype: str) -> None:
+def test_types_of_features(tmp_path, dtype):
     np.save(tmp_path / "a.npy", X.astype(dtype))
     (chunk,) = read(tmp_path / "a.npy", target_kind="none")
     np.testing.assert_array_equal(chunk.features, X.astype(dtype).astype(float))
@@ -57,15 +51,14 @@ def test_types_of_features(tmp_path: Path, dtype: str) -> None:
         (np.array([True, False, True, True]), [1, 0, 1, 1]),
     ],
 )
-def test_types_of_labels(tmp_path: Path, labels: Any, expected: list[Any]) -> None:
+def test_types_of_labels(tmp_path, labels, expected):
     np.savez(tmp_path / "a.npz", X=X, y=labels)
     (chunk,) = read(tmp_path / "a.npz")
-    assert chunk.targets is not None
     assert chunk.targets.tolist() == expected
 
 
 @pytest.mark.parametrize("order", ["C", "F"])
-def test_large_arrays_come_in_bounded_chunks(tmp_path: Path, order: Any) -> None:
+def test_large_arrays_come_in_bounded_chunks(tmp_path, order):
     values = np.asarray(np.random.default_rng(0).integers(0, 255, (30_000, 90), dtype=np.uint8), order=order)
     np.savez(tmp_path / "a.npz", X=values, y=np.arange(30_000))
     np.save(tmp_path / "a.npy", values)
@@ -76,7 +69,7 @@ def test_large_arrays_come_in_bounded_chunks(tmp_path: Path, order: Any) -> None
         np.testing.assert_array_equal(np.concatenate([chunk.features for chunk in chunks]), values)
 
 
-def test_images_are_flattened(tmp_path: Path) -> None:
+def test_images_are_flattened(tmp_path):
     images = np.arange(24, dtype=np.uint8).reshape(2, 3, 4)
     np.savez(tmp_path / "a.npz", x=images, y=[0, 1])
     (chunk,) = read(tmp_path / "a.npz")
@@ -102,26 +95,26 @@ def test_images_are_flattened(tmp_path: Path) -> None:
         ({"X": X, "y": [0, 1, np.inf, 1]}, r"row 3 \(index 2\), target: .*infinite"),
     ],
 )
-def test_what_is_wrong_is_named(tmp_path: Path, arrays: dict[str, Any], message: str) -> None:
+def test_what_is_wrong_is_named(tmp_path, arrays, message):
     np.savez(tmp_path / "a.npz", **arrays)
     with pytest.raises(InputError, match=message) as caught:
         read(tmp_path / "a.npz")
     assert "a.npz" in str(caught.value)
 
 
-def test_pickled_arrays_are_refused(tmp_path: Path) -> None:
+def test_pickled_arrays_are_refused(tmp_path):
     np.savez(tmp_path / "a.npz", X=np.array([[1, None]], dtype=object), y=[0], allow_pickle=True)
     with pytest.raises(InputError, match="holds object"):
         read(tmp_path / "a.npz")
 
 
-def test_a_target_array_may_be_named(tmp_path: Path) -> None:
+def test_a_target_array_may_be_named(tmp_path):
     np.savez(tmp_path / "a.npz", X=X, digit=[3, 1, 4, 1])
     (chunk,) = read(tmp_path / "a.npz", target="digit")
     np.testing.assert_array_equal(chunk.targets, [3, 1, 4, 1])
 
 
-def test_npy_has_no_targets_and_no_second_array(tmp_path: Path) -> None:
+def test_npy_has_no_targets_and_no_second_array(tmp_path):
     np.save(tmp_path / "a.npy", X)
     with pytest.raises(InputError, match="--task none"):
         read(tmp_path / "a.npy")
@@ -131,7 +124,7 @@ def test_npy_has_no_targets_and_no_second_array(tmp_path: Path) -> None:
         read(tmp_path / "a.npy", target_kind="none")
 
 
-def test_an_array_longer_than_its_header_says(tmp_path: Path) -> None:
+def test_an_array_longer_than_its_header_says(tmp_path):
     stream = io.BytesIO()
     np.save(stream, X[:2])
     with zipfile.ZipFile(tmp_path / "a.npz", "w") as archive:
@@ -141,7 +134,7 @@ def test_an_array_longer_than_its_header_says(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("name", ["a.npy", "a.npz"])
-def test_truncated_files(tmp_path: Path, name: str) -> None:
+def test_truncated_files(tmp_path, name):
     path = tmp_path / name
     if name.endswith("npz"):
         np.savez(path, X=X, y=[0, 1, 0, 1])
@@ -154,7 +147,7 @@ def test_truncated_files(tmp_path: Path, name: str) -> None:
             read(path, target_kind="none")
 
 
-def test_a_row_of_zeros_without_end_takes_no_memory(tmp_path: Path) -> None:
+def test_a_row_of_zeros_without_end_takes_no_memory(tmp_path):
     """A compressed file of some megabytes may claim 2^29 zeros in a row."""
     header = io.BytesIO()
     np.lib.format.write_array_header_1_0(
@@ -169,11 +162,10 @@ def test_a_row_of_zeros_without_end_takes_no_memory(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("target", ["-1", "3"])
-def test_a_column_of_an_array_as_target(tmp_path: Path, target: str) -> None:
+def test_a_column_of_an_array_as_target(tmp_path, target):
     np.save(tmp_path / "a.npy", np.column_stack([X, [0, 1, 0, 1]]))
     (chunk,) = read(tmp_path / "a.npy", target=target)
     np.testing.assert_array_equal(chunk.features, X)
-    assert chunk.targets is not None
     assert chunk.targets.tolist() == [0, 1, 0, 1]
     # left out
     (chunk,) = read(tmp_path / "a.npy", target=target, target_kind="none")
@@ -185,7 +177,7 @@ def test_a_column_of_an_array_as_target(tmp_path: Path, target: str) -> None:
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.int8])
-def test_sparse_matrices_of_scipy(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, dtype: Any) -> None:
+def test_sparse_matrices_of_scipy(tmp_path, monkeypatch, dtype):
     dense = np.where(np.random.default_rng(0).random((200, 30)) < 0.1, 3, 0).astype(dtype)
     dense[7:12] = 0
     matrix = scipy.sparse.csr_matrix(dense)
@@ -193,14 +185,14 @@ def test_sparse_matrices_of_scipy(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     monkeypatch.setattr(npy, "CHUNK_BYTES", 4096)
     chunks = read(tmp_path / "a.npz", target_kind="none")
     assert len(chunks) > 3
-    rows = [chunk.features.toarray() for chunk in chunks]  # type: ignore[union-attr]
+    rows = [chunk.features.toarray() for chunk in chunks]
     np.testing.assert_array_equal(np.concatenate(rows), matrix.toarray())
     # the labels beside it, as numpy.savez writes them
     with np.load(tmp_path / "a.npz") as stored:
         arrays = dict(stored)
     np.savez(tmp_path / "b.npz", **arrays, y=np.arange(200) % 2)
     chunks = read(tmp_path / "b.npz")
-    assert np.concatenate([chunk.targets for chunk in chunks]).tolist() == [0, 1] * 100  # type: ignore[misc]
+    assert np.concatenate([chunk.targets for chunk in chunks]).tolist() == [0, 1] * 100
     arrays["indices"] = arrays["indices"] + 40
     np.savez(tmp_path / "b.npz", **arrays)
     with pytest.raises(InputError, match=r"b\.npz: the arrays are not those of a sparse matrix"):

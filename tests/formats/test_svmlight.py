@@ -1,10 +1,6 @@
 """svmlight text: every spelling of the format is read right or refused with its line."""
 
-from __future__ import annotations
-
 from dataclasses import replace
-from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
@@ -14,53 +10,50 @@ from distkern.common.sparse import SparseRows, converted
 from distkern.estimators.newton import NewtonClassifier
 from distkern.formats import svmlight
 from distkern.formats._files import expand
-from distkern.formats.base import CHUNK_BYTES, Indices, RawChunk, ReadOptions
+from distkern.formats.base import CHUNK_BYTES, Indices, ReadOptions
 from distkern.runs.persistence import load_model
 from distkern.runs.scoring import files_for
 from distkern.storage.ingest import shard
 
 
-def read(path: Path, **options: object) -> list[RawChunk]:
-    return [chunk for file in expand([path]) for chunk in file.chunks(ReadOptions(**options))]  # type: ignore[arg-type]
+def read(path, **options):
+    return [chunk for file in expand([path]) for chunk in file.chunks(ReadOptions(**options))]
 
 
-def dense(chunk: RawChunk) -> Any:
+def dense(chunk):
     assert isinstance(chunk.features, SparseRows)
     return chunk.features.toarray()
 
 
-def written(tmp_path: Path, text: str) -> Path:
+def written(tmp_path, text):
     path = tmp_path / "a.svm"
     path.write_text(text)
     return path
 
 
-def test_comments_queries_signs_and_blank_lines(tmp_path: Path) -> None:
+def test_comments_queries_signs_and_blank_lines(tmp_path):
     text = "# made by hand\n+1 qid:7 1:0.5 3:-2e-1 # first\n\n-1\t2:+4\r\n   -1   3:.5   \n1 1:1.\n"
     (chunk,) = read(written(tmp_path, text))
     np.testing.assert_array_equal(chunk.targets, [1, -1, -1, 1])
     np.testing.assert_array_equal(dense(chunk), [[0.5, 0, -0.2], [0, 4, 0], [0, 0, 0.5], [1, 0, 0]])
-    assert chunk.lines is not None
     assert chunk.lines.tolist() == [2, 4, 5, 6]
     assert "row 3 (line 5), feature 2" in chunk.place(2, 1)
 
 
-def test_words_as_labels(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_words_as_labels(tmp_path, monkeypatch):
     lines = [f"{('spam', 'häm', '1')[row % 3]} {row % 4 + 1}:{row}.5 7:2" for row in range(300)]
     (fast,) = read(written(tmp_path, "\n".join([*lines, "spam 7:2", ""])))
-    assert fast.targets is not None
     assert fast.targets.tolist() == [line.split()[0] for line in lines] + ["spam"]
     assert dense(fast)[5].tolist() == [0, 5.5, 0, 0, 0, 0, 2]
     monkeypatch.setattr(svmlight, "_parse_fast", lambda *_: None)
     (slow,) = read(written(tmp_path, "\n".join([*lines, "spam 7:2", ""])))
     np.testing.assert_array_equal(dense(slow), dense(fast))
-    assert slow.targets is not None
     assert slow.targets.tolist() == fast.targets.tolist()
     with pytest.raises(InputError, match=r"row 1 \(line 1\): the label 'spam' is not a number; .*--task"):
         read(written(tmp_path, lines[0]), target_kind="number")
 
 
-def test_indices_from_0(tmp_path: Path) -> None:
+def test_indices_from_0(tmp_path):
     first, second = tmp_path / "a.svm", tmp_path / "b.svm"
     first.write_text("1 2:5 # 0:1\n0 0:3 1:4\n")
     second.write_text("1 1:7\n")
@@ -73,7 +66,7 @@ def test_indices_from_0(tmp_path: Path) -> None:
     assert dense(chunk).tolist() == [[0, 7]]
 
 
-def test_a_model_remembers_where_indices_start(tmp_path: Path) -> None:
+def test_a_model_remembers_where_indices_start(tmp_path):
     lines = [f"{row % 2} 0:{row % 2 + row / 100} 1:1" for row in range(40)]
     written(tmp_path, "\n".join([*lines, ""]))
     data = shard(tmp_path / "a.svm", tmp_path / "d.zarr", scale="none")
@@ -110,7 +103,7 @@ def test_a_model_remembers_where_indices_start(tmp_path: Path) -> None:
         ("1 123456789012345:1", "feature 123456789012345"),
     ],
 )
-def test_what_is_wrong_is_named_with_its_line(tmp_path: Path, line: str, message: str) -> None:
+def test_what_is_wrong_is_named_with_its_line(tmp_path, line, message):
     path = written(tmp_path, f"# comment\n1 1:1\n{line}\n1 1:2\n")
     with pytest.raises(InputError) as caught:
         read(path, indices=Indices(False))
@@ -119,12 +112,12 @@ def test_what_is_wrong_is_named_with_its_line(tmp_path: Path, line: str, message
     assert caught.value.hint
 
 
-def test_a_target_cannot_be_chosen(tmp_path: Path) -> None:
+def test_a_target_cannot_be_chosen(tmp_path):
     with pytest.raises(InputError, match="--target y"):
         read(written(tmp_path, "1 1:1\n"), target="y")
 
 
-def test_chunks_are_bounded_however_sparse_the_rows(tmp_path: Path) -> None:
+def test_chunks_are_bounded_however_sparse_the_rows(tmp_path):
     rows = 30_000
     path = written(tmp_path, "".join(f"{i % 2} {i % 2 * 1999 + 1}:{i}\n" for i in range(rows)))
     n_rows = 0
@@ -139,6 +132,6 @@ def test_chunks_are_bounded_however_sparse_the_rows(tmp_path: Path) -> None:
     assert n_rows == rows
 
 
-def test_labels_may_be_left_out_of_what_is_read(tmp_path: Path) -> None:
+def test_labels_may_be_left_out_of_what_is_read(tmp_path):
     (chunk,) = read(written(tmp_path, "1 1:1\n2 1:3\n"), target_kind="none")
     assert chunk.targets is None

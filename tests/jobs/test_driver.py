@@ -1,13 +1,8 @@
 """The driver in this process: starts anywhere, trains once, stops when asked or when another took over."""
 
-from __future__ import annotations
-
 import json
 import threading
-from collections.abc import Callable, Sequence
 from functools import partial
-from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
@@ -17,7 +12,7 @@ from distkern.cli.main import main
 from distkern.cli.supervision import supervised
 from distkern.cli.training import train_described
 from distkern.common.errors import ClusterError, InputError
-from distkern.engine.events import Event, Listener
+from distkern.engine.events import Event
 from distkern.jobs import driver as driver_module
 from distkern.jobs.driver import MOST_STARTS, CancelledJobError, Guard, drive
 from distkern.jobs.folder import FencedError, JobFolder
@@ -29,7 +24,7 @@ STAGES = 4
 
 
 @pytest.fixture(scope="module")
-def data(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def data(tmp_path_factory):
     path = tmp_path_factory.mktemp("data") / "d.zarr"
     generator = np.random.default_rng(0)
     features = generator.normal(size=(3000, 5)).astype(np.float32)
@@ -37,7 +32,7 @@ def data(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return path
 
 
-def describe(data: Path, out: Path, **params: object) -> dict[str, Any]:
+def describe(data, out, **params):
     settings = {"n_landmarks": 20, "stages": STAGES, "tol": 0.0, **params}
     return {
         "algorithm": "csvrg",
@@ -48,7 +43,7 @@ def describe(data: Path, out: Path, **params: object) -> dict[str, Any]:
     }
 
 
-def prepared(data: Path, out: Path, **params: object) -> tuple[JobFolder, dict[str, Any]]:
+def prepared(data, out, **params):
     folder = JobFolder(out)
     description = describe(data, out, **params)
     folder.write(Record("j", "csvrg", str(data), str(out), description=description))
@@ -56,34 +51,34 @@ def prepared(data: Path, out: Path, **params: object) -> tuple[JobFolder, dict[s
 
 
 @pytest.fixture(scope="module")
-def whole(data: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+def whole(data, tmp_path_factory):
     out = tmp_path_factory.mktemp("whole") / "m"
     _, description = prepared(data, out)
     assert drive(str(out), description, train_described)["state"] == "finished"
     return out
 
 
-def check_same(out: Path, whole: Path) -> None:
+def check_same(out, whole):
     np.testing.assert_array_equal(load_model(out).coef_, load_model(whole).coef_)
     stages = [json.loads(line)["stage"] for line in (out / "metrics.jsonl").read_text().splitlines()]
     assert stages == list(range(STAGES + 1))
 
 
-def at_stage(number: int, action: Callable[[], object]) -> Callable[..., None]:
+def at_stage(number, action):
     """Training during which something happens after the checkpoint of a stage."""
 
-    def listen(event: Event) -> None:
+    def listen(event):
         if event.kind == "checkpoint_saved" and event["stage"] == number:
             action()
 
-    def train(description: dict[str, Any], listeners: Sequence[Listener], resume: bool) -> None:
+    def train(description, listeners, resume):
         # before the guard, which has the next word
         train_described(description, (listen, *listeners), resume)
 
     return train
 
 
-def test_a_finished_job_is_not_trained_again(data: Path, whole: Path) -> None:
+def test_a_finished_job_is_not_trained_again(data, whole):
     folder = JobFolder(whole)
     trained = len(list((whole / ".job").glob("epoch-*")))
     before = (whole / "model.json").stat().st_mtime_ns
@@ -98,7 +93,7 @@ def test_a_finished_job_is_not_trained_again(data: Path, whole: Path) -> None:
     assert len(list((whole / ".job").glob("epoch-*"))) == trained == 1
 
 
-def test_cancelled_after_a_stage_and_gone_on(data: Path, whole: Path, tmp_path: Path) -> None:
+def test_cancelled_after_a_stage_and_gone_on(data, whole, tmp_path):
     out = tmp_path / "m"
     folder, description = prepared(data, out)
     answer = drive(str(out), description, at_stage(2, folder.ask_to_stop))
@@ -113,19 +108,19 @@ def test_cancelled_after_a_stage_and_gone_on(data: Path, whole: Path, tmp_path: 
     assert [line["resumed_from"] for line in said if line["kind"] == "run_started"] == [None, 2]
 
 
-def test_cancelled_through_the_scheduler_before_anything_was_saved(data: Path, tmp_path: Path) -> None:
+def test_cancelled_through_the_scheduler_before_anything_was_saved(data, tmp_path):
     folder, description = prepared(data, tmp_path / "m")
     answer = drive(str(folder.path), description, train_described, asked_to_stop=lambda: True)
     assert answer["state"] == folder.state() == "cancelled"
     assert not (folder.path / "checkpoints").exists()
 
 
-def test_the_older_of_two_drivers_stops(data: Path, whole: Path, tmp_path: Path) -> None:
+def test_the_older_of_two_drivers_stops(data, whole, tmp_path):
     out = tmp_path / "m"
     folder, description = prepared(data, out)
-    answers: list[dict[str, Any]] = []
+    answers = []
 
-    def second() -> None:
+    def second():
         # a host that was cut off is thought dead, and its job started elsewhere, to the end
         other = threading.Thread(target=lambda: answers.append(drive(str(out), description, train_described)))
         other.start()
@@ -142,7 +137,7 @@ def test_the_older_of_two_drivers_stops(data: Path, whole: Path, tmp_path: Path)
     assert last < min(number for number, line in enumerate(said) if line["epoch"] == 2)
 
 
-def test_a_job_that_fails_says_why_and_is_over(data: Path, tmp_path: Path) -> None:
+def test_a_job_that_fails_says_why_and_is_over(data, tmp_path):
     folder, description = prepared(data, tmp_path / "m", step_size=1e300)
     answer = drive(str(folder.path), description, train_described)
     assert answer["state"] == folder.state() == "failed"
@@ -152,8 +147,8 @@ def test_a_job_that_fails_says_why_and_is_over(data: Path, tmp_path: Path) -> No
     assert "no.zarr" in drive(str(folder.path), description, train_described)["error"]
 
 
-def failing(error: Exception) -> Callable[[], None]:
-    def fail() -> None:
+def failing(error):
+    def fail():
         raise error
 
     return fail
@@ -167,9 +162,7 @@ def failing(error: Exception) -> Callable[[], None]:
         (AttributeError("'NoneType' object has no attribute 'x'"), True, "failed", "AttributeError"),
     ],
 )
-def test_the_cluster_s_faults_leave_a_job_to_go_on_with(
-    data: Path, whole: Path, tmp_path: Path, error: Exception, connected: bool, state: str, said: str
-) -> None:
+def test_the_cluster_s_faults_leave_a_job_to_go_on_with(data, whole, tmp_path, error, connected, state, said):
     folder, description = prepared(data, tmp_path / "m")
     broken = partial(
         drive, str(folder.path), description, at_stage(2, failing(error)), connected=lambda: connected
@@ -186,12 +179,12 @@ def test_the_cluster_s_faults_leave_a_job_to_go_on_with(
     check_same(folder.path, whole)
 
 
-def test_progress_is_told_and_signs_of_life_are_given(data: Path, tmp_path: Path) -> None:
+def test_progress_is_told_and_signs_of_life_are_given(data, tmp_path):
     folder, description = prepared(data, tmp_path / "m")
-    seen: list[str] = []
-    told: list[int] = []
+    seen = []
+    told = []
 
-    def look() -> None:
+    def look():
         seen.append(folder.state())
 
     drive(
@@ -207,9 +200,7 @@ def test_progress_is_told_and_signs_of_life_are_given(data: Path, tmp_path: Path
     assert folder.record().worker == "tcp://w:1"
 
 
-def test_train_takes_a_cancelled_job_to_its_end_and_no_living_one(
-    data: Path, whole: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_train_takes_a_cancelled_job_to_its_end_and_no_living_one(data, whole, tmp_path, capsys):
     out = tmp_path / "m"
     folder, description = prepared(data, out)
     settings = [
@@ -227,15 +218,13 @@ def test_train_takes_a_cancelled_job_to_its_end_and_no_living_one(
     check_same(out, whole)
 
 
-def test_a_failed_try_of_train_is_told_of_and_gone_on_from(
-    data: Path, whole: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    said: list[str] = []
-    resumed: list[int] = []
+def test_a_failed_try_of_train_is_told_of_and_gone_on_from(data, whole, tmp_path, monkeypatch):
+    said = []
+    resumed = []
     monkeypatch.setattr(driver_module, "FIRST_PAUSE", 0.01)
     job = Job(data=str(data), out=str(tmp_path / "m"), scheduler="tcp://h:1")
 
-    def run(tried: int) -> str:
+    def run(tried):
         resumed.append(tried)
         if tried == 0:
             raise ClusterError("the connection to the scheduler was lost; resume with --resume")
@@ -252,7 +241,7 @@ def test_a_failed_try_of_train_is_told_of_and_gone_on_from(
         supervised(job, lambda tried: run(1), 5, said.append)
 
 
-def test_the_guard_stops_only_its_own_thread_and_writes_a_stage_first(tmp_path: Path) -> None:
+def test_the_guard_stops_only_its_own_thread_and_writes_a_stage_first(tmp_path):
     folder = JobFolder(tmp_path)
     guard = Guard(folder, folder.claim(), lambda: False)
     folder.ask_to_stop()
@@ -268,9 +257,7 @@ def test_the_guard_stops_only_its_own_thread_and_writes_a_stage_first(tmp_path: 
         guard(finished)
 
 
-def test_a_driver_that_dies_again_and_again_in_a_stage_is_given_up(
-    data: Path, whole: Path, tmp_path: Path
-) -> None:
+def test_a_driver_that_dies_again_and_again_in_a_stage_is_given_up(data, whole, tmp_path):
     folder, description = prepared(data, tmp_path / "m")
     fault = ClusterError("the connection to the scheduler was lost")
     with pytest.raises(ClusterError):

@@ -1,13 +1,9 @@
 """Schedulers, workers and networks fail under jobs: none is lost, none trained twice, the bits stay."""
 
-from __future__ import annotations
-
 import json
 import os
 import random
 import time
-from collections.abc import Iterator
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -25,8 +21,8 @@ SETTINGS = ["--algorithm", "csvrg", *settings_of(n_landmarks=60, stages=STAGES, 
 
 
 @pytest.fixture(scope="module")
-def data(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    def chunks() -> Iterator[tuple[np.ndarray, np.ndarray]]:
+def data(tmp_path_factory):
+    def chunks():
         for number in range(4):
             features = np.random.default_rng(number).normal(size=(10_000, 8)).astype(np.float32)
             yield features, (np.abs(features[:, :3]).sum(axis=1) > 2.4).astype(int)
@@ -37,7 +33,7 @@ def data(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="module")
-def whole(data: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+def whole(data, tmp_path_factory):
     """The model of a run that nothing happened to."""
     out = tmp_path_factory.mktemp("whole") / "m"
     run = distkern("train", "--data", str(data), "--out", str(out), "--scheduler", "threads", *SETTINGS)
@@ -46,12 +42,12 @@ def whole(data: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture
-def cluster(tmp_path: Path) -> Iterator[Processes]:
+def cluster(tmp_path):
     with Processes(tmp_path) as processes:
         yield processes
 
 
-def check_same(out: Path, whole: Path) -> None:
+def check_same(out, whole):
     mine, expected = load_model(out), load_model(whole)
     np.testing.assert_array_equal(mine.coef_, expected.coef_)
     np.testing.assert_array_equal(mine.landmarks_, expected.landmarks_)
@@ -60,7 +56,7 @@ def check_same(out: Path, whole: Path) -> None:
     wait_for(lambda: not (out / "checkpoints").exists(), 30)
 
 
-def send(data: Path, out: Path, cluster: Processes, *flags: str) -> None:
+def send(data, out, cluster, *flags):
     """Submit a job; while a scheduler and its workers come up, that takes more than one try."""
     deadline = time.monotonic() + 120
     while True:
@@ -81,20 +77,18 @@ def send(data: Path, out: Path, cluster: Processes, *flags: str) -> None:
         assert time.monotonic() < deadline, run.stderr
 
 
-def saved(out: Path, stage: int) -> bool:
+def saved(out, stage):
     found = sorted(out.glob("checkpoints/stage-*"))
     return bool(found) and int(found[-1].name[-5:]) >= stage
 
 
-def restart_everything(cluster: Processes) -> None:
+def restart_everything(cluster):
     cluster.kill_scheduler()
     cluster.start_scheduler()
     cluster.replace_workers()
 
 
-def test_train_with_retries_outlives_its_scheduler(
-    data: Path, whole: Path, cluster: Processes, tmp_path: Path
-) -> None:
+def test_train_with_retries_outlives_its_scheduler(data, whole, cluster, tmp_path):
     out = tmp_path / "m"
     job = ("--data", str(data), "--out", str(out), "--scheduler", cluster.address)
     run = start_distkern("train", *job, "--retries", "5", *SETTINGS)
@@ -112,9 +106,7 @@ def test_train_with_retries_outlives_its_scheduler(
     check_same(out, whole)
 
 
-def test_without_retries_a_lost_scheduler_leaves_a_run_to_resume(
-    data: Path, whole: Path, cluster: Processes, tmp_path: Path
-) -> None:
+def test_without_retries_a_lost_scheduler_leaves_a_run_to_resume(data, whole, cluster, tmp_path):
     out = tmp_path / "m"
     command = ["train", "--data", str(data), "--out", str(out), "--scheduler", cluster.address, *SETTINGS]
     run = start_distkern(*command)
@@ -131,9 +123,7 @@ def test_without_retries_a_lost_scheduler_leaves_a_run_to_resume(
     check_same(out, whole)
 
 
-def test_a_job_goes_on_after_its_scheduler_was_restarted(
-    data: Path, whole: Path, cluster: Processes, tmp_path: Path
-) -> None:
+def test_a_job_goes_on_after_its_scheduler_was_restarted(data, whole, cluster, tmp_path):
     out = tmp_path / "m"
     send(data, out, cluster)
     wait_for(lambda: saved(out, 5))
@@ -145,9 +135,7 @@ def test_a_job_goes_on_after_its_scheduler_was_restarted(
     check_same(out, whole)
 
 
-def test_a_driver_may_lose_more_hosts_than_dask_allows_a_task(
-    data: Path, whole: Path, cluster: Processes, tmp_path: Path
-) -> None:
+def test_a_driver_may_lose_more_hosts_than_dask_allows_a_task(data, whole, cluster, tmp_path):
     out = tmp_path / "m"
     send(data, out, cluster)
     # Dask gives a task up at the fourth death of its worker
@@ -160,9 +148,9 @@ def test_a_driver_may_lose_more_hosts_than_dask_allows_a_task(
     check_same(out, whole)
 
 
-def test_random_faults(data: Path, whole: Path, cluster: Processes, tmp_path: Path) -> None:
+def test_random_faults(data, whole, cluster, tmp_path):
     generator = random.Random(0)
-    met: dict[str, int] = {}
+    met = {}
     number = 0
     out = tmp_path / "job-0"
     send(data, out, cluster)
@@ -193,7 +181,7 @@ def test_random_faults(data: Path, whole: Path, cluster: Processes, tmp_path: Pa
     print(f"faults: {met}; jobs: {number + 1}")
 
 
-def driver_pid(out: Path) -> int:
+def driver_pid(out):
     claims = sorted((out / ".job").glob("epoch-*"))
     try:
         return int(json.loads(claims[-1].read_text())["pid"]) if claims else -1
@@ -202,7 +190,7 @@ def driver_pid(out: Path) -> int:
         return -1
 
 
-def check_finished(out: Path, whole: Path) -> None:
+def check_finished(out, whole):
     """Finished, with the bits of the undisturbed run, and no stage trained after the end."""
     folder = JobFolder(out)
     assert folder.state() == "finished", folder.record()

@@ -1,14 +1,11 @@
 """A host that is cut off the network while it drives a job: the job goes on elsewhere, the old one stops."""
 
-from __future__ import annotations
-
 import json
 import os
 import shutil
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
@@ -39,17 +36,17 @@ NAME = f"dk{os.getpid() % 100000}"
 NETWORK = "10.213.7"
 
 
-def ip(*words: str) -> None:
+def ip(*words):
     subprocess.run(["ip", *words], check=True, capture_output=True, timeout=20)
 
 
 @pytest.fixture
-def hosts() -> Iterator[list[str]]:
+def hosts():
     """Two network namespaces on a bridge with this host, which has the address 1."""
     if shutil.which("ip") is None:
         pytest.skip("ip is not installed")
     names = [f"{NAME}a", f"{NAME}b"]
-    made: list[tuple[str, ...]] = []
+    made = []
     try:
         try:
             ip("link", "add", NAME, "type", "bridge")
@@ -73,7 +70,7 @@ def hosts() -> Iterator[list[str]]:
 
 
 @pytest.fixture
-def address(hosts: list[str], tmp_path: Path) -> Iterator[str]:
+def address(hosts, tmp_path):
     """A scheduler here and a worker in each namespace."""
     settings = {
         **os.environ,
@@ -99,9 +96,7 @@ def address(hosts: list[str], tmp_path: Path) -> Iterator[str]:
             process.wait()
 
 
-def test_the_job_of_a_host_that_is_cut_off_goes_on_elsewhere(
-    hosts: list[str], address: str, tmp_path: Path
-) -> None:
+def test_the_job_of_a_host_that_is_cut_off_goes_on_elsewhere(hosts, address, tmp_path):
     generator = np.random.default_rng(0)
     features = generator.normal(size=(20_000, 6)).astype(np.float32)
     data = tmp_path / "d.zarr"

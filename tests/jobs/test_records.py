@@ -1,11 +1,8 @@
 """Records, fences, the index and the log: what the store keeps of a job."""
 
-from __future__ import annotations
-
 import json
 import threading
 from concurrent.futures import ThreadPoolExecutor
-from pathlib import Path
 
 import pytest
 
@@ -19,11 +16,11 @@ from distkern.jobs.log import LogFile, LogReader
 from distkern.jobs.record import LOST_SECONDS, Record, from_json, new_id, redact, state_of
 
 
-def record(**changes: object) -> Record:
+def record(**changes):
     return Record("j-1", "csvrg", "/d.zarr", "/m").changed(**changes)
 
 
-def test_passwords_are_not_written(tmp_path: Path) -> None:
+def test_passwords_are_not_written(tmp_path):
     secret = "hunter2"
     job = record(
         data=f"https://me:{secret}@host/d.zarr",
@@ -62,14 +59,12 @@ def test_passwords_are_not_written(tmp_path: Path) -> None:
         ("finished", 999.0, False, False, "lost"),
     ],
 )
-def test_the_state_follows_from_record_signs_of_life_and_wishes(
-    written: str, beat: float | None, asked: bool, has_model: bool, now: str
-) -> None:
+def test_the_state_follows_from_record_signs_of_life_and_wishes(written, beat, asked, has_model, now):
     job = record(state=written, submitted=1.0, started=None if written == "queued" else 900.0)
     assert state_of(job, beat, asked_to_stop=asked, has_model=has_model, now=1000.0) == now
 
 
-def test_a_record_comes_back_and_a_broken_one_is_named(tmp_path: Path) -> None:
+def test_a_record_comes_back_and_a_broken_one_is_named(tmp_path):
     job = record(state="failed", error="no")
     assert from_json(job.to_json(), "here") == job
     newer = {**json.loads(job.to_json()), "from a newer version": 1}
@@ -81,10 +76,10 @@ def test_a_record_comes_back_and_a_broken_one_is_named(tmp_path: Path) -> None:
         JobFolder(tmp_path / "nothing").record()
 
 
-def test_of_many_claims_each_has_its_own_epoch(tmp_path: Path) -> None:
+def test_of_many_claims_each_has_its_own_epoch(tmp_path):
     start = threading.Barrier(8)
 
-    def race(_: int) -> int:
+    def race(_):
         start.wait()
         return claim(tmp_path / "own").epoch
 
@@ -93,7 +88,7 @@ def test_of_many_claims_each_has_its_own_epoch(tmp_path: Path) -> None:
     assert newest(tmp_path / "own") == 8
 
 
-def test_an_older_claim_is_refused(tmp_path: Path) -> None:
+def test_an_older_claim_is_refused(tmp_path):
     first = claim(tmp_path)
     first.check()
     second = claim(tmp_path)
@@ -103,7 +98,7 @@ def test_an_older_claim_is_refused(tmp_path: Path) -> None:
         first.check()
 
 
-def test_a_folder_with_a_living_job_is_refused(tmp_path: Path) -> None:
+def test_a_folder_with_a_living_job_is_refused(tmp_path):
     folder = JobFolder(tmp_path)
     folder.refuse_if_driven()
     folder.write(record())
@@ -113,7 +108,7 @@ def test_a_folder_with_a_living_job_is_refused(tmp_path: Path) -> None:
     folder.refuse_if_driven()
 
 
-def test_commands_work_where_they_are_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_commands_work_where_they_are_read(tmp_path, monkeypatch):
     job = record(runs=str(tmp_path / "my runs"))
     monkeypatch.delenv("DISTKERN_RUNS", raising=False)
     assert job.command("logs", "--follow") == f"`distkern logs j-1 --follow --runs '{tmp_path}/my runs'`"
@@ -125,7 +120,7 @@ def test_commands_work_where_they_are_read(tmp_path: Path, monkeypatch: pytest.M
     assert job.command("cancel") == "`distkern cancel j-1`"
 
 
-def test_the_index_moves_with_the_store(tmp_path: Path) -> None:
+def test_the_index_moves_with_the_store(tmp_path):
     (tmp_path / "here").mkdir()
     JobIndex(tmp_path / "here").add("a", tmp_path / "here" / "m")
     JobIndex(tmp_path / "here").add("b", tmp_path / "elsewhere")
@@ -146,9 +141,7 @@ def test_the_index_moves_with_the_store(tmp_path: Path) -> None:
         *(b'{"out": "\\u0000"}', b'{"out": "\\ud800"}', b'{"out": "s3://u:p@b/m"}'),
     ],
 )
-def test_a_damaged_entry_of_the_index_is_told_and_ends_nothing(
-    content: bytes, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_damaged_entry_of_the_index_is_told_and_ends_nothing(content, tmp_path, capsys):
     for name in ("a", "b", "c"):
         JobFolder(tmp_path / name).write(record(id=name))
         JobIndex(tmp_path).add(name, tmp_path / name)
@@ -171,9 +164,7 @@ def test_a_damaged_entry_of_the_index_is_told_and_ends_nothing(
 
 
 @pytest.mark.parametrize("is_folder", [True, False])
-def test_a_job_that_cannot_be_read_ends_nothing(
-    is_folder: bool, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_job_that_cannot_be_read_ends_nothing(is_folder, tmp_path, capsys):
     JobFolder(tmp_path / "b").write(record(id="b"))
     JobIndex(tmp_path).add("b", tmp_path / "b")
     (tmp_path / "a" / "job.json").mkdir(parents=True)
@@ -187,11 +178,11 @@ def test_a_job_that_cannot_be_read_ends_nothing(
     assert captured.err.startswith("job a: ")
 
 
-def test_ids_are_not_used_twice() -> None:
+def test_ids_are_not_used_twice():
     assert len({new_id("avm") for _ in range(20)}) == 20
 
 
-def progress(done: int, name: str = "scan") -> Event:
+def progress(done, name="scan"):
     return Event(
         "pass_progress",
         {
@@ -206,17 +197,15 @@ def progress(done: int, name: str = "scan") -> Event:
     )
 
 
-def begun(name: str) -> Event:
+def begun(name):
     return Event("pass_started", {"name": name, "stage": 1, "tasks": 9, "rows": 9, "bytes": 9})
 
 
-def ended(name: str) -> Event:
+def ended(name):
     return Event("pass_finished", {"name": name, "stage": 1, "seconds": 0.1, "rows": 9, "bytes": 9})
 
 
-def test_the_log_tells_of_passes_once_a_second_and_of_all_else(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_log_tells_of_passes_once_a_second_and_of_all_else(tmp_path, monkeypatch):
     clock = [100.0]
     monkeypatch.setattr(log_module.time, "monotonic", lambda: clock[0])
     log = LogFile(tmp_path / "log.jsonl", claim(tmp_path / "own"))
@@ -246,7 +235,7 @@ def test_the_log_tells_of_passes_once_a_second_and_of_all_else(
     assert [event.kind for event in reader.new()] == ["pass_started", "pass_progress"]
 
 
-def test_half_a_line_waits_and_a_fenced_log_is_silent(tmp_path: Path) -> None:
+def test_half_a_line_waits_and_a_fenced_log_is_silent(tmp_path):
     path = tmp_path / "log.jsonl"
     reader = LogReader(path)
     assert list(reader.new()) == []
@@ -263,11 +252,11 @@ def test_half_a_line_waits_and_a_fenced_log_is_silent(tmp_path: Path) -> None:
     assert [event["text"] for event in reader.new()] == ["three"]
 
 
-def test_only_the_cluster_s_faults_are_tried_again() -> None:
-    said: list[str] = []
-    slept: list[float] = []
+def test_only_the_cluster_s_faults_are_tried_again():
+    said = []
+    slept = []
 
-    def run(tried: int) -> int:
+    def run(tried):
         if tried < 3:
             raise ConnectionResetError(104, "reset") if tried % 2 else ClusterError("lost")
         return tried
@@ -281,7 +270,7 @@ def test_only_the_cluster_s_faults_are_tried_again() -> None:
         assert not is_fault_of_cluster(error)
 
 
-def test_trials_of_a_search_are_progress_of_its_job(tmp_path: Path) -> None:
+def test_trials_of_a_search_are_progress_of_its_job(tmp_path):
     folder = JobFolder(tmp_path / "m")
     assert folder.progress() == (0, -1)
     trials = folder.path / "tune" / "trials"

@@ -1,7 +1,5 @@
 """The driver holds no more after fifty stages than after two, and what it frees leaves its memory."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 
@@ -62,7 +60,7 @@ if __name__ == "__main__":
 """
 
 
-def test_freed_arrays_leave_the_memory_of_the_process(tmp_path: Path) -> None:
+def test_freed_arrays_leave_the_memory_of_the_process(tmp_path):
     after_pieces, after_trim = map(int, run(CHURN, folder=tmp_path).split())
     assert after_pieces < 4 * 2**20
     # 2 of the 40 MB are still in use
@@ -75,9 +73,7 @@ def test_freed_arrays_leave_the_memory_of_the_process(tmp_path: Path) -> None:
     ("rows", "columns", "landmarks"),
     [(20_000, 20, 512), (10_000, 200, 512), (4_000, 2_000, 64), (10_800, 5_000, 500)],
 )
-def test_fifty_stages_on_local_workers_leave_no_more_than_two(
-    tmp_path: Path, rows: int, columns: int, landmarks: int
-) -> None:
+def test_fifty_stages_on_local_workers_leave_no_more_than_two(tmp_path, rows, columns, landmarks):
     """What is held after a stage; the peak within one depends on which threads are at work at a time."""
     out = str(tmp_path / "d.zarr")
     run(MAKE, str(rows), str(columns), out, folder=tmp_path)

@@ -1,11 +1,8 @@
 """What ``plan`` says of a driver and a worker beside what ``train`` takes: never less, and not much more."""
 
-from __future__ import annotations
-
 import json
 import subprocess
 import sys
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -60,7 +57,7 @@ JOBS = [
 
 
 @pytest.fixture(scope="module")
-def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def folder(tmp_path_factory):
     folder = tmp_path_factory.mktemp("plans")
     for name, (rows, columns, classes, share) in DATA.items():
         rng = np.random.default_rng(0)
@@ -84,7 +81,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-def run(folder: Path, *arguments: str) -> str:
+def run(folder, *arguments):
     command = [sys.executable, "-m", "distkern", *arguments]
     return subprocess.run(command, cwd=folder, check=True, capture_output=True, text=True).stdout
 
@@ -92,7 +89,7 @@ def run(folder: Path, *arguments: str) -> str:
 @pytest.mark.slow
 @pytest.mark.parametrize("page", ["--dashboard", "--no-dashboard"])
 @pytest.mark.parametrize("number", range(len(JOBS)), ids=[" ".join(job[:3]) for job in JOBS])
-def test_peaks_are_below_the_plan_and_not_far_below(folder: Path, number: int, page: str) -> None:
+def test_peaks_are_below_the_plan_and_not_far_below(folder, number, page):
     algorithm, data, scheduler, settings = JOBS[number]
     if scheduler != "local" and page == "--dashboard":
         pytest.skip("no workers that could serve one")

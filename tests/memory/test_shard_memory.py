@@ -1,7 +1,5 @@
 """Sharding takes the same memory for any number of rows."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pandas
@@ -46,7 +44,7 @@ else:
 """
 
 
-def write_table(path: Path, rows: int, seed: int = 0) -> None:
+def write_table(path, rows, seed=0):
     """A CSV file of rows with categories, dates and missing values."""
     for part in range(0, rows, 100_000):
         frame = adult(100_000, seed + part)
@@ -56,7 +54,7 @@ def write_table(path: Path, rows: int, seed: int = 0) -> None:
 @pytest.mark.slow
 @pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="peaks are read from Linux's /proc")
 @pytest.mark.parametrize("what", ["generated", "npz", "svm", "csv"])
-def test_peak_does_not_grow_with_the_rows(tmp_path: Path, what: str) -> None:
+def test_peak_does_not_grow_with_the_rows(tmp_path, what):
     peaks = []
     for rows in (400_000, 1_200_000):
         folder = tmp_path / str(rows)
@@ -103,7 +101,7 @@ else:
 @pytest.mark.slow
 @pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="peaks are read from Linux's /proc")
 @pytest.mark.parametrize("what", ["dense", "sparse"])
-def test_the_peak_of_the_feature_major_copy_does_not_grow_with_the_rows(tmp_path: Path, what: str) -> None:
+def test_the_peak_of_the_feature_major_copy_does_not_grow_with_the_rows(tmp_path, what):
     peaks = []
     for rows in (40_000, 320_000):
         folder = tmp_path / str(rows)
@@ -128,7 +126,7 @@ for line in open("/proc/self/status"):
 
 @pytest.mark.slow
 @pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="peaks are read from Linux's /proc")
-def test_a_million_rows_of_a_table_in_three_commands_under_512_mib(tmp_path: Path) -> None:
+def test_a_million_rows_of_a_table_in_three_commands_under_512_mib(tmp_path):
     old, new, data, model = (str(tmp_path / name) for name in ("old.csv", "new.csv", "d.zarr", "m"))
     write_table(tmp_path / "old.csv", 1_000_000)
     write_table(tmp_path / "new.csv", 100_000, seed=1000)

@@ -1,9 +1,6 @@
 """metrics.jsonl."""
 
-from __future__ import annotations
-
 import json
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -16,7 +13,7 @@ from distkern.monitor.metrics import FIELDS, MetricsFile, read, rewrite
 LINE = {name: number for number, name in enumerate(FIELDS)}
 
 
-def test_a_line_per_stage(tmp_path: Path) -> None:
+def test_a_line_per_stage(tmp_path):
     path = tmp_path / "metrics.jsonl"
     listener = MetricsFile(path)
     shuffled = {"bound": 0.5, **dict(reversed(LINE.items())), "test_error": None}
@@ -31,12 +28,12 @@ def test_a_line_per_stage(tmp_path: Path) -> None:
     assert read(path) == [shuffled, LINE | {"stage": 9, "objective": 0.5}]
 
 
-def test_numbers_that_json_lacks_become_null(tmp_path: Path) -> None:
+def test_numbers_that_json_lacks_become_null(tmp_path):
     rewrite(tmp_path / "m", [{"objective": float("nan"), "bound": np.float64("inf")}])
     assert read(tmp_path / "m") == [{"objective": None, "bound": None}]
 
 
-def test_rewrite_replaces_what_was_there(tmp_path: Path) -> None:
+def test_rewrite_replaces_what_was_there(tmp_path):
     path = tmp_path / "metrics.jsonl"
     rewrite(path, [LINE, LINE])
     rewrite(path, [LINE])
@@ -45,7 +42,7 @@ def test_rewrite_replaces_what_was_there(tmp_path: Path) -> None:
     assert list(tmp_path.iterdir()) == [path]
 
 
-def test_a_torn_last_line_is_left_out_and_any_other_is_refused(tmp_path: Path) -> None:
+def test_a_torn_last_line_is_left_out_and_any_other_is_refused(tmp_path):
     path = tmp_path / "metrics.jsonl"
     path.write_text('{"stage": 0}\n{"sta')
     assert read(path) == [{"stage": 0}]
@@ -54,7 +51,7 @@ def test_a_torn_last_line_is_left_out_and_any_other_is_refused(tmp_path: Path) -
         read(path)
 
 
-def test_passes_are_added_up_by_name() -> None:
+def test_passes_are_added_up_by_name():
     recorder = PassRecorder()
     fields = {"name": "gradient", "stage": 1, "seconds": 2.0, "rows": 10, "bytes": 40, "mode": "workers"}
     recorder(Event("pass_finished", fields | {"split_seconds": {"read": 0.5, "work": 1.0}}))
@@ -66,7 +63,7 @@ def test_passes_are_added_up_by_name() -> None:
     assert (loop.name, loop.times, loop.split_seconds) == ("inner loop", 1, {})
 
 
-def test_a_resumed_run_s_passes_say_since_when() -> None:
+def test_a_resumed_run_s_passes_say_since_when():
     recorder = PassRecorder()
     recorder(Event("run_started", {"resumed_from": 3}))
     fields = {"name": "gradient", "stage": 4, "seconds": 2.0, "rows": 10, "bytes": 40, "mode": "workers"}

@@ -1,24 +1,26 @@
 """Pages: well-formed, self-contained, and they say what they were given."""
 
-from __future__ import annotations
-
 import re
+import time
 from dataclasses import asdict
 from html.parser import HTMLParser
 from itertools import pairwise
-from pathlib import Path
-from typing import Any
 
 import pytest
 
 from distkern.common.choices import Compared
 from distkern.monitor.balance import PassTotal
+from distkern.cli.job import Job
+from distkern.cli.training import run_job
+from distkern.demo.digits import VirtualDigits
 from distkern.monitor.page import Axis, Cells, Curve, Html, Plot, Plots, joined, key, note, page, table, tiles
 from distkern.monitor.plots import Figure, binary_ticks, linear_ticks, log_ticks, own_ticks
 from distkern.monitor.report import render, write_report
 from distkern.monitor.stages import gap_ratios, stage_plots
 from distkern.monitor.style import STYLES, axis_number, short_number
-from distkern.monitor.text import in_number
+from distkern.monitor.text import in_number, in_time
+from distkern.storage.dataset import open_dataset
+from distkern.storage.ingest import write_dataset
 
 HISTORY = [
     {
@@ -54,30 +56,30 @@ PASSES = [PassTotal("gradient", 3, 2.0, 4000, 2**20, "workers", {"read": 0.5})]
 class Balance(HTMLParser):
     """Fails on a tag that is closed without being open; ``open`` is what is left."""
 
-    def __init__(self) -> None:
+    def __init__(self):
         super().__init__()
-        self.open: list[str] = []
+        self.open = []
 
-    def handle_starttag(self, tag: str, attrs: object) -> None:
+    def handle_starttag(self, tag, attrs):
         if tag != "meta":
             self.open.append(tag)
 
-    def handle_startendtag(self, tag: str, attrs: object) -> None:
+    def handle_startendtag(self, tag, attrs):
         pass
 
-    def handle_endtag(self, tag: str) -> None:
+    def handle_endtag(self, tag):
         assert self.open.pop() == tag
 
 
-def plot_of(history: list[dict[str, Any]], title: str) -> Plot:
+def plot_of(history, title):
     return next(plot for plot in stage_plots(history).plots if plot.title == title)
 
 
-def titles(history: list[dict[str, Any]]) -> list[str]:
+def titles(history):
     return [plot.title for plot in stage_plots(history).plots]
 
 
-def test_the_page_is_whole_and_needs_no_network(tmp_path: Path) -> None:
+def test_the_page_is_whole_and_needs_no_network(tmp_path):
     path = tmp_path / "report.html"
     write_report(path, FACTS, HISTORY, PASSES)
     page = path.read_text(encoding="utf-8")
@@ -104,13 +106,13 @@ def test_the_page_is_whole_and_needs_no_network(tmp_path: Path) -> None:
     assert written.count("data-root-id") == 2
 
 
-def test_a_run_without_history_or_test_split() -> None:
+def test_a_run_without_history_or_test_split():
     assert "<script" not in render(FACTS, [])
     errors = plot_of([stage | {"test_error": None} for stage in HISTORY], "Error in percent")
     assert list(errors.keys) == ["train"]
 
 
-def test_gap_ratios_of_linear_convergence() -> None:
+def test_gap_ratios_of_linear_convergence():
     objectives = [10 + 8 * 0.5**stage for stage in range(3)] + [10.0]
     assert gap_ratios(objectives) == [None, pytest.approx(0.5), pytest.approx(0.5), None]
     assert gap_ratios([3.0]) == [None]
@@ -118,8 +120,8 @@ def test_gap_ratios_of_linear_convergence() -> None:
     assert gap_ratios([]) == []
 
 
-def test_a_run_that_finds_its_objective_in_one_go_has_no_gap_ratio() -> None:
-    def table(*objectives: float) -> str:
+def test_a_run_that_finds_its_objective_in_one_go_has_no_gap_ratio():
+    def table(*objectives):
         return render(
             FACTS, [{**HISTORY[0], "stage": n, "objective": value} for n, value in enumerate(objectives)]
         )
@@ -132,15 +134,15 @@ def test_a_run_that_finds_its_objective_in_one_go_has_no_gap_ratio() -> None:
 PLAIN = Axis("x")
 
 
-def shown(*curves: Curve, x: Axis = PLAIN, y: Axis = PLAIN) -> Figure:
+def shown(*curves, x=PLAIN, y=PLAIN):
     return Figure(Plot("t", x, y, curves))
 
 
-def heights(figure: Figure) -> list[float]:
+def heights(figure):
     return list(figure._points.data["y"])
 
 
-def test_a_logarithmic_axis_makes_a_geometric_sequence_a_straight_line() -> None:
+def test_a_logarithmic_axis_makes_a_geometric_sequence_a_straight_line():
     figure = shown(Curve("a", [0, 1, 2, 3], [1000.0, 100.0, 10.0, 1.0]), y=Axis(log=True))
     steps = [b - a for a, b in pairwise(heights(figure))]
     assert steps == pytest.approx([-1.0] * 3)
@@ -152,7 +154,7 @@ def test_a_logarithmic_axis_makes_a_geometric_sequence_a_straight_line() -> None
     "values", [[0.0, 0.0], [-1.0, 5.0], [3.0], [1e-9, 2e-9], [1.0, 1.0 + 1e-6], [5.0, None]]
 )
 @pytest.mark.parametrize("log", [False, True])
-def test_every_point_lies_on_the_canvas(values: list[float | None], log: bool) -> None:
+def test_every_point_lies_on_the_canvas(values, log):
     figure = shown(Curve("a", list(range(len(values))), values), y=Axis(log=log))
     assert len(heights(figure)) == sum(value is not None for value in values)
     assert all(figure._up.start <= y <= figure._up.end for y in heights(figure))
@@ -160,7 +162,7 @@ def test_every_point_lies_on_the_canvas(values: list[float | None], log: bool) -
     assert len(figure.figure.yaxis[0].major_label_overrides) >= 2
 
 
-def test_a_figure_draws_again_only_what_has_changed() -> None:
+def test_a_figure_draws_again_only_what_has_changed():
     first, again, other = (
         Plot("t", PLAIN, PLAIN, [Curve("a", (0.0, 1.0), (2.0, end))]) for end in (3.0, 3.0, 4.0)
     )
@@ -172,20 +174,20 @@ def test_a_figure_draws_again_only_what_has_changed() -> None:
     assert figure._lines.data["ys"] == [[2.0, 4.0]]
 
 
-def test_words_stand_where_numbers_are_not() -> None:
+def test_words_stand_where_numbers_are_not():
     figure = shown(Curve("a", [0, 2], [1.0, 2.0]), x=Axis("loss", words=("hinge", "odm", "logistic")))
     assert figure.figure.xaxis[0].major_label_overrides == {0.0: "hinge", 1.0: "odm", 2.0: "logistic"}
     assert figure._points.data["place"] == ["hinge", "logistic"]
 
 
-def test_many_points_are_thinned_out_and_have_no_dots() -> None:
+def test_many_points_are_thinned_out_and_have_no_dots():
     figure = shown(Curve("a", range(5000), [float(n) for n in range(5000)]))
     assert len(figure._lines.data["xs"][0]) <= 601
     assert figure._lines.data["xs"][0][-1] == 4999
     assert heights(figure) == []
 
 
-def test_cells_are_where_they_are_counted_and_darker_the_more_they_hold() -> None:
+def test_cells_are_where_they_are_counted_and_darker_the_more_they_hold():
     cells = Cells([0, 1, 2, 3], [-1, 0, 1], [[0, 1], [100, 0], [0, 10]], "#2f6fb7")
     figure = Figure(Plot("t", Axis("x", within=(0, 6)), Axis(within=(-1, 1)), cells=cells))
     drawn = figure.figure.renderers[0].data_source.data
@@ -196,7 +198,7 @@ def test_cells_are_where_they_are_counted_and_darker_the_more_they_hold() -> Non
     assert Figure(Plot("t", Axis(), Axis(), cells=empty)).figure.renderers[0].data_source.data["left"] == []
 
 
-def test_only_what_is_html_already_is_not_escaped() -> None:
+def test_only_what_is_html_already_is_not_escaped():
     assert joined("<a>", Html("<b>"), 1, None) == "&lt;a&gt;<b>1-"
     shown = page("<t>", [note("<n>"), tiles({"<k>": "<v>"}), table({"<h>": '"'}, [["<c>"]])])
     for text in (
@@ -210,7 +212,7 @@ def test_only_what_is_html_already_is_not_escaped() -> None:
         assert text in shown
 
 
-def test_a_key_says_what_the_title_does_not() -> None:
+def test_a_key_says_what_the_title_does_not():
     curves = [
         Curve("objective", [0], [1.0]),
         Curve("test", [0], [1.0], STYLES["test"]),
@@ -223,7 +225,7 @@ def test_a_key_says_what_the_title_does_not() -> None:
     assert "<figcaption>" in page("t", [Plots([plot])])
 
 
-def test_convergence_and_memory_are_in_the_table_of_stages() -> None:
+def test_convergence_and_memory_are_in_the_table_of_stages():
     known = {"passes": 1.0, "seconds": 1.0, "train_error": 0.1, "model_size": 3}
     memory = {"worker_peak_rss_bytes": 3 * 2**20, "driver_peak_rss_bytes": 5 * 2**20}
     history = [
@@ -237,7 +239,7 @@ def test_convergence_and_memory_are_in_the_table_of_stages() -> None:
     assert "F<sub>best</sub>" in page
 
 
-def test_peaks_of_a_resumed_run_do_not_fall() -> None:
+def test_peaks_of_a_resumed_run_do_not_fall():
     peaks = [{"worker_peak_rss_bytes": w * 2**20, "driver_peak_rss_bytes": 2**20} for w in (0, 7, 3)]
     page = render({}, [stage | peak for stage, peak in zip(HISTORY, peaks, strict=False)])
     assert page.count("<td>7.0 MiB</td><td>1.0 MiB</td>") == 2
@@ -245,7 +247,7 @@ def test_peaks_of_a_resumed_run_do_not_fall() -> None:
     assert "3.0 MiB" not in page
 
 
-def test_mean_squared_errors_have_no_percent() -> None:
+def test_mean_squared_errors_have_no_percent():
     history = [stage | {"error": "mean squared error"} for stage in HISTORY]
     assert "Mean squared error" in titles(history)
     page = render({}, history)
@@ -253,14 +255,14 @@ def test_mean_squared_errors_have_no_percent() -> None:
     assert "%" not in re.sub(r"<(style|script).*?</\1>|style=\"[^\"]*\"", "", page, flags=re.S)
 
 
-def test_what_rows_a_curve_is_of_is_said_by_its_colour() -> None:
+def test_what_rows_a_curve_is_of_is_said_by_its_colour():
     kept = ("train", "validation")
     history = [{**stage, "validation_error": 0.25, "test_error": None} for stage in HISTORY]
     assert plot_of(history, "Error in percent").keys == {name: STYLES[name] for name in kept}
     assert len({style.colour for style in STYLES.values()}) == len(STYLES)
 
 
-def test_errors_of_real_targets_are_drawn_in_the_units_of_the_targets() -> None:
+def test_errors_of_real_targets_are_drawn_in_the_units_of_the_targets():
     figures = {"error": "mean squared error", "train_rmse": 60e3, "train_error": 3.6e9, "test_error": 4.9e9}
     plot = plot_of([stage | figures for stage in HISTORY], "Root mean squared error")
     assert [list(curve.y)[1:] for curve in plot.curves] == [[60e3] * 3, [70e3] * 3]
@@ -279,11 +281,11 @@ def test_errors_of_real_targets_are_drawn_in_the_units_of_the_targets() -> None:
         (0.0, "0", "0", "0"),
     ],
 )
-def test_numbers_are_told_in_magnitudes(value: float, told: str, short: str, axis: str) -> None:
+def test_numbers_are_told_in_magnitudes(value, told, short, axis):
     assert (in_number(value), short_number(value), axis_number(value)) == (told, short, axis)
 
 
-def test_real_targets_have_their_own_figures() -> None:
+def test_real_targets_have_their_own_figures():
     figures = {"error": "mean squared error", "train_rmse": 3.25, "train_mae": 2.5, "train_r2": 0.75}
     page = render({}, [stage | figures for stage in HISTORY] + [HISTORY[0] | figures | {"train_r2": -2e-16}])
     assert "<td>0</td>" in page.split("train r2")[1]
@@ -294,7 +296,7 @@ def test_real_targets_have_their_own_figures() -> None:
     assert '<th scope="col">test mae</th>' not in page
 
 
-def test_a_solver_s_own_figures_get_columns_and_plots() -> None:
+def test_a_solver_s_own_figures_get_columns_and_plots():
     own = [stage | {"margin": 0.1 * stage["stage"], "nu": 0.25, "gamma_note": "text"} for stage in HISTORY]
     assert "Margin" in titles(own)
     page = render({}, own)
@@ -303,12 +305,12 @@ def test_a_solver_s_own_figures_get_columns_and_plots() -> None:
     assert "gamma_note" not in page
 
 
-def test_passes_that_do_not_grow_give_way_to_seconds() -> None:
+def test_passes_that_do_not_grow_give_way_to_seconds():
     history = [stage | {"passes": 1.0} for stage in HISTORY]
     assert {plot.x.label for plot in stage_plots(history).plots} == {"seconds"}
 
 
-def test_rounds_are_what_figures_are_drawn_over_and_rows_to_choose_by_have_their_curve() -> None:
+def test_rounds_are_what_figures_are_drawn_over_and_rows_to_choose_by_have_their_curve():
     own = [stage | {"rounds": 12_500.0 * stage["stage"], "validation_error": 0.125} for stage in HISTORY]
     assert {plot.x.label for plot in stage_plots(own).plots} == {"rounds"}
     assert "Rounds" not in titles(own)
@@ -320,7 +322,7 @@ def test_rounds_are_what_figures_are_drawn_over_and_rows_to_choose_by_have_their
     assert '<th scope="col">validation error</th>' in page
 
 
-def test_a_run_of_many_stages_is_thinned_out() -> None:
+def test_a_run_of_many_stages_is_thinned_out():
     page = render({}, [HISTORY[0] | {"stage": number, "passes": number} for number in range(5000)])
     assert page.count("<tr>") == 1 + 60
     assert "60 of 5,000 stages" in page
@@ -329,7 +331,7 @@ def test_a_run_of_many_stages_is_thinned_out() -> None:
     assert len(written) < 150_000
 
 
-def test_who_waited_for_whom() -> None:
+def test_who_waited_for_whom():
     split = {"read": 1.0, "prepare": 6.0, "wait": 7.0, "loop": 3.0}
     inner = PassTotal("inner loop", 2, 12.0, 10, 10, "", split)
     reduce = PassTotal("snapshot", 2, 10.0, 10, 10, "", {"read": 1.0, "work": 15.0})
@@ -339,7 +341,7 @@ def test_who_waited_for_whom() -> None:
     assert "read 1.0, work 15.0" in page
 
 
-def test_ticks() -> None:
+def test_ticks():
     assert linear_ticks(0, 10) == [0, 2.5, 5, 7.5, 10]
     assert log_ticks(60, 250) == [50, 100, 150, 200, 250]
     assert log_ticks(60, 350) == [50, 100, 200, 500]
@@ -349,7 +351,7 @@ def test_ticks() -> None:
     assert binary_ticks(700 * 2**20) == [200 * 2**20 * step for step in range(5)]
 
 
-def test_notes_and_warnings_of_the_last_stage_are_shown() -> None:
+def test_notes_and_warnings_of_the_last_stage_are_shown():
     history = [
         *({**line, "notes": ["chosen: early"]} for line in HISTORY[:-1]),
         {**HISTORY[-1], "notes": ["chosen: |x-y| < 3"], "warnings": ["too early: set stages=9"]},
@@ -361,12 +363,12 @@ def test_notes_and_warnings_of_the_last_stage_are_shown() -> None:
 
 
 @pytest.mark.parametrize(("count", "label"), [(3, "stages"), (4, "seconds")])
-def test_stages_that_read_nothing_are_drawn_over_seconds_unless_they_are_few(count: int, label: str) -> None:
+def test_stages_that_read_nothing_are_drawn_over_seconds_unless_they_are_few(count, label):
     history = [{**line, "passes": 1.0 if stage == 0 else 3.0} for stage, line in enumerate(HISTORY)][:count]
     assert plot_of(history, "Objective").x.label == label
 
 
-def test_what_was_chosen_stands_first_with_all_candidates() -> None:
+def test_what_was_chosen_stands_first_with_all_candidates():
     compared = Compared("linear", 0.34567), Compared("rbf exact, width 3", 0.34, 1000, 1000)
     kept = {"notes": ["algorithm: newton, because of <8> columns"], "candidates": list(map(asdict, compared))}
     page = render(FACTS, [*HISTORY[:-1], {**HISTORY[-1], **kept}])
@@ -376,3 +378,39 @@ def test_what_was_chosen_stands_first_with_all_candidates() -> None:
     assert "<tr><td>linear</td><td>-</td><td>0.3457</td></tr>" in section
     row = "<td>rbf exact, width 3</td><td>1,000 rows x 1,000 functions</td><td>0.34</td>"
     assert row in section
+
+
+SLOW_SECONDS = 1.0
+
+
+def stop_after_stage_1(event):
+    if event.kind == "stage_finished" and event["metrics"]["stage"] == 0:
+        time.sleep(SLOW_SECONDS)
+    if event.kind == "checkpoint_saved" and event["stage"] == 1:
+        raise OSError("the machine fails")
+
+
+def test_time_and_memory_are_of_all_tries(tmp_path, monkeypatch):
+    digits = VirtualDigits(chunk_rows=500)
+    write_dataset(digits.chunks(500), tmp_path / "d.zarr", test_chunks=digits.chunks(200, "test"))
+    dataset = open_dataset(tmp_path / "d.zarr")
+    job = Job(
+        algorithm="csvrg",
+        data=str(tmp_path / "d.zarr"),
+        out=str(tmp_path / "m"),
+        scheduler="synchronous",
+        params={"n_landmarks": 20, "gamma": 0.3, "stages": 3},
+    )
+    monkeypatch.setattr("distkern.engine.drive.peak_resident_bytes", lambda: 3 * 2**30)
+    with pytest.raises(OSError, match="the machine fails"):
+        run_job(job, dataset, listeners=[stop_after_stage_1])
+    monkeypatch.setattr("distkern.engine.drive.peak_resident_bytes", lambda: 2**30)
+    _, history = run_job(job, dataset, listeners=[], resume=True)
+
+    assert history[-1]["seconds"] > SLOW_SECONDS
+    page = (tmp_path / "m" / "report.html").read_text(encoding="utf-8")
+    headline = page.split("<h2>")[0]
+    assert f"<b>{in_time(history[-1]['seconds'])}</b>" in headline
+    assert "<b>3.0 GiB</b>" in headline
+    assert "1.0 GiB" not in page
+    assert "of passes since stage 1, where the run was resumed, the driver waited" in page

@@ -1,7 +1,5 @@
 """What a run looks like where there is no terminal, and that a terminal gets bars."""
 
-from __future__ import annotations
-
 import io
 import re
 
@@ -29,8 +27,8 @@ METRICS = {
 }
 
 
-def a_run() -> list[Event]:
-    def progress(share: float, at: float) -> Event:
+def a_run():
+    def progress(share, at):
         done = int(1000 * share)
         return Event(
             "pass_progress",
@@ -89,7 +87,7 @@ def a_run() -> list[Event]:
     ]
 
 
-def test_plain_lines_without_a_terminal() -> None:
+def test_plain_lines_without_a_terminal():
     stream = io.StringIO()
     with Terminal(stream) as terminal:
         for event in a_run():
@@ -107,33 +105,30 @@ def test_plain_lines_without_a_terminal() -> None:
     ]
 
 
-def test_a_terminal_gets_bars_and_the_same_lines() -> None:
+def test_a_terminal_gets_bars_and_the_same_lines():
     stream = Screen()
     with Terminal(stream) as terminal:
         assert terminal.live
         for event in a_run():
             terminal(event)
             if event.kind == "pass_progress":
-                assert terminal._progress is not None
                 [task] = terminal._progress.tasks
                 assert (task.completed, task.total) == (event["tasks_done"], 10)
                 assert "rows/s" in task.fields["rates"]
-        assert terminal._progress is not None
         assert terminal._progress.tasks == []
     assert "5.12 %" in stream.getvalue()
     assert stream.getvalue().rstrip().endswith("\x1b[?25h") or "\x1b[?25l" not in stream.getvalue()
 
 
 class Screen(io.StringIO):
-    def isatty(self) -> bool:
+    def isatty(self):
         return True
 
 
-def drawn(description: str, done: int, total: int | None, rates: str) -> str:
+def drawn(description, done, total, rates):
     """The last line that a terminal of 80 columns is shown."""
     stream = Screen()
     with Terminal(stream) as terminal:
-        assert terminal._progress is not None
         terminal._progress.console.size = ConsoleDimensions(80, 24)
         terminal.show(description, done, total, rates)
         terminal._progress.refresh()
@@ -141,7 +136,7 @@ def drawn(description: str, done: int, total: int | None, rates: str) -> str:
     return [line.rstrip() for line in lines if line.strip()][-1]
 
 
-def test_a_bar_is_one_line_of_80_columns() -> None:
+def test_a_bar_is_one_line_of_80_columns():
     rates = "351.6k rows/s, 34.9 MiB/s"
     for length in (5, 20, 35, 60, 100):
         line = drawn("d" * length, 1, 4, rates)
@@ -153,7 +148,7 @@ def test_a_bar_is_one_line_of_80_columns() -> None:
     assert "25%" not in drawn("reading", 100, None, rates)
 
 
-def test_no_test_split_no_test_error() -> None:
+def test_no_test_split_no_test_error():
     stream = io.StringIO()
     Terminal(stream)(Event("stage_finished", {"metrics": METRICS | {"test_error": None}}))
     assert stream.getvalue().splitlines()[-1].split() == [
@@ -161,8 +156,8 @@ def test_no_test_split_no_test_error() -> None:
     ]
 
 
-def test_errors_of_no_model_are_not_shown() -> None:
-    def shown(**figures: object) -> list[str]:
+def test_errors_of_no_model_are_not_shown():
+    def shown(**figures):
         stream = io.StringIO()
         Terminal(stream)(Event("stage_finished", {"metrics": METRICS | figures}))
         told = re.findall(r"[\d.]+ %", stream.getvalue())
@@ -178,12 +173,12 @@ def test_errors_of_no_model_are_not_shown() -> None:
     assert shown(model_size=0, ended="converged") == ["5.12 %", "6.01 %"]
 
 
-def test_handlers_are_for_kinds_that_exist() -> None:
+def test_handlers_are_for_kinds_that_exist():
     own = {name for name in vars(Terminal) if name.startswith("_") and not name.startswith("__")}
     assert {name[1:] for name in own} - {"describe"} == KINDS.keys() - {"checkpoint_saved"}
 
 
-def test_the_rows_fit_80_columns_and_time_left_is_that_of_the_run() -> None:
+def test_the_rows_fit_80_columns_and_time_left_is_that_of_the_run():
     stream = io.StringIO()
     terminal = Terminal(stream)
     for event in a_run():
@@ -201,7 +196,7 @@ def test_the_rows_fit_80_columns_and_time_left_is_that_of_the_run() -> None:
     assert max(len(line) for line in stream.getvalue().splitlines() if "worker" not in line) <= 80
 
 
-def test_rounds_are_counted_as_rounds() -> None:
+def test_rounds_are_counted_as_rounds():
     stream = io.StringIO()
     with Terminal(stream) as terminal:
         start = {"name": "rounds", "stage": 2, "tasks": 2000, "rows": 1000, "bytes": 0, "unit": "rounds"}
@@ -211,7 +206,7 @@ def test_rounds_are_counted_as_rounds() -> None:
     assert stream.getvalue() == "stage 2: rounds: 50 %, 50 rounds/s, 20.0 s left\n"
 
 
-def test_tasks_without_rows_are_counted_and_those_that_were_done_before_do_not_hasten_the_rest() -> None:
+def test_tasks_without_rows_are_counted_and_those_that_were_done_before_do_not_hasten_the_rest():
     stream = io.StringIO()
     with Terminal(stream) as terminal:
         start = {"name": "solve", "stage": 1, "tasks": 40, "rows": 0, "bytes": 0, "unit": "tasks"}

@@ -1,7 +1,5 @@
 """How well each sampler approximates a kernel, against what was measured when they were chosen."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from scipy.linalg import hadamard as scipy_hadamard

@@ -1,7 +1,5 @@
 """AVM against its plain loop and against exact optima."""
 
-from __future__ import annotations
-
 import math
 from dataclasses import replace
 
@@ -14,7 +12,7 @@ from distkern.solvers.avm import AVM
 from problems import Case, overlapping, run_stages
 
 
-def assert_equals_plain_loop(solver: AVM, case: Case) -> list:
+def assert_equals_plain_loop(solver, case):
     states, runner = run_stages(solver, case)
     loss = solver.risk.loss
     K_rows, K_landmarks = case.grams(states[0].landmarks)
@@ -114,15 +112,6 @@ def test_gap_falls_like_one_over_t(loss, lam):
     assert -1.5 < slope < -0.7
 
 
-def test_single_precision_agrees_with_double():
-    case = overlapping(100)
-    single = replace(case, features=case.features.astype(np.float32))
-    exact = replace(case, features=single.features.astype(np.float64))
-    models = [run_stages(AVM(**one.parts(n_landmarks=20), stages=2), one)[0][-1] for one in (single, exact)]
-    assert models[0].landmarks.dtype == np.float32
-    assert models[0].objective == pytest.approx(models[1].objective, rel=1e-5)
-
-
 @pytest.mark.parametrize("n", [1, 2, 3, 5])
 @pytest.mark.parametrize("loss", margin_loss_names())
 def test_tiny_data(n, loss):
@@ -130,10 +119,3 @@ def test_tiny_data(n, loss):
     states, _ = run_stages(AVM(**case.parts(loss, n_landmarks=3), stages=2), case)
     assert np.all(np.isfinite(states[-1].coefficients))
     assert np.any(states[-1].coefficients != 0)
-
-
-def test_huge_lambda_stays_finite():
-    case = overlapping(100)
-    states, _ = run_stages(AVM(**case.parts(lam=1e8, theta=0.9, n_landmarks=20), stages=2), case)
-    assert np.all(np.isfinite(states[-1].coefficients))
-    assert states[-1].objective < states[0].objective

@@ -1,12 +1,9 @@
 """Data on which cells could go wrong, by their defaults, which search, and without a search."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 
 from distkern import CellClassifier, CellRegressor
-from distkern.common.errors import InputError
 from distkern.runs.run import train
 from distkern.storage.ingest import write_dataset
 
@@ -58,15 +55,6 @@ def test_columns_that_say_nothing(how, scale):
     np.testing.assert_allclose(mean, 99.5, atol=0.5)
 
 
-@pytest.mark.parametrize("how", SEARCHES)
-def test_rows_that_are_repeated(how):
-    X, y = rows(40)
-    many = np.tile(np.arange(40), 30)
-    model = CellClassifier(search=how, max_cell_rows=100, random_state=0).fit(X[many], y[many])
-    assert model.score(X, y) == 1.0
-    assert model.n_support_ <= 40 * model.n_cells_
-
-
 @pytest.mark.parametrize("loss", ["hinge", "squared_hinge", "odm", "square"])
 def test_a_cell_of_very_many_equal_rows(loss):
     n_rows = 100_000
@@ -108,21 +96,6 @@ def test_classes_that_are_sorted_rare_or_far_apart(how, tmp_path):
     apart = CellClassifier(**given).fit(X, y)
     assert apart.score(X, y) == 1.0
     assert apart.n_support_ < 600
-
-
-@pytest.mark.parametrize("how", SEARCHES)
-def test_what_cannot_be_learned_from_is_refused(how):
-    X, y = rows(50)
-    with pytest.raises(InputError, match="one class only"):
-        CellClassifier(search=how).fit(X, np.ones(50))
-    with pytest.raises(ValueError, match="0 sample"):
-        CellClassifier(search=how).fit(X[:0], y[:0])
-    X[3, 1] = np.nan
-    with pytest.raises(ValueError, match="NaN"):
-        CellClassifier(search=how).fit(X, y)
-    model = CellClassifier(search=None, random_state=0).fit(*rows(50))
-    with pytest.raises(ValueError, match="NaN"):
-        model.predict(X)
 
 
 @pytest.mark.parametrize("how", SEARCHES)

@@ -1,7 +1,5 @@
 """How machines in cells choose: what goes on from the ladder, what is taken, and by which rows."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from types import SimpleNamespace
 

@@ -1,7 +1,5 @@
 """What machines in cells take beside what their plan says, and systems that are solved in half a matrix."""
 
-from __future__ import annotations
-
 import tracemalloc
 
 import numpy as np

@@ -1,7 +1,5 @@
 """What a run of machines in cells says that it chose."""
 
-from __future__ import annotations
-
 from functools import partial
 
 import numpy as np

@@ -1,7 +1,5 @@
 """The parts of machines in cells: columns' transforms, the metric, the partition, one cell."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from scipy.spatial.distance import cdist
@@ -202,18 +200,6 @@ def test_real_targets_are_fitted_around_their_mean(loss):
     assert np.abs(cell.predict(settings, x) - targets).max() < 0.25
     far = cell.predict(settings, np.full((1, 2), 50, np.float32))
     assert far == pytest.approx(targets.mean(), abs=1e-6)
-
-
-@pytest.mark.parametrize("loss", ["hinge", "square"])
-def test_weights_are_repetitions_and_zero_is_absence(loss):
-    x = rows_of(60, 2)
-    targets = np.where(x[:, :1] + 0.5 * rows_of(60, 1, 5) > 0, 1.0, -1.0)
-    settings = CellSettings(find_kernel("rbf")(gamma=0.5), find_loss(loss)(), 3.0, tolerance=1e-4)
-    weights = np.random.default_rng(0).integers(0, 4, 60).astype(float)
-    repeated = np.repeat(np.arange(60), weights.astype(int))
-    first = solve_cell(settings, x, targets, weights, seed=0)
-    second = solve_cell(settings, x[repeated], targets[repeated], None, seed=0)
-    np.testing.assert_allclose(first.predict(settings, x), second.predict(settings, x), atol=2e-3)
 
 
 def test_a_cell_of_equal_rows_is_two_rows():

@@ -1,30 +1,20 @@
 """Probabilities of machines in cells: beside the truth and scikit-learn's, on disk as in memory."""
 
-from __future__ import annotations
-
-import pickle
-from pathlib import Path
-
 import numpy as np
 import pytest
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.calibration import CalibratedClassifierCV
 from sklearn.frozen import FrozenEstimator
 
-from cluster_processes import settings_of
-from distkern.cli.main import main
 from distkern.common.errors import InputError
 from distkern.estimators.auto import KernelClassifier
 from distkern.estimators.cells import CellClassifier, CellRegressor
-from distkern.runs.persistence import load_model
-from distkern.runs.run import train
 from distkern.solvers._cells.calibrating import Sigmoids
-from distkern.storage.ingest import write_dataset
 
 GIVEN = {"search": None, "scale": "standard", "gamma": "median/2", "C": 0.3, "random_state": 0}
 
 
-def drawn(n_rows: int, seed: int = 0) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+def drawn(n_rows, seed=0):
     """Rows, labels, and the probability of label 1."""
     generator = np.random.default_rng(seed)
     X = generator.normal(size=(n_rows, 2))
@@ -119,36 +109,6 @@ def test_classes_as_rare_as_they_are_whatever_their_weight():
     weighed = CellClassifier(**GIVEN, probability=True).fit(X[:2000], y[:2000], sample_weight=weights)
     restored = weighed.predict_proba(X[2000:])[:, 1]
     assert restored.mean() == pytest.approx((8 * odds / (1 + 8 * odds))[2000:].mean(), abs=0.04)
-
-
-@pytest.mark.slow
-def test_the_same_from_the_disk_and_on_the_command_line(tmp_path: Path):
-    X, codes, _ = drawn(900)
-    labels = np.array(["no", "so", "yes"])[codes + (X[:, 0] > 1)]
-    data = write_dataset([(X, labels)], tmp_path / "d.zarr", test_fraction=0.2, rows_per_shard=100)
-    given = {**GIVEN, "scale": "none", "max_cell_rows": 150, "probability": True}
-    model = CellClassifier(**given)
-    train(model, data.train, test=data.test, out=tmp_path / "synchronous", scheduler="synchronous")
-    flags = ["--data", str(data.path), "--out", str(tmp_path / "threads"), "--scheduler", "threads"]
-    flags += [
-        "--algorithm",
-        "cells",
-        "--seed",
-        str(given.pop("random_state")),
-        *settings_of(**given | {"probability": "true"}),
-    ]
-    assert main(["train", *flags]) == 0
-    models = (load_model(tmp_path / scheduler) for scheduler in ("synchronous", "threads"))
-    found = [model.predict_proba(data.test).compute() for model in models]
-    np.testing.assert_array_equal(*found)
-    assert found[0].shape == (data.test.n_rows, 3)
-    again = pickle.loads(pickle.dumps(load_model(tmp_path / "threads")))
-    np.testing.assert_array_equal(again.predict_proba(data.test).compute(), found[0])
-    out = tmp_path / "p.csv"
-    arguments = [str(tmp_path / "threads"), "--data", str(tmp_path / "d.zarr"), "--out", str(out), "--proba"]
-    assert main(["predict", *arguments]) == 0
-    lines = out.read_text().splitlines()
-    assert [float(line.split(",")[-1]) for line in lines[1:]] == pytest.approx(found[0][:, -1], abs=1e-6)
 
 
 def test_unless_they_are_not_wanted():

@@ -1,9 +1,5 @@
 """A run of machines in cells that is interrupted in any of its passes goes on to the same model."""
 
-from __future__ import annotations
-
-from pathlib import Path
-
 import numpy as np
 import pytest
 
@@ -11,7 +7,6 @@ from distkern.engine.drive import Driver, Interrupted
 from distkern.estimators.cells import CellClassifier
 from distkern.runs.run import plan, train
 from distkern.solvers._cells import layout, ranking, sizes
-from distkern.storage.dataset import Dataset
 from distkern.storage.ingest import write_dataset
 from distkern.storage.parts import ArrayParts, SlicedParts
 from problems import waves
@@ -21,17 +16,17 @@ PASSES = ("tune 1", "move", "solve")
 OTHERS = ("sample", "metric", "probe", "count", "calibrate")
 
 
-def made(folder: Path, n_rows: int) -> Dataset:
+def made(folder, n_rows):
     given = {"scale": "none", "test_fraction": 0.1, "rows_per_shard": n_rows // 10}
     return write_dataset([waves(n_rows, 2)], folder / "d.zarr", **given)
 
 
 @pytest.fixture(scope="module")
-def data(tmp_path_factory: pytest.TempPathFactory) -> Dataset:
+def data(tmp_path_factory):
     return made(tmp_path_factory.mktemp("resuming"), 1200)
 
 
-def small_search(monkeypatch: pytest.MonkeyPatch) -> None:
+def small_search(monkeypatch):
     """So that there are more rows than the sample, and settings are tried on whole cells."""
     monkeypatch.setattr(ranking, "ROUNDS", (((1.0,), (1.0,)), ((1.0,), (1.0,))))
     monkeypatch.setattr(sizes, "SAMPLE_ROWS", 300)
@@ -40,11 +35,11 @@ def small_search(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.fixture(autouse=True)
-def _small_search(monkeypatch: pytest.MonkeyPatch) -> None:
+def _small_search(monkeypatch):
     small_search(monkeypatch)
 
 
-def fit(data: Dataset, out: Path, *, resume: bool = False) -> CellClassifier:
+def fit(data, out, *, resume=False):
     given = {"kernel": "rbf", "scale": "none", "metric": "diagonal", "probability": True}
     model = CellClassifier(search="quick", max_cell_rows=100, random_state=0, **given)
     train(model, data.train, test=data.test, out=out, scheduler="synchronous", resume=resume)
@@ -52,7 +47,7 @@ def fit(data: Dataset, out: Path, *, resume: bool = False) -> CellClassifier:
 
 
 @pytest.fixture(scope="module")
-def whole(data: Dataset, tmp_path_factory: pytest.TempPathFactory) -> tuple[CellClassifier, set[str]]:
+def whole(data, tmp_path_factory):
     """A run that nothing interrupts, and what it leaves."""
     out = tmp_path_factory.mktemp("whole") / "m"
     with pytest.MonkeyPatch.context() as patch:
@@ -62,12 +57,8 @@ def whole(data: Dataset, tmp_path_factory: pytest.TempPathFactory) -> tuple[Cell
 
 @pytest.mark.parametrize("name", [*PASSES, *(pytest.param(name, marks=pytest.mark.slow) for name in OTHERS)])
 def test_a_run_that_is_interrupted_in_any_pass_goes_on_to_the_same_model(
-    data: Dataset,
-    whole: tuple[CellClassifier, set[str]],
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    name: str,
-) -> None:
+    data, whole, tmp_path, monkeypatch, name
+):
     execute, out = Driver._execute, tmp_path / "m"
 
     def interrupted(self, step):
@@ -86,9 +77,7 @@ def test_a_run_that_is_interrupted_in_any_pass_goes_on_to_the_same_model(
 
 
 @pytest.mark.parametrize(("store", "name"), [(ArrayParts, "solve"), (SlicedParts, "move")])
-def test_tasks_that_were_done_are_not_done_again(
-    store: type, name: str, data: Dataset, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_tasks_that_were_done_are_not_done_again(store, name, data, tmp_path, monkeypatch):
     put, execute, begun, done = store.put, Driver._execute, [], []
 
     def watched(self, step):
@@ -112,7 +101,7 @@ def test_tasks_that_were_done_are_not_done_again(
     assert sorted({*done}) == sorted([*done[:2], *done[3:]])
 
 
-def test_a_given_metric_is_learned_on_a_worker(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_given_metric_is_learned_on_a_worker(tmp_path, monkeypatch):
     """Its matrices of all pairs are in no plan of the driver."""
     data = made(tmp_path, 2000)
     monkeypatch.setattr(sizes, "SAMPLE_ROWS", 9216)

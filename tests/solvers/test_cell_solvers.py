@@ -1,7 +1,5 @@
 """Each solver of a cell against independent ones, at the same objective."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from scipy.optimize import minimize

@@ -1,7 +1,5 @@
 """How rows are cut into cells: half spaces, borders, neighbours and buckets."""
 
-from __future__ import annotations
-
 from types import SimpleNamespace
 
 import numpy as np

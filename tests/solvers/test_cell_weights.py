@@ -1,7 +1,5 @@
 """What C and weights mean to machines in cells: C sum_i s_i l_i, solved as it is asked for."""
 
-from __future__ import annotations
-
 import dask.array as da
 import numpy as np
 import pytest

@@ -1,26 +1,19 @@
 """Machines in cells: where rows go, what becomes of awkward data, the model on disk."""
 
-from __future__ import annotations
-
 import pickle
 import warnings
 
 import numpy as np
 import pytest
-import zarr
-from sklearn.calibration import CalibratedClassifierCV
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.frozen import FrozenEstimator
 from sklearn.svm import SVC
 
 from cell_problems import Classifier, Regressor, rows
 from distkern.common.errors import CorruptDataError, InputError
 from distkern.runs.persistence import load_model
-from distkern.runs.run import plan, train
-from distkern.runs.scoring import predict_to
+from distkern.runs.run import train
 from distkern.solvers._cells import basis, dual, layout
 from distkern.storage.ingest import write_dataset
-from distkern.storage.parts import StoredParts
 
 
 @pytest.mark.parametrize("tol", [0.05, 0.002])
@@ -93,36 +86,6 @@ def test_equal_rows_are_not_cut_for_ever():
     np.testing.assert_allclose(found, [targets[X[:, 0] == 0].mean(), 10.0], atol=0.02)
 
 
-def test_constant_columns_few_rows_and_cells_of_one_class():
-    X, y = rows(400)
-    X = np.hstack([X, np.full((400, 1), 3.0, np.float32)])
-    assert Classifier(max_cell_rows=50, random_state=0).fit(X, y).score(X, y) > 0.9
-    few = Classifier(max_cell_rows=2, random_state=0).fit(X[:3], [0, 1, 0])
-    np.testing.assert_array_equal(few.predict(X[:3]), [0, 1, 0])
-    # classes far apart: every cell has one class only, and is a constant
-    y = np.arange(400) % 2
-    X += 100 * y[:, None]
-    apart = Classifier(max_cell_rows=50, overlap=0.0, random_state=0).fit(X, y)
-    assert apart.score(X, y) == 1.0
-    assert apart.n_support_ == 0
-    assert Classifier(max_cell_rows=50, random_state=0).fit(X, y).score(X, y) == 1.0
-
-
-def test_weights_of_rows_and_classes_are_repetitions():
-    X, y = rows(2000)
-    often = np.random.default_rng(1).integers(1, 4, 2000)
-    weighted = Classifier(C=2.0, random_state=0).fit(X, y, sample_weight=often)
-    repeated = Classifier(C=2.0, max_cell_rows=8000, random_state=0)
-    repeated.fit(X.repeat(often, axis=0), y.repeat(often))
-    assert weighted.n_cells_ == repeated.n_cells_ == 1
-    probe = rows(200, seed=5)[0]
-    apart = np.abs(weighted.decision_function(probe) - repeated.decision_function(probe))
-    assert apart.max() < 0.1
-    assert apart.mean() < 0.02
-    balanced = Classifier(C=0.01, class_weight={0: 1.0, 1: 30.0}, random_state=0).fit(X, y)
-    assert balanced.predict(probe).mean() > weighted.predict(probe).mean()
-
-
 def test_too_many_columns_of_sparse_rows_are_refused():
     from scipy.sparse import random as random_sparse
 
@@ -165,32 +128,6 @@ def test_a_model_is_its_folder(stored, tmp_path):
     assert loaded.score(data.test) == pytest.approx(1 - model.history_[-1]["test_error"])
 
 
-@pytest.mark.parametrize("ending", ["npy", "csv", "zarr"])
-def test_a_model_that_is_not_kept_is_read_once_for_many_blocks(stored, ending, tmp_path, monkeypatch):
-    data, model, folder = stored
-    expected = np.asarray(model.predict(data.train))
-    loaded, load, numbers = load_model(folder / "m"), StoredParts.load, []
-
-    def counted(self, number):
-        numbers.append(number)
-        return load(self, number)
-
-    monkeypatch.setattr(basis, "KEPT_BYTES", 1)
-    monkeypatch.setattr(basis, "_kept", None)
-    monkeypatch.setattr(StoredParts, "load", counted)
-    assert data.train.n_blocks == 12
-    out = tmp_path / f"p.{ending}"
-    assert predict_to(loaded, data.train, out, scheduler="synchronous") == 1200
-    assert sorted(numbers) == list(range(len(model.machines_)))
-    if ending == "npy":
-        found = np.load(out)
-    elif ending == "csv":
-        found = np.loadtxt(out, delimiter=",", skiprows=1)[:, -1]
-    else:
-        found = np.asarray(zarr.open_group(out)["predictions"])
-    np.testing.assert_array_equal(found, expected)
-
-
 def test_damaged_machines_are_refused(stored, tmp_path):
     model = stored[1]
     model.save(tmp_path / "m")
@@ -216,38 +153,6 @@ def test_a_model_without_all_of_its_machines_is_not_loaded(stored, tmp_path):
     (tmp_path / "m" / "machines").rename(tmp_path / "all")
     with pytest.raises(CorruptDataError, match=r"machines/0: these machines"):
         load_model(tmp_path / "m")
-
-
-def test_a_resumed_run_solves_only_what_is_left(stored, tmp_path, monkeypatch):
-    from distkern.engine.drive import Interrupted
-    from distkern.storage.parts import ArrayParts
-
-    data, model, _ = stored
-    put, done = ArrayParts.put, []
-
-    def interrupted(self, number, result):
-        done.append(number)
-        if len(done) == 3:
-            raise KeyboardInterrupt
-        return put(self, number, result)
-
-    def run(resume):
-        estimator = Classifier(max_cell_rows=120, random_state=0)
-        return train(
-            estimator, data.train, test=data.test, out=tmp_path / "m", scheduler="synchronous", resume=resume
-        )
-
-    with monkeypatch.context() as patch:
-        patch.setattr(ArrayParts, "put", interrupted)
-        with pytest.raises(Interrupted):
-            run(False)
-    before = {file.name: file.stat().st_mtime_ns for file in (tmp_path / "m" / "machines").glob("*.json")}
-    assert len(before) == 2
-    resumed = run(True)
-    np.testing.assert_array_equal(resumed.machines_, model.machines_)
-    after = {file.name: file.stat().st_mtime_ns for file in (tmp_path / "m" / "machines").glob("*.json")}
-    assert before.items() <= after.items()
-    assert not (tmp_path / "m" / "moved").exists()
 
 
 def flip(file):
@@ -301,36 +206,3 @@ def test_a_resumed_run_makes_again_what_is_damaged(damage, has_test, stored, tmp
     assert [line["stage"] for line in read(tmp_path / "m" / "metrics.jsonl")] == [0, 1, 2]
     X = data.train[:100]
     np.testing.assert_array_equal(load_model(tmp_path / "m").decision_function(X), model.decision_function(X))
-
-
-def test_the_plan_lists_the_phases(stored):
-    data, _, _ = stored
-    planned = plan(Classifier(max_cell_rows=60), data.train, test=data.test, workers=2, scheduler="local")
-    assert [step.name for step in planned.passes] == [
-        "sample",
-        "count",
-        "move",
-        "solve",
-        "calibrate",
-        "held-out",
-    ]
-
-
-@pytest.mark.parametrize(("n_classes", "method"), [(2, "sigmoid"), (3, "isotonic")])
-def test_calibration_from_outside_gives_probabilities(n_classes, method):
-    generator = np.random.default_rng(0)
-    X = generator.normal(size=(3000, 2)).astype(np.float32)
-    # the class is drawn with known probabilities
-    scores = np.column_stack([2 * X[:, 0], np.sin(2 * X[:, 1]), -X[:, 0]])[:, :n_classes]
-    truth = np.exp(scores) / np.exp(scores).sum(axis=1, keepdims=True)
-    y = np.array(list("abc"))[(generator.random(3000)[:, None] > truth.cumsum(axis=1)[:, :-1]).sum(axis=1)]
-    given = {"scale": "standard", "C": 0.3, "max_cell_rows": 400, "probability": False}
-    model = Classifier(**given, random_state=0).fit(X[:1000], y[:1000])
-    assert not hasattr(model, "predict_proba")
-    calibrated = CalibratedClassifierCV(FrozenEstimator(model), method=method).fit(X[1000:2000], y[1000:2000])
-    probabilities = calibrated.predict_proba(X[2000:])
-    assert list(calibrated.classes_) == list("abc")[:n_classes]
-    np.testing.assert_allclose(probabilities.sum(axis=1), 1.0)
-    shares = np.array([np.mean(y == label) for label in calibrated.classes_])
-    error, of_shares = (np.square(guess - truth[2000:]).mean() for guess in (probabilities, shares))
-    assert error < 0.3 * of_shares

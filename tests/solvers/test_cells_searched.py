@@ -1,7 +1,5 @@
 """What machines in cells choose by themselves, and what they leave alone."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

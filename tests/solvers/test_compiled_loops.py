@@ -1,7 +1,5 @@
 """The compiled loops are kept on disk, and never taken for those of other code."""
 
-from __future__ import annotations
-
 import os
 import subprocess
 import sys

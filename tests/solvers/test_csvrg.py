@@ -1,6 +1,4 @@
-"""CSVRG against the plain loop of Algorithm 1 and against exact optima."""
-
-from __future__ import annotations
+"""CSVRG, with and without the span, against the plain loop of Algorithm 1 and against exact optima."""
 
 import itertools
 import math
@@ -11,15 +9,17 @@ import numpy as np
 import pytest
 
 import reference
+from distkern.bases.nystroem import NystroemBasis
+from distkern.features.nystroem import Nystroem
 from distkern.common.rng import Purpose, stream
 from distkern.losses import margin_loss_names
-from distkern.solvers.csvrg import CSVRG
+from distkern.solvers.csvrg import CSVRG, SpanCSVRG
 from problems import Case, overlapping, run_stages
 
 moved = partial(CSVRG, projection=True)
 
 
-def assert_equals_plain_loop(solver: CSVRG, case: Case, *, kernel: str = "rbf", gamma: float = 2.0) -> list:
+def assert_equals_plain_loop(solver, case, *, kernel="rbf", gamma=2.0):
     states, runner = run_stages(solver, case)
     loss = solver.risk.loss
     K_rows, K_landmarks = case.grams(states[0].landmarks, kernel, gamma)
@@ -168,22 +168,6 @@ def test_single_precision_reaches_the_optimum_to_its_own_accuracy():
     assert abs(relative_gaps(states, optimum)[-1]) < 2e-6
 
 
-def test_weights_are_repetitions():
-    """A row of weight 2 is two rows: the exact optima agree, and so do the models."""
-    case = overlapping(120)
-    twice = np.random.default_rng(1).integers(1, 3, size=120)
-    order = np.repeat(np.arange(120), twice)
-    repeated = Case(case.features[order], case.codes[order], (len(order),))
-    weighted = replace(case, raw_weights=twice.astype(float))
-    objectives = []
-    for one in (repeated, weighted):
-        states, _ = run_stages(
-            moved(**one.parts(lam=8.0, diameter=0.0), stages=25, steps_per_stage=3.0, tol=0.0), one
-        )
-        objectives.append(states[-1].objective)
-    assert objectives[0] == pytest.approx(objectives[1], rel=1e-8)
-
-
 def test_hinge_comes_near_its_optimum_and_stalls():
     case = overlapping(300)
     states, _ = run_stages(moved(**case.parts("hinge", lam=8.0, diameter=0.0), stages=8, tol=0.0), case)
@@ -289,9 +273,69 @@ def test_a_landmark_with_no_rows_of_its_own_keeps_the_coefficient_zero():
     assert states[-1].coefficients[far, 0] == 0.0
 
 
-def test_huge_lambda_stays_finite_and_falls():
-    case = overlapping(100)
-    states, _ = run_stages(moved(**case.parts(lam=1e8, theta=0.9, n_landmarks=20), stages=3), case)
-    objectives = [state.objective for state in states]
-    assert np.all(np.isfinite(objectives))
-    assert objectives[-1] < objectives[0]
+def landmark_coefficients(solver, state):
+    basis = NystroemBasis(solver.features.kernel.with_gamma(state.gamma), state.landmarks)
+    return basis.landmark_coefficients(state.coefficients)
+
+
+def weighing_rows(case):
+    case.raw_weights = np.random.default_rng(1).exponential(size=len(case.codes))
+    return case
+
+
+@pytest.mark.parametrize(
+    "case", [overlapping(60), overlapping(60, classes=3), weighing_rows(overlapping(60))]
+)
+@pytest.mark.parametrize("option", ["I", "II"])
+def test_equals_the_plain_loop_over_the_span(case, option, monkeypatch):
+    parts = case.parts(n_landmarks=12, features=Nystroem)
+    solver = SpanCSVRG(**parts, stages=3, steps_per_stage=150, projection="span", option=option, tol=0.0)
+    states, runner = run_stages(solver, case)
+    K_rows, K_landmarks = case.grams(states[0].landmarks)
+    drawn = [solver.drawn_step(case.problem, stage) for stage in range(3)]
+    expected = reference.csvrg(
+        reference.LOSSES["odm"],
+        solver.lam,
+        solver.eta(case.problem),
+        K_rows,
+        K_landmarks,
+        case.signs,
+        case.scaled_weights,
+        runner.sampled,
+        radius=math.sqrt(solver.risk.loss.norm_bound * solver.lam),
+        project_every=32 * len(K_landmarks),
+        chosen=drawn if option == "II" else None,
+        directions=K_rows @ np.linalg.inv(K_landmarks),
+    )
+    for state, sigma in zip(states[1:], expected, strict=True):
+        np.testing.assert_allclose(landmark_coefficients(solver, state), sigma, rtol=1e-6, atol=1e-6)
+        value = reference.objective(
+            reference.LOSSES["odm"], solver.lam, K_rows, K_landmarks, sigma, case.signs, case.scaled_weights
+        )
+        assert state.objective == pytest.approx(value, rel=1e-8)
+
+
+@pytest.mark.parametrize("loss", ["odm", "squared_hinge"])
+def test_reaches_the_minimum_over_the_span(loss):
+    """That of Newton's method over the same landmarks, which moved gradients stay away from."""
+    case = overlapping(400)
+    settings = {"lam": 30.0, "n_landmarks": 20}
+    run = {"stages": 40, "steps_per_stage": 2000, "tol": 1e-9}
+    solver = SpanCSVRG(**case.parts(loss, **settings, features=Nystroem), **run)
+    moved = run_stages(CSVRG(**case.parts(loss, **settings), **run, projection=True), case)[0][-1]
+    found = run_stages(solver, case)[0][-1]
+    Z = NystroemBasis(solver.features.kernel.with_gamma(2.0), found.landmarks).values(case.features)
+
+    def objective(u):
+        losses = [reference.LOSSES[loss](f, y)[0] for f, y in zip(Z @ u, case.signs[:, 0], strict=True)]
+        return 0.5 * float(u @ u) + 30.0 * float(np.mean(losses))
+
+    def gradient(u):
+        slopes = [reference.LOSSES[loss](f, y)[1] for f, y in zip(Z @ u, case.signs[:, 0], strict=True)]
+        return u + 30.0 * Z.T @ np.array(slopes) / len(Z)
+
+    from scipy.optimize import minimize
+
+    best = minimize(objective, np.zeros(Z.shape[1]), jac=gradient, method="BFGS", options={"gtol": 1e-8})
+    assert found.objective == pytest.approx(best.fun, rel=1e-5)
+    assert moved.objective > 1.002 * best.fun

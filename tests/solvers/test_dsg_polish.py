@@ -1,7 +1,5 @@
 """The optimum over the features in use, against ridge regression and by its gradient."""
 
-from __future__ import annotations
-
 from itertools import pairwise
 
 import numpy as np

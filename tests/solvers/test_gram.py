@@ -1,7 +1,5 @@
 """Gram matrices summed over rows in passes, and their factorisations."""
 
-from __future__ import annotations
-
 import pickle
 
 import numpy as np

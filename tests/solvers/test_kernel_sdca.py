@@ -1,7 +1,5 @@
 """k-SDCA: minima against exact solvers, the duality gap, parties and resumption, the most support rows."""
 
-from __future__ import annotations
-
 import warnings
 
 import numpy as np
@@ -153,17 +151,6 @@ def test_a_run_goes_on_where_it_was_interrupted_and_its_model_is_kept(tmp_path):
     np.testing.assert_array_equal(loaded.landmarks_, straight.landmarks_)
     np.testing.assert_array_equal(loaded.decision_function(x), straight.decision_function(x))
     assert straight.score(x, y) > 0.85
-
-
-def test_regression_in_the_units_of_the_targets():
-    generator = np.random.default_rng(0)
-    x = generator.random((300, 3))
-    y = 1000 + 50 * np.sin(4 * x[:, 0]) + generator.standard_normal(300)
-    model = distkern.SDCARegressor(
-        features="kernel", loss="epsilon_insensitive", epsilon=5.0, nu=1e-3, random_state=0
-    )
-    assert model.fit(x, y).score(x, y) > 0.98
-    assert len(model.landmarks_) < 200
 
 
 def test_of_few_rows_the_gap_closes_in_the_stages_that_are_usual():

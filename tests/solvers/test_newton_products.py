@@ -1,7 +1,5 @@
 """Newton's method without matrices: the same minima, few passes, the same bits, and when it is chosen."""
 
-from __future__ import annotations
-
 import json
 import subprocess
 import sys

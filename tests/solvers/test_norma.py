@@ -1,7 +1,5 @@
 """NORMA: a plain loop with all kernel values, exact minima, truncation, parties and resumption."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from sklearn.kernel_ridge import KernelRidge

@@ -1,10 +1,7 @@
 """Pegasos against its plain loop, against LIBLINEAR, and dense against sparse rows."""
 
-from __future__ import annotations
-
 import dataclasses
 import math
-from itertools import pairwise
 
 import numpy as np
 import pytest
@@ -14,14 +11,13 @@ import reference
 from distkern.bases.linear import LinearBasis
 from distkern.common.sparse import SparseRows
 from distkern.common.types import Block
-from distkern.features import AbstractFeatures
 from distkern.features.kernel_choice import KernelChoice
 from distkern.features.landmarks import Landmarks
 from distkern.features.linear import Linear
 from distkern.features.random import Random
 from distkern.kernels import find_kernel
 from distkern.losses import find_loss
-from distkern.solvers.measuring import Model, measure
+from distkern.solvers.measuring import Model
 from distkern.solvers.pegasos import Iterates, Pegasos, shrink
 from distkern.solvers.risk import Risk
 from distkern.solvers.streamed import measure_largest
@@ -30,12 +26,12 @@ from problems import Case, overlapping, run_stages
 LINEAR = Linear()
 
 
-def pegasos(case: Case, features: AbstractFeatures = LINEAR, loss: str = "hinge", **options) -> Pegasos:
+def pegasos(case, features=LINEAR, loss="hinge", **options):
     weights = {"class_weights": case.class_weights, "mean_weight": case.mean_weight}
     return Pegasos(Risk(find_loss(loss)(), case.n_outputs, **weights), features, **options)
 
 
-def plain_loop(solver: Pegasos, case: Case, pieces, values: np.ndarray):
+def plain_loop(solver, case, pieces, values):
     """w as written in the paper, one dense vector for each output; its projection and its average."""
     n, k = case.signs.shape
     loss, rows = reference.LOSSES[solver.risk.loss.name], np.column_stack([values, np.ones(n)])
@@ -67,7 +63,7 @@ def plain_loop(solver: Pegasos, case: Case, pieces, values: np.ndarray):
     return (w if solver.averaging is None else total / count), w
 
 
-def assert_equals_plain_loop(solver: Pegasos, case: Case, values: np.ndarray | None = None):
+def assert_equals_plain_loop(solver, case, values=None):
     states, runner = run_stages(solver, case)
     pieces = [piece for stage in runner.sampled for piece in stage]
     model, last = plain_loop(solver, case, pieces, case.features if values is None else values)
@@ -131,7 +127,7 @@ def test_equals_the_plain_loop_over_random_features():
     assert_equals_plain_loop(solver, case, values)
 
 
-def as_sparse(case: Case) -> Case:
+def as_sparse(case):
     rows = SparseRows.of_dense(case.features)
 
     class Sparse(Case):
@@ -178,41 +174,6 @@ def test_comes_within_one_percent_of_liblinear(form, averaging):
         -1
     ]
     assert optimum - 1e-9 <= found.objective < 1.01 * optimum
-
-
-def test_several_classes_are_learnt_one_against_the_rest():
-    case = overlapping(90, 3, classes=3)
-    together = run_stages(pegasos(case, lam=0.01, stages=2), case)[0][-1]
-    losses = 0.0
-    for code in range(3):
-        alone = dataclasses.replace(case, codes=(case.codes == code).astype(np.int32), n_outputs=1)
-        state = run_stages(pegasos(alone, lam=0.01, stages=2), alone)[0][-1]
-        np.testing.assert_allclose(together.coefficients[:, code], state.coefficients[:, 0], rtol=1e-12)
-        np.testing.assert_allclose(together.intercept[code], state.intercept[0], rtol=1e-12)
-        losses += state.objective
-    assert together.objective == pytest.approx(losses)
-
-
-def test_a_weight_counts_like_as_many_rows():
-    case = overlapping(100, 3)
-    counts = np.random.default_rng(0).integers(1, 4, 100)
-    rows = np.repeat(np.arange(100), counts)
-    weighted = dataclasses.replace(case, raw_weights=counts.astype(float))
-    ends = np.cumsum([0, *case.sizes])
-    sizes = tuple(int(counts[low:high].sum()) for low, high in pairwise(ends))
-    repeated = dataclasses.replace(case, features=case.features[rows], codes=case.codes[rows], sizes=sizes)
-    options = {"lam": 0.05, "stages": 1, "steps_per_stage": 300.0}
-    first, second = (run_stages(pegasos(one, **options), one)[0][-1] for one in (weighted, repeated))
-    np.testing.assert_allclose(first.coefficients, second.coefficients, atol=0.02)
-    assert first.objective == pytest.approx(second.objective, rel=2e-3)
-
-
-def test_a_prediction_that_is_not_a_number_is_a_mistake():
-    block = Block(np.array([[1.0], [2.0], [np.nan]]), np.array([1, 0, 1], dtype=np.int32))
-    risk = Risk(find_loss("hinge")())
-    model = Model(LinearBasis(1, np.float64), np.array([[1.0]]), risk, np.array([-1.5]))
-    assert measure(block, model).errors == 3
-    assert measure(block.take(slice(0, 2)), dataclasses.replace(model, intercept=np.zeros(1))).errors == 1
 
 
 @pytest.mark.parametrize("form", ["dense", "sparse"])

@@ -1,9 +1,5 @@
 """RBCD: against scikit-learn's solvers of the same objective and a plain loop; parties and resumption."""
 
-from __future__ import annotations
-
-import dataclasses
-
 import numpy as np
 import pytest
 from sklearn.linear_model import LogisticRegression, Ridge
@@ -127,16 +123,6 @@ def test_nothing_of_rows_times_features_is_sent_or_kept():
     arrays = [part for answer in runner.answers for part in answer if isinstance(part, np.ndarray)]
     assert max(part.size for part in arrays) <= 20
     assert states[-1].coefficients.size == 64
-
-
-def test_several_classes_by_their_own_outputs():
-    blocks = waves(classes=3)
-    together = train(solver("logistic", 3, stages=5), blocks)[0][-1]
-    alone = dataclasses.replace
-    for code in range(3):
-        of_code = [alone(block, targets=(block.targets == code).astype(np.int32)) for block in blocks]
-        one = train(solver("logistic", stages=5), of_code)[0][-1]
-        np.testing.assert_allclose(together.coefficients[:, [code]], one.coefficients, rtol=1e-9, atol=1e-12)
 
 
 def test_the_tolerance_stops_a_run():

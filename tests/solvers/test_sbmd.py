@@ -1,7 +1,5 @@
 """SBMD: against scikit-learn's solvers of the same objective and a plain loop; forms of rows, resumption."""
 
-from __future__ import annotations
-
 import dataclasses
 
 import numpy as np

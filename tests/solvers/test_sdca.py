@@ -1,7 +1,5 @@
 """SDCA: its steps against a search, minima and gaps against scikit-learn; parties and resumption."""
 
-from __future__ import annotations
-
 import warnings
 
 import numpy as np

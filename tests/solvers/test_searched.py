@@ -1,7 +1,5 @@
 """Hyperparameters that are chosen on a sample: what is chosen, kept, and the same everywhere."""
 
-from __future__ import annotations
-
 import json
 
 import numpy as np
@@ -60,7 +58,7 @@ PROBLEM = Problem((400,), 2, np.dtype(np.float32), 0, n_outputs=1, has_test=Fals
 PASSES = ["sample", "search 1", "search 2"]
 
 
-def squares(n_rows: int, n_columns: int = 2):
+def squares(n_rows, n_columns=2):
     """Classes in a pattern of squares, which a wide kernel or a light loss cannot follow."""
     X = np.random.default_rng(0).random((n_rows, n_columns)).astype(np.float32)
     return X, (np.floor(3 * X[:, :2]).sum(axis=1) % 2).astype(int)

@@ -1,7 +1,5 @@
 """SIMBA's parts: rows and columns are drawn by the right masses, and selection is that of a full sort."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from types import SimpleNamespace
 

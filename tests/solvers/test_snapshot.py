@@ -1,7 +1,5 @@
 """The sums of a snapshot over landmarks, and the constants of a coreset problem."""
 
-from __future__ import annotations
-
 import dataclasses
 from functools import reduce
 

@@ -1,14 +1,15 @@
 """SVRG over explicit features: against exact optima and a plain loop, losses, weights, features, refusals."""
 
-from __future__ import annotations
-
 import dataclasses
 
 import numpy as np
 import pytest
 
-from distkern.common.errors import InputError
+from distkern.common.errors import DivergenceError, InputError
 from distkern.common.sparse import SparseRows
+from distkern.engine.checkpoint import CheckpointFolder
+from distkern.engine.drive import Driver
+from distkern.engine.events import EventLog
 from distkern.features import find_features
 from distkern.features.kernel_choice import KernelChoice
 from distkern.features.landmarks import Landmarks
@@ -16,10 +17,21 @@ from distkern.features.linear import Linear
 from distkern.features.random import Random
 from distkern.kernels import find_kernel
 from distkern.losses import find_loss
+from distkern.passes import Extent, Machine
+from distkern.passes.machine import MIB
 from distkern.solvers.base import Problem, Trouble
 from distkern.solvers.risk import Risk
 from distkern.solvers.svrg import SVRG
-from feature_problems import basis_values, features_of_kind, targets_of, train
+from feature_problems import (
+    RowsSource,
+    basis_values,
+    executor_of,
+    features_of_kind,
+    problem_of,
+    targets_of,
+    train,
+    waves,
+)
 from reference import cut_blocks
 
 RBF = KernelChoice(find_kernel("rbf"), 1.0)
@@ -101,16 +113,6 @@ def test_converges_linearly_to_the_exact_minimum(loss, precondition):
     assert states[-1].change < states[2].change < states[1].change
 
 
-def test_ridge_regression_is_the_normal_equations():
-    blocks = rows()
-    subject = solver("square", precondition=True, stages=20)
-    states, _ = train(subject, blocks)
-    z, y = basis_values(subject, states[0], blocks), targets_of(subject, blocks)
-    w = np.linalg.solve(z.T @ z / len(z) + NU * np.eye(16), z.T @ y / len(z))
-    np.testing.assert_allclose(states[-1].coefficients, w, rtol=1e-7, atol=1e-9)
-    assert states[-1].train_error == pytest.approx(np.mean((z @ w - y) ** 2), rel=1e-7)
-
-
 def plain_svrg(subject, z, y, s, stages, eta, inverse):
     """The same by plain loops: row by row, with the whole matrix of features."""
     n, loss = len(z), subject.risk.loss
@@ -169,34 +171,6 @@ def test_equals_plain_loops(order, loss, classes, outputs, precondition):
         np.testing.assert_allclose(state.coefficients, w, rtol=0, atol=1e-9 * np.abs(w).max())
 
 
-def test_weights_count_as_repeated_rows():
-    blocks = rows(200, classes=2)
-    counts = np.random.default_rng(2).integers(1, 4, 200)
-    x = np.concatenate([block.features for block in blocks])
-    codes = np.concatenate([block.targets for block in blocks])
-    weighted = cut_blocks(x, codes, (90, 110), counts.astype(float))
-    n = int(counts.sum())
-    repeated = cut_blocks(np.repeat(x, counts, axis=0), np.repeat(codes, counts), (n // 2, n - n // 2))
-    risk = Risk(find_loss("logistic")(), 1, None, float(counts.mean()))
-    first = train(solver(risk=risk, stages=25), weighted)[0][-1]
-    second = train(solver("logistic", stages=25), repeated)[0][-1]
-    np.testing.assert_allclose(first.coefficients, second.coefficients, rtol=1e-6, atol=1e-8)
-    assert first.objective == pytest.approx(second.objective, rel=1e-9)
-
-
-def test_class_weights_move_the_optimum():
-    blocks = rows(classes=2)
-    codes = np.concatenate([block.targets for block in blocks])
-    weights = np.array([1.0, 5.0])
-    risk = Risk(find_loss("logistic")(), 1, weights, float(weights[codes].mean()))
-    subject = solver(risk=risk, stages=15)
-    state = train(subject, blocks)[0][-1]
-    z, s = basis_values(subject, state, blocks), weights[codes] / weights[codes].mean()
-    w, minimum = exact("logistic", 1, z, targets_of(subject, blocks), NU, s)
-    assert state.objective == pytest.approx(minimum, rel=1e-9)
-    np.testing.assert_allclose(state.coefficients, w, atol=1e-5)
-
-
 @pytest.mark.parametrize("kind", ["linear", "nystroem", "landmarks"])
 def test_other_features(kind):
     blocks = rows(classes=2)
@@ -239,19 +213,6 @@ def test_single_precision_is_nearly_as_good():
     assert found.coefficients.dtype == np.float64
 
 
-def test_gamma_by_rule_and_kernels_without_gamma():
-    blocks = rows(classes=2)
-    by_rule = Random(KernelChoice(find_kernel("rbf"), "scale"), 16)
-    states, runner = train(solver("logistic", features=by_rule), blocks)
-    x = np.concatenate([block.features for block in blocks])
-    assert runner.made[0] == "width"
-    assert states[0].gamma == pytest.approx(1 / (3 * x.var()))
-    plain = Random(KernelChoice(find_kernel("arc_cosine"), "scale"), 16)
-    states, runner = train(solver("logistic", features=plain), blocks)
-    assert runner.made[0] == "first snapshot"
-    assert states[-1].objective < states[0].objective
-
-
 def test_a_loss_whose_slope_jumps_ends_near_the_minimum():
     from sklearn.svm import LinearSVC
 
@@ -284,12 +245,6 @@ def test_defaults_suit_the_size():
     assert subject.rows_of_batch(few, 2048) == 16
 
 
-@pytest.mark.parametrize(("settings", "where"), [({"nu": -1.0}, "nu"), ({"order": "sorted"}, "order")])
-def test_values_out_of_range_are_refused(settings, where):
-    with pytest.raises(InputError, match=f"^{where}: (is|unknown value) .*; use"):
-        solver(**settings)
-
-
 def test_features_that_cannot_be_are_refused():
     with pytest.raises(InputError, match="did you mean 'random'"):
         find_features("randon")
@@ -303,3 +258,43 @@ def test_features_that_cannot_be_are_refused():
 def test_divergence_is_mended_by_a_smaller_step():
     assert solver("square", step_size=1e3).hint(Trouble.DIVERGED) == "set step_size=100"
     assert "batch_size" in solver().hint(Trouble.DIVERGED)
+
+
+MEDIAN_RBF = KernelChoice(find_kernel("rbf"), "median")
+THREE_CLASSES = SVRG(
+    Risk(find_loss("softmax")(), 3), Random(MEDIAN_RBF, 128), nu=1e-4, stages=3, tol=0.0, batch_size=300
+)
+
+
+def blocks_of():
+    return waves(2500, 5, classes=3, dtype="float32", sizes=[700, 200, 900, 400, 300])
+
+
+def run(scheduler, workers=1, *, solver=THREE_CLASSES, folder=None, resume=False, listener=None):
+    blocks = blocks_of()
+    held_out = waves(400, 5, classes=3, dtype="float32", sizes=[400], seed=1)
+    sources = {"train": RowsSource(blocks), "test": RowsSource(held_out)}
+    with executor_of(scheduler, workers) as executor:
+        driver = Driver(sources, executor, EventLog([listener] if listener else []), folder)
+        return driver.run(solver, problem_of(blocks, 3, has_test=True), resume=resume)
+
+
+@pytest.mark.parametrize("step", [1e4, 1e200])
+def test_divergence_leaves_the_last_checkpoint(tmp_path, step):
+    solver = dataclasses.replace(THREE_CLASSES, step_size=step, nu=1.0)
+    folder = CheckpointFolder(tmp_path, {"job": 1})
+    with pytest.raises(DivergenceError, match=r"set step_size=1e.*checkpoint of stage 0 is kept"):
+        run("synchronous", 1, solver=solver, folder=folder)
+    assert folder.stages() == [0]
+    assert folder.load(solver.state_type()).state.stage == 0
+
+
+@pytest.mark.parametrize(("r", "limit"), [(2048, 512), (2**17, 512)])
+def test_many_features_fit_the_planned_memory(r, limit):
+    choice = Random(MEDIAN_RBF, r)
+    solver = SVRG(Risk(find_loss("logistic")()), choice)
+    problem = Problem((16384,) * 64, 54, np.dtype(np.float32), 0, n_outputs=1, has_test=True)
+    extent = Extent(problem.block_rows, 54 * 4 + 16)
+    for outline in solver.outline(problem):
+        plan = outline.step.plan(extent, Machine("distributed", 2, memory_limit=limit * MIB))
+        assert 0 < plan.worker_bytes < 0.95 * limit * MIB, outline.step.name

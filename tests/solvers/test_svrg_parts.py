@@ -1,7 +1,5 @@
 """The parts of SVRG: passes that never hold all features, the sampled metric, batches, what is kept."""
 
-from __future__ import annotations
-
 import gc
 import tracemalloc
 

@@ -1,22 +1,17 @@
 """Places to write to: folders, URLs in memory, and buckets of an S3 server on loopback."""
 
-from __future__ import annotations
-
 import uuid
-from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
 
 from distkern.storage import places
-from distkern.storage.dataset import Dataset
-from distkern.storage.places import Place, URLPlace
+from distkern.storage.places import URLPlace
 from s3_runs import make, run
 from s3_server import Road, Server, settings
 
 
 @pytest.fixture(params=["local", "memory"])
-def place(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Place]:
+def place(request, tmp_path):
     """A folder that is not there yet."""
     if request.param == "local":
         yield tmp_path / "folder"
@@ -27,14 +22,14 @@ def place(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Place]:
 
 
 @pytest.fixture
-def url(tmp_path: Path) -> Iterator[URLPlace]:
+def url(tmp_path):
     place = URLPlace(f"memory://{uuid.uuid4().hex}/folder")
     yield place
     places.remove_tree(place.parent)
 
 
 @pytest.fixture(scope="module")
-def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
+def server(tmp_path_factory):
     pytest.importorskip("s3fs")
     pytest.importorskip("moto.server")
     server = Server(tmp_path_factory.mktemp("moto") / "log")
@@ -43,7 +38,7 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
 
 
 @pytest.fixture
-def road(server: Server, monkeypatch: pytest.MonkeyPatch) -> Iterator[Road]:
+def road(server, monkeypatch):
     """The only way to the server, which the environment names."""
     import s3fs
 
@@ -58,7 +53,7 @@ def road(server: Server, monkeypatch: pytest.MonkeyPatch) -> Iterator[Road]:
 
 
 @pytest.fixture
-def bucket(road: Road) -> URLPlace:
+def bucket(road):
     import s3fs
 
     name = f"b-{uuid.uuid4().hex[:12]}"
@@ -67,7 +62,7 @@ def bucket(road: Road) -> URLPlace:
 
 
 @pytest.fixture(scope="module")
-def local(tmp_path_factory: pytest.TempPathFactory) -> tuple[Dataset, Path]:
+def local(tmp_path_factory):
     """A data set and a model of it in folders of this machine."""
     folder = tmp_path_factory.mktemp("local")
     dataset = make(folder / "d.zarr", columns=True)

@@ -1,12 +1,11 @@
 """The feature-major copy: the same numbers as the rows, readable by plain zarr, added whole or not at all."""
 
-from __future__ import annotations
-
 import json
 import os
+import random
 import shutil
-from pathlib import Path
-from typing import Any
+import subprocess
+import time
 
 import numpy as np
 import pytest
@@ -16,15 +15,16 @@ from hypothesis import strategies as st
 from numpy.testing import assert_array_equal
 from scipy import sparse
 
+from cluster_processes import finish, kill_after, start_code
 from distkern.common.errors import CorruptDataError, InputError
 from distkern.common.sparse import converted
 from distkern.storage import _transpose
 from distkern.storage.columns import FOLDER
-from distkern.storage.dataset import Dataset, Split, open_dataset
+from distkern.storage.dataset import open_dataset
 from distkern.storage.ingest import add_columns, write_dataset
 
 
-def make(path: Path, n_rows: int = 90, n_columns: int = 13, *, is_sparse: bool, **options: Any) -> Dataset:
+def make(path, n_rows=90, n_columns=13, *, is_sparse, **options):
     generator = np.random.default_rng(n_rows + n_columns)
     shape = n_rows, n_columns
     features = generator.normal(size=shape) * (generator.random(shape) < 0.3)
@@ -35,12 +35,12 @@ def make(path: Path, n_rows: int = 90, n_columns: int = 13, *, is_sparse: bool, 
     return write_dataset([(features, labels)], path, **settings_)
 
 
-def table(split: Split, blocks: tuple[int, ...]) -> np.ndarray:
+def table(split, blocks):
     parts = [np.asarray(converted(split.reader(block)().features, sparse=False)) for block in blocks]
     return np.concatenate(parts)
 
 
-def files_of(folder: Path) -> list[Path]:
+def files_of(folder):
     return sorted(path for path in folder.rglob("*") if path.is_file())
 
 
@@ -55,15 +55,8 @@ def files_of(folder: Path) -> list[Path]:
     with_rows=st.booleans(),
 )
 def test_columns_equal_the_rows(
-    tmp_path_factory: pytest.TempPathFactory,
-    rows: int,
-    columns: int,
-    per_shard: int,
-    is_sparse: bool,
-    block_bytes: int,
-    most_entries: int,
-    with_rows: bool,
-) -> None:
+    tmp_path_factory, rows, columns, per_shard, is_sparse, block_bytes, most_entries, with_rows
+):
     path = tmp_path_factory.mktemp("columns") / "d.zarr"
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(_transpose, "_BLOCK_BYTES", block_bytes)
@@ -84,7 +77,7 @@ def test_columns_equal_the_rows(
 
 
 @pytest.mark.parametrize("is_sparse", [False, True])
-def test_the_data_set_stays_what_it_was(tmp_path: Path, is_sparse: bool) -> None:
+def test_the_data_set_stays_what_it_was(tmp_path, is_sparse):
     before = make(tmp_path / "d.zarr", is_sparse=is_sparse)
     contents = {file: file.read_bytes() for file in files_of(before.path)}
     after = add_columns(before.path)
@@ -104,14 +97,12 @@ def test_the_data_set_stays_what_it_was(tmp_path: Path, is_sparse: bool) -> None
 
 
 @pytest.mark.parametrize("block_bytes", [150, 2**25])
-def test_plain_zarr_reads_a_dense_copy(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, block_bytes: int
-) -> None:
+def test_plain_zarr_reads_a_dense_copy(tmp_path, monkeypatch, block_bytes):
     monkeypatch.setattr(_transpose, "_BLOCK_BYTES", block_bytes)
     data = make(tmp_path / "d.zarr", is_sparse=False, columns=True)
     root = zarr.open_group(data.path / FOLDER, mode="r")
     for number, blocks in enumerate(data.train.groups):
-        array: Any = root[f"{number}/features"]
+        array = root[f"{number}/features"]
         expected = table(data.train, blocks)
         assert array.shape == expected.shape[::-1]
         n_blocks = -(-13 // max(1, block_bytes // (4 * len(expected))))
@@ -122,13 +113,11 @@ def test_plain_zarr_reads_a_dense_copy(
 
 
 @pytest.mark.parametrize("most_entries", [1000, 2**22])
-def test_plain_zarr_reads_a_sparse_copy_in_the_layout_of_anndata(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, most_entries: int
-) -> None:
+def test_plain_zarr_reads_a_sparse_copy_in_the_layout_of_anndata(tmp_path, monkeypatch, most_entries):
     monkeypatch.setattr(_transpose, "_MOST_ENTRIES", most_entries)
     data = make(tmp_path / "d.zarr", 5000, 20, is_sparse=True, rows_per_shard=2500, columns=True)
     for number, blocks in enumerate(data.train.groups):
-        group: Any = zarr.open_group(data.path / FOLDER / str(number) / "features", mode="r")
+        group = zarr.open_group(data.path / FOLDER / str(number) / "features", mode="r")
         expected = table(data.train, blocks).T
         done = 0
         for block in range(len([*group.group_keys()])):
@@ -144,7 +133,7 @@ def test_plain_zarr_reads_a_sparse_copy_in_the_layout_of_anndata(
         assert (block > 0) == (most_entries == 1000)
 
 
-def test_a_copy_without_entries(tmp_path: Path) -> None:
+def test_a_copy_without_entries(tmp_path):
     data = write_dataset(
         [(np.zeros((20, 3)), np.arange(20) % 2)], tmp_path / "d.zarr", rows_per_shard=5, columns=True
     )
@@ -154,7 +143,7 @@ def test_a_copy_without_entries(tmp_path: Path) -> None:
     assert zarr.open_group(data.path / FOLDER / "1/features/0", mode="r")["data"].shape == (0,)
 
 
-def test_regression_and_no_targets(tmp_path: Path) -> None:
+def test_regression_and_no_targets(tmp_path):
     for task in ("regression", "none"):
         data = make(tmp_path / f"{task}.zarr", is_sparse=False, task=task, columns=True)
         group = data.train.group(0)()
@@ -162,7 +151,7 @@ def test_regression_and_no_targets(tmp_path: Path) -> None:
         assert group.columns(np.array([1])).shape == (1, group.n_rows)
 
 
-def test_adding_twice_is_refused_unless_it_is_wanted(tmp_path: Path) -> None:
+def test_adding_twice_is_refused_unless_it_is_wanted(tmp_path):
     path = make(tmp_path / "d.zarr", is_sparse=True, columns=True).path
     before = (path / FOLDER / "manifest.json").stat().st_ino
     with pytest.raises(InputError, match="has a feature-major copy already"):
@@ -172,7 +161,7 @@ def test_adding_twice_is_refused_unless_it_is_wanted(tmp_path: Path) -> None:
     assert (path / FOLDER / "manifest.json").stat().st_ino != before
 
 
-def test_the_copy_of_other_data_is_refused_and_replaced(tmp_path: Path) -> None:
+def test_the_copy_of_other_data_is_refused_and_replaced(tmp_path):
     data = make(tmp_path / "d.zarr", is_sparse=False)
     other = make(tmp_path / "e.zarr", is_sparse=False, seed=1, columns=True)
     shutil.copytree(other.path / FOLDER, data.path / FOLDER)
@@ -186,7 +175,7 @@ def test_the_copy_of_other_data_is_refused_and_replaced(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("damage", ["text", "edited", "newer", "older", "not an object", "cut"])
-def test_a_damaged_manifest_of_the_copy_is_refused(tmp_path: Path, damage: str) -> None:
+def test_a_damaged_manifest_of_the_copy_is_refused(tmp_path, damage):
     data = make(tmp_path / "d.zarr", is_sparse=True, columns=True)
     file = data.path / FOLDER / "manifest.json"
     content = json.loads(file.read_text())
@@ -206,15 +195,13 @@ def test_a_damaged_manifest_of_the_copy_is_refused(tmp_path: Path, damage: str) 
 
 @pytest.mark.parametrize("is_sparse", [False, True])
 @pytest.mark.parametrize("calls", [1, 5, 13])
-def test_an_interruption_leaves_nothing(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, is_sparse: bool, calls: int
-) -> None:
+def test_an_interruption_leaves_nothing(tmp_path, monkeypatch, is_sparse, calls):
     monkeypatch.setattr(_transpose, "_MOST_ENTRIES", 10)
     data = make(tmp_path / "d.zarr", is_sparse=is_sparse)
     before = files_of(data.path)
     seen = []
 
-    def progress(what: str, rows: int, n_bytes: int, total: int | None) -> None:
+    def progress(what, rows, n_bytes, total):
         assert total == 90
         seen.append((what, rows))
         if len(seen) == calls:
@@ -229,12 +216,9 @@ def test_an_interruption_leaves_nothing(
 
 
 @pytest.mark.parametrize("is_sparse", [False, True])
-def test_a_disk_without_room_is_found_out_first(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, is_sparse: bool
-) -> None:
+def test_a_disk_without_room_is_found_out_first(tmp_path, monkeypatch, is_sparse):
     data = make(tmp_path / "d.zarr", is_sparse=is_sparse)
     needed = add_columns(data.path).train.column_copy
-    assert needed is not None
     shutil.rmtree(data.path / FOLDER)
     monkeypatch.setattr(_transpose, "free_bytes", lambda path: needed.stored_bytes)
     with pytest.raises(InputError, match=r"d\.zarr: the disk is full.*needed"):
@@ -244,25 +228,24 @@ def test_a_disk_without_room_is_found_out_first(
     assert add_columns(data.path).train.has_columns
 
 
-def test_what_the_copy_takes_is_what_it_says(tmp_path: Path) -> None:
+def test_what_the_copy_takes_is_what_it_says(tmp_path):
     for is_sparse in (False, True):
         data = make(
             tmp_path / f"{is_sparse}.zarr", 3000, 9, is_sparse=is_sparse, columns=True, rows_per_shard=400
         )
         copy = data.train.column_copy
-        assert copy is not None
         found = [file for file in files_of(data.path / FOLDER) if not file.name.endswith(".json")]
         assert sum(file.stat().st_size for file in found) == copy.stored_bytes
 
 
-def test_more_features_than_are_counted_in_memory_are_refused(tmp_path: Path) -> None:
+def test_more_features_than_are_counted_in_memory_are_refused(tmp_path):
     rows = sparse.csr_array((np.ones(4), ([0, 1, 2, 3], [0, 1, 2, 10**9])), shape=(4, 10**9 + 1))
     with pytest.raises(InputError, match=r"1,000,000,001 features.*33,554,432"):
         write_dataset([(rows, np.arange(4) % 2)], tmp_path / "d.zarr", columns=True)
     assert os.listdir(tmp_path) == []
 
 
-def test_a_damaged_shard_is_not_copied(tmp_path: Path) -> None:
+def test_a_damaged_shard_is_not_copied(tmp_path):
     data = make(tmp_path / "d.zarr", is_sparse=False)
     file = data.path / "train" / "features" / "c" / "3" / "0"
     content = bytearray(file.read_bytes())
@@ -271,3 +254,47 @@ def test_a_damaged_shard_is_not_copied(tmp_path: Path) -> None:
     with pytest.raises(CorruptDataError, match="features/c/3/0"):
         add_columns(data.path)
     assert not open_dataset(data.path).train.has_columns
+
+
+KILLS = 12
+CODE = """
+import sys
+from distkern.storage.ingest import add_columns
+print("started", flush=True)
+add_columns(sys.argv[1], overwrite=True)
+"""
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("replacing", [False, True])
+def test_killed_while_adding_the_copy(tmp_path, replacing):
+    features = np.random.default_rng(0).random((40_000, 120), dtype=np.float32)
+    path = tmp_path / "d.zarr"
+    whole = write_dataset([(features, np.arange(40_000) % 2)], path, rows_per_shard=500, columns=replacing)
+    process = start_code(CODE, path)
+    before = time.perf_counter()
+    finish(process)
+    seconds = time.perf_counter() - before
+    random.seed(0)
+    interrupted = 0
+    for _ in range(KILLS):
+        if not replacing:
+            subprocess.run(["rm", "-rf", str(path / FOLDER)], check=True)
+        kill_after(start_code(CODE, path), random.uniform(0, seconds))
+        data = open_dataset(path)
+        assert data.fingerprint == whole.fingerprint
+        interrupted += any(name.startswith(f".{FOLDER}.partial-") for name in os.listdir(path))
+        assert data.train.has_columns or not replacing
+        for number in range(0, len(data.train.groups), 3):
+            group = data.train.group(number)()
+            assert group.rows(np.array([1])).shape == (1, 120)
+            if data.train.has_columns:
+                column, rows = group.columns(np.array([7])), group.rows(np.arange(group.n_rows))
+                assert isinstance(rows, np.ndarray)
+                np.testing.assert_array_equal(column, rows[:, [7]].T)
+    # otherwise the kills came too early or too late to say anything
+    assert interrupted >= 3
+    finish(start_code(CODE, path))
+    assert open_dataset(path).train.has_columns
+    # what the killed ones left is gone
+    assert sorted(os.listdir(path)) == [FOLDER, "manifest.json", "train", "zarr.json"]

@@ -1,7 +1,5 @@
 """Single rows and columns of stored groups: right, checked, and in bounded memory."""
 
-from __future__ import annotations
-
 import gc
 import os
 import pickle
@@ -11,7 +9,6 @@ import sys
 import tracemalloc
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
@@ -30,26 +27,26 @@ BOTH = pytest.mark.parametrize("data", ["dense", "sparse"], indirect=True)
 
 
 @pytest.fixture
-def data(tmp_path: Path, request: pytest.FixtureRequest) -> Dataset:
+def data(tmp_path, request):
     return made(tmp_path / "d.zarr", is_sparse=request.param == "sparse", columns=True)
 
 
-def made(path: Path, *, is_sparse: bool, **options: Any) -> Dataset:
+def made(path, *, is_sparse, **options):
     return make(path, 300, 31, is_sparse=is_sparse, rows_per_shard=20, **options)
 
 
-def dense(rows: Rows) -> np.ndarray:
+def dense(rows):
     return np.asarray(converted(rows, sparse=False))
 
 
-def opened(data: Dataset, number: int) -> StoredGroup:
+def opened(data, number):
     group = data.train.group(number)()
     assert isinstance(group, StoredGroup)
     return group
 
 
 @BOTH
-def test_a_group_gives_what_its_blocks_hold(data: Dataset) -> None:
+def test_a_group_gives_what_its_blocks_hold(data):
     generator = np.random.default_rng(0)
     for number, blocks in enumerate(data.train.groups):
         group = opened(data, number)
@@ -73,13 +70,12 @@ def test_a_group_gives_what_its_blocks_hold(data: Dataset) -> None:
         assert [block.index for block in whole] == list(blocks)
         assert_array_equal(dense(stacked([block.features for block in whole])), expected)
         assert_array_equal(dense(group.block(len(blocks) - 1).features), dense(whole[-1].features))
-        assert group.targets is not None
         assert group.targets.dtype == np.int32
         assert_array_equal(group.targets, np.concatenate([block.targets for block in whole]))
 
 
 @BOTH
-def test_what_is_not_in_the_group_is_refused(data: Dataset) -> None:
+def test_what_is_not_in_the_group_is_refused(data):
     group = opened(data, 0)
     for wrong in (-1, group.n_rows):
         with pytest.raises(IndexError, match="rows"):
@@ -90,7 +86,7 @@ def test_what_is_not_in_the_group_is_refused(data: Dataset) -> None:
 
 
 @BOTH
-def test_another_process_reads_the_same_without_heavy_imports(data: Dataset, tmp_path: Path) -> None:
+def test_another_process_reads_the_same_without_heavy_imports(data, tmp_path):
     opener = pickle.dumps(data.train.group(1))
     assert len(opener) < 4000
     (tmp_path / "opener").write_bytes(opener)
@@ -117,7 +113,7 @@ def test_another_process_reads_the_same_without_heavy_imports(data: Dataset, tmp
 
 
 @BOTH
-def test_without_a_copy_the_hint_is_a_command(data: Dataset) -> None:
+def test_without_a_copy_the_hint_is_a_command(data):
     shutil.rmtree(data.path / FOLDER)
     train = made(data.path, is_sparse=data.is_sparse, overwrite=True, test_fraction=0.2).train
     assert not train.has_columns
@@ -126,12 +122,11 @@ def test_without_a_copy_the_hint_is_a_command(data: Dataset) -> None:
     with pytest.raises(InputError, match=rf"add it with `distkern shard {data.path} --columns`"):
         group.columns(np.array([0]))
     test = train.dataset.test
-    assert test is not None
     assert not test.has_columns
 
 
 @BOTH
-def test_every_flipped_byte_is_noticed(data: Dataset) -> None:
+def test_every_flipped_byte_is_noticed(data):
     files = [*files_of(data.path / FOLDER / "2"), *files_of(data.path / "train" / "features")]
     files = [file for file in files if file.name != "zarr.json"]
     shards = {str(block) for block in data.train.groups[2]}
@@ -160,7 +155,7 @@ def test_every_flipped_byte_is_noticed(data: Dataset) -> None:
 
 
 @BOTH
-def test_the_room_for_all_columns_is_known_before_they_are_read(data: Dataset) -> None:
+def test_the_room_for_all_columns_is_known_before_they_are_read(data):
     group = opened(data, 1)
     found = group.columns(np.arange(group.n_features))
     if isinstance(found, SparseRows):
@@ -170,7 +165,7 @@ def test_the_room_for_all_columns_is_known_before_they_are_read(data: Dataset) -
 
 
 @BOTH
-def test_columns_in_a_row_are_those_one_by_one(data: Dataset) -> None:
+def test_columns_in_a_row_are_those_one_by_one(data):
     group = opened(data, 1)
     together = group.columns(np.arange(3, 9))
     assert_array_equal(dense(together), np.vstack([dense(group.columns(np.array([c]))) for c in range(3, 9)]))
@@ -182,7 +177,7 @@ def test_columns_in_a_row_are_those_one_by_one(data: Dataset) -> None:
 
 @BOTH
 @pytest.mark.parametrize("damage", ["missing", "of another group", "of other data", "short", "long"])
-def test_every_wrong_file_is_noticed(data: Dataset, tmp_path: Path, damage: str) -> None:
+def test_every_wrong_file_is_noticed(data, tmp_path, damage):
     other = made(tmp_path / "e.zarr", is_sparse=data.is_sparse, columns=True, seed=1)
     name = "features/0/indptr/c/0" if data.is_sparse else "features/c/0/0"
     rows_of = "features/{}/indptr/c/0" if data.is_sparse else "features/c/{}/0"
@@ -216,7 +211,7 @@ def test_every_wrong_file_is_noticed(data: Dataset, tmp_path: Path, damage: str)
 
 
 @BOTH
-def test_a_shard_is_checked_once_by_each_group(data: Dataset, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_shard_is_checked_once_by_each_group(data, monkeypatch):
     monkeypatch.setattr(_CheckedFiles.kept, "n", 1)
     group = opened(data, 0)
     group.rows(np.arange(group.n_rows))
@@ -242,7 +237,7 @@ def test_a_shard_is_checked_once_by_each_group(data: Dataset, monkeypatch: pytes
 
 
 @BOTH
-def test_few_files_are_open_and_threads_do_not_mind(data: Dataset, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_few_files_are_open_and_threads_do_not_mind(data, monkeypatch):
     if not Path("/proc/self/fd").exists():
         pytest.skip("open files are counted in Linux's /proc")
     gc.collect()
@@ -251,7 +246,7 @@ def test_few_files_are_open_and_threads_do_not_mind(data: Dataset, monkeypatch: 
     groups = [opened(data, number) for number in range(len(data.train.groups))]
     expected = [table(data.train, blocks) for blocks in data.train.groups]
 
-    def look(number: int) -> bool:
+    def look(number):
         group, rows = groups[number % len(groups)], expected[number % len(groups)]
         position = np.array([number % len(rows)])
         same = np.array_equal(dense(group.rows(position)), rows[position])
@@ -266,14 +261,14 @@ def test_few_files_are_open_and_threads_do_not_mind(data: Dataset, monkeypatch: 
 
 
 @BOTH
-def test_memory_does_not_grow_with_the_reads(data: Dataset, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_memory_does_not_grow_with_the_reads(data, monkeypatch):
     monkeypatch.setattr(_transpose, "_BLOCK_BYTES", 1000)
     monkeypatch.setattr(_transpose, "_MOST_ENTRIES", 100)
     shutil.rmtree(data.path / FOLDER)
     data = made(data.path, is_sparse=data.is_sparse, columns=True, overwrite=True)
     group = opened(data, 0)
 
-    def read() -> None:
+    def read():
         for number in range(300):
             group.rows(np.array([number % group.n_rows]))
             group.columns(np.array([number % 31]))

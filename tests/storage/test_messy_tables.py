@@ -1,10 +1,6 @@
 """Tables as people have them: money, percent, dates in several formats, words for nothing."""
 
-from __future__ import annotations
-
 import warnings
-from pathlib import Path
-from typing import Any
 
 import dask.dataframe
 import numpy as np
@@ -22,7 +18,6 @@ from distkern.formats._texts import dates_of, decimal_of, numbers_of, times_of
 from distkern.runs.persistence import load_model
 from distkern.runs.scoring import files_for
 from distkern.runs.writing import write_dataset
-from distkern.storage.dataset import Dataset
 from distkern.storage.file_rows import FileRows
 from distkern.storage.ingest import check, shard
 from distkern.storage.preparation import Like
@@ -55,7 +50,7 @@ from distkern.storage.table_report import ColumnReport, Distinct
         ("1 200 5", np.nan, ""),
     ],
 )
-def test_numbers_as_people_write_them(word: str, number: float, unit: str) -> None:
+def test_numbers_as_people_write_them(word, number, unit):
     values, units = numbers_of([word, None])
     np.testing.assert_array_equal(values, [number, np.nan])
     assert np.isnan(number) or units[0] == unit
@@ -63,7 +58,7 @@ def test_numbers_as_people_write_them(word: str, number: float, unit: str) -> No
     np.testing.assert_array_equal(numbers_of([exchanged], ",")[0], [number])
 
 
-def test_decimals_are_told_by_numbers_that_can_be_read_in_one_way() -> None:
+def test_decimals_are_told_by_numbers_that_can_be_read_in_one_way():
     assert decimal_of(["1,5", "1.200"]) == ","
     assert decimal_of(["1.5", "1,200", "word"]) == "."
     assert decimal_of(["1,200"]) is None
@@ -87,12 +82,12 @@ def test_decimals_are_told_by_numbers_that_can_be_read_in_one_way() -> None:
         ("4/3-2024", None),
     ],
 )
-def test_dates_as_people_write_them(word: str, moment: str | None) -> None:
+def test_dates_as_people_write_them(word, moment):
     expected = np.nan if moment is None else pandas.Timestamp(moment).timestamp()
     np.testing.assert_array_equal(dates_of([word, None]), [expected, np.nan])
 
 
-def test_times_of_day() -> None:
+def test_times_of_day():
     found = times_of(["1:30 PM", "13:30", "00:00:01.5", "12:00 AM", "24:00", "7:60", None])
     np.testing.assert_array_equal(found, [48_600, 48_600, 1.5, 0, np.nan, np.nan, np.nan])
 
@@ -106,7 +101,7 @@ $7,40,0,2,2024-02-01,06:00,N,b
 """
 
 
-def test_a_messy_table(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_messy_table(tmp_path, monkeypatch):
     data = made(tmp_path, written(tmp_path, MESSY))
     np.testing.assert_allclose(feature(data, "price"), [1200.5, 7, 1207.5 / 3, 0], rtol=1e-6)
     np.testing.assert_allclose(feature(data, "gain"), [-300, 40, -263 / 3, -3], rtol=1e-6)
@@ -119,7 +114,6 @@ def test_a_messy_table(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     )
     np.testing.assert_allclose(feature(data, "vip"), [1, 0, 2 / 3, 1], rtol=1e-6)
     # the model's own files, in which nothing tells the order of the days, are read alike
-    assert data.table is not None
     later = MESSY.splitlines()
     source = written(tmp_path, "\n".join([later[0], later[4], ""]), "b.csv")
     (block,) = FileRows([source], Like(data.n_features, data.table.names, "y", data.scaling, data.table))
@@ -129,18 +123,17 @@ def test_a_messy_table(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     assert made(tmp_path, tmp_path / "a.csv").fingerprint == data.fingerprint
 
 
-def test_decimal_commas(tmp_path: Path) -> None:
-    notices: list[str] = []
+def test_decimal_commas(tmp_path):
+    notices = []
     text = "x;p;y\n1.200,5;3,5 €;a\n2,5;1.000 €;b\n"
     data = made(tmp_path, written(tmp_path, text), notice=notices.append)
     np.testing.assert_array_equal(rows(data.train), [[1200.5, 3.5], [2.5, 1000]])
     assert any("fields are separated by ';', decimals by ','" in said for said in notices)
-    assert data.table is not None
     assert data.table.decimal == ","
     # a target too
     prices = made(tmp_path, tmp_path / "a.csv", target="p", task="regression", drop=["y"])
     targets = [prices.train.reader(at)().targets for at in range(prices.train.n_blocks)]
-    np.testing.assert_array_equal(np.concatenate(targets), [3.5, 1000])  # type: ignore[arg-type]
+    np.testing.assert_array_equal(np.concatenate(targets), [3.5, 1000])
     source = written(tmp_path, "x;y\n1,200;a\n3,400;b\n")
     with pytest.raises(InputError, match=r"a\.csv: whether commas .*; give --decimal , or --decimal \."):
         made(tmp_path, source)
@@ -153,7 +146,7 @@ def test_decimal_commas(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("kind", ["pandas", "Dask"])
-def test_decimal_commas_of_frames(kind: str) -> None:
+def test_decimal_commas_of_frames(kind):
     amounts = ["1.200", "3,5 €", "2", None] * 10
     frame = pandas.DataFrame({"x": amounts, "name": [f"name {at}" for at in range(40)]})
     y = pandas.Series([0, 1, 0, 1] * 10)
@@ -175,7 +168,7 @@ def test_decimal_commas_of_frames(kind: str) -> None:
     assert model.table_.columns[0].fill == pytest.approx((1.2 + 3.5 + 1000.5 + 2) / 4)
 
 
-def test_dates_of_which_none_tells_the_order(tmp_path: Path) -> None:
+def test_dates_of_which_none_tells_the_order(tmp_path):
     source = written(tmp_path, "d,y\n2024-01-02,a\n3/4/2024,b\n5/5/2024,a\n")
     with pytest.raises(
         InputError, match=r"row 2 \(line 3\), column 'd': .* in '3/4/2024' .*--day-first or --month"
@@ -188,7 +181,7 @@ def test_dates_of_which_none_tells_the_order(tmp_path: Path) -> None:
         made(tmp_path, both, day_first=True)
 
 
-def test_all_problems_are_told_at_once(tmp_path: Path) -> None:
+def test_all_problems_are_told_at_once(tmp_path):
     lines = [f"{at},{at}%,2024-01-{at % 28 + 1:02d},{'ab'[at % 2]}" for at in range(40)]
     lines[7] = "seven,5,soon,?"
     lines[9] = "nine,9%,never,a"
@@ -213,13 +206,13 @@ def test_all_problems_are_told_at_once(tmp_path: Path) -> None:
     assert not (tmp_path / "d.zarr").exists()
 
 
-def checked(source: Path, **options: Any) -> dict[str, ColumnReport]:
-    found: list[ColumnReport] = []
+def checked(source, **options):
+    found = []
     check(source, report=found.extend, **options)
     return {column.name: column for column in found}
 
 
-def test_what_every_column_becomes_is_told_before(tmp_path: Path) -> None:
+def test_what_every_column_becomes_is_told_before(tmp_path):
     random = np.random.default_rng(0)
     n_rows = 1000
     y = random.integers(0, 2, n_rows)
@@ -254,7 +247,7 @@ def test_what_every_column_becomes_is_told_before(tmp_path: Path) -> None:
     assert [name for name, column in reported.items() if "almost alone" in column.note] == ["cents"]
 
 
-def test_distinct_numbers_are_counted_in_little_memory() -> None:
+def test_distinct_numbers_are_counted_in_little_memory():
     values = np.random.default_rng(0).permutation(np.arange(50_000) / 7)
     parts, whole = Distinct(), Distinct()
     for part in np.array_split(values, 13):
@@ -267,10 +260,10 @@ def test_distinct_numbers_are_counted_in_little_memory() -> None:
 
 
 @pytest.mark.parametrize("name", ["a.csv", "a.parquet", "frame"])
-def test_words_of_texts(tmp_path: Path, name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_words_of_texts(tmp_path, name, monkeypatch):
     texts = ["good and cheap", "bad, bad", None, "Good!"] * 3
     frame = pandas.DataFrame({"x": np.arange(12.0), "said": texts, "z": np.arange(12.0), "y": [0, 1] * 6})
-    options: Any = {"text": ["said"], "scale": "none", "shuffle": False, "sparse": False}
+    options = {"text": ["said"], "scale": "none", "shuffle": False, "sparse": False}
     if name == "frame":
         data = write_dataset(frame[["x", "said", "z"]], frame["y"], tmp_path / "d.zarr", **options)
     else:
@@ -290,13 +283,13 @@ def test_words_of_texts(tmp_path: Path, name: str, monkeypatch: pytest.MonkeyPat
     assert model.predict(frame.drop(columns="y")).tolist() == model.predict(data.train[:]).tolist()
 
 
-def weighted(tmp_path: Path, frame: pandas.DataFrame, name: str, **options: Any) -> Dataset:
+def weighted(tmp_path, frame, name, **options):
     frame.to_csv(tmp_path / f"{name}.csv", index=False)
-    given: Any = {"target": "y", "categorical": {"c": "target"}, "scale": "none", **options}
+    given = {"target": "y", "categorical": {"c": "target"}, "scale": "none", **options}
     return shard(tmp_path / f"{name}.csv", tmp_path / f"{name}.zarr", **given)
 
 
-def test_a_weight_is_that_many_rows_in_target_means(tmp_path: Path) -> None:
+def test_a_weight_is_that_many_rows_in_target_means(tmp_path):
     random = np.random.default_rng(0)
     frame = pandas.DataFrame(
         {"c": random.choice(list("abc"), 90), "x": np.arange(90.0), "w": np.arange(90) % 3 + 1}
@@ -306,7 +299,7 @@ def test_a_weight_is_that_many_rows_in_target_means(tmp_path: Path) -> None:
     ours, theirs = weighted(tmp_path, frame, "w", weight="w"), weighted(tmp_path, repeated, "r")
     means = [data.table.columns[0].means for data in (ours, theirs) if data.table is not None]
     np.testing.assert_allclose(*means, rtol=1e-12)
-    assert not np.allclose(means[0], weighted(tmp_path, frame, "n", drop=["w"]).table.columns[0].means)  # type: ignore[union-attr]
+    assert not np.allclose(means[0], weighted(tmp_path, frame, "n", drop=["w"]).table.columns[0].means)
     model = NewtonClassifier(features="linear", random_state=0)
     many = pandas.concat([frame] * 20, ignore_index=True)
     many["c"] += (np.arange(len(many)) % 17).astype(str)
@@ -316,9 +309,8 @@ def test_a_weight_is_that_many_rows_in_target_means(tmp_path: Path) -> None:
     np.testing.assert_allclose(by_weight.columns[0].means, by_rows.columns[0].means, rtol=1e-12)
 
 
-def test_files_with_columns_that_the_model_does_not_know(tmp_path: Path) -> None:
+def test_files_with_columns_that_the_model_does_not_know(tmp_path):
     data = made(tmp_path, written(tmp_path, "x,c,y\n1,a,0\n2,b,1\n"))
-    assert data.table is not None
     like = Like(data.n_features, data.table.names, "y", data.scaling, data.table)
     found = FileRows([written(tmp_path, "new,c,x\nfoo,a,1\n", "b.csv")], like)
     (block,) = found
@@ -328,7 +320,7 @@ def test_files_with_columns_that_the_model_does_not_know(tmp_path: Path) -> None
         list(FileRows([written(tmp_path, "new,c\nfoo,a\n", "b.csv")], like))
 
 
-def test_arrays_with_nan_are_refused_with_what_fills_them() -> None:
+def test_arrays_with_nan_are_refused_with_what_fills_them():
     X = np.array([[1.0, np.nan], [2.0, 3.0], [4.0, 1.0], [0.0, 2.0]])
     y = [0, 1, 0, 1]
     with pytest.raises(InputError, match=r"contains NaN.*pandas\.DataFrame\(X\).*impute='median'"):
@@ -337,7 +329,7 @@ def test_arrays_with_nan_are_refused_with_what_fills_them() -> None:
     assert model.table_.columns[1].fill == 2
 
 
-def test_times_of_arrow_and_durations(tmp_path: Path) -> None:
+def test_times_of_arrow_and_durations(tmp_path):
     table = pa.table(
         {
             "t": pa.array([21_600, 64_800], pa.time32("s")),
@@ -351,7 +343,7 @@ def test_times_of_arrow_and_durations(tmp_path: Path) -> None:
     np.testing.assert_allclose(feature(data, "d"), [1.5, 0.25])
 
 
-def test_words_that_stand_for_nothing_are_those_of_pandas_and_more() -> None:
+def test_words_that_stand_for_nothing_are_those_of_pandas_and_more():
     from pandas._libs.parsers import STR_NA_VALUES
 
     assert STR_NA_VALUES <= _words.MISSING
@@ -359,16 +351,15 @@ def test_words_that_stand_for_nothing_are_those_of_pandas_and_more() -> None:
     assert not {"-", "unknown"} & _words.MISSING_LABELS
 
 
-def test_targets_of_frames_are_read_as_those_of_arrays(tmp_path: Path) -> None:
+def test_targets_of_frames_are_read_as_those_of_arrays(tmp_path):
     frame = pandas.DataFrame({"c": list("abab")})
-    labels: dict[str, Any] = {
+    labels = {
         "bytes": np.array([b"no", b"yes"] * 2),
         "column": pandas.DataFrame({"y": ["no", "yes"] * 2}),
         "objects": np.array(["no", "yes"] * 2, dtype=object),
     }
     for name, y in labels.items():
         data = write_dataset(frame, y, tmp_path / name)
-        assert data.classes is not None
         assert data.classes.tolist() == ["no", "yes"]
     with pytest.raises(InputError, match="targets must have shape"):
         write_dataset(frame, np.zeros((4, 2)), tmp_path / "d.zarr")

@@ -1,9 +1,6 @@
 """Parts of a split: which rows they have, and that all ways to read them agree."""
 
-from __future__ import annotations
-
 import pickle
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -13,7 +10,7 @@ from distkern.cli.main import main
 from distkern.common.errors import InputError
 from distkern.common.held_out import Sides, row_keys
 from distkern.common.sparse import SparseRows
-from distkern.storage.dataset import Dataset, Split, open_dataset
+from distkern.storage.dataset import open_dataset
 from distkern.storage.ingest import write_dataset
 from parts import parts_of
 
@@ -21,7 +18,7 @@ N_ROWS = 2000
 
 
 @pytest.fixture(scope="module")
-def rows() -> tuple[np.ndarray, np.ndarray]:
+def rows():
     generator = np.random.default_rng(0)
     features = generator.normal(size=(N_ROWS, 6)).astype(np.float32)
     features[:, 3:] *= generator.random((N_ROWS, 3)) < 0.2
@@ -33,19 +30,19 @@ def rows() -> tuple[np.ndarray, np.ndarray]:
 
 
 @pytest.fixture(scope="module")
-def data(rows: tuple[np.ndarray, np.ndarray], tmp_path_factory: pytest.TempPathFactory) -> Dataset:
+def data(rows, tmp_path_factory):
     features, labels = rows
     path = tmp_path_factory.mktemp("part") / "d.zarr"
     return write_dataset([(features, labels)], path, scale="none", rows_per_shard=300, columns=True)
 
 
-def source_rows(split: Split) -> np.ndarray:
+def source_rows(split):
     parts = [split.reader(block).source_rows() for block in range(split.n_blocks)]
     return np.concatenate([part for part in parts if part is not None])
 
 
 @pytest.fixture(params=[True, False], ids=["few", "many"])
-def few(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> bool:
+def few(request, monkeypatch):
     """Whether the rows are few enough to be put in order before they are held out."""
     if not request.param:
         monkeypatch.setattr("distkern.storage.part.FEW_ROWS", 0)
@@ -53,9 +50,7 @@ def few(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> bool
 
 
 @pytest.mark.parametrize("validation", [0.2, 0.37, 5])
-def test_every_row_is_in_one_part_and_every_class_in_its_share(
-    data: Dataset, rows: tuple[np.ndarray, np.ndarray], validation: float, few: bool
-) -> None:
+def test_every_row_is_in_one_part_and_every_class_in_its_share(data, rows, validation, few):
     folds = parts_of(data.train, validation, seed=3)
     assert len(folds) == (5 if validation == 5 else 1)
     share = 0.2 if validation == 5 else validation
@@ -73,11 +68,8 @@ def test_every_row_is_in_one_part_and_every_class_in_its_share(
         np.testing.assert_array_equal(np.sort(np.concatenate(held_out)), np.arange(N_ROWS))
 
 
-@pytest.mark.parametrize("is_sparse", [False, True])
-@pytest.mark.parametrize("validation", [0.2, 2, 4])
-def test_equal_rows_lie_on_one_side_whatever_their_labels(
-    rows: tuple[np.ndarray, np.ndarray], tmp_path: Path, validation: float, is_sparse: bool, few: bool
-) -> None:
+@pytest.mark.parametrize(("validation", "is_sparse"), [(0.2, True), (4, False)])
+def test_equal_rows_lie_on_one_side_whatever_their_labels(rows, tmp_path, validation, is_sparse, few):
     # copies of each row lie far apart, with other labels; a third of the rows are one and the same
     features = np.concatenate([rows[0], rows[0][::-1], np.repeat(rows[0][:1], N_ROWS, axis=0)])[::2]
     labels = np.arange(len(features)) % 3
@@ -93,9 +85,7 @@ def test_equal_rows_lie_on_one_side_whatever_their_labels(
             np.testing.assert_array_equal(learned.class_counts, np.bincount(labels[source_rows(learned)]))
 
 
-def test_a_row_lies_on_the_same_side_dense_or_sparse_in_any_precision(
-    rows: tuple[np.ndarray, np.ndarray],
-) -> None:
+def test_a_row_lies_on_the_same_side_dense_or_sparse_in_any_precision(rows):
     sides, wide = Sides((0.3, 0.6), 1), np.pad(rows[0], ((0, 0), (0, 200)))
     found = sides.of(row_keys(wide))
     assert set(np.unique(found)) == {0, 1, 2}
@@ -104,14 +94,14 @@ def test_a_row_lies_on_the_same_side_dense_or_sparse_in_any_precision(
     np.testing.assert_array_equal(sides.of(row_keys(wide[::-1][:100])), found[::-1][:100])
 
 
-def test_rows_are_drawn_by_the_seed(data: Dataset, few: bool) -> None:
+def test_rows_are_drawn_by_the_seed(data, few):
     first, again, other = (source_rows(parts_of(data.train, 0.2, seed)[0][1]) for seed in (1, 1, 2))
     np.testing.assert_array_equal(first, again)
     # a fifth of a fifth is held out by both, were they independent
     assert 40 < len(np.intersect1d(first, other)) < 130
 
 
-def test_a_share_is_the_first_rows_of_a_larger_one(data: Dataset) -> None:
+def test_a_share_is_the_first_rows_of_a_larger_one(data):
     whole, small, smaller = (parts_of(data.train, 0.2, 0, share)[0] for share in (1.0, 1 / 3, 1 / 9))
     assert set(source_rows(smaller[0])) < set(source_rows(small[0])) < set(source_rows(whole[0]))
     for (learned, out), share in ((small, 1 / 3), (smaller, 1 / 9)):
@@ -121,9 +111,7 @@ def test_a_share_is_the_first_rows_of_a_larger_one(data: Dataset) -> None:
     assert smaller[0].n_blocks < small[0].n_blocks < whole[0].n_blocks == data.train.n_blocks
 
 
-def test_of_rows_that_were_not_shuffled_a_share_comes_from_all_shards(
-    rows: tuple[np.ndarray, np.ndarray], tmp_path: Path
-) -> None:
+def test_of_rows_that_were_not_shuffled_a_share_comes_from_all_shards(rows, tmp_path):
     plain = write_dataset([rows], tmp_path / "d.zarr", scale="none", rows_per_shard=300, shuffle=False)
     learned, _ = parts_of(plain.train, 0.2, 0, 0.25)[0]
     assert learned.n_blocks == plain.train.n_blocks
@@ -131,9 +119,7 @@ def test_of_rows_that_were_not_shuffled_a_share_comes_from_all_shards(
     np.testing.assert_array_equal(learned.class_counts, [280, 112, 8])
 
 
-def test_blocks_labels_and_positions_are_those_rows(
-    data: Dataset, rows: tuple[np.ndarray, np.ndarray]
-) -> None:
+def test_blocks_labels_and_positions_are_those_rows(data, rows):
     features, labels = rows
     for part in parts_of(data.train, 0.25, 5)[0]:
         numbers = source_rows(part)
@@ -147,9 +133,7 @@ def test_blocks_labels_and_positions_are_those_rows(
 
 @pytest.mark.parametrize("share", [1.0, 0.4])
 @pytest.mark.parametrize("is_sparse", [False, True])
-def test_groups_read_single_rows_and_columns(
-    rows: tuple[np.ndarray, np.ndarray], tmp_path: Path, is_sparse: bool, share: float, few: bool
-) -> None:
+def test_groups_read_single_rows_and_columns(rows, tmp_path, is_sparse, share, few):
     features, labels = rows
     given = sparse.csr_matrix(features) if is_sparse else features
     made = write_dataset(
@@ -177,12 +161,12 @@ def test_groups_read_single_rows_and_columns(
     assert start == part.n_rows
 
 
-def dense(found: object) -> np.ndarray:
+def dense(found):
     return found.to_scipy().toarray() if isinstance(found, SparseRows) else np.asarray(found)
 
 
 @pytest.mark.parametrize("share", [1.0, 0.4])
-def test_weights_of_a_part_are_added_up(tmp_path: Path, share: float) -> None:
+def test_weights_of_a_part_are_added_up(tmp_path, share):
     generator = np.random.default_rng(1)
     file = tmp_path / "rows.csv"
     weights = generator.integers(1, 9, size=500) / 4
@@ -195,13 +179,11 @@ def test_weights_of_a_part_are_added_up(tmp_path: Path, share: float) -> None:
     own = source_rows(part)
     for code in (0, 1):
         mine = weights[own][labels[own] == code]
-        assert part.weight_totals is not None
-        assert part.largest_weights is not None
         np.testing.assert_allclose(part.weight_totals[code], mine.sum())
         assert part.largest_weights[code] == mine.max()
 
 
-def test_real_targets_have_no_classes(tmp_path: Path) -> None:
+def test_real_targets_have_no_classes(tmp_path):
     features = np.arange(1000.0).reshape(500, 2)
     made = write_dataset([(features, features[:, 0])], tmp_path / "d.zarr", task="regression", scale="none")
     learned, out = parts_of(made.train, 4, 0)[3]
@@ -209,6 +191,6 @@ def test_real_targets_have_no_classes(tmp_path: Path) -> None:
     np.testing.assert_array_equal(out.labels, features[source_rows(out), 0])
 
 
-def test_a_share_without_a_row_is_refused(data: Dataset) -> None:
+def test_a_share_without_a_row_is_refused(data):
     with pytest.raises(InputError, match="none is held out; hold out another share"):
         parts_of(data.train, 1e-4, 0)

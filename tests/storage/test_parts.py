@@ -1,26 +1,29 @@
 """Parts: whole or not at all, known by what they are of, refused when they are damaged."""
 
-from __future__ import annotations
-
 import os
 import pickle
+import shutil
 import signal
 import subprocess
 import sys
+from contextlib import ExitStack
 from pathlib import Path
 
 import numpy as np
 import pytest
+import zarr
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from distkern.common.errors import CorruptDataError, InputError
-from distkern.storage.parts import ArrayParts
+from distkern.storage.parts import ArrayParts, SlicedParts
 
 RESULT = {"n": 3, "of": "rows"}, {"a": np.arange(5.0), "b": np.eye(2, dtype=np.float32)}
 
 
-def test_what_is_put_is_read_by_whoever_is_sent_the_store(tmp_path: Path) -> None:
+def test_what_is_put_is_read_by_whoever_is_sent_the_store(tmp_path):
     parts = ArrayParts(tmp_path / "parts", "job")
-    sent: ArrayParts = pickle.loads(pickle.dumps(parts))
+    sent = pickle.loads(pickle.dumps(parts))
     assert sent.put(7, RESULT) == RESULT[0]
     assert parts.records() == {7: RESULT[0]}
     for name, values in RESULT[1].items():
@@ -30,18 +33,16 @@ def test_what_is_put_is_read_by_whoever_is_sent_the_store(tmp_path: Path) -> Non
 
 
 @pytest.mark.parametrize("stays", [True, False])
-def test_what_does_not_stay_is_not_flushed(
-    stays: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    flushed: list[int] = []
+def test_what_does_not_stay_is_not_flushed(stays, tmp_path, monkeypatch):
+    flushed = []
     monkeypatch.setattr(os, "fsync", flushed.append)
     parts = ArrayParts(tmp_path / "parts", "job", stays=stays)
-    sent: ArrayParts = pickle.loads(pickle.dumps(parts))
+    sent = pickle.loads(pickle.dumps(parts))
     sent.put(0, RESULT)
     assert bool(flushed) == stays
 
 
-def test_another_folder_of_the_same_path_is_not_the_store(tmp_path: Path) -> None:
+def test_another_folder_of_the_same_path_is_not_the_store(tmp_path):
     parts = ArrayParts(tmp_path / "parts", "job")
     assert parts.is_here()
     (tmp_path / "parts").rename(tmp_path / "moved")
@@ -52,7 +53,7 @@ def test_another_folder_of_the_same_path_is_not_the_store(tmp_path: Path) -> Non
 
 
 @pytest.mark.parametrize("damage", ["record", "arrays", "other arrays"])
-def test_a_damaged_part_is_refused(tmp_path: Path, damage: str) -> None:
+def test_a_damaged_part_is_refused(tmp_path, damage):
     parts = ArrayParts(tmp_path / "parts", "job")
     parts.put(0, RESULT)
     file = tmp_path / "parts" / ("0.json" if damage == "record" else "0/c/0")
@@ -89,8 +90,8 @@ with open_executor("synchronous") as executor:
 """
 
 
-def test_a_killed_run_goes_on_with_what_is_not_there(tmp_path: Path) -> None:
-    def run(deadly: int) -> subprocess.CompletedProcess[str]:
+def test_a_killed_run_goes_on_with_what_is_not_there(tmp_path):
+    def run(deadly):
         tests = Path(__file__).parents[1]
         path = os.pathsep.join([str(tests), *filter(None, [os.environ.get("PYTHONPATH")])])
         return subprocess.run(
@@ -107,3 +108,65 @@ def test_a_killed_run_goes_on_with_what_is_not_there(tmp_path: Path) -> None:
     resumed = run(-1)
     assert resumed.stdout.splitlines()[:-1] == ["3", "4"], resumed.stderr
     assert resumed.stdout.splitlines()[-1] == str([{"item": item} for item in range(5)])
+
+
+LAYOUT = {"features": ("<f4", (2,)), "targets": ("<i4", ())}
+OFFSETS = np.array([0, 3, 3, 5])
+
+
+def arrays(start):
+    return {
+        "features": start + np.arange(10, dtype=np.float32).reshape(5, 2),
+        "targets": start + np.arange(5),
+    }
+
+
+def stored(folder, of="job"):
+    parts = SlicedParts(folder / "moved", of, LAYOUT)
+    for number in range(2):
+        parts.put(number, ({"rows": 5}, OFFSETS, arrays(100 * number)))
+    return pickle.loads(pickle.dumps(parts))
+
+
+def test_a_slice_is_read_from_every_part_in_order(tmp_path):
+    parts = stored(tmp_path)
+    assert parts.records() == {0: {"rows": 5}, 1: {"rows": 5}}
+    for place, (low, high) in enumerate([(0, 3), (3, 3), (3, 5)]):
+        for number, found in enumerate(parts.slices(place, range(2))):
+            for name, values in arrays(100 * number).items():
+                np.testing.assert_array_equal(found[name], values[low:high])
+                assert found[name].dtype == np.dtype(LAYOUT[name][0])
+
+
+@pytest.mark.parametrize("place", [5, 30, -1])
+def test_a_flipped_byte_is_refused(tmp_path, place):
+    parts = stored(tmp_path)
+    file = tmp_path / "moved" / "1.rows"
+    content = bytearray(file.read_bytes())
+    content[place] ^= 1
+    file.write_bytes(content)
+    with pytest.raises(CorruptDataError, match=r"1\.rows: .*damaged"):
+        _ = [list(parts.slices(slice_, range(2))) for slice_ in range(3)]
+    file.write_bytes(content[:-3])
+    with pytest.raises(CorruptDataError):
+        list(parts.slices(2, range(2)))
+    file.unlink()
+    with pytest.raises(CorruptDataError, match="the rows are missing"):
+        list(parts.slices(0, range(2)))
+
+
+def test_rows_of_another_run_do_not_count(tmp_path):
+    stored(tmp_path)
+    other = SlicedParts(tmp_path / "moved", "another job", LAYOUT)
+    assert other.records() == {}
+    with pytest.raises(CorruptDataError, match="of another run"):
+        list(other.slices(0, range(1)))
+
+
+def test_a_process_that_does_not_see_the_folder_says_so(tmp_path):
+    parts = stored(tmp_path)
+    (tmp_path / "moved").rename(tmp_path / "elsewhere")
+    with pytest.raises(
+        InputError, match=r"does not see the folder .* --out in a folder that all workers see"
+    ):
+        list(parts.slices(0, range(2)))

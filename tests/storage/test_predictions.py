@@ -1,7 +1,5 @@
 """Predictions that are put in any order, by anyone, are the files that one writer makes of them in order."""
 
-from __future__ import annotations
-
 import pickle
 import shutil
 from contextlib import ExitStack
@@ -20,14 +18,14 @@ from distkern.storage.predictions import open_predictions
 LABELS = ["no", "yes, twice", "é"]
 
 
-def files(place: Path) -> dict[str, bytes]:
+def files(place):
     if place.is_file():
         return {"": place.read_bytes()}
     return {str(path.relative_to(place)): path.read_bytes() for path in place.rglob("*") if path.is_file()}
 
 
 @pytest.mark.parametrize("ending", [".zarr", ".csv", ".npy"])
-def test_of_two_who_write_to_one_place_the_second_is_refused(ending: str, tmp_path: Path) -> None:
+def test_of_two_who_write_to_one_place_the_second_is_refused(ending, tmp_path):
     place, values = tmp_path / f"p{ending}", np.arange(3.0)
     given = place, None, values.dtype
     with ExitStack() as stack:
@@ -54,8 +52,8 @@ def test_of_two_who_write_to_one_place_the_second_is_refused(ending: str, tmp_pa
 )
 @settings(max_examples=10, deadline=None)
 def test_any_order_gives_the_same_files(
-    ending: str, n_rows: int, block_rows: int, kind: str, seed: int, tmp_path_factory: pytest.TempPathFactory
-) -> None:
+    ending, n_rows, block_rows, kind, seed, tmp_path_factory
+):
     folder, generator = tmp_path_factory.mktemp("p"), np.random.default_rng(seed)
     block_rows = min(block_rows, n_rows)
     columns = ["a", "b", "c"] if kind == "three" else None
@@ -82,7 +80,7 @@ def test_any_order_gives_the_same_files(
         assert not made.exists()
         store.commit()
     if ending == ".zarr":
-        group: Any = zarr.open_group(made, mode="r")
+        group = zarr.open_group(made, mode="r")
         np.testing.assert_array_equal(group["row"][...], keys)
         assert group["row"].chunks == (block_rows,)
         shutil.rmtree(made / "row")
@@ -90,7 +88,7 @@ def test_any_order_gives_the_same_files(
     assert sorted(path.name for path in folder.iterdir()) == sorted([wanted.name, made.name])
 
 
-def test_without_commit_nothing_is_left(tmp_path: Path) -> None:
+def test_without_commit_nothing_is_left(tmp_path):
     for ending in (".zarr", ".csv", ".npy"):
         with open_predictions(tmp_path / f"p{ending}", None, np.dtype(float), 2, [], n_rows=3) as store:
             store.put(0, (0, np.ones(2), np.arange(2)))

@@ -1,10 +1,6 @@
 """Real files, as they are found: the same rows as scikit-learn and NumPy read."""
 
-from __future__ import annotations
-
 import lzma
-from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
@@ -13,17 +9,15 @@ from sklearn.datasets import load_svmlight_file
 from distkern import CSVRGClassifier
 from distkern.common.errors import InputError
 from distkern.common.sparse import SparseRows
-from distkern.storage.dataset import Split
 from distkern.storage.ingest import shard
 
 
-def everything(split: Split | None) -> tuple[Any, Any]:
-    assert split is not None
+def everything(split):
     blocks = [split.reader(index)() for index in range(split.n_blocks)]
     return np.concatenate([b.features for b in blocks]), np.concatenate([b.targets for b in blocks])
 
 
-def test_adult(datasets: Path, tmp_path: Path) -> None:
+def test_adult(datasets, tmp_path):
     data = shard(
         datasets / "a9a.svm.gz",
         tmp_path / "d.zarr",
@@ -35,21 +29,19 @@ def test_adult(datasets: Path, tmp_path: Path) -> None:
         expected, labels = load_svmlight_file(str(datasets / name), n_features=123)
         features, codes = everything(split)
         np.testing.assert_array_equal(features, expected.toarray().astype(np.float32))
-        assert data.classes is not None
         np.testing.assert_array_equal(data.classes[codes], labels)
 
 
-def test_letters(datasets: Path, tmp_path: Path) -> None:
+def test_letters(datasets, tmp_path):
     data = shard(datasets / "letter.csv.gz", tmp_path / "d.zarr")
     features, _ = everything(data.train)
     assert features.shape == (20_000, 16)
-    assert data.classes is not None
     assert data.classes.tolist() == list("ABCDEFGHIJKLMNOPQRSTUVWXYZ")
     assert (features.min(axis=0) == 0).all()
     assert (features.max(axis=0) == 1).all()
 
 
-def test_digits(datasets: Path, tmp_path: Path) -> None:
+def test_digits(datasets, tmp_path):
     data = shard(datasets / "mnist_test.npz", tmp_path / "d.zarr", scale="none", shuffle=False)
     features, codes = everything(data.train)
     with np.load(datasets / "mnist_test.npz") as arrays:
@@ -57,7 +49,7 @@ def test_digits(datasets: Path, tmp_path: Path) -> None:
         np.testing.assert_array_equal(codes, arrays["y"])
 
 
-def test_regression_columns_are_not_taken_for_classes(datasets: Path, tmp_path: Path) -> None:
+def test_regression_columns_are_not_taken_for_classes(datasets, tmp_path):
     for name in ("cadata.csv.gz", "kin40k_test.parquet"):
         with pytest.raises(InputError, match="--task regression"):
             shard(datasets / name, tmp_path / "d.zarr", overwrite=True)
@@ -67,14 +59,13 @@ def test_regression_columns_are_not_taken_for_classes(datasets: Path, tmp_path: 
 
 
 @pytest.mark.slow
-def test_newsgroups_are_stored_sparse_and_learnt(datasets: Path, tmp_path: Path) -> None:
+def test_newsgroups_are_stored_sparse_and_learnt(datasets, tmp_path):
     """130,108 words of which a text has 158: 14 MiB instead of 5.5 GiB."""
     data = shard(
         datasets / "20news_binary.svm.xz", tmp_path / "d.zarr", test=datasets / "20news_binary.t.svm.xz"
     )
     assert data.is_sparse
     assert data.scaling.kind == "unit"
-    assert data.test is not None
     assert (data.n_rows, data.test.n_rows, data.n_features) == (11_314, 7_532, 130_108)
     with lzma.open(datasets / "20news_binary.t.svm.xz") as stream:
         expected, labels = load_svmlight_file(stream, n_features=130_108)
@@ -85,7 +76,6 @@ def test_newsgroups_are_stored_sparse_and_learnt(datasets: Path, tmp_path: Path)
     np.testing.assert_allclose(
         block.features.data, (expected[:stop].multiply(1 / norms[:stop])).tocsr().data, rtol=1e-6
     )
-    assert data.classes is not None
     np.testing.assert_array_equal(data.classes[block.targets], labels[:stop])
     model = CSVRGClassifier(landmarks="uniform", n_landmarks=60, gamma=1.0, stages=2, random_state=0)
     model.fit(data.train)
@@ -93,9 +83,8 @@ def test_newsgroups_are_stored_sparse_and_learnt(datasets: Path, tmp_path: Path)
 
 
 @pytest.mark.slow
-def test_covtype_in_a_few_seconds(datasets: Path, tmp_path: Path) -> None:
+def test_covtype_in_a_few_seconds(datasets, tmp_path):
     data = shard(datasets / "covtype.csv.gz", tmp_path / "d.zarr", positive="2", test_fraction=0.2)
-    assert data.test is not None
     assert (data.n_rows, data.test.n_rows) == (464_809, 116_203)
     assert data.train.class_counts is not None
     assert data.test.class_counts is not None

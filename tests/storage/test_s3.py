@@ -1,15 +1,11 @@
 """Data sets, models, checkpoints and jobs in S3: the same bits, nothing half-written when the server goes."""
 
-from __future__ import annotations
-
 import json
 import subprocess
 import sys
 import threading
-from collections.abc import Callable
+import time
 from concurrent.futures import ThreadPoolExecutor
-from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
@@ -19,7 +15,6 @@ from distkern.cli.main import main
 from distkern.cli.training import train_described
 from distkern.common.errors import InputError, StoreError
 from distkern.engine.checkpoint import CheckpointFolder
-from distkern.engine.events import Event
 from distkern.jobs.driver import drive
 from distkern.jobs.folder import JobFolder
 from distkern.jobs.record import Record
@@ -28,21 +23,20 @@ from distkern.runs.persistence import load_model
 from distkern.runs.run import evaluate
 from distkern.runs.scoring import predict_to
 from distkern.storage import _file_systems, places
-from distkern.storage.dataset import Dataset, open_dataset
+from distkern.storage.dataset import open_dataset
 from distkern.storage.ingest import add_columns, shard
-from distkern.storage.places import URLPlace
 from s3_runs import STAGES, lines, make, rows, run
-from s3_server import KEY, SECRET, Road
+from s3_server import KEY, SECRET, Road, Server, settings
 
 s3fs = pytest.importorskip("s3fs")
 pytest.importorskip("moto.server")
 
 
-def at(kind: str, stage: int, act: Callable[[], None]) -> Callable[[Event], None]:
+def at(kind, stage, act):
     """A listener that acts once, when an event of a stage comes."""
     done = False
 
-    def listener(event: Event) -> None:
+    def listener(event):
         nonlocal done
         here = event.fields.get("stage", event.fields.get("metrics", {}).get("stage"))
         if event.kind == kind and here == stage and not done:
@@ -53,9 +47,7 @@ def at(kind: str, stage: int, act: Callable[[], None]) -> Callable[[Event], None
 
 
 @pytest.mark.slow
-def test_everything_from_s3_to_s3_has_the_bits_of_local_files(
-    bucket: URLPlace, local: tuple[Dataset, Path], tmp_path: Path
-) -> None:
+def test_everything_from_s3_to_s3_has_the_bits_of_local_files(bucket, local, tmp_path):
     ours, our_model = local
     theirs = make(bucket / "d.zarr")
     assert theirs.fingerprint == ours.fingerprint
@@ -105,8 +97,8 @@ def test_everything_from_s3_to_s3_has_the_bits_of_local_files(
 
 
 @pytest.mark.parametrize("sparse", [False, True])
-def test_rows_and_columns_of_groups(bucket: URLPlace, tmp_path: Path, sparse: bool) -> None:
-    options: dict[str, Any] = {"sparse": sparse, "scale": "none", "columns": True}
+def test_rows_and_columns_of_groups(bucket, tmp_path, sparse):
+    options = {"sparse": sparse, "scale": "none", "columns": True}
     groups = [
         data.train.group(1)()
         for data in (make(tmp_path / "d.zarr", **options), make(bucket / "d", **options))
@@ -122,7 +114,7 @@ def test_rows_and_columns_of_groups(bucket: URLPlace, tmp_path: Path, sparse: bo
         assert np.array_equal(ours, theirs)
 
 
-def test_raw_files_are_read_from_s3(bucket: URLPlace, tmp_path: Path) -> None:
+def test_raw_files_are_read_from_s3(bucket, tmp_path):
     features, labels = rows()
     text = "a,b,c,d,e,f,y\n" + "".join(
         f"{','.join(map(str, row))},{label}\n" for row, label in zip(features, labels, strict=True)
@@ -134,12 +126,10 @@ def test_raw_files_are_read_from_s3(bucket: URLPlace, tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-def test_an_interrupted_run_goes_on_from_its_checkpoint(
-    bucket: URLPlace, local: tuple[Dataset, Path]
-) -> None:
+def test_an_interrupted_run_goes_on_from_its_checkpoint(bucket, local):
     dataset, out = make(bucket / "d.zarr"), bucket / "m"
 
-    def interrupt() -> None:
+    def interrupt():
         raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt, match="--resume"):
@@ -152,7 +142,7 @@ def test_an_interrupted_run_goes_on_from_its_checkpoint(
     # half a checkpoint of a writer that died is as good as none
     (out / "checkpoints" / "stage-00002" / "c" / "0").write_text("{")
     assert CheckpointFolder(out / "checkpoints", {}).stages() == [0, 1]
-    resumed: list[Event] = []
+    resumed = []
     fitted = run(dataset, out, resume=True, listeners=[resumed.append])
     started = next(event for event in resumed if event.kind == "run_started")
     assert started["resumed_from"] == 1
@@ -162,13 +152,11 @@ def test_an_interrupted_run_goes_on_from_its_checkpoint(
 
 
 @pytest.mark.slow
-def test_a_server_that_comes_back_is_waited_for(
-    bucket: URLPlace, road: Road, local: tuple[Dataset, Path], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_server_that_comes_back_is_waited_for(bucket, road, local, monkeypatch):
     monkeypatch.setattr(Machine, "cache_bytes", 0)
     dataset = make(bucket / "d.zarr")
 
-    def outage() -> None:
+    def outage():
         road.cut()
         threading.Timer(0.7, road.hint).start()
 
@@ -180,9 +168,7 @@ def test_a_server_that_comes_back_is_waited_for(
 
 
 @pytest.mark.slow
-def test_a_server_that_stays_away_ends_the_run_which_goes_on_later(
-    bucket: URLPlace, road: Road, local: tuple[Dataset, Path], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_server_that_stays_away_ends_the_run_which_goes_on_later(bucket, road, local, monkeypatch):
     monkeypatch.setattr(_file_systems, "PAUSES", (0.1,))
     # every pass reads from the store
     monkeypatch.setattr(Machine, "cache_bytes", 0)
@@ -198,15 +184,13 @@ def test_a_server_that_stays_away_ends_the_run_which_goes_on_later(
     assert fitted.coef_.tobytes() == load_model(local[1]).coef_.tobytes()
 
 
-def test_a_data_set_is_not_there_when_the_server_went_while_it_was_sent(
-    bucket: URLPlace, road: Road, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_data_set_is_not_there_when_the_server_went_while_it_was_sent(bucket, road, monkeypatch):
     from distkern.storage import atomic
 
     monkeypatch.setattr(_file_systems, "PAUSES", ())
     real, sent = atomic.put_file, 0
 
-    def put_file(file: Path, target: URLPlace) -> None:
+    def put_file(file, target):
         nonlocal sent
         sent += 1
         if sent == 6:
@@ -223,8 +207,8 @@ def test_a_data_set_is_not_there_when_the_server_went_while_it_was_sent(
     assert make(bucket / "d.zarr").n_rows == 900
 
 
-def test_one_of_many_claims_wins(bucket: URLPlace) -> None:
-    def create(number: int) -> bool:
+def test_one_of_many_claims_wins(bucket):
+    def create(number):
         try:
             places.create_exclusively(bucket / "claim", f"claim of {number}")
         except FileExistsError:
@@ -238,9 +222,7 @@ def test_one_of_many_claims_wins(bucket: URLPlace) -> None:
     assert sorted(epochs) == [*range(1, 9)]
 
 
-def test_what_is_not_allowed_or_not_there_is_said_in_one_line(
-    bucket: URLPlace, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
+def test_what_is_not_allowed_or_not_there_is_said_in_one_line(bucket, capsys, monkeypatch, tmp_path):
     assert main(["evaluate", f"{bucket}/m", "--data", f"{bucket}/d.zarr"]) == 2
     assert f"{bucket}/m: is not a model" in capsys.readouterr().err
     assert main(["inspect", "s3://no-such-bucket-here/d.zarr"]) == 2
@@ -258,9 +240,7 @@ def test_what_is_not_allowed_or_not_there_is_said_in_one_line(
 
 
 @pytest.mark.slow
-def test_a_job_in_s3_and_no_key_anywhere(
-    bucket: URLPlace, local: tuple[Dataset, Path], tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_job_in_s3_and_no_key_anywhere(bucket, local, tmp_path, capsys):
     data, out = make(bucket / "d.zarr").path, bucket / "runs" / "m"
     description = {
         "algorithm": "csvrg",
@@ -296,3 +276,107 @@ def test_a_job_in_s3_and_no_key_anywhere(
     for name, content in found.items():
         assert KEY.encode() not in content, name
         assert SECRET.encode() not in content, name
+
+
+pytest.importorskip("moto.server")
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("killed", ["server", "road"])
+def test_processes_whose_server_is_killed(killed, local, tmp_path):
+    """The command line with worker processes: the server dies in a pass, for good or for three seconds."""
+    from cluster_processes import distkern
+
+    server = Server(tmp_path / "log")
+    road = Road(server.port)
+    try:
+        # what is in front of a dead server would take connections still
+        environment = settings(server.port if killed == "server" else road.port)
+        system = s3fs.S3FileSystem(
+            key=KEY,
+            secret=SECRET,
+            endpoint_url=environment["AWS_ENDPOINT_URL"],
+            skip_instance_cache=True,
+            use_listings_cache=False,
+        )
+        system.mkdir("some-bucket")
+        system.put(str(local[0].path), "some-bucket/d.zarr", recursive=True)
+        results = []
+        command = (
+            "train",
+            "--data",
+            "s3://some-bucket/d.zarr",
+            "--out",
+            "s3://some-bucket/m",
+            "--algorithm",
+            "csvrg",
+            "--scheduler",
+            "local",
+            "--workers",
+            "2",
+            "--no-dashboard",
+            "--set",
+            "n_landmarks=16",
+            "--set",
+            "stages=400",
+            "--set",
+            "tol=0.0",
+        )
+        thread = threading.Thread(
+            target=lambda: results.append(distkern(*command, timeout=120, **environment))
+        )
+        thread.start()
+        until = time.monotonic() + 60
+        while not system.exists("some-bucket/m/checkpoints/stage-00002/zarr.json"):
+            assert time.monotonic() < until
+            time.sleep(0.2)
+        if killed == "server":
+            server.kill()
+        else:
+            road.cut()
+            time.sleep(3)
+            road.hint()
+            # it goes on: later checkpoints appear
+            before = max(system.ls("some-bucket/m/checkpoints"))
+            while max(system.ls("some-bucket/m/checkpoints")) <= before:
+                assert time.monotonic() < until + 60
+                time.sleep(0.2)
+            road.cut()
+        thread.join()
+        assert results[0].returncode == 1
+        assert "the store does not answer" in results[0].stderr
+        for secret in (KEY, SECRET):
+            assert secret not in results[0].stdout + results[0].stderr
+        if killed == "road":
+            road.hint()
+            assert not system.exists("some-bucket/m/model.json")
+            assert len(system.ls("some-bucket/m/checkpoints")) >= 1
+    finally:
+        road.cut()
+        server.kill()
+
+
+@pytest.mark.slow
+def test_a_job_on_a_cluster_that_shares_nothing_but_s3(bucket, road, local, tmp_path, capsys):
+    """Submitted by a job file, run, looked at and fetched: all through S3."""
+    from cluster_processes import Processes
+
+    make(bucket / "d.zarr")
+    (bucket / "job.toml").write_text(
+        f'algorithm = "csvrg"\ndata = "{bucket}/d.zarr"\nout = "{bucket}/runs/m"\n'
+        f"[params]\nn_landmarks = 16\nstages = {STAGES}\ntol = 0.0\n"
+    )
+    runs = ["--runs", f"{bucket}/runs"]
+    with Processes(tmp_path, 2, **settings(road.port)) as cluster:
+        assert main(["submit", f"{bucket}/job.toml", "--scheduler", cluster.address, "--wait"]) == 0
+        said = capsys.readouterr().out
+    assert main(["jobs", *runs, "--json"]) == 0
+    (job,) = json.loads(capsys.readouterr().out)["jobs"]
+    assert job["state"] == "finished", said
+    assert main(["fetch", job["id"], *runs, "--out", str(tmp_path / "m")]) == 0
+    assert load_model(tmp_path / "m").coef_.tobytes() == load_model(local[1]).coef_.tobytes()
+    system = s3fs.S3FileSystem(use_listings_cache=False)
+    for path in system.find(str(bucket)):
+        content = system.cat_file(path)
+        assert KEY.encode() not in content, path
+        assert SECRET.encode() not in content, path

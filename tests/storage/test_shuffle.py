@@ -1,11 +1,7 @@
 """The shuffle is exactly uniform although only one shard is in memory."""
 
-from __future__ import annotations
-
 import doctest
 import itertools
-from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
@@ -13,17 +9,16 @@ import pytest
 from distkern.common.errors import InputError
 from distkern.common.rng import Purpose, stream
 from distkern.storage import collect, writer
-from distkern.storage.dataset import Dataset
 from distkern.storage.ingest import write_dataset
-from distkern.storage.spool import Run, RunPiece, in_order, shuffled
+from distkern.storage.spool import Run, in_order, shuffled
 from distkern.storage.writer import rows_of_a_shard, shard_sizes
 
 
-def runs_of(sizes: list[int]) -> list[Run]:
+def runs_of(sizes):
     return [Run(rows, 1, "<f4", 0, 0) for rows in sizes]
 
 
-def order_of(sizes: list[int], shard_rows: list[int], seed: int) -> list[int]:
+def order_of(sizes, shard_rows, seed):
     """The whole procedure on row numbers: permuted runs, then shards drawn from them."""
     runs = runs_of(sizes)
     starts = np.cumsum([0, *sizes])
@@ -31,7 +26,7 @@ def order_of(sizes: list[int], shard_rows: list[int], seed: int) -> list[int]:
         id(run): stream(seed, Purpose.SHUFFLE, 0, i).permutation(np.arange(starts[i], starts[i] + run.rows))
         for i, run in enumerate(runs)
     }
-    order: list[int] = []
+    order = []
     for rows, pieces in zip(shard_rows, shuffled(runs, shard_rows, seed), strict=True):
         out = np.full(rows, -1)
         for piece in pieces:
@@ -40,7 +35,7 @@ def order_of(sizes: list[int], shard_rows: list[int], seed: int) -> list[int]:
     return order
 
 
-def test_all_orders_are_equally_likely() -> None:
+def test_all_orders_are_equally_likely():
     trials = 2400
     counts = dict.fromkeys(itertools.permutations(range(4)), 0)
     for seed in range(trials):
@@ -51,7 +46,7 @@ def test_all_orders_are_equally_likely() -> None:
     assert chi_square < 58
 
 
-def pieces_cover(sizes: list[int], plan: list[list[RunPiece]], runs: list[Run]) -> None:
+def pieces_cover(sizes, plan, runs):
     taken = [0] * len(runs)
     for rows, pieces in zip(sizes, plan, strict=True):
         filled = np.zeros(rows, dtype=int)
@@ -66,14 +61,14 @@ def pieces_cover(sizes: list[int], plan: list[list[RunPiece]], runs: list[Run]) 
 
 @pytest.mark.parametrize("sizes", [[10], [7, 1, 12], [5] * 9])
 @pytest.mark.parametrize("per_shard", [1, 3, 8, 100])
-def test_every_row_goes_to_one_place(sizes: list[int], per_shard: int) -> None:
+def test_every_row_goes_to_one_place(sizes, per_shard):
     shards = shard_sizes(sum(sizes), per_shard)
     runs = runs_of(sizes)
     pieces_cover(shards, list(in_order(runs, shards)), runs)
     pieces_cover(shards, list(shuffled(runs, shards, 3)), runs)
 
 
-def sharded(path: Path, monkeypatch: pytest.MonkeyPatch, **options: Any) -> tuple[Dataset, Any]:
+def sharded(path, monkeypatch, **options):
     """4000 numbered rows through runs of 500 rows."""
     monkeypatch.setattr(collect, "SHARD_BYTES", 500 * 4 * 2)
     numbers = np.arange(4000.0)
@@ -82,7 +77,7 @@ def sharded(path: Path, monkeypatch: pytest.MonkeyPatch, **options: Any) -> tupl
     return data, [data.train.reader(i)().features[:, 0].astype(int) for i in range(data.train.n_blocks)]
 
 
-def test_rows_of_a_shard_come_from_everywhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_rows_of_a_shard_come_from_everywhere(tmp_path, monkeypatch):
     _, shards = sharded(tmp_path / "d.zarr", monkeypatch)
     order = np.concatenate(shards)
     assert sorted(order) == list(range(4000))
@@ -97,7 +92,7 @@ def test_rows_of_a_shard_come_from_everywhere(tmp_path: Path, monkeypatch: pytes
         assert abs(np.corrcoef(rows, np.arange(400))[0, 1]) < 0.2
 
 
-def test_the_order_depends_on_the_seed_alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_order_depends_on_the_seed_alone(tmp_path, monkeypatch):
     first, shards = sharded(tmp_path / "a.zarr", monkeypatch)
     again, _ = sharded(tmp_path / "b.zarr", monkeypatch)
     other, others = sharded(tmp_path / "c.zarr", monkeypatch, seed=1)
@@ -106,15 +101,14 @@ def test_the_order_depends_on_the_seed_alone(tmp_path: Path, monkeypatch: pytest
     assert np.mean(np.concatenate(shards) == np.concatenate(others)) < 0.01
 
 
-def test_without_a_shuffle_rows_keep_their_order(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_a_shuffle_rows_keep_their_order(tmp_path, monkeypatch):
     _, shards = sharded(tmp_path / "d.zarr", monkeypatch, shuffle=False)
     assert np.concatenate(shards).tolist() == list(range(4000))
 
 
 @pytest.mark.parametrize("shuffle", [True, False])
-def test_drawn_test_rows(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, shuffle: bool) -> None:
+def test_drawn_test_rows(tmp_path, monkeypatch, shuffle):
     data, shards = sharded(tmp_path / "d.zarr", monkeypatch, shuffle=shuffle, test_fraction=0.1234)
-    assert data.test is not None
     test = np.concatenate([data.test.reader(i)().features[:, 0] for i in range(data.test.n_blocks)]).astype(
         int
     )
@@ -130,19 +124,18 @@ def test_drawn_test_rows(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, shuffl
 @pytest.mark.parametrize(
     ("share", "rows", "expected"), [(0.1, 30, 3), (0.2, 6, 2), (0.5, 3, 2), (0.07, 100, 7)]
 )
-def test_the_number_of_drawn_rows_is_exact(tmp_path: Path, share: float, rows: int, expected: int) -> None:
+def test_the_number_of_drawn_rows_is_exact(tmp_path, share, rows, expected):
     features = np.arange(2.0 * rows).reshape(rows, 2)
     data = write_dataset([(features, None)], tmp_path / "d.zarr", task="none", test_fraction=share)
-    assert data.test is not None
     assert (data.n_rows, data.test.n_rows) == (rows - expected, expected)
 
 
-def test_more_rows_than_can_be_shuffled_are_refused() -> None:
+def test_more_rows_than_can_be_shuffled_are_refused():
     with pytest.raises(InputError, match="--no-shuffle"):
         next(shuffled(runs_of([600_000_000, 600_000_000]), [1], 0))
 
 
-def test_the_example_of_the_documentation() -> None:
+def test_the_example_of_the_documentation():
     assert doctest.testmod(writer).attempted == 1
     assert doctest.testmod(writer).failed == 0
 
@@ -151,7 +144,7 @@ def test_the_example_of_the_documentation() -> None:
     ("rows", "columns", "shards"),
     [(581_012, 54, 8), (60_000, 784, 16), (1000, 10, 1), (1, 5, 1), (40_000, 64, 8), (20_000, 64, 4)],
 )
-def test_sizes_of_shards(rows: int, columns: int, shards: int) -> None:
+def test_sizes_of_shards(rows, columns, shards):
     sizes = shard_sizes(rows, rows_of_a_shard(rows, columns))
     assert len(sizes) == shards
     assert sum(sizes) == rows

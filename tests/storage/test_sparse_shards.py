@@ -1,11 +1,5 @@
 """Data sets whose shards are sparse: the same rows as dense ones, and the same promises."""
 
-from __future__ import annotations
-
-from collections.abc import Callable
-from pathlib import Path
-from typing import Any
-
 import numpy as np
 import pytest
 import zarr
@@ -14,11 +8,11 @@ from scipy import sparse
 from distkern.common.errors import CorruptDataError, InputError
 from distkern.common.sparse import SparseRows, converted, stacked
 from distkern.storage import collect, writer
-from distkern.storage.dataset import Dataset, Split, open_dataset
+from distkern.storage.dataset import open_dataset
 from distkern.storage.ingest import shard, write_dataset
 
 
-def table(rows: int = 300, columns: int = 80, share: float = 0.03, seed: int = 0) -> np.ndarray:
+def table(rows=300, columns=80, share=0.03, seed=0):
     """Few numbers that are not zero; rows and columns of zeros among them."""
     generator = np.random.default_rng(seed)
     features = np.round(generator.normal(size=(rows, columns)), 3) * (
@@ -31,7 +25,7 @@ def table(rows: int = 300, columns: int = 80, share: float = 0.03, seed: int = 0
 LABELS = np.arange(300) % 3
 
 
-def svmlight(path: Path, features: np.ndarray, labels: Any = LABELS) -> Path:
+def svmlight(path, features, labels=LABELS):
     lines = (
         " ".join([str(label), *(f"{column + 1}:{float(row[column])!r}" for column in np.flatnonzero(row))])
         for label, row in zip(labels, features, strict=True)
@@ -40,8 +34,7 @@ def svmlight(path: Path, features: np.ndarray, labels: Any = LABELS) -> Path:
     return path
 
 
-def rows_of(split: Split | None) -> tuple[np.ndarray, np.ndarray]:
-    assert split is not None
+def rows_of(split):
     blocks = [split.reader(index)() for index in range(split.n_blocks)]
     assert all(isinstance(block.features, SparseRows) == split.is_sparse for block in blocks)
     features = converted(stacked([block.features for block in blocks]), sparse=False)
@@ -51,9 +44,7 @@ def rows_of(split: Split | None) -> tuple[np.ndarray, np.ndarray]:
 @pytest.mark.parametrize("shuffle", [True, False])
 @pytest.mark.parametrize("scale", ["none", "unit", "ball"])
 @pytest.mark.parametrize("rows_per_shard", [None, 64])
-def test_sparse_and_dense_shards_hold_the_same_rows(
-    tmp_path: Path, scale: Any, rows_per_shard: int | None, shuffle: bool
-) -> None:
+def test_sparse_and_dense_shards_hold_the_same_rows(tmp_path, scale, rows_per_shard, shuffle):
     features = table()
     made = [
         write_dataset(
@@ -81,7 +72,7 @@ def test_sparse_and_dense_shards_hold_the_same_rows(
     assert made[0].fingerprint != made[1].fingerprint
 
 
-def test_the_form_follows_the_density_unless_it_is_said(tmp_path: Path) -> None:
+def test_the_form_follows_the_density_unless_it_is_said(tmp_path):
     for number, (share, wanted, expected) in enumerate(
         [(0.03, None, True), (0.1, None, False), (0.03, False, False), (0.1, True, True)]
     ):
@@ -94,7 +85,7 @@ def test_the_form_follows_the_density_unless_it_is_said(tmp_path: Path) -> None:
         assert rows_of(data.train)[0].shape == (300, 80)
 
 
-def test_the_threshold_is_one_in_sixteen(tmp_path: Path) -> None:
+def test_the_threshold_is_one_in_sixteen(tmp_path):
     features = np.zeros((32, 16))
     features[:, 3] = 1
     below = features.copy()
@@ -106,7 +97,7 @@ def test_the_threshold_is_one_in_sixteen(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("scale", ["minmax", "standard"])
 @pytest.mark.parametrize("wanted", [None, True])
-def test_scalings_that_fill_zeros_are_refused(tmp_path: Path, scale: Any, wanted: bool | None) -> None:
+def test_scalings_that_fill_zeros_are_refused(tmp_path, scale, wanted):
     file = svmlight(tmp_path / "a.svm", table())
     with pytest.raises(
         InputError, match=f"--scale: {scale} scaling would turn the zeros.*none, unit, ball.*--dense"
@@ -116,14 +107,14 @@ def test_scalings_that_fill_zeros_are_refused(tmp_path: Path, scale: Any, wanted
     assert shard(file, tmp_path / "d.zarr", scale=scale, sparse=False).scaling.kind == scale
 
 
-def test_rows_of_zeros_stay_zero_under_unit(tmp_path: Path) -> None:
+def test_rows_of_zeros_stay_zero_under_unit(tmp_path):
     data = shard(svmlight(tmp_path / "a.svm", table()), tmp_path / "d.zarr", shuffle=False)
     norms = np.linalg.norm(rows_of(data.train)[0], axis=1)
     assert norms[5] == 0
     np.testing.assert_allclose(norms[np.any(table() != 0, axis=1)], 1, rtol=1e-6)
 
 
-def test_shards_of_zeros_alone(tmp_path: Path) -> None:
+def test_shards_of_zeros_alone(tmp_path):
     features = table()
     features[100:200] = 0
     data = write_dataset(
@@ -132,7 +123,7 @@ def test_shards_of_zeros_alone(tmp_path: Path) -> None:
     np.testing.assert_array_equal(rows_of(data.train)[0], features.astype(np.float32))
 
 
-def test_more_features_than_memory_has_room_for(tmp_path: Path) -> None:
+def test_more_features_than_memory_has_room_for(tmp_path):
     (tmp_path / "a.svm").write_text("".join(f"{i % 2} {i + 1}:1 2000000000:{i + 1}\n" for i in range(400)))
     data = shard(tmp_path / "a.svm", tmp_path / "d.zarr", scale="none", shuffle=False)
     assert data.n_features == 2_000_000_000
@@ -141,15 +132,13 @@ def test_more_features_than_memory_has_room_for(tmp_path: Path) -> None:
     assert block.features.indices.tolist() == [i for row in range(400) for i in (row, 1_999_999_999)]
 
 
-def test_an_index_that_no_32_bits_hold_is_refused(tmp_path: Path) -> None:
+def test_an_index_that_no_32_bits_hold_is_refused(tmp_path):
     (tmp_path / "a.svm").write_text("0 1:1\n1 3000000000:1\n")
     with pytest.raises(InputError, match=r"a\.svm, row 2 \(line 2\): feature 3000000000: indices go up to"):
         shard(tmp_path / "a.svm", tmp_path / "d.zarr")
 
 
-def test_a_late_wide_row_is_refused_where_rows_are_stored_dense(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_late_wide_row_is_refused_where_rows_are_stored_dense(tmp_path, monkeypatch):
     monkeypatch.setattr(collect, "SHARD_BYTES", 4 * 100)
     many = "".join(f"{i % 2} 1:1 2:{i}\n" for i in range(100_000))
     (tmp_path / "a.svm").write_text(many + "1 1:1 5000:1\n1 1:2\n")
@@ -159,9 +148,7 @@ def test_a_late_wide_row_is_refused_where_rows_are_stored_dense(
         shard(tmp_path / "a.svm", tmp_path / "d.zarr", task="none")
 
 
-def test_runs_of_a_bounded_size_are_shuffled_together(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_runs_of_a_bounded_size_are_shuffled_together(tmp_path, monkeypatch):
     monkeypatch.setattr(collect, "SHARD_BYTES", 2000)
     features = table()
     features[:, 0] = np.arange(300) + 1
@@ -177,7 +164,7 @@ def test_runs_of_a_bounded_size_are_shuffled_together(
     assert again.fingerprint == data.fingerprint
 
 
-def test_default_shards_are_counted_in_stored_bytes() -> None:
+def test_default_shards_are_counted_in_stored_bytes():
     # 158 numbers of 8 bytes a row, 14.5 MB in all: 8 shards
     numbers = writer.numbers_of_a_row(11_314, 158 * 11_314)
     assert numbers == 318
@@ -185,18 +172,18 @@ def test_default_shards_are_counted_in_stored_bytes() -> None:
 
 
 @pytest.fixture
-def data(tmp_path: Path) -> Dataset:
+def data(tmp_path):
     return write_dataset([(table(), LABELS)], tmp_path / "d.zarr", rows_per_shard=100, sparse=True)
 
 
-def test_the_layout_is_that_of_anndata(data: Dataset) -> None:
+def test_the_layout_is_that_of_anndata(data):
     group = zarr.open_group(data.path / "train" / "features" / "1", mode="r")
     assert dict(group.attrs) == {
         "encoding-type": "csr_matrix",
         "encoding-version": "0.1.0",
         "shape": [100, 80],
     }
-    arrays: Any = [group[name][...] for name in ("data", "indices", "indptr")]
+    arrays = [group[name][...] for name in ("data", "indices", "indptr")]
     features = data.train.reader(1)().features
     assert isinstance(features, SparseRows)
     np.testing.assert_array_equal(
@@ -204,7 +191,7 @@ def test_the_layout_is_that_of_anndata(data: Dataset) -> None:
     )
 
 
-def test_every_flipped_byte_is_noticed(data: Dataset) -> None:
+def test_every_flipped_byte_is_noticed(data):
     folder = data.path / "train" / "features" / "1"
     files = sorted(file for file in folder.rglob("*") if file.is_file() and file.name != "zarr.json")
     assert len(files) == 3
@@ -222,9 +209,9 @@ def test_every_flipped_byte_is_noticed(data: Dataset) -> None:
 
 @pytest.mark.parametrize("name", ["data", "indices", "indptr"])
 @pytest.mark.parametrize("damage", ["missing", "of another shard", "shorter"])
-def test_every_wrong_chunk_is_noticed(data: Dataset, name: str, damage: str) -> None:
+def test_every_wrong_chunk_is_noticed(data, name, damage):
     folders = [data.path / "train" / "features" / str(index) / name / "c" / "0" for index in (0, 1)]
-    damages: dict[str, Callable[[], Any]] = {
+    damages = {
         "missing": folders[1].unlink,
         "of another shard": lambda: folders[1].write_bytes(folders[0].read_bytes()),
         "shorter": lambda: folders[1].write_bytes(folders[1].read_bytes()[:-8]),
@@ -236,11 +223,10 @@ def test_every_wrong_chunk_is_noticed(data: Dataset, name: str, damage: str) -> 
         data.train.reader(1)()
 
 
-def test_a_test_file_takes_the_form_of_the_training_rows(tmp_path: Path) -> None:
+def test_a_test_file_takes_the_form_of_the_training_rows(tmp_path):
     full = table(share=0.9)
     file, other = svmlight(tmp_path / "a.svm", table()), svmlight(tmp_path / "b.svm", full)
     data = shard(file, tmp_path / "d.zarr", test=other, scale="none")
-    assert data.test is not None
     assert data.test.is_sparse
     np.testing.assert_array_equal(rows_of(data.test)[0], full.astype(np.float32))
     assert open_dataset(data.path).test.row_numbers > data.train.row_numbers

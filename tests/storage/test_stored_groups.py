@@ -1,10 +1,5 @@
 """Groups of rows in data sets: stored, kept whole by splits, and no features."""
 
-from __future__ import annotations
-
-from pathlib import Path
-from typing import Any
-
 import numpy as np
 import pandas as pd
 import pytest
@@ -13,7 +8,6 @@ from distkern.cli.main import main
 from distkern.common.errors import InputError
 from distkern.common.targets import keys_of_groups
 from distkern.storage import collect
-from distkern.storage.dataset import Dataset, Split
 from distkern.storage.ingest import shard
 from distkern.storage.manifest import read_manifest
 from parts import parts_of
@@ -22,7 +16,7 @@ N_GROUPS, N_ROWS = 25, 500
 
 
 @pytest.fixture(scope="module")
-def frame() -> pd.DataFrame:
+def frame():
     generator = np.random.default_rng(0)
     customer = generator.integers(0, N_GROUPS, N_ROWS)
     return pd.DataFrame(
@@ -35,27 +29,25 @@ def frame() -> pd.DataFrame:
     )
 
 
-def made(folder: Path, frame: pd.DataFrame, ending: str = "csv", **how: Any) -> Dataset:
+def made(folder, frame, ending="csv", **how):
     file = folder / f"rows.{ending}"
     frame.to_csv(file, index=False) if ending == "csv" else frame.to_parquet(file, index=False)
     how = {"group": "customer", "rows_per_shard": 90, "drop": ["city"], **how}
     return shard(file, folder / f"{ending}.zarr", overwrite=True, **how)
 
 
-def source_rows(split: Split) -> np.ndarray:
+def source_rows(split):
     parts = [split.reader(number).source_rows() for number in range(split.n_blocks)]
     return np.concatenate([part for part in parts if part is not None])
 
 
-def keys_of(split: Split) -> np.ndarray:
+def keys_of(split):
     keys = [split.reader(number)().group_keys for number in range(split.n_blocks)]
     return np.concatenate([own for own in keys if own is not None])
 
 
 @pytest.mark.parametrize("ending", ["csv", "parquet"])
-def test_the_group_of_each_row_is_stored_and_is_no_feature(
-    tmp_path: Path, frame: pd.DataFrame, ending: str
-) -> None:
+def test_the_group_of_each_row_is_stored_and_is_no_feature(tmp_path, frame, ending):
     data = made(tmp_path, frame, ending)
     assert data.feature_names == ("a",)
     assert data.group_name == "customer"
@@ -69,9 +61,7 @@ def test_the_group_of_each_row_is_stored_and_is_no_feature(
     assert '"encoding-version": 5' in manifest.to_text()
 
 
-def test_inspect_and_shard_tell_the_column(
-    tmp_path: Path, frame: pd.DataFrame, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_inspect_and_shard_tell_the_column(tmp_path, frame, capsys):
     frame.to_csv(tmp_path / "rows.csv", index=False)
     given = [str(tmp_path / "rows.csv"), "--out", str(tmp_path / "d.zarr"), "--group", "customer", "--json"]
     assert main(["shard", *given]) == 0
@@ -84,15 +74,12 @@ def test_inspect_and_shard_tell_the_column(
 
 @pytest.mark.parametrize("share", [0.2, 0.5])
 @pytest.mark.parametrize("case", ["one run", "several runs", "more groups than are kept in mind"])
-def test_a_drawn_test_split_has_whole_groups_in_their_share(
-    tmp_path: Path, frame: pd.DataFrame, monkeypatch: pytest.MonkeyPatch, share: float, case: str
-) -> None:
+def test_a_drawn_test_split_has_whole_groups_in_their_share(tmp_path, frame, monkeypatch, share, case):
     if case != "one run":
         monkeypatch.setattr(collect, "SHARD_BYTES", 4 * 60)
     if case.startswith("more"):
         monkeypatch.setattr(collect, "_MOST_GROUPS", 3)
     data = made(tmp_path, frame, test_fraction=share)
-    assert data.test is not None
     train, test = (set(frame["customer"].iloc[source_rows(split)]) for split in (data.train, data.test))
     assert not train & test
     assert len(train | test) == N_GROUPS
@@ -103,18 +90,15 @@ def test_a_drawn_test_split_has_whole_groups_in_their_share(
     assert again.fingerprint == data.fingerprint
 
 
-def test_test_files_need_no_groups(tmp_path: Path, frame: pd.DataFrame) -> None:
+def test_test_files_need_no_groups(tmp_path, frame):
     frame.drop(columns="customer").head(40).to_csv(tmp_path / "test.csv", index=False)
     data = made(tmp_path, frame, test=tmp_path / "test.csv")
-    assert data.test is not None
     assert (data.test.n_rows, data.train.n_rows) == (40, N_ROWS)
 
 
 @pytest.mark.parametrize("few", [True, False])
 @pytest.mark.parametrize("validation", [0.2, 5])
-def test_parts_of_a_split_have_whole_groups(
-    tmp_path: Path, frame: pd.DataFrame, monkeypatch: pytest.MonkeyPatch, validation: float, few: bool
-) -> None:
+def test_parts_of_a_split_have_whole_groups(tmp_path, frame, monkeypatch, validation, few):
     monkeypatch.setattr("distkern.storage.part.FEW_ROWS", 100 if few else 0)
     data = made(tmp_path, frame)
     for learned, out in parts_of(data.train, validation, seed=0):
@@ -129,14 +113,14 @@ def test_parts_of_a_split_have_whole_groups(
             assert abs(out.n_rows / N_ROWS - 0.2) < 0.06
 
 
-def test_more_folds_than_groups_are_refused(tmp_path: Path, frame: pd.DataFrame) -> None:
+def test_more_folds_than_groups_are_refused(tmp_path, frame):
     data = made(tmp_path, frame[frame["customer"].isin(["no 1", "no 2", "no 3"])])
     assert len(parts_of(data.train, 3, 0)) == 3
     with pytest.raises(InputError, match="column 'customer': 4 folds, and the rows are of 3 groups; give"):
         parts_of(data.train, 4, 0)
 
 
-def test_target_means_are_those_of_other_groups(tmp_path: Path, frame: pd.DataFrame) -> None:
+def test_target_means_are_those_of_other_groups(tmp_path, frame):
     # a city is of one customer, so that no row of another group tells its target
     apart = made(tmp_path, frame, drop=(), categorical={"city": "target"})
     prior = apart.train[:][:, 1]
@@ -147,9 +131,7 @@ def test_target_means_are_those_of_other_groups(tmp_path: Path, frame: pd.DataFr
 
 @pytest.mark.parametrize("ending", ["csv", "parquet"])
 @pytest.mark.parametrize("missing", [None, "NA", " "])
-def test_a_row_without_a_group_is_refused_by_its_place(
-    tmp_path: Path, frame: pd.DataFrame, ending: str, missing: str | None
-) -> None:
+def test_a_row_without_a_group_is_refused_by_its_place(tmp_path, frame, ending, missing):
     changed = frame.copy()
     changed.loc[7, "customer"] = missing
     with pytest.raises(InputError, match=r"row 8 \(.*, column 'customer': the group is missing.*; fill the"):
@@ -157,9 +139,7 @@ def test_a_row_without_a_group_is_refused_by_its_place(
 
 
 @pytest.mark.parametrize("ending", ["csv", "parquet"])
-def test_the_name_of_a_group_may_be_a_word_for_nothing(
-    tmp_path: Path, frame: pd.DataFrame, ending: str
-) -> None:
+def test_the_name_of_a_group_may_be_a_word_for_nothing(tmp_path, frame, ending):
     changed = frame.copy()
     changed.loc[7, "customer"] = "NA"
     with pytest.raises(InputError, match=r"the group is missing \('NA'\); .*give --keep-na and the column"):
@@ -175,14 +155,12 @@ def test_the_name_of_a_group_may_be_a_word_for_nothing(
         ({"group": "a", "weight": "a"}, "column 'a' cannot be both weight and group"),
     ],
 )
-def test_columns_that_are_no_groups_are_refused(
-    tmp_path: Path, frame: pd.DataFrame, how: dict[str, str], message: str
-) -> None:
+def test_columns_that_are_no_groups_are_refused(tmp_path, frame, how, message):
     with pytest.raises(InputError, match=message.replace("?", r"\?")):
         made(tmp_path, frame, **how)
 
 
-def test_one_group_is_refused(tmp_path: Path, frame: pd.DataFrame) -> None:
+def test_one_group_is_refused(tmp_path, frame):
     same = frame.assign(customer="only")
     with pytest.raises(InputError, match="column 'customer': all training rows are of one group"):
         made(tmp_path, same)
@@ -190,7 +168,7 @@ def test_one_group_is_refused(tmp_path: Path, frame: pd.DataFrame) -> None:
         made(tmp_path, same, test_fraction=0.2)
 
 
-def test_files_without_columns_have_no_groups(tmp_path: Path) -> None:
+def test_files_without_columns_have_no_groups(tmp_path):
     np.savez(tmp_path / "rows.npz", X=np.eye(3), y=np.arange(3))
     with pytest.raises(InputError, match="npz files have no column 'g' of groups"):
         shard(tmp_path / "rows.npz", tmp_path / "d.zarr", group="g")

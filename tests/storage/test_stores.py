@@ -1,7 +1,5 @@
 """Places: paths and URLs do the same, an object is created once, a folder is there when it is whole."""
 
-from __future__ import annotations
-
 import errno
 import os
 import pickle
@@ -10,7 +8,6 @@ import sys
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
@@ -24,12 +21,12 @@ from distkern.storage.arrays import save_arrays
 from distkern.storage.atomic import append_text, staged_folder, write_text_atomic
 from distkern.storage.dataset import open_dataset
 from distkern.storage.ingest import shard
-from distkern.storage.places import Place, URLPlace, place_of
+from distkern.storage.places import URLPlace, place_of
 
 # -- a place
 
 
-def test_a_file_at_a_place(place: Place) -> None:
+def test_a_file_at_a_place(place):
     place.mkdir(parents=True, exist_ok=True)
     file = place / "a.txt"
     assert not file.exists()
@@ -57,7 +54,7 @@ def test_a_file_at_a_place(place: Place) -> None:
         file.unlink()
 
 
-def test_trees_are_measured_and_removed(place: Place) -> None:
+def test_trees_are_measured_and_removed(place):
     with staged_folder(place) as staged:
         (staged.path / "inner").mkdir()
         (staged.path / "inner" / "inner").write_bytes(b"bb")
@@ -72,10 +69,10 @@ def test_trees_are_measured_and_removed(place: Place) -> None:
     places.remove_tree(place)
 
 
-def test_of_many_who_create_a_file_one_does(place: Place) -> None:
+def test_of_many_who_create_a_file_one_does(place):
     place.mkdir(parents=True, exist_ok=True)
 
-    def create(number: int) -> int | None:
+    def create(number):
         try:
             places.create_exclusively(place / "claim", f"claim of {number}")
         except FileExistsError:
@@ -88,7 +85,7 @@ def test_of_many_who_create_a_file_one_does(place: Place) -> None:
     assert len(winners) == 1
 
 
-def test_texts_are_replaced_and_added_to(place: Place) -> None:
+def test_texts_are_replaced_and_added_to(place):
     place.mkdir(parents=True, exist_ok=True)
     write_text_atomic(place / "t", "one\n")
     write_text_atomic(place / "t", "two\n")
@@ -98,7 +95,7 @@ def test_texts_are_replaced_and_added_to(place: Place) -> None:
     assert (place / "new").read_text() == "first\n"
 
 
-def test_a_folder_that_was_not_committed_is_not_there(place: Place) -> None:
+def test_a_folder_that_was_not_committed_is_not_there(place):
     with suppress(ZeroDivisionError), staged_folder(place) as staged:
         (staged.path / "zarr.json").write_text("{}")
         raise ZeroDivisionError
@@ -110,9 +107,7 @@ def test_a_folder_that_was_not_committed_is_not_there(place: Place) -> None:
     assert not staged.path.exists()
 
 
-def test_what_a_killed_writer_left_on_this_machine_is_removed(
-    url: URLPlace, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_what_a_killed_writer_left_on_this_machine_is_removed(url, tmp_path, monkeypatch):
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
     code = (
         "import os, signal, sys\n"
@@ -127,7 +122,7 @@ def test_what_a_killed_writer_left_on_this_machine_is_removed(
     assert [*tmp_path.iterdir()] == []
 
 
-def test_places_are_told_from_texts(tmp_path: Path) -> None:
+def test_places_are_told_from_texts(tmp_path):
     assert place_of(f"file://{tmp_path}/d.zarr") == tmp_path / "d.zarr"
     assert place_of((tmp_path / "ü b" / "d.zarr").as_uri()) == tmp_path / "ü b" / "d.zarr"
     assert place_of("d.zarr") == Path("d.zarr")
@@ -145,9 +140,7 @@ def test_places_are_told_from_texts(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     "text", ["s3://ann:hunter22@host/key", "ftp://:hunter22@host/d.zarr", "https://hunter22@host/d.zarr"]
 )
-def test_a_password_in_a_url_is_refused_and_not_repeated(
-    text: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_password_in_a_url_is_refused_and_not_repeated(text, tmp_path, capsys):
     commands = [
         ["shard", text, "--out", str(tmp_path / "d.zarr")],
         ["shard", str(tmp_path), "--out", text],
@@ -168,7 +161,7 @@ def test_a_password_in_a_url_is_refused_and_not_repeated(
     assert list(tmp_path.iterdir()) == []
 
 
-def test_queries_and_keys_are_not_written(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_queries_and_keys_are_not_written(monkeypatch):
     monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", "wonderfulsecret")
     text = "no https://h/k?X-Amz-Signature=abcdef, s3://u:pw@h, wonderfulsecret"
     assert redact(text) == "no https://h/k?*** s3://u:***@h, ***"
@@ -180,7 +173,7 @@ def test_queries_and_keys_are_not_written(monkeypatch: pytest.MonkeyPatch) -> No
     assert "abcdef" not in str(caught.value)
 
 
-def test_a_missing_driver_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_missing_driver_is_named(monkeypatch):
     import fsspec  # noqa: F401
 
     for name in ("s3fs", "gcsfs"):
@@ -194,7 +187,7 @@ def test_a_missing_driver_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
         open_dataset("nosuch://b/k")
 
 
-def test_local_paths_need_no_driver() -> None:
+def test_local_paths_need_no_driver():
     code = (
         "import sys, distkern.storage.places as p; p.place_of('a').exists()\n"
         "print(sorted({'fsspec', 's3fs', 'aiohttp'} & set(sys.modules)))"
@@ -209,13 +202,13 @@ def test_local_paths_need_no_driver() -> None:
 class Failing:
     """A file system whose first answers are errors."""
 
-    def __init__(self, errors: list[Exception]) -> None:
+    def __init__(self, errors):
         self.errors, self.asked = errors, 0
 
-    def __call__(self, url: str) -> tuple[Any, str]:
+    def __call__(self, url):
         return self, url
 
-    def cat_file(self, path: str) -> bytes:
+    def cat_file(self, path):
         self.asked += 1
         if self.errors:
             raise self.errors.pop(0)
@@ -223,25 +216,23 @@ class Failing:
 
 
 @pytest.fixture
-def failing(monkeypatch: pytest.MonkeyPatch) -> Failing:
+def failing(monkeypatch):
     system = Failing([])
     monkeypatch.setattr(_file_systems, "open_file_system", system)
     monkeypatch.setattr(_file_systems, "PAUSES", (0.0, 0.0))
     return system
 
 
-def http(status: int) -> Exception:
+def http(status):
     error = OSError(errno.EINVAL, "the answer of a server")
-    error.response = {"ResponseMetadata": {"HTTPStatusCode": status}}  # type: ignore[attr-defined]
+    error.response = {"ResponseMetadata": {"HTTPStatusCode": status}}
     return error
 
 
 @pytest.mark.parametrize(
     "error", [ConnectionResetError(), TimeoutError(), OSError(errno.ECONNREFUSED, "refused"), http(503)]
 )
-def test_transient_errors_are_survived(
-    failing: Failing, error: Exception, caplog: pytest.LogCaptureFixture
-) -> None:
+def test_transient_errors_are_survived(failing, error, caplog):
     failing.errors = [error, error]
     assert URLPlace("s3://b/k").read_bytes() == b"content"
     assert failing.asked == 3
@@ -263,7 +254,7 @@ def test_transient_errors_are_survived(
         (MemoryError(), MemoryError),
     ],
 )
-def test_other_errors_are_answers(failing: Failing, error: Exception, kind: type[Exception]) -> None:
+def test_other_errors_are_answers(failing, error, kind):
     failing.errors = [error, error, error]
     with pytest.raises(kind):
         URLPlace("s3://b/k").read_bytes()

@@ -1,11 +1,7 @@
 """Data sets, arrays, logs and runs at URLs: the bits of local ones, and there when they are whole."""
 
-from __future__ import annotations
-
 import json
 from concurrent.futures import ThreadPoolExecutor
-from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
@@ -23,12 +19,12 @@ from distkern.storage import atomic, places
 from distkern.storage.arrays import array_names, load_arrays, save_arrays
 from distkern.storage.dataset import Dataset, open_dataset
 from distkern.storage.ingest import add_columns, shard, write_dataset
-from distkern.storage.places import Place, URLPlace, place_of
+from distkern.storage.places import URLPlace, place_of
 
 # -- arrays and data sets
 
 
-def test_arrays_come_back(url: URLPlace) -> None:
+def test_arrays_come_back(url):
     arrays = {
         "a": np.arange(6.0).reshape(2, 3),
         "empty": np.zeros((0, 3), np.float32),
@@ -56,16 +52,14 @@ class DiedError(Exception):
 
 
 @pytest.mark.parametrize("survived", range(4))
-def test_a_writer_that_dies_leaves_nothing_that_counts(
-    url: URLPlace, survived: int, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_writer_that_dies_leaves_nothing_that_counts(url, survived, monkeypatch):
     """After any number of uploads: what is there is the old arrays, the new ones or nothing."""
     old, new = {"a": np.zeros(3), "b": np.zeros(2)}, {"a": np.ones(3), "b": np.ones(2)}
     save_arrays(url, old)
     sent = 0
     real = atomic.put_file
 
-    def put_file(file: Path, target: URLPlace) -> None:
+    def put_file(file, target):
         nonlocal sent
         sent += 1
         if sent > survived:
@@ -87,7 +81,7 @@ def test_a_writer_that_dies_leaves_nothing_that_counts(
     assert {entry.name for entry in url.iterdir()} == {"c", "zarr.json"}
 
 
-def rows(n: int = 400, d: int = 6) -> tuple[np.ndarray, np.ndarray]:
+def rows(n=400, d=6):
     generator = np.random.default_rng(0)
     features = generator.normal(size=(n, d)).astype(np.float32)
     features[generator.random(size=features.shape) < 0.4] = 0
@@ -95,8 +89,8 @@ def rows(n: int = 400, d: int = 6) -> tuple[np.ndarray, np.ndarray]:
 
 
 @pytest.mark.parametrize("sparse", [False, True])
-def test_a_data_set_has_the_same_bits_at_a_url(url: URLPlace, tmp_path: Path, sparse: bool) -> None:
-    options: dict[str, Any] = {
+def test_a_data_set_has_the_same_bits_at_a_url(url, tmp_path, sparse):
+    options = {
         "test_fraction": 0.25,
         "rows_per_shard": 70,
         "sparse": sparse,
@@ -123,7 +117,7 @@ def test_a_data_set_has_the_same_bits_at_a_url(url: URLPlace, tmp_path: Path, sp
         assert_same(ours.columns(np.arange(6)), theirs.columns(np.arange(6)))
 
 
-def assert_same(ours: Any, theirs: Any) -> None:
+def assert_same(ours, theirs):
     assert type(ours) is type(theirs)
     if isinstance(ours, SparseRows):
         assert np.array_equal(ours.indices, theirs.indices)
@@ -133,7 +127,7 @@ def assert_same(ours: Any, theirs: Any) -> None:
     assert np.array_equal(ours, theirs)
 
 
-def test_a_flipped_byte_and_a_lost_object_are_found(url: URLPlace) -> None:
+def test_a_flipped_byte_and_a_lost_object_are_found(url):
     dataset = write_dataset([rows()], url, rows_per_shard=100, columns=True)
     file = url / "train" / "features" / "c" / "1" / "0"
     content = bytearray(file.read_bytes())
@@ -155,7 +149,7 @@ def test_a_flipped_byte_and_a_lost_object_are_found(url: URLPlace) -> None:
         dataset.train.group(0)().columns(np.array([0]))
 
 
-def test_existing_places_in_a_store(url: URLPlace) -> None:
+def test_existing_places_in_a_store(url):
     first = write_dataset([rows()], url)
     with pytest.raises(InputError, match="already exists"):
         write_dataset([rows()], url)
@@ -173,7 +167,7 @@ def test_existing_places_in_a_store(url: URLPlace) -> None:
     assert not (url / "columns").exists()
 
 
-def test_files_are_read_from_urls(url: URLPlace, tmp_path: Path) -> None:
+def test_files_are_read_from_urls(url, tmp_path):
     features, labels = rows(50)
     for part in range(2):
         text = "a,b,c,d,e,f,y\n" + "".join(
@@ -191,7 +185,7 @@ def test_files_are_read_from_urls(url: URLPlace, tmp_path: Path) -> None:
 # -- runs
 
 
-def test_metrics_at_a_url(url: URLPlace) -> None:
+def test_metrics_at_a_url(url):
     file = metrics.MetricsFile(url / "metrics.jsonl")
     metrics.rewrite(file.path, [{"stage": 0}])
     for stage in (1, 2):
@@ -199,7 +193,7 @@ def test_metrics_at_a_url(url: URLPlace) -> None:
     assert [line["stage"] for line in metrics.read(url / "metrics.jsonl")] == [0, 1, 2]
 
 
-def test_claims_and_the_log_of_a_job(place: Place) -> None:
+def test_claims_and_the_log_of_a_job(place):
     folder = JobFolder(place)
     folder.write(Record("j", "csvrg", "s3://b/d.zarr", str(place)))
     assert folder.has_job
@@ -230,7 +224,7 @@ def test_claims_and_the_log_of_a_job(place: Place) -> None:
     assert folder.pulse()["stage"] == 3
 
 
-def test_lines_of_passes_wait_in_a_store(url: URLPlace) -> None:
+def test_lines_of_passes_wait_in_a_store(url):
     folder = JobFolder(url)
     log = LogFile(folder.log, folder.claim())
     fields = {"pass": 1, "name": "p", "stage": 0, "mode": "m", "tasks": 1, "rows": 1}
@@ -242,7 +236,7 @@ def test_lines_of_passes_wait_in_a_store(url: URLPlace) -> None:
     assert [event.kind for event in LogReader(folder.log).new()][-1] == "stage_finished"
 
 
-def test_the_index_of_runs(place: Place) -> None:
+def test_the_index_of_runs(place):
     JobFolder(place / "m").write(Record("j-1", "csvrg", "d.zarr", "m"))
     index = JobIndex(place)
     index.add("j-1", place / "m")
@@ -252,9 +246,7 @@ def test_the_index_of_runs(place: Place) -> None:
     assert index.folder("j-2").path == URLPlace("memory://elsewhere/n")
 
 
-def test_the_command_line_from_url_to_url(
-    url: URLPlace, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_the_command_line_from_url_to_url(url, tmp_path, capsys):
     features, labels = rows()
     np.savez(tmp_path / "d.npz", X=features, y=labels)
     (url / "job.toml").write_text(

@@ -1,17 +1,12 @@
 """Tables with categories, dates, booleans and missing values: what becomes of their columns."""
 
-from __future__ import annotations
-
 from datetime import datetime
 from functools import partial
-from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pandas
 import pyarrow as pa
 import pytest
-from numpy.typing import NDArray
 from pyarrow import parquet
 from sklearn.impute import SimpleImputer
 from sklearn.preprocessing import OneHotEncoder, TargetEncoder
@@ -21,43 +16,41 @@ from distkern.estimators.newton import NewtonClassifier
 from distkern.formats import _kinds, _lines, csv
 from distkern.runs.writing import write_dataset
 from distkern.storage import table_fit
-from distkern.storage.dataset import Dataset, Split, open_dataset
+from distkern.storage.dataset import open_dataset
 from distkern.storage.file_rows import FileRows
 from distkern.storage.ingest import shard
 from distkern.storage.preparation import Like
 from mixed_tables import adult
 
 
-def written(tmp_path: Path, text: str, name: str = "a.csv") -> Path:
+def written(tmp_path, text, name="a.csv"):
     (tmp_path / name).write_text(text, encoding="utf-8")
     return tmp_path / name
 
 
-def made(tmp_path: Path, source: Path, **options: Any) -> Dataset:
+def made(tmp_path, source, **options):
     options = {"scale": "none", "shuffle": False, "overwrite": True, **options}
     return shard(source, tmp_path / "d.zarr", **options)
 
 
-def small_blocks(monkeypatch: pytest.MonkeyPatch, n_bytes: int) -> None:
+def small_blocks(monkeypatch, n_bytes):
     """Files are read in pieces of so many bytes."""
     monkeypatch.setattr(csv, "line_blocks", partial(_lines.line_blocks, block_bytes=n_bytes))
 
 
-def rows(split: Split) -> NDArray[np.float32]:
+def rows(split):
     return np.concatenate([split.reader(shard)().features for shard in range(split.n_blocks)])
 
 
-def feature(dataset: Dataset, name: str, split: Split | None = None) -> NDArray[np.float32]:
-    assert dataset.feature_names is not None
+def feature(dataset, name, split=None):
     return rows(split or dataset.train)[:, dataset.feature_names.index(name)]
 
 
-def test_columns_become_what_scikit_learn_makes_of_them(tmp_path: Path) -> None:
+def test_columns_become_what_scikit_learn_makes_of_them(tmp_path):
     frame = adult(2000)
     frame.to_csv(tmp_path / "a.csv", index=False)
     data = made(tmp_path, tmp_path / "a.csv")
     assert data.feature_names is not None
-    assert data.table is not None
     y = (frame["income"] == ">50K").to_numpy().astype(float)
     numbers = ["age", "weight", "education-num", "capital gain", "hours"]
     filled = SimpleImputer().fit_transform(frame[numbers].astype(float))
@@ -77,14 +70,12 @@ def test_columns_become_what_scikit_learn_makes_of_them(tmp_path: Path) -> None:
     assert column.default == pytest.approx((target.target_mean_,))
 
 
-def test_the_target_means_of_training_rows_are_those_of_other_rows(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_target_means_of_training_rows_are_those_of_other_rows(tmp_path, monkeypatch):
     frame = adult(600)
     frame.to_csv(tmp_path / "a.csv", index=False)
-    found_folds: list[np.ndarray] = []
+    found_folds = []
 
-    def folds_of(self: table_fit.TableFit, translated: np.ndarray, keys: None) -> np.ndarray:
+    def folds_of(self, translated, keys):
         found_folds.append(folds_by_values(self, translated, keys))
         return found_folds[-1]
 
@@ -102,7 +93,7 @@ def test_the_target_means_of_training_rows_are_those_of_other_rows(
         assert found[row] == pytest.approx(expected, rel=1e-6)
 
 
-def test_copies_of_a_row_do_not_learn_its_target_by_target_means(tmp_path: Path) -> None:
+def test_copies_of_a_row_do_not_learn_its_target_by_target_means(tmp_path):
     generator = np.random.default_rng(0)
     cities = generator.integers(0, 300, 400)
     frame = pandas.DataFrame(
@@ -116,12 +107,10 @@ def test_copies_of_a_row_do_not_learn_its_target_by_target_means(tmp_path: Path)
     assert abs(np.corrcoef(means, y)[0, 1]) < 0.2
 
 
-def test_what_is_stored_depends_neither_on_pieces_nor_on_the_format(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_what_is_stored_depends_neither_on_pieces_nor_on_the_format(tmp_path, monkeypatch):
     frame = adult(1500).astype({"citizen": "boolean"})
     frame.to_csv(tmp_path / "a.csv", index=False)
-    options: Any = {"scale": "minmax", "shuffle": True, "test_fraction": 0.2}
+    options = {"scale": "minmax", "shuffle": True, "test_fraction": 0.2}
     whole = made(tmp_path, tmp_path / "a.csv", **options)
     expected = rows(whole.train)
     columns = {
@@ -138,14 +127,14 @@ def test_what_is_stored_depends_neither_on_pieces_nor_on_the_format(
     assert again.fingerprint == whole.fingerprint
 
 
-def test_test_rows_say_nothing_of_the_columns(tmp_path: Path) -> None:
+def test_test_rows_say_nothing_of_the_columns(tmp_path):
     frame = adult(800)
     frame.to_csv(tmp_path / "a.csv", index=False)
     extreme = adult(200, seed=1)
     extreme["state"] = "nowhere"
     extreme["age"] = 1e6
     extreme.to_csv(tmp_path / "b.csv", index=False)
-    notices: list[str] = []
+    notices = []
     alone = made(tmp_path, tmp_path / "a.csv", scale=None)
     both = made(tmp_path, tmp_path / "a.csv", scale=None, test=tmp_path / "b.csv", notice=notices.append)
     assert both.table == alone.table
@@ -159,12 +148,12 @@ def test_test_rows_say_nothing_of_the_columns(tmp_path: Path) -> None:
     assert len(np.unique(feature(both, "mean of >50K by state", both.test))) == 1
 
 
-def test_later_files_become_features_as_those_of_the_training_data(tmp_path: Path) -> None:
+def test_later_files_become_features_as_those_of_the_training_data(tmp_path):
     adult(500).to_csv(tmp_path / "a.csv", index=False)
     adult(100, seed=1).to_csv(tmp_path / "b.csv", index=False)
     first = shard(tmp_path / "a.csv", tmp_path / "d.zarr", test=tmp_path / "b.csv")
 
-    like = Like(first.n_features, first.table.names, first.target_name, first.scaling, first.table)  # type: ignore[union-attr]
+    like = Like(first.n_features, first.table.names, first.target_name, first.scaling, first.table)
     second = shard(tmp_path / "b.csv", tmp_path / "e.zarr", like=like, shuffle=False)
     assert first.test is not None
     np.testing.assert_array_equal(rows(second.train), rows(first.test))
@@ -173,7 +162,7 @@ def test_later_files_become_features_as_those_of_the_training_data(tmp_path: Pat
         shard(tmp_path / "b.csv", tmp_path / "f.zarr", like=like, impute="flag")
 
 
-def test_dates(tmp_path: Path) -> None:
+def test_dates(tmp_path):
     text = "at,day,y\n1970-01-02 06:00:00,2020-03-01,0\n1969-12-31T18:00:00,,1\n,2021/03/01,0\n"
     data = made(tmp_path, written(tmp_path, text))
     waves = [f"{wave} of {span}" for span in ("year", "week", "day") for wave in ("sin", "cos")]
@@ -190,7 +179,7 @@ def test_dates(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("unit", ["day", "s", "ms", "us"])
 @pytest.mark.parametrize("beyond", [-1, 1])
-def test_dates_beyond_all_calendars_are_refused(tmp_path: Path, unit: str, beyond: int) -> None:
+def test_dates_beyond_all_calendars_are_refused(tmp_path, unit, beyond):
     # 2147483647 days and 2^63 - 1 of all else are what databases write for infinity
     ends = np.iinfo(np.int32 if unit == "day" else np.int64)
     of = pa.date32() if unit == "day" else pa.timestamp(unit)
@@ -226,7 +215,7 @@ def test_dates_beyond_all_calendars_are_refused(tmp_path: Path, unit: str, beyon
         "0000-01-01",
     ],
 )
-def test_times_that_no_clock_shows_are_refused(tmp_path: Path, word: str) -> None:
+def test_times_that_no_clock_shows_are_refused(tmp_path, word):
     rows = f"2020-01-01 10:00:59.5+14:00,0\n2020-01-02,1\n{word},0\n"
     with pytest.raises(InputError, match=r"row 3 \(line 4\), column 'd': '.*' is not a date"):
         made(tmp_path, written(tmp_path, "d,y\n" + rows))
@@ -234,7 +223,7 @@ def test_times_that_no_clock_shows_are_refused(tmp_path: Path, word: str) -> Non
         made(tmp_path, written(tmp_path, "d,y\n" + rows.replace("10:00:59.5+14:00", "10:00:59")))
 
 
-def test_missing_values(tmp_path: Path) -> None:
+def test_missing_values(tmp_path):
     source = written(tmp_path, "x,b,c,y\n1,True,a,0\n?,false,NA,1\n2,,b,0\n9,TRUE, ,1\n")
     data = made(tmp_path, source)
     assert data.feature_names == ("x", "b", "c=a", "c=b", "c is missing")
@@ -250,7 +239,7 @@ def test_missing_values(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("name", ["a.csv", "a.parquet"])
 @pytest.mark.parametrize("word", ["NA", "?", "null", "<NA>", "nan", " NaN ", "None"])
-def test_what_stands_for_a_missing_value_is_no_label(tmp_path: Path, name: str, word: str) -> None:
+def test_what_stands_for_a_missing_value_is_no_label(tmp_path, name, word):
     frame = pandas.DataFrame({"x": [1, 2, 3], "y": ["a", "b", word]})
     source = tmp_path / name
     (frame.to_csv if name.endswith("csv") else frame.to_parquet)(source, index=False)
@@ -259,17 +248,15 @@ def test_what_stands_for_a_missing_value_is_no_label(tmp_path: Path, name: str, 
     ):
         made(tmp_path, source)
     classes = made(tmp_path, source, na=[""]).classes
-    assert classes is not None
     assert classes.tolist() == sorted(["a", "b", word.strip()])
 
 
-def test_other_words_for_missing_values(tmp_path: Path) -> None:
+def test_other_words_for_missing_values(tmp_path):
     source = written(tmp_path, "x,c,y\n1,NA,a\n-99,DE,b\nnan,-99,NA\n4,DE,a\n")
     with pytest.raises(InputError, match=r"column 'y': the target is missing \('NA'\).*--keep-na"):
         made(tmp_path, source, na=["-99"])
     beside = made(tmp_path, source, na=["-99"], keep_na=["y"])
     assert beside.feature_names == ("x", "c=DE", "c is missing")
-    assert beside.classes is not None
     assert beside.classes.tolist() == ["NA", "a", "b"]
     data = made(tmp_path, source, na=["", "-99"])
     assert data.feature_names == ("x", "c=DE", "c=NA", "c is missing")
@@ -287,7 +274,7 @@ def test_other_words_for_missing_values(tmp_path: Path) -> None:
         made(tmp_path, written(tmp_path, "x,y\n1,0\n3,-99\n"), na=["-99"], task="regression")
 
 
-def test_a_sparse_table_of_numbers_stays_sparse(tmp_path: Path) -> None:
+def test_a_sparse_table_of_numbers_stays_sparse(tmp_path):
     values = np.zeros((60, 40))
     values[:, 3] = np.arange(60)
     texts = [[repr(value) for value in row] for row in values.tolist()]
@@ -318,13 +305,13 @@ def test_a_sparse_table_of_numbers_stays_sparse(tmp_path: Path) -> None:
         ("c,y\n,0\n,1\n", {}, "the rows have no features"),
     ],
 )
-def test_refused(tmp_path: Path, text: str, options: dict[str, Any], message: str) -> None:
+def test_refused(tmp_path, text, options, message):
     with pytest.raises(InputError, match=message):
         made(tmp_path, written(tmp_path, text), **options)
     assert not (tmp_path / "d.zarr").exists()
 
 
-def test_a_stray_text_deep_in_a_column_of_numbers(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_stray_text_deep_in_a_column_of_numbers(tmp_path, monkeypatch):
     lines = [f"{number}.5,{'ab'[number % 2]}" for number in range(5000)]
     lines[4000] = "n.a.,a"
     source = written(tmp_path, "\n".join(["x,y", *lines, ""]))
@@ -336,9 +323,9 @@ def test_a_stray_text_deep_in_a_column_of_numbers(tmp_path: Path, monkeypatch: p
     assert made(tmp_path, source, categorical={"x": "target"}).feature_names == ("mean of b by x",)
 
 
-def test_odd_categories(tmp_path: Path) -> None:
+def test_odd_categories(tmp_path):
     text = 'c,one,none,n,y\n"a, b",k,,1,0\nx=y,k,,1,1\n"say ""ä""",k,,1,0\n 7 ,k,,1,1\n'
-    notices: list[str] = []
+    notices = []
     data = made(tmp_path, written(tmp_path, text), notice=notices.append)
     assert data.feature_names == ("c=7", "c=a, b", 'c=say "ä"', "c=x=y", "one=k", "n")
     np.testing.assert_array_equal(rows(data.train)[:, :4], np.eye(4)[[1, 3, 2, 0]])
@@ -346,10 +333,10 @@ def test_odd_categories(tmp_path: Path) -> None:
     assert open_dataset(data.path).table == data.table
 
 
-def test_wide_and_unique_categories(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_wide_and_unique_categories(tmp_path, monkeypatch):
     lines = [f"name {number},group {number % 40},{number % 3}" for number in range(400)]
     source = written(tmp_path, "\n".join(["id,group,y", *lines, ""]))
-    notices: list[str] = []
+    notices = []
     data = made(tmp_path, source, notice=notices.append)
     # of three classes, a mean for each
     assert data.feature_names == tuple(f"mean of {label} by group" for label in range(3))
@@ -357,7 +344,6 @@ def test_wide_and_unique_categories(tmp_path: Path, monkeypatch: pytest.MonkeyPa
     assert any("column 'id' is left out: most of its values occur once" in said for said in notices)
     wide = made(tmp_path, source, categorical={"group": "onehot", "id": "drop"})
     assert wide.n_features == 40
-    assert wide.table is not None
     assert wide.table.ignored == ("id",)
     monkeypatch.setattr(_kinds, "MAX_LEVELS", 100)
     notices.clear()
@@ -371,7 +357,7 @@ def test_wide_and_unique_categories(tmp_path: Path, monkeypatch: pytest.MonkeyPa
         made(tmp_path, source, categorical={"group": "onehot"}, drop=["id"])
 
 
-def test_a_column_of_numbers_whose_user_says_that_it_holds_categories(tmp_path: Path) -> None:
+def test_a_column_of_numbers_whose_user_says_that_it_holds_categories(tmp_path):
     source = written(tmp_path, "c,y\n1,0\n1.0,1\n02,0\n2.5,1\n,0\n")
     data = made(tmp_path, source, categorical={"c": "onehot"})
     assert data.feature_names == ("c=02", "c=1", "c=2.5", "c is missing")
@@ -383,9 +369,7 @@ def test_a_column_of_numbers_whose_user_says_that_it_holds_categories(tmp_path: 
 
 
 @pytest.mark.parametrize("end", ["\n", "\r\n"])
-def test_an_empty_line_of_one_column_is_a_row(
-    tmp_path: Path, end: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_an_empty_line_of_one_column_is_a_row(tmp_path, end, monkeypatch):
     texts = ["x", "1", "", "4", "", "", "1"]
     source = written(tmp_path, "")
     source.write_bytes((end.join(texts) + end).encode())
@@ -398,7 +382,7 @@ def test_an_empty_line_of_one_column_is_a_row(
     assert made(tmp_path, source, task="none").train.n_rows == 6
     source.write_bytes((end.join([*texts, "", ""])).encode())
     assert made(tmp_path, source, task="none").train.n_rows == 7
-    (block,) = FileRows([source], Like(1, data.table.names, None, data.scaling, data.table))  # type: ignore[union-attr]
+    (block,) = FileRows([source], Like(1, data.table.names, None, data.scaling, data.table))
     assert np.ravel(block.features).tolist() == [1, 2, 4, 2, 2, 1, 2]
     with pytest.raises(InputError, match=r"row 2 \(line 3\), column 'x': the value is missing"):
         list(FileRows([source], Like(1, ("x",), None, data.scaling, None)))
@@ -406,8 +390,8 @@ def test_an_empty_line_of_one_column_is_a_row(
     assert feature(made(tmp_path, source, task="none", header=False), "0").tolist() == [2.5, 1, 2.5, 4]
 
 
-def test_blank_lines_between_several_columns_are_counted(tmp_path: Path) -> None:
-    notices: list[str] = []
+def test_blank_lines_between_several_columns_are_counted(tmp_path):
+    notices = []
     source = written(tmp_path, "x,y\n1,0\n\n2,1\r\n\r\n\n3,1\n")
     assert made(tmp_path, source, notice=notices.append).train.n_rows == 3
     assert notices == ["3 blank lines are no rows"]
@@ -416,7 +400,7 @@ def test_blank_lines_between_several_columns_are_counted(tmp_path: Path) -> None
     assert rows.blank_lines == 3
 
 
-def test_a_column_that_was_left_out_may_hold_anything_later(tmp_path: Path) -> None:
+def test_a_column_that_was_left_out_may_hold_anything_later(tmp_path):
     data = made(tmp_path, written(tmp_path, "x,c,y\n1,,0\n2,,1\n"))
     assert data.feature_names == ("x",)
     like = Like(1, ("x", "c"), "y", data.scaling, data.table)
@@ -425,14 +409,13 @@ def test_a_column_that_was_left_out_may_hold_anything_later(tmp_path: Path) -> N
         assert block.features.tolist() == [[5]]
 
 
-def test_files_without_a_header(tmp_path: Path) -> None:
+def test_files_without_a_header(tmp_path):
     data = made(tmp_path, written(tmp_path, "a,1,0,x\nb,2,1,y\na,3,0,x\n"), header=False, target="2")
     assert data.feature_names == ("0=a", "0=b", "1", "3=x", "3=y")
-    assert data.table is not None
     assert not data.table.is_named
 
 
-def test_rows_of_arrays_are_none_of_a_table(tmp_path: Path) -> None:
+def test_rows_of_arrays_are_none_of_a_table(tmp_path):
     source = written(tmp_path, "x,c,y\n1,a,0\n2,b,1\n")
     np.savez(tmp_path / "b.npz", X=np.ones((3, 2)), y=[0, 1, 0])
     with pytest.raises(InputError, match=r"b\.npz: has no columns of categories"):
@@ -440,7 +423,7 @@ def test_rows_of_arrays_are_none_of_a_table(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("kind", ["csv", "parquet"])
-def test_weights(tmp_path: Path, kind: str) -> None:
+def test_weights(tmp_path, kind):
     frame = adult(400, missing=0.0)[["age", "hours", "joined", "income"]]
     frame["times"] = np.arange(400) % 3 + 1.0
     frame["half"] = frame["times"] / 2
@@ -449,14 +432,13 @@ def test_weights(tmp_path: Path, kind: str) -> None:
         file = rows_of.astype({"age": float, "hours": float})
         file.to_csv(tmp_path / f"{name}.csv", index=False)
         file.to_parquet(tmp_path / f"{name}.parquet")
-    options: Any = {"target": "income", "rows_per_shard": 150, "shuffle": True}
+    options = {"target": "income", "rows_per_shard": 150, "shuffle": True}
     sources = [tmp_path / f"{name}.{kind}" for name in ("weighted", "repeated")]
     data = shard(sources[0], tmp_path / "d.zarr", weight="half", drop=["times"], **options)
     other = shard(sources[1], tmp_path / "e.zarr", drop=["times", "half"], scale=None, **options)
-    assert data.table is not None
     assert data.table.ignored == ("times", "half")
-    numbers = np.concatenate([data.train.reader(at).source_rows() for at in range(3)])  # type: ignore[misc]
-    weights = np.concatenate([data.train.reader(at)().weights for at in range(3)])  # type: ignore[misc]
+    numbers = np.concatenate([data.train.reader(at).source_rows() for at in range(3)])
+    weights = np.concatenate([data.train.reader(at)().weights for at in range(3)])
     np.testing.assert_array_equal(weights, frame["half"].to_numpy()[numbers])
     assert data.train.weight_totals is not None
     by_class = frame.groupby("income")["half"].agg(["sum", "max"])
@@ -477,7 +459,6 @@ def test_weights(tmp_path: Path, kind: str) -> None:
     both = shard(
         sources[0], tmp_path / "h.zarr", test=tmp_path / "test.csv", weight="half", drop=["times"], **options
     )
-    assert both.test is not None
     assert both.test.reader(0)().weights is None
     assert models[0].score(both.test) == models[0].score(data.train)
     frame.loc[7, "half"] = -1
@@ -489,17 +470,15 @@ def test_weights(tmp_path: Path, kind: str) -> None:
         shard(sources[0], tmp_path / "g.zarr", weight="income", **options)
 
 
-def test_weights_of_a_regression(tmp_path: Path) -> None:
+def test_weights_of_a_regression(tmp_path):
     text = "x,w,y\n" + "".join(f"{row},{row % 2 + 1},{row / 7}\n" for row in range(50))
     data = made(tmp_path, written(tmp_path, text), task="regression", weight="w", test_fraction=0.2)
-    assert data.train.weight_totals is not None
     assert data.train.weight_totals.shape == (1,)
-    assert data.test is not None
     assert data.test.reader(0)().weights is None
     assert made(tmp_path, tmp_path / "a.csv", task="regression", drop=["w"]).fingerprint != data.fingerprint
 
 
-def test_damaged_tables_are_refused_or_read_alike_twice(tmp_path: Path) -> None:
+def test_damaged_tables_are_refused_or_read_alike_twice(tmp_path):
     """What is fitted on a file takes each row of it as it was taken, whatever is in it."""
     random = np.random.default_rng(0)
     content = adult(40).to_csv(index=False).encode()
@@ -516,7 +495,6 @@ def test_damaged_tables_are_refused_or_read_alike_twice(tmp_path: Path) -> None:
             refused.append(str(error))
             continue
         read += 1
-        assert data.table is not None
         again = FileRows(
             [tmp_path / "a.csv"], Like(data.n_features, data.table.names, "income", data.scaling, data.table)
         )

@@ -1,10 +1,5 @@
 """Data sets to look at: rows, labels, first rows, Dask arrays; and arrays and frames written as data sets."""
 
-from __future__ import annotations
-
-from pathlib import Path
-from typing import Any
-
 import dask.array
 import dask.dataframe
 import numpy as np
@@ -15,24 +10,23 @@ import scipy.sparse
 import distkern as dk
 from distkern.common.errors import InputError
 from distkern.estimators.newton import NewtonClassifier
-from distkern.storage.dataset import Dataset
 from mixed_tables import adult
 
 X = np.arange(400, dtype=np.float32).reshape(100, 4)
 y = np.array(["no", "yes"], dtype=object)[np.arange(100) % 3 // 2]
 
 
-def made(tmp_path: Path, features: Any = X, labels: Any = y, **options: Any) -> Dataset:
+def made(tmp_path, features=X, labels=y, **options):
     options = {"scale": "none", "shuffle": False, "rows_per_shard": 30, **options}
     return dk.write_dataset(features, labels, tmp_path / "d.zarr", **options)
 
 
 @pytest.mark.parametrize("sparse", [False, True])
-def test_rows_by_position(tmp_path: Path, sparse: bool) -> None:
+def test_rows_by_position(tmp_path, sparse):
     train = made(tmp_path, sparse=sparse).train
     assert (len(train), train.shape) == (100, (100, 4))
 
-    def dense(found: Any) -> Any:
+    def dense(found):
         assert scipy.sparse.issparse(found) == sparse
         return found.toarray() if sparse else found
 
@@ -51,10 +45,9 @@ def test_rows_by_position(tmp_path: Path, sparse: bool) -> None:
 
 
 @pytest.mark.parametrize("sparse", [False, True])
-def test_labels_frames_and_dask_arrays(tmp_path: Path, sparse: bool) -> None:
+def test_labels_frames_and_dask_arrays(tmp_path, sparse):
     data = made(tmp_path, pandas.DataFrame(X, columns=list("abcd")), pandas.Series(y), sparse=sparse)
     assert (len(data), data.shape) == (100, (100, 4))
-    assert data.train.labels is not None
     assert data.train.labels.tolist() == y.tolist()
     head = data.head(40)
     assert head.columns.tolist() == ["a", "b", "c", "d", "target"]
@@ -70,7 +63,7 @@ def test_labels_frames_and_dask_arrays(tmp_path: Path, sparse: bool) -> None:
     assert "<th>target</th>" in shown
 
 
-def test_a_data_set_is_fitted_as_its_training_split(tmp_path: Path) -> None:
+def test_a_data_set_is_fitted_as_its_training_split(tmp_path):
     data = made(tmp_path, test_fraction=0.2)
     first = NewtonClassifier(features="linear", random_state=0).fit(data)
     second = NewtonClassifier(features="linear", random_state=0).fit(data.train)
@@ -91,14 +84,13 @@ def test_a_data_set_is_fitted_as_its_training_split(tmp_path: Path) -> None:
         ),
     ],
 )
-def test_whatever_the_rows_come_in(tmp_path: Path, lazy: Any) -> None:
+def test_whatever_the_rows_come_in(tmp_path, lazy):
     data = made(tmp_path, *lazy(), sparse=False)
     np.testing.assert_array_equal(data.train[:], X)
-    assert data.train.labels is not None
     assert data.train.labels.tolist() == y.tolist()
 
 
-def test_what_the_targets_say_of_the_task(tmp_path: Path) -> None:
+def test_what_the_targets_say_of_the_task(tmp_path):
     assert made(tmp_path, labels=None).task == "none"
     assert made(tmp_path, labels=np.arange(100) / 2, overwrite=True).task == "regression"
     assert made(tmp_path, labels=np.arange(100) % 2 * 1.0, overwrite=True).task == "classification"
@@ -109,12 +101,12 @@ def test_what_the_targets_say_of_the_task(tmp_path: Path) -> None:
         made(tmp_path, labels=[0, 1, 0], overwrite=True)
 
 
-def test_frames_with_categories(tmp_path: Path) -> None:
+def test_frames_with_categories(tmp_path):
     frame = adult(300)
     frame.to_csv(tmp_path / "a.csv", index=False)
     from distkern.storage.ingest import shard
 
-    options: Any = {"drop": ["weight"], "impute": "flag", "categorical": {"education-num": "onehot"}}
+    options = {"drop": ["weight"], "impute": "flag", "categorical": {"education-num": "onehot"}}
     other = shard(tmp_path / "a.csv", tmp_path / "e.zarr", shuffle=False, **options)
     data = dk.write_dataset(
         frame.drop(columns="income"), frame["income"], tmp_path / "d.zarr", shuffle=False, **options

@@ -1,12 +1,9 @@
 """``workflows`` is not installed: it is found beside the tests, and nothing else is."""
 
-from __future__ import annotations
-
 import os
 import subprocess
 import sys
 import types
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -19,10 +16,10 @@ if "workflows" not in sys.modules:
 
 
 @pytest.fixture
-def command() -> Callable[..., str]:
+def command():
     """What a workflow that is run by its name prints: as a user runs it, in the folder where it lies."""
 
-    def run(name: str, *arguments: str) -> str:
+    def run(name, *arguments):
         words = [sys.executable, "-m", f"workflows.{name}", *arguments]
         environment = {**os.environ, "PYTHONSAFEPATH": ""}
         ran = subprocess.run(words, cwd=_ROOT, env=environment, capture_output=True, text=True, check=False)

@@ -1,13 +1,10 @@
 """The benchmark's own code, on tiny rows: that what it writes down is what was measured, and once."""
 
-from __future__ import annotations
-
 import json
 import os
 import subprocess
 import sys
 import xml.etree.ElementTree as ET
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -15,9 +12,8 @@ import scipy.sparse as sp
 
 import distkern as dk
 from distkern.storage.ingest import write_dataset
-from workflows.benchmarks import billion, equations, report, tables
+from workflows.benchmarks import equations, report, tables
 from workflows.benchmarks.child import answer, chosen
-from workflows.benchmarks.compare import Comparison
 from workflows.benchmarks.methods import Given, error, grid
 from workflows.benchmarks.registry import METHODS, method_of
 from workflows.benchmarks.rows import Facts, Part, export, load
@@ -177,14 +173,6 @@ def test_processes_that_fail_or_hang_are_written_down():
     assert run(sleeping, threads=1, limit=0.1)[0] == {"failed": "took more than 0.1 s"}
 
 
-def test_what_is_not_installed_is_skipped_by_name(monkeypatch):
-    told = []
-    comparison = Comparison(Records(Path()), Path(), tell=told.append)
-    monkeypatch.setattr("importlib.util.find_spec", lambda name: None if name == "xgboost" else object())
-    assert [method.name for method in comparison.methods(["xgboost", "newton"])] == ["newton"]
-    assert told == ["xgboost: skipped, xgboost is not installed"]
-
-
 def test_lines_through_overheads():
     assert line([1, 2, 3], [5.0, 7.0, 9.0]) == pytest.approx((3.0, 2.0))
     assert line([10], [5.0]) == (0.0, 0.5)
@@ -257,28 +245,6 @@ def test_what_is_lost_is_said(measured, tmp_path):
     # on "fast" the cells have less error in less time
     (row,) = table.rows
     assert row == ("slow", "lightgbm", "0.07 in 6.0 s", "cells: 0.05 in 9.0 s", "1.5", "time", "sorted twice")
-
-
-def test_a_billion_rows_take_what_the_rates_say(measured):
-    found = {(one["algorithm"], one["workers"]): one for one in billion.table(measured)}
-    name = next(name for name in billion.WAYS if name.startswith("newton"))
-    few, many = found[name, 16], found[name, 100]
-    way, n = billion.WAYS[name], 1e9
-    products = way.passes * 2 * 4096 * 52 + way.extra_flops
-    assert few["computing"] == pytest.approx(n * (products + way.passes * 4096) / 1e9 / 16 + way.once / 1e9)
-    assert few["reading"] == pytest.approx(way.passes * n * 200 / 1e9 / 16)
-    assert many["computing"] < few["computing"]
-    # 10 ms of driver for 4 tasks of each worker
-    assert many["driver"] == few["driver"] == pytest.approx(way.passes * n * 200 / 2**24 * 0.0025)
-    assert few["total"] == pytest.approx(
-        sum(few[part] for part in ("reading", "computing", "moving", "driver"))
-    )
-    # a message of every worker takes half a millisecond of the driver, beside a round of two workers
-    simba = billion.WAYS["simba, 20,000 rounds"]
-    tasks = simba.passes * n * 200 / 2**24
-    driver = tasks * 0.0025 + simba.rounds * (0.001 + 0.0005 * 500)
-    assert found["simba, 20,000 rounds", 500]["driver"] == pytest.approx(driver)
-    assert few[few["largest"]] == max(few[part] for part in ("reading", "computing", "moving", "driver"))
 
 
 @pytest.mark.slow

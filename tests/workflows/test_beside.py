@@ -1,9 +1,6 @@
 """The workflow that puts what is chosen beside boosted trees: sets, scores, pairs and verdicts."""
 
-from __future__ import annotations
-
 import gzip
-from pathlib import Path
 
 import numpy as np
 import pandas
@@ -13,7 +10,7 @@ from sklearn.metrics import log_loss, roc_auc_score
 
 from distkern.storage.ingest import write_dataset
 from workflows.averages import failed
-from workflows.defaults import beside, fits, messy, scores, sets, synthetic, verdicts
+from workflows.defaults import beside, fits, messy, scores, sets, verdicts
 from workflows.pool import answer
 from workflows.records import Records
 
@@ -171,15 +168,6 @@ def test_the_messy_table_is_as_hard_as_it_says(tmp_path):
     assert list(written.columns) == [*frame.columns, "left"]
 
 
-def test_generated_rows_depend_on_their_seed_alone():
-    for made in (synthetic.skewed, synthetic.small):
-        (X, y), (again, _), (other, _) = made(300, 0), made(300, 0), made(300, 1)
-        assert np.array_equal(X, again)
-        assert not np.array_equal(X, other)
-        assert np.isfinite(X).all()
-        assert len(y) == 300
-
-
 def test_published_sets_are_looked_for_where_they_are_told(tmp_path):
     with pytest.raises(Exception, match="give the folder of a9a"):
         sets.named("a9a-rare", None, tmp_path)
@@ -200,7 +188,7 @@ def test_the_command_goes_on_where_it_was_stopped(tmp_path, command):
     pytest.importorskip("lightgbm")
     asked = ["--out", str(tmp_path / "out"), "--set", "small", "--rows", "500", "--seeds", "1"]
     assert "2/2 small/0/LightGBM" in command("defaults.beside", *asked)
-    report: Path = tmp_path / "out" / "report" / "report.md"
+    report = tmp_path / "out" / "report" / "report.md"
     text = report.read_text()
     assert "## Verdicts" in text
     report.unlink()

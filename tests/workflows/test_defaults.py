@@ -1,7 +1,5 @@
 """The workflows of defaults and of mixed tables: what is asked, compared, kept and written down."""
 
-from __future__ import annotations
-
 import json
 import subprocess
 import sys
@@ -167,15 +165,3 @@ def test_a_table_of_any_length_is_written_in_pieces(tmp_path):
     assert len(pieces) == 250
     # pieces are drawn apart
     assert not pieces["weight"][:100].equals(pieces["weight"][100:200].reset_index(drop=True))
-
-
-def test_the_table_has_a_line_for_each_command():
-    one = {"wall_seconds": 9.6, "cpu_seconds": 4.4, "worker_peak": 100 * 2**20, "driver_peak": 200 * 2**20}
-    plan = {"worker_bytes": 120 * 2**20, "driver_bytes": 220 * 2**20}
-    run = {"asked": {"rows": 100_000}, "shard": {**one, "worker_peak": 0}, "train": one, "predict": one}
-    lines = growth.table([{**run, "plan": plan}]).splitlines()
-    assert lines[2:] == [
-        "| 100,000 | shard | 10 | 4 |  | 200 |",
-        "| 100,000 | train | 10 | 4 | 100 (120) | 200 (220) |",
-        "| 100,000 | predict | 10 | 4 | 100 | 200 |",
-    ]

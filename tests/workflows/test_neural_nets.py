@@ -1,7 +1,5 @@
 """Neural nets beside DSG: the jointly trained one where there is a PyTorch, and what is said where not."""
 
-from __future__ import annotations
-
 import click.testing
 import numpy as np
 import pytest

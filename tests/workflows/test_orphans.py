@@ -1,7 +1,5 @@
 """A workflow that is killed leaves no process behind."""
 
-from __future__ import annotations
-
 import os
 import select
 import subprocess
@@ -45,7 +43,7 @@ if __name__ == "__main__":
 """
 
 
-def read(end: int) -> bytes:
+def read(end):
     """What comes next, b"" once nobody writes any more."""
     assert select.select([end], [], [], 120)[0], "nothing was written, and nobody has gone"
     return os.read(end, 1)

@@ -1,7 +1,5 @@
 """The workflow of Tan et al. 2019: orders of rows, coverages, plans and what the report says of them."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

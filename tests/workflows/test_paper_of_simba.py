@@ -1,7 +1,5 @@
 """The workflow of Hazan et al. 2011: curves over seeds, what is said of them, and the generated rows."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import numpy as np

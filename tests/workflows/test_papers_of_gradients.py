@@ -1,7 +1,5 @@
 """The workflows of Dai et al. 2014 and Li and Poczos 2016: what they compare, plan, keep and write down."""
 
-from __future__ import annotations
-
 import json
 import math
 import tomllib
@@ -12,13 +10,13 @@ import pytest
 
 import distkern as dk
 from distkern.storage.ingest import write_dataset
-from workflows import averages, pool, training
+from workflows import averages, training
 from workflows.cdsg import peers, variants
 from workflows.cdsg import tables as cdsg_tables
 from workflows.dsg import costs, exactness, figures, machines, posterior, synthetic, tables
 from workflows.pool import Question
 from workflows.records import Records
-from workflows.subsets import Subset, digits, parse, subset
+from workflows.subsets import Subset, parse, subset
 
 CLASSES = {
     "dsg": dk.DSGClassifier,
@@ -105,12 +103,6 @@ def blocks(made):
     return [train.reader(index)() for index in range(train.n_blocks)]
 
 
-def test_digits_stand_in_for_data(tmp_path):
-    made = digits(tmp_path, 300, 100, (8, 6))
-    assert (made.n_rows, made.n_test, made.n_classes) == (300, 100, 2)
-    assert set(np.concatenate([block.targets for block in blocks(made)])) == {0, 1}
-
-
 def answered(value):
     if value < 0:
         raise ValueError("first line\nless than 0")
@@ -129,13 +121,6 @@ def test_a_question_is_answered_once_and_another_one_anew(tmp_path):
     table, _ = averages.failed(records)
     assert table.rows == [("b/0", "ValueError: less than 0")]
     assert list(averages.by_name(records, ".", ["a", "b"])) == ["a"]
-
-
-def test_processes_are_not_started_where_nothing_is_missing(tmp_path, monkeypatch):
-    records, question = Records(tmp_path), Question("a/0", answered, {"value": 3})
-    records.put("a/0", {"asked": {"value": 3}, "value": 3})
-    monkeypatch.setattr(pool, "ProcessPoolExecutor", None)
-    pool.answer(records, [question], 2, print)
 
 
 def test_a_job_is_what_distkern_reads(tmp_path):

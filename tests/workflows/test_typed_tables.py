@@ -1,7 +1,5 @@
 """Tables as people type them: what is written is what was meant, and it is read as that."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import numpy as np
@@ -15,7 +13,7 @@ from workflows.tables.typed import LABEL, STYLES, cleaned, customers, typed, wri
 
 
 @pytest.mark.parametrize("style", STYLES)
-def test_every_way_of_writing_is_read(tmp_path: Path, style: str) -> None:
+def test_every_way_of_writing_is_read(tmp_path, style):
     made = write(tmp_path / "a.csv", 2000, 0, STYLES[style])
     data = shard(tmp_path / "a.csv", tmp_path / "a.zarr", target=LABEL, scale="none", shuffle=False)
     assert data.table is not None
@@ -35,7 +33,7 @@ def test_every_way_of_writing_is_read(tmp_path: Path, style: str) -> None:
     np.testing.assert_allclose(days[there], meant[there])
 
 
-def test_typed_tables_depend_on_their_seed_alone_and_are_as_hard_as_they_say() -> None:
+def test_typed_tables_depend_on_their_seed_alone_and_are_as_hard_as_they_say():
     one, again, other = customers(3000), customers(3000), customers(3000, 1)
     assert one.frame.equals(again.frame)
     assert not set(one.frame["customer"]) & set(other.frame["customer"])
@@ -47,7 +45,7 @@ def test_typed_tables_depend_on_their_seed_alone_and_are_as_hard_as_they_say() -
     assert not {"account", "comment", "customer"} & {*cleaned(one.frame, one.frame)}
 
 
-def test_ways_that_are_near_enough_are_told(tmp_path: Path) -> None:
+def test_ways_that_are_near_enough_are_told(tmp_path):
     records = Records(tmp_path)
     for key, area in (("american/pandas", 0.79), ("european/Dask", 0.7), ("LightGBM, cleaned by hand", 0.8)):
         records.put(key, {"asked": {}, "AUC": area, "log loss": 0.1})
@@ -60,7 +58,7 @@ def test_ways_that_are_near_enough_are_told(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-def test_the_command_takes_every_way(tmp_path: Path, command) -> None:
+def test_the_command_takes_every_way(tmp_path, command):
     pytest.importorskip("lightgbm")
     said = command("tables.messy", "--out", str(tmp_path / "out"), "--rows", "3000", "--limit", "300")
     assert "8/8" in said

@@ -1,7 +1,5 @@
 """Reports and figures of the workflows: the same content on both pages, and points where they belong."""
 
-from __future__ import annotations
-
 import re
 import xml.etree.ElementTree as ET
 
@@ -9,7 +7,7 @@ import numpy as np
 import pytest
 
 from workflows.curves import BOTTOM, HEIGHT, LEFT, RIGHT, TOP, WIDTH, draw
-from workflows.report import Plot, Table, made, spread, write
+from workflows.report import Plot, Table, spread, write
 
 _SVG = "{http://www.w3.org/2000/svg}"
 
@@ -36,10 +34,6 @@ def test_spread_is_that_of_a_sample():
     values = [84.0, 84.4, 84.9]
     assert spread(values, 2) == f"{np.mean(values):.2f} ± {np.std(values, ddof=1):.2f}"
     assert spread([3.14159], 2) == "3.14"
-
-
-def test_what_made_it_names_a_day_and_a_machine():
-    assert re.fullmatch(r"\d{4}-\d\d-\d\d, .+, \d+ cores", made())
 
 
 @pytest.mark.parametrize("log", [True, False])
@@ -78,14 +72,3 @@ def test_no_errors_at_all_are_drawn_on_a_logarithmic_axis(tmp_path):
     draw(tmp_path / "a.svg", "t", "x", "y", {"one": [(1.0, 0.0), (2.0, 0.1)]})
     (drawn,) = ET.parse(tmp_path / "a.svg").getroot().findall(f"{_SVG}polyline")
     assert np.isfinite(_pairs(drawn)).all()
-
-
-def test_ticks_below_all_values_have_places_of_their_own(tmp_path):
-    draw(tmp_path / "a.svg", "t", "x", "y", {"one": [(1.0, 0.48), (10.0, 0.7)]})
-    lines = ET.parse(tmp_path / "a.svg").getroot().findall(f"{_SVG}line")
-    across = [float(line.get("y1", "nan")) for line in lines if line.get("y1") == line.get("y2")]
-    ticks = across[:-1]  # the last is the legend's
-    # 0.3, 0.5 and 0.7
-    assert len(ticks) == 3
-    shares = (ticks[0] - ticks[1]) / (ticks[0] - ticks[2])
-    assert shares == pytest.approx(np.log(0.5 / 0.3) / np.log(0.7 / 0.3), abs=1e-3)
