@@ -1,9 +1,7 @@
 """Typical mistakes, at the command line and in Python: one line that names what, where and what to do."""
 
 import shutil
-from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pandas
@@ -93,9 +91,7 @@ def folder(made, tmp_path, monkeypatch):
         ("algorithms newtn", ["'newtn'", "did you mean 'newton'?"]),
     ],
 )
-def test_at_the_command_line(
-    folder, arguments, words, capsys
-):
+def test_at_the_command_line(folder, arguments, words, capsys):
     assert main(arguments.split()) == 2
     captured = capsys.readouterr()
     (line,) = captured.err.splitlines()
@@ -105,7 +101,7 @@ def test_at_the_command_line(
     assert not {"new", "x.zarr", "p.csv"} & {path.name for path in folder.iterdir()}
 
 
-def fitted(rows = X):
+def fitted(rows=X):
     return NewtonClassifier(features="linear", random_state=0).fit(rows, Y)
 
 

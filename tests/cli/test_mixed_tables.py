@@ -140,9 +140,7 @@ def test_what_is_in_a_table_is_told_before_anything_is_written(folder, capsys):
 
 
 @pytest.mark.parametrize("name", ["bad.csv", "bad.parquet"])
-def test_groups_and_weights_are_checked_with_all_else(
-    folder, name, capsys
-):
+def test_groups_and_weights_are_checked_with_all_else(folder, name, capsys):
     frame = pandas.DataFrame(
         {
             "x": ["1", "2", "three", "4"],

@@ -7,8 +7,19 @@ from hypothesis import given
 from hypothesis import strategies as st
 from runs_of_dashboard import FACTS, a_pass, event, metrics, started, whole_run
 
-from distkern.dashboard.history import MOST_NOTES, MOST_RUNS, MOST_STAGES, Histories
-from distkern.dashboard.history import BUCKETS, CELLS, FIRST_WIDTH, MOST_WORKERS, Tasks, Timeline, engine_key
+from distkern.dashboard.history import (
+    BUCKETS,
+    CELLS,
+    FIRST_WIDTH,
+    MOST_NOTES,
+    MOST_RUNS,
+    MOST_STAGES,
+    MOST_WORKERS,
+    Histories,
+    Tasks,
+    Timeline,
+    engine_key,
+)
 from distkern.engine.dask.graph import call_graph, reduce_graph, token_of
 from distkern.passes import Extent, Machine, Reduce
 from distkern.passes.execution import Call

@@ -8,7 +8,7 @@ from scipy.special import ndtri
 
 from distkern.common.errors import InputError
 from distkern.common.sparse import SparseRows
-from distkern.kernels import histograms, find_kernel
+from distkern.kernels import find_kernel, histograms
 from distkern.kernels.bandwidth import gamma_by_rule, median_width, merged_moments, moments
 from distkern.samplers.normal import normal_quantiles
 

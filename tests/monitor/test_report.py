@@ -8,11 +8,11 @@ from itertools import pairwise
 
 import pytest
 
-from distkern.common.choices import Compared
-from distkern.monitor.balance import PassTotal
 from distkern.cli.job import Job
 from distkern.cli.training import run_job
+from distkern.common.choices import Compared
 from distkern.demo.digits import VirtualDigits
+from distkern.monitor.balance import PassTotal
 from distkern.monitor.page import Axis, Cells, Curve, Html, Plot, Plots, joined, key, note, page, table, tiles
 from distkern.monitor.plots import Figure, binary_ticks, linear_ticks, log_ticks, own_ticks
 from distkern.monitor.report import render, write_report

@@ -10,8 +10,8 @@ import pytest
 
 import reference
 from distkern.bases.nystroem import NystroemBasis
-from distkern.features.nystroem import Nystroem
 from distkern.common.rng import Purpose, stream
+from distkern.features.nystroem import Nystroem
 from distkern.losses import margin_loss_names
 from distkern.solvers.csvrg import CSVRG, SpanCSVRG
 from problems import Case, overlapping, run_stages

@@ -17,10 +17,9 @@ from test_columns import files_of, make, table
 
 import distkern
 from distkern.common.errors import CorruptDataError, InputError
-from distkern.common.sparse import Rows, SparseRows, converted, stacked
+from distkern.common.sparse import SparseRows, converted, stacked
 from distkern.storage import _transpose
 from distkern.storage.columns import FOLDER
-from distkern.storage.dataset import Dataset
 from distkern.storage.group import StoredGroup, _CheckedFiles
 
 BOTH = pytest.mark.parametrize("data", ["dense", "sparse"], indirect=True)

@@ -2,18 +2,13 @@
 
 import os
 import pickle
-import shutil
 import signal
 import subprocess
 import sys
-from contextlib import ExitStack
 from pathlib import Path
 
 import numpy as np
 import pytest
-import zarr
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
 from distkern.common.errors import CorruptDataError, InputError
 from distkern.storage.parts import ArrayParts, SlicedParts

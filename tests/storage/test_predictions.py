@@ -3,8 +3,6 @@
 import pickle
 import shutil
 from contextlib import ExitStack
-from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
@@ -51,9 +49,7 @@ def test_of_two_who_write_to_one_place_the_second_is_refused(ending, tmp_path):
     seed=st.integers(0, 99),
 )
 @settings(max_examples=10, deadline=None)
-def test_any_order_gives_the_same_files(
-    ending, n_rows, block_rows, kind, seed, tmp_path_factory
-):
+def test_any_order_gives_the_same_files(ending, n_rows, block_rows, kind, seed, tmp_path_factory):
     folder, generator = tmp_path_factory.mktemp("p"), np.random.default_rng(seed)
     block_rows = min(block_rows, n_rows)
     columns = ["a", "b", "c"] if kind == "three" else None

@@ -1,7 +1,5 @@
 """Tables as people type them: what is written is what was meant, and it is read as that."""
 
-from pathlib import Path
-
 import numpy as np
 import pytest
 from sklearn.metrics import roc_auc_score
