@@ -125,7 +125,9 @@ def _delimiter(text: bytes, file: str) -> str:
     quotation marks; else what stands in that."""
     usual = "\t" if re.search(r"\.tsv(\.\w+)?$", file.lower()) else ","
     lines = re.sub(rb'"[^"\n]*"', b"", text[: text.index(b"\n") + 2**16])
-    first, *others = [line for line in lines.split(b"\n")[:-1] if line.strip()][:_FIRST_LINES]
+    # lines of nothing but quoted fields are empty by now
+    filled = [line for line in lines.split(b"\n")[:-1] if line.strip()]
+    first, *others = filled[:_FIRST_LINES] or [b""]
     there = [mark for mark in dict.fromkeys((usual, *_DELIMITERS)) if mark.encode() in first]
     alike = [
         mark
