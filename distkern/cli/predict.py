@@ -70,7 +70,7 @@ def predict(
       distkern predict m --data covtype.zarr --out predictions.csv
     """
     from distkern.monitor.terminal import Terminal
-    from distkern.runs.frames import unknown_columns
+    from distkern.runs.given import unknown_columns
     from distkern.runs.persistence import load_model
     from distkern.runs.scoring import files_for, predict_files_to, predict_to
     from distkern.storage.table import told_blank, told_unknown, told_unseen

@@ -160,23 +160,31 @@ def stratified_order(
 def parted(
     keys: Keys, codes: NDArray[Any] | None, seed: int, n_learned: int, n_held_out: int
 ) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
-    """Rows to learn from and others that are held out, no more than so many, each in ascending order.
-
-    No row that is held out has the key of one that is learned from: where the border between the two would
-    cut rows of one key apart, those behind it are in neither part, or those before it if none were left.
-    """
+    """Rows to learn from and others that are held out, each ascending; see :func:`parts_in_order`."""
     groups = groups_of(keys)
     order = stratified_order(codes, len(groups), seed, groups)
-    learned, rest = order[:n_learned], order[n_learned:]
-    if len(learned) and len(rest):
-        last = groups[learned[-1]]
-        if (groups[rest] != last).any():
-            rest = rest[groups[rest] != last]
-        elif (groups[learned] != last).any():
-            learned = learned[groups[learned] != last]
-        else:
-            rest = rest[:0]
-    return np.sort(learned), np.sort(rest[max(0, len(rest) - n_held_out) :])
+    learned, held_out = parts_in_order(keys[order], n_learned, n_held_out)
+    return np.sort(order[learned]), np.sort(order[held_out])
+
+
+def parts_in_order(keys: Keys, n_learned: int, n_held_out: int) -> tuple[slice, slice]:
+    """The first rows to learn from, and the last ones that are held out, no more than so many.
+
+    No row that is held out has the key of one that is learned from: where the border between the two would
+    cut rows of one key apart, those behind it are in neither part, or, if none were left, all of that key are
+    held out. None are if all rows have one key.
+
+    Parameters
+    ----------
+    keys : (n_rows,), those of one key one after the other
+    """
+    n_rows, first = len(keys), n_learned
+    if 0 < n_learned < n_rows:
+        own = np.flatnonzero(keys == keys[n_learned - 1])
+        first = int(own[-1]) + 1
+        if first == n_rows and own[0] > 0:
+            first = n_learned = int(own[0])
+    return slice(n_learned), slice(max(first, n_rows - n_held_out), n_rows)
 
 
 def stirred_bits(values: NDArray[Any]) -> Keys:

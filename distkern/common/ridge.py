@@ -26,7 +26,9 @@ _LEAST_ROWS, _MOST_OUTPUTS = 600, 3
 _MOST_CONDITION, _LEAST_RATE = 2.0, 8.0
 
 
-def solve_ridge(kernel: Floats, targets: Array, costs: Array, *, overwrite: bool = False) -> Array:
+def solve_ridge(
+    kernel: Floats, targets: Array, costs: Array, *, overwrite: bool = False, tolerance: float = 0.0
+) -> Array:
     """a with (K + diag(1 / c)) a = y, the minimum of 1/2 a' K a + sum_i c_i / 2 (y_i - (K a)_i)^2.
 
     To float64's rounding whatever the kernel's precision: the matrix is as badly conditioned as c_i m. Where
@@ -39,6 +41,7 @@ def solve_ridge(kernel: Floats, targets: Array, costs: Array, *, overwrite: bool
     targets : (m, k), all outputs at once
     costs : (m,) c_i > 0
     overwrite : ``kernel``, which is float64, may be overwritten
+    tolerance : share of |y| of each output that the conjugate gradients may leave
 
     Returns
     -------
@@ -58,7 +61,7 @@ def solve_ridge(kernel: Floats, targets: Array, costs: Array, *, overwrite: bool
     if is_double and n_rows >= _LEAST_ROWS and 1 <= n_outputs <= _MOST_OUTPUTS:
         memory = scratch("factor", kernel.shape, np.float32 if overwrite else np.float64)
         single = memory.reshape(-1).view(np.float32)[: kernel.size].reshape(kernel.shape)
-        found = _refined(kernel, targets, added, single)
+        found = _refined(kernel, targets, added, single, tolerance)
         if found is not None:
             return found
     matrix = kernel if overwrite else copied(kernel, into=scratch("factor", kernel.shape, np.float64))
@@ -167,10 +170,11 @@ def _solved(factor: Floats, right: Floats) -> Floats:
     return np.asarray(solve(factor, solve(factor, right, lower=True), lower=True, trans=1))
 
 
-def _refined(kernel: Floats, targets: Array, added: Array, memory: Floats) -> Array | None:
+def _refined(kernel: Floats, targets: Array, added: Array, memory: Floats, tolerance: float) -> Array | None:
     """a (m, k) by conjugate gradients with a factor in single precision, or None where that does not pay.
 
-    They end where |y - A a| <= epsilon |K| |a|, nearly as that of a factorisation in float64 is.
+    They end where |y - A a| <= epsilon |K| |a|, nearly as that of a factorisation in float64 is, or where it
+    is at most ``tolerance`` |y|.
     """
     norm, single = math.sqrt(np.vdot(kernel, kernel)), float(np.finfo(np.float32).eps)
     if not norm * single * targets.shape[1] ** 2 <= _MOST_CONDITION * added.min():
@@ -183,20 +187,22 @@ def _refined(kernel: Floats, targets: Array, added: Array, memory: Floats) -> Ar
     for output, wanted in enumerate(targets.T):
         # squares of any numbers are numbers then
         scale = float(np.abs(wanted).max()) or 1.0
-        if not _by_conjugate_gradients(kernel, wanted / scale, added, factor, norm, found[:, output]):
+        own = wanted / scale
+        enough = tolerance * _length(own)
+        if not _by_conjugate_gradients(kernel, own, added, factor, norm, enough, found[:, output]):
             return None
         found[:, output] *= scale
     return found
 
 
 def _by_conjugate_gradients(
-    kernel: Floats, wanted: Array, added: Array, factor: Floats, norm: float, found: Array
+    kernel: Floats, wanted: Array, added: Array, factor: Floats, norm: float, enough: float, found: Array
 ) -> bool:
     """Add the solution to ``found``, which is 0, unless residuals fall too slowly; overwrite ``wanted``."""
     residual, direction, before = wanted, np.zeros(len(wanted)), 1.0
     # the first steps are the smallest
     bound = _LEAST_RATE**2 * _length(wanted)
-    while not (length := _length(residual)) <= np.finfo(np.float64).eps * norm * _length(found):
+    while not (length := _length(residual)) <= max(enough, np.finfo(np.float64).eps * norm * _length(found)):
         if not length <= bound:
             return False
         bound /= _LEAST_RATE

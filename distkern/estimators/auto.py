@@ -3,24 +3,21 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, ClassVar, cast
 
 import numpy as np
-from numpy.typing import DTypeLike, NDArray
+from numpy.typing import NDArray
 
-from distkern.bases.base import AbstractBasis
 from distkern.common import blas
 from distkern.common.compared import Compared
 from distkern.common.errors import InputError
 from distkern.common.parameters import AUTO
 from distkern.common.tiles import release
-from distkern.common.types import Floats
 from distkern.estimators.base import AbstractClassifier, AbstractRegressor
+from distkern.estimators.declared import fitted
 from distkern.estimators.estimator import AbstractEstimator
-from distkern.estimators.fitted import fitted
-from distkern.losses.base import AbstractLoss
 from distkern.maps.mapping import MapChoice
 from distkern.passes import Extent
 from distkern.runs.algorithms import algorithm
@@ -33,17 +30,14 @@ from distkern.solvers.hyperparameters import (
     RANDOM_STATE,
     THRESHOLD,
 )
-from distkern.solvers.risk import Risk
 
 if TYPE_CHECKING:
-    from distkern.engine.checkpoint import RunWorkplace
     from distkern.estimators.cells import AbstractCells
     from distkern.estimators.sample import FoldedSample
     from distkern.runs.data import TrainingData
     from distkern.search.ladder import Setting
     from distkern.search.ladder import Tried as Climbed
     from distkern.storage.dataset import Split
-    from distkern.storage.places import Place
 
 #: columns up to which distances say something, whole metrics can be learned, and sparse rows are written out
 _NARROW = 1024
@@ -83,6 +77,15 @@ _LINEAR = Candidate("newton", {"features": "linear"})
 
 def _short(value: Any) -> str:
     return f"{value:.3g}" if isinstance(value, float) else str(value).lower() if value is None else str(value)
+
+
+def _of_machine(name: str) -> Any:
+    """The method of that name, which the chosen machine answers."""
+
+    def ask(self: AbstractKernelMachine, *given: Any) -> Any:
+        return getattr(self.machine_, name)(*given)
+
+    return ask
 
 
 class AbstractKernelMachine(AbstractEstimator):
@@ -305,48 +308,26 @@ class AbstractKernelMachine(AbstractEstimator):
 
     # -- what the machine is asked
 
-    def open_names(self) -> list[str]:
-        names: list[str] = self.machine_.open_names()
-        return names
-
     def check_parameters(self) -> None:
         self.check_values()
 
-    def _solver(self, class_weights: NDArray[np.float64] | None, mean_weight: float) -> AbstractSolver[Any]:
-        solver: AbstractSolver[Any] = self.machine_._solver(class_weights, mean_weight)
-        return solver
-
-    def _identity(self, data: TrainingData, problem: Problem) -> dict[str, Any]:
-        identity: dict[str, Any] = self.machine_._identity(data, problem)
-        return identity
-
-    def row_scale(self) -> str:
-        scale: str = self.machine_.row_scale()
-        return scale
-
-    def row_metric(self) -> str | None:
-        metric: str | None = self.machine_.row_metric()
-        return metric
+    open_names = _of_machine("open_names")
+    row_scale = _of_machine("row_scale")
+    row_metric = _of_machine("row_metric")
+    basis = _of_machine("basis")
+    risk = _of_machine("risk")
+    objective_value = _of_machine("objective_value")
+    _loss = _of_machine("_loss")
+    _solver = _of_machine("_solver")
+    _identity = _of_machine("_identity")
+    _take_parts = _of_machine("_take_parts")
+    _save_parts = _of_machine("_save_parts")
+    _arrays = _of_machine("_arrays")
 
     def memory_hint(self) -> str:
         # what is of the algorithm alone is taken where it is named
         hint: str = self.machine_.memory_hint()
         return hint.replace("--set ", f"--algorithm {self.algorithm_} --set ")
-
-    def _loss(self) -> AbstractLoss:
-        loss: AbstractLoss = self.machine_._loss()
-        return loss
-
-    def risk(self) -> Risk:
-        risk: Risk = self.machine_.risk()
-        return risk
-
-    def objective_value(self, losses: float, n_rows: int) -> float:
-        return float(self.machine_.objective_value(losses, n_rows))
-
-    def basis(self, dtype: DTypeLike = np.float32) -> AbstractBasis:
-        basis: AbstractBasis = self.machine_.basis(dtype)
-        return basis
 
     @property
     def metric_importances_(self) -> NDArray[np.float64]:
@@ -366,16 +347,6 @@ class AbstractKernelMachine(AbstractEstimator):
         for name in ("machine_", "chosen_because_"):
             known.pop(name)
         vars(self.machine_).update(known)
-
-    def _take_parts(self, state: Any, workplace: RunWorkplace) -> None:
-        self.machine_._take_parts(state, workplace)
-
-    def _save_parts(self, folder: Place) -> None:
-        self.machine_._save_parts(folder)
-
-    def _arrays(self) -> dict[str, NDArray[Any]]:
-        arrays: dict[str, NDArray[Any]] = self.machine_._arrays()
-        return arrays
 
     def _facts(self) -> dict[str, Any]:
         given = {
@@ -423,9 +394,7 @@ class KernelClassifier(AbstractKernelMachine, AbstractClassifier):
         "random_state": RANDOM_STATE,
     }
 
-    def _chances(self) -> Callable[[Floats], NDArray[np.float64]] | None:
-        found: Callable[[Floats], NDArray[np.float64]] | None = self.machine_._chances()
-        return found
+    _chances = _of_machine("_chances")
 
 
 class KernelRegressor(AbstractKernelMachine, AbstractRegressor):

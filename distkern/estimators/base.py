@@ -13,8 +13,8 @@ from sklearn.base import ClassifierMixin, RegressorMixin
 from distkern.common.errors import InputError
 from distkern.common.parameters import NOT_NEGATIVE, Parameter
 from distkern.common.types import Floats
+from distkern.estimators.declared import fitted
 from distkern.estimators.estimator import AbstractEstimator
-from distkern.estimators.fitted import fitted
 from distkern.losses import find_loss
 from distkern.solvers.base import AbstractSolver, Problem
 from distkern.solvers.hyperparameters import CLASS_WEIGHT, METRIC, RANDOM_STATE, SCALE, THRESHOLD, loss_for
@@ -31,7 +31,7 @@ else:
     from sklearn.utils.metaestimators import available_if
 
 
-class AbstractSupervised(AbstractEstimator):
+class Explainable:
     """What classifiers and regressors share."""
 
     def explain(
@@ -70,7 +70,7 @@ class AbstractSupervised(AbstractEstimator):
         from distkern.estimators.explained import explanation_of
 
         return explanation_of(
-            self._fitted(),
+            self,
             X,
             y,
             features,
@@ -81,7 +81,7 @@ class AbstractSupervised(AbstractEstimator):
         )
 
 
-class AbstractClassifier(ClassifierMixin, AbstractSupervised):  # type: ignore[misc]
+class AbstractClassifier(ClassifierMixin, Explainable, AbstractEstimator):  # type: ignore[misc]
     """A classifier f(x) = basis(x) @ coef_ + intercept_, binary or one-vs-rest."""
 
     beside: ClassVar[Mapping[str, Parameter | None]] = {
@@ -105,8 +105,7 @@ class AbstractClassifier(ClassifierMixin, AbstractSupervised):  # type: ignore[m
         loss = solver.choices.get("loss")
         return {} if loss is None else {"loss": loss_for(loss, ("binary", "classes"), loss.default)}
 
-    def n_outputs(self, n_classes: int) -> int:
-        """Outputs of the model."""
+    def n_outputs(self, n_classes: int = 2) -> int:
         return self._loss().n_outputs(n_classes)
 
     def problem(self, data: TrainingData, *, has_test: bool) -> tuple[AbstractSolver[Any], Problem]:
@@ -248,7 +247,7 @@ class AbstractClassifier(ClassifierMixin, AbstractSupervised):  # type: ignore[m
         return score_of(self._fitted(), X, y, sample_weight, "accuracy", accuracy, accuracy_score)
 
 
-class AbstractRegressor(RegressorMixin, AbstractSupervised):  # type: ignore[misc]
+class AbstractRegressor(RegressorMixin, Explainable, AbstractEstimator):  # type: ignore[misc]
     """A regressor f(x) = basis(x) @ coef_ + intercept_; with several quantiles one output for each."""
 
     task = "regression"
@@ -267,8 +266,7 @@ class AbstractRegressor(RegressorMixin, AbstractSupervised):  # type: ignore[mis
         loss = solver.choices.get("loss")
         return {} if loss is None else {"loss": loss_for(loss, ("real",), "square")}
 
-    def n_outputs(self) -> int:
-        """Outputs of the model."""
+    def n_outputs(self, n_classes: int = 2) -> int:
         return 1
 
     def problem(self, data: TrainingData, *, has_test: bool) -> tuple[AbstractSolver[Any], Problem]:

@@ -12,12 +12,9 @@ from numpy.typing import DTypeLike, NDArray
 from distkern.common.errors import CorruptDataError
 from distkern.common.types import Floats
 from distkern.engine.checkpoint import RunWorkplace
-from distkern.estimators.fitted import fitted
-from distkern.estimators.functional import (
-    AbstractFunctionalClassifier,
-    AbstractFunctionalEstimator,
-    AbstractFunctionalRegressor,
-)
+from distkern.estimators.base import AbstractClassifier
+from distkern.estimators.declared import fitted
+from distkern.estimators.functional import AbstractFunctionalEstimator, AbstractFunctionalRegressor
 from distkern.search.ladder import Tried
 from distkern.solvers._cells.basis import CellBasis, cell_basis
 from distkern.solvers._cells.calibrating import Sigmoids
@@ -57,7 +54,7 @@ class AbstractCells(AbstractFunctionalEstimator):
 
     def _solver(self, class_weights: NDArray[np.float64] | None, mean_weight: float) -> Cells:
         return Cells(
-            self._risk_for(self._least_outputs(), class_weights, mean_weight),
+            self._risk_for(class_weights, mean_weight),
             None if self.value("kernel") == "auto" else self.kernel_choice(),
             self.value("gamma"),
             **self.values_of(Cells),
@@ -154,7 +151,7 @@ def _texts(machines: NDArray[np.uint8]) -> tuple[str, ...]:
     return tuple(row.tobytes().hex() for row in machines)
 
 
-class CellClassifier(AbstractCells, AbstractFunctionalClassifier, solver=Cells):
+class CellClassifier(AbstractCells, AbstractClassifier, solver=Cells):
     """An exact kernel machine in each cell of the rows, several classes by one-vs-rest.
 
     The rows are cut into cells of at most ``max_cell_rows`` rows, and each cell's machine minimises

@@ -10,13 +10,14 @@ from numpy.typing import DTypeLike, NDArray
 
 from distkern.bases.landmarks import LandmarkBasis
 from distkern.common.sparse import Rows
-from distkern.estimators.fitted import fitted
-from distkern.estimators.functional import AbstractFunctionalClassifier
+from distkern.estimators.base import AbstractClassifier
+from distkern.estimators.declared import fitted
+from distkern.estimators.functional import AbstractFunctionalEstimator
 from distkern.features.landmarks import DEFAULT_LANDMARKS, AbstractLandmarkFeatures, Landmarks
 from distkern.solvers.coreset import AbstractCoresetSolver
 
 
-class AbstractCoresetClassifier(AbstractFunctionalClassifier):
+class AbstractCoresetClassifier(AbstractFunctionalEstimator, AbstractClassifier):
     """A classifier f(x) = sum_k coef_k k(x, c_k) over landmarks chosen before training."""
 
     landmarks_: Rows = fitted(
@@ -52,7 +53,7 @@ class AbstractCoresetClassifier(AbstractFunctionalClassifier):
         self, class_weights: NDArray[np.float64] | None, mean_weight: float
     ) -> AbstractCoresetSolver[Any]:
         kind, features = self.kind_of_solver()
-        risk = self._risk_for(self._least_outputs(), class_weights, mean_weight)
+        risk = self._risk_for(class_weights, mean_weight)
         n_landmarks, diameter = self.value("n_landmarks"), self.value("diameter")
         if n_landmarks is None and diameter is None:
             n_landmarks = self.usual_landmarks

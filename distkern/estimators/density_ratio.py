@@ -13,9 +13,9 @@ from distkern.common.errors import InputError
 from distkern.common.targets import plain_targets
 from distkern.common.types import AbstractSource, Block, Reader
 from distkern.engine.dask.arrays import in_turn, is_dask
+from distkern.estimators.base import AbstractClassifier
+from distkern.estimators.declared import fitted
 from distkern.estimators.dsg import AbstractDSG
-from distkern.estimators.fitted import fitted
-from distkern.estimators.functional import AbstractFunctionalClassifier
 from distkern.losses.density_ratio import DensityRatio
 from distkern.runs.data import TrainingData
 from distkern.solvers.base import AbstractSolver, Problem
@@ -151,7 +151,7 @@ class PermutationTest(NamedTuple):
     n_permutations: int
 
 
-class DSGDensityRatio(AbstractDSG, AbstractFunctionalClassifier, solver=DensityRatioSolver):
+class DSGDensityRatio(AbstractDSG, AbstractClassifier, solver=DensityRatioSolver):
     """f = log(p/q) of two samples by doubly stochastic functional gradients (Dai et al. 2014, Section 4).
 
     Minimises E_q exp(f) - E_p f + nu/2 |f|^2 (Nguyen et al. 2010), whose minimiser without the last term is

@@ -15,12 +15,9 @@ from distkern.common.errors import CorruptDataError, InputError
 from distkern.common.parameters import AUTO
 from distkern.common.sparse import Rows, SparseRows, converted
 from distkern.common.targets import plain_targets
-from distkern.estimators.fitted import fitted
-from distkern.estimators.functional import (
-    AbstractFunctionalClassifier,
-    AbstractFunctionalEstimator,
-    AbstractFunctionalRegressor,
-)
+from distkern.estimators.base import AbstractClassifier
+from distkern.estimators.declared import fitted
+from distkern.estimators.functional import AbstractFunctionalEstimator, AbstractFunctionalRegressor
 from distkern.landmarks.base import RowLayout
 from distkern.monitor.history import History
 from distkern.solvers._dsg.settings import DSGState, StepRule
@@ -48,7 +45,7 @@ class AbstractDSG(AbstractFunctionalEstimator):
         values["block_size"] = min(values["block_size"], values["n_features"])
         n_blocks = -(-values["n_features"] // values["block_size"])
         return self.solver_type(
-            self._risk_for(self._least_outputs(), class_weights, mean_weight),
+            self._risk_for(class_weights, mean_weight),
             self.kernel_choice(),
             sampler=self.value("sampler"),
             steps=steps,
@@ -81,8 +78,10 @@ class AbstractDSG(AbstractFunctionalEstimator):
             )
         before: DSGState | None = getattr(self, "_state", None)
         if before is None:
-            self.scaling_ = self.dtype_ = self.map_ = None
-        rows = Preparation(scaling=self.scaling_, dtype=self.precision_of_batch(rows)).apply_rows(rows)
+            self.scaling_ = self.map_ = None
+            wanted = self.value("dtype")
+            self.dtype_ = rows.dtype if wanted == AUTO else np.dtype(wanted)
+        rows = Preparation(scaling=self.scaling_, dtype=self.dtype_).apply_rows(rows)
         if self.map_ is not None:
             rows = self.map_.apply_rows(rows, rows.dtype)
         self.mean_weight_ = 1.0 if weights is None else float(weights.mean())
@@ -133,8 +132,10 @@ class AbstractDSG(AbstractFunctionalEstimator):
             )
         y = y if y is None else plain_targets(y)
         from distkern.runs.data import of_positive_weight
+        from distkern.runs.given import validated
 
-        rows, targets, weights = self._validated(X, y, sample_weight, reset=not hasattr(self, "coef_"))
+        is_first = not hasattr(self, "coef_")
+        rows, targets, weights = validated(self, X, y, sample_weight, reset=is_first)
         return of_positive_weight(rows, targets, weights)
 
     def _keep(self, state: DSGState) -> None:
@@ -161,7 +162,7 @@ class AbstractDSG(AbstractFunctionalEstimator):
         basis.check_digest(facts["features_digest"], written_with=facts["numpy-version"], where=where)
 
 
-class DSGClassifier(AbstractDSG, AbstractFunctionalClassifier, solver=DSG):
+class DSGClassifier(AbstractDSG, AbstractClassifier, solver=DSG):
     """Kernel classifier by doubly stochastic gradients (Dai et al. 2014; variants of Li and Poczos 2016).
 
     Minimises mean_i s_i l(f(x_i), y_i) + nu/2 |f|^2 over the kernel's function space: each step draws a batch

@@ -3,8 +3,8 @@
 An estimator is a model f(x) = basis(x) @ coef_ + intercept_. To add one, write a file in this folder with a
 class that derives from :class:`~distkern.estimators.base.AbstractClassifier` or
 :class:`~distkern.estimators.base.AbstractRegressor`, says its ``solver`` (see
-:class:`~distkern.estimators.from_solver.FromSolver`), declares what ``fit`` leaves and which of it a model's
-files hold (:mod:`~distkern.estimators.fitted`), and implements ``_solver``, ``basis``, ``_keep`` and
+:class:`~distkern.estimators.declared.Declared`), declares what ``fit`` leaves and which of it a model's
+files hold, and implements ``_solver``, ``basis``, ``_keep`` and
 ``objective_value``; the command line and the contract tests pick it up.
 """
 
@@ -16,42 +16,35 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
 from functools import partial
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, ClassVar, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Self, TypeVar
+from weakref import WeakKeyDictionary
 
 import numpy as np
 from numpy.typing import ArrayLike, DTypeLike, NDArray
-from scipy.sparse import issparse
 from sklearn.base import BaseEstimator
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.utils import Tags, check_random_state
-from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
+from sklearn.utils import Tags
+from sklearn.utils.validation import check_is_fitted
 
 from distkern.bases.base import AbstractBasis
 from distkern.bases.mapped import MappedBasis
 from distkern.common.errors import InputError
-from distkern.common.sparse import Rows, SparseRows
 from distkern.common.types import AbstractSource, Block, Floats
-from distkern.estimators.fitted import fitted
-from distkern.estimators.from_solver import FromSolver
-from distkern.estimators.kept import kept
+from distkern.estimators.declared import Declared, fitted
 from distkern.maps.mapping import RowMap, map_from_arrays, map_to_arrays
 from distkern.monitor.explanation import Explanation
 from distkern.monitor.history import History
-from distkern.runs.frames import at_rows
+from distkern.runs.given import rows_for
 from distkern.runs.prediction import answer_of, predict_rows
+from distkern.solvers.hyperparameters import DTYPE
 from distkern.solvers.risk import Risk
 from distkern.storage.places import Location, Place, place_of
 from distkern.storage.scaling import Scaling
 from distkern.storage.table import Table
 
 if TYPE_CHECKING:
-    from distkern.common.held_out import Keys
     from distkern.engine.checkpoint import RunWorkplace
-    from distkern.engine.dask.arrays import DaskArraySource
-    from distkern.engine.ending import Callback, Stopping
-    from distkern.engine.events import Listener
-    from distkern.engine.executors import AbstractExecutor
+    from distkern.engine.ending import Callback
     from distkern.maps.mapping import MapChoice
     from distkern.passes import Outline
     from distkern.runs.data import TrainingData
@@ -61,11 +54,18 @@ if TYPE_CHECKING:
 
 #: of the arrays of a model that are its map's
 _OF_MAP = "map."
+#: model -> its attributes when the values were made, and the values by name. Not among the attributes, which
+#: predictions must not change and copies of the model would carry
+_kept: WeakKeyDictionary[Any, tuple[dict[str, Any], dict[str, Any]]] = WeakKeyDictionary()
 
 
-class AbstractEstimator(FromSolver, BaseEstimator):  # type: ignore[misc]
+Value = TypeVar("Value")
+
+
+class AbstractEstimator(Declared, BaseEstimator):  # type: ignore[misc]
     """A model f(x) = basis(x) @ coef_ + intercept_ that a solver fits."""
 
+    everywhere: ClassVar = {"dtype": DTYPE}
     #: of the data sets it learns from
     task: ClassVar[str] = "classification"
     #: single rows are drawn from all of them at any time, so it does not matter where they are
@@ -113,6 +113,11 @@ class AbstractEstimator(FromSolver, BaseEstimator):  # type: ignore[misc]
         "of the data set it was fitted on, or what ``scale`` has chosen; applied to what is given to "
         "``predict``. Coefficients are those of scaled rows. None where nothing is scaled"
     )
+    dtype_: np.dtype[Any] | None = fitted(
+        "of the rows that it was fitted to, which those that are given to ``predict`` are brought to; None "
+        "for a stored model that does not say, whose rows are predicted in their own precision",
+        default=None,
+    )
     mean_weight_: float = fitted("mean of the rows' weights, which the weights of the losses are divided by")
     class_weights_: NDArray[np.float64] | None = fitted(
         "(n_classes,) weight of each class, or None", default=None
@@ -126,6 +131,10 @@ class AbstractEstimator(FromSolver, BaseEstimator):  # type: ignore[misc]
     @abstractmethod
     def _solver(self, class_weights: NDArray[np.float64] | None, mean_weight: float) -> AbstractSolver[Any]:
         """The solver with this estimator's hyperparameters; refuses those that do not go together."""
+
+    @abstractmethod
+    def n_outputs(self, n_classes: int = 2) -> int:
+        """Outputs of the model, of a classifier those of so many classes."""
 
     @abstractmethod
     def basis(self, dtype: DTypeLike = np.float32) -> AbstractBasis:
@@ -144,10 +153,6 @@ class AbstractEstimator(FromSolver, BaseEstimator):  # type: ignore[misc]
     def _save_parts(self, folder: Place) -> None:
         """Write that to :attr:`folders` in the folder of a model, if it is not there."""
 
-    def _arrays(self) -> dict[str, NDArray[Any]]:
-        """The fitted arrays that a model folder holds."""
-        return self.fitted_arrays()
-
     def map_arrays(self) -> dict[str, NDArray[Any]]:
         """The arrays that a model folder holds of the map."""
         parts = {} if self.map_ is None else map_to_arrays(self.map_)
@@ -157,14 +162,6 @@ class AbstractEstimator(FromSolver, BaseEstimator):  # type: ignore[misc]
         """Take back what :meth:`map_arrays` gave."""
         parts = {key.removeprefix(_OF_MAP): array for key, array in arrays.items() if key.startswith(_OF_MAP)}
         self.map_ = map_from_arrays(parts) if parts else None
-
-    def _facts(self) -> dict[str, Any]:
-        """The fitted numbers that ``model.json`` holds beside what it holds of every model."""
-        return self.fitted_facts()
-
-    def _restore(self, arrays: Mapping[str, NDArray[Any]], facts: Mapping[str, Any], where: str) -> None:
-        """Take back what :meth:`_arrays` and :meth:`_facts` gave; :class:`KeyError` if a part is missing."""
-        self.take_fitted(arrays, facts)
 
     def risk(self) -> Risk:
         """What is lost on rows, of the fitted model."""
@@ -177,20 +174,6 @@ class AbstractEstimator(FromSolver, BaseEstimator):  # type: ignore[misc]
     @abstractmethod
     def objective_value(self, losses: float, n_rows: int) -> float:
         """The objective at the fitted model on rows whose losses add up to ``losses``."""
-
-    def _data_of_arrays(
-        self,
-        features: Rows,
-        targets: NDArray[Any],
-        weights: NDArray[np.float64] | None,
-        group_keys: Keys | None = None,
-    ) -> TrainingData:
-        """Validated arrays as training data."""
-        from distkern.runs.data import from_arrays
-
-        if self.task == "classification":
-            check_classification_targets(targets)
-        return from_arrays(features, targets, weights, self.task, group_keys)
 
     def _data_of_split(self, split: Split) -> TrainingData:
         """A split of a data set as training data."""
@@ -295,38 +278,16 @@ class AbstractEstimator(FromSolver, BaseEstimator):  # type: ignore[misc]
             warnings.warn(text, ConvergenceWarning, stacklevel=2)
         return self
 
-    def fit_with(
-        self,
-        X: Any,
-        y: ArrayLike | None = None,
-        sample_weight: ArrayLike | None = None,
-        *,
-        groups: ArrayLike | None = None,
-        test: Split | None = None,
-        eval_set: Any = None,
-        stopping: Stopping | None = None,
-        executor: AbstractExecutor | None = None,
-        listeners: Sequence[Listener] = (),
-        checkpoints: Place | None = None,
-        resume: bool = False,
-    ) -> Self:
-        """Fit, with a test split or an ``eval_set`` to measure after each stage, what may end the fit early,
-        a given executor, listeners and checkpoints."""
+    def fit_with(self, X: Any, y: Any = None, sample_weight: Any = None, **how: Any) -> Self:
+        """Fit with all that a run may be given, see :func:`~distkern.estimators.fitting.fit_estimator`."""
         # what fits is imported by who fits: predictions of a loaded model do without
         from distkern.estimators.fitting import fit_estimator
 
-        how: dict[str, Any] = {"groups": groups, "test": test, "eval_set": eval_set, "stopping": stopping}
-        run: dict[str, Any] = {
-            "executor": executor,
-            "listeners": listeners,
-            "checkpoints": checkpoints,
-            "resume": resume,
-        }
-        fit_estimator(self, X, y, sample_weight, **how, **run)
+        fit_estimator(self, X, y, sample_weight, **how)
         return self
 
     def _map_choices(self, data: TrainingData) -> tuple[MapChoice, ...]:
-        from distkern.estimators.mapped import map_choices
+        from distkern.estimators.fitting import map_choices
 
         return map_choices(self.row_scale(), self.row_metric(), data.source)
 
@@ -336,7 +297,7 @@ class AbstractEstimator(FromSolver, BaseEstimator):  # type: ignore[misc]
 
     def preparing(self, data: TrainingData, problem: Problem) -> list[Outline]:
         """The passes before those of the solver, for a plan."""
-        from distkern.estimators.mapped import mapping
+        from distkern.estimators.fitting import mapping
         from distkern.runs.scaled import spreading
 
         return [*spreading(data, self._own_scale(data)), *mapping(self._map_choices(data), problem)]
@@ -363,32 +324,6 @@ class AbstractEstimator(FromSolver, BaseEstimator):  # type: ignore[misc]
         self.check_values()
         self.row_scale()
         self._solver(None, 1.0)
-
-    def _validated(
-        self, X: Any, y: Any, sample_weight: Any, *, reset: bool = True
-    ) -> tuple[Rows, NDArray[Any], NDArray[np.float64] | None]:
-        """Rows, targets and weights of arrays."""
-        kinds: dict[str, Any] = {"dtype": [np.float64, np.float32], "order": "C", "accept_sparse": "csr"}
-        raw, targets = validate_data(self, X, y, **kinds, reset=reset, y_numeric=self.task == "regression")
-        weights = None
-        if sample_weight is not None:
-            weights = _check_sample_weight(sample_weight, raw, dtype=np.float64)
-        return SparseRows.of_scipy(raw) if issparse(raw) else raw, targets, weights
-
-    def _data_of_lazy(
-        self, raw: DaskArraySource, executor: AbstractExecutor, stack: ExitStack
-    ) -> TrainingData:
-        """What is learnt from Dask arrays; ``stack`` ends with the fit."""
-        from distkern.engine.drive import Driver
-        from distkern.runs.data import describing, from_described
-
-        return from_described(raw, Driver({"train": raw}, executor).measure(describing(self.task)))
-
-    def _seed(self) -> int:
-        random_state = getattr(self, "random_state", None)
-        if isinstance(random_state, (int, np.integer)):
-            return int(random_state)
-        return int(check_random_state(random_state).randint(2**31))
 
     def _identity(self, data: TrainingData, problem: Problem) -> dict[str, Any]:
         return {
@@ -440,19 +375,6 @@ class AbstractEstimator(FromSolver, BaseEstimator):  # type: ignore[misc]
         threshold = self.threshold_ if output == "label" else None
         return partial(answer_of, self.intercept_, self._classes(), output, self._chances(), threshold)
 
-    def preparation_for(self, split: Split) -> Preparation | None:
-        """What is still to be done to a split's stored rows: nothing if its columns are in the order of the
-        training rows and it was scaled as they were.
-
-        Raises
-        ------
-        InputError
-            If the split has other columns, or rows of norm 1 where those of the fit had other norms.
-        """
-        from distkern.runs.frames import preparation_of
-
-        return preparation_of(self, split.dataset)
-
     def _map(self, X: Any, output: str, dtype: Any, n_columns: int | None) -> Any:
         self._fitted()
         # whoever has a data set has imported what it is
@@ -465,7 +387,8 @@ class AbstractEstimator(FromSolver, BaseEstimator):  # type: ignore[misc]
                 raise InputError("a data set has splits", where="X", hint="give data.test, or data.train")
             if (answers := answers_of(self, X, output)) is not None:
                 return map_blocks(answers, X, dtype, n_columns)
-        return at_rows(self, X, lambda preparation: self.predictor(preparation, output), n_columns, dtype)
+        given = rows_for(self, X)
+        return given.map(self.predictor(given.preparation, output), n_columns, dtype)
 
     @property
     def width_(self) -> int:
@@ -486,3 +409,19 @@ class AbstractEstimator(FromSolver, BaseEstimator):  # type: ignore[misc]
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
         return tags
+
+
+def kept(model: Any, name: str, make: Callable[[], Value]) -> Value:
+    """The value ``name`` of a model, made anew once any of its attributes is another object than it was.
+
+    A value must hold no reference to the model, which would live as long as the process then.
+    """
+    now = vars(model)
+    before, values = _kept.get(model, ({}, {}))
+    if before.keys() != now.keys() or any(before[key] is not value for key, value in now.items()):
+        values = {}
+        _kept[model] = dict(now), values
+    if name not in values:
+        values[name] = make()
+    value: Value = values[name]
+    return value

@@ -20,7 +20,7 @@ from distkern.monitor.explanation import Explanation
 from distkern.runs.arrays import ArraySource
 from distkern.runs.data import check_task
 from distkern.runs.dependence import InputColumn, input_columns
-from distkern.runs.frames import as_features
+from distkern.runs.given import rows_for
 from distkern.runs.importance import LabelledRows, Measuring, explained
 from distkern.storage.dataset import Dataset, Split
 from distkern.storage.scaling import Scaling
@@ -43,6 +43,7 @@ def explanation_of(
         kind = Whole({"grid_resolution": 2, "random_state": 0}.get(name, 1))
         if not kind.accepts(value):
             raise InputError(f"is {value!r}", where=name, hint=f"use {kind.description}")
+    model._fitted()
     given = _rows_of(model, X, y, max_samples, random_state)
     how = Measuring(
         random_state,
@@ -77,8 +78,9 @@ def _rows_of(model: Any, X: Any, y: Any, n_rows: int, seed: int) -> LabelledRows
             X = X.tocsr() if issparse(X) else X
             rows = np.sort(stream(seed, Purpose.IMPORTANCE).choice(len(y), n_rows, replace=False))
             X, y = _safe_indexing(X, rows), y[rows]
-    features, preparation, _ = as_features(model, X)
-    source = DaskArraySource(features, y) if is_dask(features, y) else ArraySource(features, y, None)
+    known = rows_for(model, X)
+    rows, preparation = known.rows, known.preparation
+    source = DaskArraySource(rows, y) if is_dask(rows, y) else ArraySource(rows, y, None)
     names = None if model.table_ is not None else getattr(model, "feature_names_in_", None)
     columns = input_columns(model.table_, None if names is None else tuple(names), model.width_)
     is_scaled = preparation is None or preparation.scaling is None

@@ -11,13 +11,9 @@ from numpy.typing import DTypeLike, NDArray
 from distkern.bases.base import AbstractBasis
 from distkern.common.sparse import Rows
 from distkern.estimators.base import AbstractClassifier
+from distkern.estimators.declared import fitted
 from distkern.estimators.estimator import AbstractEstimator
-from distkern.estimators.fitted import fitted
-from distkern.estimators.functional import (
-    AbstractFunctionalClassifier,
-    AbstractFunctionalEstimator,
-    AbstractFunctionalRegressor,
-)
+from distkern.estimators.functional import AbstractFunctionalEstimator, AbstractFunctionalRegressor
 from distkern.features import AbstractFeatures, find_features
 from distkern.landmarks.base import RowLayout
 from distkern.solvers.explicit import AbstractExplicit
@@ -76,10 +72,6 @@ class AbstractFeatureEstimator(AbstractEstimator):
         )
 
 
-class AbstractFeatureClassifier(AbstractFeatureEstimator, AbstractClassifier):
-    """A classifier that is linear in features of the rows."""
-
-
 class AbstractExplicitEstimator(AbstractFeatureEstimator, AbstractFunctionalEstimator):
     """A model that is linear in features, found by a solver over explicit ones.
 
@@ -93,7 +85,7 @@ class AbstractExplicitEstimator(AbstractFeatureEstimator, AbstractFunctionalEsti
     def _solver(self, class_weights: NDArray[np.float64] | None, mean_weight: float) -> AbstractExplicit[Any]:
         features = self.feature_choice()
         kind = self.solver_of_rows if features.finds_rows and self.solver_of_rows else self.solver_type
-        risk = self._risk_for(self._least_outputs(), class_weights, mean_weight)
+        risk = self._risk_for(class_weights, mean_weight)
         return kind(risk, features, **self.values_of(self.solver_type))
 
     def feature_choice(self) -> AbstractFeatures:
@@ -115,7 +107,7 @@ class AbstractExplicitEstimator(AbstractFeatureEstimator, AbstractFunctionalEsti
         return float(np.einsum("ij,ij->", self.coef_, self.basis(np.float64).metric_product(self.coef_)))
 
 
-class AbstractExplicitClassifier(AbstractExplicitEstimator, AbstractFunctionalClassifier):
+class AbstractExplicitClassifier(AbstractExplicitEstimator, AbstractClassifier):
     """A classifier of that kind."""
 
     def _squared_norm(self) -> float:

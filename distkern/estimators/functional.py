@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from distkern.estimators.base import AbstractClassifier, AbstractRegressor
+from distkern.estimators.base import AbstractRegressor
+from distkern.estimators.declared import fitted
 from distkern.estimators.estimator import AbstractEstimator
-from distkern.estimators.fitted import fitted
 from distkern.runs.prediction import rearranged
 from distkern.solvers.base import AbstractSolver, Problem
 from distkern.solvers.risk import Risk
@@ -29,8 +29,14 @@ class AbstractFunctionalEstimator(AbstractEstimator):
         self.coef_ = np.ascontiguousarray(coefficients)
         self.intercept_ = np.zeros(coefficients.shape[1])
 
-    def _risk_for(self, outputs: int, class_weights: NDArray[np.float64] | None, mean_weight: float) -> Risk:
-        return Risk(self._loss(), outputs, class_weights, mean_weight)
+    def problem(self, data: TrainingData, *, has_test: bool) -> tuple[AbstractSolver[Any], Problem]:
+        solver, problem = super().problem(data, has_test=has_test)  # type: ignore[safe-super]
+        # before the data are known, a classifier's solver has the outputs of two classes
+        fitting: Any = solver
+        return replace(fitting, risk=replace(fitting.risk, n_outputs=problem.n_outputs)), problem
+
+    def _risk_for(self, class_weights: NDArray[np.float64] | None, mean_weight: float) -> Risk:
+        return Risk(self._loss(), self.n_outputs(), class_weights, mean_weight)
 
     def objective_value(self, losses: float, n_rows: int) -> float:
         """Mean loss + nu/2 |f|^2."""
@@ -43,19 +49,6 @@ class AbstractFunctionalEstimator(AbstractEstimator):
     def _squared_norm(self) -> float:
         """|f|^2, summed over the outputs."""
         raise NotImplementedError
-
-
-class AbstractFunctionalClassifier(AbstractFunctionalEstimator, AbstractClassifier):
-    """A classifier of that kind."""
-
-    def problem(self, data: TrainingData, *, has_test: bool) -> tuple[AbstractSolver[Any], Problem]:
-        solver, problem = super().problem(data, has_test=has_test)
-        fitting: Any = solver
-        return replace(fitting, risk=replace(fitting.risk, n_outputs=problem.n_outputs)), problem
-
-    def _least_outputs(self) -> int:
-        """For a solver that is only made to check its hyperparameters."""
-        return self.n_outputs(2)
 
 
 class AbstractFunctionalRegressor(AbstractFunctionalEstimator, AbstractRegressor):
@@ -84,7 +77,7 @@ class AbstractFunctionalRegressor(AbstractFunctionalEstimator, AbstractRegressor
         read=lambda stored: float(stored[0]),
     )
 
-    def n_outputs(self) -> int:
+    def n_outputs(self, n_classes: int = 2) -> int:
         return self._loss().n_outputs()
 
     def answer(self, output: str) -> partial[NDArray[Any]]:
@@ -105,6 +98,3 @@ class AbstractFunctionalRegressor(AbstractFunctionalEstimator, AbstractRegressor
         self.target_center_, self.target_scale_ = state.center, state.target_scale
         super()._keep_coefficients(state.target_scale * coefficients, state)
         self.intercept_ = state.center.copy()
-
-    def _least_outputs(self) -> int:
-        return self.n_outputs()

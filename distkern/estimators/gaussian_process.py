@@ -11,8 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from distkern.common.errors import InputError
+from distkern.estimators.declared import fitted
 from distkern.estimators.dsg import AbstractDSG
-from distkern.estimators.fitted import fitted
 from distkern.estimators.functional import AbstractFunctionalRegressor
 from distkern.losses.square import Square
 from distkern.runs.prediction import deviations_of_rows

@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING, Any, cast
 import numpy as np
 from numpy.typing import NDArray
 
+from distkern.estimators.declared import fitted
 from distkern.estimators.features import (
     AbstractExplicitClassifier,
     AbstractExplicitEstimator,
     AbstractExplicitRegressor,
 )
-from distkern.estimators.fitted import fitted
 from distkern.features import AbstractFeatures
 from distkern.passes import Extent
 from distkern.solvers.base import AbstractSolver, Problem
@@ -40,7 +40,7 @@ class AbstractNewton(AbstractExplicitEstimator):
         return super().feature_choice().spanning()
 
     def problem(self, data: TrainingData, *, has_test: bool) -> tuple[AbstractSolver[Any], Problem]:
-        solver, problem = super().problem(data, has_test=has_test)  # type: ignore[safe-super]
+        solver, problem = super().problem(data, has_test=has_test)
         chosen = that_fits(cast(Newton, solver), problem)
         self.hessian_ = "products" if chosen.takes_products else "matrix"
         if chosen is solver:

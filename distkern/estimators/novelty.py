@@ -9,15 +9,12 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.sparse import issparse
 from sklearn.base import OutlierMixin
-from sklearn.utils.validation import _check_sample_weight, validate_data
 
 from distkern.common.errors import InputError
 from distkern.common.parameters import AUTO, NOTHING, Words, declared
-from distkern.common.sparse import Rows, SparseRows
+from distkern.estimators.declared import fitted
 from distkern.estimators.dsg import AbstractDSG
-from distkern.estimators.fitted import fitted
 from distkern.features.random import SAMPLER
 from distkern.losses.novelty import Novelty
 from distkern.runs.prediction import side_of
@@ -88,11 +85,7 @@ class DSGNoveltyDetector(OutlierMixin, AbstractDSG, solver=DSGNovelty):  # type:
     def _loss(self) -> Novelty:
         return Novelty(self.value("nu"))
 
-    def _least_outputs(self) -> int:
-        return 1
-
-    def n_outputs(self) -> int:
-        """Outputs of the model."""
+    def n_outputs(self, n_classes: int = 2) -> int:
         return 1
 
     def problem(self, data: TrainingData, *, has_test: bool) -> tuple[AbstractSolver[Any], Problem]:
@@ -130,18 +123,6 @@ class DSGNoveltyDetector(OutlierMixin, AbstractDSG, solver=DSGNovelty):  # type:
 
     def value(self, name: str) -> Any:
         return self.found_.get(name, _OF_MANY_ROWS[name]) if self._is_open(name) else super().value(name)
-
-    def _validated(
-        self, X: Any, y: Any, sample_weight: Any, *, reset: bool = True
-    ) -> tuple[Rows, NDArray[Any], NDArray[np.float64] | None]:
-        raw = validate_data(
-            self, X, dtype=[np.float64, np.float32], order="C", accept_sparse="csr", reset=reset
-        )
-        weights = None
-        if sample_weight is not None:
-            weights = _check_sample_weight(sample_weight, raw, dtype=np.float64)
-        rows = SparseRows.of_scipy(raw) if issparse(raw) else raw
-        return rows, np.zeros(len(rows), dtype=np.int32), weights
 
     def _keep_data(self, data: TrainingData) -> None:
         """There is nothing to keep of labels that are not looked at."""

@@ -5,12 +5,15 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from distkern.estimators.features import AbstractFeatureClassifier
-from distkern.estimators.functional import AbstractFunctionalClassifier
+from distkern.estimators.base import AbstractClassifier
+from distkern.estimators.features import AbstractFeatureEstimator
+from distkern.estimators.functional import AbstractFunctionalEstimator
 from distkern.solvers.pegasos import Pegasos
 
 
-class PegasosClassifier(AbstractFeatureClassifier, AbstractFunctionalClassifier, solver=Pegasos):
+class PegasosClassifier(
+    AbstractFeatureEstimator, AbstractFunctionalEstimator, AbstractClassifier, solver=Pegasos
+):
     """Linear support vector machine on rows, random features or landmarks, by Pegasos.
 
     Minimises lam/2 |w|^2 + mean_i s_i l(y_i (<w, phi(x_i)> + b)), several classes one-vs-rest in one pass
@@ -34,5 +37,5 @@ class PegasosClassifier(AbstractFeatureClassifier, AbstractFunctionalClassifier,
         return float(np.square(self.coef_).sum() + np.square(self.intercept_).sum())
 
     def _solver(self, class_weights: NDArray[np.float64] | None, mean_weight: float) -> Pegasos:
-        risk = self._risk_for(self._least_outputs(), class_weights, mean_weight)
+        risk = self._risk_for(class_weights, mean_weight)
         return Pegasos(risk, self.feature_choice(), **self.values_of(Pegasos))

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.sparse import issparse
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
-from sklearn.utils import Tags, check_random_state
+from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from distkern.bases.random_features import RandomFeatureBasis
@@ -19,12 +19,12 @@ from distkern.common.parameters import NOTHING, Parameter, Whole
 from distkern.common.sparse import Rows, SparseRows, converted, stacked
 from distkern.common.types import Floats
 from distkern.engine.dask.arrays import as_array, is_dask
-from distkern.estimators.fitted import FittedAttributes, fitted
+from distkern.estimators.declared import Declared, fitted
 from distkern.features.kernel_choice import GAMMA, a_kernel
 from distkern.features.random import SAMPLER
 from distkern.kernels import AbstractKernel, feature_kernel_names
 from distkern.kernels.bandwidth import gamma_by_rule
-from distkern.runs.frames import at_rows, learn_names, learn_names_of_dataset
+from distkern.runs.given import learn_names, learn_names_of_dataset, rows_for
 from distkern.solvers.hyperparameters import RANDOM_STATE, hyperparameters_of
 from distkern.storage.dataset import Split
 from distkern.storage.preparation import Preparation
@@ -35,7 +35,7 @@ _SAMPLE = 4000
 _PRECISIONS = (np.float64, np.float32)
 
 
-class RandomFeatures(FittedAttributes, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):  # type: ignore[misc]
+class RandomFeatures(Declared, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):  # type: ignore[misc]
     """Explicit features z(x) with E[z(x) . z(y)] = k(x, y), for any linear model.
 
     The features are a function of the parameters and the seed alone; fitting checks the rows and reads off
@@ -87,9 +87,8 @@ class RandomFeatures(FittedAttributes, ClassNamePrefixFeaturesOutMixin, Transfor
     def transform(self, X: Any) -> Any:
         """z(X): (n_rows, n_features) in the rows' precision; lazy for Dask arrays and splits."""
         check_is_fitted(self, "kernel_")
-        single, double = self.basis(np.float32), self.basis(np.float64)
-        function = partial(partial, feature_rows, single, double)
-        return at_rows(self, X, function, self._n_features_out)
+        given, bases = rows_for(self, X), (self.basis(np.float32), self.basis(np.float64))
+        return given.map(partial(feature_rows, *bases, given.preparation), self._n_features_out)
 
     @property
     def width_(self) -> int:
@@ -126,11 +125,6 @@ class RandomFeatures(FittedAttributes, ClassNamePrefixFeaturesOutMixin, Transfor
         learn_names(self, X)
         checked: Rows = SparseRows.of_scipy(rows) if issparse(rows) else rows
         return checked
-
-    def _seed(self) -> int:
-        if isinstance(self.random_state, (int, np.integer)):
-            return int(self.random_state)
-        return int(check_random_state(self.random_state).randint(2**31))
 
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()

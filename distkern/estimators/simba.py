@@ -2,20 +2,16 @@
 
 from __future__ import annotations
 
-from contextlib import ExitStack
 from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from distkern.engine.dask.arrays import DaskArraySource
-from distkern.engine.executors import AbstractExecutor
-from distkern.estimators.features import AbstractFeatureClassifier
+from distkern.estimators.base import AbstractClassifier
+from distkern.estimators.features import AbstractFeatureEstimator
 from distkern.losses import find_loss
 from distkern.losses.base import AbstractLoss
 from distkern.runs.data import TrainingData
-from distkern.runs.scaled import check_stored
-from distkern.runs.spooled import spooled
 from distkern.solvers.hyperparameters import CLASS_WEIGHT, RANDOM_STATE, SCALE
 from distkern.solvers.risk import Risk
 from distkern.solvers.simba import SIMBA
@@ -23,7 +19,7 @@ from distkern.storage.columns import no_columns
 from distkern.storage.dataset import Split
 
 
-class SIMBAClassifier(AbstractFeatureClassifier, solver=SIMBA):
+class SIMBAClassifier(AbstractFeatureEstimator, AbstractClassifier, solver=SIMBA):
     """Linear support vector machine learned from single rows and columns (Hazan et al. 2011, Algorithm 1).
 
     Maximises the margin gamma of <w, x> + b with |w| <= 1 where rows may fall short of it by nu on
@@ -44,12 +40,6 @@ class SIMBAClassifier(AbstractFeatureClassifier, solver=SIMBA):
 
     draws_any_row = True
     beside: ClassVar = {"class_weight": CLASS_WEIGHT, "scale": SCALE, "random_state": RANDOM_STATE}
-
-    def _data_of_lazy(
-        self, raw: DaskArraySource, executor: AbstractExecutor, stack: ExitStack
-    ) -> TrainingData:
-        check_stored(self.value("dtype"), np.dtype(np.float32), "Dask arrays that single columns are read of")
-        return self._data_of_split(spooled(raw, executor, stack, columns=self.feature_choice().reads_columns))
 
     def _data_of_split(self, split: Split) -> TrainingData:
         if self.feature_choice().reads_columns and not split.has_columns:

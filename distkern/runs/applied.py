@@ -14,8 +14,19 @@ from distkern.bases.routing import Found, combining_cost
 from distkern.common.sparse import Rows
 from distkern.common.types import Block, Floats
 from distkern.passes import Cost
-from distkern.storage.dataset import Split
-from distkern.storage.preparation import Preparation
+from distkern.storage.dataset import Dataset, Split
+from distkern.storage.preparation import Preparation, preparation_for
+from distkern.storage.scaling import Scaling
+
+
+def preparation_of(estimator: Any, dataset: Dataset) -> Preparation | None:
+    """What a fitted estimator does to the stored rows of a data set, see :func:`preparation_for`."""
+    names = getattr(estimator, "feature_names_in_", None)
+    own: Scaling | None = estimator.scaling_
+    width = estimator.n_features_in_
+    if estimator.table_ is not None:
+        names, width = estimator.table_.features, estimator.table_.n_features
+    return preparation_for(dataset, width, None if names is None else tuple(names), own, estimator.table_)
 
 
 @dataclass(frozen=True)
@@ -39,7 +50,7 @@ class Applied:
     @classmethod
     def to(cls, split: Split, model: Any, found: Found | None = None) -> Applied:
         """A model that is applied to a split."""
-        return cls.of(model, split.dtype, model.preparation_for(split), found)
+        return cls.of(model, split.dtype, preparation_of(model, split.dataset), found)
 
     @classmethod
     def of(

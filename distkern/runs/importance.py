@@ -23,6 +23,7 @@ from distkern.engine.plan import needed_bytes, plan_run
 from distkern.monitor.explanation import Dependence, Explanation, Importance
 from distkern.monitor.text import in_bytes
 from distkern.passes import Cost, Each, Extent, Machine, Pass, PassPlan, Reduce
+from distkern.runs.applied import preparation_of
 from distkern.runs.dependence import Averaging, Grid, InputColumn, averages, input_columns, outputs_of
 from distkern.runs.ranking import Calibration
 from distkern.runs.regression_figures import quantiles_of
@@ -91,7 +92,7 @@ class LabelledRows:
     @classmethod
     def of_split(cls, model: Any, split: Split) -> LabelledRows:
         """Those of a split of a data set; of its columns those that the model knows."""
-        data, preparation = split.dataset, model.preparation_for(split)
+        data, preparation = split.dataset, preparation_of(model, split.dataset)
         columns = input_columns(data.table, data.feature_names, data.n_features)
         if preparation is not None and preparation.order is not None:
             columns = [each for each in columns if {*each.places} <= {*preparation.order.tolist()}]

@@ -21,7 +21,7 @@ from distkern.common.types import Floats, Reader
 from distkern.engine.drive import Driver
 from distkern.engine.executors import open_executor
 from distkern.passes import Machine
-from distkern.runs.applied import Applied
+from distkern.runs.applied import Applied, preparation_of
 from distkern.runs.estimator import Estimator
 from distkern.runs.spooled import temporary_folder
 from distkern.storage.atomic import staged_folder
@@ -38,7 +38,7 @@ def routing_of(
     basis = unkept(model.basis(source.dtype), out, machine)
     if basis is None or source.is_sparse:
         return None
-    preparation = model.preparation_for(source)
+    preparation = preparation_of(model, source.dataset)
     prepare = None if preparation is None else preparation.apply_rows
     return Routing(basis.sizes, source.block_rows, split, basis, prepare)
 

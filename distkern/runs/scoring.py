@@ -23,7 +23,7 @@ from distkern.engine.drive import Driver
 from distkern.engine.events import EventLog, Listener
 from distkern.passes import Cost, Each, Extent, Machine, Pass, Reduce, Stream, whole_visits
 from distkern.passes.execution import AbstractExecutor, Call, Shared, apply_to_block
-from distkern.runs.applied import Applied
+from distkern.runs.applied import Applied, preparation_of
 from distkern.runs.estimator import Estimator
 from distkern.runs.limits import check_limit, opened_executor, stop_if_asked
 from distkern.runs.routed import routing_of, run, scratch_folder, unkept
@@ -140,7 +140,7 @@ def _answering(
     ]
     cost, blocks = _cost(model, Extent.of(source), source.row_numbers, output, found), [(n,) for n in numbers]
     if found is None:
-        function = model.predictor(model.preparation_for(source), output)
+        function = model.predictor(preparation_of(model, source.dataset), output)
         return Each("predict", _predict_block, items, store, blocks, function, source.name, cost=cost)
     applied = Applied.to(source, model, found)
     operand = applied, model.answer(output)

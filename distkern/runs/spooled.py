@@ -26,7 +26,7 @@ from distkern.storage.table_fit import TableOptions
 def in_random_order(
     data: TrainingData, executor: AbstractExecutor, stack: ExitStack, events: EventLog
 ) -> TrainingData:
-    """The training data with its rows in random order, written once if they are not in one yet.
+    """The training data with its rows in random order, in which they are written once.
 
     Raises
     ------
@@ -34,8 +34,6 @@ def in_random_order(
         If workers on other hosts could not see what is written, or the disk is full.
     """
     source = data.source
-    if source.is_shuffled or source.n_blocks == 1:
-        return data
     if isinstance(source, Split):
         where, hint = str(source.dataset.path), "shard it again without --no-shuffle"
     else:

@@ -178,7 +178,7 @@ def _of_more_rows(folds: Sequence[_Fold], found: list[Tried], most: int) -> list
     if folds[0].learned.n_rows <= LADDER_ROWS:
         return found
     own = [
-        (one.setting.map, [one.kernel], [one.setting.ridge * share for share in _SHARPER])
+        (one.setting.map, one.kernel, [one.setting.ridge * share for share in _SHARPER])
         for one in _leaders(found)
     ]
     return [one for setting in own for one in _joined([fold.over_all_rows(*setting, most) for fold in folds])]
@@ -276,13 +276,22 @@ def _exact(
     factors: Sequence[float],
     ridges: Sequence[float] | None = None,
 ) -> list[Tried]:
-    """Exact machines on few rows with multiples of one width."""
+    """Exact machines on few rows with multiples of one width.
+
+    The first of each kind of kernel takes all ridges, and each other those beside the best one of the
+    machine before it.
+    """
     first = folds[0].learned
     given = ridges or (REAL_RIDGES if first.codes is None else RIDGES)
-    found = []
+    found: list[Tried] = []
+    beside: dict[str, Sequence[float]] = {}
     for choice in maps:
-        around = _suited(first.features.shape[1], choice, kernels, [width * factor for factor in factors])
-        found += _joined([fold.over_all_rows(choice, around, given, LADDER_ROWS) for fold in folds])
+        for kernel in _suited(first.features.shape[1], choice, kernels, [width * one for one in factors]):
+            some = beside.get(kernel.name, given)
+            tried = _joined([fold.over_all_rows(choice, kernel, some, LADDER_ROWS) for fold in folds])
+            found += tried
+            place = given.index(_best(tried).setting.ridge)
+            beside[kernel.name] = given[max(place - 1, 0) : place + 2]
     return found
 
 
@@ -321,15 +330,12 @@ class _Fold:
         return found
 
     def over_all_rows(
-        self, choice: MapChoice, kernels: Sequence[Kernel], ridges: Sequence[float], n_rows: int
+        self, choice: MapChoice, kernel: Kernel, ridges: Sequence[float], n_rows: int
     ) -> list[Tried]:
         """Exact machines on ``n_rows`` rows."""
         mapping, learned, asked = self._mapped(choice, n_rows)
-        found: list[Tried] = []
-        for kernel in kernels:
-            settings = [Setting("exact", choice, kernel, ridge, 2 * (learned.n_rows,)) for ridge in ridges]
-            found += _tried(settings, over_all_rows(kernel.over(mapping), ridges, learned, asked))
-        return found
+        settings = [Setting("exact", choice, kernel, ridge, 2 * (learned.n_rows,)) for ridge in ridges]
+        return _tried(settings, over_all_rows(kernel.over(mapping), ridges, learned, asked))
 
     def _mapped(self, choice: MapChoice, n_rows: int) -> tuple[RowMap, Rows, Rows]:
         if self._last is not None and self._last[0] == (choice, n_rows):

@@ -27,6 +27,8 @@ Array = NDArray[np.float64]
 
 #: shares of the mean diagonal, and of the ridge, added so that equal centres leave a definite matrix
 _LEAST, _LEAST_OF_RIDGE = 1e-8, 3e-3
+#: share of the targets that an exact machine may leave unsolved, which changes no loss that is compared
+_TOLERANCE = 1e-6
 #: rows that are predicted at a time
 _STRIP = 512
 #: up to so many subtractions for city-block distances, SciPy's loop is faster than loading a compiled one
@@ -131,7 +133,10 @@ def over_all_rows(
     n_outputs = learned.targets.shape[1]
     # one tile of kernel values serves all ridges
     coefficients = np.hstack(
-        [solve_ridge(matrix, learned.targets - center, learned.weights / ridge) for ridge in ridges]
+        [
+            solve_ridge(matrix, learned.targets - center, learned.weights / ridge, tolerance=_TOLERANCE)
+            for ridge in ridges
+        ]
     )
     values = np.empty((asked.n_rows, coefficients.shape[1]))
     for start in range(0, asked.n_rows, _STRIP):

@@ -25,6 +25,8 @@ from distkern.storage.table_fit import TableFit, TableOptions, TablePiece
 from distkern.storage.table_report import told_columns
 
 _MOST_ROWS = 65_536
+#: bytes of encoded rows that are kept until their scaling is known
+_MOST_KEPT = 64 * 2**20
 
 
 @dataclass(frozen=True)
@@ -179,13 +181,19 @@ def fit_frame(
 
     encoded = fit.run(lambda: map(piece, parts))
     kinds.raise_problems()
-    scaling_fit = ScalingFit(DEFAULT_SCALING)
+    # encoded rows may be many times as wide as the values, and are made again where they are large
+    is_small = n_rows * encoded.table.n_features * values.itemsize <= _MOST_KEPT
+    scaling_fit, kept = ScalingFit(DEFAULT_SCALING), []
     for part in parts:
-        scaling_fit.update(encoded.train(values[part], of_groups(part)))
+        rows = encoded.train(values[part], of_groups(part))
+        scaling_fit.update(rows)
+        if is_small:
+            kept.append(rows)
     scaling = scaling_fit.result(encoded.table.n_features)
     features = np.empty((n_rows, encoded.table.n_features), dtype=np.float32)
-    for part in parts:
-        features[part] = scaling.apply_rows(encoded.train(values[part], of_groups(part)))
+    for at, part in enumerate(parts):
+        rows = kept[at] if is_small else encoded.train(values[part], of_groups(part))
+        features[part] = scaling.apply_rows(rows)
     return FittedFrame(encoded.table, scaling, features, told_columns(fit.report, left_out=True))
 
 

@@ -15,6 +15,7 @@ from distkern.cli.main import main
 from distkern.common.errors import InputError
 from distkern.engine.checkpoint import CheckpointFolder
 from distkern.engine.drive import Interrupted
+from distkern.runs.data import from_arrays
 from distkern.storage.ingest import write_dataset
 
 
@@ -25,7 +26,7 @@ def rows(n_rows: int = 200, n_columns: int = 3):
 
 
 def chosen(model, X, y, **given):
-    data = model._data_of_arrays(X, y, None)
+    data = from_arrays(X, y, None, model.task)
     model.problem(data, has_test=False)
     return model.algorithm_, model.chosen_because_
 
@@ -49,7 +50,7 @@ def test_an_algorithm_that_is_named_is_fitted(algorithm, tmp_path):
     X, y = rows()
     model = KernelClassifier(algorithm=algorithm, search=None, random_state=0).fit(X, y)
     assert (model.algorithm_, model.chosen_because_) == (algorithm, "it was asked for")
-    assert model.choosing_bytes(model._data_of_arrays(X, y, None)) == 0
+    assert model.choosing_bytes(from_arrays(X, y, None, model.task)) == 0
     model.save(tmp_path / "m")
     loaded = load_model(tmp_path / "m")
     assert loaded.algorithm == algorithm
@@ -130,7 +131,7 @@ def test_held_out_noise_is_noise_copies_included(copies):
     model = KernelClassifier(random_state=0)
     # as many rows of either kind, so that none are merged
     X, y = np.vstack([X] * (3 // copies)), np.tile(y, 3 // copies)
-    _, problem = model.problem(model._data_of_arrays(X, y, None), has_test=False)
+    _, problem = model.problem(from_arrays(X, y, None, model.task), has_test=False)
     assert min(one.loss for one in problem.candidates) > 0.68
     assert model.algorithm_ == "newton"
 
@@ -155,7 +156,7 @@ def test_settings_of_the_choice_are_overridden_by_name():
     X, y = curved(300)
     model = KernelClassifier(settings={"n_landmarks": 64, "nu": 1e-3}, random_state=0).fit(X, y)
     assert (model.algorithm_, len(model.machine_.landmarks_), model.machine_.nu) == ("newton", 64, 1e-3)
-    _, problem = model.problem(model._data_of_arrays(X, y, None), has_test=False)
+    _, problem = model.problem(from_arrays(X, y, None, model.task), has_test=False)
     # what is told is what is trained
     assert "n_landmarks=64" in problem.notes[0]
     assert "nu=0.001," in problem.notes[0]

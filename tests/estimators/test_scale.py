@@ -24,6 +24,7 @@ from distkern import (
 from distkern.common.errors import InputError
 from distkern.common.sparse import SparseRows
 from distkern.engine.drive import Driver
+from distkern.runs.data import from_arrays
 from distkern.runs.run import evaluate, plan, train
 from distkern.runs.scaled import ScaledSource
 from distkern.storage.ingest import write_dataset
@@ -255,7 +256,7 @@ def test_a_number_is_the_same_in_its_row_and_in_its_column(is_sparse):
     given = csr_matrix(X * (np.abs(X) > UNITS)) if is_sparse else X
     model = small(SIMBAClassifier)
     rows = SparseRows.of_scipy(given) if is_sparse else given
-    source = model._data_of_arrays(rows, y, None).source
+    source = from_arrays(rows, y, None, model.task).source
     kind = "maxabs" if is_sparse else "standard"
     scaling = Spreads.of(rows, None).scaling(kind)
     group = ScaledSource(source, scaling).group(0)()

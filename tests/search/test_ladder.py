@@ -123,4 +123,5 @@ def test_of_exact_machines_those_that_lead_learn_from_all_rows(monkeypatch: pyte
     monkeypatch.setattr("distkern.search.ladder.over_all_rows", counted)
     climb(rows, parts, 100_000, 0, maps=[MapChoice("none"), MapChoice("standard")])
     assert 1 <= settings[1200] <= 2
-    assert settings[1000] >= 30
+    # three kernels with all ridges, their other widths and maps with the nearest ones
+    assert settings[1000] >= 18

@@ -32,6 +32,7 @@ from distkern.engine.checkpoint import CheckpointFolder
 from distkern.engine.drive import Driver, Interrupted
 from distkern.engine.events import EventLog
 from distkern.engine.executors import open_executor
+from distkern.runs.data import from_arrays
 from distkern.runs.run import plan, train
 from distkern.search.values.sizes import outline_of_most, work_of
 from distkern.search.values.trials import losses_of, run_alone
@@ -231,7 +232,7 @@ def test_several_outputs_are_compared_in_one_unit():
     X = np.random.default_rng(0).normal(size=(600, 4)).astype(np.float32)
     y = X.argmax(axis=1)
     model = SIMBAClassifier(nu=0.01, max_rounds=300, stages=1, random_state=0).fit(X, y)
-    solver, problem = model.problem(model._data_of_arrays(X, y, None), has_test=False)
+    solver, problem = model.problem(from_arrays(X, y, None, model.task), has_test=False)
     state = run_alone(solver, problem, Block(X, y.astype(np.int32)))
     assert (state.margins > 0).any()
     found = solver.model(problem, state)
@@ -345,7 +346,7 @@ def test_what_was_chosen_is_in_the_first_checkpoint(data, tmp_path, made):
 def test_a_run_alone_is_a_run(kind):
     X, y = squares(400)
     model = small(kind, **unsearched(kind))
-    data = model._data_of_arrays(X, y, None)
+    data = from_arrays(X, y, None, model.task)
     solver, problem = model.problem(data, has_test=False)
     state = run_alone(solver, problem, data.source.reader(0)())
     with open_executor("synchronous") as executor:
@@ -358,7 +359,7 @@ def test_single_columns_are_read_in_a_process_alone(form):
     X, y = squares(400, 6)
     rows = form(np.where(X > 0.3, X, 0.0).astype(np.float32))
     model = SIMBAClassifier(nu=0.01, max_rounds=300, stages=2, random_state=0)
-    data = model._data_of_arrays(rows, y, None)
+    data = from_arrays(rows, y, None, model.task)
     solver, problem = model.problem(data, has_test=False)
     state = run_alone(solver, problem, data.source.reader(0)())
     with open_executor("synchronous") as executor:
@@ -373,7 +374,7 @@ def test_log_losses_weigh_as_rows_and_classes_do(loss, nu):
     weights = np.random.default_rng(1).integers(1, 4, len(X)).astype(float)
     settings = {"nu": nu, "gamma": 4.0, "class_weight": {0: 1.0, 1: 3.0}}
     model = small(NewtonClassifier, loss=loss, **settings).fit(X, y, weights)
-    solver, problem = model.problem(model._data_of_arrays(X, y, weights), has_test=False)
+    solver, problem = model.problem(from_arrays(X, y, weights, model.task), has_test=False)
     block = Block(X, y.astype(np.int32), weights)
     state = run_alone(solver, problem, block)
     factors = weights * np.where(y == 1, 3.0, 1.0)
@@ -405,7 +406,7 @@ def test_real_targets_are_compared_by_their_loss():
 def test_the_same_is_chosen_under_any_limit():
     X, y = squares(2000, 20)
     model = NewtonClassifier(features="random", n_features=8192, stages=1, random_state=0)
-    data = model._data_of_arrays(X, y, None)
+    data = from_arrays(X, y, None, model.task)
     chosen = []
     for limit in (None, 300 * 2**20):
         model.set_params(memory_limit=limit)

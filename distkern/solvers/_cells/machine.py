@@ -29,6 +29,8 @@ _TILE, _STRIP, _STRIP_NUMBERS = 2**20, 256, 2**18
 _MOST_APART, MOST_COST = 1e4, 1e10
 #: what sums of coefficients in single precision may be off by, in units of predictions, at worst
 _ROUNDING = 1e-3
+#: share of the targets that machines of several C, which are ranked, may leave
+_RANKING_TOLERANCE = 1e-6
 
 
 @dataclass(frozen=True)
@@ -169,7 +171,10 @@ def solve_costs(
         if settings.loss.is_quadratic and len(asked):
             # memory for a whole factor serves all of several
             is_only = len(costs_of_one) == 1
-            coefficients[:, asked] = solve_ridge(kernel, centred[:, asked], costs, overwrite=is_only)
+            tolerance = 0.0 if is_only else _RANKING_TOLERANCE
+            coefficients[:, asked] = solve_ridge(
+                kernel, centred[:, asked], costs, overwrite=is_only, tolerance=tolerance
+            )
             values = centred - coefficients / costs[:, None]
             work += kernel.size * (len(kernel) / 3 + len(asked))
         elif len(asked):

@@ -10,7 +10,7 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from distkern.common.held_out import Keys, keys_of
+from distkern.common.held_out import Keys, keys_of, parts_in_order
 from distkern.common.scores import by_group, log_losses
 from distkern.common.tiles import release
 from distkern.common.types import Block, Floats
@@ -89,19 +89,11 @@ class Sampled:
     group_keys: Keys | None = None
 
     def parts(self, n_learned: int, n_held_out: int) -> tuple[slice, slice]:
-        """The first rows to learn from, and the last ones, no more than so many, that have other keys.
-
-        Rows of one key follow each other, so those to be left out are the first behind the ones that are
-        learned from; where these are all, it is the last of those, unless all rows have one key.
-        """
+        """Rows to learn from and others that are held out, see
+        :func:`~distkern.common.held_out.parts_in_order`; the last row where all have one key."""
         keys = keys_of(Block(self.rows, group_keys=self.group_keys))
-        n_rows = len(keys)
-        own = np.flatnonzero(keys == keys[n_learned - 1])
-        first = int(own[-1]) + 1
-        if first == n_rows:
-            first = int(own[0]) or n_rows - 1
-            n_learned = int(own[0]) or n_learned
-        return slice(n_learned), slice(max(first, n_rows - n_held_out), n_rows)
+        learned, held_out = parts_in_order(keys, n_learned, n_held_out)
+        return learned, slice(min(held_out.start, len(keys) - 1), len(keys))
 
     def part(self, numbers: slice, mapping: RowMap) -> Rows:
         """Some of them, mapped."""
