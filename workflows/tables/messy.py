@@ -169,7 +169,8 @@ def main(out: Path, rows: int, limit: float, note: str) -> None:
         "which about one in fifty is positive. No option is given beside the target; frames are read with "
         "the delimiter and the mark of decimals. LightGBM is given numbers and categories."
     )
-    for path in report.write(_TITLE, words, [(table(records), ()), failed(records)], out / "report"):
+    parts = [(table(records), ()), failed(records)]
+    for path in report.write(_TITLE, words, [one for one in parts if one[0].rows], out / "report"):
         click.echo(f"written: {path}")
 
 
