@@ -401,10 +401,10 @@ def test_time_and_memory_are_of_all_tries(tmp_path, monkeypatch):
         scheduler="synchronous",
         params={"n_landmarks": 20, "gamma": 0.3, "stages": 3},
     )
-    monkeypatch.setattr("distkern.engine.drive.peak_resident_bytes", lambda: 3 * 2**30)
+    monkeypatch.setattr("distkern.common.processes.peak_resident_bytes", lambda: 3 * 2**30)
     with pytest.raises(OSError, match="the machine fails"):
         run_job(job, dataset, listeners=[stop_after_stage_1])
-    monkeypatch.setattr("distkern.engine.drive.peak_resident_bytes", lambda: 2**30)
+    monkeypatch.setattr("distkern.common.processes.peak_resident_bytes", lambda: 2**30)
     _, history = run_job(job, dataset, listeners=[], resume=True)
 
     assert history[-1]["seconds"] > SLOW_SECONDS

@@ -13,8 +13,6 @@ from dataclasses import dataclass, field, fields
 from typing import Any
 
 import numpy as np
-from sklearn.base import clone
-from sklearn.model_selection import ParameterGrid, ParameterSampler
 
 from distkern.common.errors import InputError, unknown_name
 from distkern.search.tuning.record import Candidate
@@ -227,6 +225,9 @@ def own_candidates(
     InputError
         If nothing is left to try, or as :func:`settings_of`.
     """
+    # whoever reads a job has no use for scikit-learn yet
+    from sklearn.base import clone
+
     given, estimator = estimator.changed().union(given), estimator.named(split)
     space = {
         name: list(dict.fromkeys([getattr(estimator, name), *values]))
@@ -248,6 +249,8 @@ def own_candidates(
 
 
 def _is_legal(estimator: Any, settings: Mapping[str, Any]) -> bool:
+    from sklearn.base import clone
+
     try:
         clone(estimator).set_params(**settings).check_parameters()
     except InputError:
@@ -269,6 +272,8 @@ def settings_of(
         If there is nothing to try, the method cannot try it, or there are fewer combinations than are asked
         for; ``where`` is the parameter or "candidates".
     """
+    from sklearn.model_selection import ParameterGrid
+
     if not parameters:
         raise InputError("nothing to try", where="params", hint="give lists of values or ranges")
     open_ranges = [
@@ -297,6 +302,8 @@ def _points(values: Sequence[Any] | Range) -> list[Any]:
 def _drawn(
     parameters: Mapping[str, Sequence[Any] | Range], n_drawn: int, seed: int, *, given: bool
 ) -> list[dict[str, Any]]:
+    from sklearn.model_selection import ParameterGrid, ParameterSampler
+
     space = {
         name: list(values) if not isinstance(values, Range) else values for name, values in parameters.items()
     }
