@@ -38,7 +38,6 @@ from distkern.losses.conjugate import AbstractDualLoss
 from distkern.maps.metric import METRICS
 from distkern.maps.transform import TRANSFORMS
 from distkern.search.ladder import Tried
-from distkern.solvers._cells import outlines
 from distkern.solvers._cells.arenas import FIRST_TREE
 from distkern.solvers._cells.basis import cell_basis
 from distkern.solvers._cells.buckets import Cut, Solving
@@ -47,11 +46,9 @@ from distkern.solvers._cells.choosing import Chosen, SearchSpace
 from distkern.solvers._cells.dual import MOST_GAP
 from distkern.solvers._cells.layout import CellLayout
 from distkern.solvers._cells.machine import MOST_COST, CellSettings
-from distkern.solvers._cells.moving import CellSample, Moving
-from distkern.solvers._cells.notes import notes_of
-from distkern.solvers._cells.place import Places, grouped, places_to_arrays
+from distkern.solvers._cells.place import CellSample, Moving, Places, grouped, places_to_arrays
 from distkern.solvers._cells.sizes import auto_cell_rows, auto_overlap
-from distkern.solvers._cells.state import CellsState, Settled
+from distkern.solvers._cells.state import CellsState, Settled, notes_of
 from distkern.solvers.base import AbstractSolver, Measures, Outline, Problem, Steps, Trouble
 from distkern.solvers.hyperparameters import PROBABILITY, a_loss
 from distkern.solvers.measuring import Sums
@@ -375,7 +372,7 @@ class Cells(AbstractSolver[CellsState]):
         passes = [
             *target_outline(problem),
             Outline(layout.sampling(None, climbs=self._space.climbs(problem.n_features)), 1),
-            *outlines.choosing(layout, self._space),
+            *self._space.outline(layout),
             Outline(layout.counting(None), 1),
             Outline(layout.moving(None, None), 1),
             Outline(layout.solving(_items(range(layout.n_buckets)), None, None)),

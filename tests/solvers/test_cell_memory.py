@@ -12,7 +12,7 @@ from distkern.losses import find_loss
 from distkern.maps.mapping import MapChoice, RowMap, fitting_bytes
 from distkern.solvers._cells import dual
 from distkern.solvers._cells import machine as machines
-from distkern.solvers._cells.packed import solve_packed
+from distkern.solvers._cells.newton import solve_packed
 from distkern.solvers._cells.trials import trial_bytes
 
 MIB = 2**20

@@ -14,8 +14,7 @@ from distkern.maps.mapping import MapChoice, RowMap
 from distkern.passes import Each
 from distkern.solvers._cells.buckets import Cut
 from distkern.solvers._cells.layout import CellLayout
-from distkern.solvers._cells.moving import CellSample, Moving
-from distkern.solvers._cells.place import Places
+from distkern.solvers._cells.place import CellSample, Moving, Places
 from distkern.solvers._cells.tree import Tree
 from distkern.solvers._cells.trials import Asking, Learning, Outcome, Sampled, Trial, Tuning, loaded_maps
 from distkern.solvers.base import Steps

@@ -31,16 +31,16 @@ from distkern.solvers._cells.calibrating import (
     hold_out,
 )
 from distkern.solvers._cells.held_out import HELD_OUT, Asked, measure_asked
-from distkern.solvers._cells.moving import (
+from distkern.solvers._cells.place import (
     CellSample,
     Moving,
+    Places,
     Sampling,
     count_leaves,
     move_rows,
     sample_block,
     sums_of_zero,
 )
-from distkern.solvers._cells.place import Places
 from distkern.solvers._cells.ranking import MOST_COSTS, MOST_KINDS, MOST_SETTINGS
 from distkern.solvers._cells.sizes import LEAST_TUNED, Sizes
 from distkern.solvers._cells.tree import Overlap, Tree
