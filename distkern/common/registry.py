@@ -28,10 +28,13 @@ def _files(package: str) -> tuple[str, ...]:
 def _in_file(package: str, file: str) -> tuple[type, ...]:
     """The concrete classes that a module holds."""
     module = importlib.import_module(f"{package}.{file}")
-    kinds = (kind for kind in vars(module).values() if inspect.isclass(kind))
-    return tuple(
-        kind for kind in kinds if kind.__module__ == module.__name__ and not inspect.isabstract(kind)
-    )
+    kinds = [kind for kind in vars(module).values() if inspect.isclass(kind)]
+    own = [kind for kind in kinds if kind.__module__ == module.__name__]
+    for kind in own:
+        if inspect.isabstract(kind) and _name_of(kind) is not None:
+            lacking = ", ".join(sorted(vars(kind)["__abstractmethods__"]))
+            raise RuntimeError(f"{module.__name__}: {kind.__name__} has a name and lacks {lacking}")
+    return tuple(kind for kind in own if not inspect.isabstract(kind))
 
 
 def _name_of(kind: type) -> str | None:
@@ -122,5 +125,7 @@ def find(package: str, base: type[Member], name: str) -> type[Member]:
     """The member called ``name``; an :class:`InputError` with the nearest name if there is none."""
     kind = lookup(package, base, name)
     if kind is None:
-        raise unknown_name(package.rpartition(".")[2].rstrip("s"), name, members(package, base))
+        family = package.rpartition(".")[2]
+        one = family.removesuffix("es" if family.endswith("sses") else "s")
+        raise unknown_name(one, name, members(package, base))
     return kind

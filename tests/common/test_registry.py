@@ -47,6 +47,32 @@ def test_an_unknown_name_is_refused_with_the_nearest():
         find("distkern.kernels", AbstractKernel, "laplacain")
 
 
+@pytest.mark.parametrize(
+    ("family", "one"), [("losses", "loss"), ("kernels", "kernel"), ("formats", "format")]
+)
+def test_an_unknown_name_is_told_with_the_word_for_one(family, one):
+    package = f"distkern.{family}"
+    with pytest.raises(InputError, match=f"unknown {one} 'none of them'"):
+        find(package, FAMILIES[package], "none of them")
+
+
+def test_a_member_that_lacks_something_is_told_of(tmp_path):
+    (tmp_path / "half.py").write_text(
+        "from distkern.losses.base import AbstractElementwiseLoss\n"
+        "class Half(AbstractElementwiseLoss):\n"
+        "    name = 'half'\n"
+        "    derivative = value = staticmethod(lambda f, y, parameters: 0.0 * f)\n"
+    )
+    code = (
+        "import sys\n"
+        "import distkern.losses\n"
+        "distkern.losses.__path__.append(sys.argv[1])\n"
+        "distkern.losses.find_loss('half')\n"
+    )
+    run = subprocess.run([sys.executable, "-c", code, str(tmp_path)], capture_output=True, text=True)
+    assert run.stderr.endswith("distkern.losses.half: Half has a name and lacks curvature\n")
+
+
 def test_a_class_is_found_by_its_own_name_and_without_the_files_of_others():
     code = (
         "import sys\n"

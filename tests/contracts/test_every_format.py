@@ -171,3 +171,15 @@ def test_text_may_be_compressed(tmp_path, name):
     packed = file.with_name(file.name + ".gz")
     packed.write_bytes(gzip.compress(file.read_bytes()))
     assert shard(packed, tmp_path / "b.zarr").fingerprint == plain.fingerprint
+
+
+@pytest.mark.parametrize("name", [name for name, kind in FORMATS.items() if kind.is_text])
+def test_a_line_that_is_no_row_is_refused_by_place(tmp_path, name):
+    file = stored(tmp_path, name, table(), np.arange(300) % 2)
+    lines = file.read_text().splitlines()
+    lines[50] = "? {] 1:x"
+    file.write_text("\n".join([*lines, ""]))
+    with pytest.raises(InputError, match=r"line 51\b") as caught:
+        shard(file, tmp_path / "d.zarr")
+    assert str(file) in str(caught.value)
+    assert not (tmp_path / "d.zarr").exists()
