@@ -79,6 +79,21 @@ def test_what_is_given_is_not_searched_nor_what_has_no_effect(few_rows):
     )
 
 
+def test_rows_that_are_stored_scaled_are_not_scaled_by_settings(tmp_path, monkeypatch):
+    features = np.random.default_rng(0).normal(size=(300, 3))
+    path, labels = tmp_path / "d.zarr", (features[:, 0] > 0).astype(int)
+    split = distkern.write_dataset(features, labels, path, task="classification", scale="minmax").train
+    model = distkern.NewtonClassifier()
+
+    def metrics_with(scale):
+        chosen = distkern.NewtonClassifier(scale=scale, metric="diagonal")
+        monkeypatch.setattr(model, "named", lambda split: chosen)
+        return {one.settings["metric"] for one in own_candidates(model, split, "random", 100, 0)}
+
+    # without a metric it is the columns that would be scaled
+    assert metrics_with("auto") - metrics_with("standard") == {None}
+
+
 @pytest.mark.parametrize("task", ["classification", "regression"])
 def test_of_a_choice_what_it_chooses_is_tuned(task, tmp_path):
     features = np.random.default_rng(0).normal(size=(600, 2))

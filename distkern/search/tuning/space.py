@@ -10,13 +10,16 @@ from __future__ import annotations
 import math
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, fields
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from distkern.common.errors import InputError, unknown_name
 from distkern.search.tuning.record import Candidate
 from distkern.storage.dataset import Split
+
+if TYPE_CHECKING:
+    from distkern.runs.data import TrainingData
 
 METHODS = ("grid", "random", "halving")
 #: significant digits of a number that is drawn: more tell nothing, and are hard to read
@@ -244,15 +247,21 @@ def own_candidates(
         n_tried = n_tried or min(_OWN, math.prod(map(len, space.values())))
     drawn = settings_of(space, method, n_tried, seed)
     own = {name: values[0] for name, values in space.items()}
-    tried = [own, *(one for one in drawn if one != own and _is_legal(estimator, one))][:n_tried]
+    data = estimator._data_of_split(split)
+    tried = [own, *(one for one in drawn if one != own and _is_legal(estimator, one, data))][:n_tried]
     return [Candidate(number, one, clone(estimator).set_params(**one)) for number, one in enumerate(tried)]
 
 
-def _is_legal(estimator: Any, settings: Mapping[str, Any]) -> bool:
+def _is_legal(estimator: Any, settings: Mapping[str, Any], data: TrainingData) -> bool:
+    """Whether the settings go together, and with how the rows are stored."""
     from sklearn.base import clone
 
+    from distkern.runs.scaled import spreading
+
+    made = clone(estimator).set_params(**settings)
     try:
-        clone(estimator).set_params(**settings).check_parameters()
+        made.check_parameters()
+        spreading(data, made._own_scale(data))
     except InputError:
         return False
     return True
