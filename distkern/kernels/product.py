@@ -9,11 +9,11 @@ from functools import cache
 from typing import Any
 
 import numpy as np
-from numpy.typing import DTypeLike
+from numpy.typing import DTypeLike, NDArray
 
 from distkern.common.compiled import argument_types, compile_loop
 from distkern.common.sparse import SparseRows
-from distkern.common.tiles import apply
+from distkern.common.tiles import apply, matmul, scratch
 from distkern.common.types import Array, Floats
 from distkern.kernels.base import AbstractLandmarkKernel, AbstractPrepared, over_columns
 from distkern.kernels.features import AbstractFeatureKernel, PairBlock
@@ -32,6 +32,67 @@ class CompiledScores(AbstractPrepared):
 
     def scores(self, features: Floats, out: Floats) -> None:
         self.loop(features.dtype)(features, self.landmarks, features.dtype.type(self.gamma), out)
+
+
+@dataclass(frozen=True)
+class CityBlockScores(AbstractPrepared):
+    """Scores -gamma |x - c|_1 of dense rows.
+
+    A column in which the landmarks have two values, a and b, is part of a matrix product, whatever the rows
+    have there: |x - c| = |x - a| + (|x - b| - |x - a|) [c = b]. A compiled loop adds the other columns.
+
+    Attributes
+    ----------
+    paired, others : numbers of the columns of two values, and of the others
+    usual, rare : (n_paired,) the two values, the one that most landmarks have first
+    indicators : (n_paired + 1, n_landmarks) -gamma where c = b, and a last row of -gamma
+    landmarks : (n_landmarks, n_others)
+    """
+
+    gamma: float
+    paired: NDArray[np.intp]
+    others: NDArray[np.intp]
+    usual: Floats
+    rare: Floats
+    indicators: Floats
+    landmarks: Floats
+
+    @classmethod
+    def of(cls, landmarks: Floats, gamma: float) -> CityBlockScores:
+        lowest, highest = landmarks.min(axis=0), landmarks.max(axis=0)
+        is_highest = landmarks == highest
+        is_paired = (is_highest | (landmarks == lowest)).all(axis=0)
+        paired, others = np.flatnonzero(is_paired), np.flatnonzero(~is_paired)
+        # sums of small numbers lose least
+        mostly_highest = 2 * np.count_nonzero(is_highest[:, paired], axis=0) > len(landmarks)
+        usual = np.where(mostly_highest, highest[paired], lowest[paired])
+        rare = np.where(mostly_highest, lowest[paired], highest[paired])
+        indicators = np.empty((len(paired) + 1, len(landmarks)), landmarks.dtype)
+        indicators[:-1] = -gamma * (landmarks[:, paired] == rare).T
+        indicators[-1] = -gamma
+        return cls(gamma, paired, others, usual, rare, indicators, np.ascontiguousarray(landmarks[:, others]))
+
+    def scores(self, features: Floats, out: Floats) -> None:
+        if len(self.paired):
+            self._paired_scores(features, out)
+        else:
+            out.fill(0.0)
+        if len(self.others):
+            some = np.ascontiguousarray(features[:, self.others]) if len(self.paired) else features
+            city_block(features.dtype)(some, self.landmarks, features.dtype.type(self.gamma), out)
+
+    def _paired_scores(self, features: Floats, out: Floats) -> None:
+        some = features[:, self.paired] if len(self.others) else features
+        rows = scratch("augmented rows", (len(some), len(self.paired) + 1), features.dtype)
+        near, far = scratch("distances from the usual", some.shape, features.dtype), rows[:, :-1]
+        for values, distances in ((self.usual, near), (self.rare, far)):
+            apply(np.subtract, some, values, into=distances)
+            apply(np.abs, distances, into=distances)
+        apply(np.subtract, far, near, into=far)
+        apply(np.sum, near, into=rows[:, -1], axis=1)
+        matmul(rows, self.indicators, into=out)
+        # rounding can leave a row slightly closer than distance 0
+        apply(np.minimum, out, 0.0, into=out)
 
 
 #: landmarks that are compared with a row at once: with fewer, single precision waits for the additions before
@@ -65,7 +126,7 @@ def _pairs(features: Any, landmarks: Any, gamma: Any, out: Any) -> None:
                 for j in range(_ACROSS):
                     values[j] = continued(values[j], value - across[k, j], gamma)
             for j in range(n_landmarks):
-                out[i, start + j] = ended(values[j], gamma)
+                out[i, start + j] = ended(out[i, start + j], values[j], gamma)
 
 
 def begun(gamma: Any) -> Any:
@@ -78,8 +139,8 @@ def continued(value: Any, difference: Any, gamma: Any) -> Any:
     raise NotImplementedError
 
 
-def ended(value: Any, gamma: Any) -> Any:
-    """The value after the last column."""
+def ended(before: Any, value: Any, gamma: Any) -> Any:
+    """The score after the last column, where ``out`` had another before."""
     raise NotImplementedError
 
 
@@ -91,8 +152,8 @@ def _plus_distance(value: Any, difference: Any, gamma: Any) -> Any:
     return value + abs(difference)
 
 
-def _scaled_down(value: Any, gamma: Any) -> Any:
-    return -gamma * value
+def _added(before: Any, value: Any, gamma: Any) -> Any:
+    return before - gamma * value
 
 
 def _one(gamma: Any) -> Any:
@@ -103,14 +164,14 @@ def _times_factor(value: Any, difference: Any, gamma: Any) -> Any:
     return value * (gamma / gamma + gamma * difference * difference)
 
 
-def _from_one(value: Any, gamma: Any) -> Any:
+def _from_one(before: Any, value: Any, gamma: Any) -> Any:
     return gamma / gamma - value
 
 
 @cache
 def city_block(dtype: np.dtype[Any]) -> Callable[..., None]:
-    """out[i, j] = -gamma sum_k |features[i, k] - landmarks[j, k]|, for arrays of this dtype."""
-    return _compiled(dtype, begun=_zero, continued=_plus_distance, ended=_scaled_down)
+    """out[i, j] -= gamma sum_k |features[i, k] - landmarks[j, k]|, for arrays of this dtype."""
+    return _compiled(dtype, begun=_zero, continued=_plus_distance, ended=_added)
 
 
 @cache
@@ -145,8 +206,8 @@ class Laplacian(AbstractLandmarkKernel, AbstractFeatureKernel):
     def closed_form(self, left: Array, right: Array) -> Array:
         return np.exp(-self.gamma * over_columns(np.add, lambda x, y: np.abs(x - y), left, right))
 
-    def prepare(self, landmarks: Floats) -> CompiledScores:
-        return CompiledScores(city_block, landmarks, self.gamma)
+    def prepare(self, landmarks: Floats) -> CityBlockScores:
+        return CityBlockScores.of(landmarks, self.gamma)
 
     def prepare_sparse(self, landmarks: SparseRows) -> SparseCityBlock:
         return SparseCityBlock.of(landmarks, self.gamma)
