@@ -3,9 +3,6 @@
 import numpy as np
 import pytest
 
-import distkern as dk
-from distkern.common.errors import InputError
-from distkern.engine.drive import Interrupted
 from distkern.engine.executors import open_executor
 from distkern.estimators.updating import begun
 from distkern.runs.algorithms import algorithms
