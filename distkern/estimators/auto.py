@@ -320,6 +320,7 @@ class AbstractKernelMachine(AbstractEstimator):
     def choosing_bytes(self, data: TrainingData) -> int:
         source = data.source
         is_given = self.value("search") is None or self.value("algorithm") != AUTO
+        is_given |= self._begins is not None
         if is_given or source.n_features > _NARROW:
             return 0
         from distkern.estimators.sample import most_rows

@@ -88,7 +88,7 @@ def test_killed_and_gone_on_with(folder):
             process.send_signal(signal.SIGKILL)
             break
         time.sleep(0.005)
-    process.wait()
+    process.communicate()
     if process.returncode != 0:
         np.testing.assert_array_equal(load_model("m").coef_, before)
         finish(start_distkern(*command, "--resume"))
