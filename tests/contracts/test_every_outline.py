@@ -37,8 +37,8 @@ def variants(kind, known=(), every_pair=False):
     With a choice made they have one stage.
 
     Every choice is made with the default features; the other features take turns at the choices that all
-    have, and meet each of their own, or, with ``every_pair``, meet all. Without it estimators take turns at the
-    words of ``SHARED``.
+    have, and meet each of their own, or, with ``every_pair``, meet all. Without it estimators take turns at
+    the words of ``SHARED``.
     """
     parameters = kind.hyperparameters
     own_turn = [*ALGORITHMS.values()].index(kind)

@@ -93,7 +93,7 @@ def test_weights_of_dask_arrays_are_spooled_with_them():
     assert weighted > plain + 0.1
 
 
-@pytest.mark.parametrize("kind", ["search", "random"])
+@pytest.mark.parametrize("kind", [pytest.param("search", marks=pytest.mark.slow), "random"])
 def test_dask_arrays_are_spooled(kind, tmp_path, monkeypatch):
     X, y = topics()
     labels = np.where(y == y[0], "one", "other")

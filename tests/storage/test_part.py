@@ -131,8 +131,14 @@ def test_blocks_labels_and_positions_are_those_rows(data, rows):
         np.testing.assert_array_equal(part[[-1, 7, 400]], features[numbers[[-1, 7, 400]]])
 
 
-@pytest.mark.parametrize("share", [1.0, 0.4])
-@pytest.mark.parametrize("is_sparse", [False, True])
+@pytest.mark.parametrize(
+    ("share", "is_sparse"),
+    [
+        (1.0, True),
+        (0.4, False),
+        *(pytest.param(*both, marks=pytest.mark.slow) for both in ((1.0, False), (0.4, True))),
+    ],
+)
 def test_groups_read_single_rows_and_columns(rows, tmp_path, is_sparse, share, few):
     features, labels = rows
     given = sparse.csr_matrix(features) if is_sparse else features
