@@ -102,7 +102,7 @@ def test_rows_that_are_stored_scaled_are_not_scaled_by_settings(tmp_path, monkey
     assert metrics_with("auto") - metrics_with("standard") == {None}
 
 
-@pytest.mark.parametrize("task", ["classification", "regression"])
+@pytest.mark.parametrize("task", ["classification", pytest.param("regression", marks=pytest.mark.slow)])
 def test_of_a_choice_what_it_chooses_is_tuned(task, tmp_path):
     features = np.random.default_rng(0).normal(size=(600, 2))
     distance = np.linalg.norm(features, axis=1)

@@ -1,15 +1,14 @@
 """Every estimator passes scikit-learn's own checks, without exceptions.
 
 Estimators share the code that takes rows, targets and weights in. One of those that share it is given all
-checks; the others are given those of what they have by themselves (constructor, solver, model), unless they are
-made of what others have, and the rest are slow tests.
+checks; those of the others are slow tests.
 """
 
 import pytest
 from sklearn.utils.estimator_checks import estimator_checks_generator
 
 from distkern.runs.algorithms import algorithms
-from small import REPEATED, taken
+from small import taken
 
 # estimators report what they skip (array API libraries that are not installed) as warnings
 pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.SkipTestWarning")
@@ -31,22 +30,6 @@ STEPS = {
 
 #: one estimator of each base class that takes in rows or predicts in its own way
 WHOLE = {"auto", "cells_regressor", "csvrg", "dsg_novelty", "newton", "newton_regressor", "simba"}
-#: checks of what an estimator has by itself: its constructor, its solver, its model
-OWN = {
-    "check_classifiers_one_label",
-    "check_classifiers_train",
-    "check_decision_proba_consistency",
-    "check_do_not_raise_errors_in_init_or_set_params",
-    "check_estimators_unfitted",
-    "check_fit2d_1feature",
-    "check_fit2d_1sample",
-    "check_get_params_invariance",
-    "check_no_attributes_set_in_init",
-    "check_non_transformer_estimators_n_iter",
-    "check_parameters_default_constructible",
-    "check_regressors_train",
-    "check_set_params",
-}
 #: the same fits to sparse rows of SciPy's older and newer class, which are validated by the same line
 TWICE = {"check_estimator_sparse_array", "check_estimator_sparse_matrix"}
 
@@ -65,12 +48,12 @@ def name_of(check):
 
 
 def checks():
-    """Every estimator with every check; those of what is shared are slow unless it is of ``WHOLE``."""
+    """Every estimator with every check, which is slow unless it is of ``WHOLE``."""
     for kind in algorithms().values():
         for estimator, check in estimator_checks_generator(few(kind)):
             name = name_of(check)
             repeated = name in TWICE and kind.name != "newton"
-            slow = repeated or not (kind.name in WHOLE or (name in OWN and kind.name not in REPEATED))
+            slow = repeated or kind.name not in WHOLE
             yield pytest.param(
                 estimator, check, id=f"{kind.name}-{name}", marks=[pytest.mark.slow] if slow else []
             )
@@ -86,7 +69,7 @@ def test_scikit_learn_check(estimator, check):
 
 def test_what_estimators_share_has_all_checks():
     """A base class that none of ``WHOLE`` has, or a check of another name, would be left out silently."""
-    assert {name_of(case.values[1]) for case in CHECKS} >= OWN | TWICE
+    assert {name_of(case.values[1]) for case in CHECKS} >= TWICE
     kinds = algorithms().values()
     for base in {base for kind in kinds for base in kind.__mro__}:
         having = [kind for kind in kinds if issubclass(kind, base)]

@@ -19,7 +19,7 @@ from distkern.storage.dataset import open_dataset
 from distkern.storage.description import sealed
 from distkern.storage.ingest import write_dataset
 
-FLIPS = 100
+FLIPS = 60
 #: what may stand in the place of a value
 WRONG = (None, -1, 2**70, 0.5, True, "x", [], {}, [[1]], {"a": 1})
 

@@ -156,9 +156,9 @@ def test_the_same_bits_on_local_workers(kind, form, datasets, local_workers, mon
     # an exchange that costs nothing is worth it even for few rows
     monkeypatch.setattr("distkern.passes.rounds.EXCHANGE", -1.0)
     data = datasets[form]
-    expected = train(small(kind, max_rounds=60), data.train, scheduler="synchronous")
+    expected = train(small(kind, max_rounds=20), data.train, scheduler="synchronous")
     modes = []
-    model = small(kind, max_rounds=60).fit_with(
+    model = small(kind, max_rounds=20).fit_with(
         data.train,
         executor=local_workers,
         listeners=[lambda event: modes.append(event.fields.get("mode", ""))],
