@@ -118,6 +118,7 @@ def test_a_column_that_nearly_is_the_target_is_told_of(share, copies, tmp_path, 
     assert ("nearly tells the target" in (tmp_path / "m" / "report.html").read_text()) == bool(copies)
 
 
+@pytest.mark.slow
 def test_figures_are_the_same_on_workers(folder, tmp_path, cluster_for_jobs):
     found = []
     for name, scheduler in (("here", "synchronous"), ("there", cluster_for_jobs.address)):

@@ -150,7 +150,8 @@ def test_scales_that_squares_do_not_bear(recwarn):
 
 
 @pytest.mark.parametrize(
-    ("kind", "form"), [("search", "sparse"), pytest.param("random", "dense", marks=pytest.mark.slow)]
+    ("kind", "form"),
+    [pytest.param(*how, marks=pytest.mark.slow) for how in (("search", "sparse"), ("random", "dense"))],
 )
 def test_the_same_bits_on_local_workers(kind, form, datasets, local_workers, monkeypatch):
     # an exchange that costs nothing is worth it even for few rows

@@ -291,7 +291,7 @@ def test_gdsg_takes_the_largest_gradient(precondition):
 VARIED = [
     pytest.param({}, id="dsg"),
     pytest.param({"variant": "cdsg", "precondition": False, "feature_variance": 1e-12}, id="cdsg"),
-    pytest.param({"variant": "gdsg"}, id="gdsg"),
+    pytest.param({"variant": "gdsg"}, id="gdsg", marks=pytest.mark.slow),
     pytest.param({"polish": "sweeps", "n_sweeps": 3}, id="sweeps"),
     pytest.param({"polish": "exact"}, id="exact"),
 ]

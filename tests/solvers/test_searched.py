@@ -283,7 +283,9 @@ def test_the_plan_lists_the_search_and_each_trial_takes_no_more(kind, data, monk
     assert n_trials * work <= allowed * (8 if kind in ASKED else 1)
 
 
-@pytest.mark.parametrize("kind", [CSVRGClassifier, *ASKED])
+@pytest.mark.parametrize(
+    "kind", [CSVRGClassifier, *(pytest.param(kind, marks=pytest.mark.slow) for kind in ASKED)]
+)
 @pytest.mark.parametrize("scheduler", ["threads", pytest.param("processes", marks=pytest.mark.slow)])
 def test_the_same_bits_on_every_scheduler(scheduler, kind, data, tmp_path):
     here = small(kind).fit_with(data.train, executor=None)

@@ -68,7 +68,9 @@ def test_every_row_is_in_one_part_and_every_class_in_its_share(data, rows, valid
         np.testing.assert_array_equal(np.sort(np.concatenate(held_out)), np.arange(N_ROWS))
 
 
-@pytest.mark.parametrize(("validation", "is_sparse"), [(0.2, True), (4, False)])
+@pytest.mark.parametrize(
+    ("validation", "is_sparse"), [(0.2, True), pytest.param(4, False, marks=pytest.mark.slow)]
+)
 def test_equal_rows_lie_on_one_side_whatever_their_labels(rows, tmp_path, validation, is_sparse, few):
     # copies of each row lie far apart, with other labels; a third of the rows are one and the same
     features = np.concatenate([rows[0], rows[0][::-1], np.repeat(rows[0][:1], N_ROWS, axis=0)])[::2]
