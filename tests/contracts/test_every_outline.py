@@ -36,9 +36,8 @@ def variants(kind, known=(), every_pair=False):
 
     With a choice made they have one stage.
 
-    Every choice is made with the default features; the other features take turns at the choices that all
-    have, and meet each of their own, or, with ``every_pair``, meet all. Without it estimators take turns at
-    the words of ``SHARED``.
+    Every choice is made with the default features; the other features meet each of their own, or, with
+    ``every_pair``, all. Without it estimators take turns at the words of ``SHARED``.
     """
     parameters = kind.hyperparameters
     own_turn = [*ALGORITHMS.values()].index(kind)
@@ -58,7 +57,6 @@ def variants(kind, known=(), every_pair=False):
             for numbers in NUMBERS
             if numbers.keys() <= set(taken(kind, chosen | numbers))
         )
-        turn = 0
         # a threshold is of what is predicted
         for name in sorted(names - FUNCTIONS - {"threshold"} - set(known)):
             words = (True, False) if FLAG in parameters[name].kinds else parameters[name].words
@@ -66,8 +64,7 @@ def variants(kind, known=(), every_pair=False):
             if name in SHARED and values and not every_pair:
                 values = [values[own_turn % len(values)]]
             for value in values:
-                turn += 1
-                if every_pair or not number or name not in shared or turn % len(others) == number - 1:
+                if every_pair or not number or name not in shared:
                     yield small(kind, **chosen, **{name: value})
 
 

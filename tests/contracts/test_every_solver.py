@@ -18,7 +18,7 @@ from small import each, most_classes, small
 
 ALGORITHMS = algorithms()
 pytestmark = pytest.mark.usefixtures("several_blas_threads")
-STAGES = 3
+STAGES = 2
 
 
 class Witness:

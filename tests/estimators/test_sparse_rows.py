@@ -104,7 +104,8 @@ def test_every_kernel_learns_from_sparse_rows(kernel, gamma):
 @pytest.mark.parametrize(
     ("landmarks", "machines"),
     [
-        ("uniform", (("threads", 3), ("shared", 2))),
+        ("uniform", (("threads", 3),)),
+        pytest.param("uniform", (("shared", 2),), marks=pytest.mark.slow),
         ("coverage", (("threads", 2),)),
         pytest.param("coverage", (("processes", 2), ("local", 1), ("local", 3)), marks=pytest.mark.slow),
     ],

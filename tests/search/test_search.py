@@ -370,8 +370,16 @@ def test_real_targets_are_compared_by_the_root_of_squares(tmp_path):
 
 
 COMPARED = [name for name, kind in algorithms().items() if kind.task != "none"]
-#: compile for seconds and are tried in parts elsewhere, have the solver of a classifier, or stream rows alike
-SLOW = {"cells", "avm", "norma", "sbmd", *(name for name in COMPARED if name.endswith("_regressor"))}
+#: compile for seconds and are tried in parts elsewhere, or have a solver or rows in passes as others do
+SLOW = {
+    "cells",
+    "avm",
+    "dsg_density_ratio",
+    "norma",
+    "rbcd",
+    "sbmd",
+    *(name for name in COMPARED if name.endswith("_regressor")),
+}
 SLOW -= {"newton_regressor"}
 ALL = [pytest.param(name, marks=pytest.mark.slow) if name in SLOW else name for name in COMPARED]
 

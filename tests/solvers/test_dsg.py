@@ -382,6 +382,7 @@ def run(scheduler, folder=None, *, resume=False, listener=None, solver=SOLVER, w
         return driver.run(solver, problem_of(blocks), resume=resume)
 
 
+@pytest.mark.slow
 def test_the_same_bits_on_workers(local_workers, monkeypatch):
     monkeypatch.setattr(rounds_module, "EXCHANGE", 0.0)
     modes = []

@@ -148,7 +148,7 @@ def test_groups_read_single_rows_and_columns(rows, tmp_path, is_sparse, share, f
         [(given, labels)],
         tmp_path / "d.zarr",
         scale="none",
-        rows_per_shard=70,
+        rows_per_shard=140,
         columns=True,
         sparse=is_sparse,
     )
