@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping
 from dataclasses import asdict
 from typing import Any, ClassVar
@@ -20,6 +21,7 @@ from distkern.solvers._cells.basis import CellBasis, cell_basis
 from distkern.solvers._cells.calibrating import Sigmoids
 from distkern.solvers._cells.place import Places, places_from_arrays, places_to_arrays
 from distkern.solvers._cells.state import CellsState, Settled
+from distkern.solvers._cells.touched import Before
 from distkern.solvers.cells import Cells
 from distkern.solvers.hyperparameters import CLASS_WEIGHT, RANDOM_STATE, THRESHOLD
 from distkern.storage.parts import HeldParts, StoredParts, save_parts
@@ -61,6 +63,33 @@ class AbstractCells(AbstractFunctionalEstimator):
             is_calibrated=self._is_calibrated,
             ladder=self.climbed,
         )
+
+    def before(self, n_blocks: int) -> Before:
+        """The fitted model as one that an update begins from, of so many blocks of old rows."""
+        last, n_outputs = self.history_[-1], self.coef_.shape[1]
+        places: dict[str, Any] = places_to_arrays(self.places_)
+        state = CellsState(
+            0,
+            float(last["objective"]),
+            float(last["train_error"]),
+            last["test_error"],
+            np.full(2, math.nan),
+            getattr(self, "target_center_", np.zeros(n_outputs)),
+            getattr(self, "target_scale_", 1.0),
+            np.full(2, math.nan),
+            self.settled_.kernel,
+            self.settled_.gamma,
+            self.settled_.cost,
+            rows_of_bucket=np.zeros(len(self.machines_), dtype=np.int64),
+            machines=self.machines_,
+            bucket_bytes=self.bucket_bytes_,
+            regulariser=self.regulariser_,
+            model_size=self.n_support_,
+            n_cells=self.n_cells_,
+            sigmoids=getattr(self, "sigmoids_", np.zeros((0, 3))),
+            **places,
+        )
+        return Before(state, self.parts_, n_blocks)
 
     def memory_hint(self) -> str:
         rows = self.value("max_cell_rows")
