@@ -10,8 +10,12 @@ from distkern.common.errors import InputError
 from distkern.common.types import AbstractSource, Block
 from distkern.engine.drive import Driver
 from distkern.engine.executors import open_executor
+from distkern.features.kernel_choice import KernelChoice
+from distkern.kernels import find_kernel
+from distkern.losses import find_loss
 from distkern.runs.data import from_arrays
 from distkern.solvers._cells.buckets import Cut, Machines, Solving, solve_rows
+from distkern.solvers._cells.machine import CellSettings, solve_cell
 from distkern.solvers._cells.tree import Overlap, Tree, cropped, grafted, parts_of
 
 
@@ -128,16 +132,21 @@ def test_a_touched_cell_has_the_machine_of_its_old_and_new_rows(model, old, loca
     order, buckets, lies = model.places_.sorted_rows(coordinates)
     n_checked = 0
     for bucket in range(len(model.machines_)):
-        tree = Machines.of(model.parts_.load(bucket)).tree
+        machines = Machines.of(model.parts_.load(bucket))
         mine, inside = order[buckets == bucket], lies[buckets == bucket]
-        for cell, part, own in tree.members(coordinates[mine]):
+        for cell, part, own in machines.tree.members(coordinates[mine]):
             is_new = (mine[part] >= 3000).any()
             if not is_new or len(part) > 150:
                 continue
             chosen = mine[part]
             block = Block(coordinates[chosen], y[chosen].astype(np.int32), np.ones(len(chosen)))
-            machine, _ = solve_rows(block, own & inside[part], Solving(cut, update.settings), (bucket, cell))
+            how = own & inside[part], Solving(cut, update.settings), (bucket, cell)
+            machine, _ = solve_rows(block, *how, machines.cell(cell)[0])
             assert (machine.rows.tobytes(), machine.coefficients.tobytes()) in solved
+            afresh, _ = solve_rows(block, *how)
+            apart = afresh.predict(update.settings, block.features)
+            apart -= machine.predict(update.settings, block.features)
+            assert np.abs(apart).max() < 3 * update.settings.tolerance
             n_checked += 1
     assert n_checked
 
@@ -229,3 +238,31 @@ def test_parts_of_a_tree_together_are_the_tree():
         np.testing.assert_array_equal(
             -1 - np.array(ends)[own.leaves(X[parts == part])], leaves[parts == part]
         )
+
+
+# one machine
+
+
+@pytest.mark.parametrize("name", ["squared_hinge", "hinge", "epsilon_insensitive", "square"])
+def test_a_machine_goes_on_from_one_of_fewer_rows(name):
+    generator = np.random.default_rng(0)
+    X = generator.normal(size=(300, 3)).astype(np.float32)
+    # equal rows, of one target and of several, old and new
+    X[[5, 6, 280, 281]] = X[[0, 1, 2, 3]]
+    loss = find_loss(name)()
+    f = np.sin(2 * X[:, 0]) + X[:, 1]
+    targets = (f if loss.target_kind == "real" else np.where(f > 0, 1.0, -1.0))[:, None]
+    targets[[5, 280], 0] = -targets[[0, 2], 0]
+    kernel = KernelChoice(find_kernel("rbf"), 0.5, {}).with_gamma(0.5)
+    settings = CellSettings(kernel, loss, 5.0, tolerance=1e-3)
+    before = solve_cell(settings, X[:270], targets[:270], None, 0)
+    cold = solve_cell(settings, X, targets, None, 0)
+    warm = solve_cell(settings, X, targets, None, 0, before)
+    np.testing.assert_allclose(warm.predict(settings, X), cold.predict(settings, X), atol=0.02)
+    assert warm.converged
+    assert warm.primal == pytest.approx(cold.primal, rel=1e-2)
+    if name == "square":
+        np.testing.assert_array_equal(warm.coefficients, cold.coefficients)
+    else:
+        # with bounds, rows that contradict each other say where to start
+        assert warm.work < cold.work or name == "hinge"

@@ -137,7 +137,11 @@ def by_leaf(leaves: NDArray[np.int32], n_leaves: int) -> list[NDArray[np.intp]]:
 
 
 def solve_rows(
-    rows: Block, lies: NDArray[np.bool_], operand: Solving, key: tuple[int, ...]
+    rows: Block,
+    lies: NDArray[np.bool_],
+    operand: Solving,
+    key: tuple[int, ...],
+    before: CellMachine | None = None,
 ) -> tuple[CellMachine, Array]:
     """The machine of a cell, and its figures: those of the rows that lie there, and its own."""
     cut, settings = operand.cut, operand.settings
@@ -150,7 +154,7 @@ def solve_rows(
         cell = rows.take(slice(_ROWS_OF_NONE))
     weights, targets = risk.repeats(cell), risk.targets(cell).astype(np.float64)
     seed = int(stream(cut.seed, Purpose.ROW_ORDER, _ORDER, *key).integers(2**62))
-    machine = solve_cell(settings, np.asarray(cell.features), targets, weights, seed)
+    machine = solve_cell(settings, np.asarray(cell.features), targets, weights, seed, before)
     sums = Sums.none(risk)
     mine = np.flatnonzero(lies)
     for start in range(0, len(mine), cut.cell_rows):

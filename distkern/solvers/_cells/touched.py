@@ -269,13 +269,14 @@ def solve_again(
     figures: list[Array] = []
     for place, end in enumerate(ends):
         leaf = -1 - end
+        machine, known = before.cell(int(cut.cells[leaf]))
         if not cut.touched[leaf]:
-            machine, known = before.cell(int(cut.cells[leaf]))
             machines.append(machine)
             figures.append(known)
             continue
         inside, own = members[leaf]
-        trees[place], found = _solved(rows.take(inside), own & lies[inside], operand, (item.bucket, leaf))
+        key = item.bucket, leaf
+        trees[place], found = _solved(rows.take(inside), own & lies[inside], operand, key, machine)
         machines += [machine for machine, _ in found]
         figures += [known for _, known in found]
     release()
@@ -284,15 +285,18 @@ def solve_again(
 
 
 def _solved(
-    rows: Block, lies: NDArray[np.bool_], operand: Touched, key: tuple[int, int]
+    rows: Block, lies: NDArray[np.bool_], operand: Touched, key: tuple[int, int], before: CellMachine
 ) -> tuple[Tree, list[tuple[CellMachine, Array]]]:
-    """The machines of a cell, which is cut if it has too many rows, and the tree that cuts it."""
+    """The machines of a cell, which is cut if it has too many rows, and the tree that cuts it.
+
+    Their duals are solved on from the coefficients that the rows had.
+    """
     cut, features = operand.solving.cut, np.asarray(rows.features)
     overlap = Overlap(cut.overlap, cut.cell_rows)
     tree = Tree.fit(features, cut.cell_rows, cut.seed, _AGAIN, *key, overlap=overlap)
     if tree.root < 0:
-        return tree, [solve_rows(rows, lies, operand.solving, key)]
+        return tree, [solve_rows(rows, lies, operand.solving, key, before)]
     return tree, [
-        solve_rows(rows.take(inside), own & lies[inside], operand.solving, (*key, leaf))
+        solve_rows(rows.take(inside), own & lies[inside], operand.solving, (*key, leaf), before)
         for leaf, inside, own in tree.members(features)
     ]
