@@ -52,6 +52,7 @@ from distkern.solvers._cells.state import CellsState, Settled, notes_of
 from distkern.solvers._cells.touched import Before
 from distkern.solvers._cells.updating import Updating
 from distkern.solvers.base import AbstractSolver, Measures, Outline, Problem, Steps, Trouble
+from distkern.solvers.before import OldRows
 from distkern.solvers.hyperparameters import PROBABILITY, a_loss
 from distkern.solvers.measuring import Sums
 from distkern.solvers.risk import Risk
@@ -144,6 +145,7 @@ class Cells(AbstractSolver[CellsState]):
     ladder: tuple[Tried, ...] = ()
 
     name = "cells"
+    old_rows = OldRows.NEEDED
     choices: ClassVar[Mapping[str, Parameter]] = {
         "loss": a_loss("squared_hinge", dual_loss_names),
         "kernel": Parameter(
