@@ -40,7 +40,8 @@ def begun_over_features(
     if coefficients is None:
         coefficients = np.ascontiguousarray(model._own_coefficients())
     landmarks: Rows = model.landmarks_
-    before = Before(landmarks, model.gamma_, coefficients, *unit_of(model), own, begins.n_earlier)
+    weight = begins.mean_weight / model.mean_weight_
+    before = Before(landmarks, model.gamma_, coefficients, *unit_of(model), own, begins.n_earlier, weight)
     features = explicit.features.at_known(len(landmarks))
     seed = problem.seed if begins.seed is None else begins.seed
     return replace(explicit, features=features, before=before), replace(problem, seed=seed)

@@ -282,7 +282,8 @@ class AbstractExplicit(AbstractSearchable[State]):
             w = start.coefficients
             z = self.basis(problem, landmarks, gamma) if z is None else z
         if z is not None:
-            model, footprint = Model(z, w, risk), self.footprint(problem, z.size)
+            intercept = None if start is None else start.own.get("intercept")
+            model, footprint = Model(z, w, risk, intercept), self.footprint(problem, z.size)
             first = self.first_pass(problem, model, footprint)
             if start is not None:
                 first = self.measuring(problem, model, footprint) if first is None else first
