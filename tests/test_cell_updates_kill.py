@@ -12,7 +12,7 @@ from distkern.runs.persistence import load_model
 from distkern.storage.ingest import write_dataset
 from test_train_kill import worker_processes
 
-SETTINGS = settings_of(search="none", kernel="rbf", scale="none", max_cell_rows=400)
+SETTINGS = settings_of(search="none", kernel="rbf", scale="none", max_cell_rows=300)
 #: what an update has written when it is in a phase
 PHASES = {
     "move new rows": "moved/new/*.rows",
@@ -25,7 +25,7 @@ WHERE = ("--scheduler", "local", "--workers", "2", "--no-dashboard")
 
 
 def made(folder, name, n_rows, seed):
-    X = np.random.default_rng(seed).random((n_rows, 40)).astype(np.float32)
+    X = np.random.default_rng(seed).random((n_rows, 20)).astype(np.float32)
     y = (np.sin(9 * X[:, 0]) * np.sin(9 * X[:, 1]) > 0).astype(int)
     return write_dataset([(X, y)], folder / name, scale="none", rows_per_shard=4000)
 
@@ -34,8 +34,8 @@ def made(folder, name, n_rows, seed):
 def before(tmp_path_factory):
     """A model, the rows that it has learned from, and new ones."""
     folder = tmp_path_factory.mktemp("kill")
-    made(folder, "old.zarr", 60_000, 0)
-    made(folder, "new.zarr", 8000, 1)
+    made(folder, "old.zarr", 30_000, 0)
+    made(folder, "new.zarr", 5000, 1)
     job = ("--data", str(folder / "old.zarr"), "--out", str(folder / "m"), "--algorithm", "cells")
     finish(start_distkern("train", *job, "--seed", "3", *SETTINGS, *WHERE))
     return folder
@@ -71,7 +71,7 @@ def test_driver_killed_in_a_phase_and_resumed(phase, before, whole, tmp_path):
     assert await_phase(process, out, phase)
     process.send_signal(signal.SIGKILL)
     process.communicate(timeout=60)
-    load_model(before / "m").score(np.zeros((2, 40), np.float32), [0, 1])
+    load_model(before / "m").score(np.zeros((2, 20), np.float32), [0, 1])
     if not (out / "model.json").exists():
         finish(start(before, out, "--resume"))
     np.testing.assert_array_equal(load_model(out).machines_, whole)

@@ -74,7 +74,8 @@ class AbstractCells(AbstractFunctionalEstimator):
             0,
             float(last["objective"]),
             float(last["train_error"]),
-            last["test_error"],
+            # of other test rows
+            None,
             np.full(2, math.nan),
             *unit,
             np.full(2, math.nan),

@@ -48,6 +48,8 @@ def test_an_update_solves_the_cells_with_new_rows_alone(made, tmp_path, capsys):
     assert found["update"]["after"]["error"] <= found["update"]["before"]["error"]
     assert found["update"]["rows"] < 200
     assert found["cells"] == after.n_cells_
+    # the new rows have test rows, and those of the old ones are not measured
+    assert [line["test_error"] is None for line in after.history_] == [True, True, False]
     np.testing.assert_array_equal(before.sigmoids_, after.sigmoids_)
     assert not {"moved", "checkpoints"} & {entry.name for entry in (tmp_path / "m2").iterdir()}
 
