@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from distkern.passes import Extent, Machine, Pass, PassPlan
-from distkern.passes.machine import COMPILING_BYTES, MIB
+from distkern.passes.machine import COMPILING_BYTES, LOADED_BYTES, MIB
 
 
 def plan_run(steps: Sequence[Pass], extents: Mapping[str, Extent], machine: Machine) -> list[PassPlan]:
@@ -21,16 +21,19 @@ def plan_run(steps: Sequence[Pass], extents: Mapping[str, Extent], machine: Mach
     plans = [step.plan(extents[step.split], machine) for step in steps]
     states = {plan.name: plan.state_bytes_on for plan in plans if any(plan.state_bytes_on)}
     compiled = COMPILING_BYTES * any(plan.compiles for plan in plans)
+    loaded = LOADED_BYTES * any(step.cost.compiled for step in steps)
     read = [
         extents[step.split].kept_bytes(machine)
         for step, plan in zip(steps, plans, strict=True)
         if plan.driver_reads and not machine.in_process
     ]
     found = []
-    for plan in plans:
+    for step, plan in zip(steps, plans, strict=True):
         others = [state for name, state in states.items() if name != plan.name]
         worker, driver = (sum(state[side] for state in others) for side in (0, 1))
         driver += compiled * (not plan.compiles)
+        # stages follow each other, so that any pass may come after those that are compiled
+        worker += loaded * (not step.cost.compiled)
         driver += max(read, default=0) * (not plan.counts_blocks_of_driver)
         grown = plan.worker_bytes and plan.worker_bytes + worker
         found.append(replace(plan, worker_bytes=grown, driver_bytes=plan.driver_bytes + driver))

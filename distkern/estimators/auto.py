@@ -59,6 +59,7 @@ class Candidate:
     name : of the algorithm, of whatever targets
     compared : what was tried
     ladder : exact machines that were tried, from which cells go on if nothing of them is set
+    instead : settings of the best machine that Newton's method finds, where that is not the one
     """
 
     name: str
@@ -66,6 +67,7 @@ class Candidate:
     because: str = ""
     compared: tuple[Compared, ...] = ()
     ladder: tuple[Climbed, ...] = ()
+    instead: dict[str, Any] | None = None
 
     @property
     def description(self) -> str:
@@ -177,12 +179,14 @@ class AbstractKernelMachine(AbstractEstimator):
         if limit is None:
             return first
         others = [Candidate("svrg"), Candidate("dsg")]
+        if first.instead is not None:
+            others.insert(0, Candidate("newton", first.instead))
         for candidate in (first, *self._smaller(first, data), *others):
             if self._fits(candidate, data, limit, has_test=has_test):
                 if candidate is first:
                     return first
                 because = f"{first.description} does not fit the memory limit"
-                return replace(candidate, because=because)
+                return replace(candidate, because=because, compared=first.compared)
         return first
 
     def _smaller(self, first: Candidate, data: TrainingData) -> list[Candidate]:
@@ -261,8 +265,10 @@ class AbstractKernelMachine(AbstractEstimator):
         release()
         because = f"{columns}, and by {self._unit} on held-out rows of a sample"
         settings = self._settings(found.chosen, data)
-        name = "cells" if found.chosen.kind == "exact" else "newton"
-        return Candidate(name, settings, because, found.compared, found.exact if name == "cells" else ())
+        if found.chosen.kind != "exact":
+            return Candidate("newton", settings, because, found.compared)
+        instead = self._settings(found.inexact, data)
+        return Candidate("cells", settings, because, found.compared, found.exact, instead)
 
     def _settings(self, chosen: Setting, data: TrainingData) -> dict[str, Any]:
         """Those of the algorithm whose machine over all rows is the one that was chosen for a sample."""
@@ -320,6 +326,7 @@ class AbstractKernelMachine(AbstractEstimator):
     def choosing_bytes(self, data: TrainingData) -> int:
         source = data.source
         is_given = self.value("search") is None or self.value("algorithm") != AUTO
+        is_given |= self._begins is not None
         if is_given or source.n_features > _NARROW:
             return 0
         from distkern.estimators.sample import most_rows

@@ -130,7 +130,8 @@ def fit_further(
         if not (model.draws_any_row or data.source.is_shuffled or data.source.n_blocks == 1):
             data = in_random_order(data, executor, stack, events)
         solver, problem = model.problem(data, has_test=test is not None)
-        problem = replace(problem, dtype=data.source.dtype)
+        told = f"update: {begins.new.n_rows:,} new rows, {begins.n_rows:,} with those before"
+        problem = replace(problem, dtype=data.source.dtype, notes=(*problem.notes, told))
         sources = {"train": mapped_source(model, data.source)}
         if test is not None:
             sources["test"] = mapped_source(model, model._as_own(test))

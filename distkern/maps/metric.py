@@ -15,7 +15,7 @@ MetricKind: TypeAlias = Literal["none", "diagonal", "full"]
 METRICS: tuple[MetricKind, ...] = get_args(MetricKind)
 
 #: rows that a metric is learned from; its last round may be from more
-METRIC_ROWS, MORE_METRIC_ROWS = 4000, 9216
+METRIC_ROWS, MORE_METRIC_ROWS = 4000, 7168
 #: multiplications that the gradients of one round may take: fewer rows' gradients are averaged where they
 #: would be more
 _MULTIPLICATIONS = 2e10

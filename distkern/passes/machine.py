@@ -98,6 +98,10 @@ DRIVER_BASE_BYTES = 290 * MIB
 #: which has nothing yet of what they share with others (125 loaded, 165 while they compile)
 COMPILING_BYTES = 100 * MIB
 COMPILED_BYTES = 176 * MIB
+#: what of it stays in a worker for the passes that follow
+LOADED_BYTES = 125 * MIB
+#: share of its limit at which a nanny ends a worker that others have started, as Dask has it
+TERMINATED_AT = 0.95
 #: blocks that a process keeps between passes, at most (and at most a quarter of its memory limit)
 CACHE_BYTES = 512 * MIB
 #: bytes of a task in the driver's graph and the scheduler's tables

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 
@@ -12,7 +13,7 @@ from distkern.engine.executors import AbstractExecutor, open_executor
 from distkern.engine.plan import fitted, needed_bytes
 from distkern.monitor.text import in_bytes
 from distkern.passes import Extent, Machine, Pass, PassPlan
-from distkern.passes.machine import MIB
+from distkern.passes.machine import MIB, TERMINATED_AT
 
 
 def stop_if_asked(event: Event) -> None:
@@ -83,8 +84,10 @@ def machine_of(
 
 def how_raised(needed: int, machine: Machine, given: int | None) -> str:
     """What to raise where a limit is too low: the one given, or that of workers which run already."""
-    option = f"--memory-limit {-(-needed // (16 * MIB)) * 16}MiB"
-    return f"use {option}" if machine.memory_limit == given else f"start the workers with {option}"
+    is_given = machine.memory_limit == given
+    limit = needed if is_given else math.ceil(needed / TERMINATED_AT)
+    option = f"--memory-limit {-(-limit // (16 * MIB)) * 16}MiB"
+    return f"use {option}" if is_given else f"start the workers with {option}"
 
 
 def advice_on(name: str, needed: int, limit: int, extent: Extent, raised: str, alternative: str) -> str:

@@ -51,7 +51,7 @@ from distkern.solvers.hyperparameters import MEMORY_LIMIT, a_loss, feature_param
 from distkern.solvers.measuring import Figures, Model, Sums, figures_of
 from distkern.solvers.newton_products import ByProducts
 from distkern.solvers.newton_schedule import Schedule
-from distkern.solvers.newton_sums import BySums, RowSums, keeps_sums
+from distkern.solvers.newton_sums import BySums, RowSums, keeps_sums, kept_bytes
 from distkern.solvers.risk import Risk
 from distkern.solvers.sample import RowSample
 from distkern.solvers.targets import TargetScale, target_scale
@@ -373,8 +373,12 @@ class ByMatrices:
         sample = schedule.sample(self._place(0))
         stages = min(self._solver.stages, 1 + (sample is not None)) if quadratic else self._solver.stages
         steps = schedule.most_steps + (sample is not None)
+        grams = self.grams(self._place(0), footprint.size, sample).outline(problem, footprint)
+        if sample is None and keeps_sums(self._solver, footprint.size):
+            cost = grams.step.cost.holding(driver={"sums that are kept": (kept_bytes(footprint.size),)})
+            grams = replace(grams, step=grams.step.changed(cost=cost))
         passes = [
-            self.grams(self._place(0), footprint.size, sample).outline(problem, footprint),
+            grams,
             Outline(gradient_pass(problem, None, footprint), stages * steps),
             Outline(held_out_pass(problem, None, footprint), stages),
         ]

@@ -79,9 +79,10 @@ class RowSums:
         if packed is None or not len(packed):
             return None
         size = len(own["slopes"])
-        gram = np.zeros((size, size))
-        gram[np.tril_indices(size)] = packed
-        gram += np.tril(gram, -1).T
+        gram, stop = np.empty((size, size)), 0
+        for row in range(size):
+            start, stop = stop, stop + row + 1
+            gram[row, : row + 1] = gram[: row + 1, row] = packed[start:stop]
         return cls(gram, np.asarray(own["slopes"]), np.asarray(own["ones"]), *own["totals"].tolist())
 
     @property
@@ -89,7 +90,7 @@ class RowSums:
         """Arrays that hold them, of the symmetric one the half."""
         totals = (self.n_rows, self.mean_weight, self.weight, self.losses, self.spread)
         return {
-            "gram": self.gram[np.tril_indices(len(self.gram))],
+            "gram": np.concatenate([self.gram[row, : row + 1] for row in range(len(self.gram))]),
             "slopes": self.slopes,
             "ones": np.ascontiguousarray(self.ones),
             "totals": np.array(totals, dtype=np.float64),
@@ -138,6 +139,11 @@ class RowSums:
         gradient = (bent + self.slopes) / self.n_rows + nu * metric
         sums = Sums(losses, np.zeros(0), self.weight, int(self.n_rows))
         return Point(at, losses / self.n_rows + norm, gradient, sums)
+
+
+def kept_bytes(size: int) -> int:
+    """What the driver keeps of so many functions."""
+    return 4 * size * (size + 1)
 
 
 def keeps_sums(solver: Newton, size: int) -> bool:
@@ -199,8 +205,11 @@ class BySums:
 
     def passes(self, problem: Problem, footprint: Footprint) -> list[Outline]:
         """The passes of the stage."""
+        sums = self._solver.matrices.grams(0, footprint.size, None).outline(problem, footprint)
+        size = footprint.size
+        cost = sums.step.cost.holding(driver={"sums of old rows, of both, and packed": (5, size, size, 8)})
         return [
-            self._solver.matrices.grams(0, footprint.size, None).outline(problem, footprint),
+            replace(sums, step=sums.step.changed(cost=cost)),
             Outline(measuring_pass(problem, None, footprint), 1),
             Outline(held_out_pass(problem, None, footprint), 1),
         ]

@@ -24,7 +24,7 @@ from distkern.passes import (
     Visit,
     whole_visits,
 )
-from distkern.passes.machine import CACHE_BYTES, COMPILED_BYTES, COMPILING_BYTES
+from distkern.passes.machine import CACHE_BYTES, COMPILED_BYTES, COMPILING_BYTES, LOADED_BYTES
 from toy import add, prepare, scaled_sum
 
 MACHINES = [
@@ -155,6 +155,7 @@ def test_compiled_loops_count_where_they_run_and_in_every_pass_of_the_run():
         plan_run([plain, step], extents, Machine("distributed", 2)) for step in (plain, there, here)
     )
     assert workers[1].worker_bytes - none[1].worker_bytes == COMPILED_BYTES
+    assert workers[0].worker_bytes - none[0].worker_bytes == LOADED_BYTES
     assert workers[0].driver_bytes == none[0].driver_bytes
     assert [step.driver_bytes - none[0].driver_bytes for step in driver] == [COMPILING_BYTES] * 2
     within = plan_run([plain, there], extents, Machine("threads", 2))

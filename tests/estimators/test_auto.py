@@ -252,6 +252,21 @@ def test_what_was_chosen_instead_is_kept(tmp_path, monkeypatch):
     assert load_model(tmp_path / "m").machine_.get_params() == model.machine_.get_params()
 
 
+def test_where_cells_do_not_fit_the_best_machine_over_centres_is_taken(monkeypatch):
+    X = np.random.default_rng(0).uniform(-2.0, 2.0, (6000, 2)).astype(np.float32)
+    y = np.sin(4.0 * X[:, 0]) * np.sin(4.0 * X[:, 1]) > 0
+    whole = KernelClassifier(random_state=0)
+    assert chosen(whole, X, y)[0] == "cells"
+    monkeypatch.setattr(
+        KernelClassifier, "_fits", lambda self, candidate, *_, has_test: candidate.name != "cells"
+    )
+    model = KernelClassifier(memory_limit=2**30, random_state=0)
+    assert chosen(model, X, y) == ("newton", "cells does not fit the memory limit")
+    kept = model._kept_choice[1]
+    assert kept.settings["gamma"].startswith("median/")
+    assert len(kept.compared) == 4
+
+
 @pytest.fixture(scope="module")
 def data(tmp_path_factory):
     X, y = rows(600)

@@ -207,12 +207,6 @@ def measured(tmp_path):
     for number in (256, 1024):
         records.put(f"centres/slow/newton-{number}", fit(0.1, 1.0, n_landmarks=number))
         records.put(f"centres/slow/normal_equations-{number}", fit(0.1, 4.0, n_landmarks=number))
-    peaks = {f"{who}_{kind}_bytes": 2**26 for who in ("worker", "driver") for kind in ("peak", "planned")}
-    asked = {"rows": 1000, "workers": 2}
-    seconds = {"wall_seconds": 3.0, "cpu_seconds": 4.0, "predict_seconds": 0.5}
-    for size in (1000, 2000):
-        own = {"asked": {**asked, "rows": size}, **seconds, "run_seconds": 2.0, **peaks}
-        records.put(f"growth/newton/{size}-2", own)
     for workers in (2, 10):
         record = {"asked": {}, "tasks": 4 * workers, "pass_seconds": 0.01 * workers, "round_seconds": 0.001}
         extra = {"driver_cpu_seconds_of_pass": 0.1, "round_driver_seconds": 0.0, "round_mode": "here"}
@@ -224,7 +218,7 @@ def measured(tmp_path):
 def test_the_report_has_what_was_measured(measured, tmp_path):
     markdown, page = report.write(measured, tmp_path / "rows", tmp_path / "report")
     text, whole = markdown.read_text(), page.read_text()
-    for heading in ("The machine", "Where we lose", "slow", "fast", "Growth", "10^9 rows"):
+    for heading in ("The machine", "Where we lose", "slow", "fast", "10^9 rows"):
         assert f"## {heading}" in text
         assert f"<h2>{heading}" in whole
     # our methods are in bold, in the order of their errors; what failed says why
@@ -233,11 +227,10 @@ def test_the_report_has_what_was_measured(measured, tmp_path):
     assert order == sorted(order)
     assert "took more than 9 s <of all>" in text
     assert "&lt;of all&gt;" in whole
-    assert "| newton | 2,000 | 2 | 3.0 | 4.0 | 64 / 64 | 64 / 64 | 0.5 |" in text
     assert "| slow | 256 | newton | 0.1000 | 1.0 | 0.25 |" in text
-    for name in ("slow-seconds", "slow-memory", "slow-centres", "growth", "simulation"):
+    for name in ("slow-seconds", "slow-memory", "slow-centres", "simulation"):
         ET.parse(tmp_path / "report" / f"{name}.svg")
-    assert whole.count("<svg") >= 6
+    assert whole.count("<svg") >= 5
 
 
 def test_what_is_lost_is_said(measured, tmp_path):
@@ -285,14 +278,13 @@ def test_the_command_measures_and_goes_on(tmp_path, program, command):
     asked = ["benchmarks", "--quick", "--out", str(tmp_path / "out")]
     asked += ["--data", str(tmp_path / "tiny.zarr"), "--adapter", f"mine={program}"]
     asked += ["--method", "newton", "--method", "normal_equations"]
-    asked += ["--part", "compare", "--part", "growth", "--part", "simulation"]
+    asked += ["--part", "compare", "--part", "simulation"]
     first = command(*asked)
     assert "compare/tiny/mine" in first
     records = Records(tmp_path / "out" / "records")
     every = {path: json.loads(path.read_text()) for path in records.folder.rglob("*.json")}
     failed = {path.name: record["failed"] for path, record in every.items() if "failed" in record}
     assert not failed
-    assert (records.folder / "growth" / "newton" / "20000-2.json") in every
     assert records.get("simulation/4")["round_mode"] == "rounds on 4 workers"
     assert records.get("compare/tiny/newton")["error"] < 0.1
     lost = records.folder / "compare" / "tiny" / "newton.json"

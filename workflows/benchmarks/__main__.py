@@ -14,13 +14,12 @@ import click
 
 from workflows.benchmarks import report
 from workflows.benchmarks.compare import CENTRES, Comparison
-from workflows.benchmarks.growth import ALGORITHMS, Growth
 from workflows.benchmarks.machine import limits
 from workflows.benchmarks.rows import export
 from workflows.benchmarks.simulation import WORKERS, simulate
 from workflows.records import Records
 
-PARTS = ("compare", "centres", "growth", "simulation")
+PARTS = ("compare", "centres", "simulation")
 _QUICK_ROWS, _QUICK_LIMIT = 4000, 120.0
 _QUICK_METHODS = (
     "cells_quick",
@@ -44,7 +43,6 @@ _QUICK_METHODS = (
 @click.option("--threads", default=1, help="Of every process.")
 @click.option("--rows", type=int, help="Rows of each split at most.")
 @click.option("--limit", default=1800.0, help="Seconds of a process, after which it has failed.")
-@click.option("--sizes", default="100000,1000000", help="Rows of growth, with commas between.")
 @click.option("--workers", default=",".join(map(str, WORKERS)), help="Of the simulation.")
 @click.option(
     "--reasons", type=click.Path(path_type=Path, exists=True), help="JSON: data set -> why it is lost."
@@ -62,7 +60,6 @@ def main(
     threads: int,
     rows: int | None,
     limit: float,
-    sizes: str,
     workers: str,
     reasons: Path | None,
     note: str,
@@ -75,13 +72,11 @@ def main(
     folder = out / ("rows" if rows is None else f"rows-{rows}")
     if not report_only:
         out.mkdir(parents=True, exist_ok=True)
-        sized, numbers = _whole(sizes), _whole(workers)
+        numbers = _whole(workers)
         centres, named = CENTRES, centres_data or ("covtype", "mnist")
-        algorithms = tuple(ALGORITHMS)
         if quick:
             limit = min(limit, _QUICK_LIMIT)
-            methods, sized, numbers = methods or _QUICK_METHODS, [20_000], [2, 4]
-            centres, algorithms = (256, 1024), ("svrg", "newton")
+            methods, numbers, centres = methods or _QUICK_METHODS, [2, 4], (256, 1024)
         chosen = parts or PARTS
         programs = dict(one.split("=", 1) for one in adapters)
         records.measured("machine", {}, lambda: limits(out))
@@ -97,11 +92,6 @@ def main(
             for facts in exported:
                 if facts.name in named:
                     comparison.at_centres(facts, centres, methods)
-        if "growth" in chosen:
-            grown = Growth(records, out / "growth", limit, click.echo)
-            for size in sized:
-                for number in (1, 2):
-                    grown.run(size, number, algorithms)
         if "simulation" in chosen:
             simulate(records, out / "simulation", numbers, limit, click.echo)
     for path in report.write(records, folder, out / "report", reasons, note):

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from workflows.benchmarks.growth import N_FEATURES
 from workflows.benchmarks.simulation import grown, line
 from workflows.records import Record, Records
 
-ROWS = 1e9
+ROWS, N_FEATURES = 1e9, 50
 WORKERS = (16, 100, 500)
 _FLOAT = 4
 #: bytes a second of a worker's network card (10 Gbit/s), and of the disk that its rows lie on

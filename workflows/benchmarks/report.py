@@ -41,7 +41,6 @@ def _sections(records: Records, rows: Path, reasons: dict[str, str]) -> list[Sec
     for data, methods in found.items():
         sections.append(tables.comparison(data, methods, facts.get(data, {}).get("task", "")))
     sections.append(tables.centres(records, facts, machine))
-    sections.append(tables.growth(records))
     sections.append(tables.simulation(records))
     sections.append((tables.billions(records), ()))
     return sections

@@ -153,48 +153,6 @@ def centres(records: Records, facts: dict[str, Record], machine: Record | None) 
     return Table("At equal centres", text, header, rows), plots
 
 
-def growth(records: Records) -> tuple[Table, list[Plot]]:
-    """Seconds and peaks as the rows grow, beside the plan's."""
-    rows, seconds = [], defaultdict(list)
-    for key, one in records.under("growth"):
-        name, asked = key.split("/")[0], one["asked"]
-        workers = f"{asked.get('workers', 1)}"
-        if "failed" in one:
-            rows.append((name, f"{asked['rows']:,}", workers, one["failed"], "", "", "", ""))
-            continue
-        seconds[f"{name}, {workers} worker{'s' if workers != '1' else ''}"].append(
-            (asked["rows"], one["wall_seconds"])
-        )
-        if "worker_planned_bytes" not in one:
-            cells = (f"{one['wall_seconds']:.1f}", f"{one['cpu_seconds']:.1f}", "", "", "")
-        else:
-            cells = (
-                f"{one['wall_seconds']:.1f}",
-                f"{one['cpu_seconds']:.1f}",
-                _peaks(one, "worker"),
-                _peaks(one, "driver"),
-                "" if one["predict_seconds"] is None else f"{one['predict_seconds']:.1f}",
-            )
-        rows.append((name, f"{asked['rows']:,}", workers, *cells))
-    text = (
-        "Whole commands on generated rows of 50 numbers. Ratios are the memory that was measured by what "
-        "`plan` had said."
-    )
-    header = (
-        "command",
-        "rows",
-        "workers",
-        "wall s",
-        "CPU s",
-        "worker MiB by plan",
-        "driver MiB by plan",
-        "predict s",
-    )
-    lines = {name: sorted(points) for name, points in seconds.items()}
-    plots = [Plot("growth", "Wall seconds as rows grow", "rows", "seconds", lines)] if lines else []
-    return Table("Growth", text, header, rows), plots
-
-
 def simulation(records: Records) -> tuple[Table, list[Plot]]:
     """Overheads as workers grow."""
     found = grown(records)
@@ -278,8 +236,3 @@ def settings_text(settings: Record) -> str:
         for name, value in settings.items()
     )
     return ", ".join(parts) or "defaults"
-
-
-def _peaks(one: Record, process: str) -> str:
-    peak, planned = one[f"{process}_peak_bytes"], one[f"{process}_planned_bytes"]
-    return "" if not peak else f"{peak / 2**20:.0f} / {planned / 2**20:.0f}"

@@ -25,7 +25,7 @@ from distkern.engine.dask.residents import NO_WORKERS, ActorResidents
 from distkern.engine.dask.workers import AWAY, check_workers, explain_errors, on_worker, versions
 from distkern.engine.executors.local import available_cores
 from distkern.passes.execution import AbstractExecutor, Call, Progress, Timed, folded, forget
-from distkern.passes.machine import Machine
+from distkern.passes.machine import TERMINATED_AT, Machine
 from distkern.passes.rounds import AbstractResidents, LocalResidents, Lost, Rounds, RoundsPlan, Saved
 
 #: settings of a cluster that distkern starts: its logs must not grow with the tasks of a long run
@@ -35,6 +35,9 @@ _CLUSTER_CONFIG = {
     "distributed.admin.large-graph-warning-threshold": "1GB",
     "distributed.scheduler.no-workers-timeout": "300s",
     "distributed.worker.profile.enabled": False,
+    # passes are planned to the limit itself, and what a worker has in memory no pause frees
+    "distributed.worker.memory.pause": False,
+    "distributed.worker.memory.terminate": 1.0,
     # all tasks of a pass go out at once: their results are small, and waiting for each costs 5 ms
     "distributed.scheduler.worker-saturation": "inf",
 }
@@ -50,19 +53,26 @@ class ClusterExecutor(AbstractExecutor):
     client : connected client
     owned : close the client (and the cluster it started) at the end
     memory_limit : bytes that each worker may take, if that is less than its own limit
+    limit_share : of a worker's own limit at which its nanny ends it
     has_dashboard : whether workers may serve pages, which takes memory
     """
 
     name = "local"
 
     def __init__(
-        self, client: Client, *, owned: bool, memory_limit: int | None = None, has_dashboard: bool = True
+        self,
+        client: Client,
+        *,
+        owned: bool,
+        memory_limit: int | None = None,
+        limit_share: float = TERMINATED_AT,
+        has_dashboard: bool = True,
     ) -> None:
         self._client = client
         self._owned = owned
         workers = client.scheduler_info(n_workers=-1)["workers"]
         threads = sum(int(worker["nthreads"]) for worker in workers.values()) or 1
-        own_limits = [int(worker["memory_limit"] or 0) for worker in workers.values()]
+        own_limits = [int(limit_share * (worker["memory_limit"] or 0)) for worker in workers.values()]
         limits = [limit for limit in (memory_limit, *own_limits) if limit]
         host = get_address_host(client.scheduler.address)
         same_host = client.scheduler.address.startswith("inproc") or host in ("127.0.0.1", "localhost", "::1")
@@ -282,7 +292,9 @@ def start_local(*, workers: int | None, memory_limit: int | None, dashboard: boo
             f"a local worker process did not start in {_STARTS} tries ({error.__cause__ or error}); most "
             "likely memory ran out: take fewer --workers"
         ) from error
-    executor = ClusterExecutor(client, owned=True, memory_limit=memory_limit, has_dashboard=dashboard)
+    executor = ClusterExecutor(
+        client, owned=True, memory_limit=memory_limit, limit_share=1.0, has_dashboard=dashboard
+    )
     executor.dashboard = client.dashboard_link if dashboard else None
     return executor
 

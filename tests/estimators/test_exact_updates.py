@@ -1,4 +1,4 @@
-"""Updates: exact where sums allow it, drift, and what is refused."""
+"""Updates: exact where sums allow it, how far new rows have drifted, and what is refused."""
 
 import numpy as np
 import pytest

@@ -1,0 +1,177 @@
+"""What is measured: a user's commands, and peers, on so many rows."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import shutil
+import signal
+import subprocess
+import sys
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+from workflows.processes import ROOT, distkern, environment, peaks, run
+from workflows.records import Record, Records
+from workflows.scale import rows
+
+#: of a process that trains, and of one that predicts
+TRAINING, PREDICTING = "1GiB", "512MiB"
+N_TEST = 100_000
+#: seconds until a run that goes on is where it was
+_START = 4.0
+#: name -> what is said to ``train``; nothing is said to the first
+JOBS: dict[str, list[str]] = {
+    "auto": [],
+    "newton": ["--algorithm", "newton"],
+    "dsg": ["--algorithm", "dsg", "--set", "n_features=4096", "--set", "stages=2"],
+    "csvrg": ["--algorithm", "csvrg", "--set", "n_landmarks=256", "--set", "stages=2", "--set", "tol=0"],
+    "simba": ["--algorithm", "simba", "--set", "max_rounds=2000", "--set", "stages=2", "--set", "nu=0.01"],
+    "cells": ["--algorithm", "cells", "--set", "search=none", "--set", "metric=diagonal", "--set", "C=3"],
+}
+#: those that learn real targets too
+REAL = ("auto", "newton", "dsg", "cells")
+
+
+class Scale:
+    """Measurements, each made once; what lies on disk for them goes again.
+
+    Parameters
+    ----------
+    folder : where rows, data sets and models lie meanwhile
+    limit : seconds of a command
+    """
+
+    def __init__(
+        self, records: Records, folder: Path, limit: float, tell: Callable[[str], None] = print
+    ) -> None:
+        self.records, self.folder, self.limit, self.tell = records, folder, limit, tell
+
+    def measure(
+        self, n_rows: int, target: str, jobs: Sequence[str], peers: Sequence[str], kills: int = 0
+    ) -> None:
+        """What is missing of a size."""
+        known = [job for job in jobs if target == "class" or job in REAL]
+        tasks = [(job, lambda name: self.train(name, n_rows, target)) for job in known]
+        tasks += [
+            (f"killed/{job}", lambda name: self.killed(name, n_rows, target, kills)) for job in known if kills
+        ]
+        tasks += [(peer, lambda name: self.peer(name, n_rows, target)) for peer in peers]
+        asked = {"rows": n_rows, "target": target, "workers": 2}
+        for key, task in tasks:
+            name = key.rpartition("/")[2]
+            own = {**asked, "said": JOBS.get(name, []), **({"kills": kills} if key != name else {})}
+
+            def measured(task: Callable[[str], Record] = task, key: str = key, name: str = name) -> Record:
+                self.tell(f"{key}, {target}, {n_rows:,} rows ...")
+                self.shard(n_rows, target)
+                return task(name)
+
+            self.records.measured(f"{key}/{target}/{n_rows}", own, measured)
+        shutil.rmtree(self._place(n_rows, target), ignore_errors=True)
+
+    def shard(self, n_rows: int, target: str) -> None:
+        """The files of a size and their data set, which is measured."""
+        place = self._place(n_rows, target)
+        place.mkdir(parents=True, exist_ok=True)
+        files = {"train": (n_rows, rows.TRAIN), "test": (N_TEST, rows.TEST)}
+        for name, (number, seed) in files.items():
+            if not (place / f"{name}.npy").exists():
+                rows.write(place / f"{name}.npy", number, seed, target)
+        data = place / "data.zarr"
+        if data.exists():
+            return
+        task = "classification" if target == "class" else "regression"
+        words = ["shard", place / "train.npy", "--test", place / "test.npy", "--target", "-1", "--task", task]
+        words += ["--scale", "none", "--columns", "--out", data]
+        found = self._command(*words)
+        found["bytes"] = _bytes(data)
+        self.records.put(f"shard/{target}/{n_rows}", {"asked": {"rows": n_rows, "target": target}, **found})
+
+    def train(self, name: str, n_rows: int, target: str) -> Record:
+        """``train`` and ``predict`` of one job."""
+        place = self._place(n_rows, target)
+        data, model, predictions = place / "data.zarr", place / f"{name}.model", place / "predictions.npy"
+        shutil.rmtree(model, ignore_errors=True)
+        found = self._command(*self._training(name, place, model))
+        if "failed" in found:
+            return found
+        lines = [json.loads(line) for line in (model / "metrics.jsonl").read_text().splitlines()]
+        last = [line for line in lines if line.get("test_error") is not None][-1]
+        words = ["predict", model, "--data", data, "--split", "train", "--workers", "2"]
+        predicted = self._command(*words, "--memory-limit", PREDICTING, "--out", predictions)
+        error = last["test_error"] if target == "class" else last["test_error"] ** 0.5
+        found |= {"error": error, "passes": last["passes"], "bytes": _bytes(model), "predict": predicted}
+        predictions.unlink(missing_ok=True)
+        return {**found, "bits": _bits(model)}
+
+    def killed(self, name: str, n_rows: int, target: str, kills: int) -> Record:
+        """Whether a run that is killed so many times and goes on leaves the same model."""
+        whole = self.records.get(f"{name}/{target}/{n_rows}")
+        if whole is None or "failed" in whole:
+            return {"failed": "the run without kills did not end well"}
+        place = self._place(n_rows, target)
+        model = place / f"{name}.killed"
+        shutil.rmtree(model, ignore_errors=True)
+        words = [sys.executable, "-m", "distkern", *map(str, self._training(name, place, model))]
+        happened = 0
+        for _ in range(kills):
+            more = ["--resume"] if (model / "checkpoints").exists() else []
+            process = subprocess.Popen(
+                [*words, *more],
+                cwd=ROOT,
+                env=environment(1),
+                start_new_session=True,
+                stdout=subprocess.DEVNULL,
+                stderr=subprocess.DEVNULL,
+            )
+            try:
+                process.wait(timeout=_START + whole["wall_seconds"] / (kills + 1))
+                break
+            except subprocess.TimeoutExpired:
+                os.killpg(process.pid, signal.SIGKILL)
+                process.wait()
+                happened += 1
+        more = ["--resume"] if (model / "checkpoints").exists() else []
+        found = {"wall_seconds": 0.0} if (model / "model.json").exists() else self._command(*words[3:], *more)
+        same = "failed" not in found and _bits(model) == whole["bits"]
+        shutil.rmtree(model, ignore_errors=True)
+        return {**found, "killed": happened, "same_bits": same}
+
+    def peer(self, name: str, n_rows: int, target: str) -> Record:
+        """A peer, in a process of its own."""
+        place = self._place(n_rows, target)
+        files = [str(place / f"{part}.npy") for part in ("train", "test")]
+        words = [sys.executable, "-m", "workflows.scale.peers", name, *files, target]
+        found, output = run(words, threads=2, limit=self.limit)
+        if "failed" in found:
+            return found
+        answer = json.loads(output.splitlines()[-1])
+        return {**found, "error": answer["error"], "driver_peak": answer["peak"], "worker_peak": 0}
+
+    def _place(self, n_rows: int, target: str) -> Path:
+        return self.folder / f"{target}-{n_rows}"
+
+    def _training(self, name: str, place: Path, model: Path) -> list[str | Path]:
+        words: list[str | Path] = ["train", "--data", place / "data.zarr", *JOBS[name], "--out", model]
+        return [*words, "--workers", "2", "--memory-limit", TRAINING, "--no-dashboard"]
+
+    def _command(self, *words: str | Path) -> Record:
+        with peaks() as peak:
+            found, _ = distkern(*map(str, words), threads=1, limit=self.limit)
+        return {**found, **{key: value for key, value in peak.items() if key != "group"}}
+
+
+def _bytes(folder: Path) -> int:
+    return sum(file.stat().st_size for file in folder.rglob("*") if file.is_file())
+
+
+def _bits(model: Path) -> str:
+    """A digest of the arrays of a model, and of the machines of its cells."""
+    digest = hashlib.sha256()
+    for part in ("arrays", "machines"):
+        for file in sorted((model / part).rglob("*")):
+            if file.is_file():
+                digest.update(str(file.relative_to(model)).encode() + file.read_bytes())
+    return digest.hexdigest()

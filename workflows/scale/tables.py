@@ -1,0 +1,148 @@
+"""What the report of growth says, from the measurements that there are."""
+
+from __future__ import annotations
+
+import math
+from collections import defaultdict
+from collections.abc import Sequence
+
+import numpy as np
+
+from workflows.records import Record, Records
+from workflows.report import Plot, Section, Table
+from workflows.scale.rows import TARGETS
+from workflows.scale.runs import JOBS
+
+_MIB = 2**20
+_HEADER = (
+    "who",
+    "rows",
+    "error",
+    "wall s",
+    "CPU s",
+    "worker MiB",
+    "driver MiB",
+    "MB on disk",
+    "predict s",
+    "worker MiB",
+)
+
+
+def sections(records: Records) -> list[Section]:
+    """A section for each target, then exponents and runs that were killed."""
+    by_target = {target: _found(records, target) for target in TARGETS}
+    parts: list[Section] = [_of_target(target, found) for target, found in by_target.items()]
+    return [*parts, (_exponents(by_target), ()), (_killed(records), ())]
+
+
+def _found(records: Records, target: str) -> dict[str, dict[int, Record]]:
+    """Measurements by who and rows: ``shard`` first, then our jobs, then peers."""
+    found: dict[str, dict[int, Record]] = defaultdict(dict)
+    for key, one in records.under(""):
+        who, of, n_rows = key.rsplit("/", 2)
+        if of == target and not who.startswith("killed"):
+            found[who][int(n_rows)] = one
+    order = ["shard", *JOBS]
+    names = sorted(found, key=lambda who: (order.index(who) if who in order else len(order), who))
+    return {who: dict(sorted(found[who].items())) for who in names}
+
+
+def _of_target(target: str, found: dict[str, dict[int, Record]]) -> Section:
+    rows, lines = [], {}
+    for who, sizes in found.items():
+        lines[who] = [(float(n), one["wall_seconds"]) for n, one in sizes.items() if "failed" not in one]
+        rows += [(_name(who), f"{n:,}", *_cells(one, target)) for n, one in sizes.items()]
+    what = "classes" if target == "class" else "a real target"
+    text = (
+        "Errors are shares of wrong labels, of which no model can have less than 5 %."
+        if target == "class"
+        else "Errors are roots of mean squared errors, of which no model can have less than .3."
+    )
+    lines = {who: points for who, points in lines.items() if points}
+    plots = [Plot(f"scale-{target}", f"Wall seconds, {what}", "rows", "seconds", lines)] if lines else []
+    return Table(f"Rows with {what}", text, _HEADER, rows), plots
+
+
+def _cells(one: Record, target: str) -> tuple[str, ...]:
+    if "failed" in one:
+        return (one["failed"], *[""] * (len(_HEADER) - 3))
+    error = one.get("error")
+    digits = 2 if target == "class" else 4
+    told = "" if error is None else f"{error * (100 if target == 'class' else 1):.{digits}f}"
+    predicted = one.get("predict", {})
+    return (
+        told and f"{told}{' %' if target == 'class' else ''}",
+        f"{one['wall_seconds']:.0f}",
+        f"{one['cpu_seconds']:.0f}",
+        _mib(one.get("worker_peak")),
+        _mib(one.get("driver_peak")),
+        f"{one['bytes'] / 1e6:.0f}" if "bytes" in one else "",
+        f"{predicted['wall_seconds']:.0f}" if "wall_seconds" in predicted else predicted.get("failed", ""),
+        _mib(predicted.get("worker_peak")),
+    )
+
+
+def _mib(number: int | None) -> str:
+    return f"{number / _MIB:.0f}" if number else ""
+
+
+def _name(who: str) -> str:
+    return f"**{who}**" if who == "shard" or who in JOBS else who
+
+
+def exponent(sizes: Sequence[float], values: Sequence[float]) -> tuple[float, float]:
+    """The exponent b of values = a n^b by least squares of the logarithms, and half its 95 % interval.
+
+    Two sizes leave no interval: it is not a number.
+    """
+    x, y = np.log(sizes), np.log(values)
+    slope, start = np.polyfit(x, y, 1)
+    free = len(x) - 2
+    if free < 1:
+        return float(slope), math.nan
+    from scipy.stats import t
+
+    rest = float(np.square(y - start - slope * x).sum()) / free
+    spread = math.sqrt(rest / float(np.square(x - x.mean()).sum()))
+    return float(slope), float(t.ppf(0.975, free)) * spread
+
+
+def _exponents(by_target: dict[str, dict[str, dict[int, Record]]]) -> Table:
+    rows = []
+    for target, found in by_target.items():
+        for who, sizes in found.items():
+            ended = {n: one for n, one in sizes.items() if "failed" not in one}
+            if len(ended) < 2:
+                continue
+            cells = []
+            for key in ("wall_seconds", "cpu_seconds", "worker_peak", "driver_peak", "bytes"):
+                values = [one.get(key) or 0 for one in ended.values()]
+                cells.append(_interval(list(ended), values) if all(values) else "")
+            rows.append((_name(who), target, f"{min(ended):,} to {max(ended):,}", *cells))
+    text = "b of n^b: 1 is in proportion to the rows, 0 is the same whatever they are; with a 95 % interval."
+    header = ("who", "target", "rows", "wall s", "CPU s", "worker's peak", "driver's peak", "bytes on disk")
+    return Table("Exponents of growth", text, header, rows)
+
+
+def _interval(sizes: Sequence[float], values: Sequence[float]) -> str:
+    slope, half = exponent(sizes, values)
+    # no sign of zero
+    slope = round(slope, 2) + 0.0
+    return f"{slope:.2f}" if math.isnan(half) else f"{slope:.2f} ± {half:.2f}"
+
+
+def _killed(records: Records) -> Table:
+    rows = [
+        (
+            _name(key.split("/")[0]),
+            key.split("/")[1],
+            f"{one['asked']['rows']:,}",
+            f"{one.get('killed', '')}",
+            one.get("failed") or ("the same bits" if one["same_bits"] else "OTHER BITS"),
+        )
+        for key, one in records.under("killed")
+    ]
+    header = ("who", "target", "rows", "kills", "model")
+    return Table(
+        "Killed and resumed", "Driver and workers by SIGKILL, at equal times after each start.", header, rows
+    )
