@@ -39,6 +39,8 @@ class Coordinates:
     """
 
     basis: AbstractBasis
+    #: what they depend on beside the functions, where rounding has a say in it
+    pivots: NDArray[np.int64] = np.zeros(0, np.int64)
 
     def __init__(self, basis: AbstractBasis) -> None:
         self.basis = basis
@@ -97,6 +99,7 @@ class KernelCoordinates(Coordinates):
         factor = np.tril(factor[:rank, :rank])
         first = _orthonormal(factor, square / largest**2, _NOISE[itemsize])
         self._size, self._kept, self._first = exact.size, order[:rank] - 1, first
+        self.pivots = np.append(self._kept, first).astype(np.int64)
         self._factor = factor
         rest = factor[first:, first:]
         self._lengths = np.sqrt(np.einsum("ij,ij->i", rest, rest))

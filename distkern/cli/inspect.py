@@ -138,6 +138,12 @@ def _model(path: Place) -> Found:
         record["ended"] = facts["ended"] = model.ended_
     for text in history[-1].get("warnings", ()) if history else ():
         facts["warning"] = text if "warning" not in facts else f"{facts['warning']}; {text}"
+    if model.updates_:
+        from distkern.cli.training import update_facts
+
+        record["updates"] = list(model.updates_)
+        facts["updates"] = f"{len(model.updates_):,}"
+        facts |= {f"last update: {name}": told for name, told in update_facts(model.updates_[-1]).items()}
     if (measured := model.importances_) is not None:
         record["importances"] = asdict(measured)
         told = [f"{name} {text}" for name, _, text in measured.texts]

@@ -24,6 +24,7 @@ _COMMANDS = (
     "plan",
     "train",
     "tune",
+    "update",
     "evaluate",
     "predict",
     "inspect",

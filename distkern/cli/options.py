@@ -200,6 +200,33 @@ def file_kinds(command: Command) -> Command:
     )(command)
 
 
+def taking_several(option: str) -> type[click.Command]:
+    """A kind of command whose ``option`` takes all arguments up to the next one, as ``--test a.csv b.csv``.
+
+    Without this the second file would be taken for an argument of the command.
+    """
+
+    class Several(click.Command):
+        def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+            expanded: list[str] = []
+            position = 0
+            while position < len(args):
+                argument = args[position]
+                position += 1
+                if argument != option:
+                    expanded.append(argument)
+                    continue
+                stop = position
+                while stop < len(args) and not args[stop].startswith("-"):
+                    stop += 1
+                values = args[position:stop]
+                expanded += [part for value in values for part in (option, value)] or [option]
+                position = stop
+            return super().parse_args(ctx, expanded)
+
+    return Several
+
+
 class JobCommand(click.Command):
     """A command on a job, whose help lists the hyperparameters of an algorithm that is named before it."""
 

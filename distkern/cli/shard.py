@@ -31,31 +31,7 @@ if TYPE_CHECKING:
 _STEPS = 1000
 
 
-class _SeveralTests(click.Command):
-    """Lets ``--test`` take all arguments up to the next option, as ``--test a.csv b.csv``.
-
-    Without this the second file would be taken for one with training rows.
-    """
-
-    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        expanded: list[str] = []
-        position = 0
-        while position < len(args):
-            argument = args[position]
-            position += 1
-            if argument != "--test":
-                expanded.append(argument)
-                continue
-            stop = position
-            while stop < len(args) and not args[stop].startswith("-"):
-                stop += 1
-            values = args[position:stop]
-            expanded += [part for value in values for part in ("--test", value)] or ["--test"]
-            position = stop
-        return super().parse_args(ctx, expanded)
-
-
-@click.command(cls=_SeveralTests)
+@click.command(cls=options.taking_several("--test"))
 @click.argument("src", nargs=-1, required=True)
 @click.option("--out", type=options.PLACE, help="Folder or URL to make, D.zarr.")
 @click.option(

@@ -32,11 +32,13 @@ def run_job(
     on_cluster: bool = False,
     evaluations: dict[str, Evaluation] | None = None,
     compared: str | None = None,
+    estimator: Any = None,
 ) -> tuple[Any, list[dict[str, Any]]]:
     """Train what ``job`` describes on ``dataset``, save it under ``job.out`` and write its report there.
 
     ``on_cluster`` says that this is a task of the job's scheduler: its passes go through the client there.
-    What the model makes of the test rows goes into ``evaluations``, with a figure that is ``compared``.
+    What the model makes of the test rows goes into ``evaluations``, with a figure that is ``compared``. An
+    ``estimator`` is trained instead of the one that the job describes.
     Returns the fitted estimator and the lines of its ``metrics.jsonl``.
 
     Raises
@@ -54,7 +56,7 @@ def run_job(
     evaluations = {} if evaluations is None else evaluations
     folder = job.model_folder
     served = has_dashboard(job, dashboard)
-    estimator = make_estimator(job)
+    estimator = make_estimator(job) if estimator is None else estimator
     recorder = PassRecorder()
     heard: tuple[Listener, ...] = (*listeners, recorder)
     shown = served or (dashboard is not False and "://" in job.scheduler)
@@ -213,6 +215,7 @@ def run_facts(
         f"finished {time.strftime('%Y-%m-%d %H:%M:%S %Z', time.localtime(ended))}",
         "headline": large,
         **({} if fitted.importances_ is None else {"importances": fitted.importances_}),
+        **({"Update": update_facts(fitted.updates_[-1])} if fitted.updates_ else {}),
         "Hyperparameters": hyperparameters(fitted),
         "Data": {"path": job.data} if dataset is None else data_facts(dataset),
         "Machine": {
@@ -222,6 +225,26 @@ def run_facts(
             **(here if ended is None else {}),
         },
     }
+
+
+def update_facts(update: Mapping[str, Any]) -> dict[str, str]:
+    """What an update has told, as text: its rows, the error on them before and after, the drift."""
+    from distkern.monitor.style import short_number
+    from distkern.monitor.text import in_percent
+
+    facts = {"new rows": f"{update['rows']:,}"}
+    for name, before in update["before"].items():
+        text = in_percent if name == "error" else short_number
+        facts[f"{name} on them"] = f"{text(before)} before, {text(update['after'][name])} after"
+    drift = update["drift"]
+    if drift is None:
+        facts["drift"] = "not known, as no pass of the training has seen the ranges of the columns"
+    else:
+        told = [f"{one['column']} {in_percent(one['outside'])}" for one in drift["most"]]
+        n_columns = f"{drift['columns']:,} column{'s' * (drift['columns'] != 1)}"
+        facts["drift"] = f"numbers outside the range of the rows before in {n_columns}"
+        facts["drift"] += f": {', '.join(told)}" if told else ""
+    return facts
 
 
 def memory_line(history: list[dict[str, Any]], limit: int | None) -> str:

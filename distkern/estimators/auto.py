@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
+from copy import copy
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, ClassVar, cast
 
@@ -35,6 +36,8 @@ if TYPE_CHECKING:
     from distkern.estimators.cells import AbstractCells
     from distkern.estimators.sample import FoldedSample
     from distkern.runs.data import TrainingData
+    from distkern.runs.further import Further
+    from distkern.runs.update import Begins
     from distkern.search.ladder import Setting
     from distkern.search.ladder import Tried as Climbed
     from distkern.storage.dataset import Split
@@ -106,6 +109,10 @@ class AbstractKernelMachine(AbstractEstimator):
     # -- which
 
     def problem(self, data: TrainingData, *, has_test: bool) -> tuple[AbstractSolver[Any], Problem]:
+        if self._begins is not None:
+            solver, problem = self.machine_.problem(data, has_test=has_test)
+            self._take_weights()
+            return solver, problem
         chosen = self._choice(data, has_test=has_test)
         given = self.value("settings") or {}
         for name in given:
@@ -118,11 +125,14 @@ class AbstractKernelMachine(AbstractEstimator):
         self.machine_, self.chosen_because_ = self._made(chosen, len(data.classes)), chosen.because
         self.machine_.check_parameters()
         solver, problem = self.machine_.problem(data, has_test=has_test)
-        self.class_weights_, self.mean_weight_ = self.machine_.class_weights_, self.machine_.mean_weight_
-        self.class_shares_ = self.machine_.class_shares_
+        self._take_weights()
         taken = replace(chosen, settings={**chosen.settings, **given})
         note = f"algorithm: {taken.description}, because {chosen.because}"
         return solver, replace(problem, notes=(note, *problem.notes), candidates=chosen.compared)
+
+    def _take_weights(self) -> None:
+        self.class_weights_, self.mean_weight_ = self.machine_.class_weights_, self.machine_.mean_weight_
+        self.class_shares_ = self.machine_.class_shares_
 
     def _choice(self, data: TrainingData, *, has_test: bool) -> Candidate:
         """The choice for these rows; the last one is kept, because a plan asks for it before the run does."""
@@ -316,6 +326,7 @@ class AbstractKernelMachine(AbstractEstimator):
     def choosing_bytes(self, data: TrainingData) -> int:
         source = data.source
         is_given = self.value("search") is None or self.value("algorithm") != AUTO
+        is_given |= self._begins is not None
         if is_given or source.n_features > _NARROW:
             return 0
         from distkern.estimators.sample import most_rows
@@ -364,6 +375,16 @@ class AbstractKernelMachine(AbstractEstimator):
         for name in ("machine_", "chosen_because_"):
             known.pop(name)
         vars(self.machine_).update(known)
+
+    def _begin(self, begins: Begins) -> None:
+        super()._begin(begins)
+        self.machine_ = copy(self.machine_)
+        self._tell_machine()
+        self.machine_._begin(begins)
+
+    def _end(self, further: Further, told: dict[str, Any]) -> None:
+        super()._end(further, told)
+        self.machine_._begins = None
 
     def _facts(self) -> dict[str, Any]:
         given = {

@@ -116,18 +116,24 @@ class AbstractClassifier(ClassifierMixin, Explainable, AbstractEstimator):  # ty
                 hint="a classifier needs at least 2 classes",
             )
         self._check_threshold(len(data.classes))
-        class_weights = self.class_weights_ = self._class_weights(data)
+        begins = self._begins
+        class_weights = self._class_weights(data) if begins is None else begins.class_weights
+        self.class_weights_ = class_weights
         self.mean_weight_ = data.mean_weight(class_weights)
         # probabilities that are fitted afterwards do not count weights of classes
         counted = None if self._is_calibrated else class_weights
         totals = data.class_totals * (1.0 if counted is None else counted)
         self.class_shares_ = totals / totals.sum()
+        if begins is not None:
+            self.mean_weight_ = begins.mean_of(self.mean_weight_)
+            self.class_shares_ = begins.shares_of(self.class_shares_)
         problem = data.problem(
             self.n_outputs(len(data.classes)),
             has_test,
             self._seed(),
             class_weights,
-            class_shares=tuple((data.class_totals / data.class_totals.sum()).tolist()),
+            # new rows may be of one class alone, which says nothing of the model
+            class_shares=() if begins else tuple((data.class_totals / data.class_totals.sum()).tolist()),
             weighs_classes=class_weights is not None,
         )
         return self._solver(class_weights, self.mean_weight_), problem
@@ -271,6 +277,8 @@ class AbstractRegressor(RegressorMixin, Explainable, AbstractEstimator):  # type
 
     def problem(self, data: TrainingData, *, has_test: bool) -> tuple[AbstractSolver[Any], Problem]:
         self.mean_weight_ = data.mean_weight()
+        if self._begins is not None:
+            self.mean_weight_ = self._begins.mean_of(self.mean_weight_)
         problem = data.problem(self.n_outputs(), has_test, self._seed(), real_targets=True)
         return self._solver(None, self.mean_weight_), problem
 

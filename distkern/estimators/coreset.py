@@ -12,8 +12,10 @@ from distkern.bases.landmarks import LandmarkBasis
 from distkern.common.sparse import Rows
 from distkern.estimators.base import AbstractClassifier
 from distkern.estimators.declared import fitted
+from distkern.estimators.features import begun_over_features
 from distkern.estimators.functional import AbstractFunctionalEstimator
 from distkern.features.landmarks import DEFAULT_LANDMARKS, AbstractLandmarkFeatures, Landmarks
+from distkern.solvers.base import AbstractSolver, Problem
 from distkern.solvers.coreset import AbstractCoresetSolver
 
 
@@ -59,6 +61,13 @@ class AbstractCoresetClassifier(AbstractFunctionalEstimator, AbstractClassifier)
             n_landmarks = self.usual_landmarks
         made = features(self.kernel_choice(), n_landmarks, self.landmarks, diameter)
         return kind(risk, made, **self.values_of(self.solver_type))
+
+    def _begun(self, solver: AbstractSolver[Any], problem: Problem) -> tuple[AbstractSolver[Any], Problem]:
+        return begun_over_features(self, solver, problem)
+
+    def _own_coefficients(self) -> NDArray[np.float64]:
+        """Coefficients (r, k) of the kernels at the landmarks."""
+        return self.coef_
 
     def kind_of_solver(self) -> tuple[type[AbstractCoresetSolver[Any]], type[AbstractLandmarkFeatures]]:
         """The solver, and the functions of landmarks that it works on."""

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
+from functools import partial
 from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
@@ -11,13 +12,14 @@ from sklearn.utils import Tags, check_random_state
 
 from distkern.common.errors import InputError
 from distkern.common.targets import plain_targets
-from distkern.common.types import AbstractSource, Block, Reader
+from distkern.common.types import Block
 from distkern.engine.dask.arrays import in_turn, is_dask
 from distkern.estimators.base import AbstractClassifier
 from distkern.estimators.declared import fitted
 from distkern.estimators.dsg import AbstractDSG
 from distkern.losses.unlabelled import DensityRatio
 from distkern.runs.data import TrainingData
+from distkern.runs.joined import JoinedRows
 from distkern.solvers.base import AbstractSolver, Problem
 from distkern.solvers.dsg_density_ratio import DSGDensityRatio as DensityRatioSolver
 from distkern.solvers.hyperparameters import RANDOM_STATE, SCALE
@@ -93,47 +95,20 @@ def joined_splits(P: Split, Q: Split) -> TrainingData:
     return TrainingData(JoinedSplits(P, Q), np.array([0, 1]), counts, np.ones(2), first.scaling)
 
 
-class JoinedSplits(AbstractSource):
+class JoinedSplits(JoinedRows):
     """The blocks of two splits one after the other, without weights; targets are 1 and then 0."""
 
-    is_shuffled = False
-
     def __init__(self, first: Split, second: Split) -> None:
-        self._splits = first, second
-        self.block_rows = (*first.block_rows, *second.block_rows)
-        self.n_features, self.dtype, self.is_sparse = first.n_features, first.dtype, first.is_sparse
-        self.fingerprint = f"{first.fingerprint}+{second.fingerprint}"
+        functions = partial(_labelled, 1), partial(_labelled, 0)
+        super().__init__((first, second), functions, first.n_features, first.dtype)
+        self.is_shuffled = False
         self.reader_bytes = max(first.reader_bytes, second.reader_bytes)
-        self.has_groups = first.has_groups and second.has_groups
-
-    @property
-    def row_numbers(self) -> int:
-        return max(split.row_numbers for split in self._splits)
-
-    @property
-    def n_nonzero(self) -> int | None:
-        counts = [split.n_nonzero for split in self._splits]
-        return None if None in counts else sum(count or 0 for count in counts)
-
-    def reader(self, index: int) -> Reader:
-        first, second = self._splits
-        if index < first.n_blocks:
-            return _Labelled(first.reader(index), 1, index)
-        return _Labelled(second.reader(index - first.n_blocks), 0, index)
 
 
-@dataclass(frozen=True, slots=True)
-class _Labelled:
-    """Reads a block, all of one label."""
-
-    read: Reader
-    label: int
-    index: int
-
-    def __call__(self) -> Block:
-        block = self.read()
-        targets: NDArray[np.int32] = np.full(block.n_rows, self.label, dtype=np.int32)
-        return replace(block, targets=targets, weights=None, index=self.index)
+def _labelled(label: int, block: Block) -> Block:
+    """A block, all of one label."""
+    targets: NDArray[np.int32] = np.full(block.n_rows, label, dtype=np.int32)
+    return replace(block, targets=targets, weights=None)
 
 
 class PermutationTest(NamedTuple):

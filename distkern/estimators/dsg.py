@@ -17,11 +17,14 @@ from distkern.common.sparse import Rows, SparseRows, converted
 from distkern.common.targets import plain_targets
 from distkern.estimators.base import AbstractClassifier
 from distkern.estimators.declared import fitted
+from distkern.estimators.features import unit_of
 from distkern.estimators.functional import AbstractFunctionalEstimator, AbstractFunctionalRegressor
 from distkern.landmarks.base import RowLayout
 from distkern.monitor.history import History
+from distkern.runs.further import Further
+from distkern.runs.update import further_of
 from distkern.solvers._dsg.settings import DSGState, StepRule
-from distkern.solvers.base import Problem
+from distkern.solvers.base import AbstractSolver, Problem
 from distkern.solvers.dsg import DSG, ContinuedDSG
 from distkern.storage.preparation import Preparation
 
@@ -70,13 +73,9 @@ class AbstractDSG(AbstractFunctionalEstimator):
         from distkern.engine.executors import open_executor
         from distkern.runs.arrays import ArraySource
 
-        if not hasattr(self, "_state") and hasattr(self, "coef_"):
-            raise InputError(
-                "the model was loaded, and a stored model does not hold what further steps need",
-                where="partial_fit",
-                hint="call it on the estimator that was trained",
-            )
         before: DSGState | None = getattr(self, "_state", None)
+        if before is None and hasattr(self, "coef_"):
+            before = self._stored_state(further_of(self))
         if before is None:
             self.scaling_ = self.map_ = None
             wanted = self.value("dtype")
@@ -108,7 +107,44 @@ class AbstractDSG(AbstractFunctionalEstimator):
         self.n_features_in_ = source.n_features
         self.history_ = History([*getattr(self, "history_", []), *outcome.history])
         self.n_iter_, self.ended_ = getattr(self, "n_iter_", 0) + 1, outcome.ending.reason
+        earlier = Further() if self._further is None else self._further.loaded()
+        kept, n_rows = solver.further(outcome.state), earlier.n_rows + source.n_rows
+        self._further = Further(kept, n_rows, (*earlier.sources, source.fingerprint))
         self._keep(outcome.state)
+
+    def _stored_state(self, further: Further) -> DSGState:
+        """The last state of the run that made a model, of what is kept of it; its figures are not known."""
+        center, scale = unit_of(self)
+        own = dict(further.own)
+        state = DSGState(
+            gamma=self.gamma_,
+            landmarks=np.empty((0, self.width_)),
+            cursor=np.zeros(0, np.int64),
+            n_steps=int(own["step"]),
+            center=center,
+            target_scale=scale,
+            variances=np.full(2, np.nan),
+            **own,
+        )
+        if state.sweeps:
+            # the average is of steps before the model was polished
+            average = state.scale * state.coefficients if len(state.average) else state.average
+            state = replace(state, average=average, sweeps=0)
+        return state
+
+    def _begun(self, solver: AbstractSolver[Any], problem: Problem) -> tuple[AbstractSolver[Any], Problem]:
+        begins = self._begins
+        assert begins is not None, "only updates begin from a model"
+        if self.value("polish") is not None:
+            raise InputError(
+                "a polished model is the minimum over its rows, and further steps would leave it",
+                where="update",
+                hint="shard the old and the new files as one data set, and train on that",
+            )
+        before, n_earlier = self._stored_state(begins.further), begins.n_earlier
+        n_more = max(1, round(before.step * problem.n_rows / n_earlier))
+        continued = ContinuedDSG(**vars(solver), before=before, n_more=n_more)
+        return continued, replace(problem, seed=self.seed_)
 
     def _batch_outputs(self) -> int:
         """Outputs of the model that batches are fitted to."""

@@ -31,6 +31,7 @@ from distkern.bases.mapped import MappedBasis
 from distkern.common.errors import InputError
 from distkern.common.types import AbstractSource, Block, Floats
 from distkern.estimators.declared import Declared, fitted
+from distkern.estimators.updatable import Updatable
 from distkern.maps.mapping import RowMap, map_from_arrays, map_to_arrays
 from distkern.monitor.explanation import Explanation
 from distkern.monitor.history import History
@@ -62,7 +63,7 @@ _kept: WeakKeyDictionary[Any, tuple[dict[str, Any], dict[str, Any]]] = WeakKeyDi
 Value = TypeVar("Value")
 
 
-class AbstractEstimator(Declared, BaseEstimator):  # type: ignore[misc]
+class AbstractEstimator(Updatable, Declared, BaseEstimator):  # type: ignore[misc]
     """A model f(x) = basis(x) @ coef_ + intercept_ that a solver fits."""
 
     everywhere: ClassVar = {"dtype": DTYPE}
@@ -104,6 +105,12 @@ class AbstractEstimator(Declared, BaseEstimator):  # type: ignore[misc]
     )
     ended_: str = fitted(
         'why: "converged", "stages used up", "diverged", "stopped early" or "stopped by a callback"'
+    )
+    updates_: tuple[dict[str, Any], ...] = fitted(
+        "of each update its ``rows``, the error on them ``before`` and ``after``, and their ``drift``: how "
+        "many columns have numbers outside the ranges of the rows before, and which most; None where these "
+        "are not known",
+        default=(),
     )
     map_: RowMap | None = fitted(
         "of rows that are scaled, in front of the basis, where ``metric`` or ``scale`` ask for one, or None",
@@ -176,6 +183,10 @@ class AbstractEstimator(Declared, BaseEstimator):  # type: ignore[misc]
         """The objective at the fitted model on rows whose losses add up to ``losses``."""
 
     def _data_of_split(self, split: Split) -> TrainingData:
+        """A split of a data set as training data; in an update, all rows that are read."""
+        return self._data_as_given(split) if self._begins is None else self._begins.data
+
+    def _data_as_given(self, split: Split) -> TrainingData:
         """A split of a data set as training data."""
         from distkern.runs.data import from_split
 
@@ -203,6 +214,8 @@ class AbstractEstimator(Declared, BaseEstimator):  # type: ignore[misc]
         from distkern.search.values import searched
 
         solver, problem = self.problem(data, has_test=has_test)
+        if self._begins is not None:
+            return solver, problem
         return searched(solver, self.open_names(), problem), problem
 
     def named(self, split: Split) -> AbstractEstimator:
@@ -287,12 +300,16 @@ class AbstractEstimator(Declared, BaseEstimator):  # type: ignore[misc]
         return self
 
     def _map_choices(self, data: TrainingData) -> tuple[MapChoice, ...]:
+        if self._begins is not None:
+            return ()
         from distkern.estimators.fitting import map_choices
 
         return map_choices(self.row_scale(), self.row_metric(), data.source)
 
     def _own_scale(self, data: TrainingData) -> str:
         """The scaling of columns that is wanted before a map, which scales by itself."""
+        if self._begins is not None:
+            return "none"
         return "none" if self._map_choices(data) else self.row_scale()
 
     def preparing(self, data: TrainingData, problem: Problem) -> list[Outline]:
@@ -309,6 +326,11 @@ class AbstractEstimator(Declared, BaseEstimator):  # type: ignore[misc]
     def as_read(self, data: TrainingData, split: Split) -> AbstractSource:
         """How a run may read a split of the data, for its plan."""
         from distkern.runs.scaled import ScaledSource, as_planned
+
+        if self._begins is not None:
+            from distkern.estimators.updating import mapped_source
+
+            return mapped_source(self, data.source if split.name == "train" else self._as_own(split))
 
         read = as_planned(data, self._own_scale(data))(split)
         return ScaledSource(read, Scaling()) if self._map_choices(data) else read
@@ -331,6 +353,7 @@ class AbstractEstimator(Declared, BaseEstimator):  # type: ignore[misc]
             "data set": data.source.fingerprint,
             "seed": problem.seed,
             "test split": problem.has_test,
+            **({} if self._begins is None else {"model": self._begins.fingerprint}),
             **{name: value for name, value in self.stored_params().items() if name != "random_state"},
         }
 

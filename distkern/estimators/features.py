@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, ClassVar
+from dataclasses import replace
+from typing import Any, ClassVar, cast
 
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
@@ -16,8 +17,34 @@ from distkern.estimators.estimator import AbstractEstimator
 from distkern.estimators.functional import AbstractFunctionalEstimator, AbstractFunctionalRegressor
 from distkern.features import AbstractFeatures, find_features
 from distkern.landmarks.base import RowLayout
+from distkern.solvers.base import AbstractSolver, Problem
+from distkern.solvers.before import Before
 from distkern.solvers.explicit import AbstractExplicit
 from distkern.solvers.targets import Scaled
+
+
+def unit_of(model: Any) -> tuple[NDArray[np.float64], float]:
+    """Centre (k,) and scale of the targets of a fitted model, 0 and 1 for classes."""
+    if model.task == "regression":
+        return model.target_center_, model.target_scale_
+    return np.zeros(model.coef_.shape[1]), 1.0
+
+
+def begun_over_features(
+    model: Any, solver: AbstractSolver[Any], problem: Problem
+) -> tuple[AbstractSolver[Any], Problem]:
+    """A solver over explicit features that begins from a fitted model, and its problem."""
+    begins, explicit = model._begins, cast("AbstractExplicit[Any]", solver)
+    own = dict(begins.further.own)
+    coefficients = own.pop("coefficients", None)
+    if coefficients is None:
+        coefficients = np.ascontiguousarray(model._own_coefficients())
+    landmarks: Rows = model.landmarks_
+    weight = begins.mean_weight / model.mean_weight_
+    before = Before(landmarks, model.gamma_, coefficients, *unit_of(model), own, begins.n_earlier, weight)
+    features = explicit.features.at_known(len(landmarks))
+    seed = problem.seed if begins.seed is None else begins.seed
+    return replace(explicit, features=features, before=before), replace(problem, seed=seed)
 
 
 class AbstractFeatureEstimator(AbstractEstimator):
@@ -61,6 +88,13 @@ class AbstractFeatureEstimator(AbstractEstimator):
         self.landmarks_, self.gamma_ = state.landmarks, state.gamma
         self.coef_, self.intercept_ = state.coefficients, state.intercept
 
+    def _begun(self, solver: AbstractSolver[Any], problem: Problem) -> tuple[AbstractSolver[Any], Problem]:
+        return begun_over_features(self, solver, problem)
+
+    def _own_coefficients(self) -> NDArray[np.float64]:
+        """Coefficients (r, k) of the solver's functions, of which the last may be a constant one."""
+        return self.coef_
+
     def _facts(self) -> dict[str, Any]:
         return super()._facts() | {"features": self.basis(np.float32).digest()}
 
@@ -102,6 +136,13 @@ class AbstractExplicitEstimator(AbstractFeatureEstimator, AbstractFunctionalEsti
         last = len(coefficients) - self.feature_choice().with_constant().n_constant
         super()._keep_coefficients(coefficients[:last], state)
         self.intercept_ += state.target_scale * coefficients[last:].sum(axis=0)
+
+    def _own_coefficients(self) -> NDArray[np.float64]:
+        center, scale = unit_of(self)
+        own = self.coef_
+        if self.feature_choice().with_constant().n_constant:
+            own = np.vstack([own, self.intercept_ - center])
+        return own / scale
 
     def _squared_norm(self) -> float:
         return float(np.einsum("ij,ij->", self.coef_, self.basis(np.float64).metric_product(self.coef_)))

@@ -8,10 +8,11 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
+from functools import reduce
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 from distkern.common import blas
 from distkern.common.errors import InputError
@@ -19,7 +20,7 @@ from distkern.common.held_out import keys_of, parted
 from distkern.common.parameters import AUTO
 from distkern.common.types import AbstractSource, Block
 from distkern.engine.checkpoint import CheckpointFolder
-from distkern.engine.drive import Driver
+from distkern.engine.drive import Driver, Outcome
 from distkern.engine.ending import Stopping
 from distkern.engine.events import EventLog, Listener
 from distkern.engine.executors import AbstractExecutor
@@ -28,14 +29,16 @@ from distkern.maps.transform import TRANSFORMS
 from distkern.monitor.history import History
 from distkern.passes import Outline, Reduce
 from distkern.runs.data import TrainingData
+from distkern.runs.further import Further
 from distkern.runs.given import held_out_rows, training_data
-from distkern.runs.scaled import ScaledSource, rescaled
+from distkern.runs.scaled import Rescaled, ScaledSource, rescaled
 from distkern.runs.spooled import in_random_order
 from distkern.search.values import searched
-from distkern.solvers.base import Problem
+from distkern.solvers.base import AbstractSolver, Problem
 from distkern.solvers.sample import sample_of, sampling
 from distkern.storage.dataset import Split
 from distkern.storage.places import Place
+from distkern.storage.spreads import Spreads
 
 if TYPE_CHECKING:
     from distkern.estimators.estimator import AbstractEstimator
@@ -70,10 +73,17 @@ def fit_estimator(
     stopping : what may end the fit early
     checkpoints, resume : folder of the states after each stage, and whether to go on from the newest
     """
+    how: dict[str, Any] = {"stopping": stopping, "checkpoints": checkpoints, "resume": resume}
+    if model._begins is not None:
+        from distkern.estimators.updating import fit_further
+
+        fit_further(model, test, executor, listeners, **how)
+        return
     model.found_ = {}
     model.check_parameters()
     model.target_name_ = None
     model.table_ = model.zero_based_ = model.importances_ = None
+    model.updates_ = ()
     with ExitStack() as stack:
         stack.enter_context(blas.single_threaded())
         given, executor = training_data(model, X, y, sample_weight, groups, executor, stack)
@@ -97,16 +107,50 @@ def fit_estimator(
             sources["test"] = seen.held_out(rows.held_out(held))
         if stopping is not None:
             stopping.check(solver)
-        identity = model._identity(data, problem)
-        folder = None if checkpoints is None else CheckpointFolder(checkpoints, identity)
-        driver = Driver(sources, executor, events, folder)
-        outcome = driver.run(solver, problem, resume=resume, take=model._take_parts, stopping=stopping)
+        outcome = run_solver(model, solver, problem, data, Driver(sources, executor, events), **how)
+        low, high = ranges_of(given, rows)
+    own = solver.further(outcome.state)
+    model._further = Further(own, given.source.n_rows, (given.source.fingerprint,), low, high)
+
+
+def run_solver(
+    model: AbstractEstimator,
+    solver: AbstractSolver[Any],
+    problem: Problem,
+    data: TrainingData,
+    driver: Driver,
+    *,
+    stopping: Stopping | None,
+    checkpoints: Place | None,
+    resume: bool,
+) -> Outcome:
+    """Run the solver of a model, which takes from it what a fit leaves."""
+    identity = model._identity(data, problem)
+    driver.checkpoints = None if checkpoints is None else CheckpointFolder(checkpoints, identity)
+    outcome = driver.run(solver, problem, resume=resume, take=model._take_parts, stopping=stopping)
     model._keep_data(data)
     model.found_ = {**solver.found(outcome.state), **model.found_}
     model.seed_ = problem.seed
     model.ended_, model.n_iter_ = outcome.ending.reason, outcome.state.stage
     model.history_ = History(outcome.history)
     model._keep(outcome.state)
+    return outcome
+
+
+def ranges_of(data: TrainingData, rows: Rescaled) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """The smallest and the largest number of each column of training rows, in their own units; without
+    numbers where no pass has seen them and the scaling of the data set does not say."""
+    source, stored = data.source, data.scaling
+    if stored is not None and stored.kind == "minmax" and stored.shift is not None:
+        assert stored.factor is not None
+        return stored.shift, stored.shift + 1.0 / stored.factor
+    if stored is not None and stored.kind != "none":
+        return np.zeros(0), np.zeros(0)
+    spreads = rows.spreads
+    if spreads is None and source.in_memory:
+        parts = (source.reader(block)().features for block in range(source.n_blocks))
+        spreads = reduce(Spreads.add, (Spreads.of(part, None) for part in parts))
+    return (np.zeros(0), np.zeros(0)) if spreads is None else (spreads.low, spreads.high)
 
 
 # -- a map in front of the model

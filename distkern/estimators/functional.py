@@ -33,7 +33,8 @@ class AbstractFunctionalEstimator(AbstractEstimator):
         solver, problem = super().problem(data, has_test=has_test)  # type: ignore[safe-super]
         # before the data are known, a classifier's solver has the outputs of two classes
         fitting: Any = solver
-        return replace(fitting, risk=replace(fitting.risk, n_outputs=problem.n_outputs)), problem
+        fitting = replace(fitting, risk=replace(fitting.risk, n_outputs=problem.n_outputs))
+        return (fitting, problem) if self._begins is None else self._begun(fitting, problem)
 
     def _risk_for(self, class_weights: NDArray[np.float64] | None, mean_weight: float) -> Risk:
         return Risk(self._loss(), self.n_outputs(), class_weights, mean_weight)

@@ -126,6 +126,10 @@ class AbstractFeatures(Declared, ABC):
         """How many of the features are the constant 1: the last ones."""
         return 0
 
+    def at_known(self, n_rows: int) -> Self:
+        """These features at rows that are there already, so many, where they are at rows."""
+        return self
+
     def with_constant(self) -> Self:
         """These features and a constant one, where no combination of the features is about constant."""
         return self

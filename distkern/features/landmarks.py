@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Generator
-from dataclasses import dataclass
-from typing import Any, ClassVar
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar, Self
 
 from distkern.bases.base import AbstractBasis, row_bytes, rows_of_tile
 from distkern.bases.landmarks import LandmarkBasis
@@ -54,6 +54,8 @@ class AbstractLandmarkFeatures(AbstractKernelFeatures):
 
     #: diameter of the balls that cover the rows, instead of ``n_landmarks``
     diameter: float | None = None
+    #: landmarks that are there already, None where they are to be chosen
+    n_known: int | None = None
 
     memory_hint: ClassVar[str] = "fewer landmarks (--set n_landmarks=...)"
 
@@ -85,7 +87,10 @@ class AbstractLandmarkFeatures(AbstractKernelFeatures):
         return LandmarkBasis(kernel, points)
 
     def expected_size(self, layout: RowLayout) -> int:
-        return self.rule.expected_size(layout)
+        return self.rule.expected_size(layout) if self.n_known is None else self.n_known
+
+    def at_known(self, n_rows: int) -> Self:
+        return replace(self, n_known=n_rows)
 
     def footprint(self, layout: RowLayout) -> Footprint:
         return footprint_of_landmarks(layout, self.kernel, self.expected_size(layout))

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import ClassVar
+from dataclasses import dataclass, replace
+from typing import ClassVar, Self
 
 from distkern.bases.base import AbstractBasis
 from distkern.bases.landmarks import KernelSpan
@@ -32,6 +32,9 @@ class Support(AbstractKernelFeatures):
         help="training rows with a coefficient other than 0, at most; every process keeps them",
     )
 
+    #: rows that are there already
+    n_known: int = 0
+
     name: ClassVar[str] = "kernel"
     meaning: ClassVar[str] = "the kernel itself, at the training rows that the model needs"
     memory_hint: ClassVar[str] = "fewer support rows (--set max_support=...)"
@@ -47,7 +50,10 @@ class Support(AbstractKernelFeatures):
         return KernelSpan(self.kernel.with_gamma(gamma), points)
 
     def expected_size(self, layout: RowLayout) -> int:
-        return min(self.max_support, layout.n_rows)
+        return min(self.max_support, self.n_known + layout.n_rows)
+
+    def at_known(self, n_rows: int) -> Self:
+        return replace(self, n_known=n_rows)
 
     def footprint(self, layout: RowLayout) -> Footprint:
         return footprint_of_landmarks(layout, self.kernel, self.expected_size(layout))

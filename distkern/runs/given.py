@@ -428,19 +428,22 @@ def held_out_rows(estimator: Any, data: TrainingData, given: Any) -> AbstractSou
     if estimator.task != "none":
         targets = column_or_1d(plain_targets(y, _EVAL_SET), warn=True)
         check_consistent_length(rows, targets)
-        find = partial(_codes, data.classes) if estimator.task == "classification" else _numbers
-        targets = find(targets)
+        if estimator.task == "classification":
+            targets = codes_of_labels(data.classes, targets, _EVAL_SET)
+        else:
+            targets = _numbers(targets)
     return ArraySource(converted(rows, sparse=data.source.is_sparse), targets, None)
 
 
-def _codes(classes: NDArray[Any], labels: NDArray[Any]) -> NDArray[np.int32]:
+def codes_of_labels(classes: NDArray[Any], labels: NDArray[Any], where: str) -> NDArray[np.int32]:
+    """The places of labels among classes; :class:`InputError` for one that is none of them."""
     places = {label: code for code, label in enumerate(classes.tolist())}
     found = [places.get(label, -1) for label in labels.tolist()]
     if -1 in found:
         label = labels.tolist()[found.index(-1)]
         raise InputError(
             f"label {label!r} of row {found.index(-1)} is none of the training rows'",
-            where=_EVAL_SET,
+            where=where,
             hint=f"they have {list(places)[:12]}",
         )
     return np.array(found, dtype=np.int32)

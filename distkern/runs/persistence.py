@@ -13,6 +13,7 @@ from distkern.common.errors import InputError
 from distkern.common.version import __version__
 from distkern.monitor.explanation import Explanation
 from distkern.monitor.history import History
+from distkern.runs.further import PREFIX, StoredFurther
 from distkern.storage.arrays import load_arrays, save_arrays
 from distkern.storage.description import Description, as_read
 from distkern.storage.places import Location, Place, place_of, remove_tree
@@ -28,6 +29,15 @@ class _Labels:
 
     dtype: str
     values: tuple[Any, ...]
+
+
+@dataclass(frozen=True)
+class _Further:
+    """What is kept for updates: see :class:`~distkern.runs.further.Further`."""
+
+    n_rows: int
+    sources: tuple[str, ...]
+    arrays: tuple[str, ...]
 
 
 @dataclass(frozen=True)
@@ -53,6 +63,8 @@ class _Model:
     dtype: Literal["float32", "float64"] | None = None
     importances: Explanation | None = None
     class_shares: tuple[float, ...] | None = None
+    further: _Further | None = None
+    updates: tuple[dict[str, Any], ...] = ()
 
     def __post_init__(self) -> None:
         columns = self.n_features if self.table is None else len(self.table.columns)
@@ -94,14 +106,19 @@ def save_model(model: Any, path: Place) -> None:
         **({} if shares is None else {"class_shares": shares.tolist()}),
         "history": model.history_,
         **({} if model.importances_ is None else {"importances": asdict(model.importances_)}),
+        **({"updates": list(model.updates_)} if model.updates_ else {}),
         **model._facts(),
     }
+    further = None if model._further is None else model._further.loaded()
+    kept = {} if further is None else further.arrays
+    if further is not None:
+        description["further"] = further.facts
     path.mkdir(parents=True, exist_ok=True)
     (path / "model.json").unlink(missing_ok=True)
     if (path / "arrays").exists():
         remove_tree(path / "arrays")
     model._save_parts(path)
-    description["arrays"] = save_arrays(path / "arrays", model._arrays() | model.map_arrays())
+    description["arrays"] = save_arrays(path / "arrays", model._arrays() | model.map_arrays() | kept)
     write_text_atomic(path / "model.json", _DESCRIPTION.text(description))
 
 
@@ -137,9 +154,13 @@ def load_model(path: Location) -> Any:
     kind = algorithm(described.algorithm)
     if kind is None:
         raise InputError(f"unknown algorithm {described.algorithm!r}", where=where, hint="upgrade distkern")
-    arrays = load_arrays(folder / "arrays", fingerprint=described.arrays)
+    # what is kept for updates is read by them
+    arrays = load_arrays(folder / "arrays", fingerprint=described.arrays, but=PREFIX)
     try:
-        return _restored(kind, described, arrays, facts, str(folder))
+        model = _restored(kind, described, arrays, facts, str(folder))
+        if described.further is not None:
+            model._further = StoredFurther(folder, described.arrays, facts["further"])
+        return model
     except InputError:
         raise
     except KeyError as error:
@@ -175,6 +196,7 @@ def _restored(
     if described.class_shares is not None:
         model.class_shares_ = np.asarray(described.class_shares)
     model.history_ = History(described.history)
+    model.updates_ = described.updates
     model.take_map(arrays)
     model._restore(arrays, facts, where)
     return model

@@ -144,11 +144,13 @@ class Rescaled:
     data : whose source scales, where that was wanted
     found : "scale", the kind that was chosen, if one was
     notes : what was done, if anything
+    spreads : of the columns as they were given, where a pass has looked at them
     """
 
     data: TrainingData
     found: Mapping[str, str] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
+    spreads: Spreads | None = None
 
     def held_out(self, source: AbstractSource) -> AbstractSource:
         """A split of the same data set, scaled as the training rows are; other rows are already."""
@@ -177,10 +179,12 @@ def rescaled(data: TrainingData, wanted: str, dtype: str, executor: AbstractExec
     precision = precision_of(source, dtype)
     narrows = precision.itemsize < source.dtype.itemsize
     kind: ScalingKind = "none"
+    spreads: Spreads | None = None
     if scales or narrows:
         from distkern.engine.drive import Driver
 
-        spreads: Spreads = Driver({"train": source}, executor).measure(_spreading(source))
+        spreads = Driver({"train": source}, executor).measure(_spreading(source))
+        assert spreads is not None
         if scales:
             kind = spreads.chosen() if wanted == AUTO else cast(ScalingKind, wanted)
         if narrows and dtype == AUTO and not spreads.suit_single(kind):
@@ -189,13 +193,15 @@ def rescaled(data: TrainingData, wanted: str, dtype: str, executor: AbstractExec
             raise InputError(TOO_LARGE, where="X", hint="scale the columns, or give dtype='float64'")
     if kind == "none":
         same = precision == source.dtype
-        return Rescaled(data if same else replace(data, source=ScaledSource(source, Scaling(), precision)))
+        kept = data if same else replace(data, source=ScaledSource(source, Scaling(), precision))
+        return Rescaled(kept, spreads=spreads)
+    assert spreads is not None, "scalings are fitted"
     scaling, chosen = spreads.scaling(kind), {"scale": kind} if wanted == AUTO else {}
     ranges = spreads.ranges[spreads.ranges > 0]
     found = f"{ranges.min(initial=np.inf):.3g} to {ranges.max(initial=0.0):.3g}" if ranges.size else "0"
     note = f"columns scaled ({kind}): their ranges were {found}"
     scaled = ScaledSource(source, scaling, precision)
-    return Rescaled(replace(data, source=scaled, scaling=scaling), chosen, (note,))
+    return Rescaled(replace(data, source=scaled, scaling=scaling), chosen, (note,), spreads)
 
 
 def precision_of(source: AbstractSource, wanted: str) -> np.dtype[Any]:

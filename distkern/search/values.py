@@ -288,6 +288,9 @@ class Searched(AbstractSolver[State]):
         """Number of stages of the solver, at most; None where the solver has no such setting."""
         return getattr(self.solver, "stages", None)
 
+    def further(self, state: State) -> dict[str, Any]:
+        return self.solver.further(state)
+
     def settled(self, state: State) -> Searched[State]:
         return replace(self, solver=with_values(self.solver, self.found(state)))
 

@@ -18,6 +18,7 @@ from distkern.common.parameters import FLAG, Parameter, Whole, parameter
 from distkern.losses import margin_loss_names
 from distkern.losses.base import AbstractElementwiseLoss
 from distkern.solvers.base import Problem, order_of_rows, rows_of_stage
+from distkern.solvers.before import Before, OldRows
 from distkern.solvers.coreset import AbstractCoresetSolver, AbstractSteps, KernelPiece, compiled_steps
 from distkern.solvers.explicit import FeatureState
 from distkern.solvers.hyperparameters import CORESET, SEARCHED_GAMMA, SEARCHED_LAM, a_loss
@@ -43,6 +44,7 @@ class AVMState(FeatureState):
     early : (n_outputs, r), sum over changes of u of (change * inverse_sum when it was made)
     inverse_sum : sum of 1 / (t0 + t) over the averaged steps so far
     step : t
+    first_averaged : the step after which iterates are averaged
     coefficients : those of the average once it has begun, those of w_t before
     """
 
@@ -50,6 +52,7 @@ class AVMState(FeatureState):
     early: Array
     inverse_sum: float
     step: int
+    first_averaged: int
 
 
 @dataclass(frozen=True)
@@ -85,10 +88,19 @@ class AVM(AbstractCoresetSolver[AVMState]):
     # objectives of up to 11 times that of the model 0 came down again (measured)
     explosion = 100.0
 
-    states = AVMState
+    states, old_rows = AVMState, OldRows.LEFT
+    kept = ("accumulated", "early", "inverse_sum", "step", "first_averaged")
 
     def at_zero(self, problem: Problem, risk: Risk, w: Array, figures: Figures) -> dict[str, Any]:
-        return {"accumulated": w.T, "early": w.T, "inverse_sum": 0.0, "step": 0}
+        last = self.stages * self.rows_streamed(problem)
+        kept = {"first_averaged": last // 2 if self.average else last}
+        return {"accumulated": w.T, "early": w.T, "inverse_sum": 0.0, "step": 0, **kept}
+
+    def going_on(self, problem: Problem, before: Before, own: Mapping[str, Any]) -> Mapping[str, Any]:
+        if self.average:
+            return before.own
+        # the last iterate is the model, however many more steps there are
+        return {**before.own, "first_averaged": before.own["step"] + own["first_averaged"]}
 
     def loop(self, problem: Problem, state: AVMState, basis: AbstractBasis, made: Any) -> AVMSteps:
         return AVMSteps(self, problem, state, basis)
@@ -102,8 +114,7 @@ class AVMSteps(AbstractSteps):
         loss, smoothness = solver.margin_loss, solver.smoothness(problem)
         self._loop = avm_loop(loss, basis.dtype)
         self._offset = smoothness if math.isfinite(smoothness) else 0.0
-        last = solver.stages * solver.rows_of_stage(problem)
-        self._tail_start = last // 2 if solver.average else last
+        self._tail_start = state.first_averaged
         self._rule = (self._offset, self._tail_start, float(solver.lam), loss.parameters)
         kept = (np.array(state.accumulated, order="C"), np.array(state.early, order="C"))
         self._w = Average(*kept, np.array([state.inverse_sum]), np.array([state.step]))
@@ -124,8 +135,9 @@ class AVMSteps(AbstractSteps):
 
     def own(self) -> dict[str, Any]:
         w = self._w
-        kept = {"accumulated": w.u, "early": w.early}
-        return {**kept, "inverse_sum": float(w.inverse_sum[0]), "step": int(w.step[0])}
+        kept: dict[str, Any] = {"accumulated": w.u, "early": w.early}
+        kept |= {"inverse_sum": float(w.inverse_sum[0]), "step": int(w.step[0])}
+        return {**kept, "first_averaged": self._tail_start}
 
 
 class Average(NamedTuple):

@@ -21,11 +21,13 @@ from typing import Any, ClassVar, Generic, TypeAlias, TypeVar
 import numpy as np
 
 from distkern.common.choices import Compared
+from distkern.common.errors import InputError
 from distkern.common.parameters import NOTHING, POSITIVE, Declared, Parameter, Whole, Words, parameter
 from distkern.common.stores import Workplace
 from distkern.landmarks.base import RowLayout
 from distkern.passes import Derived, Message, Pass, Visit, epoch_visits
 from distkern.passes import Outline as Outline
+from distkern.solvers.before import OldRows
 
 State = TypeVar("State")
 Result = TypeVar("Result")
@@ -153,6 +155,38 @@ class AbstractSolver(Declared, ABC, Generic[State]):
     #: an objective so many times that of the model 0 is not on its way to the minimum; infinite where first
     #: steps are so large on purpose that any rise may be followed by a fall
     explosion: ClassVar[float] = 10.0
+    #: fields of the last state that are kept with a model, for an update to go on from
+    kept: ClassVar[tuple[str, ...]] = ()
+    #: what an update does with the rows of before; None where there is no update, for the reason
+    #: ``not_updated``, a clause
+    old_rows: ClassVar[OldRows | None] = None
+    not_updated: ClassVar[str] = "its solver begins anew"
+
+    def further(self, state: State) -> dict[str, Any]:
+        """What is kept with a model of a state, by name: arrays and numbers."""
+        return {name: getattr(state, name) for name in self.kept}
+
+    def asks_for(self, own: Mapping[str, Any], n_new: int, size: int) -> OldRows:
+        """What an update does with the rows of before.
+
+        Parameters
+        ----------
+        own : what :meth:`further` gave of the model's run
+        n_new : rows that are new
+        size : functions of the model
+
+        Raises
+        ------
+        InputError
+            If such a model cannot be updated.
+        """
+        if self.old_rows is None:
+            raise InputError(
+                f"{self.name} cannot go on from a model: {self.not_updated}",
+                where="update",
+                hint="shard the old and the new files as one data set, and train on that",
+            )
+        return self.old_rows
 
     @abstractmethod
     def init(self, problem: Problem) -> Steps[State]:

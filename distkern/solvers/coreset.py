@@ -148,7 +148,7 @@ class AbstractCoresetSolver(AbstractStreamed[State]):
         self, problem: Problem, footprint: Footprint, stage: int, operand: Any
     ) -> Stream[KernelPiece]:
         rows = piece_rows(footprint.size, problem.dtype.itemsize)
-        visits = problem.visits(self.rows_of_stage(problem), stage, self.order)
+        visits = problem.visits(self.rows_streamed(problem), stage, self.order)
         cost = stream_cost(problem, footprint, n_columns=self.columns_per_output * problem.n_outputs)
         return Stream("inner loop", visits, prepare_piece, operand, piece_rows=rows, cost=cost)
 

@@ -27,7 +27,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cache, cached_property
 from typing import Any, ClassVar, NamedTuple
 
@@ -46,6 +46,7 @@ from distkern.losses import margin_loss_names
 from distkern.losses.base import AbstractElementwiseLoss
 from distkern.passes import Reduce
 from distkern.solvers.base import Problem, order_of_rows, rows_of_stage
+from distkern.solvers.before import Before, OldRows, asks_with_gradient
 from distkern.solvers.coreset import (
     AbstractCoresetSolver,
     AbstractSteps,
@@ -72,11 +73,14 @@ class CSVRGState(FeatureState):
     gradient : (r, n_outputs), mu = (1/m) sum_i alpha~_i p(x_i), see :class:`CSVRG`
     change : |w_s - w_(s-1)| / |w_s|, the largest over the outputs; infinite before the first stage
     projections : on the ball, so far
+    missing : (r, n_outputs), what mu is more than the mean over the rows that are read, in an update without
+        the old ones; else without rows
     """
 
     gradient: Array
     change: float
     projections: int
+    missing: Array = field(default_factory=lambda: np.zeros((0, 1)))
 
 
 @dataclass(frozen=True)
@@ -136,6 +140,10 @@ class CSVRG(AbstractCoresetSolver[CSVRGState]):
     states, columns_per_output = CSVRGState, 2
     #: whether gradients are projected on the span of the landmarks
     spans: ClassVar[bool] = False
+    kept: ClassVar[tuple[str, ...]] = ("gradient",)
+
+    def asks_for(self, own: Mapping[str, Any], n_new: int, size: int) -> OldRows:
+        return asks_with_gradient(n_new, size)
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -159,6 +167,12 @@ class CSVRG(AbstractCoresetSolver[CSVRGState]):
     def at_zero(self, problem: Problem, risk: Risk, w: Array, figures: Figures) -> dict[str, Any]:
         return {"gradient": self.lam * figures.sums.mean_gradient, "change": math.inf, "projections": 0}
 
+    def going_on(self, problem: Problem, before: Before, own: Mapping[str, Any]) -> Mapping[str, Any]:
+        if not before.n_rows:
+            return {}
+        missing = before.missing_gradient(problem.n_rows, own["gradient"])
+        return {"gradient": own["gradient"] + missing, "missing": missing}
+
     def loop(self, problem: Problem, state: CSVRGState, basis: AbstractBasis, made: Any) -> CSVRGSteps:
         return CSVRGSteps(self, problem, state, basis)
 
@@ -170,7 +184,8 @@ class CSVRG(AbstractCoresetSolver[CSVRGState]):
         return int(stream(problem.seed, Purpose.OPTION_II, stage).integers(n_steps))
 
     def after(self, state: CSVRGState, figures: Figures, ended: Ended) -> dict[str, Any]:
-        return {**ended.own, "gradient": self.lam * figures.sums.mean_gradient}
+        gradient = self.lam * figures.sums.mean_gradient
+        return {**ended.own, "gradient": gradient + state.missing if len(state.missing) else gradient}
 
     def converged(self, state: CSVRGState) -> bool:
         return state.change <= self.tol
@@ -191,6 +206,7 @@ class SpanCSVRG(CSVRG):
     """
 
     spans = True
+    kept = ("coefficients", "gradient")
 
     def footprint(self, problem: Problem, size: int) -> Footprint:
         # eigenvectors of the kernel matrix make its root

@@ -63,6 +63,7 @@ from distkern.solvers._dsg.rounds import (
 )
 from distkern.solvers._dsg.settings import DSGSettings, DSGState, StepRule
 from distkern.solvers.base import Measures, Outline, Problem, Steps, Trouble
+from distkern.solvers.before import OldRows
 from distkern.solvers.explicit import pass_cost
 from distkern.solvers.hyperparameters import SEARCHED_GAMMA, SEARCHED_NU, a_loss
 from distkern.solvers.measuring import Model
@@ -118,6 +119,17 @@ class DSG(DSGSettings, AbstractSearchable[DSGState]):
     memory = "r k numbers; features are made from seeds"
     #: relative distance to the minimum at which an exact polish has converged
     polish_tolerance: ClassVar[float] = TOLERANCE
+    old_rows: ClassVar[OldRows | None] = OldRows.LEFT
+    kept: ClassVar[tuple[str, ...]] = (
+        "coefficients",
+        "average",
+        "betas",
+        "scale",
+        "n_blocks",
+        "step",
+        "sweeps",
+        "first_loss",
+    )
     searched: ClassVar[Mapping[str, Choices]] = {
         "nu": replace(SEARCHED_NU, by_default=False),
         "gamma": replace(SEARCHED_GAMMA, by_default=False),
@@ -381,6 +393,10 @@ def near_machine(risk: Risk, kernel: KernelChoice, nu: float) -> AbstractSearcha
 class UnpolishedDSG(DSG):
     """DSG with a fixed loss, without polishing and without trials."""
 
+    old_rows: ClassVar[OldRows | None] = None
+    kept: ClassVar[tuple[str, ...]] = ()
+    not_updated = "what it makes of its scores takes all rows"
+
     polish: str | None = None
     n_sweeps: int = 2
 
@@ -392,7 +408,7 @@ class UnpolishedDSG(DSG):
 
 @dataclass(frozen=True)
 class ContinuedDSG(DSG):
-    """The steps of ``partial_fit``: over one more batch of rows, from the state of the batches before.
+    """The steps of ``partial_fit`` and of updates: over more rows, from the state of those before.
 
     The step number, and with it the step size, counts on. Once there are ``n_features``, steps go to drawn
     blocks.
@@ -400,20 +416,29 @@ class ContinuedDSG(DSG):
     Parameters
     ----------
     before : the state, None for the first batch
-    others : those of :class:`DSG`, with ``stages`` 1 and no ``polish``
+    n_more : steps; None for as many as batches go into the rows
+    others : those of :class:`DSG`, without ``polish``
     """
 
     before: DSGState | None = None
+    n_more: int | None = None
 
     starts_at_zero = False
+
+    def n_steps(self, problem: Problem) -> int:
+        rows = min(self.batch_size, problem.n_rows)
+        return -(-problem.n_rows // rows) if self.n_more is None else self.n_more
 
     def init(self, problem: Problem) -> Steps[DSGState]:
         if self.before is None:
             state = yield from super().init(problem)
         else:
             state = replace(self.before, cursor=self.batches(problem).first(), stage=0)
-        rows = min(self.batch_size, problem.n_rows)
-        return replace(state, n_steps=state.step + -(-problem.n_rows // rows))
+        state = replace(state, n_steps=state.step + self.n_steps(problem))
+        if math.isnan(state.objective):
+            # of a model that was stored
+            state = yield from self._measured(problem, state)
+        return state
 
     def _completed(self, problem: Problem, state: DSGState) -> Steps[DSGState]:
         # quantiles of residuals need all rows, and this is one batch

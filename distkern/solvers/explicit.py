@@ -1,8 +1,8 @@
 """The template of solvers over explicit features z, and the passes by which they measure.
 
-A run begins at w = 0. The features, and what else steps need, are made once in a run. A stage makes the
-solver's steps (:meth:`AbstractExplicit.steps`) and measures w on the training and the held-out rows.
-Solvers whose steps are over streamed rows derive from :mod:`~distkern.solvers.streamed`.
+A run begins at w = 0, or at the model that is updated. The features, and what else steps need, are made once
+in a run. A stage makes the solver's steps (:meth:`AbstractExplicit.steps`) and measures w on the training and
+the held-out rows. Solvers whose steps are over streamed rows derive from :mod:`~distkern.solvers.streamed`.
 """
 
 from __future__ import annotations
@@ -24,6 +24,7 @@ from distkern.common.types import Block
 from distkern.features import AbstractFeatures, Footprint
 from distkern.passes import Cost, Derived, Outline, Reduce
 from distkern.solvers.base import Measures, Problem, Steps
+from distkern.solvers.before import Before
 from distkern.solvers.hyperparameters import SEARCHED_GAMMA, SEARCHED_NU
 from distkern.solvers.measuring import (
     Figures,
@@ -40,7 +41,13 @@ from distkern.solvers.measuring import (
 from distkern.solvers.risk import Risk
 from distkern.solvers.sample import RowSample, SampledModel, measure_sampled_gradient
 from distkern.solvers.searchable import AbstractSearchable, State
-from distkern.solvers.targets import figures_of_targets, scaled_risk, target_outline, target_scale
+from distkern.solvers.targets import (
+    TargetScale,
+    figures_of_targets,
+    scaled_risk,
+    target_outline,
+    target_scale,
+)
 
 Array = NDArray[np.float64]
 
@@ -142,10 +149,12 @@ class AbstractExplicit(AbstractSearchable[State]):
     ----------
     risk : loss, outputs, weights
     features : which features
+    before : the model that is updated, if one is
     """
 
     risk: Risk
     features: AbstractFeatures
+    before: Before | None = field(default=None, kw_only=True)
     if TYPE_CHECKING:
         # parameters of every solver, with defaults and help of its own
         nu: float
@@ -160,8 +169,12 @@ class AbstractExplicit(AbstractSearchable[State]):
     # -- what a solver says
 
     def at_zero(self, problem: Problem, risk: Risk, w: Array, figures: Figures) -> dict[str, Any]:
-        """The solver's own fields of the state at w = 0."""
+        """The solver's own fields of the state before the first stage, which is at w = 0 but in an update."""
         return {}
+
+    def going_on(self, problem: Problem, before: Before, own: Mapping[str, Any]) -> Mapping[str, Any]:
+        """Those of them that are other ones in an update, where :meth:`at_zero` gives ``own``."""
+        return before.own
 
     def made(self, problem: Problem, state: Any, basis: Any) -> Steps[Any]:
         """The solver's own data that follow from the features and the state, made once in a run."""
@@ -233,6 +246,15 @@ class AbstractExplicit(AbstractSearchable[State]):
         basis = self.basis(problem, state.landmarks, state.gamma)
         return Model(basis, state.coefficients, self.risk_of(state))
 
+    @property
+    def starts_at_zero(self) -> bool:  # type: ignore[override]
+        return self.before is None
+
+    @property
+    def at_model(self) -> Before | None:
+        """The model at which the run begins; None where it begins at w = 0."""
+        return self.before
+
     def expected_size(self, problem: Problem) -> int:
         """Upper bound of the number of features."""
         return self.choice(problem).expected_size(problem)
@@ -251,23 +273,43 @@ class AbstractExplicit(AbstractSearchable[State]):
         return self.states
 
     def init(self, problem: Problem) -> Steps[Any]:
-        landmarks, gamma = yield from self.features.begin(problem)
-        targets = yield from target_scale(problem, self.risk)
+        landmarks, gamma, targets = yield from self.begin(problem)
         risk = scaled_risk(self.risk, targets.center, targets.scale)
         z: AbstractBasis | None = yield self._features(problem, landmarks, gamma)
         w, first = np.zeros((0 if z is None else z.size, risk.n_outputs)), None
+        norm, start = 0.0, self.at_model
+        if start is not None:
+            w = start.coefficients
+            z = self.basis(problem, landmarks, gamma) if z is None else z
         if z is not None:
-            model, footprint = Model(z, w, risk), self.footprint(problem, z.size)
+            intercept = None if start is None else start.own.get("intercept")
+            model, footprint = Model(z, w, risk, intercept), self.footprint(problem, z.size)
             first = self.first_pass(problem, model, footprint)
+            if start is not None:
+                first = self.measuring(problem, model, footprint) if first is None else first
+                norm = self.regulariser(model)
         if first is None:
             figures = yield from zero_figures(problem, risk)
         else:
             sums: Sums = yield first
             held_out = self.held_out(problem, model, footprint)
-            figures = yield from figures_of(problem, sums, held_out, 0.0, self.strength)
+            figures = yield from figures_of(problem, sums, held_out, norm, self.strength)
+        own = self.at_zero(problem, risk, w, figures)
+        if start is not None:
+            own = {**own, **self.going_on(problem, start, own)}
         chosen = {"landmarks": landmarks, "gamma": gamma, **targets.fields}
-        state: Any = self.states(coefficients=w, **chosen, **self.at_zero(problem, risk, w, figures))
+        state: Any = self.states(**{"coefficients": w, **chosen, **own})
         return state.with_figures(figures)
+
+    def begin(self, problem: Problem) -> Steps[tuple[Rows, float, TargetScale]]:
+        """Landmarks, gamma, and the unit of real targets: chosen, or those of the model that is updated."""
+        before = self.before
+        if before is None:
+            landmarks, gamma = yield from self.features.begin(problem)
+            return landmarks, gamma, (yield from target_scale(problem, self.risk))
+        targets = yield from target_scale(problem, self.risk)
+        targets = replace(targets, center=before.center, scale=before.target_scale)
+        return before.landmarks.astype(problem.dtype), before.gamma, targets
 
     def stage(self, problem: Problem, state: Any) -> Steps[Any]:
         basis: AbstractBasis | None = yield self._features(problem, state.landmarks, state.gamma)
@@ -305,11 +347,14 @@ class AbstractExplicit(AbstractSearchable[State]):
         footprint = self.footprint(problem, self.expected_size(problem))
         splits = ("train", "test") if problem.has_test else ("train",)
         own = [each for each in self.passes(problem, footprint) if each.step.split in splits]
-        return [*self.features.outline(problem), *target_outline(problem), *own]
+        features = self.features.outline(problem) if self.before is None else []
+        return [*features, *target_outline(problem), *own]
 
     def passes(self, problem: Problem, footprint: Footprint) -> list[Outline]:
         """The passes of a run after features and scale of targets are chosen, with those over test rows."""
         first, times = self.first_pass(problem, None, footprint), self.stages
+        if first is None and self.at_model is not None:
+            first = self.measuring(problem, None, footprint)
         return [
             *(zero_outlines(problem) if first is None else [Outline(first)]),
             Outline(self.stage_pass(problem, footprint, 0, None), times),

@@ -41,11 +41,13 @@ class Weighed:
     weights : for each of the matrices (n_rows,) >= 0, or None for 1
     sums : losses, errors, rows
     slopes : (n_rows, k), G of Z' G; (n_rows, 0) where it is not wanted
+    more : (n_rows, m) further columns of G, or None
     """
 
     weights: tuple[Array | None, ...]
     sums: Sums
     slopes: Floats
+    more: Floats | None = None
 
 
 #: function of a model, some rows and the values of its functions there (n_rows, r), which it does not change
@@ -62,6 +64,14 @@ def with_slopes(model: Model, rows: Block, values: Floats) -> Weighed:
     """The weights s for Z' S Z, the slopes G = s dl/df for Z' G, and the losses and errors of the model."""
     sums, slopes = sums_and_slopes(model.risk, rows, _predictions(model, values))
     return Weighed((model.risk.weights(rows),), sums, slopes)
+
+
+def with_ones(model: Model, rows: Block, values: Floats) -> Weighed:
+    """What :func:`with_slopes` gives, and the weights s as a column of G."""
+    found = with_slopes(model, rows, values)
+    weights = found.weights[0]
+    ones = np.ones(rows.n_rows) if weights is None else weights
+    return replace(found, more=ones[:, None].astype(values.dtype))
 
 
 def with_curvatures(model: Model, rows: Block, values: Floats) -> Weighed:
@@ -173,11 +183,11 @@ class Grams:
                 "a tile, weighted": (strip.tile_rows, size, itemsize),
                 "a product": (size, widest, itemsize),
                 "rows of the sample": (sampled, problem.row_bytes),
-                "coefficients and their sums": (2, size, outputs, 8 + itemsize),
+                "coefficients and their sums": (2, size, outputs + (self.weigh is with_ones), 8 + itemsize),
             },
             result={
                 "matrices and their borders": (matrices, max(areas) + size + 1, 8),
-                "gradient": (size + 1, outputs, 8),
+                "gradient": (size + 1, outputs + (self.weigh is with_ones), 8),
             },
             driver={
                 "matrices, filled strip by strip": (matrices, size + self.constant, size + self.constant, 8),
@@ -230,6 +240,9 @@ def gram_sums(block: Block, operand: _Operand) -> GramSums:
         found = grams.weigh(model, rows.take(tile.rows), tile.values)
         sums, right = Sums.add(sums, found.sums), found.slopes
         share = (tile.values.T @ right).astype(np.float64)
+        if found.more is not None:
+            # apart, so that the bits of the others do not depend on it
+            share = np.hstack([share, (tile.values.T @ found.more).astype(np.float64)])
         if grams.constant:
             ones = np.ones(len(tile.values))
             weights = np.array([ones if own is None else own for own in found.weights[: grams.n_matrices]])

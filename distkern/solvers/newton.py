@@ -6,7 +6,7 @@ the left, ours at the right:
     w <- 0                                       AbstractExplicit.init
     repeat:                                      Newton.stage
         H, g <- Hessian and gradient of F at w   Grams.matrices, of a sample where that pays (Schedule)
-        d <- -H^-1 g                             ByMatrices._inverse: a Cholesky factor
+        d <- -H^-1 g                             ByMatrices.inverse: a Cholesky factor
         t <- argmin of F(w + t d)                descend: t = 1 unless that is too long
         w <- w + t d                             there, up to 12 steps from one H, which BFGS corrects
     until d would lower F by <= tol F            Newton.converged
@@ -19,8 +19,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
-from functools import partial
+from dataclasses import dataclass, field, replace
+from functools import cached_property, partial
 from typing import Any, ClassVar
 
 import numpy as np
@@ -31,10 +31,12 @@ from distkern.bases.coordinates import Coordinates
 from distkern.bases.gram import COLUMNS
 from distkern.common.errors import InputError
 from distkern.common.parameters import NOT_NEGATIVE, Parameter, Whole, Words, parameter
+from distkern.common.sparse import Rows
 from distkern.features import Footprint, feature_names, find_features
 from distkern.losses import SUPERVISED, curved_loss_names
 from distkern.passes import Derived
 from distkern.solvers.base import Outline, Problem, Steps, Trouble
+from distkern.solvers.before import Before, OldRows
 from distkern.solvers.descent import BoundedMetric, Descent, Point, descend, point_of
 from distkern.solvers.explicit import (
     AbstractExplicit,
@@ -44,12 +46,15 @@ from distkern.solvers.explicit import (
     sampled_gradient_pass,
     zero_outlines,
 )
-from distkern.solvers.gram import Grams, Solve, solved, with_curvatures, with_slopes
+from distkern.solvers.gram import Grams, Solve, solved, with_curvatures, with_ones, with_slopes
 from distkern.solvers.hyperparameters import MEMORY_LIMIT, a_loss, feature_parameters
 from distkern.solvers.measuring import Figures, Model, Sums, figures_of
 from distkern.solvers.newton_products import ByProducts
+from distkern.solvers.newton_schedule import Schedule
+from distkern.solvers.newton_sums import BySums, RowSums, keeps_sums, kept_bytes
 from distkern.solvers.risk import Risk
-from distkern.solvers.sample import RowSample, sample_of
+from distkern.solvers.sample import RowSample
+from distkern.solvers.targets import TargetScale, target_scale
 
 Array = NDArray[np.float64]
 
@@ -84,6 +89,9 @@ class NewtonState(FeatureState):
     sampled : whether the last stage's matrix was made from a sample of rows
     damping : added to nu in matrices that do not bound the Hessian
     gradient : in the coordinates of the matrices; without rows before the first stage
+    gram, slopes, ones, totals : sums over the rows, where a stage of the square loss has made the matrix of
+        all rows for up to 2,048 functions, see :class:`~distkern.solvers.newton_sums.RowSums`
+    pivots : of the coordinates of these sums
     """
 
     decrement: float
@@ -91,6 +99,11 @@ class NewtonState(FeatureState):
     sampled: bool
     damping: float
     gradient: Array
+    gram: Array = field(default_factory=partial(np.zeros, 0))
+    slopes: Array = field(default_factory=partial(np.zeros, 0))
+    ones: Array = field(default_factory=partial(np.zeros, 0))
+    totals: Array = field(default_factory=partial(np.zeros, 0))
+    pivots: NDArray[np.int64] = field(default_factory=lambda: np.zeros(0, np.int64))
 
 
 @dataclass(frozen=True)
@@ -124,6 +137,10 @@ class Newton(AbstractExplicit[NewtonState]):
     orthonormalises as many as single precision asks for, see
     :class:`~distkern.bases.coordinates.KernelCoordinates`. :class:`ByProducts` replaces matrices by
     products.
+
+    An update for the square loss adds the sums of new rows to those that the first stage has made of all
+    rows, and ends at the minimum over old and new ones, see :class:`~distkern.solvers.newton_sums.BySums`.
+    For other losses it begins at the model, with a matrix for each output, over all rows.
     """
 
     nu: float = parameter(1e-6, NOT_NEGATIVE, help="weight of |w|^2 / 2 against the mean loss")
@@ -163,6 +180,7 @@ class Newton(AbstractExplicit[NewtonState]):
     }
 
     states = NewtonState
+    kept = ("gram", "slopes", "ones", "totals", "pivots")
 
     def __post_init__(self) -> None:
         # refused before any row is read
@@ -181,9 +199,39 @@ class Newton(AbstractExplicit[NewtonState]):
         return self.hessian == "products"
 
     @property
-    def way(self) -> ByMatrices | ByProducts:
-        """How a stage descends: by matrices or by products."""
+    def matrices(self) -> ByMatrices:
+        """How Gram matrices are made and inverted."""
+        return ByMatrices(self)
+
+    @cached_property
+    def sums(self) -> RowSums | None:
+        """Those of the model that is updated, where they were kept."""
+        return None if self.before is None else RowSums.kept(self.before.own)
+
+    @property
+    def way(self) -> ByMatrices | ByProducts | BySums:
+        """How a stage descends: by matrices, by products, or by sums."""
+        if self.sums is not None:
+            return BySums(self, self.sums)
         return ByProducts(self) if self.takes_products else ByMatrices(self)
+
+    def further(self, state: NewtonState) -> dict[str, Any]:
+        return super().further(state) if len(state.gram) else {}
+
+    def asks_for(self, own: Mapping[str, Any], n_new: int, size: int) -> OldRows:
+        return OldRows.LEFT if "gram" in own else OldRows.NEEDED
+
+    @property
+    def at_model(self) -> Before | None:
+        # sums say all, wherever it begins
+        return self.before if self.sums is None else None
+
+    def begin(self, problem: Problem) -> Steps[tuple[Rows, float, TargetScale]]:
+        if self.before is None or self.sums is None:
+            return (yield from super().begin(problem))
+        earlier = self.sums.targets(self.before.center)
+        targets = yield from target_scale(problem, self.risk, earlier)
+        return self.before.landmarks.astype(problem.dtype), self.before.gamma, targets
 
     def hint(self, trouble: Trouble) -> str:
         if trouble is Trouble.DIVERGED:
@@ -197,15 +245,14 @@ class Newton(AbstractExplicit[NewtonState]):
     def stage(self, problem: Problem, state: NewtonState) -> Steps[NewtonState]:
         model = self.model(problem, state)
         footprint = self.footprint(problem, model.basis.size)
-        found, coefficients, sampled, damping = yield from self.way.descent(problem, state, model, footprint)
+        found, coefficients, own = yield from self.way.descent(problem, state, model, footprint)
         state = replace(
             state,
             decrement=found.decrement,
             steps=found.steps,
             stage=state.stage + 1,
-            sampled=sampled,
-            damping=damping,
             gradient=found.point.gradient,
+            **own,
         )
         if found.point.sums is None:
             # no step was taken
@@ -214,7 +261,7 @@ class Newton(AbstractExplicit[NewtonState]):
             problem,
             found.point.sums,
             held_out_pass(problem, replace(model, coefficients=coefficients), footprint),
-            found.point.value - found.point.sums.losses / problem.n_rows,
+            found.point.value - found.point.sums.losses / found.point.sums.n_rows,
         )
         return state.with_figures(figures, coefficients=coefficients)
 
@@ -231,7 +278,10 @@ class Newton(AbstractExplicit[NewtonState]):
         return {"decrement": state.decrement, "steps": float(state.steps)}
 
     def passes(self, problem: Problem, footprint: Footprint) -> list[Outline]:
-        return [*zero_outlines(problem), *self.way.passes(problem, footprint)]
+        first = zero_outlines(problem)
+        if self.at_model is not None:
+            first = [Outline(self.measuring(problem, None, footprint)), *first[1:]]
+        return [*first, *self.way.passes(problem, footprint)]
 
 
 class ByMatrices:
@@ -248,9 +298,9 @@ class ByMatrices:
 
     def descent(
         self, problem: Problem, state: NewtonState, model: Model, footprint: Footprint
-    ) -> Steps[tuple[Descent, Array, bool, float]]:
-        """The descent, its coefficients, whether the matrix was sampled, and the next damping."""
-        coordinates: Coordinates = yield Derived("coordinates", partial(self._coordinates, problem, state))
+    ) -> Steps[tuple[Descent, Array, dict[str, Any]]]:
+        """The descent, its coefficients, and other fields of the state."""
+        coordinates: Coordinates = yield Derived("coordinates", partial(self.coordinates, problem, state))
         basis, risk = model.basis, model.risk
 
         def measure(at: Array) -> Steps[Point]:
@@ -262,24 +312,33 @@ class ByMatrices:
         of_matrix = replace(footprint, size=own.size)
         # a quadratic that a sample has not minimised takes the matrix of all rows
         again = state.stage > 0 and self._risk.loss.is_quadratic
-        schedule = self.schedule(problem, footprint)
-        sample = None if again else schedule.sample(state.stage)
-        grams = self._grams(state.stage, own.size, sample)
+        schedule, place = self.schedule(problem, footprint), self._place(state.stage)
+        sample = None if again else schedule.sample(place)
+        grams = self.grams(place, own.size, sample)
         matrices, sums = yield from grams.matrices(problem, Model(own, at, risk), of_matrix)
+        kept: dict[str, Any] = {}
+        if grams.weigh is not with_curvatures:
+            if sample is None and not at.any() and keeps_sums(self._solver, own.size):
+                found_sums = RowSums.of(matrices[0], sums, risk.n_outputs, risk.mean_weight)
+                kept = {**found_sums.fields, "pivots": coordinates.pivots}
+            assert sums.gradient is not None
+            sums = replace(sums, gradient=np.ascontiguousarray(sums.gradient[:, : risk.n_outputs]))
         for matrix in matrices:
-            matrix *= self._bend(state.stage) / sums.n_rows
+            matrix *= self.bend(place) / sums.n_rows
         damping = state.damping or _DAMPING * coordinates.trace(matrices[0]) / sums.n_rows
-        exact = sample is None and (state.stage == 0 or self._risk.loss.is_quadratic)
+        exact = sample is None and (place == 0 or self._risk.loss.is_quadratic)
         # fewer rows ask for more damping
-        fewer = 1.0 if sample is None else schedule.rows(0) / schedule.rows(state.stage)
+        fewer = 1.0 if sample is None else schedule.rows(0) / schedule.rows(place)
         nu = self._nu if exact else self._nu + damping * fewer
         # outputs of one-vs-rest, and quantiles, have separate objectives
         apart = self._risk.loss.target_kind != "classes"
-        metric = BoundedMetric(self._inverse(own, matrices, nu), apart=apart)
+        metric = BoundedMetric(self.inverse(own, matrices, nu), apart=apart)
         if sample is None:
             start = point_of(self._nu, coordinates, at, sums, sums.mean_gradient)
         elif state.stage:
             start = Point(at, state.objective, state.gradient, None)
+        elif place:
+            start = yield from measure(at)
         else:
 
             def measure_sample(at: Array) -> Steps[Point]:
@@ -298,15 +357,28 @@ class ByMatrices:
         elif sample is None and state.stage:
             # nearer to the minimum it is known which rows have curvature
             damping *= _LESS_DAMPING
-        return found, coordinates.outward(found.point.at), sample is not None, damping
+        return (
+            found,
+            coordinates.outward(found.point.at),
+            {"sampled": sample is not None, "damping": damping, **kept},
+        )
+
+    def _place(self, stage: int) -> int:
+        """0 where one matrix does for all outputs: at w = 0, and for the square loss in the first stage."""
+        at_zero = self._solver.at_model is None or self._risk.loss.is_quadratic
+        return stage if at_zero else max(stage, 1)
 
     def passes(self, problem: Problem, footprint: Footprint) -> list[Outline]:
         schedule, quadratic = self.schedule(problem, footprint), self._risk.loss.is_quadratic
-        sample = schedule.sample(0)
+        sample = schedule.sample(self._place(0))
         stages = min(self._solver.stages, 1 + (sample is not None)) if quadratic else self._solver.stages
         steps = schedule.most_steps + (sample is not None)
+        grams = self.grams(self._place(0), footprint.size, sample).outline(problem, footprint)
+        if sample is None and keeps_sums(self._solver, footprint.size):
+            cost = grams.step.cost.holding(driver={"sums that are kept": (kept_bytes(footprint.size),)})
+            grams = replace(grams, step=grams.step.changed(cost=cost))
         passes = [
-            self._grams(0, footprint.size, sample).outline(problem, footprint),
+            grams,
             Outline(gradient_pass(problem, None, footprint), stages * steps),
             Outline(held_out_pass(problem, None, footprint), stages),
         ]
@@ -314,7 +386,7 @@ class ByMatrices:
             passes.append(Outline(sampled_gradient_pass(problem, None, footprint, sample), _SAMPLE_STEPS))
         if stages > 1:
             rest = None if quadratic else schedule.sample(1)
-            later = self._grams(1, footprint.size, rest).outline(problem, footprint)
+            later = self.grams(1, footprint.size, rest).outline(problem, footprint)
             passes.append(replace(later, times=later.times * (stages - 1)))
         return passes
 
@@ -322,9 +394,11 @@ class ByMatrices:
         """Rows of the matrices, and the number of steps that follow."""
         return Schedule(problem, footprint, self._risk.n_outputs, self._risk.loss.is_quadratic)
 
-    def _grams(self, stage: int, size: int, sample: RowSample | None) -> Grams:
+    def grams(self, stage: int, size: int, sample: RowSample | None) -> Grams:
         """The matrices of a stage: one for all outputs in the first stage, then one for each."""
         weigh, n_matrices = (with_curvatures, self._risk.n_outputs) if stage else (with_slopes, 1)
+        if weigh is with_slopes and self._risk.is_real and keeps_sums(self._solver, size):
+            weigh = with_ones
         most = _STRIP_BYTES
         if self._solver.memory_limit is not None:
             # whole blocks of columns, so that the bits do not depend on the limit
@@ -333,7 +407,7 @@ class ByMatrices:
             )
         return Grams(weigh, n_matrices, sample=sample, strip_bytes=most, name="Newton matrix")
 
-    def _bend(self, stage: int) -> float:
+    def bend(self, stage: int) -> float:
         """The factor of a stage's matrices: the curvature or coupling of the loss."""
         loss, outputs = self._risk.loss, self._risk.n_outputs
         if stage:
@@ -343,7 +417,7 @@ class ByMatrices:
             return loss.curvature
         return loss.coupling(outputs) * float(loss.row_curvatures(*np.zeros((2, 1, outputs)))[0, 0])
 
-    def _inverse(self, basis: AbstractBasis, matrices: list[Array], nu: float) -> Solve:
+    def inverse(self, basis: AbstractBasis, matrices: list[Array], nu: float) -> Solve:
         """g -> H^-1 g, in the memory of the matrices."""
         basis.add_metric(matrices, nu)
         least = _LEAST[basis.dtype.itemsize]
@@ -361,70 +435,7 @@ class ByMatrices:
 
         return solve
 
-    def _coordinates(self, problem: Problem, state: NewtonState) -> Steps[Coordinates]:
+    def coordinates(self, problem: Problem, state: NewtonState) -> Steps[Coordinates]:
         yield from ()
         choice = self._solver.choice(problem)
         return choice.coordinates(choice.basis(problem, state.landmarks, state.gamma))
-
-
-#: least rows of a sample, and rows for each function
-_LEAST_SAMPLE, _ROWS_PER_FEATURE = 4096, 4
-#: a sample is taken if there are at least so many times its rows
-_PAYS = 4
-#: operations of a sample's matrices, in passes over all rows
-_SAMPLE_PASSES = 0.5
-#: expected steps to the minimum of a quadratic with a sample's matrix
-_PARABOLA_PASSES = 8
-#: least and most steps from one matrix, and their time in units of the next matrix's
-_LEAST_STEPS, _MOST_STEPS = 8, 12
-_WORTH = 1.5
-
-
-@dataclass(frozen=True)
-class Schedule:
-    """Rows of matrices and numbers of steps, which follow from the sizes of a problem alone.
-
-    A matrix of q rows takes q r^2 operations, a pass over n rows n times those of the r features and 4 r k;
-    an exponential counts as 90. The sample is that of Erdogdu and Montanari (2015); its size and the number
-    of steps were measured on nine data sets.
-
-    Attributes
-    ----------
-    footprint : memory and operations of the r functions
-    n_outputs : k
-    is_quadratic : whether the loss is the square loss
-    """
-
-    problem: Problem
-    footprint: Footprint
-    n_outputs: int
-    is_quadratic: bool
-
-    def sample(self, stage: int) -> RowSample | None:
-        """The rows of a stage's matrices; None for all."""
-        return sample_of(self.problem, self.rows(stage)) if self.is_sampled(stage) else None
-
-    def is_sampled(self, stage: int) -> bool:
-        """Whether a stage's matrices are made from a sample."""
-        cheap = self.is_quadratic and self._matrix_by_pass < _PARABOLA_PASSES
-        return not cheap and self.problem.n_rows >= _PAYS * self.rows(stage)
-
-    def rows(self, stage: int) -> int:
-        """Rows of a sample: as many as take half a pass, within the bounds that :class:`Newton` names."""
-        worth = _SAMPLE_PASSES * self.problem.n_rows / self._matrix_by_pass
-        most = min(worth / (self.n_outputs if stage else 1), self.problem.n_rows / _PAYS)
-        return max(_LEAST_SAMPLE, _ROWS_PER_FEATURE * self.footprint.size, int(most))
-
-    @property
-    def most_steps(self) -> int:
-        """Most steps from a matrix: their passes take about 1.5 times as long as the next matrix."""
-        if self.is_quadratic:
-            return _MOST_STEPS
-        share = self.rows(1) / self.problem.n_rows if self.is_sampled(1) else 1.0
-        return int(np.clip(_WORTH * share * self.n_outputs * self._matrix_by_pass, _LEAST_STEPS, _MOST_STEPS))
-
-    @property
-    def _matrix_by_pass(self) -> float:
-        """Operations of a row in a matrix, divided by those in a pass."""
-        size = self.footprint.size
-        return size**2 / (self.footprint.operations + 4.0 * size * self.n_outputs)

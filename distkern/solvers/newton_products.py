@@ -6,7 +6,7 @@ import operator
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -57,7 +57,7 @@ class ByProducts:
 
     def descent(
         self, problem: Problem, state: NewtonState, model: Model, footprint: Footprint
-    ) -> Steps[tuple[Descent, Array, bool, float]]:
+    ) -> Steps[tuple[Descent, Array, dict[str, Any]]]:
         plain = Coordinates(model.basis)
 
         def measure(at: Array) -> Steps[Point]:
@@ -72,7 +72,7 @@ class ByProducts:
         found = yield from truncated_step(
             problem, footprint, model, start, measure, solve, nu=self._solver.nu, tolerance=self._solver.tol
         )
-        return found, found.point.at, False, 0.0
+        return found, found.point.at, {"sampled": False, "damping": 0.0}
 
     def passes(self, problem: Problem, footprint: Footprint) -> list[Outline]:
         """The passes of a run after the first."""

@@ -17,6 +17,7 @@ from distkern.common.errors import InputError
 from distkern.common.parameters import NOT_NEGATIVE, NOTHING, POSITIVE, Parameter, Whole, parameter
 from distkern.losses import SUPERVISED, loss_names
 from distkern.solvers.base import Problem
+from distkern.solvers.before import Before, OldRows
 from distkern.solvers.explicit import ExplicitState
 from distkern.solvers.hyperparameters import SEARCHED_GAMMA, SEARCHED_NU_OF_STEPS, a_loss, feature_parameters
 from distkern.solvers.measuring import Figures
@@ -125,6 +126,7 @@ class NORMA(AbstractStreamed[NORMAState]):
     }
     explosion = math.inf
     states, loop_type = NORMAState, NORMASteps
+    old_rows, kept = OldRows.LEFT, ("step",)
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -145,10 +147,16 @@ class NORMA(AbstractStreamed[NORMAState]):
     def rule(self, problem: Problem) -> FallingSteps:
         """The rule of the step sizes gamma_t."""
         steps_of_stage = sum(-(-rows // self.batch_size) for rows in problem.block_rows)
-        return FallingSteps(self.first_step, self.step_decay, self.stages * steps_of_stage)
+        done = 0 if self.before is None else int(self.before.own["step"])
+        return FallingSteps(self.first_step, self.step_decay, done + self.stages * steps_of_stage)
 
     def step_hint(self) -> str:
         return f"step_size={self.first_step / 10:.3g}"
 
     def at_zero(self, problem: Problem, risk: Risk, w: Array, figures: Figures) -> dict[str, Any]:
         return {"places": np.zeros(0, np.int64), "step": 0}
+
+    def going_on(self, problem: Problem, before: Before, own: Mapping[str, Any]) -> Mapping[str, Any]:
+        # rows of before have places that none of those has that are read
+        n_rows = len(before.coefficients) if self.features.finds_rows else 0
+        return {**before.own, "places": np.arange(-n_rows, 0)}

@@ -23,6 +23,7 @@ from distkern.features import Footprint
 from distkern.losses import SUPERVISED, curved_loss_names
 from distkern.passes import EXPONENTIAL, Message, Rounds
 from distkern.solvers.base import Outline, Problem, Steps, Trouble
+from distkern.solvers.before import Before, OldRows
 from distkern.solvers.blocks import BlockGrams, GramOperand, block_solves, gram_pass, runs_of, tiles_cost
 from distkern.solvers.explicit import AbstractExplicit, Ended, ExplicitState
 from distkern.solvers.gram import Solve
@@ -92,7 +93,7 @@ class RBCD(AbstractExplicit[RBCDState]):
     cost_of_pass = "a step n c (d + k), a stage n r (2 d + 2 k); n r c once"
     memory = "k numbers a row where the row is; r c in the driver"
     makes_blocks = True
-    states = RBCDState
+    states, old_rows = RBCDState, OldRows.NEEDED
     hints: ClassVar[Mapping[Trouble, str]] = {
         Trouble.DIVERGED: "set a larger nu than {nu:g}, and look for features that are very large"
     }
@@ -115,12 +116,19 @@ class RBCD(AbstractExplicit[RBCDState]):
     def at_zero(self, problem: Problem, risk: Risk, w: Array, figures: Figures) -> dict[str, Any]:
         return {"decrease": math.inf}
 
+    def going_on(self, problem: Problem, before: Before, own: Mapping[str, Any]) -> Mapping[str, Any]:
+        # what the rows are told
+        return {"coefficients": before.coefficients.astype(problem.dtype).astype(np.float64)}
+
     def steps(self, problem: Problem, state: RBCDState, basis: AbstractBasis, made: Any) -> Steps[Ended]:
         risk, solves, w = self.risk_of(state), made, state.coefficients.copy()
         runs = runs_of(basis.size, self.block_size)
         change: tuple[slice, Floats] | None = None
         footprint = self.footprint(problem, basis.size)
         yield self.stage_pass(problem, footprint, state.stage, RBCDOperand(basis, risk))
+        if self.at_model is not None and state.stage == 0:
+            for run in runs:
+                yield Message(Ask((run, w[run].astype(basis.dtype)), run))
         for block in self._order(len(runs), problem.seed, state.stage):
             run = runs[block]
             gradients: tuple[Array, ...] = yield Message(Ask(change, run))

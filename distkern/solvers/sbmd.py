@@ -19,6 +19,7 @@ from distkern.features import Footprint
 from distkern.losses import SUPERVISED, loss_names
 from distkern.passes import Reduce, Stream
 from distkern.solvers.base import Outline, Problem, Steps, order_of_rows, rows_of_stage
+from distkern.solvers.before import OldRows
 from distkern.solvers.blocks import BlockGrams, GramOperand, block_solves, gram_pass, runs_of
 from distkern.solvers.explicit import ExplicitState, pass_cost
 from distkern.solvers.gram import Solve
@@ -178,6 +179,8 @@ class SBMD(AbstractStreamed[SBMDState]):
     }
     explosion = math.inf
     states, loop_type = SBMDState, BlockSteps
+    old_rows = OldRows.LEFT
+    kept = ("w", "weighted_sum", "stamps", "total", "step", "first_step")
 
     def at_zero(self, problem: Problem, risk: Risk, w: Array, figures: Figures) -> dict[str, Any]:
         largest, first_step = figures.sums.largest, self.step_size

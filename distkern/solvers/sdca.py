@@ -116,6 +116,7 @@ class SDCA(AbstractExplicit[SDCAState]):
     #: passes over the rows that a stage makes, at least
     least_passes: ClassVar[int] = 2
     states = SDCAState
+    not_updated = "its dual variables, one for each row, are not kept with it"
     hints: ClassVar[Mapping[Trouble, str]] = {
         Trouble.DIVERGED: "set a larger nu than {nu:g}",
         Trouble.UNFINISHED: "set more stages than {stages}, or a larger nu than {nu:g}, which needs fewer",

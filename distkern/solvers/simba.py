@@ -129,6 +129,7 @@ class SIMBA(AbstractSearchable[SIMBAState]):
     )
 
     name = "simba"
+    not_updated = "the weights of all rows are found together"
     cost_of_pass = "a round n + d numbers: one row, one column"
     memory = "24 bytes a row and output where the row is, d k numbers in the driver"
     choices: ClassVar[Mapping[str, Parameter]] = {**feature_parameters("linear", with_columns=True)}

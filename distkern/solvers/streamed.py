@@ -6,9 +6,10 @@ often a :class:`BatchLoop`, whose batches end with their piece.
 
 from __future__ import annotations
 
+import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
 import numpy as np
@@ -21,6 +22,7 @@ from distkern.common.types import Block, Floats
 from distkern.features import Footprint
 from distkern.passes import Stream
 from distkern.solvers.base import Problem, Steps, piece_rows
+from distkern.solvers.before import OldRows
 from distkern.solvers.explicit import AbstractExplicit, Ended
 from distkern.solvers.measuring import Model, Sums, measure, with_largest
 from distkern.solvers.searchable import State
@@ -192,6 +194,14 @@ class AbstractStreamed(AbstractExplicit[State]):
         """Number of rows that a stage streams: one pass, unless ``steps_per_stage`` says otherwise."""
         return problem.rows_of(self.steps_per_stage, problem.n_rows)
 
+    def rows_streamed(self, problem: Problem) -> int:
+        """Those of this run: where an update goes on with a stream, the same share of the rows as before."""
+        before = self.before
+        if before is None or self.old_rows is not OldRows.LEFT:
+            return self.rows_of_stage(problem)
+        earlier = self.rows_of_stage(replace(problem, block_rows=(before.n_rows,)))
+        return max(1, math.ceil(earlier * problem.n_rows / before.n_rows))
+
     def steps(self, problem: Problem, state: Any, basis: Any, made: Any) -> Steps[Ended]:
         risk, footprint = self.risk_of(state), self.footprint(problem, basis.size)
         prepared = self.prepared(Model(basis, state.coefficients, risk), state)
@@ -217,5 +227,5 @@ class AbstractStreamed(AbstractExplicit[State]):
             result={"features and signs": (numbers + outputs, itemsize), "weight": (8,)},
             driver={"iterate, sums of it and the model, before the stage and now": (size, outputs, 64)},
         )
-        visits = problem.visits(self.rows_of_stage(problem), stage, self.order)
+        visits = problem.visits(self.rows_streamed(problem), stage, self.order)
         return Stream("inner loop", visits, prepare_piece, operand, piece_rows=rows, cost=cost)

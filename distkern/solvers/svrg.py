@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections import deque
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any, ClassVar
 
@@ -21,6 +21,7 @@ from distkern.features import Footprint
 from distkern.losses import SUPERVISED, loss_names
 from distkern.passes import Reduce, Stream
 from distkern.solvers.base import Outline, Problem, Steps, order_of_rows, piece_rows, rows_of_stage
+from distkern.solvers.before import Before, OldRows, asks_with_gradient
 from distkern.solvers.explicit import Ended, FeatureState, gradient_pass, pass_cost
 from distkern.solvers.gram import Grams, Solve, inverted
 from distkern.solvers.hyperparameters import SEARCHED_GAMMA, SEARCHED_NU, a_loss, feature_parameters
@@ -53,11 +54,14 @@ class SVRGState(FeatureState):
     gradient : (r, k), mu = mean_i z(x_i) s_i l'(f_i, y_i)
     largest : [max_i s_i |z(x_i)|^2]
     change : |w_s - w_(s-1)| / |w_s|, the largest over the outputs; infinite before the first stage
+    missing : (r, k), what mu is more than the mean over the rows that are read, in an update without the old
+        ones; else without rows
     """
 
     gradient: Array
     largest: Array
     change: float
+    missing: Array = field(default_factory=lambda: np.zeros((0, 1)))
 
 
 def is_preconditioned(wanted: bool | None, size: int) -> bool:
@@ -92,6 +96,10 @@ class SVRG(AbstractStreamed[SVRGState]):
     eta = 1 / (L (2 + 8 / B)) with L = c max_i s_i |z(x_i)|^2 + nu: 1 / (10 L) for single rows, as usual for
     SVRG, up to 1 / (2 L) for batches. For a loss whose slope jumps, c is taken for 1; the steps then end at a
     noise of their own size and not in the minimum.
+
+    An update without the old rows takes for mu the mean over all rows at the model, where the gradient of the
+    old ones is known, and for other w what the new rows say of its change, see
+    :meth:`~distkern.solvers.before.Before.missing_gradient`.
 
     Raises
     ------
@@ -141,7 +149,10 @@ class SVRG(AbstractStreamed[SVRGState]):
         **feature_parameters("random"),
     }
 
-    states = SVRGState
+    states, kept = SVRGState, ("gradient",)
+
+    def asks_for(self, own: Mapping[str, Any], n_new: int, size: int) -> OldRows:
+        return asks_with_gradient(n_new, size)
 
     def preconditioned(self, size: int) -> bool:
         """Whether steps over so many features are preconditioned."""
@@ -185,6 +196,12 @@ class SVRG(AbstractStreamed[SVRGState]):
         largest = np.array([figures.sums.largest])
         return {"gradient": figures.sums.mean_gradient, "largest": largest, "change": math.inf}
 
+    def going_on(self, problem: Problem, before: Before, own: Mapping[str, Any]) -> Mapping[str, Any]:
+        if not before.n_rows:
+            return {}
+        missing = before.missing_gradient(problem.n_rows, own["gradient"])
+        return {"gradient": own["gradient"] + missing, "missing": missing}
+
     def made(self, problem: Problem, state: SVRGState, basis: AbstractBasis) -> Steps[Solve | None]:
         """P^-1, if steps are preconditioned."""
         if not self.preconditioned(basis.size):
@@ -206,7 +223,8 @@ class SVRG(AbstractStreamed[SVRGState]):
 
     def after(self, state: SVRGState, figures: Figures, ended: Ended) -> dict[str, Any]:
         change = _relative_change(ended.model.coefficients, state.coefficients)
-        return {"change": change, "gradient": figures.sums.mean_gradient}
+        gradient = figures.sums.mean_gradient
+        return {"change": change, "gradient": gradient + state.missing if len(state.missing) else gradient}
 
     def converged(self, state: SVRGState) -> bool:
         return state.change <= self.tol

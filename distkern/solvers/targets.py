@@ -147,8 +147,9 @@ class TargetScale:
         return cls(np.zeros(n_outputs), 1.0, np.full(2, math.nan))
 
 
-def target_scale(problem: Problem, risk: Risk) -> Steps[TargetScale]:
-    """Centre and scale of a problem with real targets, from one pass over each split.
+def target_scale(problem: Problem, risk: Risk, earlier: TargetSummary | None = None) -> Steps[TargetScale]:
+    """Centre and scale of a problem with real targets, from one pass over each split, and what is known of
+    ``earlier`` targets.
 
     The square loss is centred at the mean and scaled by the standard deviation, others at the quantiles that
     minimise them (the median) and by the spread between deciles 1 and 9, divided by that of a normal
@@ -163,6 +164,7 @@ def target_scale(problem: Problem, risk: Risk) -> Steps[TargetScale]:
     if not problem.real_targets:
         return TargetScale.none(risk.n_outputs)
     summary: TargetSummary = yield _target_pass(problem)
+    summary = summary if earlier is None else TargetSummary.add(earlier, summary)
     variances = np.array([summary.variance, math.nan])
     if problem.has_test:
         held_out: TargetSummary = yield _target_pass(problem, "test")

@@ -151,11 +151,16 @@ def array_names(path: Location) -> list[str]:
 
 
 def load_arrays(
-    path: Location, names: Iterable[str] | None = None, *, fingerprint: str | None = None
+    path: Location,
+    names: Iterable[str] | None = None,
+    *,
+    fingerprint: str | None = None,
+    but: str | None = None,
 ) -> dict[str, NDArray[Any]]:
     """Read what :func:`save_arrays` wrote, or the arrays of the given names.
 
-    ``fingerprint`` is what :func:`save_arrays` returned, where they must be these arrays and no others.
+    ``fingerprint`` is what :func:`save_arrays` returned, where they must be these arrays and no others;
+    arrays whose names begin with ``but`` are left out.
 
     Raises
     ------
@@ -166,7 +171,8 @@ def load_arrays(
     """
     folder = absolute(path)
     stored = _read(folder, fingerprint)
-    wanted = [*stored.arrays] if names is None else [*names]
+    everything = [name for name in stored.arrays if but is None or not name.startswith(but)]
+    wanted = everything if names is None else [*names]
     missing = next((name for name in wanted if name not in stored.arrays), None)
     if missing is not None:
         raise chunks.damaged(f"there is no array {missing!r}", folder)

@@ -139,17 +139,7 @@ class StagedFolder:
         Where the file system can exchange two names (Linux), there is no moment without a whole folder at the
         target; elsewhere there is one between two renames.
         """
-        fsync_tree(self.path)
-        if not self._final.exists() or is_empty_folder(self._final):
-            os.replace(self.path, self._final)
-        elif _exchange(self.path, self._final):
-            _remove(self.path)
-        else:
-            old = self.path.with_name(f"{self.path.name}-old")
-            os.rename(self._final, old)
-            os.rename(self.path, self._final)
-            _remove(old)
-        _fsync(self._final.parent)
+        put_in_place(self.path, self._final)
 
     def commit_new(self) -> None:
         """:meth:`commit` where nothing may be; of several who try at once, one does.
@@ -186,6 +176,25 @@ class StagedFolder:
     def discard(self) -> None:
         """Remove what was written."""
         shutil.rmtree(self.path, ignore_errors=True)
+
+
+def put_in_place(folder: Path, target: Path) -> None:
+    """Flush a folder to the disk and give it the name of another one beside it, whose content is removed.
+
+    Where the file system can exchange two names (Linux), there is no moment without a whole folder at the
+    target; elsewhere there is one between two renames.
+    """
+    fsync_tree(folder)
+    if not target.exists() or is_empty_folder(target):
+        os.replace(folder, target)
+    elif _exchange(folder, target):
+        _remove(folder)
+    else:
+        old = folder.with_name(f"{folder.name}-old")
+        os.rename(target, old)
+        os.rename(folder, target)
+        _remove(old)
+    _fsync(target.parent)
 
 
 class StagedUpload(StagedFolder):

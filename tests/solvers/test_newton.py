@@ -12,7 +12,7 @@ from distkern.features.kernel_choice import KernelChoice
 from distkern.features.linear import Linear
 from distkern.kernels import find_kernel
 from distkern.losses import find_loss, loss_names
-from distkern.solvers import newton
+from distkern.solvers import newton, newton_schedule
 from distkern.solvers.base import Problem, Trouble
 from distkern.solvers.newton import Newton
 from distkern.solvers.risk import Risk
@@ -120,7 +120,7 @@ def few_blocks(n=300, dtype=np.float64):
 
 
 def test_a_stage_is_a_matrix_and_steps_that_are_a_pass_each(monkeypatch):
-    monkeypatch.setattr(newton, "_LEAST_STEPS", 2)
+    monkeypatch.setattr(newton_schedule, "_LEAST_STEPS", 2)
     subject = solver("logistic", tol=1e-13)
     states, runner = train(subject, few_blocks())
     steps = [state.steps for state in states[1:]]
@@ -160,9 +160,9 @@ def test_as_many_steps_as_a_matrix_is_worth():
 def test_a_step_that_is_too_long_is_made_shorter(monkeypatch):
     blocks = few_blocks()
     plain = train(solver(tol=1e-9), blocks)[0]
-    bend = newton.ByMatrices._bend
+    bend = newton.ByMatrices.bend
     # of a matrix that is an eighth of the Hessian steps are eight times too long
-    monkeypatch.setattr(newton.ByMatrices, "_bend", lambda self, stage: bend(self, stage) / 8)
+    monkeypatch.setattr(newton.ByMatrices, "bend", lambda self, stage: bend(self, stage) / 8)
     states, runner = train(solver(tol=1e-9, stages=40), blocks)
     assert runner.made.count("gradient") > sum(state.steps for state in states)
     assert np.all(np.diff([state.objective for state in states]) < 1e-12)
@@ -170,9 +170,9 @@ def test_a_step_that_is_too_long_is_made_shorter(monkeypatch):
 
 
 def sampling(monkeypatch, rows):
-    monkeypatch.setattr(newton, "_LEAST_SAMPLE", rows)
-    monkeypatch.setattr(newton, "_SAMPLE_PASSES", 0)
-    monkeypatch.setattr(newton, "_PARABOLA_PASSES", 0)
+    monkeypatch.setattr(newton_schedule, "_LEAST_SAMPLE", rows)
+    monkeypatch.setattr(newton_schedule, "_SAMPLE_PASSES", 0)
+    monkeypatch.setattr(newton_schedule, "_PARABOLA_PASSES", 0)
 
 
 @pytest.mark.parametrize("loss", ["squared_hinge", "logistic", "square"])
@@ -182,8 +182,8 @@ def test_matrices_of_a_sample_end_at_the_same_minimum(monkeypatch, loss):
     blocks = cut_blocks(X, values if loss == "square" else (values > 0).astype(np.int32), sizes)
     whole, _ = train(solver(loss, tol=1e-9, stages=30), blocks)
     sampling(monkeypatch, 60)
-    monkeypatch.setattr(newton, "_LEAST_STEPS", 3)
-    monkeypatch.setattr(newton, "_MOST_STEPS", 3 if loss == "logistic" else 12)
+    monkeypatch.setattr(newton_schedule, "_LEAST_STEPS", 3)
+    monkeypatch.setattr(newton_schedule, "_MOST_STEPS", 3 if loss == "logistic" else 12)
     states, runner = train(solver(loss, tol=1e-9, stages=30), blocks)
     assert runner.made[:3] == ["start", "Newton matrix", "gradient of the sample"]
     # where the sample leads is better than nothing, and not the minimum
@@ -213,8 +213,8 @@ def test_a_parabola_that_a_sample_does_not_solve_gets_its_matrix(monkeypatch):
     X, values, _ = heavy_tailed(3000)
     blocks = cut_blocks(X, values, (500,) * 6)
     sampling(monkeypatch, 12)
-    monkeypatch.setattr(newton, "_MOST_STEPS", 1)
-    monkeypatch.setattr(newton, "_LEAST_STEPS", 1)
+    monkeypatch.setattr(newton_schedule, "_MOST_STEPS", 1)
+    monkeypatch.setattr(newton_schedule, "_LEAST_STEPS", 1)
     states, runner = train(solver("square", tol=1e-12), blocks)
     assert [state.sampled for state in states[1:]] == [True, False]
     assert runner.made.count("Newton matrix") == 2

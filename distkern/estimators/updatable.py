@@ -1,0 +1,111 @@
+"""What estimators have for updates: what is kept of a fit, and fits that begin from a fitted model."""
+
+from __future__ import annotations
+
+from contextlib import ExitStack
+from typing import TYPE_CHECKING, Any, ClassVar, Self, cast
+
+from numpy.typing import ArrayLike
+
+from distkern.common.errors import InputError
+
+if TYPE_CHECKING:
+    from distkern.common.types import AbstractSource
+    from distkern.estimators.estimator import AbstractEstimator
+    from distkern.runs.further import Further, StoredFurther
+    from distkern.runs.update import Begins
+    from distkern.solvers.base import AbstractSolver, Problem
+    from distkern.storage.dataset import Split
+
+
+class Updatable:
+    """An estimator that may be updated; its algorithm says how, in :meth:`_begun`."""
+
+    name: ClassVar[str]
+    updates_: tuple[dict[str, Any], ...]
+    #: what is kept for updates; of a loaded model, where that is
+    _further: Further | StoredFurther | None = None
+    #: the model that a fit begins from, in an update
+    _begins: Begins | None = None
+
+    def update(
+        self,
+        X: Any,
+        y: ArrayLike | None = None,
+        sample_weight: ArrayLike | None = None,
+        *,
+        old: Any = None,
+        verbose: bool = False,
+    ) -> Self:
+        """Learn from new rows, going on from what has been learned.
+
+        Landmarks, gamma, scaling, maps, encodings and weights of classes stay what they are, and so do the
+        hyperparameters. What the model is then the minimum of depends on the algorithm:
+
+        - Newton with the square loss, where it has made the matrix of all rows for up to 2,048 functions: of
+          its objective over old and new rows, exactly. The old rows are not needed.
+        - Newton with other losses, and RBCD: likewise, and they read the old rows again.
+        - SVRG and CSVRG: likewise. Without ``old``, the gradient at the model that was kept of the old rows,
+          and the curvature of the new ones, stand for them, if the new ones are eight times as many as the
+          functions.
+        - Cells: the machines of cells that get new rows are solved again from their old and new rows, all
+          others stay to the bit, and so do map, kernel, C and the sigmoids of probabilities.
+        - DSG, Pegasos, AVM, NORMA and SBMD go on with the steps of their papers over the new rows, counting
+          on: the expected loss over the stream of all rows so far.
+
+        Parameters
+        ----------
+        X, y, sample_weight : the new rows, as ``fit`` takes them in memory; or a split of a data set
+        old : the rows that it has learned from so far, where they are to be read again: a tuple (X, y) or
+            (X, y, sample_weight), a split, or a list of those
+        verbose : show progress, as ``fit`` does
+
+        Returns
+        -------
+        self
+
+        Raises
+        ------
+        InputError
+            If the algorithm cannot go on from a model, old rows are missing, or there is a label that the
+            model does not know; the message says what to do instead.
+        """
+        from distkern.estimators.updating import update_estimator
+        from distkern.monitor.terminal import progress_display
+
+        with ExitStack() as stack:
+            listeners = [stack.enter_context(progress_display())] if verbose else []
+            update_estimator(
+                cast("AbstractEstimator", self), X, y, sample_weight, old=old, listeners=listeners
+            )
+        return self
+
+    def _begin(self, begins: Begins) -> None:
+        """Let the next fit begin from this model."""
+        self._begins = begins
+
+    def _end(self, further: Further, told: dict[str, Any]) -> None:
+        """Take what an update leaves: what is kept for the next one, and what is told of this one."""
+        self._begins, self._further = None, further
+        self.updates_ = (*self.updates_, told)
+
+    def _begun(self, solver: AbstractSolver[Any], problem: Problem) -> tuple[AbstractSolver[Any], Problem]:
+        """The solver of an update, which begins from this model, and its problem.
+
+        Raises
+        ------
+        InputError
+            If the algorithm cannot go on from a model.
+        """
+        assert self._begins is not None, "only updates begin from a model"
+        raise InputError(
+            f"{self.name} cannot go on from a model: {solver.not_updated}",
+            where="update",
+            hint="shard the old and the new files as one data set, and train on that",
+        )
+
+    def _as_own(self, split: Split) -> AbstractSource:
+        """A split of another data set, with the features and class codes of this model."""
+        from distkern.runs.update import Rows, update_data
+
+        return update_data(self, [Rows.of_split(self, split)]).source

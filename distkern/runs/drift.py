@@ -1,0 +1,164 @@
+"""How far new rows are from those that a model has learned from, by column."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from distkern.common.sparse import SparseRows
+from distkern.common.types import AbstractSource, Block
+from distkern.passes import Cost, Reduce
+from distkern.storage.spreads import TILE_BYTES, Spreads
+
+Array = NDArray[np.float64]
+
+#: share of a column's range by which a number must be beyond it, as single precision has about 7 digits
+_ROUNDING = 1e-6
+
+
+@dataclass(frozen=True)
+class Drift:
+    """Rows whose numbers are beyond those that a model has learned from.
+
+    Attributes
+    ----------
+    n_rows : new rows
+    outside : (n_features,) of them, by column; NaN where the range is not known
+    low, high : (n_features,) the smallest and the largest number of them
+    known_low, known_high : (n_features,) of the rows before; without numbers where they are not known
+    names : of the columns, where they have some
+    """
+
+    n_rows: int
+    outside: Array
+    low: Array
+    high: Array
+    known_low: Array
+    known_high: Array
+    names: tuple[str, ...] | None = None
+
+    @property
+    def is_known(self) -> bool:
+        """Whether there are ranges to compare with."""
+        return len(self.known_low) > 0
+
+    @property
+    def shares(self) -> Array:
+        """(n_features,) share of the rows outside the range, by column."""
+        return self.outside / self.n_rows
+
+    @property
+    def widened(self) -> tuple[Array, Array]:
+        """The ranges of the rows before and of these; without numbers where those before are not known."""
+        if not self.is_known:
+            return self.known_low, self.known_high
+        return np.minimum(self.known_low, self.low), np.maximum(self.known_high, self.high)
+
+    @property
+    def facts(self) -> dict[str, Any]:
+        """What a model keeps of it: the ten columns with the largest shares, and how many have one."""
+        if not self.is_known:
+            return {"drift": None}
+        keys = ("column", "outside", "low", "high", "new_low", "new_high")
+        most = [dict(zip(keys, row, strict=True)) for row in self.most(10)]
+        return {"drift": {"columns": int(np.count_nonzero(self.outside)), "most": most}}
+
+    def most(self, n_columns: int) -> list[tuple[str | float, ...]]:
+        """The columns with the largest shares above 0: name, share, range before, range of the new rows."""
+        shares = np.nan_to_num(self.shares)
+        order = [one for one in np.argsort(-shares, kind="stable").tolist() if shares[one] > 0]
+        return [
+            (
+                f"column {place + 1}" if self.names is None else self.names[place],
+                float(shares[place]),
+                *(float(own[place]) for own in (self.known_low, self.known_high, self.low, self.high)),
+            )
+            for place in order[:n_columns]
+        ]
+
+
+@dataclass(frozen=True)
+class _Sums:
+    """Rows, numbers outside the bounds by column, and ranges, in the units of the model."""
+
+    n_rows: int
+    outside: Array
+    low: Array
+    high: Array
+
+    @staticmethod
+    def add(first: _Sums, second: _Sums) -> _Sums:
+        """The sums over the rows of both."""
+        return _Sums(
+            first.n_rows + second.n_rows,
+            first.outside + second.outside,
+            np.minimum(first.low, second.low),
+            np.maximum(first.high, second.high),
+        )
+
+
+def drift_pass(model: Any, source: AbstractSource, low: Array, high: Array) -> Reduce[_Sums]:
+    """The pass that :func:`drift_of` reads.
+
+    Parameters
+    ----------
+    model : fitted
+    source : rows of its features, scaled as its own, before its map
+    low, high : of the rows before, in their own units, see :class:`~distkern.runs.further.Further`
+    """
+    width = source.n_features
+    bounds = np.full((2, width), np.nan)
+    if len(low):
+        beyond = _ROUNDING * (high - low)
+        bounds = np.stack([_scaled(model, low - beyond), _scaled(model, high + beyond)])
+    cost = Cost().holding(
+        task={"tiles": (4, TILE_BYTES), "sums": (8, width, 8)}, result={"sums": (3, width, 8)}
+    )
+    return Reduce("drift", _sums_of, _Sums.add, bounds, cost=cost)
+
+
+def drift_of(model: Any, sums: _Sums, low: Array, high: Array) -> Drift:
+    """What the pass says, in the units of the columns."""
+    outside = sums.outside if len(low) else np.full(len(sums.outside), np.nan)
+    names = getattr(model, "feature_names_in_", None)
+    if model.table_ is not None:
+        names = model.table_.features
+    found = tuple(map(str, names)) if names is not None and len(names) == len(outside) else None
+    new = _in_own_units(model, sums.low), _in_own_units(model, sums.high)
+    return Drift(sums.n_rows, outside, *new, low, high, found)
+
+
+def _sums_of(block: Block, bounds: Array) -> _Sums:
+    rows, width = block.features, block.features.shape[1]
+    low, high = bounds
+    spreads = Spreads.of(rows, None)
+    if isinstance(rows, SparseRows):
+        values = rows.data.astype(np.float64)
+        beyond = (values < low[rows.indices]) | (values > high[rows.indices])
+        outside = np.bincount(rows.indices[beyond], minlength=width).astype(np.float64)
+    else:
+        outside = np.zeros(width)
+        step = max(1, TILE_BYTES // max(1, 8 * width))
+        for start in range(0, len(rows), step):
+            tile = rows[start : start + step]
+            outside += np.count_nonzero((tile < low) | (tile > high), axis=0)
+    return _Sums(block.n_rows, outside, spreads.low, spreads.high)
+
+
+def _scaled(model: Any, values: Array) -> Array:
+    own = model.scaling_
+    if own is None or own.shift is None:
+        return values
+    found: Array = (values - own.shift) * own.factor
+    return found
+
+
+def _in_own_units(model: Any, values: Array) -> Array:
+    own = model.scaling_
+    if own is None or own.shift is None:
+        return values
+    found: Array = values / own.factor + own.shift
+    return found

@@ -1,0 +1,226 @@
+"""Newton's method for the square loss by sums over rows, to which those of new rows are added.
+
+For the square loss, of curvature c, the losses of rows are a parabola,
+
+    sum_i s_i l(z_i w, y_i) = c/2 w' A w + G . w + L,    A = Z' S Z,  G and L slopes and losses at w = 0,
+
+so that what is kept of them says where the minimum over old and new rows is.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from distkern.bases.coordinates import Coordinates
+from distkern.common.errors import InputError
+from distkern.features import Footprint
+from distkern.passes import Derived
+from distkern.solvers.base import Outline, Problem, Steps
+from distkern.solvers.descent import BoundedMetric, Descent, Point, descend
+from distkern.solvers.explicit import held_out_pass, measuring_pass
+from distkern.solvers.measuring import Model, Sums
+from distkern.solvers.targets import TargetSummary
+
+if TYPE_CHECKING:
+    from distkern.solvers.newton import Newton, NewtonState
+
+Array = NDArray[np.float64]
+
+#: functions up to which sums are kept with a model: half a matrix of 32 MiB
+MOST_FUNCTIONS = 2048
+_MOST_STEPS = 12
+
+
+@dataclass(frozen=True)
+class RowSums:
+    """Sums over rows of q functions z, k outputs.
+
+    Attributes
+    ----------
+    gram : (q, q), A
+    slopes : (q, k), G
+    ones : (q,), Z' S 1, for real targets, whose centre moves; else (0,)
+    n_rows : rows
+    mean_weight : what their weights are divided by in s
+    weight : sum of their weights, without those of classes
+    losses : L
+    spread : of real targets, sum of the weighted squared distances from their mean
+    """
+
+    gram: Array
+    slopes: Array
+    ones: Array
+    n_rows: float
+    mean_weight: float
+    weight: float
+    losses: float
+    spread: float
+
+    @classmethod
+    def of(cls, gram: Array, sums: Sums, n_outputs: int, mean_weight: float) -> RowSums:
+        """The sums of a pass at w = 0, whose gradient has a column more than there are outputs for Z' S 1."""
+        assert sums.gradient is not None, "the pass has slopes"
+        slopes = np.ascontiguousarray(sums.gradient[:, :n_outputs])
+        ones = sums.gradient[:, n_outputs:].reshape(-1)
+        return cls(
+            gram, slopes, ones, sums.n_rows, mean_weight, sums.weight, sums.losses, float(sums.errors[0])
+        )
+
+    @classmethod
+    def kept(cls, own: Mapping[str, Any]) -> RowSums | None:
+        """Those that :attr:`fields` are of, if there are some."""
+        packed = own.get("gram")
+        if packed is None or not len(packed):
+            return None
+        size = len(own["slopes"])
+        gram, stop = np.empty((size, size)), 0
+        for row in range(size):
+            start, stop = stop, stop + row + 1
+            gram[row, : row + 1] = gram[: row + 1, row] = packed[start:stop]
+        return cls(gram, np.asarray(own["slopes"]), np.asarray(own["ones"]), *own["totals"].tolist())
+
+    @property
+    def fields(self) -> dict[str, Array]:
+        """Arrays that hold them, of the symmetric one the half."""
+        totals = (self.n_rows, self.mean_weight, self.weight, self.losses, self.spread)
+        return {
+            "gram": np.concatenate([self.gram[row, : row + 1] for row in range(len(self.gram))]),
+            "slopes": self.slopes,
+            "ones": np.ascontiguousarray(self.ones),
+            "totals": np.array(totals, dtype=np.float64),
+        }
+
+    def targets(self, center: Array) -> TargetSummary:
+        """What the sums say of real targets with this mean."""
+        mean, apart, none = float(center[0]), float(self.spread > 0), np.zeros(0)
+        return TargetSummary(self.weight, mean, self.spread, mean - apart, mean + apart, none, none)
+
+    def in_unit(self, curvature: float, shift: float, factor: float, mean_weight: float) -> RowSums:
+        """The sums of targets y' = (y + shift) factor, with weights divided by another mean."""
+        share = self.mean_weight / mean_weight
+        slopes, losses = self.slopes, self.losses
+        if shift or factor != 1.0:
+            # G = -c Z' S y, whose y have the mean 0
+            slopes = factor * (slopes - curvature * shift * self.ones[:, None])
+            losses = factor**2 * (losses + 0.5 * curvature * self.n_rows * shift**2)
+        return replace(
+            self,
+            gram=share * self.gram,
+            slopes=share * slopes,
+            ones=share * self.ones,
+            losses=share * losses,
+            mean_weight=mean_weight,
+        )
+
+    def added(self, other: RowSums) -> RowSums:
+        """The sums over the rows of both, of one unit and mean weight; ``spread`` is for the caller."""
+        return RowSums(
+            self.gram + other.gram,
+            self.slopes + other.slopes,
+            self.ones + other.ones,
+            self.n_rows + other.n_rows,
+            self.mean_weight,
+            self.weight + other.weight,
+            self.losses + other.losses,
+            self.spread,
+        )
+
+    def point(self, at: Array, curvature: float, nu: float, metric: Array) -> Point:
+        """The objective and its gradient at ``at``, whose product with the metric is given."""
+        bent = curvature * (self.gram @ at)
+        losses = self.losses + float(np.einsum("ij,ij->", at, 0.5 * bent + self.slopes))
+        norm = 0.5 * nu * float(np.einsum("ij,ij->", at, metric))
+        gradient = (bent + self.slopes) / self.n_rows + nu * metric
+        sums = Sums(losses, np.zeros(0), self.weight, int(self.n_rows))
+        return Point(at, losses / self.n_rows + norm, gradient, sums)
+
+
+def kept_bytes(size: int) -> int:
+    """What the driver keeps of so many functions."""
+    return 4 * size * (size + 1)
+
+
+def keeps_sums(solver: Newton, size: int) -> bool:
+    """Whether the first stage keeps the sums of its matrix."""
+    return solver.risk.loss.is_quadratic and size <= MOST_FUNCTIONS
+
+
+class BySums:
+    """The stage of :class:`~distkern.solvers.newton.Newton` in an update for the square loss.
+
+    One pass adds the sums of the new rows, whose minimum is found without any other; a second one measures
+    the new rows there. The objective is that over old and new rows.
+    """
+
+    def __init__(self, solver: Newton, kept: RowSums) -> None:
+        self._solver, self._kept = solver, kept
+
+    def is_stuck(self, state: NewtonState) -> bool:
+        """There is one stage."""
+        return state.stage > 0
+
+    def descent(
+        self, problem: Problem, state: NewtonState, model: Model, footprint: Footprint
+    ) -> Steps[tuple[Descent, Array, dict[str, Any]]]:
+        """The descent, its coefficients, and other fields of the state."""
+        solver, before = self._solver, self._solver.before
+        assert before is not None, "sums are those of a model"
+        matrices = solver.matrices
+        coordinates: Coordinates = yield Derived("coordinates", partial(matrices.coordinates, problem, state))
+        own, risk = coordinates.basis, model.risk
+        _check_pivots(coordinates, before.own)
+        zero = np.zeros((own.size, risk.n_outputs))
+        grams = matrices.grams(0, own.size, None)
+        (gram,), sums = yield from grams.matrices(
+            problem, Model(own, zero, risk), replace(footprint, size=own.size)
+        )
+        bend = matrices.bend(0)
+        new = RowSums.of(np.ascontiguousarray(gram), sums, risk.n_outputs, risk.mean_weight)
+        shift = float((before.center - state.center)[0]) / before.target_scale
+        factor = before.target_scale / state.target_scale
+        both = self._kept.in_unit(bend, shift, factor, risk.mean_weight).added(new)
+        both = replace(both, spread=float(state.variances[0]) * both.weight if risk.is_real else 0.0)
+
+        def measure(at: Array) -> Steps[Point]:
+            yield from ()
+            return both.point(at, bend, solver.nu, own.metric_product(at))
+
+        start = yield from measure(zero)
+        gram[...] = both.gram * (bend / both.n_rows)
+        metric = BoundedMetric(matrices.inverse(own, [gram], solver.nu), apart=True)
+        found = yield from descend(measure, start, metric, _MOST_STEPS, solver.tol)
+        coefficients = coordinates.outward(found.point.at)
+        errors: Sums = yield measuring_pass(problem, replace(model, coefficients=coefficients), footprint)
+        assert found.point.sums is not None
+        measured = replace(found.point.sums, errors=errors.errors, weight=errors.weight)
+        found = replace(found, point=replace(found.point, sums=measured))
+        kept = {**both.fields, "pivots": coordinates.pivots}
+        return found, coefficients, {"sampled": False, "damping": 0.0, **kept}
+
+    def passes(self, problem: Problem, footprint: Footprint) -> list[Outline]:
+        """The passes of the stage."""
+        sums = self._solver.matrices.grams(0, footprint.size, None).outline(problem, footprint)
+        size = footprint.size
+        cost = sums.step.cost.holding(driver={"sums of old rows, of both, and packed": (5, size, size, 8)})
+        return [
+            replace(sums, step=sums.step.changed(cost=cost)),
+            Outline(measuring_pass(problem, None, footprint), 1),
+            Outline(held_out_pass(problem, None, footprint), 1),
+        ]
+
+
+def _check_pivots(coordinates: Coordinates, own: Mapping[str, Any]) -> None:
+    """Refuse sums of other functions: where a factor is computed otherwise, landmarks may change places."""
+    if not np.array_equal(coordinates.pivots, own["pivots"]):
+        raise InputError(
+            "the linear algebra of this machine orders the landmarks otherwise than that of the machine "
+            "which made the sums",
+            where="update",
+            hint="update it there, or train on all rows",
+        )

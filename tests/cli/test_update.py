@@ -1,0 +1,96 @@
+"""``distkern update``: a model takes the place of another one, whole or not at all."""
+
+import json
+import signal
+import time
+
+import numpy as np
+import pytest
+
+from cluster_processes import finish, settings_of, start_distkern
+from distkern.cli.main import main
+from distkern.monitor.metrics import read
+from distkern.runs.persistence import load_model
+from distkern.storage.ingest import write_dataset
+
+LINEAR = ["--algorithm", "newton", *settings_of(features="linear", scale="standard")]
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch):
+    """Data sets of old and new rows, and the current folder."""
+    generator = np.random.default_rng(0)
+    X = generator.normal(size=(900, 3)).astype(np.float32)
+    X[600:, 2] *= 3
+    y = 5.0 + X[:, 0] + X[:, 1] ** 2 + X[:, 2]
+    for name, part in (("old", slice(0, 600)), ("new", slice(600, None)), ("all", slice(None))):
+        chunks = [(X[part], y[part])]
+        write_dataset(chunks, tmp_path / f"{name}.zarr", task="regression", scale="none", rows_per_shard=100)
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def test_an_updated_model_takes_the_place_of_the_old_one(folder, capsys):
+    assert main(["train", "--data", "old.zarr", "--out", "m", *LINEAR]) == 0
+    assert main(["train", "--data", "all.zarr", "--out", "whole", *LINEAR]) == 0
+    capsys.readouterr()
+    assert main(["update", "m", "--data", "new.zarr", "--out", "n"]) == 0
+    told = capsys.readouterr().out
+    assert "column 3" in told
+    assert "new rows: 300" in told
+    assert " before, " in told
+    assert max(map(len, told.splitlines())) <= 80
+    assert main(["update", "m", "--data", "new.zarr", "--json"]) == 0
+    facts = json.loads(capsys.readouterr().out.splitlines()[-1])
+    X = np.random.default_rng(1).normal(size=(50, 3))
+    found, beside, whole = (load_model(name) for name in ("m", "n", "whole"))
+    np.testing.assert_array_equal(found.predict(X), beside.predict(X))
+    np.testing.assert_allclose(found.predict(X), whole.predict(X), rtol=1e-4)
+    assert facts["update"] == found.updates_[-1]
+    assert facts["update"]["after"]["rmse"] < facts["update"]["before"]["rmse"]
+    assert sorted(path.name for path in folder.iterdir() if path.name.startswith(".")) == []
+    history = read(folder / "m" / "metrics.jsonl")
+    assert history[-1]["objective"] == found.history_[-1]["objective"]
+    assert "rmse on them" in (folder / "m" / "report.html").read_text(encoding="utf-8")
+    assert main(["inspect", "m"]) == 0
+    assert "last update: new rows" in capsys.readouterr().out
+    assert main(["update", "m", "--data", "new.zarr"]) == 2
+    assert "has learned from these rows already" in capsys.readouterr().err
+
+
+def test_old_rows_are_asked_for_and_known_whatever_the_order(folder, capsys):
+    job = ["--algorithm", "newton", *settings_of(loss="huber", n_landmarks=16)]
+    assert main(["train", "--data", "old.zarr", "--out", "m", *job]) == 0
+    assert main(["update", "m", "--data", "new.zarr", "--out", "n"]) == 2
+    assert "give them too: --data OLD.zarr NEW.zarr" in capsys.readouterr().err
+    assert not (folder / "n").exists()
+    for data, out in ((["old.zarr", "new.zarr"], "n"), (["new.zarr", "old.zarr"], "o")):
+        assert main(["update", "m", "--data", *data, "--out", out]) == 0
+    first, second = load_model("n"), load_model("o")
+    np.testing.assert_array_equal(first.coef_, second.coef_)
+    assert first.updates_[-1]["rows"] == 300
+
+
+@pytest.mark.slow
+def test_killed_and_gone_on_with(folder):
+    """The old model is there until the new one is, whenever the process is killed."""
+    job = ["--algorithm", "svrg", *settings_of(n_features=256, stages=12, tol=0.0)]
+    assert main(["train", "--data", "old.zarr", "--out", "m", *job]) == 0
+    before = load_model("m").coef_
+    command = ["update", "m", "--data", "old.zarr", "new.zarr", "--scheduler", "synchronous"]
+    assert main([*command, "--out", "wanted"]) == 0
+    wanted = load_model("wanted").coef_
+    staged = folder / ".m.update" / "checkpoints"
+    process = start_distkern(*command)
+    deadline = time.monotonic() + 60
+    while process.poll() is None and time.monotonic() < deadline:
+        if staged.is_dir() and any(staged.glob("stage-0000[3-9]")):
+            process.send_signal(signal.SIGKILL)
+            break
+        time.sleep(0.005)
+    process.communicate()
+    if process.returncode != 0:
+        np.testing.assert_array_equal(load_model("m").coef_, before)
+        finish(start_distkern(*command, "--resume"))
+    np.testing.assert_array_equal(load_model("m").coef_, wanted)
+    assert not (folder / ".m.update").exists()

@@ -1,0 +1,134 @@
+"""What holds of updates, whichever algorithm made the model."""
+
+from copy import copy
+
+import numpy as np
+import pytest
+
+import distkern as dk
+from distkern.common.errors import InputError
+from distkern.engine.drive import Interrupted
+from distkern.engine.executors import open_executor
+from distkern.estimators.updating import begun
+from distkern.runs.algorithms import algorithms
+from distkern.runs.evaluation import evaluate_split
+from distkern.runs.run import train
+from distkern.storage.ingest import write_dataset
+from small import small, taken
+
+ALGORITHMS = algorithms()
+#: algorithms that begin anew, whatever is given
+REFUSED = ("sdca", "simba", "dsg_novelty", "dsg_density_ratio", "dsg_gaussian_process")
+UPDATED = [name for name in ALGORITHMS if not name.startswith((*REFUSED, "auto"))]
+#: those for regression share their solvers with others
+FEW = [name for name in UPDATED if not name.endswith("_regressor") or name.startswith("newton")]
+#: more stages and rows than of the small settings, so that a run comes near its minimum
+SETTINGS = {"stages": 6, "lam": 64.0, "nu": 1e-3, "step_size": None, "gamma": 2.0}
+N_OLD, N_NEW = 400, 200
+
+
+@pytest.fixture(scope="module")
+def rows(tmp_path_factory):
+    """A function that gives data sets of old rows, new ones, and both, of one distribution."""
+    folder, made = tmp_path_factory.mktemp("rows"), {}
+
+    def of(task):
+        if task not in made:
+            generator = np.random.default_rng(0)
+            X = generator.random((N_OLD + N_NEW, 3)).astype(np.float32)
+            f = X[:, 0] + np.sin(4 * X[:, 1]) + 0.3 * generator.normal(size=len(X))
+            y = f if task == "regression" else (f > np.median(f)).astype(int)
+            parts = {"old": slice(0, N_OLD), "new": slice(N_OLD, None), "all": slice(None)}
+            made[task] = {
+                name: write_dataset(
+                    [(X[part], y[part])], folder / task / name, task=task, scale="none", rows_per_shard=100
+                )
+                for name, part in parts.items()
+            }
+        return made[task]
+
+    return of
+
+
+def fitted(name, rows):
+    kind = ALGORITHMS[name]
+    given = {key: value for key, value in SETTINGS.items() if key in taken(kind, {})}
+    data = rows(kind.task)
+    return kind(**small(kind, **given)).fit(data["old"].train), data
+
+
+def updated(model, splits, scheduler="synchronous", **how):
+    found, _ = begun(model, splits)
+    return train(found, splits[-1], scheduler=scheduler, **how)
+
+
+def objective(model, data):
+    """Of all rows, in a unit that does not depend on the model's."""
+    with open_executor("synchronous") as executor:
+        found = evaluate_split(model, data["all"].train, executor).figures["objective"]
+    return found * getattr(model, "target_scale_", 1.0) ** 2
+
+
+@pytest.mark.parametrize(
+    "name", [pytest.param(name, marks=() if name in FEW else pytest.mark.slow) for name in UPDATED]
+)
+def test_an_update_comes_near_a_fit_to_all_rows(name, rows, tmp_path):
+    """Killed after its first stage and gone on with, it gives the same bits."""
+    model, data = fitted(name, rows)
+    splits = [data["old"].train, data["new"].train]
+    after = updated(model, splits)
+    whole = ALGORITHMS[name](**model.get_params()).fit(data["all"].train)
+    before, now, best = (objective(one, data) for one in (model, after, whole))
+    assert now <= max(1.05 * best, before) + 1e-6
+    assert after.updates_[-1]["rows"] == N_NEW
+    assert model.updates_ == ()
+    assert after._further.n_rows == N_OLD + N_NEW
+
+    def interrupt(event):
+        if event.kind == "checkpoint_saved" and event["stage"] == (1 if after.n_iter_ > 1 else 0):
+            raise KeyboardInterrupt
+
+    model.save(tmp_path / "m")
+    with pytest.raises(Interrupted):
+        updated(dk.load_model(tmp_path / "m"), splits, out=tmp_path / "n", listeners=[interrupt])
+    again = updated(dk.load_model(tmp_path / "m"), splits, out=tmp_path / "n", resume=True)
+    # what is stored has the numbers of a model in another form than what was fitted
+    np.testing.assert_allclose(again.coef_, after.coef_, rtol=1e-4, atol=1e-6 * np.abs(after.coef_).max())
+    np.testing.assert_array_equal(dk.load_model(tmp_path / "n").coef_, again.coef_)
+    uninterrupted = updated(dk.load_model(tmp_path / "m"), splits, scheduler="threads")
+    np.testing.assert_array_equal(uninterrupted.coef_, again.coef_)
+
+
+@pytest.mark.parametrize("name", ["newton_regressor", pytest.param("csvrg", marks=pytest.mark.slow)])
+def test_the_same_bits_in_processes(name, rows):
+    model, data = fitted(name, rows)
+    splits = [data["new"].train]
+    found = [updated(model, splits, scheduler=one, workers=2).coef_ for one in ("synchronous", "processes")]
+    np.testing.assert_array_equal(*found)
+
+
+@pytest.mark.parametrize("name", ["csvrg", "svrg"])
+def test_a_kept_gradient_stands_for_the_old_rows(name, rows):
+    """Of enough new ones of the same distribution; of fewer the old ones are asked for."""
+    model, data = fitted(name, rows)
+    model = ALGORITHMS[name](**{**model.get_params(), **few_functions(name)}).fit(data["old"].train)
+    after = updated(model, [data["new"].train])
+    both = updated(model, [data["old"].train, data["new"].train])
+    before, now, best = (objective(one, data) for one in (model, after, both))
+    assert best < before
+    assert now < before + 0.5 * (before - best)
+    one = copy(data["new"].train)
+    one.block_rows = (40,)
+    with pytest.raises(InputError, match=r"are not all there; give them too: --data OLD\.zarr NEW\.zarr"):
+        begun(model, [one])
+
+
+def few_functions(name):
+    return {"n_landmarks": 8} if name == "csvrg" else {"n_features": 8}
+
+
+@pytest.mark.parametrize("name", [name for name in ALGORITHMS if name.startswith(REFUSED[:4])])
+def test_what_begins_anew_says_so_and_what_to_do(name):
+    solver = ALGORITHMS[name].solver_type
+    with pytest.raises(InputError, match=r"cannot go on from a model: .*; shard the old and the new files"):
+        solver.asks_for(solver, {}, 1, 1)
