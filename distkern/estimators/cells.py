@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping
-from dataclasses import asdict
-from typing import Any, ClassVar
+from dataclasses import asdict, replace
+from typing import Any, ClassVar, cast
 
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
@@ -14,12 +15,15 @@ from distkern.common.types import Floats
 from distkern.engine.checkpoint import RunWorkplace
 from distkern.estimators.base import AbstractClassifier
 from distkern.estimators.declared import fitted
+from distkern.estimators.features import unit_of
 from distkern.estimators.functional import AbstractFunctionalEstimator, AbstractFunctionalRegressor
 from distkern.search.ladder import Tried
 from distkern.solvers._cells.basis import CellBasis, cell_basis
 from distkern.solvers._cells.calibrating import Sigmoids
 from distkern.solvers._cells.place import Places, places_from_arrays, places_to_arrays
 from distkern.solvers._cells.state import CellsState, Settled
+from distkern.solvers._cells.touched import Before
+from distkern.solvers.base import AbstractSolver, Problem
 from distkern.solvers.cells import Cells
 from distkern.solvers.hyperparameters import CLASS_WEIGHT, RANDOM_STATE, THRESHOLD
 from distkern.storage.parts import HeldParts, StoredParts, save_parts
@@ -61,6 +65,45 @@ class AbstractCells(AbstractFunctionalEstimator):
             is_calibrated=self._is_calibrated,
             ladder=self.climbed,
         )
+
+    def before(self, n_blocks: int) -> Before:
+        """The fitted model as one that an update begins from, of so many blocks of old rows."""
+        last, unit = self.history_[-1], unit_of(self)
+        places: dict[str, Any] = places_to_arrays(self.places_)
+        state = CellsState(
+            0,
+            float(last["objective"]),
+            float(last["train_error"]),
+            # of other test rows
+            None,
+            np.full(2, math.nan),
+            *unit,
+            np.full(2, math.nan),
+            self.settled_.kernel,
+            self.settled_.gamma,
+            self.settled_.cost,
+            rows_of_bucket=np.zeros(len(self.machines_), dtype=np.int64),
+            machines=self.machines_,
+            bucket_bytes=self.bucket_bytes_,
+            regulariser=self.regulariser_,
+            model_size=self.n_support_,
+            n_cells=self.n_cells_,
+            sigmoids=getattr(self, "sigmoids_", np.zeros((0, 3))),
+            **places,
+        )
+        return Before(state, self.parts_, n_blocks)
+
+    @property
+    def draws_any_row(self) -> bool:  # type: ignore[override]
+        # an update draws none, and finds the cells of rows wherever they are
+        return self._begins is not None
+
+    def _begun(self, solver: AbstractSolver[Any], problem: Problem) -> tuple[AbstractSolver[Any], Problem]:
+        begins, cells = self._begins, cast("Cells", solver)
+        assert begins is not None, "only updates begin from a model"
+        before = self.before(begins.data.source.n_blocks - begins.new.n_blocks)
+        seed = problem.seed if begins.seed is None else begins.seed
+        return replace(cells, before=before), replace(problem, seed=seed)
 
     def memory_hint(self) -> str:
         rows = self.value("max_cell_rows")

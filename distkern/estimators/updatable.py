@@ -48,6 +48,8 @@ class Updatable:
         - SVRG and CSVRG: likewise. Without ``old``, the gradient at the model that was kept of the old rows,
           and the curvature of the new ones, stand for them, if the new ones are eight times as many as the
           functions.
+        - Cells: the machines of cells that get new rows are solved again from their old and new rows, all
+          others stay to the bit, and so do map, kernel, C and the sigmoids of probabilities.
         - DSG, Pegasos, AVM, NORMA and SBMD go on with the steps of their papers over the new rows, counting
           on: the expected loss over the stream of all rows so far.
 

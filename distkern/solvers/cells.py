@@ -49,7 +49,10 @@ from distkern.solvers._cells.machine import MOST_COST, CellSettings
 from distkern.solvers._cells.place import CellSample, Moving, Places, grouped, places_to_arrays
 from distkern.solvers._cells.sizes import auto_cell_rows, auto_overlap
 from distkern.solvers._cells.state import CellsState, Settled, notes_of
+from distkern.solvers._cells.touched import Before
+from distkern.solvers._cells.updating import Updating
 from distkern.solvers.base import AbstractSolver, Measures, Outline, Problem, Steps, Trouble
+from distkern.solvers.before import OldRows
 from distkern.solvers.hyperparameters import PROBABILITY, a_loss
 from distkern.solvers.measuring import Sums
 from distkern.solvers.risk import Risk
@@ -61,6 +64,8 @@ Array = NDArray[np.float64]
 _LEAST_TOLERANCE = 1e-4
 #: largest C for which errors of single precision, times C, are small beside |w|^2
 _MOST_SINGLE_COST = 1e3
+#: share of the rows that rounding may send to other cells, where blocks are others than those of the training
+_MISPLACED = 1e-4
 
 
 @dataclass(frozen=True)
@@ -76,6 +81,10 @@ class Cells(AbstractSolver[CellsState]):
 
     Probabilities are sigmoids of the decision values (Platt 1999), fitted to rows that are held out of 8 to
     32 cells, which are solved once more without them.
+
+    An update keeps the map, the kernel, C, the unit of targets, class weights, the sigmoids and the cells
+    of the model before. The cells that get new rows, be it as neighbours, are solved again from their old and
+    new rows, and those that have too many are cut; all others keep their machines.
     """
 
     risk: Risk
@@ -130,10 +139,13 @@ class Cells(AbstractSolver[CellsState]):
         "objective; the square loss is solved at once",
     )
     is_calibrated: bool = False
+    #: the model that the run brings up to date, whose rows come before new ones; None: it begins from none
+    before: Before | None = None
     #: exact machines of the ladder that chose this algorithm; empty: the search climbs a ladder itself
     ladder: tuple[Tried, ...] = ()
 
     name = "cells"
+    old_rows = OldRows.NEEDED
     choices: ClassVar[Mapping[str, Parameter]] = {
         "loss": a_loss("squared_hinge", dual_loss_names),
         "kernel": Parameter(
@@ -169,6 +181,8 @@ class Cells(AbstractSolver[CellsState]):
             )
 
     def init(self, problem: Problem) -> Steps[CellsState]:
+        if self.before is not None:
+            return self.before.state
         layout = self._layout(problem)
         scale = yield from target_scale(problem, self.risk)
         risk = scaled_risk(self.risk, scale.center, scale.scale)
@@ -209,6 +223,11 @@ class Cells(AbstractSolver[CellsState]):
 
     def stage(self, problem: Problem, state: CellsState) -> Steps[CellsState]:
         layout = self._layout(problem)
+        if state.stage == 0 and self.before is not None:
+            division = yield from self._updating(layout, state, self.before).route()
+            rows = np.array([piece.rows for piece in division.pieces], dtype=np.int64)
+            arrays: dict[str, Any] = places_to_arrays(division.places)
+            return replace(state, stage=1, rows_of_bucket=rows, **arrays)
         if state.stage == 0:
             return (yield from self._move(problem, layout, state))
         return (yield from self._solve(problem, layout, state))
@@ -231,9 +250,19 @@ class Cells(AbstractSolver[CellsState]):
         operand = Solving(cut, self.settings(risk, state.settled))
         items = tuple(enumerate(state.rows_of_bucket.tolist()))
         store = workplace.arrays("machines")
-        records = yield layout.solving(items, store, operand)
+        if self.before is None:
+            records = yield layout.solving(items, store, operand)
+        else:
+            records = yield self._updating(layout, state, self.before).solving(store)
         n_solved = sum(record["rows"] for record in records)
-        if n_solved != problem.n_rows:
+        if self.before is not None and abs(n_solved - problem.n_rows) > _MISPLACED * problem.n_rows:
+            raise InputError(
+                f"the cells of the updated model have {n_solved:,} rows, and {problem.n_rows:,} old and new "
+                "ones are given",
+                where="the old rows",
+                hint="give those that the model was trained on, or train it again on all rows",
+            )
+        if self.before is None and n_solved != problem.n_rows:
             raise RuntimeError(f"{n_solved} of {problem.n_rows} rows lie in a cell")
         sums = Sums(
             math.fsum(record["losses"] for record in records),
@@ -263,7 +292,7 @@ class Cells(AbstractSolver[CellsState]):
             gap=share * objective,
         )
         absolute = np.array([errors[1] if len(errors) > 1 else math.nan, math.nan])
-        if self.is_calibrated:
+        if self.is_calibrated and self.before is None:
             numbers, *held = layout.calibrated(len(items))
             some = [items[number] for number in numbers]
             answers = workplace.arrays("search/calibrated")
@@ -284,16 +313,22 @@ class Cells(AbstractSolver[CellsState]):
             solved = replace(solved, test_error=float(held_out.mean_errors[0]))
         return replace(solved, absolute_errors=absolute)
 
+    def _updating(self, layout: CellLayout, state: CellsState, before: Before) -> Updating:
+        risk = scaled_risk(self.risk, state.center, state.target_scale)
+        return Updating(layout, before, risk, self.settings(risk, state.settled))
+
     @property
     def _space(self) -> SearchSpace:
         return SearchSpace(self.kernel, self.gamma, self.C, self.scale, self.metric, self.search, self.ladder)
 
     def _layout(self, problem: Problem) -> CellLayout:
         quadratic, rows = self.risk.loss.is_quadratic, self.max_cell_rows
+        # cells stay as large as they are allowed to be in the model that is updated
+        n_rows = sum(problem.block_rows[: None if self.before is None else self.before.n_blocks])
         if isinstance(rows, str):
-            rows = auto_cell_rows(problem.n_rows, problem.n_features, quadratic=quadratic)
-        overlap = auto_overlap(problem.n_rows, rows) if isinstance(self.overlap, str) else self.overlap
-        rows = min(rows, problem.n_rows)
+            rows = auto_cell_rows(n_rows, problem.n_features, quadratic=quadratic)
+        overlap = auto_overlap(n_rows, rows) if isinstance(self.overlap, str) else self.overlap
+        rows = min(rows, n_rows)
         _dual(self.risk)
         maps = (*self._space.maps(problem.n_features), self._space.map_choice)
         return CellLayout(problem, rows, overlap, quadratic, self.search, maps, self._is_costly)
@@ -367,23 +402,30 @@ class Cells(AbstractSolver[CellsState]):
     def state_type(self) -> type[CellsState]:
         return CellsState
 
+    @property
+    def starts_at_zero(self) -> bool:  # type: ignore[override]
+        return self.before is None
+
     def outline(self, problem: Problem) -> list[Outline]:
         layout = self._layout(problem)
-        passes = [
-            *target_outline(problem),
-            Outline(layout.sampling(None, climbs=self._space.climbs(problem.n_features)), 1),
-            *self._space.outline(layout),
-            Outline(layout.counting(None), 1),
-            Outline(layout.moving(None, None), 1),
-            Outline(layout.solving(_items(range(layout.n_buckets)), None, None)),
-        ]
-        if self.is_calibrated:
+        if self.before is None:
+            passes = [
+                *target_outline(problem),
+                Outline(layout.sampling(None, climbs=self._space.climbs(problem.n_features)), 1),
+                *self._space.outline(layout),
+                Outline(layout.counting(None), 1),
+                Outline(layout.moving(None, None), 1),
+                Outline(layout.solving(_items(range(layout.n_buckets)), None, None)),
+            ]
+        else:
+            passes = self._updating(layout, self.before.state, self.before).outline
+        if self.is_calibrated and self.before is None:
             passes.append(
                 Outline(layout.calibrating(_items(layout.calibrated(layout.n_buckets)[0]), None, None))
             )
         if problem.has_test:
             passes.extend(Outline(step, 1) for step in layout.asking())
-            passes.append(Outline(layout.held_out(None), 2))
+            passes.append(Outline(layout.held_out(None), 2 if self.before is None else 1))
         return passes
 
 

@@ -18,7 +18,7 @@ from small import small, taken
 
 ALGORITHMS = algorithms()
 #: algorithms that begin anew, whatever is given
-REFUSED = ("sdca", "simba", "dsg_novelty", "dsg_density_ratio", "dsg_gaussian_process", "cells")
+REFUSED = ("sdca", "simba", "dsg_novelty", "dsg_density_ratio", "dsg_gaussian_process")
 UPDATED = [name for name in ALGORITHMS if not name.startswith((*REFUSED, "auto"))]
 #: those for regression share their solvers with others
 FEW = [name for name in UPDATED if not name.endswith("_regressor") or name.startswith("newton")]

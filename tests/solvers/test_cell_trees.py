@@ -111,8 +111,8 @@ def test_a_cell_of_neighbours_alone_is_not_worth_its_matrix():
     for n_own in (0, 1):
         lies = np.arange(1000) < n_own
         block = Block(X, y, np.ones(1000))
-        machine, sums = buckets._solve(block, lies, buckets.Solving(cut, settings), (0, 0))
-        assert sums.n_rows == n_own
+        machine, figures = buckets.solve_rows(block, lies, buckets.Solving(cut, settings), (0, 0))
+        assert figures[0] == n_own
         found.append(machine)
     assert len(found[0].rows) <= 256 < found[1].work ** 0.5
     assert found[0].work < 0.1 * found[1].work

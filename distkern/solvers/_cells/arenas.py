@@ -74,7 +74,7 @@ class OnCells:
         places = Places(mapping, tree, np.arange(tree.n_leaves, dtype=np.int32))
         name = probe_name(number)
         rows = problem.workplace.slices(f"search/{name}", layout.columns(problem.dtype))
-        records = yield layout.probing(name, Moving(places, buckets), rows)
+        records = yield layout.probing(name, Moving(places, buckets, as_given=True), rows)
         counts = list(enumerate(np.sum([record["counts"] for record in records], axis=0).tolist()))
         cut = Cut(rows, len(layout.parts), self.risk, layout.tuned_rows, 0.0, problem.seed)
         return CutCells(cut, mapping, counts)

@@ -26,6 +26,9 @@ Array = NDArray[np.float64]
 
 #: first indices of the streams of a bucket
 _TREE, _ORDER = 4, 5
+#: of each cell, before its errors: rows that lie there and their weight, the sum of their losses times their
+#: weights, |w|^2, the objective of its machine, its duality gap, and whether it is short of the tolerance
+_FIGURES = ("rows", "weight", "losses", "norm", "primal", "gap", "unsolved")
 #: which the machine learns from of a cell where no row of the data lies
 _ROWS_OF_NONE = 256
 
@@ -100,29 +103,31 @@ def solve_bucket(
     rows, lies = cut.gathered(*item)
     features = np.asarray(rows.features)
     tree = cut.tree(features, number)
-    sums, norm, unsolved = Sums.none(cut.risk), 0.0, 0
-    found = []
+    found, figures = [], []
     for cell, inside, own in tree.members(features):
-        machine, share = _solve(rows.take(inside), own & lies[inside], operand, (number, cell))
+        machine, known = solve_rows(rows.take(inside), own & lies[inside], operand, (number, cell))
         found.append(machine)
-        sums, norm = Sums.add(sums, share), norm + machine.squared_norm
-        unsolved += not machine.converged
+        figures.append(known)
     release()
-    arrays = Machines.pack(tree, found)
-    record = {
-        "losses": sums.losses,
-        "errors": sums.errors.tolist(),
-        "weight": sums.weight,
-        "rows": sums.n_rows,
-        "norm": norm,
-        "primal": math.fsum(machine.primal for machine in found),
-        "gap": math.fsum(machine.gap for machine in found),
+    arrays = Machines.pack(tree, found, figures)
+    return record_of(arrays, cut.risk), arrays
+
+
+def record_of(arrays: Mapping[str, NDArray[Any]], risk: Risk) -> dict[str, Any]:
+    """What the driver is told of a bucket's machines, see :func:`solve_bucket`."""
+    figures = np.asarray(arrays["figures"])
+    totals = [math.fsum(column) for column in figures.T]
+    known = dict(zip(_FIGURES, totals, strict=False))
+    return {
+        **known,
+        "losses": known["losses"] / risk.mean_weight,
+        "errors": totals[len(_FIGURES) :],
+        "rows": int(known["rows"]),
+        "unsolved": int(known["unsolved"]),
         "support": len(arrays["support"]),
-        "cells": len(found),
-        "unsolved": unsolved,
+        "cells": len(figures),
         "bytes": sum(array.nbytes for array in arrays.values()),
     }
-    return record, arrays
 
 
 def by_leaf(leaves: NDArray[np.int32], n_leaves: int) -> list[NDArray[np.intp]]:
@@ -131,10 +136,14 @@ def by_leaf(leaves: NDArray[np.int32], n_leaves: int) -> list[NDArray[np.intp]]:
     return np.split(order, np.searchsorted(leaves[order], np.arange(1, n_leaves)))
 
 
-def _solve(
-    rows: Block, lies: NDArray[np.bool_], operand: Solving, key: tuple[int, int]
-) -> tuple[CellMachine, Sums]:
-    """The machine of a cell, and its sums over the rows that lie there."""
+def solve_rows(
+    rows: Block,
+    lies: NDArray[np.bool_],
+    operand: Solving,
+    key: tuple[int, ...],
+    before: CellMachine | None = None,
+) -> tuple[CellMachine, Array]:
+    """The machine of a cell, and its figures: those of the rows that lie there, and its own."""
     cut, settings = operand.cut, operand.settings
     risk = cut.risk
     cell = rows
@@ -145,14 +154,17 @@ def _solve(
         cell = rows.take(slice(_ROWS_OF_NONE))
     weights, targets = risk.repeats(cell), risk.targets(cell).astype(np.float64)
     seed = int(stream(cut.seed, Purpose.ROW_ORDER, _ORDER, *key).integers(2**62))
-    machine = solve_cell(settings, np.asarray(cell.features), targets, weights, seed)
+    machine = solve_cell(settings, np.asarray(cell.features), targets, weights, seed, before)
     sums = Sums.none(risk)
     mine = np.flatnonzero(lies)
     for start in range(0, len(mine), cut.cell_rows):
         strip = rows.take(mine[start : start + cut.cell_rows])
         values = machine.predict(settings, np.asarray(strip.features))
         sums = Sums.add(sums, sums_and_slopes(risk, strip, values, slopes=False)[0])
-    return machine, sums
+    own = machine.squared_norm, machine.primal, machine.gap, not machine.converged
+    return machine, np.array(
+        [sums.n_rows, sums.weight, sums.losses * risk.mean_weight, *own, *sums.errors], dtype=np.float64
+    )
 
 
 def _at_one_place(rows: Block, most: int, *, real: bool) -> Block:
@@ -183,6 +195,7 @@ class Machines:
         those of one cell are
     constants : (n_cells, n_outputs) float64
     ends : (n_cells,) int64
+    figures : (n_cells, n_figures) float64, of which an update takes those of cells that it keeps
     """
 
     tree: Tree
@@ -190,9 +203,10 @@ class Machines:
     coefficients: Floats
     constants: NDArray[np.float64]
     ends: NDArray[np.int64]
+    figures: Array
 
     @staticmethod
-    def pack(tree: Tree, cells: list[CellMachine]) -> dict[str, NDArray[Any]]:
+    def pack(tree: Tree, cells: list[CellMachine], figures: list[Array]) -> dict[str, NDArray[Any]]:
         """The arrays from which :meth:`of` makes them."""
         return {
             **tree_to_arrays(tree),
@@ -200,13 +214,27 @@ class Machines:
             "coefficients": np.concatenate([cell.coefficients for cell in cells]),
             "constants": np.stack([cell.constants for cell in cells]),
             "ends": np.cumsum([len(cell.rows) for cell in cells]),
+            "figures": np.stack(figures),
         }
 
     @classmethod
     def of(cls, arrays: Mapping[str, NDArray[Any]]) -> Machines:
         """From what :meth:`pack` gave."""
-        rest = (arrays[name] for name in ("support", "coefficients", "constants", "ends"))
-        return cls(tree_from_arrays(arrays), *rest)
+        support, coefficients, constants, ends = (
+            arrays[name] for name in ("support", "coefficients", "constants", "ends")
+        )
+        # earlier models have no figures, and can only be asked
+        figures = arrays.get("figures", np.zeros((0, 0)))
+        return cls(tree_from_arrays(arrays), support, coefficients, constants, ends, figures)
+
+    def cell(self, number: int) -> tuple[CellMachine, Array]:
+        """The machine of a cell, and its figures."""
+        support = self._support_of(number)
+        own = self.support[support], self.coefficients[support], self.constants[number]
+        return CellMachine(*own), self.figures[number]
+
+    def _support_of(self, cell: int) -> slice:
+        return slice(int(self.ends[cell - 1]) if cell else 0, int(self.ends[cell]))
 
     @property
     def nbytes(self) -> int:
@@ -225,9 +253,8 @@ class Machines:
         found = np.empty((len(rows), self.constants.shape[1]))
         for cell, inside in enumerate(by_leaf(self.tree.leaves(rows), self.tree.n_leaves)):
             if len(inside):
-                first = int(self.ends[cell - 1]) if cell else 0
-                support = slice(first, int(self.ends[cell]))
-                of_cell = None if prepare is None else partial(_shifted, prepare, first)
+                support = self._support_of(cell)
+                of_cell = None if prepare is None else partial(_shifted, prepare, support.start)
                 found[inside] = predict_cell(
                     settings,
                     self.support[support],

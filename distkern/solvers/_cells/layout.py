@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
@@ -43,6 +43,7 @@ from distkern.solvers._cells.place import (
 )
 from distkern.solvers._cells.ranking import MOST_COSTS, MOST_KINDS, MOST_SETTINGS
 from distkern.solvers._cells.sizes import LEAST_TUNED, Sizes
+from distkern.solvers._cells.touched import Touched, cut_again, solve_again
 from distkern.solvers._cells.tree import Overlap, Tree
 from distkern.solvers._cells.trials import (
     Asking,
@@ -79,9 +80,14 @@ class CellLayout(Sizes):
     @cached_property
     def parts(self) -> tuple[tuple[int, ...], ...]:
         """The blocks whose rows are sorted together."""
+        return self.parts_of(range(len(self.problem.block_rows)))
+
+    def parts_of(self, blocks: Iterable[int]) -> tuple[tuple[int, ...], ...]:
+        """Those of some blocks."""
         parts: list[list[int]] = []
         room = 0
-        for block, rows in enumerate(self.problem.block_rows):
+        for block in blocks:
+            rows = self.problem.block_rows[block]
             if not parts or rows * self.row_bytes > room:
                 parts.append([])
                 room = _PART_BYTES
@@ -195,15 +201,40 @@ class CellLayout(Sizes):
         cost = self._cost(self._placing_bytes, 8 * self.most_leaves, places=True)
         return Reduce("count", count_leaves, np.add, places, cost=cost)
 
-    def moving(self, operand: Moving | None, store: SliceStore | None) -> Each:
-        """Rows sorted by bucket."""
-        most = max(sum(self.problem.block_rows[block] for block in part) for part in self.parts)
-        part = math.ceil(most * self.leaf_copies)
+    def moving(
+        self,
+        operand: Moving | None,
+        store: SliceStore | None,
+        name: str = "move",
+        parts: Sequence[tuple[int, ...]] | None = None,
+    ) -> Each:
+        """Rows sorted by bucket, of all blocks or of those of some ``parts``."""
+        parts, part = self.parts if parts is None else parts, self._part_rows
         # rows of the blocks and of all together before they are sorted, and the buckets of both; their order
         workspace = self._placing_bytes + 2 * part * (self.row_bytes + 4) + 12 * part
         result = part * self.row_bytes + 48 * self.n_buckets + 1024
         cost = self._cost(workspace, result, places=True)
-        return Each("move", move_rows, range(len(self.parts)), store, self.parts, operand, cost=cost)
+        return Each(name, move_rows, range(len(parts)), store, parts, operand, cost=cost)
+
+    @property
+    def _part_rows(self) -> int:
+        """Rows that are sorted together, with their copies, at most."""
+        most = max(sum(self.problem.block_rows[block] for block in part) for part in self.parts)
+        return math.ceil(most * self.leaf_copies)
+
+    def cutting(self, items: Sequence[Any], store: Store | None, operand: Touched | None) -> Each:
+        """Which cells of some buckets get new rows; rows are counted a part at a time."""
+        # rows of a part may all be of one bucket, and some of a large cell are taken of them
+        workspace = 2 * self._part_rows * self.row_bytes + self.bucket_rows * self.row_bytes
+        cost = Cost(workspace + self.machine_bytes + 8 * MIB, MIB + self.places_bytes)
+        return Each("cut", cut_again, items, store, operand=operand, cost=cost)
+
+    def solving_again(self, items: Sequence[Any], store: Store | None, operand: Touched | None) -> Each:
+        """The machines of each bucket, of cells without new rows those that it had."""
+        part = 2 * self._part_rows * self.row_bytes
+        workspace = self._solving_bytes(self.cell_rows) + self.machine_bytes + part
+        cost = self._cost(workspace, self.machine_bytes, driver=2 * self.places_bytes, compiled=True)
+        return Each("solve", solve_again, items, store, operand=operand, cost=cost)
 
     def solving(self, items: Sequence[tuple[int, int]], store: Store | None, operand: Solving | None) -> Each:
         """The machines of each bucket."""

@@ -98,7 +98,12 @@ class CellMachine:
 
 
 def solve_cell(
-    settings: CellSettings, rows: Floats, targets: Array, weights: Array | None, seed: int
+    settings: CellSettings,
+    rows: Floats,
+    targets: Array,
+    weights: Array | None,
+    seed: int,
+    before: CellMachine | None = None,
 ) -> CellMachine:
     """The exact machine of a cell's rows.
 
@@ -111,6 +116,7 @@ def solve_cell(
     targets : (m, k): -1 and +1, or real numbers
     weights : (m,), or None for all ones; rows of weight 0 are left out
     seed : of the cell
+    before : a machine of some of the rows, from whose coefficients the dual is solved on
 
     Notes
     -----
@@ -124,7 +130,7 @@ def solve_cell(
     InputError
         If C s_i of a row is more than 10^10.
     """
-    return solve_costs(settings, rows, targets, weights, seed, [settings.cost])[0].trimmed()
+    return solve_costs(settings, rows, targets, weights, seed, [settings.cost], before)[0].trimmed()
 
 
 def solve_costs(
@@ -134,6 +140,7 @@ def solve_costs(
     weights: Array | None,
     seed: int,
     costs_of_one: Sequence[float],
+    before: CellMachine | None = None,
 ) -> list[CellMachine]:
     """The machines of :func:`solve_cell` for several C, with one kernel matrix for all.
 
@@ -159,7 +166,7 @@ def solve_costs(
         dtype = np.float64 if settings.is_double else rows.dtype
         kernel = kernel_matrix(settings.kernel, points, dtype)
     machines = []
-    coefficients, values = np.zeros(targets.shape), np.zeros(targets.shape)
+    coefficients, values = _continued(before, points, n_outputs), np.zeros(targets.shape)
     work = float(kernel.size) * rows.shape[1]
     for cost in costs_of_one:
         costs = cost * importance
@@ -338,6 +345,28 @@ def _sums_of_bits(exact: Floats) -> NDArray[np.uint64]:
     patterns = exact.view(np.dtype(f"u{exact.itemsize}"))
     sums: NDArray[np.uint64] = np.einsum("ij,j->i", patterns, factors, dtype=np.uint64, casting="same_kind")
     return sums
+
+
+def _continued(before: CellMachine | None, points: Floats, n_outputs: int) -> Array:
+    """What rows (m, d) have for coefficients in a machine of some of them, (m, n_outputs).
+
+    Others have none, and neither have equal ones, of which those with a coefficient are not known. Sums of
+    bits do to find rows: a solution does not depend on where it was started.
+    """
+    found = np.zeros((len(points), n_outputs))
+    if before is None:
+        return found
+    keys = [_sums_of_bits(_without_negative_zeros(rows)) for rows in (before.rows, points)]
+    kinds = np.unique(np.concatenate(keys), return_inverse=True)[1]
+    theirs, ours = np.split(kinds, [len(before.rows)])
+    is_only = (np.bincount(theirs, minlength=len(kinds)) == 1) & (
+        np.bincount(ours, minlength=len(kinds)) == 1
+    )
+    row_of = np.zeros(len(kinds), dtype=np.intp)
+    row_of[theirs] = np.arange(len(theirs))
+    known = is_only[ours]
+    found[known] = before.coefficients[row_of[ours[known]]]
+    return found
 
 
 def _start(

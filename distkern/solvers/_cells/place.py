@@ -43,7 +43,7 @@ class Places:
 
     @property
     def n_buckets(self) -> int:
-        return int(self.bucket_of_leaf[-1]) + 1
+        return int(self.bucket_of_leaf.max()) + 1
 
     def rows(self, features: Floats, dtype: DTypeLike = np.float32) -> Floats:
         """The coordinates of rows (n, d)."""
@@ -190,11 +190,13 @@ class Moving:
     Attributes
     ----------
     places : where rows lie
-    buckets : those whose rows are moved, with their own features; None: all, with their coordinates
+    buckets : those whose rows are moved, in ascending order; None: all
+    as_given : rows keep their own features, instead of their coordinates
     """
 
     places: Places
     buckets: NDArray[np.int32] | None = None
+    as_given: bool = False
 
 
 def move_rows(
@@ -202,7 +204,7 @@ def move_rows(
 ) -> tuple[dict[str, Any], NDArray[np.int64], dict[str, NDArray[Any]]]:
     """The rows of some blocks, sorted by bucket; neighbours are in several.
 
-    The record has the "counts" of the buckets where these are some.
+    The record has the "counts" of the buckets where rows are moved as they are.
     """
     places, wanted = operand.places, operand.buckets
     parts = []
@@ -211,8 +213,10 @@ def move_rows(
         rows = places.rows(features)
         order, buckets, lies = places.sorted_rows(rows)
         if wanted is not None:
-            rows, kept = features, np.isin(buckets, wanted)
+            kept = np.isin(buckets, wanted)
             order, buckets, lies = order[kept], buckets[kept], lies[kept]
+        if operand.as_given:
+            rows = features
         targets, weights = targets_and_weights(block)
         part = {"features": rows[order], "targets": targets[order], "weights": weights[order]}
         if block.group_keys is not None:
@@ -223,5 +227,5 @@ def move_rows(
     order = np.argsort(buckets, kind="stable")
     numbers = np.arange(places.n_buckets) if wanted is None else wanted
     offsets = np.append(np.searchsorted(buckets[order], numbers), len(order)).astype(np.int64)
-    record = {} if wanted is None else {"counts": np.diff(offsets).tolist()}
+    record = {"counts": np.diff(offsets).tolist()} if operand.as_given else {}
     return record, offsets, {name: values[order] for name, values in arrays.items()}

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Container, Iterator, Mapping
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -164,6 +164,80 @@ def tree_to_arrays(tree: Tree) -> dict[str, NDArray[Any]]:
 def tree_from_arrays(arrays: Mapping[str, NDArray[Any]]) -> Tree:
     """From what :func:`tree_to_arrays` gave, whatever else is there."""
     return Tree(*(arrays[name] for name in _ARRAYS))
+
+
+def cropped(tree: Tree, root: int, ends: Container[int] = ()) -> tuple[Tree, list[int]]:
+    """The part of a tree from a node on, down to some of its nodes, and what each of its leaves is there.
+
+    Nodes and leaves of the tree are written as in its ``children``; both are numbered anew in their order.
+    """
+    nodes: list[int] = []
+    children: list[list[int]] = []
+    leaves: list[int] = []
+    waiting = [(root, -1, 0)]
+    while waiting:
+        place, parent, side = waiting.pop()
+        is_end = place < 0 or place in ends
+        if parent >= 0:
+            children[parent][side] = -1 - len(leaves) if is_end else len(nodes)
+        if is_end:
+            leaves.append(place)
+            continue
+        within, beyond = tree.children[place].tolist()
+        waiting += [(beyond, len(nodes), 1), (within, len(nodes), 0)]
+        nodes.append(place)
+        children.append([0, 0])
+    halves = (tree.directions[nodes], tree.thresholds[nodes], tree.margins[nodes])
+    return Tree(*halves, np.array(children, dtype=np.int32).reshape(-1, 2)), leaves
+
+
+def grafted(tree: Tree, trees: Mapping[int, Tree]) -> tuple[Tree, list[tuple[int, int]]]:
+    """A tree with others in the places of some of its leaves.
+
+    Returns
+    -------
+    the tree; and for each of its leaves, which are in the order of those that they replace, the leaf of the
+    first tree and that of the one in its place, 0 where it has stayed
+    """
+    parts, entries, leaves = [tree], [], list[tuple[int, int]]()
+    n_nodes = len(tree.directions)
+    for leaf in range(tree.n_leaves):
+        own = trees.get(leaf)
+        if own is None or own.root < 0:
+            entries.append(-1 - len(leaves))
+            leaves.append((leaf, 0))
+            continue
+        moved = np.where(own.children >= 0, own.children + n_nodes, own.children - len(leaves))
+        parts.append(replace(own, children=moved.astype(np.int32)))
+        entries.append(n_nodes)
+        n_nodes += len(own.directions)
+        leaves += [(leaf, number) for number in range(own.n_leaves)]
+    entered = np.array(entries, dtype=np.int32)[np.minimum(tree.children, -1) * -1 - 1]
+    parts[0] = replace(tree, children=np.where(tree.children >= 0, tree.children, entered))
+    return Tree(*(np.concatenate([getattr(part, name) for part in parts]) for name in _ARRAYS)), leaves
+
+
+def parts_of(tree: Tree, rows_of_leaf: NDArray[np.int64], most: int) -> list[int]:
+    """The highest nodes below which are ``most`` rows or fewer, and leaves, in order: together they hold all.
+
+    They are written as in ``children``.
+    """
+    below = np.zeros(len(tree.directions), dtype=np.int64)
+
+    def rows_of(place: int) -> int:
+        return int(rows_of_leaf[-1 - place] if place < 0 else below[place])
+
+    # a node comes before those below it
+    for node in reversed(range(len(below))):
+        below[node] = sum(map(rows_of, tree.children[node].tolist()))
+    found, waiting = [], [tree.root]
+    while waiting:
+        place = waiting.pop()
+        if place < 0 or rows_of(place) <= most:
+            found.append(place)
+        else:
+            waiting += reversed(tree.children[place].tolist())
+    return found
 
 
 def projections(rows: Floats, directions: Floats) -> NDArray[np.float32]:
