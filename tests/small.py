@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
+
+import pytest
 
 #: short runs that do not end before their last stage
 SMALL: dict[str, Any] = {
@@ -23,6 +26,23 @@ SMALL: dict[str, Any] = {
     "search": None,
     "random_state": 0,
 }
+
+#: estimators made of what others have as well, and those that tests of every estimator try in their place
+REPEATED = {
+    "auto_regressor": ("auto", "newton_regressor"),
+    "avm": ("csvrg",),
+    "cells_regressor": ("cells", "newton_regressor"),
+    "dsg_regressor": ("dsg", "dsg_gaussian_process"),
+    "norma_regressor": ("norma", "svrg_regressor"),
+    "rbcd_regressor": ("rbcd", "svrg_regressor"),
+    "sbmd_regressor": ("sbmd", "svrg_regressor"),
+    "sdca_regressor": ("sdca", "svrg_regressor"),
+}
+
+
+def each(names: Iterable[str]) -> list[Any]:
+    """Names as parameters of a test, which is slow where others show the same; one that is new never is."""
+    return [pytest.param(name, id=name, marks=[pytest.mark.slow] * (name in REPEATED)) for name in names]
 
 
 def taken(kind: type[Any], chosen: dict[str, Any]) -> list[str]:

@@ -54,10 +54,11 @@ def model_of(path):
 @pytest.mark.parametrize(
     "places",
     [
-        [("threads", 1), ("threads", 4), ("processes", 2)],
+        [("threads", 1), ("threads", 4)],
+        pytest.param([("processes", 2)], marks=pytest.mark.slow),
         pytest.param([("local", 1), ("local", 2)], marks=pytest.mark.slow),
     ],
-    ids=["pools", "clusters"],
+    ids=["threads", "processes", "clusters"],
 )
 def test_the_bits_do_not_depend_on_scheduler_or_workers(places, tmp_path):
     """Clusters: those of one and the same size are in the default tests of executors and of estimators."""

@@ -29,9 +29,15 @@ def span(gamma, dtype=np.float64, size=300, form=np.asarray, copies=0):
     return KernelSpan(RBF(gamma), form(points))
 
 
-@pytest.mark.parametrize("form", [np.asarray, SparseRows.of_dense])
 @pytest.mark.parametrize(
-    ("gamma", "dtype"), [(0.02, np.float32), (0.5, np.float32), (20.0, np.float32), (0.5, np.float64)]
+    ("gamma", "dtype", "form"),
+    [
+        (0.02, np.float32, np.asarray),
+        (0.5, np.float32, SparseRows.of_dense),
+        (20.0, np.float32, np.asarray),
+        (0.5, np.float64, SparseRows.of_dense),
+        (0.5, np.float64, np.asarray),
+    ],
 )
 def test_functions_are_combinations_of_the_kernels(gamma, dtype, form):
     kernels = span(gamma, dtype, form=form)

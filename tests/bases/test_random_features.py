@@ -165,6 +165,7 @@ def test_the_digest_tells_draws_apart_and_not_precisions(name):
     assert len({known, digest(seed=6), digest(block_size=32), digest(n_features=200)}) == 4
 
 
+@pytest.mark.slow
 def test_the_digest_is_the_same_in_another_process():
     samplers = [*sampler_names()]
     code = (

@@ -69,6 +69,7 @@ def test_the_choice_and_the_columns_that_matter_are_shown_everywhere(named, tmp_
     assert json.loads(capsys.readouterr().out)["importances"] == json.loads(json.dumps(asdict(found)))
 
 
+@pytest.mark.slow
 def test_a_resumed_run_says_what_was_chosen_before(tmp_path, capsys, monkeypatch):
     monkeypatch.setattr(sizes, "_ROUNDS", ((60, 60), (120, 60)))
     X = np.random.default_rng(0).normal(size=(200, 3)).astype(np.float32)

@@ -143,6 +143,7 @@ def test_cancel_stops_within_a_stage_and_the_run_goes_on_later(data, cluster_for
     assert started[1]["resumed_from"] == int(saved[-1][-5:])
 
 
+@pytest.mark.slow
 def test_ctrl_c_ends_the_looking_and_not_the_job(data, cluster_for_jobs, tmp_path, capsys):
     out = tmp_path / "w"
     folder = JobFolder(out)

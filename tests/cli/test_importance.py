@@ -81,7 +81,7 @@ def naive(model, split):
     ("data", "arguments", "loss"),
     [
         ("classes", [*CELLS, "--set", "probability=false"], "share of errors"),
-        ("classes", CELLS, "log loss"),
+        pytest.param("classes", CELLS, "log loss", marks=pytest.mark.slow),
         ("classes", NEWTON, "log loss"),
         ("numbers", CELLS, "squared error relative to the variance"),
     ],
@@ -118,6 +118,7 @@ def test_a_column_that_nearly_is_the_target_is_told_of(share, copies, tmp_path, 
     assert ("nearly tells the target" in (tmp_path / "m" / "report.html").read_text()) == bool(copies)
 
 
+@pytest.mark.slow
 def test_figures_are_the_same_on_workers(folder, tmp_path, cluster_for_jobs):
     found = []
     for name, scheduler in (("here", "synchronous"), ("there", cluster_for_jobs.address)):
@@ -149,8 +150,22 @@ def test_of_many_sparse_columns_those_that_vary_most_are_permuted(tmp_path):
     ]
 
 
-@pytest.mark.parametrize("has_test", [True, False])
-@pytest.mark.parametrize("arguments", [CELLS, NEWTON, ["--algorithm", "pegasos"]], ids=lambda given: given[1])
+@pytest.mark.parametrize(
+    ("arguments", "has_test"),
+    [
+        (CELLS, True),
+        (NEWTON, False),
+        *(
+            pytest.param(*both, marks=pytest.mark.slow)
+            for both in [
+                (CELLS, False),
+                (NEWTON, True),
+                *((["--algorithm", "pegasos"], has_test) for has_test in (True, False)),
+            ]
+        ),
+    ],
+    ids=lambda given: given[1] if isinstance(given, list) else f"{given}",
+)
 def test_the_plan_lists_the_passes_with_what_they_will_take(
     arguments, has_test, folder, tmp_path, monkeypatch, capsys
 ):

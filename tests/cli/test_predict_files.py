@@ -89,7 +89,7 @@ def test_they_are_those_of_a_data_set_of_the_file(model, tmp_path):
     np.testing.assert_allclose(np.load(tmp_path / "p.npy")[source], decided, rtol=1e-5, atol=1e-6)
 
 
-@pytest.mark.parametrize("scheduler", ["threads", "processes"])
+@pytest.mark.parametrize("scheduler", ["threads", pytest.param("processes", marks=pytest.mark.slow)])
 def test_the_same_bits_on_every_scheduler(model, tmp_path, scheduler):
     table()[NAMES].to_csv(tmp_path / "new.csv", index=False)
     written = []

@@ -165,6 +165,7 @@ def test_half_of_a_pair_is_refused(certificates, kept, capsys):
     assert "cannot be used" in capsys.readouterr().err
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("plain_settings")
 def test_training_with_the_files_named(certificates, scheduler, data, tmp_path, capsys):
     given, where = options_of(certificates / "team", "alice"), ("--scheduler", scheduler)

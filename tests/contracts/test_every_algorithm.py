@@ -9,6 +9,7 @@ import pytest
 import distkern
 from distkern.losses import find_loss
 from distkern.runs.algorithms import algorithms, estimators
+from small import each
 from small import small as small_settings
 
 WITH_LOSSES = {name: kind for name, kind in algorithms().items() if "loss" in kind.hyperparameters}
@@ -86,7 +87,7 @@ def test_a_likelihood_gives_probabilities_with_every_algorithm_that_takes_it(nam
             np.testing.assert_allclose(chances, np.stack([1 - expected, expected], axis=1), atol=1e-12)
 
 
-@pytest.mark.parametrize("name", algorithms())
+@pytest.mark.parametrize("name", each(algorithms()))
 def test_rows_that_are_cast_give_what_rows_of_that_precision_give(name):
     kind = algorithms()[name]
     X = np.random.default_rng(0).normal(size=(120, 3)).astype(np.float32)
@@ -100,7 +101,7 @@ def test_rows_that_are_cast_give_what_rows_of_that_precision_give(name):
     np.testing.assert_array_equal(*found)
 
 
-@pytest.mark.parametrize("name", algorithms())
+@pytest.mark.parametrize("name", each(algorithms()))
 def test_what_a_fit_leaves_is_described_and_comes_back(name, tmp_path):
     kind = algorithms()[name]
     X = np.random.default_rng(0).normal(size=(80, 3))

@@ -7,7 +7,7 @@ import warnings
 import numpy as np
 import pytest
 from formulas import examples, formula, label
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from distkern.common.errors import InputError
@@ -241,6 +241,7 @@ def test_values_of_softmax_and_of_several_quantiles():
 
 
 @every_loss
+@settings(max_examples=40)
 @given(seed=st.integers(0, 2**32 - 1), share=st.floats(0, 1), spread=st.sampled_from([1.0, 30.0]))
 def test_convex_non_negative_and_bounded_curvature(loss, seed, share, spread):
     _, y = rows(loss)

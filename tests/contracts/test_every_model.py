@@ -9,7 +9,7 @@ from distkern.runs.algorithms import algorithms
 from distkern.runs.persistence import load_model
 from distkern.runs.run import evaluate, plan, train
 from distkern.runs.scoring import predict_to
-from small import most_classes, small, taken
+from small import each, most_classes, small, taken
 
 ALGORITHMS = algorithms()
 SERIAL = {"scheduler": "synchronous"}
@@ -17,9 +17,9 @@ SERIAL = {"scheduler": "synchronous"}
 FIGURES = {"classification": "error", "none": "outliers"}
 
 
-@pytest.fixture(scope="module", params=ALGORITHMS.values(), ids=ALGORITHMS)
+@pytest.fixture(scope="module", params=each(ALGORITHMS))
 def kind(request):
-    return request.param
+    return ALGORITHMS[request.param]
 
 
 @pytest.fixture(scope="module")

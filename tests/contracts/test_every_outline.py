@@ -14,6 +14,8 @@ from small import most_classes, small, taken
 
 #: words that choose functions, and no passes, and what is of arrays alone
 FUNCTIONS = {"features", "loss", "kernel", "sampler", "dtype"}
+#: words whose passes are made by what all estimators share: each estimator meets one of them, in turn
+SHARED = ("class_weight", "gamma", "metric", "scale")
 #: settings that decide which passes there are, beside words and switches
 NUMBERS = (
     {"diameter": 0.5, "n_landmarks": None, "landmarks": "coverage"},
@@ -34,10 +36,11 @@ def variants(kind, known=(), every_pair=False):
 
     With a choice made they have one stage.
 
-    Every choice is made with the default features; the other features take turns at the choices that all
-    have, and meet each of their own, or, with ``every_pair``, meet all.
+    Every choice is made with the default features; the other features meet each of their own, or, with
+    ``every_pair``, all. Without it estimators take turns at the words of ``SHARED``.
     """
     parameters = kind.hyperparameters
+    own_turn = [*ALGORITHMS.values()].index(kind)
     default, *others = sorted(
         parameters["features"].words if "features" in parameters else [None],
         key=lambda word: word is not None and word != parameters["features"].default,
@@ -54,15 +57,14 @@ def variants(kind, known=(), every_pair=False):
             for numbers in NUMBERS
             if numbers.keys() <= set(taken(kind, chosen | numbers))
         )
-        turn = 0
         # a threshold is of what is predicted
         for name in sorted(names - FUNCTIONS - {"threshold"} - set(known)):
-            values = (True, False) if FLAG in parameters[name].kinds else parameters[name].words
+            words = (True, False) if FLAG in parameters[name].kinds else parameters[name].words
+            values = [word for word in words if word != parameters[name].default]
+            if name in SHARED and values and not every_pair:
+                values = [values[own_turn % len(values)]]
             for value in values:
-                if value == parameters[name].default:
-                    continue
-                turn += 1
-                if every_pair or not number or name not in shared or turn % len(others) == number - 1:
+                if every_pair or not number or name not in shared:
                     yield small(kind, **chosen, **{name: value})
 
 
@@ -101,6 +103,18 @@ def test_the_outline_lists_the_passes_that_are_made(kind, known, sparse, every_p
     cases.append((cases[0][0], None))
     for given, test in cases:
         compare(kind(**given), data, test, monkeypatch)
+
+
+@pytest.mark.parametrize("name", SHARED)
+def test_each_word_that_estimators_share_has_its_turn(name):
+    words, met = set(), set()
+    for key, kind in ALGORITHMS.items():
+        if name in kind.hyperparameters:
+            words |= {*kind.hyperparameters[name].words}
+            met.add(kind.hyperparameters[name].default)
+            known = getattr(classifier_of(key), "hyperparameters", ())
+            met |= {given[name] for given in variants(kind, known) if name in given}
+    assert words <= met
 
 
 @pytest.mark.parametrize(

@@ -85,7 +85,7 @@ def rows_of(kernel, n, d=5, seed=0, dtype=np.float64):
     return rows.astype(dtype)
 
 
-def deviations(kernel, sampler, *, n_seeds=100, n_features=384):
+def deviations(kernel, sampler, *, n_seeds=100, n_features=192):
     """Mean of products of features, their standard errors and the closed form, of 4 pairs of rows."""
     rows = rows_of(kernel, 8)
     products = np.empty((n_seeds, 4))

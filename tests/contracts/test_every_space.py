@@ -18,8 +18,16 @@ from small import most_classes, small
 #: the rows choose which of the others are tuned
 CHOOSING = [name for name in algorithms() if name.startswith("auto")]
 ALGORITHMS = {name: kind for name, kind in algorithms().items() if name not in CHOOSING}
-#: compile for seconds, or have the solver of a classifier
-SLOW = ("cells", "rbcd", *(name for name in ALGORITHMS if name.endswith("_regressor")))
+#: compile for seconds, have the solver of a classifier, or stream rows as CSVRG does
+SLOW = (
+    "cells",
+    "rbcd",
+    "avm",
+    "norma",
+    "sbmd",
+    "svrg",
+    *(name for name in ALGORITHMS if name.endswith("_regressor")),
+)
 TUNED = [
     pytest.param(name, marks=pytest.mark.slow) if name in SLOW else name
     for name, kind in algorithms().items()
@@ -94,7 +102,7 @@ def test_rows_that_are_stored_scaled_are_not_scaled_by_settings(tmp_path, monkey
     assert metrics_with("auto") - metrics_with("standard") == {None}
 
 
-@pytest.mark.parametrize("task", ["classification", "regression"])
+@pytest.mark.parametrize("task", ["classification", pytest.param("regression", marks=pytest.mark.slow)])
 def test_of_a_choice_what_it_chooses_is_tuned(task, tmp_path):
     features = np.random.default_rng(0).normal(size=(600, 2))
     distance = np.linalg.norm(features, axis=1)

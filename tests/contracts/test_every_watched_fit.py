@@ -5,14 +5,14 @@ import pytest
 
 from distkern.common.errors import InputError
 from distkern.runs.algorithms import algorithms
-from small import most_classes, small
+from small import each, most_classes, small
 
 ALGORITHMS = algorithms()
 
 
-@pytest.fixture(params=ALGORITHMS.values(), ids=ALGORITHMS)
+@pytest.fixture(params=each(ALGORITHMS))
 def kind(request):
-    return request.param
+    return ALGORITHMS[request.param]
 
 
 def rows(kind, n_rows, seed):

@@ -95,7 +95,7 @@ def test_points_appear_while_a_run_goes_on(client, tab):
     assert errors == []
 
 
-@pytest.mark.parametrize("width", [1280, 400])
+@pytest.mark.parametrize("width", [pytest.param(1280, marks=pytest.mark.slow), 400])
 def test_a_written_page_draws_its_plots_without_a_network(tab, tmp_path, width):
     write_report(tmp_path / "report.html", {"headline": {"rows": 3}}, [metrics(stage) for stage in range(3)])
     asked = []

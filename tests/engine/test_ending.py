@@ -137,7 +137,7 @@ def test_a_model_of_one_class_says_so():
 
 
 @pytest.mark.parametrize("seed", [0, pytest.param(1, marks=pytest.mark.slow)])
-@pytest.mark.parametrize("name", ["CSVRG", "AVM", "SVRG", "Pegasos"])
+@pytest.mark.parametrize("name", ["CSVRG", pytest.param("AVM", marks=pytest.mark.slow), "SVRG", "Pegasos"])
 def test_ordinary_runs_with_the_defaults_warn_of_nothing(name, seed):
     kind = getattr(distkern, f"{name}Classifier")
     small = {"n_features": 128} if name == "SVRG" else {} if name == "Pegasos" else {"n_landmarks": 128}

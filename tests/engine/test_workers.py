@@ -201,6 +201,7 @@ def test_what_is_within_its_limit_ends_no_worker():
     assert took[0] == took[1] is not None
 
 
+@pytest.mark.slow
 def test_workers_that_always_die_while_they_start():
     script = "import os, signal; os.kill(os.getpid(), signal.SIGKILL)"
     with (

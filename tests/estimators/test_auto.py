@@ -48,7 +48,10 @@ def test_what_is_chosen_is_fitted_as_by_itself():
     assert not hasattr(model, "predict_proba")
 
 
-@pytest.mark.parametrize("algorithm", ["cells", "newton", "svrg", "dsg"])
+@pytest.mark.parametrize(
+    "algorithm",
+    ["cells", "newton", *(pytest.param(name, marks=pytest.mark.slow) for name in ("svrg", "dsg"))],
+)
 def test_an_algorithm_that_is_named_is_fitted(algorithm, tmp_path):
     X, y = rows()
     model = KernelClassifier(algorithm=algorithm, search=None, random_state=0).fit(X, y)
@@ -126,7 +129,7 @@ def test_rare_positives_are_ranked_and_have_probabilities():
     assert abs(found.mean() - y[3000:].mean()) < 0.01
 
 
-@pytest.mark.parametrize("copies", [1, 3])
+@pytest.mark.parametrize("copies", [pytest.param(1, marks=pytest.mark.slow), 3])
 def test_held_out_noise_is_noise_copies_included(copies):
     generator = np.random.default_rng(0)
     X = np.tile(generator.normal(size=(400, 4)), (copies, 1))

@@ -1,8 +1,7 @@
 """Every estimator passes scikit-learn's own checks, without exceptions.
 
 Estimators share the code that takes rows, targets and weights in. One of those that share it is given all
-checks; the others are given those of what they have by themselves (constructor, solver, model), and the rest
-are slow tests.
+checks; those of the others are slow tests.
 """
 
 import pytest
@@ -30,33 +29,7 @@ STEPS = {
 
 
 #: one estimator of each base class that takes in rows or predicts in its own way
-WHOLE = {
-    "auto",
-    "cells_regressor",
-    "csvrg",
-    "dsg_density_ratio",
-    "dsg_gaussian_process",
-    "dsg_novelty",
-    "newton",
-    "newton_regressor",
-    "simba",
-}
-#: checks of what an estimator has by itself: its constructor, its solver, its model
-OWN = {
-    "check_classifiers_one_label",
-    "check_classifiers_train",
-    "check_decision_proba_consistency",
-    "check_do_not_raise_errors_in_init_or_set_params",
-    "check_estimators_unfitted",
-    "check_fit2d_1feature",
-    "check_fit2d_1sample",
-    "check_get_params_invariance",
-    "check_no_attributes_set_in_init",
-    "check_non_transformer_estimators_n_iter",
-    "check_parameters_default_constructible",
-    "check_regressors_train",
-    "check_set_params",
-}
+WHOLE = {"auto", "cells_regressor", "csvrg", "dsg_novelty", "newton", "newton_regressor", "simba"}
 #: the same fits to sparse rows of SciPy's older and newer class, which are validated by the same line
 TWICE = {"check_estimator_sparse_array", "check_estimator_sparse_matrix"}
 
@@ -75,12 +48,12 @@ def name_of(check):
 
 
 def checks():
-    """Every estimator with every check; those of what is shared are slow unless it is of ``WHOLE``."""
+    """Every estimator with every check, which is slow unless it is of ``WHOLE``."""
     for kind in algorithms().values():
         for estimator, check in estimator_checks_generator(few(kind)):
             name = name_of(check)
             repeated = name in TWICE and kind.name != "newton"
-            slow = repeated or not (kind.name in WHOLE or name in OWN)
+            slow = repeated or kind.name not in WHOLE
             yield pytest.param(
                 estimator, check, id=f"{kind.name}-{name}", marks=[pytest.mark.slow] if slow else []
             )
@@ -96,7 +69,7 @@ def test_scikit_learn_check(estimator, check):
 
 def test_what_estimators_share_has_all_checks():
     """A base class that none of ``WHOLE`` has, or a check of another name, would be left out silently."""
-    assert {name_of(case.values[1]) for case in CHECKS} >= OWN | TWICE
+    assert {name_of(case.values[1]) for case in CHECKS} >= TWICE
     kinds = algorithms().values()
     for base in {base for kind in kinds for base in kind.__mro__}:
         having = [kind for kind in kinds if issubclass(kind, base)]

@@ -19,7 +19,7 @@ from distkern.storage.dataset import open_dataset
 from distkern.storage.description import sealed
 from distkern.storage.ingest import write_dataset
 
-FLIPS = 100
+FLIPS = 60
 #: what may stand in the place of a value
 WRONG = (None, -1, 2**70, 0.5, True, "x", [], {}, [[1]], {"a": 1})
 
@@ -148,13 +148,13 @@ def test_edited_keys_are_refused_or_change_nothing(make, tmp_path):
         content = json.loads(whole)
         described = content.get("attributes", content)
         all_edits = [*edits(content)]
-        for path, wrong in generator.sample(all_edits, min(30, len(all_edits))):
+        for path, wrong in generator.sample(all_edits, min(12, len(all_edits))):
             file.write_text(json.dumps(edited(content, path, wrong)))
             assert outcome(answer) in (None, before), (file, path, wrong)
         if "fingerprint" in described:
             own = {key: value for key, value in described.items() if key != "fingerprint"}
             all_edits = [*edits(own)]
-            for path, wrong in generator.sample(all_edits, min(60, len(all_edits))):
+            for path, wrong in generator.sample(all_edits, min(24, len(all_edits))):
                 new = sealed(edited(own, path, wrong))
                 file.write_text(json.dumps(new if described is content else content | {"attributes": new}))
                 try:

@@ -71,7 +71,7 @@ def test_single_columns_are_cast_as_rows_are():
         np.testing.assert_array_equal(models[0].coef_, models[1].coef_)
 
 
-@pytest.mark.parametrize("scale", ["auto", "none", "maxabs"])
+@pytest.mark.parametrize("scale", ["auto", "none", pytest.param("maxabs", marks=pytest.mark.slow)])
 def test_time_stamps_lose_nothing(scale):
     X, y = rows(offset=1.6e9)
     model = svrg(scale=scale, gamma="scale").fit(X, y, eval_set=(X[:500], y[:500]))

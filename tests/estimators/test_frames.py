@@ -16,7 +16,7 @@ from distkern.storage.frames import encode_frame
 from distkern.storage.ingest import shard
 from distkern.storage.preparation import Like
 from mixed_tables import adult
-from small import small
+from small import each, small
 
 
 def model():
@@ -187,7 +187,7 @@ def test_a_frame_says_in_its_own_words_what_to_do():
     assert fitted.scaling_.shift[0] == 18261 + 23 / 24
 
 
-@pytest.mark.parametrize("name", algorithms())
+@pytest.mark.parametrize("name", each(algorithms()))
 def test_every_estimator_takes_frames(tmp_path, name):
     kind = algorithms()[name]
     X, labels = parts(120)

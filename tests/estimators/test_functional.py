@@ -43,8 +43,7 @@ def fitted(kind, loss, n_classes):
 
 
 @pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize("loss", ["logistic", "softmax"])
-@pytest.mark.parametrize("n_classes", [2, 4])
+@pytest.mark.parametrize(("loss", "n_classes"), [("logistic", 2), ("softmax", 4)])
 def test_probabilities_are_those_of_the_rows(kind, loss, n_classes):
     features, _ = classes(n_classes=n_classes)
     model = fitted(kind, loss, n_classes)

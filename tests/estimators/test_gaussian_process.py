@@ -36,7 +36,7 @@ def exact(X, y, gamma, noise):
     return GaussianProcessRegressor(kernel, alpha=noise**2, normalize_y=True, optimizer=None).fit(X, y)
 
 
-@pytest.mark.parametrize("gamma", [0.02, 0.5])
+@pytest.mark.parametrize("gamma", [pytest.param(0.02, marks=pytest.mark.slow), 0.5])
 def test_mean_and_deviation_are_those_of_the_closed_form(gamma):
     X, y = synthetic(1000)
     T = synthetic(200, seed=1)[0]

@@ -40,6 +40,8 @@ KINDS = [
     SDCAClassifier,
     SVRGClassifier,
 ]
+#: those over the features of SVRG, or the landmarks of CSVRG
+STREAMED = (AVMClassifier, NORMAClassifier, RBCDClassifier, SBMDClassifier)
 
 
 def rows(n_rows=600, seed=0):
@@ -88,7 +90,9 @@ def test_a_metric_and_quantiles_find_what_matters():
     assert weights[:2].min() > 3 * weights[2:].max()
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize(
+    "kind", [pytest.param(kind, marks=[pytest.mark.slow] * (kind in STREAMED)) for kind in KINDS]
+)
 def test_a_model_with_a_map_is_one_of_mapped_rows(kind):
     X, y = rows()
     given = {"gamma": 0.5, "random_state": 0}

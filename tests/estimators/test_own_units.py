@@ -51,7 +51,19 @@ def dense(found):
 
 
 @pytest.mark.parametrize(
-    ("scale", "is_sparse"), [*((scale, False) for scale in STORED), ("unit", True), ("ball", True)]
+    ("scale", "is_sparse"),
+    [
+        *((scale, False) for scale in ("none", "standard", "unit")),
+        ("ball", True),
+        # numbers that are shifted and divided as by "standard", and the other form of the rows
+        *(
+            pytest.param(*both, marks=pytest.mark.slow)
+            for both in [
+                *((scale, False) for scale in STORED if scale not in ("none", "standard", "unit")),
+                ("unit", True),
+            ]
+        ),
+    ],
 )
 def test_whatever_hands_out_rows_and_whatever_takes_them(scale, is_sparse, tmp_path):
     data, given = made(tmp_path / "d.zarr", scale, is_sparse)

@@ -73,7 +73,7 @@ def fitted(kind, *data):
     return kind(random_state=0, **SETTINGS.get(kind.name, {})).fit(*data)
 
 
-@every_classifier
+@every_way_of_reading
 def test_sorted_arrays(kind, ordered, small_blocks):
     X, y = ordered
     for rows in (X, csr_matrix(X)):

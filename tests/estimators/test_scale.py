@@ -36,6 +36,8 @@ SMALL = {
     SVRGClassifier: {"n_features": 256, "stages": 3, "nu": 1e-6},
     NewtonClassifier: {"n_landmarks": 64, "nu": 1e-6, "gamma": "scale"},
 }
+#: those that stream rows as CSVRG does
+STREAMED = (AVMClassifier, SVRGClassifier, PegasosClassifier)
 UNITS = np.array([1e6, 1e-6, 1.0, 1e3, 1e-3])
 PASS = "spreads of the columns"
 
@@ -65,7 +67,9 @@ def data(tmp_path_factory):
     )
 
 
-@pytest.mark.parametrize("kind", SMALL)
+@pytest.mark.parametrize(
+    "kind", [pytest.param(kind, marks=[pytest.mark.slow] * (kind in STREAMED)) for kind in SMALL]
+)
 def test_units_of_columns_do_not_matter(kind):
     (X, y), (X_test, y_test) = halves(), halves(seed=1)
     plain = small(kind).fit(X, y)

@@ -93,7 +93,7 @@ def test_weights_of_dask_arrays_are_spooled_with_them():
     assert weighted > plain + 0.1
 
 
-@pytest.mark.parametrize("kind", ["search", "random"])
+@pytest.mark.parametrize("kind", [pytest.param("search", marks=pytest.mark.slow), "random"])
 def test_dask_arrays_are_spooled(kind, tmp_path, monkeypatch):
     X, y = topics()
     labels = np.where(y == y[0], "one", "other")
@@ -150,15 +150,16 @@ def test_scales_that_squares_do_not_bear(recwarn):
 
 
 @pytest.mark.parametrize(
-    ("kind", "form"), [("search", "sparse"), pytest.param("random", "dense", marks=pytest.mark.slow)]
+    ("kind", "form"),
+    [pytest.param(*how, marks=pytest.mark.slow) for how in (("search", "sparse"), ("random", "dense"))],
 )
 def test_the_same_bits_on_local_workers(kind, form, datasets, local_workers, monkeypatch):
     # an exchange that costs nothing is worth it even for few rows
     monkeypatch.setattr("distkern.passes.rounds.EXCHANGE", -1.0)
     data = datasets[form]
-    expected = train(small(kind, max_rounds=60), data.train, scheduler="synchronous")
+    expected = train(small(kind, max_rounds=20), data.train, scheduler="synchronous")
     modes = []
-    model = small(kind, max_rounds=60).fit_with(
+    model = small(kind, max_rounds=20).fit_with(
         data.train,
         executor=local_workers,
         listeners=[lambda event: modes.append(event.fields.get("mode", ""))],

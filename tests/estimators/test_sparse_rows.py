@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from distkern import CSVRGClassifier
+from distkern import AVMClassifier, CSVRGClassifier
 from distkern.cli.main import main
 from distkern.common.errors import InputError
 from distkern.common.sparse import SparseRows
@@ -47,8 +47,15 @@ def data(tmp_path_factory):
     return write_dataset([(X[:1000], y[:1000])], folder / "d.zarr", test, rows_per_shard=130)
 
 
-@every_algorithm
-@pytest.mark.parametrize("landmarks", ["uniform", "coverage"])
+@pytest.mark.parametrize(
+    ("kind", "landmarks"),
+    [
+        (CSVRGClassifier, "uniform"),
+        (AVMClassifier, "coverage"),
+        pytest.param(CSVRGClassifier, "coverage", marks=pytest.mark.slow),
+        pytest.param(AVMClassifier, "uniform", marks=pytest.mark.slow),
+    ],
+)
 def test_a_sparse_matrix_gives_the_model_of_the_array(kind, landmarks):
     X, y = topics()
     X = X.astype(np.float64)
@@ -97,7 +104,8 @@ def test_every_kernel_learns_from_sparse_rows(kernel, gamma):
 @pytest.mark.parametrize(
     ("landmarks", "machines"),
     [
-        ("uniform", (("threads", 3), ("shared", 2))),
+        ("uniform", (("threads", 3),)),
+        pytest.param("uniform", (("shared", 2),), marks=pytest.mark.slow),
         ("coverage", (("threads", 2),)),
         pytest.param("coverage", (("processes", 2), ("local", 1), ("local", 3)), marks=pytest.mark.slow),
     ],

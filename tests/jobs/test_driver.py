@@ -158,7 +158,13 @@ def failing(error):
     ("error", "connected", "state", "said"),
     [
         (ClusterError("the connection to the scheduler was lost"), True, "lost", "connection"),
-        (AttributeError("'NoneType' object has no attribute 'x'"), False, "lost", "connection"),
+        pytest.param(
+            AttributeError("'NoneType' object has no attribute 'x'"),
+            False,
+            "lost",
+            "connection",
+            marks=pytest.mark.slow,
+        ),
         (AttributeError("'NoneType' object has no attribute 'x'"), True, "failed", "AttributeError"),
     ],
 )

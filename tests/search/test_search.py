@@ -107,7 +107,9 @@ def test_folds_are_averaged(data):
     assert one.value == pytest.approx(np.mean(errors), abs=1e-12)
 
 
-@pytest.mark.parametrize(("validation", "few"), [(0.3, True), (0.3, False), (3, False)])
+@pytest.mark.parametrize(
+    ("validation", "few"), [(0.3, True), pytest.param(0.3, False, marks=pytest.mark.slow), (3, False)]
+)
 def test_of_copies_of_noise_none_is_held_out_while_another_is_learned_from(
     tmp_path, monkeypatch, validation, few
 ):
@@ -148,7 +150,13 @@ def test_halving_keeps_the_best_third(data):
     assert ranked[0].settings["gamma"] == 3.0
 
 
-@pytest.mark.parametrize(("scheduler", "jobs"), [("synchronous", 2), ("threads", 1), ("threads", 3)])
+@pytest.mark.parametrize(
+    ("scheduler", "jobs"),
+    [
+        ("threads", 3),
+        *(pytest.param(*how, marks=pytest.mark.slow) for how in (("synchronous", 2), ("threads", 1))),
+    ],
+)
 def test_what_is_found_does_not_depend_on_where(data, scheduler, jobs):
     alone = Search(candidates(), data.train, "halving").run(HERE)
     watcher = Counting()
@@ -165,7 +173,7 @@ def test_nor_on_processes_and_clusters(data, scheduler, jobs):
     assert found(ranked) == found(alone)
 
 
-@pytest.mark.parametrize("jobs", [1, 2])
+@pytest.mark.parametrize("jobs", [pytest.param(1, marks=pytest.mark.slow), 2])
 def test_a_search_that_failed_goes_on_and_makes_no_trial_again(data, tmp_path, jobs):
     whole = Search(candidates(), data.train, "halving", folder=SearchFolder(tmp_path / "whole")).run(HERE)
     where = Where("synchronous", jobs=jobs)
@@ -362,8 +370,17 @@ def test_real_targets_are_compared_by_the_root_of_squares(tmp_path):
 
 
 COMPARED = [name for name, kind in algorithms().items() if kind.task != "none"]
-#: compile for seconds and are tried in parts elsewhere, or have the solver of a classifier
-SLOW = {"cells", *(name for name in COMPARED if name.endswith("_regressor"))} - {"newton_regressor"}
+#: compile for seconds and are tried in parts elsewhere, or have a solver or rows in passes as others do
+SLOW = {
+    "cells",
+    "avm",
+    "dsg_density_ratio",
+    "norma",
+    "rbcd",
+    "sbmd",
+    *(name for name in COMPARED if name.endswith("_regressor")),
+}
+SLOW -= {"newton_regressor"}
 ALL = [pytest.param(name, marks=pytest.mark.slow) if name in SLOW else name for name in COMPARED]
 
 

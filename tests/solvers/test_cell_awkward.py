@@ -72,7 +72,7 @@ def test_a_cell_of_very_many_equal_rows(loss):
     assert model.n_support_ < 3000
 
 
-@pytest.mark.parametrize("how", SEARCHES)
+@pytest.mark.parametrize("how", [None, pytest.param("quick", marks=pytest.mark.slow)])
 def test_classes_that_are_sorted_rare_or_far_apart(how, tmp_path):
     X, y = rows(600)
     given = {"search": how, "max_cell_rows": 100, "random_state": 0}

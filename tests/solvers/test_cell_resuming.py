@@ -12,8 +12,8 @@ from distkern.storage.parts import ArrayParts, SlicedParts
 from problems import waves
 
 #: of which the slow tests take all
-PASSES = ("tune 1", "move", "solve")
-OTHERS = ("sample", "metric", "probe", "count", "calibrate")
+PASSES = ("move", "solve")
+OTHERS = ("tune 1", "sample", "metric", "probe", "count", "calibrate")
 
 
 def made(folder, n_rows):

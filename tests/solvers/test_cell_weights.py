@@ -29,8 +29,9 @@ def stored(folder, X, y, weights):
     return shard(folder / "rows.csv", folder / "rows.zarr", target="y", weight="often", scale="none")
 
 
-@pytest.mark.parametrize("kind", ["arrays", "dask", "stored"])
-@pytest.mark.parametrize("loss", ["hinge", "squared_hinge"])
+@pytest.mark.parametrize(
+    ("loss", "kind"), [("hinge", "arrays"), ("squared_hinge", "dask"), ("squared_hinge", "stored")]
+)
 def test_weights_are_rows_and_multiply_C(tmp_path, kind, loss):
     # not so few rows that equal ones are merged before the fit
     X, y = rows(1030)

@@ -136,7 +136,7 @@ def relative_gaps(states, value):
     return np.array([state.objective for state in states]) / value - 1
 
 
-@pytest.mark.parametrize("loss", ["odm", "squared_hinge"])
+@pytest.mark.parametrize("loss", ["odm", pytest.param("squared_hinge", marks=pytest.mark.slow)])
 def test_linear_convergence_to_the_exact_optimum_when_every_row_is_a_landmark(loss):
     case = overlapping(500, 4)
     solver = moved(

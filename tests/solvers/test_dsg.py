@@ -291,7 +291,7 @@ def test_gdsg_takes_the_largest_gradient(precondition):
 VARIED = [
     pytest.param({}, id="dsg"),
     pytest.param({"variant": "cdsg", "precondition": False, "feature_variance": 1e-12}, id="cdsg"),
-    pytest.param({"variant": "gdsg"}, id="gdsg"),
+    pytest.param({"variant": "gdsg"}, id="gdsg", marks=pytest.mark.slow),
     pytest.param({"polish": "sweeps", "n_sweeps": 3}, id="sweeps"),
     pytest.param({"polish": "exact"}, id="exact"),
 ]
@@ -382,6 +382,7 @@ def run(scheduler, folder=None, *, resume=False, listener=None, solver=SOLVER, w
         return driver.run(solver, problem_of(blocks), resume=resume)
 
 
+@pytest.mark.slow
 def test_the_same_bits_on_workers(local_workers, monkeypatch):
     monkeypatch.setattr(rounds_module, "EXCHANGE", 0.0)
     modes = []

@@ -35,7 +35,12 @@ def test_polish_is_ridge_regression(polish):
 
 
 @pytest.mark.parametrize(
-    ("loss", "classes"), [("logistic", 2), ("squared_hinge", 3), ("softmax", 3), ("odm", 2)]
+    ("loss", "classes"),
+    [
+        ("logistic", 2),
+        ("softmax", 3),
+        *(pytest.param(*case, marks=pytest.mark.slow) for case in (("squared_hinge", 3), ("odm", 2))),
+    ],
 )
 def test_polishes_agree_and_leave_no_gradient(loss, classes):
     blocks = waves(classes=classes)
@@ -56,7 +61,9 @@ def test_polishes_agree_and_leave_no_gradient(loss, classes):
     assert finals[1].objective == pytest.approx(finals[0].objective, rel=1e-3)
 
 
-@pytest.mark.parametrize(("loss", "gap"), [("logistic", 1e-5), ("squared_hinge", 2e-3)])
+@pytest.mark.parametrize(
+    ("loss", "gap"), [("logistic", 1e-5), pytest.param("squared_hinge", 2e-3, marks=pytest.mark.slow)]
+)
 def test_exact_is_exact_where_the_curvature_is_far_below_its_bound(loss, gap):
     """A tiny nu and classes that can be told apart: first-order steps under the bound alone stall here."""
     blocks = waves(classes=2)

@@ -122,6 +122,7 @@ def test_more_support_than_allowed_is_refused_with_what_to_do():
         train(solver(max_support=100), waves(classes=2))
 
 
+@pytest.mark.slow
 def test_a_run_goes_on_where_it_was_interrupted_and_its_model_is_kept(tmp_path):
     generator = np.random.default_rng(0)
     x = generator.random((400, 4)).astype(np.float32)

@@ -177,6 +177,7 @@ def run(scheduler, workers=1, *, folder=None, resume=False, listener=None):
         return driver.run(SOLVER, problem_of(blocks, 3, has_test=True), resume=resume)
 
 
+@pytest.mark.slow
 def test_the_same_bits_on_threads_and_workers_and_of_a_run_that_was_cut(local_workers, tmp_path):
     wanted = run("synchronous")
     same(run("threads", 3).state, wanted.state)
@@ -248,7 +249,7 @@ def test_more_features_never_go_back_to_matrices(outputs, limit):
     assert (found[0], found[-1]) == (False, True)
 
 
-@pytest.mark.parametrize("scheduler", ["synchronous", "local"])
+@pytest.mark.parametrize("scheduler", ["synchronous", pytest.param("local", marks=pytest.mark.slow)])
 def test_many_features_are_planned_within_the_limit(path, scheduler, capsys):
     flags = ["--data", str(path), "--algorithm", "newton", "--memory-limit", "512MiB", "--json"]
     flags += ["--scheduler", scheduler, "--set", "features=random", "--set", "n_features=30000"]

@@ -103,7 +103,7 @@ def test_equals_a_plain_loop(loss, classes, outputs, precondition, order):
         assert state.objective == pytest.approx(penalised_risk(subject, z, y, wanted, s), rel=1e-9)
 
 
-@pytest.mark.parametrize("dtype", ["float32", "float64"])
+@pytest.mark.parametrize("dtype", ["float32", pytest.param("float64", marks=pytest.mark.slow)])
 def test_parties_lost_workers_and_resumption_change_no_bit(dtype):
     blocks = waves(classes=3, dtype=dtype)
     subject = solver("softmax", 3)

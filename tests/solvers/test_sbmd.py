@@ -51,7 +51,7 @@ MACHINES = {
     ("loss", "precondition", "near"),
     [
         ("logistic", True, 2e-3),
-        ("logistic", False, 1e-3),
+        pytest.param("logistic", False, 1e-3, marks=pytest.mark.slow),
         *(
             pytest.param(loss, divided, near, marks=pytest.mark.slow)
             for loss in MACHINES

@@ -42,7 +42,7 @@ def conjugate(loss, dual, target, cost):
     return -minimize_scalar(negative, bounds=(best - 0.03, best + 0.03), options={"xatol": 1e-11}).fun
 
 
-@pytest.mark.parametrize("cost", [1.0, 0.3])
+@pytest.mark.parametrize("cost", [pytest.param(1.0, marks=pytest.mark.slow), 0.3])
 @pytest.mark.parametrize("name", coordinate_loss_names())
 def test_steps_in_a_dual_variable_are_exact(name, cost):
     loss, generator = find_loss(name)(), np.random.default_rng(0)

@@ -54,6 +54,11 @@ ASKED = {
     DSGClassifier: {"n_features": 512, "block_size": 128, "batch_size": 512, "nu": "auto", "gamma": "auto"},
 }
 KINDS = [*BY_DEFAULT, *ASKED]
+#: those that stream rows as CSVRG and Pegasos do
+ALIKE = (AVMClassifier, NORMAClassifier, SVRGClassifier)
+every_kind = pytest.mark.parametrize(
+    "kind", [pytest.param(kind, marks=[pytest.mark.slow] * (kind in ALIKE)) for kind in KINDS]
+)
 PROBLEM = Problem((400,), 2, np.dtype(np.float32), 0, n_outputs=1, has_test=False)
 PASSES = ["sample", "search 1", "search 2"]
 
@@ -97,7 +102,7 @@ def made(monkeypatch):
     return names
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@every_kind
 def test_what_is_chosen_is_better_than_what_is_not_searched(kind, data):
     found = small(kind).fit(data.train)
     plain = unsearched(kind)
@@ -253,7 +258,7 @@ def test_few_rows_are_not_searched_and_a_refit_forgets(data, made):
     assert "search 1" not in made
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@every_kind
 def test_the_plan_lists_the_search_and_each_trial_takes_no_more(kind, data, monkeypatch):
     model, made, execute = small(kind), [], Driver._execute
     rows = model._data_of_split(data.train)
@@ -278,7 +283,9 @@ def test_the_plan_lists_the_search_and_each_trial_takes_no_more(kind, data, monk
     assert n_trials * work <= allowed * (8 if kind in ASKED else 1)
 
 
-@pytest.mark.parametrize("kind", [CSVRGClassifier, *ASKED])
+@pytest.mark.parametrize(
+    "kind", [CSVRGClassifier, *(pytest.param(kind, marks=pytest.mark.slow) for kind in ASKED)]
+)
 @pytest.mark.parametrize("scheduler", ["threads", pytest.param("processes", marks=pytest.mark.slow)])
 def test_the_same_bits_on_every_scheduler(scheduler, kind, data, tmp_path):
     here = small(kind).fit_with(data.train, executor=None)

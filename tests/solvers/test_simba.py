@@ -94,8 +94,14 @@ def test_equals_algorithm_1_written_out(fit_intercept, averaging, batch):
     np.testing.assert_allclose(last.intercept[0] * last.margins[0], b, rtol=1e-9, atol=1e-12)
 
 
-@pytest.mark.parametrize("weighted", [False, True])
-@pytest.mark.parametrize("fit_intercept", [True, False])
+@pytest.mark.parametrize(
+    ("fit_intercept", "weighted"),
+    [
+        (True, True),
+        (False, False),
+        *(pytest.param(*both, marks=pytest.mark.slow) for both in ((True, False), (False, True))),
+    ],
+)
 def test_the_gap_to_the_optimum_is_what_the_rounds_promise(fit_intercept, weighted):
     """eps = C sqrt(log n / T) with C = 0.25 for every one of 6 seeds, and half of that on average.
 

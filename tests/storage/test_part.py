@@ -68,7 +68,9 @@ def test_every_row_is_in_one_part_and_every_class_in_its_share(data, rows, valid
         np.testing.assert_array_equal(np.sort(np.concatenate(held_out)), np.arange(N_ROWS))
 
 
-@pytest.mark.parametrize(("validation", "is_sparse"), [(0.2, True), (4, False)])
+@pytest.mark.parametrize(
+    ("validation", "is_sparse"), [(0.2, True), pytest.param(4, False, marks=pytest.mark.slow)]
+)
 def test_equal_rows_lie_on_one_side_whatever_their_labels(rows, tmp_path, validation, is_sparse, few):
     # copies of each row lie far apart, with other labels; a third of the rows are one and the same
     features = np.concatenate([rows[0], rows[0][::-1], np.repeat(rows[0][:1], N_ROWS, axis=0)])[::2]
@@ -131,8 +133,14 @@ def test_blocks_labels_and_positions_are_those_rows(data, rows):
         np.testing.assert_array_equal(part[[-1, 7, 400]], features[numbers[[-1, 7, 400]]])
 
 
-@pytest.mark.parametrize("share", [1.0, 0.4])
-@pytest.mark.parametrize("is_sparse", [False, True])
+@pytest.mark.parametrize(
+    ("share", "is_sparse"),
+    [
+        (1.0, True),
+        (0.4, False),
+        *(pytest.param(*both, marks=pytest.mark.slow) for both in ((1.0, False), (0.4, True))),
+    ],
+)
 def test_groups_read_single_rows_and_columns(rows, tmp_path, is_sparse, share, few):
     features, labels = rows
     given = sparse.csr_matrix(features) if is_sparse else features
@@ -140,7 +148,7 @@ def test_groups_read_single_rows_and_columns(rows, tmp_path, is_sparse, share, f
         [(given, labels)],
         tmp_path / "d.zarr",
         scale="none",
-        rows_per_shard=70,
+        rows_per_shard=140,
         columns=True,
         sparse=is_sparse,
     )

@@ -96,7 +96,7 @@ def test_everything_from_s3_to_s3_has_the_bits_of_local_files(bucket, local, tmp
     assert np.array_equal(np.concatenate(blocks), group["features"])
 
 
-@pytest.mark.parametrize("sparse", [False, True])
+@pytest.mark.parametrize("sparse", [pytest.param(False, marks=pytest.mark.slow), True])
 def test_rows_and_columns_of_groups(bucket, tmp_path, sparse):
     options = {"sparse": sparse, "scale": "none", "columns": True}
     groups = [
