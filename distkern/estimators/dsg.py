@@ -109,7 +109,8 @@ class AbstractDSG(AbstractFunctionalEstimator):
         self.n_iter_, self.ended_ = getattr(self, "n_iter_", 0) + 1, outcome.ending.reason
         earlier = Further() if self._further is None else self._further.loaded()
         kept, n_rows = solver.further(outcome.state), earlier.n_rows + source.n_rows
-        self._further = Further(kept, n_rows, (*earlier.sources, source.fingerprint))
+        weight = earlier.weight + self.mean_weight_ * source.n_rows
+        self._further = Further(kept, n_rows, weight, (*earlier.sources, source.fingerprint))
         self._keep(outcome.state)
 
     def _stored_state(self, further: Further) -> DSGState:

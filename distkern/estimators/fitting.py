@@ -110,7 +110,8 @@ def fit_estimator(
         outcome = run_solver(model, solver, problem, data, Driver(sources, executor, events), **how)
         low, high = ranges_of(given, rows)
     own = solver.further(outcome.state)
-    model._further = Further(own, given.source.n_rows, (given.source.fingerprint,), low, high)
+    counts = given.source.n_rows, float(given.class_totals.sum()), (given.source.fingerprint,)
+    model._further = Further(own, *counts, low, high)
 
 
 def run_solver(

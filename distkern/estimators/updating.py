@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import math
 from collections.abc import Sequence
 from contextlib import ExitStack
 from copy import copy
@@ -130,8 +131,8 @@ def fit_further(
         if not (model.draws_any_row or data.source.is_shuffled or data.source.n_blocks == 1):
             data = in_random_order(data, executor, stack, events)
         solver, problem = model.problem(data, has_test=test is not None)
-        told = f"update: {begins.new.n_rows:,} new rows, {begins.n_rows:,} with those before"
-        problem = replace(problem, dtype=data.source.dtype, notes=(*problem.notes, told))
+        note = f"update: {begins.new.n_rows:,} new rows, {begins.n_rows:,} with those before"
+        problem = replace(problem, dtype=data.source.dtype, notes=(*problem.notes, note))
         sources = {"train": mapped_source(model, data.source)}
         if test is not None:
             sources["test"] = mapped_source(model, model._as_own(test))
@@ -142,7 +143,8 @@ def fit_further(
         outcome = run_solver(model, solver, problem, data, Driver(sources, executor, events), **how)
         after = errors_of(model, begins.splits, executor)
     facts = {"rows": begins.new.n_rows, "before": before, "after": after, **drift.facts}
-    further = Further(solver.further(outcome.state), begins.n_rows, begins.sources, *drift.widened)
+    counts = begins.n_rows, begins.weight, begins.sources
+    further = Further(solver.further(outcome.state), *counts, *drift.widened)
     model._end(further, facts)
 
 
@@ -175,10 +177,11 @@ def update_estimator(
         if old is not None and needs is not OldRows.LEFT:
             given = old if isinstance(old, list) else [old]
             earlier = [_rows_of_arrays(model, *one) for one in given]
-            n_earlier = sum(part.source.n_rows for part in earlier)
-            if n_earlier != further.n_rows:
+            weight = float(sum(part.totals.sum() for part in earlier))
+            if not math.isclose(weight, further.weight, rel_tol=1e-6):
                 raise InputError(
-                    f"{n_earlier:,} rows, and the model has learned from {further.n_rows:,}",
+                    f"{weight:,.10g} rows or their weight, and the model has learned from "
+                    f"{further.weight:,.10g}",
                     where="old",
                     hint="give all of them, and only those",
                 )

@@ -26,7 +26,7 @@ class Further:
     Attributes
     ----------
     own : what its solver has kept of its last state, by name: arrays and numbers
-    n_rows : rows that it has learned from
+    n_rows, weight : rows that it has learned from, equal ones of few as one, and the sum of their weights
     sources : fingerprints of the splits of data sets that these are of; "" for arrays
     low, high : (n_features,) the smallest and the largest number of each column of these rows, in their own
         units; without numbers where they are not known
@@ -34,6 +34,7 @@ class Further:
 
     own: Mapping[str, Any] = field(default_factory=dict)
     n_rows: int = 0
+    weight: float = 0.0
     sources: tuple[str, ...] = ()
     low: Array = field(default_factory=lambda: np.zeros(0))
     high: Array = field(default_factory=lambda: np.zeros(0))
@@ -48,7 +49,7 @@ class Further:
     def facts(self) -> dict[str, Any]:
         """What ``model.json`` says of it."""
         names = [f"{PREFIX}low", f"{PREFIX}high", *(f"{_OWN}{name}" for name in self.own)]
-        return {"n_rows": self.n_rows, "sources": list(self.sources), "arrays": names}
+        return {"n_rows": self.n_rows, "weight": self.weight, "sources": list(self.sources), "arrays": names}
 
     def loaded(self) -> Further:
         """Itself, in memory."""
@@ -77,6 +78,7 @@ class StoredFurther:
         return Further(
             {name: values if values.ndim else values.item() for name, values in own.items()},
             int(self.facts["n_rows"]),
+            float(self.facts["weight"]),
             tuple(self.facts["sources"]),
             arrays[f"{PREFIX}low"],
             arrays[f"{PREFIX}high"],

@@ -36,6 +36,7 @@ class _Further:
     """What is kept for updates: see :class:`~distkern.runs.further.Further`."""
 
     n_rows: int
+    weight: float
     sources: tuple[str, ...]
     arrays: tuple[str, ...]
 

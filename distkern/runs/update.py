@@ -135,6 +135,12 @@ class Begins:
     fingerprint: str
 
     @property
+    def weight(self) -> float:
+        """Sum of the weights of all rows that the model will have learned from."""
+        earlier = self.further.weight if self.n_earlier else 0.0
+        return earlier + float(self.data.class_totals.sum())
+
+    @property
     def n_rows(self) -> int:
         """Rows that the model will have learned from."""
         return self.n_earlier + self.data.source.n_rows

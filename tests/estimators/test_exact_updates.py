@@ -77,7 +77,7 @@ def test_a_matrix_of_many_functions_is_not_kept(monkeypatch):
     model = dk.NewtonRegressor(n_landmarks=16, random_state=0).fit(X[OLD], y[OLD])
     with pytest.raises(InputError, match=r"the 300 that it has learned from are not all there.*old"):
         model.update(X[NEW], y[NEW])
-    with pytest.raises(InputError, match="40 rows, and the model has learned from 300"):
+    with pytest.raises(InputError, match="40 rows or their weight, and the model has learned from 300"):
         model.update(X[NEW], y[NEW], old=(X[:40], y[:40]))
     before = model.predict(X)
     model.update(X[NEW], y[NEW], old=(X[OLD], y[OLD]))

@@ -33,6 +33,7 @@ KEYS = {
     "history",
     "ended",
     "found",
+    "further",
     "arrays",
     "fingerprint",
 }
@@ -54,7 +55,10 @@ def test_a_folder_holds_what_the_format_says(kind, form, tmp_path):
         if form == "dense"
         else {f"landmarks.{part}" for part in ("data", "indices", "indptr", "n_features")}
     )
-    assert set(load_arrays(tmp_path / "m" / "arrays")) == parts | {"coefficients"}
+    arrays, kept = tmp_path / "m" / "arrays", description["further"]
+    assert set(load_arrays(arrays, but="further.")) == parts | {"coefficients"}
+    assert set(load_arrays(arrays)) == parts | {"coefficients", *kept["arrays"]}
+    assert (kept["weight"], len(kept["sources"])) == (300, 1)
     again = load_model(tmp_path / "m")
     np.testing.assert_array_equal(again.intercept_, np.zeros(1))
     np.testing.assert_array_equal(again.decision_function(given), model.decision_function(given))
