@@ -69,7 +69,7 @@ def ending(
     have gone on.
     """
     reason, warnings = early or (CONVERGED if measures.converged else USED_UP), []
-    zero = _of_zero(solver, history)
+    zero, counts_on = _of_zero(solver, history), solver.counts_on
     if measures.shortfall and early is None:
         warnings.append(measures.shortfall)
     share = _of_last_stage(history)
@@ -80,7 +80,9 @@ def ending(
             f"the objective ended at {measures.objective:.4g}, above the {zero:.4g} of the model 0: "
             f"{solver.hint(Trouble.DIVERGED)}"
         )
-    elif early is None and not (measures.converged or measures.shortfall) and share > _UNFINISHED:
+    elif (
+        early is None and share > _UNFINISHED and not (measures.converged or measures.shortfall or counts_on)
+    ):
         warnings.append(
             f"the last stage still made {100 * share:.0f} % of the way that the objective has come: "
             f"{solver.hint(Trouble.UNFINISHED)}"

@@ -155,6 +155,8 @@ class AbstractSolver(Declared, ABC, Generic[State]):
     #: an objective so many times that of the model 0 is not on its way to the minimum; infinite where first
     #: steps are so large on purpose that any rise may be followed by a fall
     explosion: ClassVar[float] = 10.0
+    #: whether it goes on with steps of a run before, which end with the rows and not at a minimum
+    counts_on: ClassVar[bool] = False
     #: fields of the last state that are kept with a model, for an update to go on from
     kept: ClassVar[tuple[str, ...]] = ()
     #: what an update does with the rows of before; None where there is no update, for the reason

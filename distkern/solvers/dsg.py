@@ -423,7 +423,7 @@ class ContinuedDSG(DSG):
     before: DSGState | None = None
     n_more: int | None = None
 
-    starts_at_zero = False
+    starts_at_zero, counts_on = False, True
 
     def n_steps(self, problem: Problem) -> int:
         rows = min(self.batch_size, problem.n_rows)

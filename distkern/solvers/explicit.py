@@ -24,7 +24,7 @@ from distkern.common.types import Block
 from distkern.features import AbstractFeatures, Footprint
 from distkern.passes import Cost, Derived, Outline, Reduce
 from distkern.solvers.base import Measures, Problem, Steps
-from distkern.solvers.before import Before
+from distkern.solvers.before import Before, OldRows
 from distkern.solvers.hyperparameters import SEARCHED_GAMMA, SEARCHED_NU
 from distkern.solvers.measuring import (
     Figures,
@@ -249,6 +249,10 @@ class AbstractExplicit(AbstractSearchable[State]):
     @property
     def starts_at_zero(self) -> bool:  # type: ignore[override]
         return self.before is None
+
+    @property
+    def counts_on(self) -> bool:  # type: ignore[override]
+        return self.before is not None and self.old_rows is OldRows.LEFT
 
     @property
     def at_model(self) -> Before | None:

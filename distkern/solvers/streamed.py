@@ -22,7 +22,6 @@ from distkern.common.types import Block, Floats
 from distkern.features import Footprint
 from distkern.passes import Stream
 from distkern.solvers.base import Problem, Steps, piece_rows
-from distkern.solvers.before import OldRows
 from distkern.solvers.explicit import AbstractExplicit, Ended
 from distkern.solvers.measuring import Model, Sums, measure, with_largest
 from distkern.solvers.searchable import State
@@ -197,7 +196,7 @@ class AbstractStreamed(AbstractExplicit[State]):
     def rows_streamed(self, problem: Problem) -> int:
         """Those of this run: where an update goes on with a stream, the same share of the rows as before."""
         before = self.before
-        if before is None or self.old_rows is not OldRows.LEFT:
+        if before is None or not self.counts_on:
             return self.rows_of_stage(problem)
         earlier = self.rows_of_stage(replace(problem, block_rows=(before.n_rows,)))
         return max(1, math.ceil(earlier * problem.n_rows / before.n_rows))
