@@ -39,7 +39,7 @@ _SMALL_BYTES = 4 * 2**20
 _AT_ONCE = 8
 #: the object that says that a folder is being written, for :func:`is_left_over`
 _BEING_WRITTEN = ".distkern-being-written"
-#: how often a folder is removed that a thread still writes into, and seconds after which it may be there again
+#: how often a folder is removed that a thread still writes into, and seconds until it may be there again
 _REMOVALS, _UNTIL_WRITTEN = 20, 0.05
 _FLUSHED: ContextVar[bool] = ContextVar("_FLUSHED", default=True)
 
