@@ -32,10 +32,13 @@ REPEATED = {
     "auto_regressor": ("auto", "newton_regressor"),
     "avm": ("csvrg",),
     "cells_regressor": ("cells", "newton_regressor"),
+    "dsg_density_ratio": ("dsg",),
     "dsg_regressor": ("dsg", "dsg_gaussian_process"),
-    "norma_regressor": ("norma", "svrg_regressor"),
+    "norma": ("svrg",),
+    "norma_regressor": ("svrg_regressor",),
     "rbcd_regressor": ("rbcd", "svrg_regressor"),
-    "sbmd_regressor": ("sbmd", "svrg_regressor"),
+    "sbmd": ("svrg",),
+    "sbmd_regressor": ("svrg_regressor",),
     "sdca_regressor": ("sdca", "svrg_regressor"),
 }
 

@@ -27,7 +27,7 @@ from distkern.solvers.base import AbstractSolver, Problem
 from distkern.solvers.cells import Cells
 from distkern.solvers.hyperparameters import CLASS_WEIGHT, RANDOM_STATE, THRESHOLD
 from distkern.storage.parts import HeldParts, StoredParts, save_parts
-from distkern.storage.places import Place, place_of
+from distkern.storage.places import Place, absolute, place_of
 
 _FOLDER = "machines"
 
@@ -166,7 +166,7 @@ class AbstractCells(AbstractFunctionalEstimator):
             self.parts_ = HeldParts(tuple(store.load(number) for number in range(len(state.machines))))
 
     def _save_parts(self, folder: Place) -> None:
-        if not isinstance(self.parts_, StoredParts) or self.parts_.folder != folder / _FOLDER:
+        if not isinstance(self.parts_, StoredParts) or self.parts_.folder != absolute(folder) / _FOLDER:
             save_parts(self.parts_, len(self.machines_), folder / _FOLDER)
 
     def objective_value(self, losses: float, n_rows: int) -> float:

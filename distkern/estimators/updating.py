@@ -142,10 +142,10 @@ def fit_further(
         before = errors_of(model, begins.splits, executor)
         outcome = run_solver(model, solver, problem, data, Driver(sources, executor, events), **how)
         after = errors_of(model, begins.splits, executor)
-    told = {"rows": begins.new.n_rows, "before": before, "after": after, **drift.facts}
+    facts = {"rows": begins.new.n_rows, "before": before, "after": after, **drift.facts}
     counts = begins.n_rows, begins.weight, begins.sources
     further = Further(solver.further(outcome.state), *counts, *drift.widened)
-    model._end(further, told)
+    model._end(further, facts)
 
 
 def errors_of(model: Any, splits: Sequence[Split], executor: AbstractExecutor) -> dict[str, float]:

@@ -10,6 +10,7 @@ import secrets
 import shutil
 import socket
 import tempfile
+import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, suppress
@@ -38,6 +39,8 @@ _SMALL_BYTES = 4 * 2**20
 _AT_ONCE = 8
 #: the object that says that a folder is being written, for :func:`is_left_over`
 _BEING_WRITTEN = ".distkern-being-written"
+#: how often a folder is removed that a thread still writes into, and seconds until it may be there again
+_REMOVALS, _UNTIL_WRITTEN = 20, 0.05
 _FLUSHED: ContextVar[bool] = ContextVar("_FLUSHED", default=True)
 
 
@@ -174,8 +177,12 @@ class StagedFolder:
         _fsync(self._final.parent)
 
     def discard(self) -> None:
-        """Remove what was written."""
-        shutil.rmtree(self.path, ignore_errors=True)
+        """Remove what was written, and what a thread that an interruption did not stop writes meanwhile."""
+        for _ in range(_REMOVALS):
+            if not self.path.exists():
+                break
+            shutil.rmtree(self.path, ignore_errors=True)
+            time.sleep(_UNTIL_WRITTEN)
 
 
 def put_in_place(folder: Path, target: Path) -> None:

@@ -10,7 +10,7 @@ from distkern.engine.executors import open_executor
 from distkern.passes import Stream
 from distkern.runs.algorithms import algorithms
 from distkern.solvers.hyperparameters import SCALE
-from small import most_classes, small, taken
+from small import REPEATED, most_classes, small, taken
 
 #: words that choose functions, and no passes, and what is of arrays alone
 FUNCTIONS = {"features", "loss", "kernel", "sampler", "dtype"}
@@ -40,7 +40,9 @@ def variants(kind, known=(), every_pair=False):
     ``every_pair``, all. Without it estimators take turns at the words of ``SHARED``.
     """
     parameters = kind.hyperparameters
-    own_turn = [*ALGORITHMS.values()].index(kind)
+    # those that are not slow take turns among themselves
+    in_turn = sorted(ALGORITHMS, key=REPEATED.__contains__)
+    own_turn = in_turn.index(kind.name)
     default, *others = sorted(
         parameters["features"].words if "features" in parameters else [None],
         key=lambda word: word is not None and word != parameters["features"].default,
@@ -79,7 +81,12 @@ def variants(kind, known=(), every_pair=False):
 @pytest.mark.parametrize(
     ("kind", "known"),
     [
-        pytest.param(kind, getattr(classifier_of(name), "hyperparameters", ()), id=name)
+        pytest.param(
+            kind,
+            getattr(classifier_of(name), "hyperparameters", ()),
+            id=name,
+            marks=[pytest.mark.slow] * (name in REPEATED),
+        )
         for name, kind in ALGORITHMS.items()
     ]
     + [
@@ -109,7 +116,7 @@ def test_the_outline_lists_the_passes_that_are_made(kind, known, sparse, every_p
 def test_each_word_that_estimators_share_has_its_turn(name):
     words, met = set(), set()
     for key, kind in ALGORITHMS.items():
-        if name in kind.hyperparameters:
+        if name in kind.hyperparameters and key not in REPEATED:
             words |= {*kind.hyperparameters[name].words}
             met.add(kind.hyperparameters[name].default)
             known = getattr(classifier_of(key), "hyperparameters", ())
@@ -120,7 +127,7 @@ def test_each_word_that_estimators_share_has_its_turn(name):
 @pytest.mark.parametrize(
     "kind",
     [
-        pytest.param(kind, id=name, marks=pytest.mark.slow if name == "simba" else ())
+        pytest.param(kind, id=name, marks=[pytest.mark.slow] * (name == "simba" or name in REPEATED))
         for name, kind in ALGORITHMS.items()
     ],
 )

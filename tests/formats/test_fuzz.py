@@ -18,7 +18,7 @@ from distkern.formats._lines import parse_number
 from distkern.formats.base import Indices, ReadOptions
 
 NUMBER = re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?")
-FUZZ = settings(max_examples=250, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+FUZZ = settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 
 Rows = tuple[list[list[float]], list[Any]]
 

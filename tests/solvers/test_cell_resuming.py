@@ -4,7 +4,9 @@ import numpy as np
 import pytest
 
 from distkern.engine.drive import Driver, Interrupted
+from distkern.estimators import cells
 from distkern.estimators.cells import CellClassifier
+from distkern.runs.persistence import load_model
 from distkern.runs.run import plan, train
 from distkern.solvers._cells import layout, ranking, sizes
 from distkern.storage.ingest import write_dataset
@@ -111,3 +113,14 @@ def test_a_given_metric_is_learned_on_a_worker(tmp_path, monkeypatch):
     pairs = 4 * data.train.n_rows**2
     assert planned["metric"].worker_bytes > planned["count"].worker_bytes + pairs / 2
     assert planned["metric"].driver_bytes < planned["count"].driver_bytes + pairs / 10
+
+
+def test_machines_are_written_once(data, tmp_path, monkeypatch):
+    def again(*_):
+        raise AssertionError("they lie in the folder of the model already")
+
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(cells, "save_parts", again)
+    model = CellClassifier(search=None, max_cell_rows=300, random_state=0)
+    train(model, data.train, out="m", scheduler="synchronous")
+    np.testing.assert_array_equal(load_model("m").machines_, model.machines_)

@@ -192,17 +192,6 @@ def test_other_rows_than_those_that_it_learned_from_are_refused(model, old, loca
         updated(model, (old[0][:2900], old[1][:2900]), local)
 
 
-def test_a_model_without_figures_is_refused(model, old, local, monkeypatch):
-    load = type(model.parts_).load
-    monkeypatch.setattr(
-        type(model.parts_),
-        "load",
-        lambda self, number: {key: one for key, one in load(self, number).items() if key != "figures"},
-    )
-    with pytest.raises(InputError, match="an earlier distkern"):
-        updated(model, old, local)
-
-
 # trees
 
 

@@ -5,6 +5,8 @@ import os
 import shutil
 import subprocess
 import sys
+import threading
+import time
 import tracemalloc
 
 import numpy as np
@@ -285,3 +287,18 @@ def test_unfinished_predictions_leave_nothing(tmp_path):
     with open_predictions(tmp_path / "p.zarr", None, np.dtype(np.int32), 4, []) as store:
         store.put(0, (0, np.zeros(4, dtype=np.int32), None))
     assert os.listdir(tmp_path) == []
+
+
+def test_a_folder_that_a_thread_still_writes_into_is_gone(tmp_path):
+    def write(folder):
+        for number in range(8):
+            folder.mkdir(parents=True, exist_ok=True)
+            (folder / str(number)).write_text("chunk")
+            time.sleep(0.02)
+
+    # left without a commit, as by an interruption
+    with staged_folder(tmp_path / "d") as staged:
+        writer = threading.Thread(target=write, args=(staged.path / "train",))
+        writer.start()
+    writer.join()
+    assert list(tmp_path.iterdir()) == []

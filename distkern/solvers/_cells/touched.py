@@ -14,7 +14,6 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from distkern.common.errors import InputError
 from distkern.common.stores import ArrayStore, SliceStore
 from distkern.common.tiles import release
 from distkern.common.types import Block
@@ -248,12 +247,6 @@ def solve_again(
     :func:`~distkern.solvers._cells.buckets.solve_bucket`.
     """
     stored, risk = operand.machines.load(item.bucket), operand.solving.cut.risk
-    if "figures" not in stored:
-        raise InputError(
-            "an earlier distkern has trained the model, and kept no figures of its cells",
-            where="the model",
-            hint="train it again on all rows",
-        )
     if item.place < 0:
         return record_of(stored, risk), dict(stored)
     before = Machines.of(stored)
