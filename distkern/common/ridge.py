@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import numpy as np
+from numpy.typing import DTypeLike
 
 from distkern.common.errors import DistkernError
 from distkern.common.tiles import copied, scratch
@@ -12,6 +14,8 @@ from distkern.common.types import Array, Floats
 
 #: rows whose columns precondition, and what is added to the diagonal of their matrix: some may be equal
 _CENTRES, _LEAST = 512, 1e-6
+#: rows and columns of the tiles of a symmetric matrix
+TILE = 256
 #: share of the targets that iterations leave, and how many there are at most; rows that are few
 _LEFT, _MOST_ITERATIONS, _FEW = 3e-3, 100, 1500
 #: rows, and outputs at most, with which half the work of a factorisation is more than that of the steps, each
@@ -74,7 +78,67 @@ def solve_ridge(
     return np.asarray(solved.reshape(targets.shape), dtype=np.float64)
 
 
-def solve_ridge_iteratively(kernel: Floats, targets: Array, ridge: float) -> Floats:
+class SymmetricTiles:
+    """A symmetric matrix A (m, m) in strips of rows, each from the diagonal on: half of its numbers.
+
+    Its memory is the thread's own and is used again.
+
+    Attributes
+    ----------
+    strips : of 256 rows (start, ...) each, A[start : start + 256, start:], to be written into
+    """
+
+    def __init__(self, n_rows: int, dtype: DTypeLike) -> None:
+        self.n_rows = n_rows
+        memory = scratch("symmetric tiles", (tiled_numbers(n_rows),), dtype)
+        self.strips: list[Floats] = []
+        used = 0
+        for start in range(0, n_rows, TILE):
+            shape = min(TILE, n_rows - start), n_rows - start
+            self.strips.append(memory[used : used + shape[0] * shape[1]].reshape(shape))
+            used += shape[0] * shape[1]
+
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        """Of its numbers."""
+        return self.strips[0].dtype
+
+    def tile(self, row: int, column: int) -> Floats:
+        """One tile, by its place among them; left of the diagonal a transposed view of its twin."""
+        if column < row:
+            return self.tile(column, row).T
+        start = TILE * (column - row)
+        return self.strips[row][:, start : start + TILE]
+
+    def columns(self, n_columns: int) -> Floats:
+        """The first columns (m, n_columns), a copy."""
+        found = np.empty((self.n_rows, n_columns), self.dtype)
+        for number in range(-(-n_columns // TILE)):
+            start, stop = TILE * number, min(TILE * (number + 1), n_columns)
+            found[start:, start:stop] = self.strips[number][: stop - start].T
+            for above in range(number):
+                part = slice(TILE * above, TILE * (above + 1))
+                found[part, start:stop] = self.tile(above, number)[:, : stop - start]
+        return found
+
+    def __matmul__(self, values: Floats) -> Floats:
+        """A times (m, k)."""
+        found = np.zeros_like(values)
+        for number, strip in enumerate(self.strips):
+            start, stop = TILE * number, TILE * (number + 1)
+            found[start:stop] += strip @ values[start:]
+            if stop < self.n_rows:
+                found[stop:] += strip[:, TILE:].T @ values[start:stop]
+        return found
+
+
+def tiled_numbers(n_rows: int) -> int:
+    """Numbers of :class:`SymmetricTiles`."""
+    whole, rest = divmod(n_rows, TILE)
+    return TILE * (whole * n_rows - TILE * (whole * (whole - 1) // 2)) + rest**2
+
+
+def solve_ridge_iteratively(kernel: SymmetricTiles, targets: Array, ridge: float) -> Floats:
     """a with |(K + ridge I) a - y| <= 0.003 |y|, each output, in the precision of the kernel.
 
     Conjugate gradients, of all outputs at once, with the inverse of K_m K_mm^-1 K_m' + s I as preconditioner,
@@ -94,18 +158,18 @@ def solve_ridge_iteratively(kernel: Floats, targets: Array, ridge: float) -> Flo
     """
     from scipy.linalg import cho_factor, cho_solve
 
-    if len(kernel) <= _FEW:
-        matrix = kernel.copy()
+    if kernel.n_rows <= _FEW:
+        matrix = kernel.columns(kernel.n_rows)
         matrix[np.diag_indices(len(matrix))] += kernel.dtype.type(ridge)
         whole = _factor(matrix)
         if whole is not None:
             return _solved(whole, targets.astype(kernel.dtype, order="F"))
-    columns = kernel[:, :_CENTRES]
+    columns = kernel.columns(min(_CENTRES, kernel.n_rows))
     exact = columns.astype(np.float64)
     own, gram = exact[:_CENTRES].copy(), exact.T @ exact
     del exact
     own[np.diag_indices(len(own))] += _LEAST
-    explained = float(np.trace(cho_solve(cho_factor(own), gram))) / len(kernel)
+    explained = float(np.trace(cho_solve(cho_factor(own), gram))) / kernel.n_rows
     spread = ridge + max(1.0 - explained, 0.0)
     factor = cho_factor(gram + spread * own, overwrite_a=True)
 
@@ -136,6 +200,7 @@ def iterating_bytes(n_rows: int, n_outputs: int) -> int:
     """Bytes that :func:`solve_ridge_iteratively` takes beside a kernel in single precision."""
     n_centres = min(n_rows, _CENTRES)
     steps = max(8 * n_centres * (n_rows + 2 * n_centres), 8 * n_centres**2 + 32 * n_rows * n_outputs)
+    steps += 4 * n_centres * n_rows
     return max(steps, 4 * n_rows**2 + 8 * n_rows * n_outputs) if n_rows <= _FEW else steps
 
 

@@ -6,7 +6,13 @@ from typing import Literal, TypeAlias, get_args
 
 import numpy as np
 
-from distkern.common.ridge import iterating_bytes, solve_ridge_iteratively
+from distkern.common.ridge import (
+    TILE,
+    SymmetricTiles,
+    iterating_bytes,
+    solve_ridge_iteratively,
+    tiled_numbers,
+)
 from distkern.common.tiles import apply, matmul, scratch
 from distkern.common.types import Array, Floats
 
@@ -15,12 +21,10 @@ MetricKind: TypeAlias = Literal["none", "diagonal", "full"]
 METRICS: tuple[MetricKind, ...] = get_args(MetricKind)
 
 #: rows that a metric is learned from; its last round may be from more
-METRIC_ROWS, MORE_METRIC_ROWS = 4000, 7168
+METRIC_ROWS, MORE_METRIC_ROWS = 4000, 9216
 #: multiplications that the gradients of one round may take: fewer rows' gradients are averaged where they
 #: would be more
 _MULTIPLICATIONS = 2e10
-#: rows and others that are compared at a time: what is made of them stays in a core's cache
-_TILE = 256
 
 
 def gradient_sum(
@@ -33,8 +37,8 @@ def gradient_sum(
     are elsewhere: the average gradient outer product of recursive feature machines (Radhakrishnan et al.
     2024; Beaglehole et al. 2025).
 
-    Distances are found in double precision; what follows is in single, and the sum in double. One matrix of
-    all pairs is made, half of it copied.
+    Distances are found in double precision; what follows is in single, and the sum in double. Each pair is
+    compared and kept once.
 
     Parameters
     ----------
@@ -50,25 +54,24 @@ def gradient_sum(
     points = exact.astype(np.float32)
     del exact
     width = distances.median()
-    kernel: Floats = scratch("pairs", (len(rows), len(rows)), np.float32)
-    tiles = [slice(start, start + _TILE) for start in range(0, len(rows), _TILE)]
+    kernel = SymmetricTiles(len(rows), np.float32)
+    tiles = [slice(start, start + TILE) for start in range(0, len(rows), TILE)]
     for number, tile in enumerate(tiles):
-        for others in tiles[number:]:
-            kernel[tile, others] = distances.similarities(distances.of(tile, others), width)
-            if tile is not others:
-                kernel[others, tile] = kernel[tile, others].T
+        for place in range(number, len(tiles)):
+            apart = distances.of(tile, tiles[place])
+            kernel.tile(number, place)[:] = distances.similarities(apart, width)
     strengths = solve_ridge_iteratively(kernel, targets, ridge)
     n_outputs = targets.shape[1]
     n_features = rows.shape[1]
     n_gradients = gradients_of(len(rows), n_features, n_outputs)
     total = np.zeros(n_features if is_diagonal else (n_features, n_features))
-    for start in range(0, n_gradients, _TILE):
-        tile = slice(start, min(start + _TILE, n_gradients))
+    for number, start in enumerate(range(0, n_gradients, TILE)):
+        tile = slice(start, min(start + TILE, n_gradients))
         pulled: Floats = scratch("pulled", (n_outputs, tile.stop - start, n_features), np.float32)
         pulled[:] = 0.0
         sums = np.zeros((n_outputs, tile.stop - start, 1), np.float32)
-        for others in tiles:
-            slopes = _slopes(kernel[tile, others])
+        for place, others in enumerate(tiles):
+            slopes = _slopes(kernel.tile(number, place)[: tile.stop - start])
             for output in range(n_outputs):
                 pulls = scratch("pulls", slopes.shape, slopes.dtype)
                 apply(np.multiply, slopes, strengths[others, output], into=pulls)
@@ -150,15 +153,15 @@ def learning_bytes(n_rows: int, n_features: int, n_outputs: int, kind: MetricKin
     """What :func:`learn_metric` takes of rows in double precision, and then :func:`root`."""
     if kind == "none":
         return 0
-    rows, pairs = 8 * n_rows * n_features, 4 * n_rows**2
+    rows, pairs = 8 * n_rows * n_features, 4 * tiled_numbers(n_rows)
     square = 0 if kind == "diagonal" else 8 * n_features**2
     # M, what its eigenvectors are found from, twice as much to work in, and they; the pairs' memory is kept
     rooted = rows + pairs + 5 * square
     # distances in double precision and what is made of them, and the sums of each output's gradients
-    tile = _TILE * (32 * _TILE + (4 * n_outputs + 40) * n_features)
+    tile = TILE * (32 * TILE + (4 * n_outputs + 40) * n_features)
     # rows mapped, and centred in single precision; M, the sum, and what is added to it
     # what is solved finds the memory of the tiles of the round before it
-    kept = _TILE * (24 * _TILE + 4 * n_outputs * n_features)
+    kept = TILE * (24 * TILE + 4 * n_outputs * n_features)
     solved = kept + iterating_bytes(n_rows, n_outputs)
     summed = rows + rows // 2 + pairs + max(tile, solved) + 8 * n_rows * n_outputs + 3 * square
     return max(rooted, summed, 2 * rows + rows // 2 + square)

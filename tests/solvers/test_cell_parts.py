@@ -5,7 +5,7 @@ import pytest
 from scipy.spatial.distance import cdist
 
 from distkern.common.blas import single_threaded
-from distkern.common.ridge import solve_ridge, solve_ridge_iteratively
+from distkern.common.ridge import TILE, SymmetricTiles, solve_ridge, solve_ridge_iteratively, tiled_numbers
 from distkern.kernels import find_kernel, kernel_matrix, tile_kernel_names
 from distkern.losses import find_loss
 from distkern.maps.metric import gradient_sum, learn_metric, metric_of, root
@@ -142,7 +142,30 @@ def test_the_last_round_of_a_metric_is_from_all_rows():
     assert np.abs(learn_metric(x[:100], y[:100], "full", rounds=2) - second).max() > 1e-3
 
 
-@pytest.mark.parametrize(("n", "d"), [(300, 2), (1300, 2), (1300, 40)])
+def tiles_of(matrix):
+    tiles = SymmetricTiles(len(matrix), matrix.dtype)
+    for number, strip in enumerate(tiles.strips):
+        start = TILE * number
+        strip[:] = matrix[start : start + TILE, start:]
+    return tiles
+
+
+@pytest.mark.parametrize("n", [1, 255, 256, 257, 700])
+def test_half_of_a_symmetric_matrix_is_all_of_it(n):
+    matrix = rows_of(n, n, dtype=np.float64)
+    matrix = matrix + matrix.T
+    tiles = tiles_of(matrix)
+    assert sum(strip.size for strip in tiles.strips) == tiled_numbers(n)
+    values = rows_of(n, 3, dtype=np.float64)
+    np.testing.assert_allclose(tiles @ values, matrix @ values, atol=1e-10)
+    for n_columns in {1, min(n, 300), n}:
+        np.testing.assert_array_equal(tiles.columns(n_columns), matrix[:, :n_columns])
+    for row, column in ((0, len(tiles.strips) - 1), (len(tiles.strips) - 1, 0)):
+        down, right = (slice(TILE * place, TILE * (place + 1)) for place in (row, column))
+        np.testing.assert_array_equal(tiles.tile(row, column), matrix[down, right])
+
+
+@pytest.mark.parametrize(("n", "d"), [(300, 2), (1300, 40), (1700, 2), (1700, 40)])
 def test_iterations_leave_little_of_the_targets(n, d):
     """With fewer rows than those that precondition and with more; equal rows, and an output without any."""
     x = rows_of(n, d, dtype=np.float64)
@@ -150,7 +173,7 @@ def test_iterations_leave_little_of_the_targets(n, d):
     targets = np.column_stack([np.sin(3 * x[:, 0]), np.zeros(n), np.sign(x[:, 1])])
     apart = cdist(x, x)
     kernel = np.exp(-apart / np.median(apart)).astype(np.float32)
-    found = solve_ridge_iteratively(kernel, targets, 0.1)
+    found = solve_ridge_iteratively(tiles_of(kernel), targets, 0.1)
     left = kernel.astype(np.float64) @ found + 0.1 * found - targets
     assert (np.linalg.norm(left, axis=0) <= 4e-3 * np.linalg.norm(targets, axis=0)).all()
     exact = solve_ridge(kernel, targets, np.full(n, 10.0))

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from distkern.common.errors import InputError
 from distkern.maps.mapping import MapChoice, map_bytes
-from distkern.maps.metric import METRIC_ROWS
+from distkern.maps.metric import METRIC_ROWS, MORE_METRIC_ROWS
 from distkern.solvers._cells.tree import Overlap
 from distkern.solvers._cells.trials import most_learned
 from distkern.solvers.base import Problem
@@ -20,7 +20,7 @@ MIB = 2**20
 _BUCKETS, _BUCKET_BYTES, BUCKET_CELLS = 64, 64 * MIB, 2
 #: leaves that are put together to a bucket, and rows of the sample in each; rows and bytes of the sample
 LEAVES, _LEAF_SAMPLE = 4, 64
-SAMPLE_ROWS, _SAMPLE_BYTES = 9216, 64 * MIB
+SAMPLE_ROWS, _SAMPLE_BYTES = MORE_METRIC_ROWS, 64 * MIB
 #: columns up to which sparse rows are written out
 _MOST_COLUMNS = 2**14
 #: times the sample's rows, from which on settings are tried on whole cells
