@@ -148,7 +148,7 @@ def solve_ridge_iteratively(kernel: SymmetricTiles, targets: Array, ridge: float
 
     Parameters
     ----------
-    kernel : (m, m) symmetric, positive semidefinite, with ones in its diagonal, its rows in random order
+    kernel : (m, m), positive semidefinite, with ones in its diagonal, its rows in random order
     targets : (m, k)
     ridge : > 0
 

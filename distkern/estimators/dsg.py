@@ -25,6 +25,7 @@ from distkern.runs.further import Further
 from distkern.runs.update import further_of
 from distkern.solvers._dsg.settings import DSGState, StepRule
 from distkern.solvers.base import AbstractSolver, Problem
+from distkern.solvers.before import cannot_go_on
 from distkern.solvers.dsg import DSG, ContinuedDSG
 from distkern.storage.preparation import Preparation
 
@@ -137,11 +138,8 @@ class AbstractDSG(AbstractFunctionalEstimator):
         begins = self._begins
         assert begins is not None, "only updates begin from a model"
         if self.value("polish") is not None:
-            raise InputError(
-                "a polished model is the minimum over its rows, and further steps would leave it",
-                where="update",
-                hint="shard the old and the new files as one data set, and train on that",
-            )
+            why = "it was polished, is the minimum over its rows, and further steps would leave it"
+            raise cannot_go_on(self.name, why)
         before, n_earlier = self._stored_state(begins.further), begins.n_earlier
         n_more = max(1, round(before.step * problem.n_rows / n_earlier))
         continued = ContinuedDSG(**vars(solver), before=before, n_more=n_more)

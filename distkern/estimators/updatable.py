@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self, cast
 
 from numpy.typing import ArrayLike
 
-from distkern.common.errors import InputError
+from distkern.solvers.before import cannot_go_on
 
 if TYPE_CHECKING:
     from distkern.common.types import AbstractSource
@@ -98,11 +98,7 @@ class Updatable:
             If the algorithm cannot go on from a model.
         """
         assert self._begins is not None, "only updates begin from a model"
-        raise InputError(
-            f"{self.name} cannot go on from a model: {solver.not_updated}",
-            where="update",
-            hint="shard the old and the new files as one data set, and train on that",
-        )
+        raise cannot_go_on(self.name, solver.not_updated)
 
     def _as_own(self, split: Split) -> AbstractSource:
         """A split of another data set, with the features and class codes of this model."""

@@ -150,15 +150,9 @@ def _sums_of(block: Block, bounds: Array) -> _Sums:
 
 def _scaled(model: Any, values: Array) -> Array:
     own = model.scaling_
-    if own is None or own.shift is None:
-        return values
-    found: Array = (values - own.shift) * own.factor
-    return found
+    return values if own is None else np.asarray(own.apply_rows(values[None], np.float64))[0]
 
 
 def _in_own_units(model: Any, values: Array) -> Array:
     own = model.scaling_
-    if own is None or own.shift is None:
-        return values
-    found: Array = values / own.factor + own.shift
-    return found
+    return values if own is None else np.asarray(own.in_own_units(values[None]), dtype=np.float64)[0]

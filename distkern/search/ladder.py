@@ -104,15 +104,19 @@ class Found:
     Attributes
     ----------
     chosen : the setting
-    inexact : the best one that is no exact machine
     rungs : the best of each kind, the cheapest first
     exact : the best exact machine of 1,000 rows with each map and kernel, the best first
     """
 
     chosen: Setting
-    inexact: Setting
     rungs: tuple[Tried, ...]
     exact: tuple[Tried, ...] = ()
+
+    @property
+    def inexact(self) -> Setting:
+        """The best setting that is no exact machine."""
+        straight, smooth, *_ = self.rungs
+        return (smooth if _is_worth(smooth, straight) else straight).setting
 
     @property
     def compared(self) -> tuple[Compared, ...]:
@@ -172,8 +176,7 @@ def climb(
             chosen = exact if _is_worth(exact, chosen, _WORTH * math.sqrt(_enrichment(rows))) else chosen
         rungs += [few, exact]
     chosen = chosen if _is_worth(chosen, straight) else straight
-    inexact = smooth if _is_worth(smooth, straight) else straight
-    return Found(chosen.setting, inexact.setting, tuple(rungs), tuple(kinds))
+    return Found(chosen.setting, tuple(rungs), tuple(kinds))
 
 
 def _of_more_rows(folds: Sequence[_Fold], found: list[Tried], most: int) -> list[Tried]:

@@ -21,13 +21,12 @@ from typing import Any, ClassVar, Generic, TypeAlias, TypeVar
 import numpy as np
 
 from distkern.common.choices import Compared
-from distkern.common.errors import InputError
 from distkern.common.parameters import NOTHING, POSITIVE, Declared, Parameter, Whole, Words, parameter
 from distkern.common.stores import Workplace
 from distkern.landmarks.base import RowLayout
 from distkern.passes import Derived, Message, Pass, Visit, epoch_visits
 from distkern.passes import Outline as Outline
-from distkern.solvers.before import OldRows
+from distkern.solvers.before import OldRows, cannot_go_on
 
 State = TypeVar("State")
 Result = TypeVar("Result")
@@ -183,11 +182,7 @@ class AbstractSolver(Declared, ABC, Generic[State]):
             If such a model cannot be updated.
         """
         if self.old_rows is None:
-            raise InputError(
-                f"{self.name} cannot go on from a model: {self.not_updated}",
-                where="update",
-                hint="shard the old and the new files as one data set, and train on that",
-            )
+            raise cannot_go_on(self.name, self.not_updated)
         return self.old_rows
 
     @abstractmethod

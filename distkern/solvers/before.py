@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from distkern.common.errors import InputError
 from distkern.common.sparse import Rows
 
 Array = NDArray[np.float64]
@@ -62,6 +63,22 @@ class Before:
         share = self.n_rows / (self.n_rows + n_rows)
         kept: Array = self.own["gradient"]
         return share * (self.mean_weight * kept - gradient)
+
+    def whole_gradient(self, n_rows: int, gradient: Array) -> dict[str, Array]:
+        """The fields ``gradient``, of all rows, and ``missing`` of it; none where all rows are read."""
+        if not self.n_rows:
+            return {}
+        missing = self.missing_gradient(n_rows, gradient)
+        return {"gradient": gradient + missing, "missing": missing}
+
+
+def cannot_go_on(name: str, why: str) -> InputError:
+    """The refusal to update a model, for a reason, a clause."""
+    return InputError(
+        f"{name} cannot go on from a model: {why}",
+        where="update",
+        hint="shard the old and the new files as one data set, and train on that",
+    )
 
 
 #: new rows for each function from which on their curvature stands for that of all rows

@@ -168,10 +168,7 @@ class CSVRG(AbstractCoresetSolver[CSVRGState]):
         return {"gradient": self.lam * figures.sums.mean_gradient, "change": math.inf, "projections": 0}
 
     def going_on(self, problem: Problem, before: Before, own: Mapping[str, Any]) -> Mapping[str, Any]:
-        if not before.n_rows:
-            return {}
-        missing = before.missing_gradient(problem.n_rows, own["gradient"])
-        return {"gradient": own["gradient"] + missing, "missing": missing}
+        return before.whole_gradient(problem.n_rows, own["gradient"])
 
     def loop(self, problem: Problem, state: CSVRGState, basis: AbstractBasis, made: Any) -> CSVRGSteps:
         return CSVRGSteps(self, problem, state, basis)

@@ -197,10 +197,7 @@ class SVRG(AbstractStreamed[SVRGState]):
         return {"gradient": figures.sums.mean_gradient, "largest": largest, "change": math.inf}
 
     def going_on(self, problem: Problem, before: Before, own: Mapping[str, Any]) -> Mapping[str, Any]:
-        if not before.n_rows:
-            return {}
-        missing = before.missing_gradient(problem.n_rows, own["gradient"])
-        return {"gradient": own["gradient"] + missing, "missing": missing}
+        return before.whole_gradient(problem.n_rows, own["gradient"])
 
     def made(self, problem: Problem, state: SVRGState, basis: AbstractBasis) -> Steps[Solve | None]:
         """P^-1, if steps are preconditioned."""

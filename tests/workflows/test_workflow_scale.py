@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from workflows.records import Records
-from workflows.scale import peers, rows, tables
+from workflows.scale import daily, peers, rows, tables
 
 
 def test_pieces_depend_on_seed_and_number_alone(monkeypatch):
@@ -71,6 +71,19 @@ def test_the_report_has_what_was_measured(tmp_path):
     assert of_real[1] == ("sgd", "10,000", "0.5000", "100", "200", "128", "", "", "", "")
     assert exponents[0] == ("**newton**", "class", "1,000 to 10,000", "1.00", "1.00", "0.00", "", "0.00")
     assert killed == [("**newton**", "class", "1,000", "7", "OTHER BITS")]
+
+
+def test_updates_stand_beside_models_that_are_trained_anew(tmp_path):
+    records = Records(tmp_path)
+    for number in range(11):
+        records.put(f"updated/dsg/{number}", {"cpu_seconds": 5.0, "error": 0.2})
+        if number:
+            records.put(f"anew/dsg/{number}", {"cpu_seconds": 10.0 * number, "error": 0.1})
+    [(table, plots)] = daily.sections(records)
+    # in the order of the parts, not of their names
+    assert [row[1] for row in table.rows] == [f"{part}" for part in range(2, 12)]
+    assert table.rows[-1] == ("dsg", "11", "5.0", "100.0", "0.05", "20.00 %", "10.00 %")
+    assert plots[0].lines["dsg, updated"][-1] == (11.0, 5.0)
 
 
 @pytest.mark.slow

@@ -142,8 +142,8 @@ def sections(records: Records) -> list[Section]:
                 ]
     header = ("model", "part", "update, CPU s", "anew, CPU s", "ratio", "error, updated", "error, anew")
     text = (
-        "CPU seconds of whole commands, 4 to 6 of which start the processes and load what they use. Newton "
-        "with the square loss and DSG read the new rows alone, the others all rows so far."
+        "CPU seconds of whole commands. Newton with the square loss and DSG read the new rows alone, the "
+        "others all rows so far."
     )
     plots = [Plot("daily", "CPU seconds of a part", "part", "CPU s", lines, log_x=False)] if lines else []
     return [(Table("Part by part", text, header, rows), plots)]
@@ -161,6 +161,7 @@ def sections(records: Records) -> list[Section]:
 @click.option("--job", "jobs", type=click.Choice(list(JOBS)), multiple=True, default=tuple(JOBS))
 @click.option("--limit", default=3600.0, show_default=True, help="Seconds of a command, at most.")
 @click.option("--note", default="", help="For the report, of the machine: 'beside other work', say.")
+@click.option("--report-only", is_flag=True, help="Measure nothing.")
 def main(
     out: Path,
     file: Path,
@@ -171,13 +172,15 @@ def main(
     jobs: tuple[str, ...],
     limit: float,
     note: str,
+    report_only: bool,
 ) -> None:
     """Measure what is missing, and write the report."""
     records = Records(out / "records")
-    daily = Daily(records, out / "parts", limit, click.echo)
-    daily.cut(file, target, positive, parts, rows)
-    for name in jobs:
-        daily.measure(name, parts)
+    if not report_only:
+        daily = Daily(records, out / "parts", limit, click.echo)
+        daily.cut(file, target, positive, parts, rows)
+        for name in jobs:
+            daily.measure(name, parts)
     words = f"{report.made()}{note and f' ({note})'}. `{file.name}`, {parts} parts, two worker processes."
     for path in report.write(_TITLE, words, sections(records), out / "report"):
         click.echo(f"written: {path}")

@@ -134,7 +134,7 @@ class Scale:
                 process.wait()
                 happened += 1
         more = ["--resume"] if (model / "checkpoints").exists() else []
-        found = {"wall_seconds": 0.0} if (model / "model.json").exists() else self._command(*words[3:], *more)
+        found: Record = {} if (model / "model.json").exists() else self._command(*words[3:], *more)
         same = "failed" not in found and _bits(model) == whole["bits"]
         shutil.rmtree(model, ignore_errors=True)
         return {**found, "killed": happened, "same_bits": same}

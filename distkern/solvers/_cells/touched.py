@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from distkern.common.stores import ArrayStore, SliceStore
 from distkern.common.tiles import release
 from distkern.common.types import Block
+from distkern.solvers._cells.basis import Loads
 from distkern.solvers._cells.buckets import Machines, Solving, record_of, solve_rows
 from distkern.solvers._cells.machine import CellMachine
 from distkern.solvers._cells.place import Places
@@ -35,13 +36,6 @@ Array = NDArray[np.float64]
 
 #: first indices of the streams of trees that cut a bucket's large cell on some of its rows, and a cell
 _SOME, _AGAIN = 7, 8
-
-
-class Loads(Protocol):
-    """Machines of a model, by bucket."""
-
-    def load(self, number: int) -> Mapping[str, NDArray[Any]]:
-        """The arrays of a bucket's machines."""
 
 
 @dataclass(frozen=True)
@@ -99,10 +93,11 @@ class Touched:
     ) -> tuple[Block, NDArray[np.bool_]]:
         """The rows of some leaves of a bucket, old ones first, and which of them lie in the bucket."""
         found: list[Mapping[str, NDArray[Any]]] = []
+        wanted = frozenset(leaves)
         for _, part in self.parts(bucket, place):
             kept = np.zeros(len(part["targets"]), dtype=bool)
             for leaf, inside, _ in tree.members(part["features"]):
-                if leaf in leaves:
+                if leaf in wanted:
                     kept[inside] = True
             found.append({name: values[kept] for name, values in part.items()})
         rows = {name: np.concatenate([part[name] for part in found]) for name in found[0]}
