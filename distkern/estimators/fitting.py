@@ -141,10 +141,7 @@ def run_solver(
 def ranges_of(data: TrainingData, rows: Rescaled) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """The smallest and the largest number of each column of training rows, in their own units; without
     numbers where no pass has seen them and the scaling of the data set does not say."""
-    source, stored, made = data.source, data.scaling, rows.data.scaling
-    if made is not None and made.kind == "unit":
-        # rows of length 1 have lost their units
-        return np.zeros(0), np.zeros(0)
+    source, stored = data.source, data.scaling
     if stored is not None and stored.kind == "minmax" and stored.shift is not None:
         assert stored.factor is not None
         return stored.shift, stored.shift + 1.0 / stored.factor
