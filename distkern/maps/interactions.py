@@ -90,14 +90,17 @@ def left_out(rows: Array, targets: Array) -> Array:
 
     With A = (K + ridge I)^-1 and centred targets t, they are (A t)_i / A_ii.
     """
-    from scipy.linalg import cho_factor, cho_solve
+    from scipy.linalg import lapack
     from scipy.spatial.distance import cdist
 
     width = median_width(rows) or 1.0
-    matrix = np.exp(cdist(rows, rows) / -width)
-    matrix[np.diag_indices(len(rows))] += _RIDGE
-    inverse = cho_solve(cho_factor(matrix, overwrite_a=True), np.eye(len(rows)), overwrite_b=True)
-    return np.asarray(inverse @ (targets - targets.mean(axis=0)) / np.diag(inverse)[:, None])
+    matrix = np.exp(cdist(rows, rows) / -width).astype(np.float32)
+    # single precision is enough: eigenvalues are between the ridge and the number of rows
+    matrix[np.diag_indices(len(rows))] += np.float32(_RIDGE)
+    factor, _ = lapack.spotrf(matrix.T, lower=True, overwrite_a=True)
+    solved, _ = lapack.spotrs(factor, targets - targets.mean(axis=0), lower=True)
+    inverse, _ = lapack.spotri(factor, lower=True, overwrite_c=True)
+    return np.asarray(solved / np.diag(inverse)[:, None], dtype=np.float64)
 
 
 def strengths(scores: Array, errors: Array) -> Array:
@@ -140,7 +143,7 @@ def looking_bytes(n_rows: int, n_features: int) -> int:
     if n_features > MOST_COLUMNS:
         return 0
     n_rows = min(n_rows, ROWS)
-    # distances, their kernel values and the inverse; or three arrays of a tile and what centres one
+    # distances, kernel values of them, and those in single precision; or what a tile has three times and more
     machine = 4 * 8 * n_rows**2
     tile = 4 * 4 * n_features * _TILE * n_rows
     return max(machine, tile) + 5 * 8 * n_rows * n_features

@@ -75,7 +75,7 @@ def test_rows_are_left_out_one_by_one():
         others = np.delete(np.arange(40), row)
         matrix = kernel[np.ix_(others, others)] + np.eye(39)
         expected = centred[row] - kernel[row, others] @ np.linalg.solve(matrix, centred[others])
-        np.testing.assert_allclose(found[row], expected, atol=1e-10)
+        np.testing.assert_allclose(found[row], expected, atol=1e-5)
 
 
 def test_heavy_columns_make_up_nearly_all_of_distances():
