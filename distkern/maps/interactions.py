@@ -143,8 +143,8 @@ def looking_bytes(n_rows: int, n_features: int) -> int:
     if n_features > MOST_COLUMNS:
         return 0
     n_rows = min(n_rows, ROWS)
-    # distances, kernel values of them, and those in single precision; or what a tile has three times and more
-    machine = 4 * 8 * n_rows**2
+    # two matrices in double precision at a time; or what a tile has three times and more
+    machine = 2 * 8 * n_rows**2
     tile = 4 * 4 * n_features * _TILE * n_rows
     return max(machine, tile) + 5 * 8 * n_rows * n_features
 
