@@ -84,11 +84,8 @@ def stage_plots(history: Sequence[Metrics]) -> Plots:
 
     plots: list[Plot] = []
     squared = squared_errors(history)
-    rooted = squared and error_name(history[-1]) == "rmse"
-    of_errors = "Error in percent"
-    if squared:
-        of_errors = "Root mean squared error" if rooted else "Mean squared error"
-    errors = {key: [_drawn_error(metrics, key, squared, rooted) for metrics in history] for _, key in _ERRORS}
+    of_errors = "Root mean squared error" if squared else "Error in percent"
+    errors = {key: [_drawn_error(metrics, key, squared) for metrics in history] for _, key in _ERRORS}
     plot("Objective", [("objective", "figure", _column(history, "objective"))], Axis(log=True))
     plot(
         of_errors,
@@ -182,11 +179,11 @@ def stage_table(history: Sequence[Metrics]) -> Html:
     return joined(shown, _notes(names, len(places), len(history), same))
 
 
-def _drawn_error(metrics: Metrics, key: str, squared: bool, rooted: bool) -> float | None:
+def _drawn_error(metrics: Metrics, key: str, squared: bool) -> float | None:
     value = None if is_before(metrics) else metrics.get(key)
-    if value is None or (squared and not rooted):
-        return value
-    return math.sqrt(value) if rooted else 100.0 * value
+    if value is None:
+        return None
+    return math.sqrt(value) if squared else 100.0 * value
 
 
 def _column(history: Sequence[Metrics], key: str) -> list[Any]:

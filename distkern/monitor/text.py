@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Mapping
 from typing import Any
@@ -35,7 +36,8 @@ def in_error(metrics: Mapping[str, Any], name: str) -> str:
         return "-"
     if metrics.get("error") != SQUARED:
         return in_percent(metrics.get(name))
-    return in_number(metrics.get(name.replace("error", "rmse"), metrics.get(name)))
+    value = metrics.get(name)
+    return in_number(None if value is None else math.sqrt(value))
 
 
 def is_before(metrics: Mapping[str, Any]) -> bool:
@@ -44,10 +46,10 @@ def is_before(metrics: Mapping[str, Any]) -> bool:
 
 
 def error_name(metrics: Mapping[str, Any]) -> str:
-    """The name of the error of :func:`in_error`; for real targets rmse, or mse where that is all there is."""
+    """The name of the error of :func:`in_error`; for real targets rmse, the root of what lines keep."""
     if metrics.get("error") != SQUARED:
         return str(metrics.get("error", "error"))
-    return "rmse" if "train_rmse" in metrics else "mse"
+    return "rmse"
 
 
 def in_number(value: float | None) -> str:

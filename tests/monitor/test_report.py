@@ -247,11 +247,11 @@ def test_peaks_of_a_resumed_run_do_not_fall():
     assert "3.0 MiB" not in page
 
 
-def test_mean_squared_errors_have_no_percent():
+def test_errors_of_real_targets_have_no_percent():
     history = [stage | {"error": "mean squared error"} for stage in HISTORY]
-    assert "Mean squared error" in titles(history)
+    assert "Root mean squared error" in titles(history)
     page = render({}, history)
-    assert '<th scope="col">test mse</th>' in page
+    assert '<th scope="col">test rmse</th>' in page
     assert "%" not in re.sub(r"<(style|script).*?</\1>|style=\"[^\"]*\"", "", page, flags=re.S)
 
 
@@ -263,9 +263,14 @@ def test_what_rows_a_curve_is_of_is_said_by_its_colour():
 
 
 def test_errors_of_real_targets_are_drawn_in_the_units_of_the_targets():
-    figures = {"error": "mean squared error", "train_rmse": 60e3, "train_error": 3.6e9, "test_error": 4.9e9}
+    figures = {"error": "mean squared error", "train_error": 3.6e9, "test_error": 4.9e9}
     plot = plot_of([stage | figures for stage in HISTORY], "Root mean squared error")
     assert [list(curve.y)[1:] for curve in plot.curves] == [[60e3] * 3, [70e3] * 3]
+    # the first stage has no figures of its own beside the error
+    page = render(
+        {}, [stage | figures for stage in HISTORY[:2]] + [HISTORY[2] | figures | {"train_rmse": 60e3}]
+    )
+    assert page.count("<td>60000</td><td>70000</td>") == 2
 
 
 @pytest.mark.parametrize(
@@ -286,7 +291,7 @@ def test_numbers_are_told_in_magnitudes(value, told, short, axis):
 
 
 def test_real_targets_have_their_own_figures():
-    figures = {"error": "mean squared error", "train_rmse": 3.25, "train_mae": 2.5, "train_r2": 0.75}
+    figures = {"error": "mean squared error", "train_error": 3.25**2, "train_mae": 2.5, "train_r2": 0.75}
     page = render({}, [stage | figures for stage in HISTORY] + [HISTORY[0] | figures | {"train_r2": -2e-16}])
     assert "<td>0</td>" in page.split("train r2")[1]
     assert "e-16" not in page
