@@ -35,11 +35,19 @@ def refuse_labels(y: NDArray[Any]) -> None:
 
 @contextmanager
 def explained(X: Any, *, is_fit: bool = False) -> Iterator[None]:
-    """Say of arrays with NaN or with texts, which scikit-learn refuses, how they are read as tables."""
+    """Say of arrays with NaN or with texts, which scikit-learn refuses, how they are read as tables; of rows
+    of several lengths, which; and of complex numbers no more than that.
+    """
     try:
         yield
     except ValueError as error:
         said, word = str(error), None
+        if "inhomogeneous shape" in said and (place := _first_uneven(X)) is not None:
+            what = f"row {place} has length {len(X[place])}, and row 0 has {len(X[0])}"
+            raise InputError(what, where="X", hint="give rows of one length") from None
+        if said.startswith("Complex data not supported"):
+            hint = "give X.real and X.imag as columns, or abs(X)"
+            raise InputError("Complex data not supported", where="X", hint=hint) from None
         if said.startswith("could not convert string to float"):
             word = _first_word(X)
         if word is not None:
@@ -60,6 +68,15 @@ def explained(X: Any, *, is_fit: bool = False) -> Iterator[None]:
                 "distkern.write_dataset(pandas.DataFrame(X), y, path, impute='median')"
             )
         raise InputError(what, where="fit" if is_fit else "X", hint=hint) from None
+
+
+def _first_uneven(rows: Any) -> int | None:
+    """The first row that is not as long as the one before all."""
+    try:
+        lengths = [len(row) for row in rows]
+    except TypeError:
+        return None
+    return next((place for place, length in enumerate(lengths) if length != lengths[0]), None)
 
 
 def _first_word(values: Any) -> str | None:
