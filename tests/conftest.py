@@ -137,9 +137,14 @@ def pytest_configure(config):
     They make and remove folders by ten thousands, which on a disk takes a good part of their time. In one
     process, as debuggers want, files stay where pytest keeps those of the last runs.
     """
+    shared_out = config.getoption("numprocesses", None)
+    if not shared_out:
+        # small problems and few stages rarely converge; tests/engine/test_ending.py asks who is told of it,
+        # and when (not in pyproject.toml: a process that only hands out tests would import scikit-learn)
+        config.addinivalue_line("filterwarnings", "ignore::sklearn.exceptions.ConvergenceWarning")
     memory = Path("/dev/shm")
     if (
-        config.getoption("numprocesses", None)
+        shared_out
         and config.getoption("markexpr") == "not slow"
         and os.access(memory, os.W_OK)
         and shutil.disk_usage(memory).free > 2 * 2**30
