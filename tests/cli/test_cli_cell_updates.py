@@ -79,7 +79,10 @@ def test_old_rows_are_asked_for(made, capsys):
     assert "--data OLD.zarr NEW.zarr" in capsys.readouterr().err
 
 
-@pytest.mark.parametrize("name", ["move new rows", "move", "cut", "solve"])
+@pytest.mark.parametrize(
+    "name",
+    ["move", "solve", *(pytest.param(name, marks=pytest.mark.slow) for name in ("move new rows", "cut"))],
+)
 def test_an_update_that_is_interrupted_leaves_the_model_and_goes_on(made, whole, tmp_path, monkeypatch, name):
     execute, before = Driver._execute, load_model(made / "m").machines_
 
