@@ -16,6 +16,7 @@ from distkern.common.types import Array, Floats
 from distkern.kernels import find_kernel, require
 from distkern.kernels.bandwidth import median_width
 from distkern.kernels.base import AbstractScaledKernel, AbstractTileKernel
+from distkern.maps.interactions import heavier, interacting_columns, looking_bytes
 from distkern.maps.metric import MetricKind, learn_metric, learning_bytes, root, times
 from distkern.maps.transform import N_QUANTILES, TRANSFORMS, Transform, TransformKind
 
@@ -27,7 +28,8 @@ Family: TypeAlias = tuple[MetricKind, bool]
 class MapChoice:
     """Which map: a transform of the columns, then a metric learned in so many rounds with such a ridge.
 
-    ``more_rows``: in the last round from up to 9,216 of them.
+    ``more_rows``: in the last round from up to 9,216 of them. Of several rounds the first is that of the
+    interactions, if they are looked for.
     """
 
     transform: TransformKind = "standard"
@@ -35,6 +37,11 @@ class MapChoice:
     rounds: int = 1
     ridge: float = 0.1
     more_rows: bool = False
+
+    @property
+    def shape(self) -> MetricKind:
+        """The kind of metric by the numbers that are learned: "none", "diagonal" or "full"."""
+        return "diagonal" if self.metric == "interactions" else self.metric
 
     @property
     def is_full(self) -> bool:
@@ -75,11 +82,23 @@ class RowMap:
     column_variances: Array
 
     @classmethod
-    def fit(cls, choice: MapChoice, sample: Floats, targets: Array) -> RowMap:
-        """Fit to a sample of rows (n, d) in random order and targets (n, k), standardised or -1 and +1."""
+    def fit(
+        cls, choice: MapChoice, sample: Floats, targets: Array, interacting: NDArray[np.intp] | None = None
+    ) -> RowMap:
+        """Fit to a sample of rows (n, d) in random order and targets (n, k), standardised or -1 and +1.
+
+        Parameters
+        ----------
+        interacting : the columns that a metric of interactions starts from; None: they are looked for
+        """
+        start, rounds = None, choice.rounds
+        if choice.metric == "interactions":
+            columns = interacting_columns(sample, targets) if interacting is None else interacting
         transform = Transform.fit(choice.transform, sample)
         rows = transform.apply(sample, np.float64)
-        metric = learn_metric(rows, targets, choice.metric, ridge=choice.ridge, rounds=choice.rounds)
+        if choice.metric == "interactions" and len(columns):
+            start, rounds = heavier(rows.var(axis=0), columns), max(rounds - 1, 1)
+        metric = learn_metric(rows, targets, choice.metric, ridge=choice.ridge, rounds=rounds, start=start)
         factors = root(metric)
         found = cls(transform, factors, 1.0, rows.var(axis=0))
         width = median_width(found.apply(sample)) / np.sqrt(2.0)
@@ -158,7 +177,9 @@ def fitting_bytes(choice: MapChoice, n_rows: int, n_features: int, n_outputs: in
     exact = 8 * n_rows * n_features
     # the transformed sample, its differences from the mean, and their squares; quantiles as they are found
     transforming = 3 * exact + 3 * 8 * N_QUANTILES * n_features * choice.has_quantiles
-    return max(transforming, exact + learning_bytes(n_rows, n_features, n_outputs, choice.metric))
+    looking = looking_bytes(n_rows, n_features) if choice.metric == "interactions" else 0
+    learning = exact + learning_bytes(n_rows, n_features, n_outputs, choice.metric)
+    return max(transforming, learning, looking)
 
 
 def map_to_arrays(mapping: RowMap) -> dict[str, NDArray[Any]]:

@@ -16,8 +16,9 @@ from distkern.common.ridge import (
 from distkern.common.tiles import apply, matmul, scratch
 from distkern.common.types import Array, Floats
 
-MetricKind: TypeAlias = Literal["none", "diagonal", "full"]
-#: the more numbers are learned the later
+#: "interactions" is a diagonal that starts from :func:`~distkern.maps.interactions.interacting_columns`
+MetricKind: TypeAlias = Literal["none", "diagonal", "full", "interactions"]
+#: in the order of the numbers by which models name them
 METRICS: tuple[MetricKind, ...] = get_args(MetricKind)
 
 #: rows that a metric is learned from; its last round may be from more
@@ -110,21 +111,30 @@ def metric_of(total: Array, kind: MetricKind) -> Array:
     trace = float(total.sum() if total.ndim == 1 else np.trace(total))
     if kind == "none" or not trace > 0:
         return np.ones(n_features)
-    if kind == "diagonal":
-        return np.asarray(total / total.max())
-    return np.asarray(total * (n_features / trace))
+    if kind == "full":
+        return np.asarray(total * (n_features / trace))
+    return np.asarray(total / total.max())
 
 
 def learn_metric(
-    rows: Floats, targets: Array, kind: MetricKind, *, ridge: float = 0.1, rounds: int = 1
+    rows: Floats,
+    targets: Array,
+    kind: MetricKind,
+    *,
+    ridge: float = 0.1,
+    rounds: int = 1,
+    start: Array | None = None,
 ) -> Array:
-    """M (d, d) of one sample after some rounds, the identity before the first; its diagonal (d,) if it has
-    no more.
+    """M (d, d) of one sample after some rounds; its diagonal (d,) if it has no more.
 
     The last round is over all rows, those before it over the first half.
+
+    Parameters
+    ----------
+    start : the diagonal before the first round; None: the identity
     """
-    metric = np.ones(rows.shape[1])
-    is_diagonal = kind == "diagonal"
+    metric = np.ones(rows.shape[1]) if start is None else start
+    is_diagonal = kind != "full"
     for number in range(1, (rounds if kind != "none" else 0) + 1):
         some = slice(len(rows) if number == rounds else (len(rows) + 1) // 2)
         metric = metric_of(
@@ -154,7 +164,7 @@ def learning_bytes(n_rows: int, n_features: int, n_outputs: int, kind: MetricKin
     if kind == "none":
         return 0
     rows, pairs = 8 * n_rows * n_features, 4 * tiled_numbers(n_rows)
-    square = 0 if kind == "diagonal" else 8 * n_features**2
+    square = 8 * n_features**2 if kind == "full" else 0
     # M, what its eigenvectors are found from, twice as much to work in, and they; the pairs' memory is kept
     rooted = rows + pairs + 5 * square
     # distances in double precision and what is made of them, and the sums of each output's gradients

@@ -10,12 +10,14 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
 
 from distkern.common.choices import Compared
 from distkern.common.types import Array, Floats
+from distkern.maps.interactions import MOST_COLUMNS, interacting_columns
 from distkern.maps.mapping import MapChoice, RowMap
 from distkern.maps.metric import MetricKind
 from distkern.maps.transform import TransformKind
@@ -136,9 +138,10 @@ def climb(
     """Choose for ``n_rows`` rows, of which ``rows`` are a sample, by the given parts of it.
 
     1. Linear machines.
-    2. Machines over centres: every transform of the columns with every metric and two kernels on 1,000 rows,
-       of which what leads goes on to 3,000 rows and 384 centres, then the best two of these maps with all
-       kernels and widths. Nothing goes on that is worse than the best by more than chance.
+    2. Machines over centres: every transform of the columns with every metric, that of interactions where
+       columns show some, and two kernels on 1,000 rows, of which what leads goes on to 3,000 rows and 384
+       centres, then the best two of these maps with all kernels and widths. Nothing goes on that is worse
+       than the best by more than chance.
     3. Exact machines of 1,000 rows with the best of these maps and, where they are worth it, with the others,
        of which those that lead in the same way learn from up to ``exact_rows``. Beside them stand the best
        machines over as few of their rows as 1,024 centres are of all rows, in the root: what more functions
@@ -256,9 +259,12 @@ def _over_centres(
 ) -> list[Tried]:
     """The second rung: all maps with two kernels of their own width, then the best with all.
 
-    With many maps the best one of each kind of metric goes on too.
+    With many maps the best one of each kind of metric goes on too. Metrics of interactions are left out where
+    no columns show any.
     """
     n_features = folds[0].learned.features.shape[1]
+    if any(choice.metric == "interactions" for choice in maps) and not len(folds[0].interacting):
+        maps = [choice for choice in maps if choice.metric != "interactions"] or maps
     coarse = [(choice, kernel) for choice in maps for kernel in kernels[:_COARSE]]
     if len(maps) > _SOME_MAPS and folds[0].learned.n_rows > 2 * _FEW_ROWS:
         first = _joined([fold.over_centres(coarse, _FEW_ROWS) for fold in folds])
@@ -310,6 +316,11 @@ class _Fold:
         # settings of one map follow each other
         self._last: tuple[tuple[MapChoice, int], tuple[RowMap, Rows, Rows]] | None = None
 
+    @cached_property
+    def interacting(self) -> NDArray[np.intp]:
+        """The columns that metrics of interactions start from."""
+        return interacting_columns(self.learned.features[:_METRIC_ROWS], self.learned.targets[:_METRIC_ROWS])
+
     def straight(self) -> list[Tried]:
         """Linear machines of standardised columns."""
         choice = MapChoice("standard")
@@ -349,7 +360,8 @@ class _Fold:
         learned = self.learned
         if choice not in self._maps:
             part = slice(_METRIC_ROWS)
-            self._maps[choice] = RowMap.fit(choice, learned.features[part], learned.targets[part])
+            columns = self.interacting if choice.metric == "interactions" else None
+            self._maps[choice] = RowMap.fit(choice, learned.features[part], learned.targets[part], columns)
         mapping = self._maps[choice]
         some = learned.part(np.arange(min(n_rows, learned.n_rows)))
         mapped = [replace(part, features=mapping.apply(part.features)) for part in (some, self.asked)]
@@ -363,7 +375,11 @@ def _shuffled(numbers: NDArray[np.intp], seed: int) -> NDArray[np.intp]:
 
 def maps_of(n_features: int, full_columns: int = _FULL_COLUMNS) -> list[MapChoice]:
     """The maps that suit ``n_features`` columns, the simplest first."""
-    metrics: list[MetricKind] = ["none", "diagonal", "full"] if n_features <= full_columns else ["none"]
+    metrics: list[MetricKind] = ["none"]
+    if n_features <= full_columns:
+        metrics += (
+            ["diagonal", "interactions", "full"] if n_features <= MOST_COLUMNS else ["diagonal", "full"]
+        )
     transforms: list[TransformKind] = ["none", "standard", "normal"]
     if n_features > _FULL_COLUMNS:
         transforms.pop()
@@ -405,7 +421,7 @@ def leading_maps(tried: Sequence[Tried], n_maps: int = _BEST_MAPS) -> list[MapCh
 
 def _of_every_metric(tried: Sequence[Tried], n_maps: int = _BEST_MAPS) -> list[MapChoice]:
     """The leading maps, and the best one of each kind of metric, as few rows do not tell these apart."""
-    of_metrics = best_of_each(tried, lambda one: one.setting.map.metric)
+    of_metrics = best_of_each(tried, lambda one: one.setting.map.shape)
     return list(dict.fromkeys([*leading_maps(tried, n_maps), *(one.setting.map for one in of_metrics)]))
 
 

@@ -105,10 +105,11 @@ class Cells(AbstractSolver[CellsState]):
     )
     metric: str | None = parameter(
         "auto",
-        Words("auto", "diagonal", "full"),
+        Words("auto", "diagonal", "interactions", "full"),
         NOTHING,
-        help="in which distances are measured, learned from gradients; none: Euclidean; auto: searched, or "
-        "Euclidean",
+        help="in which distances are measured, learned from gradients; interactions: a diagonal that starts "
+        "from the columns whose narrow pairs explain what a broad machine leaves; none: Euclidean; auto: "
+        "searched, or Euclidean",
     )
     search: str | None = parameter(
         "full",

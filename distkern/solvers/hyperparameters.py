@@ -70,10 +70,11 @@ SCALE = Parameter(
 
 METRIC = Parameter(
     None,
-    (Words(AUTO, "diagonal", "full"), NOTHING),
+    (Words(AUTO, "diagonal", "interactions", "full"), NOTHING),
     "in which distances of rows are measured, learned from gradients over 2,000 rows before the first pass; "
-    "diagonal: a weight of each column; full: a matrix; none: Euclidean; auto: chosen by rows of these that "
-    "are held out, with scale where that is auto too. scale is then standard, normal, ranks or none",
+    "diagonal: a weight of each column; interactions: one that starts from the columns whose narrow pairs "
+    "explain what a broad machine leaves; full: a matrix; none: Euclidean; auto: chosen by rows of these "
+    "that are held out, with scale where that is auto too. scale is then standard, normal, ranks or none",
     {"features": ("random", "nystroem", "kernel")},
     tried=Choices("diagonal", ()),
 )

@@ -107,9 +107,9 @@ def test_rows_of_weight_zero_teach_nothing():
 @pytest.mark.parametrize(
     ("given", "transforms", "metrics"),
     [
-        ({}, {"none", "standard", "normal"}, {"none", "diagonal", "full"}),
-        ({"search": "quick"}, {"none", "standard"}, {"none", "diagonal"}),
-        ({"scale": "ranks"}, {"ranks"}, {"none", "diagonal", "full"}),
+        ({}, {"none", "standard", "normal"}, {"none", "diagonal", "interactions", "full"}),
+        ({"search": "quick"}, {"none", "standard"}, {"none", "diagonal", "interactions"}),
+        ({"scale": "ranks"}, {"ranks"}, {"none", "diagonal", "interactions", "full"}),
         ({"metric": None}, {"none", "standard", "normal"}, {"none"}),
         ({"metric": "full", "search": "quick"}, {"none", "standard", "normal"}, {"full"}),
         ({"scale": "ranks", "metric": "full", "search": None}, {"ranks"}, {"full"}),

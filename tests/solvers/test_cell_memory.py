@@ -92,6 +92,9 @@ def test_a_machine_takes_what_is_planned(monkeypatch, loss, d, equal, double):
         ("none", 400, 2500),
         ("diagonal", 1500, 8),
         ("full", 3000, 8),
+        ("interactions", 400, 60),
+        ("interactions", 1500, 8),
+        ("interactions", 3000, 60),
     ],
 )
 def test_a_map_takes_what_is_planned(kind, n, d):

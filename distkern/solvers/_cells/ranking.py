@@ -76,7 +76,7 @@ class Ranking:
     @property
     def best_of_metrics(self) -> list[Setting]:
         """The best setting of each kind of metric, the best first."""
-        return [one.setting for one in best_of_each(self._open, lambda one: one.setting.map.metric)]
+        return [one.setting for one in best_of_each(self._open, lambda one: one.setting.map.shape)]
 
     @property
     def cutting(self) -> Setting:
@@ -169,12 +169,12 @@ def _simplest(outcomes: Sequence[Outcome]) -> Outcome:
     chosen = leaders[0]
     for is_simple in SIMPLE:
         if not is_simple(chosen.setting):
-            most = _METRICS[chosen.setting.map.metric]
+            most = _METRICS[chosen.setting.map.shape]
             others = [
                 one
                 for one in leaders
                 if is_simple(one.setting)
-                and _METRICS[one.setting.map.metric] <= most
+                and _METRICS[one.setting.map.shape] <= most
                 and not is_better(chosen, one)
             ]
             chosen = others[0] if others else chosen
