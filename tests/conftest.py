@@ -8,7 +8,6 @@ import signal
 import subprocess
 import sys
 import tempfile
-from functools import partial
 from pathlib import Path
 
 import pytest
@@ -60,50 +59,21 @@ def datasets():
     return folder
 
 
-#: processes that files of one folder share, because they take seconds to start, by the name of their fixture
-_shared = {}
-
-
-def shared(name, start):
-    """What ``start`` gives, from its first use in a folder to the last file of the folder that names it.
-
-    Other folders may measure the memory of this process, in which Dask's scheduler may be.
-    """
-    if name not in _shared:
-        _shared[name] = start().__enter__()
-    return _shared[name]
-
-
-def used_from(name, item):
-    """Whether a file of the folder names a fixture, from that of a test on."""
-    files = sorted(item.path.parent.glob("test_*.py"))
-    return any(file >= item.path and name in file.read_text(encoding="utf-8") for file in files)
-
-
-@pytest.hookimpl(wrapper=True)
-def pytest_runtest_teardown(item, nextitem):
-    """What a test leaves is torn down first, then what is shared and no test of its folder uses any more."""
-    yield
-    if nextitem is not None and nextitem.path == item.path:
-        return
-    same_folder = nextitem is not None and nextitem.path.parent == item.path.parent
-    for name in [name for name in _shared if not (same_folder and used_from(name, nextitem))]:
-        _shared.pop(name).__exit__(None, None, None)
-
-
 @pytest.fixture(scope="module")
 def local_workers():
-    """Two worker processes on this host, for tests that leave them alive and as they are."""
-    executor = shared("local_workers", partial(open_executor, "local", workers=2))
-    return executor
+    """Two worker processes on this host, for tests that leave them alive and as they are.
+
+    Their scheduler takes a twentieth of this process even when it has nothing to do.
+    """
+    with open_executor("local", workers=2) as executor:
+        yield executor
 
 
 @pytest.fixture(scope="module")
 def cluster_for_jobs(tmp_path_factory):
     """A scheduler and two workers in processes, whose address commands may be told."""
-    start = partial(Processes, tmp_path_factory.mktemp("cluster"))
-    processes = shared("cluster_for_jobs", start)
-    return processes
+    with Processes(tmp_path_factory.mktemp("cluster")) as processes:
+        yield processes
 
 
 @pytest.fixture
@@ -137,9 +107,14 @@ def pytest_configure(config):
     They make and remove folders by ten thousands, which on a disk takes a good part of their time. In one
     process, as debuggers want, files stay where pytest keeps those of the last runs.
     """
+    shared_out = config.getoption("numprocesses", None)
+    if not shared_out:
+        # small problems and few stages rarely converge; tests/engine/test_ending.py asks who is told of it,
+        # and when (not in pyproject.toml: a process that only hands out tests would import scikit-learn)
+        config.addinivalue_line("filterwarnings", "ignore::sklearn.exceptions.ConvergenceWarning")
     memory = Path("/dev/shm")
     if (
-        config.getoption("numprocesses", None)
+        shared_out
         and config.getoption("markexpr") == "not slow"
         and os.access(memory, os.W_OK)
         and shutil.disk_usage(memory).free > 2 * 2**30

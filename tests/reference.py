@@ -40,30 +40,30 @@ LOSSES: dict[str, Loss] = {"hinge": hinge, "squared_hinge": squared_hinge, "odm"
 # --- kernels ----------------------------------------------------------------------------------------------
 
 
-def rbf(x: Sequence[float], c: Sequence[float], gamma: float) -> float:
-    return math.exp(-gamma * sum((a - b) ** 2 for a, b in zip(x, c, strict=True)))
+def rbf(x: Any, c: Any, gamma: float) -> Any:
+    """The kernel of a row with another, or of rows with rows, (..., d), as those below."""
+    return np.exp(-gamma * np.square(np.subtract(x, c)).sum(axis=-1))
 
 
-def laplacian(x: Sequence[float], c: Sequence[float], gamma: float) -> float:
-    return math.exp(-gamma * sum(abs(a - b) for a, b in zip(x, c, strict=True)))
+def laplacian(x: Any, c: Any, gamma: float) -> Any:
+    return np.exp(-gamma * np.abs(np.subtract(x, c)).sum(axis=-1))
 
 
-def cauchy(x: Sequence[float], c: Sequence[float], gamma: float) -> float:
-    return math.prod(1 / (1 + gamma * (a - b) ** 2) for a, b in zip(x, c, strict=True))
+def cauchy(x: Any, c: Any, gamma: float) -> Any:
+    return np.prod(1 / (1 + gamma * np.square(np.subtract(x, c))), axis=-1)
 
 
-def matern(x: Sequence[float], c: Sequence[float], gamma: float, smoothness: float = 1.5) -> float:
+def matern(x: Any, c: Any, gamma: float, smoothness: float = 1.5) -> Any:
     """With the Bessel function itself."""
     from scipy.special import gamma as gamma_function
     from scipy.special import kv
 
-    s = math.sqrt(2 * smoothness) * gamma * math.dist(x, c)
-    if s < 1e-12:
-        return 1.0
-    return float(2 ** (1 - smoothness) / gamma_function(smoothness) * s**smoothness * kv(smoothness, s))
+    s = math.sqrt(2 * smoothness) * gamma * np.sqrt(np.square(np.subtract(x, c)).sum(axis=-1))
+    s = np.maximum(s, 1e-12)
+    return 2 ** (1 - smoothness) / gamma_function(smoothness) * s**smoothness * kv(smoothness, s)
 
 
-KERNELS: dict[str, Callable[..., float]] = {
+KERNELS: dict[str, Callable[..., Any]] = {
     "rbf": rbf,
     "laplacian": laplacian,
     "cauchy": cauchy,
@@ -73,13 +73,7 @@ KERNELS: dict[str, Callable[..., float]] = {
 
 def gram(kernel: str, left: np.ndarray, right: np.ndarray, **parameters: float) -> np.ndarray:
     """All kernel values, (n, m)."""
-    function = KERNELS[kernel]
-    return np.array(
-        [
-            [function(x, c, **parameters) for c in right.astype(float).tolist()]
-            for x in left.astype(float).tolist()
-        ]
-    )
+    return np.asarray(KERNELS[kernel](left.astype(float)[:, None], right.astype(float)[None], **parameters))
 
 
 # --- the objective and its exact minimum --------------------------------------------------------------------

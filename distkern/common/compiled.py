@@ -12,6 +12,7 @@ import inspect
 import re
 import types
 from collections.abc import Callable
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -96,11 +97,12 @@ def compile_loop(
     import numba
 
     helpers = helpers or {}
-    namespace = {name: numba.njit(helper) for name, helper in helpers.items()}
+    namespace = {name: _compiled_helper(helper) for name, helper in helpers.items()}
     # a copy, because numba names cache entries after the function and looks globals up in its module
     copy = types.FunctionType(function.__code__, {**function.__globals__, **namespace}, function.__name__)
     copy.__module__ = function.__module__
-    options = {"nogil": True, "fastmath": False if exact else _FAST_MATH}
+    # Python alone calls it, never C
+    options = {"nogil": True, "no_cfunc_wrapper": True, "fastmath": False if exact else _FAST_MATH}
     if all(map(_is_self_contained, helpers.values())):
         copy.__qualname__ = f"{function.__qualname__}_{_digest(function, *helpers.values())}"
         try:
@@ -108,6 +110,14 @@ def compile_loop(
         except (RuntimeError, OSError):
             pass  # neither the package's folder nor the user's cache folder can be written
     return numba.njit(arguments, **options)(copy)  # type: ignore[no-any-return]
+
+
+@cache
+def _compiled_helper(function: Callable[..., Any]) -> Any:
+    """A helper of compiled loops, compiled once for all of them, which no one else calls."""
+    import numba
+
+    return numba.njit(no_cfunc_wrapper=True, no_cpython_wrapper=True)(function)
 
 
 def _is_self_contained(function: Callable[..., Any]) -> bool:

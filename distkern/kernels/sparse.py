@@ -72,7 +72,8 @@ def _sparse_sums(data, indices, indptr, values, members, starts, constants, para
     sums = np.empty(size)
     for i in range(out.shape[0]):
         total = 0.0
-        sums[:] = constants
+        for j in range(size):
+            sums[j] = constants[j]
         for entry in range(indptr[i], indptr[i + 1]):
             value = np.float64(data[entry])
             column = indices[entry]

@@ -319,7 +319,10 @@ def _turn(data, indices, indptr, targets, costs, scale, duals, w, parameters):  
     n_rows, outputs = targets.shape
     total = squares = 0.0
     # a row in the precision of w, once for all outputs
-    row = np.empty(max(1, np.diff(indptr).max()) if n_rows else 1)
+    most = 1
+    for t in range(n_rows):
+        most = max(most, indptr[t + 1] - indptr[t])
+    row = np.empty(most)
     for t in range(n_rows):
         first, n_entries = indptr[t], indptr[t + 1] - indptr[t]
         for entry in range(n_entries):

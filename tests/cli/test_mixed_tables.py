@@ -14,6 +14,9 @@ from distkern.runs.persistence import load_model
 from distkern.storage.table_report import ColumnReport
 from mixed_tables import adult
 
+#: a machine that is trained at once, for tests of what is said and written
+LINEAR = ["--algorithm", "newton", "--set", "features=linear"]
+
 
 @pytest.fixture
 def folder(tmp_path, monkeypatch):
@@ -58,7 +61,7 @@ def test_a_data_set_whose_columns_became_other_features_is_refused(folder, capsy
     here = ["--scheduler", "synchronous"]
     assert main(["shard", "train.csv", "--out", "d.zarr"]) == 0
     assert main(["shard", "new.csv", "--out", "e.zarr"]) == 0
-    assert main(["train", "--data", "d.zarr", "--algorithm", "newton", "--out", "m", *here]) == 0
+    assert main(["train", "--data", "d.zarr", *LINEAR, "--out", "m", *here]) == 0
     capsys.readouterr()
     assert main(["evaluate", "m", "--data", "e.zarr", "--split", "train", *here]) == 2
     assert "--like MODEL" in capsys.readouterr().err
@@ -103,7 +106,7 @@ def test_the_column_that_names_the_rows(folder, capsys):
     new.to_csv("new.csv", index=False)
     new.drop(columns="key").to_csv("nameless.csv", index=False)
     assert main(["shard", "named.csv", "--target", "income", "--id", "key", "--out", "d.zarr"]) == 0
-    assert main([*["train", "--data", "d.zarr", "--algorithm", "newton", "--out", "m"], *here]) == 0
+    assert main(["train", "--data", "d.zarr", *LINEAR, "--out", "m", *here]) == 0
     assert main(["predict", "m", "new.csv", "--out", "p.csv", *here]) == 0
     assert pandas.read_csv("p.csv")["key"].tolist() == new["key"].tolist()
     assert main(["predict", "m", "nameless.csv", "--out", "q.csv", *here]) == 0
@@ -206,7 +209,7 @@ def test_columns_that_the_model_does_not_know_are_left_out(folder, capsys):
     new.insert(5, "other", "word")
     new.to_csv("new.csv", index=False)
     assert main(["shard", "train.csv", "--out", "d.zarr"]) == 0
-    assert main(["train", "--data", "d.zarr", "--algorithm", "newton", "--out", "m", *here]) == 0
+    assert main(["train", "--data", "d.zarr", *LINEAR, "--out", "m", *here]) == 0
     capsys.readouterr()
     assert main(["predict", "m", "new.csv", "--out", "p.csv", *here]) == 0
     note = "note: columns that the model does not know, left out: 'extra', 'other'"
@@ -218,7 +221,7 @@ def test_columns_that_the_model_does_not_know_are_left_out(folder, capsys):
         frame = pandas.read_csv(f"{name}.csv")[[*columns, "income"]].dropna()
         frame.to_csv(f"{name} numbers.csv", index=False)
     assert main(["shard", "train numbers.csv", "--out", "f.zarr"]) == 0
-    assert main(["train", "--data", "f.zarr", "--algorithm", "newton", "--out", "n", *here]) == 0
+    assert main(["train", "--data", "f.zarr", *LINEAR, "--out", "n", *here]) == 0
     assert main(["shard", "new numbers.csv", "--out", "g.zarr", "--no-shuffle"]) == 0
     capsys.readouterr()
     assert main(["evaluate", "n", "--data", "g.zarr", "--split", "train", *here]) == 0

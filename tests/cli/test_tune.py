@@ -214,6 +214,7 @@ def test_what_cannot_be_searched_is_refused(folder, capsys, table, words):
 def test_other_things_in_the_folder_are_refused(folder, capsys):
     job = ["--data", "d.zarr", "--algorithm", "csvrg", "--set", "n_landmarks=8", "--set", "stages=1"]
     assert main(["train", *job, "--out", "m", "--scheduler", "synchronous"]) == 0
+    Path("job.toml").write_text(JOB.replace("0.001, 1.0, 1000.0", "1.0").replace("points = 3", "points = 2"))
     assert main(["tune", "job.toml"]) == 2
     assert "m: holds a finished model" in capsys.readouterr().err
     assert main(["tune", "job.toml", "--out", "n"]) == 0

@@ -48,7 +48,7 @@ NAMES = executor_names()
 pytestmark = pytest.mark.usefixtures("several_blas_threads")
 
 
-@pytest.fixture(scope="module", params=[pytest.param(name, id=name) for name in NAMES])
+@pytest.fixture(scope="module", params=NAMES)
 def executor(request):
     if request.param == "local":
         yield request.getfixturevalue("local_workers")
@@ -370,7 +370,14 @@ def test_worker_peaks_are_those_of_the_workers(executor):
     assert all(peak > 20 * 2**20 for peak in peaks.values())
 
 
-@pytest.mark.parametrize("name", [name for name in NAMES if name != "synchronous"])
+@pytest.mark.parametrize(
+    "name",
+    [
+        pytest.param(name, marks=[pytest.mark.slow] * (name == "processes"))
+        for name in NAMES
+        if name != "synchronous"
+    ],
+)
 def test_predictions_are_the_same_files(name, few_rows, tmp_path, request):
     data = few_rows()
     model = PegasosClassifier(stages=1, steps_per_stage=100, random_state=0).fit(data.train)

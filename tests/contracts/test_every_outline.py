@@ -27,7 +27,9 @@ ALGORITHMS = algorithms()
 
 
 def classifier_of(name):
-    """The classifier that has the solver of a regressor, or nothing."""
+    """The classifier that has the solver of a regressor, the cells that are chosen for data, or nothing."""
+    if name == "auto":
+        return ALGORITHMS["cells"]
     return ALGORITHMS.get(name.removesuffix("_regressor")) if name.endswith("_regressor") else None
 
 
@@ -96,7 +98,7 @@ def variants(kind, known=(), every_pair=False):
     ],
 )
 def test_the_outline_lists_the_passes_that_are_made(kind, known, sparse, every_pair, few_rows, monkeypatch):
-    """Of regressors, settings that the classifier over the same solver has too are for the slow tests."""
+    """Settings that another one over the same solver has too are for the slow tests."""
     data = few_rows(kind.task, sparse=sparse, n_classes=most_classes(kind))
     filling = set()
     if sparse and kind.hyperparameters.get("scale") is SCALE:

@@ -62,7 +62,9 @@ def test_the_marginal_likelihood_is_the_closed_form_and_finds_the_noise():
         assert given.log_marginal_likelihood_ < model.log_marginal_likelihood_
 
 
-@pytest.mark.parametrize(("kernel", "width"), [("rbf", 0.7), ("rbf", 2.0), ("laplacian", 2.0)])
+@pytest.mark.parametrize(
+    ("kernel", "width"), [("rbf", 0.7), pytest.param("rbf", 2.0, marks=pytest.mark.slow), ("laplacian", 2.0)]
+)
 def test_the_width_is_found_of_functions_drawn_from_the_prior(kernel, width):
     generator = np.random.default_rng(1)
     X = generator.uniform(-3, 3, (500, 2))

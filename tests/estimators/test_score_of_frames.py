@@ -24,7 +24,7 @@ def frame():
     )
 
 
-@pytest.mark.parametrize("label", ["label", "code"])
+@pytest.mark.parametrize("label", ["label", pytest.param("code", marks=pytest.mark.slow)])
 @pytest.mark.filterwarnings("ignore:Dask currently has limited support")
 def test_accuracy(frame, label):
     lazy = dd.from_pandas(frame, npartitions=3)

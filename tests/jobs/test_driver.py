@@ -165,7 +165,13 @@ def failing(error):
             "connection",
             marks=pytest.mark.slow,
         ),
-        (AttributeError("'NoneType' object has no attribute 'x'"), True, "failed", "AttributeError"),
+        pytest.param(
+            AttributeError("'NoneType' object has no attribute 'x'"),
+            True,
+            "failed",
+            "AttributeError",
+            marks=pytest.mark.slow,
+        ),
     ],
 )
 def test_the_cluster_s_faults_leave_a_job_to_go_on_with(data, whole, tmp_path, error, connected, state, said):

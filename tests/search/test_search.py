@@ -375,6 +375,7 @@ SLOW = {
     "cells",
     "avm",
     "dsg_density_ratio",
+    "dsg_gaussian_process",
     "norma",
     "rbcd",
     "sbmd",

@@ -86,7 +86,7 @@ def test_equals_the_plain_loop_where_the_projection_acts():
 
 @pytest.mark.parametrize(
     ("loss", "lam"),
-    [("odm", 2.0), pytest.param("squared_hinge", 2.0, marks=pytest.mark.slow), ("hinge", 2.0)],
+    [("odm", 2.0), *(pytest.param(loss, 2.0, marks=pytest.mark.slow) for loss in ("squared_hinge", "hinge"))],
 )
 def test_gap_falls_like_one_over_t(loss, lam):
     """With every row a landmark; averaged over seeds, t from 2 to 64 passes, on doubly logarithmic axes."""

@@ -292,7 +292,7 @@ VARIED = [
     pytest.param({}, id="dsg"),
     pytest.param({"variant": "cdsg", "precondition": False, "feature_variance": 1e-12}, id="cdsg"),
     pytest.param({"variant": "gdsg"}, id="gdsg", marks=pytest.mark.slow),
-    pytest.param({"polish": "sweeps", "n_sweeps": 3}, id="sweeps"),
+    pytest.param({"polish": "sweeps", "n_sweeps": 3}, id="sweeps", marks=pytest.mark.slow),
     pytest.param({"polish": "exact"}, id="exact"),
 ]
 

@@ -37,9 +37,11 @@ def test_polish_is_ridge_regression(polish):
 @pytest.mark.parametrize(
     ("loss", "classes"),
     [
-        ("logistic", 2),
         ("softmax", 3),
-        *(pytest.param(*case, marks=pytest.mark.slow) for case in (("squared_hinge", 3), ("odm", 2))),
+        *(
+            pytest.param(*case, marks=pytest.mark.slow)
+            for case in (("logistic", 2), ("squared_hinge", 3), ("odm", 2))
+        ),
     ],
 )
 def test_polishes_agree_and_leave_no_gradient(loss, classes):

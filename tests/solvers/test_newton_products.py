@@ -81,7 +81,7 @@ def solver(loss="logistic", outputs=1, features=None, **given):
     return Newton(Risk(find_loss(loss)(), outputs), features, **{"nu": NU, "hessian": "products", **given})
 
 
-@pytest.mark.parametrize("loss", ["square", "logistic"])
+@pytest.mark.parametrize("loss", [pytest.param("square", marks=pytest.mark.slow), "logistic"])
 def test_products_are_bounded_and_fewer_with_the_preconditioner(loss, monkeypatch):
     blocks = waves(1000, 3, classes=0 if loss == "square" else 2)
     narrow = KernelChoice(find_kernel("rbf"), 4.0)

@@ -39,7 +39,9 @@ def solver(loss="logistic", outputs=1, features=RANDOM, *, options=None, risk=No
         pytest.param(Linear(), marks=pytest.mark.slow),
     ],
 )
-@pytest.mark.parametrize("loss", ["logistic", "squared_hinge", "square"])
+@pytest.mark.parametrize(
+    "loss", ["logistic", pytest.param("squared_hinge", marks=pytest.mark.slow), "square"]
+)
 def test_reaches_the_minimum_that_scikit_learn_finds(loss, features):
     blocks = waves(classes=0 if loss == "square" else 2)
     subject = solver(loss, features=features, nu=1e-2, stages=40)
