@@ -110,6 +110,7 @@ def test_the_fetched_model_has_the_bits_of_one_trained_here(data, runs, tmp_path
     assert main(["fetch", identifier(runs), "--out", str(fetched), "--runs", str(runs)]) == 2
 
 
+@pytest.mark.slow
 def test_cancel_stops_within_a_stage_and_the_run_goes_on_later(data, cluster_for_jobs, tmp_path, capsys):
     out = tmp_path / "c"
     assert submit(data, cluster_for_jobs, out, *LONG, "--json") == 0

@@ -15,8 +15,8 @@ PAGE = 4096
 @pytest.fixture(scope="module")
 def data(tmp_path_factory):
     path = tmp_path_factory.mktemp("data") / "d.zarr"
-    features = np.random.default_rng(0).normal(size=(20_000, 40))
-    write_dataset([(features, np.arange(20_000) % 2)], path, scale="none")
+    features = np.random.default_rng(0).normal(size=(12_000, 40))
+    write_dataset([(features, np.arange(12_000) % 2)], path, scale="none")
     return path
 
 

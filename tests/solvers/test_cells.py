@@ -104,6 +104,7 @@ def stored(tmp_path_factory):
     return data, model, folder
 
 
+@pytest.mark.slow
 def test_the_same_bits_in_processes_and_in_memory(stored, tmp_path, local_workers):
     data, model, _ = stored
     again = Classifier(max_cell_rows=120, random_state=0)

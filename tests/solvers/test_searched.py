@@ -102,7 +102,10 @@ def made(monkeypatch):
     return names
 
 
-@every_kind
+@pytest.mark.parametrize(
+    "kind",
+    [pytest.param(kind, marks=[pytest.mark.slow] * (kind in (*ALIKE, SDCAClassifier))) for kind in KINDS],
+)
 def test_what_is_chosen_is_better_than_what_is_not_searched(kind, data):
     found = small(kind).fit(data.train)
     plain = unsearched(kind)

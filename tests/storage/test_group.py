@@ -174,8 +174,15 @@ def test_columns_in_a_row_are_those_one_by_one(data):
         assert_array_equal(places, dense(together))
 
 
-@BOTH
-@pytest.mark.parametrize("damage", ["missing", "of another group", "of other data", "short", "long"])
+DAMAGES = ("missing", "of another group", "of other data", "short", "long")
+
+
+@pytest.mark.parametrize(
+    ("data", "damage"),
+    [("dense", damage) for damage in DAMAGES]
+    + [pytest.param("sparse", damage, marks=[pytest.mark.slow] * (damage != "short")) for damage in DAMAGES],
+    indirect=["data"],
+)
 def test_every_wrong_file_is_noticed(data, tmp_path, damage):
     other = made(tmp_path / "e.zarr", is_sparse=data.is_sparse, columns=True, seed=1)
     name = "features/0/indptr/c/0" if data.is_sparse else "features/c/0/0"
