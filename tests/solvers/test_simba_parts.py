@@ -186,7 +186,7 @@ def test_outputs_that_share_draws_have_unbiased_estimates():
     q[0, :25] *= 0.05
     u = generator.standard_normal((2, 4)) * 3
     steps, products = [], []
-    for seed in range(1500):
+    for seed in range(3000):
         exchange = Exchange(blocks, outputs=2, n_draws=1, q=q, seed=seed)
         primal = Primal(LinearBasis(4, float), u, np.zeros((2, 4)), np.zeros(2), np.zeros(2), 0.0)
         state = SimpleNamespace(round=0, accesses=0, accesses_nonzero=0, n_held_out=0, units=0, radius=radius)
