@@ -249,7 +249,9 @@ def test_what_is_chosen_is_as_good_in_cells_that_its_own_map_cuts(monkeypatch, p
         yield
 
     monkeypatch.setattr(choosing, "learned", learned)
-    layout = SimpleNamespace(is_tuned=True, learns_again=False, metric_rows=100, quadratic=False)
+    layout = SimpleNamespace(
+        is_tuned=True, tries_transforms=False, learns_again=False, metric_rows=100, quadratic=False
+    )
     both = [Setting(maps[kind], MATERN, 10.0) for kind in ("diagonal", "none")]
     ranking = Ranking(tuple(found(one, 0.1) for one in both))
     given = SearchSpace(None, "auto", "auto", "auto", "auto", "full")
@@ -300,3 +302,12 @@ def test_a_round_on_the_sample_is_as_large_as_planned():
     assert len(record["work"]) == len(arrays["losses"]) == 9 <= MOST_SETTINGS
     assert arrays["losses"].nbytes <= step.cost.result_bytes
     assert arrays["losses"].shape[1] == 100
+
+
+@pytest.mark.parametrize(("scale", "others"), [("auto", ["none", "standard"]), ("normal", [])])
+def test_other_transforms_of_what_leads_are_tried_where_rows_are_many(scale, others):
+    space = SearchSpace(None, "auto", "auto", scale, "auto", "full")
+    leader = Setting(MapChoice("normal", "diagonal", 3), replace(LAPLACIAN, width=0.1), 3.0)
+    found = space._siblings(leader, 20)
+    assert [one.map.transform for one in found] == others
+    assert all(replace(one, map=leader.map) == leader for one in found)
