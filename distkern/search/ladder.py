@@ -421,7 +421,7 @@ def leading_maps(tried: Sequence[Tried], n_maps: int = _BEST_MAPS) -> list[MapCh
 
 def _of_every_metric(tried: Sequence[Tried], n_maps: int = _BEST_MAPS) -> list[MapChoice]:
     """The leading maps, and the best one of each kind of metric, as few rows do not tell these apart."""
-    of_metrics = best_of_each(tried, lambda one: one.setting.map.shape)
+    of_metrics = best_of_each(tried, lambda one: one.setting.map.metric)
     return list(dict.fromkeys([*leading_maps(tried, n_maps), *(one.setting.map for one in of_metrics)]))
 
 

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from distkern.common.choices import CERTAIN
 from distkern.maps.mapping import Family, MapChoice, RowMap
+from distkern.maps.metric import METRICS
 from distkern.search.choice import best, best_of_each, is_better, not_worse, worth_its_work
 from distkern.search.ladder import LAPLACIAN
 from distkern.solvers._cells.trials import Outcome, Setting, Trial
@@ -76,7 +77,7 @@ class Ranking:
     @property
     def best_of_metrics(self) -> list[Setting]:
         """The best setting of each kind of metric, the best first."""
-        return [one.setting for one in best_of_each(self._open, lambda one: one.setting.map.shape)]
+        return [one.setting for one in best_of_each(self._open, lambda one: one.setting.map.metric)]
 
     @property
     def cutting(self) -> Setting:
@@ -140,7 +141,7 @@ def _is_plain(setting: Setting) -> bool:
 SIMPLE = (_is_euclidean, _is_diagonal, _is_plain)
 #: kinds of a round, at most: the best, simpler ones, one in the 1-norm, one of each metric, and the one by
 #: which cells are cut
-MOST_KINDS = max(FIRST_KINDS[0], LAST_KINDS[0]) + len(SIMPLE) + 2 + len(_METRICS)
+MOST_KINDS = max(FIRST_KINDS[0], LAST_KINDS[0]) + len(SIMPLE) + 2 + len(METRICS)
 
 
 def leaders_of(
