@@ -18,7 +18,7 @@ from distkern.kernels.bandwidth import median_width
 from distkern.maps.transform import Transform
 
 #: rows that are looked at, and too few to tell
-ROWS, _LEAST_ROWS = 1500, 300
+_ROWS, _LEAST_ROWS = 1500, 300
 #: most columns, of more of which no pairs are compared; values of a column that may have a fine structure
 MOST_COLUMNS, _LEAST_VALUES = 64, 9
 #: standard deviation of the narrow kernels, whose columns have 1
@@ -54,7 +54,7 @@ def interacting_columns(rows: Floats, targets: Array) -> NDArray[np.intp]:
     -------
     their numbers, in order; none where rows are fewer than 300, columns more than 64, or nothing is left
     """
-    some = rows[:ROWS]
+    some = rows[:_ROWS]
     none = np.empty(0, np.intp)
     if len(some) < _LEAST_ROWS or rows.shape[1] > MOST_COLUMNS:
         return none
@@ -62,7 +62,7 @@ def interacting_columns(rows: Floats, targets: Array) -> NDArray[np.intp]:
     if not len(fine):
         return none
     scores = Transform.fit("normal", some).apply(some, np.float64).astype(np.float64, copy=False)
-    found = strengths(scores[:, fine], left_out(scores, targets[:ROWS]))
+    found = strengths(scores[:, fine], left_out(scores, targets[:_ROWS]))
     most = float(found.max())
     if not most >= _CERTAIN:
         return none
@@ -142,7 +142,7 @@ def looking_bytes(n_rows: int, n_features: int) -> int:
     """What :func:`interacting_columns` takes of so many rows."""
     if n_features > MOST_COLUMNS:
         return 0
-    n_rows = min(n_rows, ROWS)
+    n_rows = min(n_rows, _ROWS)
     # two matrices in double precision at a time; or what a tile has three times and more
     machine = 2 * 8 * n_rows**2
     tile = 4 * 4 * n_features * _TILE * n_rows

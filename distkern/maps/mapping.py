@@ -39,11 +39,6 @@ class MapChoice:
     more_rows: bool = False
 
     @property
-    def shape(self) -> MetricKind:
-        """The kind of metric by the numbers that are learned: "none", "diagonal" or "full"."""
-        return "diagonal" if self.metric == "interactions" else self.metric
-
-    @property
     def is_full(self) -> bool:
         """Whether it mixes columns."""
         return self.metric == "full"
@@ -91,13 +86,13 @@ class RowMap:
         ----------
         interacting : the columns that a metric of interactions starts from; None: they are looked for
         """
+        transform = Transform.fit(choice.transform, sample)
+        rows = transform.apply(sample, np.float64)
         start, rounds = None, choice.rounds
         if choice.metric == "interactions":
             columns = interacting_columns(sample, targets) if interacting is None else interacting
-        transform = Transform.fit(choice.transform, sample)
-        rows = transform.apply(sample, np.float64)
-        if choice.metric == "interactions" and len(columns):
-            start, rounds = heavier(rows.var(axis=0), columns), max(rounds - 1, 1)
+            if len(columns):
+                start, rounds = heavier(rows.var(axis=0), columns), max(rounds - 1, 1)
         metric = learn_metric(rows, targets, choice.metric, ridge=choice.ridge, rounds=rounds, start=start)
         factors = root(metric)
         found = cls(transform, factors, 1.0, rows.var(axis=0))

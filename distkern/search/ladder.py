@@ -319,7 +319,7 @@ class _Fold:
     @cached_property
     def interacting(self) -> NDArray[np.intp]:
         """The columns that metrics of interactions start from."""
-        return interacting_columns(self.learned.features[:_METRIC_ROWS], self.learned.targets[:_METRIC_ROWS])
+        return interacting_columns(self.learned.features, self.learned.targets)
 
     def straight(self) -> list[Tried]:
         """Linear machines of standardised columns."""

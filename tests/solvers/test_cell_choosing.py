@@ -308,6 +308,8 @@ def test_a_round_on_the_sample_is_as_large_as_planned():
 def test_other_transforms_of_what_leads_are_tried_where_rows_are_many(scale, others):
     space = SearchSpace(None, "auto", "auto", scale, "auto", "full")
     leader = Setting(MapChoice("normal", "diagonal", 3), replace(LAPLACIAN, width=0.1), 3.0)
-    found = space._siblings(leader, 20)
+    found = space._siblings([leader], 20)
     assert [one.map.transform for one in found] == others
     assert all(replace(one, map=leader.map) == leader for one in found)
+    # what is among the leaders is not tried twice
+    assert space._siblings([leader, *found], 20) == []

@@ -25,7 +25,6 @@ from distkern.kernels.base import AbstractScaledKernel
 from distkern.losses.conjugate import AbstractDualLoss
 from distkern.maps.mapping import MapChoice, RowMap
 from distkern.maps.metric import METRIC_ROWS, MORE_METRIC_ROWS, MetricKind
-from distkern.maps.transform import TRANSFORMS
 from distkern.passes import Outline
 from distkern.search.ladder import KERNELS, Tried, exact_machines, maps_of
 from distkern.search.machines import Kernel, Rows
@@ -246,7 +245,7 @@ class SearchSpace:
                 # what is chosen in its stead has to be as good in cells of its own
                 leaders.append(ranking.best_of(cutting.family).setting)
             if number and layout.tries_transforms:
-                leaders += self._siblings(leaders[0], layout.problem.n_features)
+                leaders += self._siblings(leaders, layout.problem.n_features)
             if number and layout.is_tuned and layout.learns_again:
                 leaders = [
                     one if one.map.metric == "none" else replace(one, map=replace(one.map, more_rows=True))
@@ -280,12 +279,12 @@ class SearchSpace:
         refused = own and is_worse(own[0].losses, ranking.best_of(cutting.family).losses)
         return replace(ranking, refused=setting.map.family) if refused else ranking
 
-    def _siblings(self, leader: Setting, n_features: int) -> list[Setting]:
-        """The setting with the other transforms of the columns, which few rows do not tell apart."""
-        kinds = {one.transform for one in self.maps(n_features)} - {leader.map.transform}
-        return [
-            replace(leader, map=replace(leader.map, transform=kind)) for kind in TRANSFORMS if kind in kinds
-        ]
+    def _siblings(self, leaders: Sequence[Setting], n_features: int) -> list[Setting]:
+        """The first setting with the other transforms of the columns, which few rows do not tell apart."""
+        transforms = dict.fromkeys(one.transform for one in self.maps(n_features))
+        first, known = leaders[0], {one.kind for one in leaders}
+        found = [replace(first, map=replace(first.map, transform=kind)) for kind in transforms]
+        return [one for one in found if one.kind not in known]
 
     def _given_map(self, layout: CellLayout, sampled: Sampled) -> Steps[RowMap]:
         choice = self.map_choice

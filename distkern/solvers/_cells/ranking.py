@@ -11,7 +11,6 @@ from numpy.typing import NDArray
 
 from distkern.common.choices import CERTAIN
 from distkern.maps.mapping import Family, MapChoice, RowMap
-from distkern.maps.metric import METRICS
 from distkern.search.choice import best, best_of_each, is_better, not_worse, worth_its_work
 from distkern.search.ladder import LAPLACIAN
 from distkern.solvers._cells.trials import Outcome, Setting, Trial
@@ -31,7 +30,7 @@ MOST_COSTS, MOST_SETTINGS = 3, 12
 #: errors by which none of them is worse than the best, more of ridge machines, whose rows are farther apart
 FIRST_KINDS, LAST_KINDS = (3, 4.0), (2, CERTAIN)
 #: by the numbers that are learned
-_METRICS = {"none": 0, "diagonal": 1, "full": 2}
+_METRICS = {"none": 0, "diagonal": 1, "interactions": 1, "full": 2}
 
 
 @dataclass(frozen=True)
@@ -141,7 +140,7 @@ def _is_plain(setting: Setting) -> bool:
 SIMPLE = (_is_euclidean, _is_diagonal, _is_plain)
 #: kinds of a round, at most: the best, simpler ones, one in the 1-norm, one of each metric, and the one by
 #: which cells are cut
-MOST_KINDS = max(FIRST_KINDS[0], LAST_KINDS[0]) + len(SIMPLE) + 2 + len(METRICS)
+MOST_KINDS = max(FIRST_KINDS[0], LAST_KINDS[0]) + len(SIMPLE) + 2 + len(_METRICS)
 
 
 def leaders_of(
@@ -170,12 +169,12 @@ def _simplest(outcomes: Sequence[Outcome]) -> Outcome:
     chosen = leaders[0]
     for is_simple in SIMPLE:
         if not is_simple(chosen.setting):
-            most = _METRICS[chosen.setting.map.shape]
+            most = _METRICS[chosen.setting.map.metric]
             others = [
                 one
                 for one in leaders
                 if is_simple(one.setting)
-                and _METRICS[one.setting.map.shape] <= most
+                and _METRICS[one.setting.map.metric] <= most
                 and not is_better(chosen, one)
             ]
             chosen = others[0] if others else chosen
