@@ -70,9 +70,9 @@ def plots(runs: Sequence[RunHistory], over: str, quantity: str) -> dict[str, Plo
     count, size = Axis(from_zero=True), Axis(binary=True, from_zero=True)
     words = quantity.replace("_", " ")
     squared = {run.squared for run in runs if run.stages}
-    of_errors = "Mean squared error" if squared == {True} else "Error in percent"
+    of_errors = "Root mean squared error" if squared == {True} else "Error in percent"
     if len(squared) > 1:
-        of_errors = "Error (in percent, or mean squared)"
+        of_errors = "Error (in percent, or root mean squared)"
     errors = [curve for run in runs for curve in _curves(run, runs, key, _ERRORS, 1 if run.squared else 100)]
     objectives = [curve for run in runs for curve in _curves(run, runs, key, {"objective": "figure"})]
     others = [curve for run in runs for curve in _curves(run, runs, key, {quantity: "figure"})]
@@ -187,7 +187,7 @@ def now(runs: Sequence[RunHistory]) -> Html:
 
 
 def _figures(run: RunHistory) -> dict[str, str]:
-    """The newest figures of a run, errors in percent or as mean squares."""
+    """The newest figures of a run, errors in percent or as roots of mean squares."""
     last, in_error = run.last, in_number if run.squared else in_percent
     return {
         "test error": in_error(last.get("test_error")),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import time
 from collections import deque
 from collections.abc import Callable, Mapping
@@ -154,6 +155,7 @@ class Timeline:
 MOST_RUNS, MOST_STAGES, MOST_PASSES, MOST_NOTES = 40, 1000, 60, 200
 
 
+_ERRORS = ("train_error", "validation_error", "test_error")
 #: figures of a stage that say how good its model is
 _OF_MODEL = {
     f"{rows}_{figure}"
@@ -213,7 +215,7 @@ class RunHistory:
     stages : numbers of each finished stage, thinned out evenly beyond :data:`MOST_STAGES`
     began, heard : time of the first and of the last event, by the driver's clock
     received : when the last event came, by the scheduler's clock
-    squared : errors are mean squares and not shares of rows
+    squared : errors are roots of mean squares (events tell the squares), not shares of rows
     alike : another run of the page has the same :attr:`name`
     """
 
@@ -329,6 +331,8 @@ class RunHistory:
             # before anything is learned, an error is of no model
             and not (is_before(metrics) and name in _OF_MODEL)
         }
+        if self.squared:
+            numbers.update({name: math.sqrt(numbers[name]) for name in _ERRORS if name in numbers})
         self._before = max(0.0, numbers.get("seconds", 0.0) - (event.time - self.began))
         if self._seen_stages % self._stride and self.stages:
             # between two kept stages the last place always shows the newest

@@ -139,14 +139,14 @@ def test_the_solver_s_own_figures_can_be_chosen():
     assert curves(made, "other")["ys"] == [pytest.approx([0.0, 0.1, 0.2])]
 
 
-def test_mean_squared_errors_are_not_percent():
+def test_errors_of_real_targets_are_roots_and_not_percent():
     kept = Histories()
-    last = metrics(1, train_error=0.3, test_error=0.31, error="mean squared error")
+    last = metrics(1, train_error=0.09, test_error=0.16, error="mean squared error")
     kept.add({"run": FACTS, "events": [started(), event("stage_finished", 1.0, metrics=last)]}, 0.0)
     made, document = page(kept)
-    assert curves(made, "error")["ys"] == [[0.3], [0.31]]
-    assert made._figures["error"]._title.text == "Mean squared error"
-    assert "<b>0.31</b>" in text(document, "now")
+    assert curves(made, "error")["ys"] == [[pytest.approx(0.3)], [pytest.approx(0.4)]]
+    assert made._figures["error"]._title.text == "Root mean squared error"
+    assert "<b>0.4</b>" in text(document, "now")
 
 
 def test_progress_workers_waiting_and_events():
