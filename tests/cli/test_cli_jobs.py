@@ -223,6 +223,7 @@ def test_a_store_that_the_workers_do_not_see_is_refused(data, cluster_for_jobs, 
     assert list((out / ".job").iterdir()) == []
 
 
+@pytest.mark.slow
 def test_a_job_whose_scheduler_forgot_it_is_lost(data, cluster_for_jobs, runs, tmp_path, capsys):
     out = tmp_path / "q"
     waiting = Record("waiting", "csvrg", str(data), str(out), scheduler=cluster_for_jobs.address)

@@ -72,6 +72,7 @@ def test_the_run_says_that_it_is_in_this_process(folder, tmp_path, capsys):
     assert "peak memory: driver" in told.out
 
 
+@pytest.mark.slow
 def test_the_plan_is_that_of_the_run_which_imports_what_it_uses(folder, tmp_path, capsys):
     job = ["--data", str(folder / "d.zarr"), *JOB]
     assert main(["plan", *job, "--json"]) == 0

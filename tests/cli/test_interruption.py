@@ -103,7 +103,8 @@ SAID = ("csvrg: ", "stage ", "   ", "about ", "chosen: ", "held-out ", "interrup
 
 
 @pytest.mark.skipif(not Path("/proc").is_dir(), reason="processes are counted in /proc")
-@pytest.mark.parametrize("number", [signal.SIGINT, pytest.param(signal.SIGTERM, marks=pytest.mark.slow)])
+@pytest.mark.slow
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_training_on_worker_processes(data, tmp_path, number):
     process = start(*train(data, tmp_path / "m", workers=1))
     deadline = time.monotonic() + 60

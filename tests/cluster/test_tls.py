@@ -87,6 +87,7 @@ def settings(path, **changes):
     return {**flat, "distributed.comm.require-encryption": comm["require-encryption"]}
 
 
+@pytest.mark.slow
 def test_a_member_of_the_team_gets_in(certificates, scheduler):
     assert scheduler.startswith("tls://")
     with dask.config.set(settings(certificates / "team" / "alice.yaml")):

@@ -342,7 +342,9 @@ def test_the_names_of_the_contract_are_there():
     assert {"synchronous", "threads", "processes", "local"} <= set(NAMES)
 
 
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize(
+    "name", [pytest.param(name, marks=[pytest.mark.slow] * (name == "processes")) for name in NAMES]
+)
 def test_a_killed_worker_changes_nothing(name, tmp_path):
     source = ToySource(killer=tmp_path / "killed")
     with fresh(name) as executor:

@@ -14,14 +14,14 @@ from distkern.runs.algorithms import algorithms
 from distkern.runs.evaluation import evaluate_split
 from distkern.runs.run import train
 from distkern.storage.ingest import write_dataset
-from small import small, taken
+from small import REPEATED, small, taken
 
 ALGORITHMS = algorithms()
 #: algorithms that begin anew, whatever is given
 REFUSED = ("sdca", "simba", "dsg_novelty", "dsg_density_ratio", "dsg_gaussian_process")
 UPDATED = [name for name in ALGORITHMS if not name.startswith((*REFUSED, "auto"))]
-#: those for regression share their solvers with others
-FEW = [name for name in UPDATED if not name.endswith("_regressor") or name.startswith("newton")]
+#: the others share their solvers with one of these
+FEW = [name for name in UPDATED if name not in REPEATED and not name.endswith("_regressor")]
 #: more stages and rows than of the small settings, so that a run comes near its minimum
 SETTINGS = {"stages": 6, "lam": 64.0, "nu": 1e-3, "step_size": None, "gamma": 2.0}
 N_OLD, N_NEW = 400, 200

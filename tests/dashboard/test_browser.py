@@ -128,6 +128,7 @@ WIDE = """
 """
 
 
+@pytest.mark.slow
 def test_tables_fit_a_window_of_1100_pixels_and_show_where_they_scroll(client, tab):
     url = install(client)
     for number in range(3):

@@ -164,7 +164,8 @@ def test_the_bits_on_any_number_of_workers(workers, whole):
         same(run(executor), whole)
 
 
-@pytest.mark.parametrize("checkpointed", [pytest.param(False, marks=pytest.mark.slow), True])
+@pytest.mark.slow
+@pytest.mark.parametrize("checkpointed", [False, True])
 def test_a_worker_that_dies_in_an_exchange_changes_nothing(checkpointed, whole, tmp_path):
     heard = []
     folder = CheckpointFolder(tmp_path / "checkpoints", {}) if checkpointed else None

@@ -192,6 +192,7 @@ def nearly_all(limit):
     return process.pid if kept.all() else None
 
 
+@pytest.mark.slow
 def test_what_is_within_its_limit_ends_no_worker():
     executor = cluster.start_local(workers=1, memory_limit=300 * 2**20, dashboard=False)
     try:

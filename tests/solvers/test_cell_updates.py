@@ -158,6 +158,7 @@ def test_an_update_has_the_same_bits_on_every_executor(model, old, local, schedu
     np.testing.assert_array_equal(here.places_.tree.children, there.places_.tree.children)
 
 
+@pytest.mark.slow
 def test_a_crowd_of_new_rows_is_cut_into_cells_and_buckets(model, old):
     X, y = rows(5000, seed=2)
     crowd = [(0.05 * X + np.array([0.3, -0.9, 0.2], dtype=np.float32), y)]

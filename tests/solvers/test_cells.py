@@ -172,7 +172,13 @@ DAMAGES = {
 }
 
 
-@pytest.mark.parametrize("damage", DAMAGES.values(), ids=DAMAGES.keys())
+@pytest.mark.parametrize(
+    "damage",
+    [
+        pytest.param(damage, id=name, marks=[pytest.mark.slow] * (name not in ("a machine", "moved rows")))
+        for name, damage in DAMAGES.items()
+    ],
+)
 @pytest.mark.parametrize("has_test", [True, pytest.param(False, marks=pytest.mark.slow)])
 def test_a_resumed_run_makes_again_what_is_damaged(damage, has_test, stored, tmp_path, monkeypatch):
     from distkern.engine.drive import Interrupted

@@ -61,7 +61,9 @@ def nothing_kept(monkeypatch):
     monkeypatch.setattr(basis, "_kept", None)
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize(
+    "kind", [pytest.param(kind, marks=[pytest.mark.slow] * (kind != "several classes")) for kind in KINDS]
+)
 def test_predictions_are_those_of_a_model_that_is_kept(kind, fitted, nothing_kept, tmp_path, monkeypatch):
     data, folder, expected, figures = fitted[kind]
     assert not load_model(folder).basis().is_kept
