@@ -14,9 +14,7 @@ from distkern.bases.landmarks import LandmarkBasis
 from distkern.common.errors import InputError
 from distkern.common.sparse import Rows
 from distkern.common.tiles import apply, copied, matmul, scratch
-from distkern.common.types import Floats
-
-Array = NDArray[np.float64]
+from distkern.common.types import Array, Floats
 
 #: residuals of landmarks below this share of the largest kernel value are rounding, by the bytes of a number
 _CUT = {4: 1e-5, 8: 1e-13}

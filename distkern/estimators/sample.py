@@ -14,11 +14,9 @@ from distkern.common.held_out import Sides, keys_of
 from distkern.common.rng import Purpose, stream
 from distkern.common.scores import by_group, log_losses
 from distkern.common.sparse import SparseRows
-from distkern.common.types import AbstractSource, Block
+from distkern.common.types import AbstractSource, Array, Block
 from distkern.engine.executors import open_executor
 from distkern.runs.spooled import whole_blocks
-
-Array = NDArray[np.float64]
 
 #: of the sample: rows, bytes, and blocks that are read; fewer rows tell nothing
 MOST_ROWS, _MOST_BYTES, _MOST_BLOCKS, LEAST_ROWS = 10_000, 32 * 2**20, 16, 60

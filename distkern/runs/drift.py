@@ -6,14 +6,11 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from distkern.common.sparse import SparseRows
-from distkern.common.types import AbstractSource, Block
+from distkern.common.types import AbstractSource, Array, Block
 from distkern.passes import Cost, Reduce
 from distkern.storage.spreads import TILE_BYTES, Spreads
-
-Array = NDArray[np.float64]
 
 #: share of a column's range by which a number must be beyond it, as single precision has about 7 digits
 _ROUNDING = 1e-6

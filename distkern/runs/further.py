@@ -9,10 +9,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from distkern.common.types import Array
 from distkern.storage.arrays import load_arrays
 from distkern.storage.places import Place
-
-Array = NDArray[np.float64]
 
 #: what the names of its arrays in a model's folder begin with
 PREFIX = "further."

@@ -10,10 +10,9 @@ from numpy.typing import NDArray
 
 from distkern.common.held_out import Keys, keys_of, row_keys
 from distkern.common.scores import log_losses, row_log_losses
-from distkern.common.types import Block
+from distkern.common.types import Array, Block
 from distkern.runs.ranking import row_squares
 
-Array = NDArray[np.float64]
 Codes = NDArray[np.int64]
 
 _BITS = 7

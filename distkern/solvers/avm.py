@@ -15,6 +15,7 @@ from distkern.bases.base import AbstractBasis
 from distkern.common.choices import Choices
 from distkern.common.compiled import derivative, tuple_type
 from distkern.common.parameters import FLAG, Parameter, Whole, parameter
+from distkern.common.types import Array
 from distkern.losses import margin_loss_names
 from distkern.losses.base import AbstractElementwiseLoss
 from distkern.solvers.base import Problem, order_of_rows, rows_of_stage
@@ -24,8 +25,6 @@ from distkern.solvers.explicit import FeatureState
 from distkern.solvers.hyperparameters import CORESET, SEARCHED_GAMMA, SEARCHED_LAM, a_loss
 from distkern.solvers.measuring import Figures
 from distkern.solvers.risk import Risk
-
-Array = NDArray[np.float64]
 
 #: default number of landmarks; a step is cheap, and gradients are moved to them
 USUAL_LANDMARKS = 2048

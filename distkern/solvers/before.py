@@ -7,13 +7,9 @@ from dataclasses import dataclass, field
 from enum import Enum
 from typing import Any
 
-import numpy as np
-from numpy.typing import NDArray
-
 from distkern.common.errors import InputError
 from distkern.common.sparse import Rows
-
-Array = NDArray[np.float64]
+from distkern.common.types import Array
 
 
 class OldRows(Enum):

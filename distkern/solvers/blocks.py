@@ -6,18 +6,15 @@ from dataclasses import dataclass
 from itertools import pairwise
 
 import numpy as np
-from numpy.typing import NDArray
 
 from distkern.bases.base import AbstractBasis
 from distkern.bases.gram import GramSum, fill_columns
-from distkern.common.types import Block
+from distkern.common.types import Array, Block
 from distkern.features import Footprint
 from distkern.passes import Cost, Reduce
 from distkern.solvers.base import Problem
 from distkern.solvers.gram import Solve, solved
 from distkern.solvers.risk import Risk
-
-Array = NDArray[np.float64]
 
 
 def runs_of(size: int, block_size: int) -> list[slice]:

@@ -58,8 +58,6 @@ from distkern.solvers.measuring import Sums
 from distkern.solvers.risk import Risk
 from distkern.solvers.targets import figures_of_targets, scaled_risk, target_outline, target_scale
 
-Array = NDArray[np.float64]
-
 #: smallest tolerance; rounding of kernels in single precision is smaller
 _LEAST_TOLERANCE = 1e-4
 #: largest C for which errors of single precision, times C, are small beside |w|^2

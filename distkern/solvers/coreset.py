@@ -31,8 +31,6 @@ from distkern.solvers.risk import Risk
 from distkern.solvers.searchable import State
 from distkern.solvers.streamed import AbstractLoop, AbstractStreamed
 
-Array = NDArray[np.float64]
-
 
 class AbstractSteps(AbstractLoop):
     """The steps of a stage over landmarks, which keep w in a ball."""

@@ -32,14 +32,13 @@ from functools import cache, cached_property
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from distkern.bases.base import AbstractBasis
 from distkern.common.choices import Choices
 from distkern.common.compiled import derivative, tuple_type
 from distkern.common.parameters import FLAG, NOT_NEGATIVE, NOTHING, Number, Parameter, Whole, Words, parameter
 from distkern.common.rng import Purpose, stream
-from distkern.common.types import Floats
+from distkern.common.types import Array, Floats
 from distkern.features import Footprint
 from distkern.features.nystroem import whitened
 from distkern.losses import margin_loss_names
@@ -59,8 +58,6 @@ from distkern.solvers.explicit import Ended, FeatureState, gradient_pass
 from distkern.solvers.hyperparameters import CORESET, SEARCHED_GAMMA, SEARCHED_LAM, a_loss
 from distkern.solvers.measuring import Figures, Model, Sums
 from distkern.solvers.risk import Risk
-
-Array = NDArray[np.float64]
 
 
 @dataclass(frozen=True, kw_only=True)

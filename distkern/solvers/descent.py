@@ -7,14 +7,12 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
 from distkern.bases.coordinates import Coordinates
+from distkern.common.types import Array
 from distkern.solvers.base import Steps
 from distkern.solvers.gram import Solve
 from distkern.solvers.measuring import Sums
-
-Array = NDArray[np.float64]
 
 _MEMORY = 20
 #: a step must reach this share of the decrease that the slope promises; relative rounding of objectives

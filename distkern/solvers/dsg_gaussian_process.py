@@ -8,12 +8,11 @@ from dataclasses import dataclass, field, replace
 from typing import ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 
 from distkern.common.choices import Choices
 from distkern.common.errors import InputError
 from distkern.common.parameters import AUTO, NOTHING, POSITIVE, Parameter, Words, parameter, redeclared
-from distkern.common.types import Block
+from distkern.common.types import Array, Block
 from distkern.features.kernel_choice import GAMMA, KernelChoice
 from distkern.features.random import SAMPLER, footprint_of_random
 from distkern.kernels.bandwidth import gamma_from_width, width_from_gamma
@@ -27,8 +26,6 @@ from distkern.solvers.measuring import Model
 from distkern.solvers.risk import Risk
 from distkern.solvers.sample import sample_of, sampling
 from distkern.solvers.targets import TargetScale, scaled_risk
-
-Array = NDArray[np.float64]
 
 MOST_FEATURES = 4096
 #: first guess of the noise

@@ -5,14 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 import numpy as np
-from numpy.typing import NDArray
 
 from distkern.bases.gram import COLUMNS, GramSum, column_blocks, fill_columns
 from distkern.bases.random_features import RandomFeatureBasis
 from distkern.common.errors import InputError
 from distkern.common.parameters import NOTHING, Number, Words, parameter, redeclared
 from distkern.common.sparse import Rows
-from distkern.common.types import Block, Floats
+from distkern.common.types import Array, Block, Floats
 from distkern.losses.unlabelled import Novelty
 from distkern.passes import Reduce, Rounds
 from distkern.solvers._dsg.growth import Growth
@@ -24,8 +23,6 @@ from distkern.solvers.measuring import Model
 from distkern.solvers.quantiles import quantiles_of_scores, quantiles_outline
 from distkern.solvers.risk import Risk
 from distkern.solvers.sample import sample_of, sampling
-
-Array = NDArray[np.float64]
 
 _CURVATURE = 0.2
 #: rounding of scores, in units of the last place

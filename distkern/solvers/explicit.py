@@ -14,13 +14,12 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
-from numpy.typing import NDArray
 
 from distkern.bases.base import AbstractBasis
 from distkern.bases.random_features import STRIP_ROWS, tile_is_large
 from distkern.common.choices import Choices
 from distkern.common.sparse import Rows
-from distkern.common.types import Block
+from distkern.common.types import Array, Block
 from distkern.features import AbstractFeatures, Footprint
 from distkern.passes import Cost, Derived, Outline, Reduce
 from distkern.solvers.base import Measures, Problem, Steps
@@ -48,8 +47,6 @@ from distkern.solvers.targets import (
     target_outline,
     target_scale,
 )
-
-Array = NDArray[np.float64]
 
 
 @dataclass(frozen=True, kw_only=True)

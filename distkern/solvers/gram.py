@@ -8,19 +8,17 @@ from functools import partial
 from typing import TypeAlias
 
 import numpy as np
-from numpy.typing import NDArray
 
 from distkern.bases.base import Tile, multiply
 from distkern.bases.gram import GRAM_ROWS, column_blocks, fill_columns
 from distkern.common.errors import InputError
-from distkern.common.types import Block, Floats
+from distkern.common.types import Array, Block, Floats
 from distkern.features import Footprint
 from distkern.passes import Cost, Reduce
 from distkern.solvers.base import Outline, Problem, Steps
 from distkern.solvers.measuring import Model, Sums, sums_and_slopes
 from distkern.solvers.sample import RowSample
 
-Array = NDArray[np.float64]
 #: (r, k) -> P^-1 of it
 Solve: TypeAlias = Callable[[Array], Array]
 

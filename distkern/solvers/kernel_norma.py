@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from distkern.bases.landmarks import LandmarkBasis
 from distkern.common.sparse import Rows, stacked
-from distkern.common.types import Block, groups_of
+from distkern.common.types import Array, Block, groups_of
 from distkern.features import Footprint
 from distkern.features.support import Support, support_cost
 from distkern.kernels.base import AbstractKernel
@@ -22,8 +22,6 @@ from distkern.solvers.measuring import Model
 from distkern.solvers.norma import NORMA, NORMAState
 from distkern.solvers.residents import AbstractTurns, either, rows_of_groups
 from distkern.solvers.risk import Risk
-
-Array = NDArray[np.float64]
 
 #: rows whose kernels with each other are one matrix, unless a batch has more
 PIECE_ROWS = 256

@@ -14,7 +14,7 @@ from distkern.bases.landmarks import LandmarkBasis
 from distkern.common.compiled import argument_types, compile_loop, parameters_type
 from distkern.common.errors import InputError
 from distkern.common.sparse import Rows, stacked
-from distkern.common.types import Block, Floats, groups_of
+from distkern.common.types import Array, Block, Floats, groups_of
 from distkern.features import Footprint
 from distkern.features.support import Support, support_cost
 from distkern.kernels.base import AbstractKernel
@@ -26,8 +26,6 @@ from distkern.solvers.measuring import Model
 from distkern.solvers.residents import AbstractTurns, either, rows_of_groups
 from distkern.solvers.risk import Risk
 from distkern.solvers.sdca import SDCA, SDCAState, dual_cost, dual_minimum
-
-Array = NDArray[np.float64]
 
 #: rows whose steps use one matrix of their kernels
 PIECE_ROWS = 256

@@ -32,6 +32,7 @@ from distkern.bases.gram import COLUMNS
 from distkern.common.errors import InputError
 from distkern.common.parameters import NOT_NEGATIVE, Parameter, Whole, Words, parameter
 from distkern.common.sparse import Rows
+from distkern.common.types import Array
 from distkern.features import Footprint, feature_names, find_features
 from distkern.losses import SUPERVISED, curved_loss_names
 from distkern.passes import Derived
@@ -55,8 +56,6 @@ from distkern.solvers.newton_sums import BySums, RowSums, keeps_sums, kept_bytes
 from distkern.solvers.risk import Risk
 from distkern.solvers.sample import RowSample
 from distkern.solvers.targets import TargetScale, target_scale
-
-Array = NDArray[np.float64]
 
 #: most bytes of Gram matrices that one pass returns: half a matrix of 5,800 functions
 _STRIP_BYTES = 128 * 2**20

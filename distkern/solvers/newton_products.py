@@ -9,11 +9,10 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from distkern.bases.base import AbstractBasis
 from distkern.bases.coordinates import Coordinates
-from distkern.common.types import Block, Floats
+from distkern.common.types import Array, Block, Floats
 from distkern.features import Footprint
 from distkern.passes import Derived, Reduce, bytes_of
 from distkern.solvers.base import Outline, Problem, Steps
@@ -27,7 +26,6 @@ from distkern.solvers.sample import sample_of, sampling
 if TYPE_CHECKING:
     from distkern.solvers.newton import Newton, NewtonState
 
-Array = NDArray[np.float64]
 
 #: most products of a stage
 MOST_PRODUCTS = 40

@@ -15,10 +15,10 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from distkern.bases.coordinates import Coordinates
 from distkern.common.errors import InputError
+from distkern.common.types import Array
 from distkern.features import Footprint
 from distkern.passes import Derived
 from distkern.solvers.base import Outline, Problem, Steps
@@ -30,7 +30,6 @@ from distkern.solvers.targets import TargetSummary
 if TYPE_CHECKING:
     from distkern.solvers.newton import Newton, NewtonState
 
-Array = NDArray[np.float64]
 
 #: functions up to which sums are kept with a model: half a matrix of 32 MiB
 MOST_FUNCTIONS = 2048

@@ -15,6 +15,7 @@ from distkern.bases.base import AbstractBasis, add_transposed
 from distkern.common.choices import Choices
 from distkern.common.errors import InputError
 from distkern.common.parameters import NOT_NEGATIVE, NOTHING, POSITIVE, Parameter, Whole, parameter
+from distkern.common.types import Array
 from distkern.losses import SUPERVISED, loss_names
 from distkern.solvers.base import Problem
 from distkern.solvers.before import Before, OldRows
@@ -23,8 +24,6 @@ from distkern.solvers.hyperparameters import SEARCHED_GAMMA, SEARCHED_NU_OF_STEP
 from distkern.solvers.measuring import Figures
 from distkern.solvers.risk import Risk
 from distkern.solvers.streamed import AbstractStreamed, BatchLoop, FeaturePiece
-
-Array = NDArray[np.float64]
 
 
 @dataclass(frozen=True)

@@ -9,12 +9,12 @@ from functools import cache
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from distkern.bases.base import AbstractBasis
 from distkern.common.choices import Choices
 from distkern.common.compiled import argument_types, compile_loop, derivative, parameters_type, tuple_type
 from distkern.common.parameters import FLAG, NOTHING, POSITIVE, Parameter, Whole, parameter
+from distkern.common.types import Array
 from distkern.features import AbstractFeatures, Footprint
 from distkern.losses import margin_loss, margin_loss_names
 from distkern.losses.base import AbstractElementwiseLoss
@@ -34,8 +34,6 @@ from distkern.solvers.streamed import (
     measure_largest,
     sparse_column,
 )
-
-Array = NDArray[np.float64]
 
 #: most steps of a stage whose pass over the rows makes fewer
 _FEW_STEPS = 2**14

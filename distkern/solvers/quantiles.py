@@ -5,19 +5,15 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from typing import TypeAlias
 
 import numpy as np
-from numpy.typing import NDArray
 
-from distkern.common.types import Block, Floats
+from distkern.common.types import Array, Block, Floats
 from distkern.passes import Cost, Reduce
 from distkern.solvers.base import Outline, Problem, Steps
 from distkern.solvers.measuring import Model
 from distkern.solvers.sample import SampledModel, sample_of_every_block
 from distkern.solvers.targets import TargetSummary
-
-Array: TypeAlias = NDArray[np.float64]
 
 #: up to so many rows, quantiles are exact after one pass; more are bracketed by a sample of as many
 SAMPLED_ROWS = 2**14

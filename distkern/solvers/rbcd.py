@@ -18,7 +18,7 @@ from distkern.common.errors import InputError
 from distkern.common.parameters import FLAG, NOT_NEGATIVE, Parameter, Whole, Words, parameter
 from distkern.common.rng import Purpose, stream
 from distkern.common.tiles import scratch
-from distkern.common.types import Block, Floats, groups_of
+from distkern.common.types import Array, Block, Floats, groups_of
 from distkern.features import Footprint
 from distkern.losses import SUPERVISED, curved_loss_names
 from distkern.passes import EXPONENTIAL, Message, Rounds
@@ -31,8 +31,6 @@ from distkern.solvers.hyperparameters import SEARCHED_NU, a_loss, feature_parame
 from distkern.solvers.measuring import Figures, Model, Sums, sums_and_slopes
 from distkern.solvers.residents import GroupResident
 from distkern.solvers.risk import Risk
-
-Array = NDArray[np.float64]
 
 #: first index of the stream that orders blocks
 _ORDER = 4

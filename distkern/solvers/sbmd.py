@@ -9,12 +9,12 @@ from functools import partial
 from typing import Any, ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 
 from distkern.bases.base import AbstractBasis
 from distkern.common.choices import Choices
 from distkern.common.parameters import FLAG, NOT_NEGATIVE, NOTHING, POSITIVE, Parameter, Whole, parameter
 from distkern.common.rng import Purpose, stream
+from distkern.common.types import Array
 from distkern.features import Footprint
 from distkern.losses import SUPERVISED, loss_names
 from distkern.passes import Reduce, Stream
@@ -28,8 +28,6 @@ from distkern.solvers.measuring import Figures, Model, Sums
 from distkern.solvers.risk import Risk
 from distkern.solvers.streamed import AbstractStreamed, BatchLoop, FeaturePiece, measure_largest
 from distkern.solvers.svrg import LEAST_BATCH, is_preconditioned
-
-Array = NDArray[np.float64]
 
 #: first index of the stream that draws blocks
 _ORDER = 7

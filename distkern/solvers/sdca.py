@@ -16,7 +16,7 @@ from distkern.common.choices import Choices
 from distkern.common.compiled import aligned, argument_types, compile_loop, parameters_type
 from distkern.common.errors import InputError
 from distkern.common.parameters import NOT_NEGATIVE, POSITIVE, Parameter, Whole, parameter
-from distkern.common.types import groups_of
+from distkern.common.types import Array, groups_of
 from distkern.features import Footprint
 from distkern.losses import SUPERVISED, AbstractCoordinateLoss, coordinate_loss_names
 from distkern.passes import EXPONENTIAL, Message, Rounds
@@ -27,8 +27,6 @@ from distkern.solvers.measuring import Figures, Model
 from distkern.solvers.residents import AbstractTurns, either, rows_of_groups
 from distkern.solvers.risk import Risk
 from distkern.solvers.streamed import column_of, dense_column, prepare_piece, sparse_column
-
-Array = NDArray[np.float64]
 
 _PIECE_BYTES = 4 * 2**20
 #: a stage makes about so many steps, in at most so many passes

@@ -18,15 +18,13 @@ from numpy.typing import NDArray
 from distkern.bases.base import AbstractBasis, add_transposed, product
 from distkern.common.compiled import aligned
 from distkern.common.sparse import Rows, SparseRows, count_nonzero
-from distkern.common.types import Block, Floats
+from distkern.common.types import Array, Block, Floats
 from distkern.features import Footprint
 from distkern.passes import Stream
 from distkern.solvers.base import Problem, Steps, piece_rows
 from distkern.solvers.explicit import AbstractExplicit, Ended
 from distkern.solvers.measuring import Model, Sums, measure, with_largest
 from distkern.solvers.searchable import State
-
-Array = NDArray[np.float64]
 
 
 @dataclass(frozen=True)

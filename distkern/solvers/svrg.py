@@ -10,13 +10,12 @@ from functools import partial
 from typing import Any, ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 
 from distkern.bases.base import AbstractBasis, add_transposed, product
 from distkern.common.choices import Choices
 from distkern.common.errors import InputError
 from distkern.common.parameters import FLAG, NOT_NEGATIVE, NOTHING, POSITIVE, Parameter, Whole, parameter
-from distkern.common.types import Block, Floats
+from distkern.common.types import Array, Block, Floats
 from distkern.features import Footprint
 from distkern.losses import SUPERVISED, loss_names
 from distkern.passes import Reduce, Stream
@@ -29,8 +28,6 @@ from distkern.solvers.measuring import Figures, Model, Sums, measure_gradient, w
 from distkern.solvers.risk import Risk
 from distkern.solvers.sample import sample_of
 from distkern.solvers.streamed import AbstractLoop, AbstractStreamed, FeaturePiece
-
-Array = NDArray[np.float64]
 
 #: most features of preconditioned steps, which are the default up to so many
 MOST_PRECONDITIONED = 8192

@@ -7,15 +7,12 @@ from dataclasses import dataclass, replace
 from typing import Any, Protocol
 
 import numpy as np
-from numpy.typing import NDArray
 
 from distkern.common.errors import InputError
-from distkern.common.types import Block
+from distkern.common.types import Array, Block
 from distkern.passes import Cost, Reduce
 from distkern.solvers.base import Outline, Problem, Steps
 from distkern.solvers.risk import Risk
-
-Array = NDArray[np.float64]
 
 #: most points of a summary. Each shortening moves the ranks of quantiles by at most 2 / 2^14 of the weight;
 #: large data sets shorten about ten times, fewer targets than these never

@@ -5,13 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
 from distkern.common.sparse import Rows, SparseRows
-from distkern.common.types import Floats
+from distkern.common.types import Array, Floats
 from distkern.storage.scaling import Scaling, ScalingKind, refuse_for_sparse, scaling_of, widen_ranges
-
-Array = NDArray[np.float64]
 
 #: bytes of rows that are looked at in float64 at a time
 TILE_BYTES = 2**20

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from typing import cast
 
 import numpy as np
-from numpy.typing import NDArray
 
 from distkern.common.stores import ArrayStore
+from distkern.common.types import Array
 from distkern.maps.mapping import MapChoice, RowMap
 from distkern.passes import Each
 from distkern.solvers._cells.buckets import Cut
@@ -19,8 +19,6 @@ from distkern.solvers._cells.tree import Tree
 from distkern.solvers._cells.trials import Asking, Learning, Outcome, Sampled, Trial, Tuning, loaded_maps
 from distkern.solvers.base import Steps
 from distkern.solvers.risk import Risk
-
-Array = NDArray[np.float64]
 
 #: first index of the streams of the tree over the sample
 FIRST_TREE = 3

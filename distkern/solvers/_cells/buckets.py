@@ -14,15 +14,13 @@ from numpy.typing import NDArray
 from distkern.common.rng import Purpose, stream
 from distkern.common.stores import SliceStore
 from distkern.common.tiles import release
-from distkern.common.types import Block, Floats
+from distkern.common.types import Array, Block, Floats
 from distkern.kernels.base import AbstractPrepared
 from distkern.losses.conjugate import AbstractDualLoss
 from distkern.solvers._cells.machine import CellMachine, CellSettings, predict_cell, solve_cell, solving_bytes
 from distkern.solvers._cells.tree import Overlap, Tree, tree_from_arrays, tree_to_arrays
 from distkern.solvers.measuring import Sums, sums_and_slopes
 from distkern.solvers.risk import Risk
-
-Array = NDArray[np.float64]
 
 #: first indices of the streams of a bucket
 _TREE, _ORDER = 4, 5

@@ -14,13 +14,11 @@ from distkern.common.rng import Purpose, stream
 from distkern.common.scores import temperature
 from distkern.common.stores import ArrayStore
 from distkern.common.tiles import release
-from distkern.common.types import Block, Floats
+from distkern.common.types import Array, Block, Floats
 from distkern.losses.classes import Logistic
 from distkern.solvers._cells.buckets import Solving
 from distkern.solvers._cells.held_out import folds_of
 from distkern.solvers._cells.machine import solve_cell
-
-Array = NDArray[np.float64]
 
 #: buckets and cells of which rows are held out, at most; cells at least, if there are so many
 MOST_BUCKETS, MOST_CELLS, LEAST_CELLS = 16, 32, 8

@@ -13,7 +13,6 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from distkern.common.held_out import groups_of, keys_of, stratified_order
 from distkern.common.tiles import release
@@ -45,8 +44,6 @@ from distkern.solvers._cells.sizes import FEW, SAMPLE_ROWS
 from distkern.solvers._cells.trials import Outcome, Sampled, Setting, Trial, codes_of, most_learned
 from distkern.solvers.base import Steps
 from distkern.solvers.risk import Risk
-
-Array = NDArray[np.float64]
 
 #: C and rounds of a metric where they are neither given nor searched
 _COST, _METRIC_ROUNDS = 10.0, 3

@@ -13,15 +13,12 @@ from functools import cache
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from distkern.common.compiled import array_type, compile_loop
 from distkern.common.rng import Purpose, stream
-from distkern.common.types import Floats
+from distkern.common.types import Array, Floats
 from distkern.losses.conjugate import AbstractDualLoss, RowConjugates
 from distkern.solvers._cells.newton import newton, product
-
-Array = NDArray[np.float64]
 
 #: after so many sweeps over the coordinates their progress is looked at, and so many there are at a time
 _SWEEPS, _MOST_SWEEPS = 10, 1000

@@ -13,13 +13,11 @@ from distkern.common.errors import InputError
 from distkern.common.ridge import solve_ridge
 from distkern.common.rng import Purpose, stream
 from distkern.common.tiles import scratch
-from distkern.common.types import Floats
+from distkern.common.types import Array, Floats
 from distkern.kernels.base import AbstractLandmarkKernel, AbstractPrepared, AbstractTileKernel
 from distkern.losses.conjugate import AbstractDualLoss
 from distkern.solvers._cells.dual import solve_dual
 from distkern.solvers._cells.newton import TILE_ROWS
-
-Array = NDArray[np.float64]
 
 #: numbers of a tile of kernel values, rows and columns of one of all pairs, and numbers of rows that are
 #: converted

@@ -11,10 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from distkern.common.tiles import apply, scratch
-from distkern.common.types import Floats
+from distkern.common.types import Array, Floats
 from distkern.losses.conjugate import RowConjugates
-
-Array = NDArray[np.float64]
 
 #: first, least and largest weight of the proximal term, as shares of the mean diagonal of K
 _FIRST, _LEAST, _MOST = 1e-2, 1e-3, 1.0

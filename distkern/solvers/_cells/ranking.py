@@ -6,16 +6,12 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-import numpy as np
-from numpy.typing import NDArray
-
 from distkern.common.choices import CERTAIN
+from distkern.common.types import Array
 from distkern.maps.mapping import Family, MapChoice, RowMap
 from distkern.search.choice import best, best_of_each, is_better, not_worse, worth_its_work
 from distkern.search.ladder import LAPLACIAN
 from distkern.solvers._cells.trials import Outcome, Setting, Trial
-
-Array = NDArray[np.float64]
 
 #: factors of the widths and costs of both rounds: around what the best ridge machines have, whose rows are
 #: farther apart, and of the best kinds of these around what was best there

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 from numpy.typing import NDArray
 
+from distkern.common.types import Array
 from distkern.kernels import find_kernel
 from distkern.kernels.bandwidth import width_from_gamma
 from distkern.kernels.base import AbstractScaledKernel
@@ -15,8 +16,6 @@ from distkern.maps.metric import METRICS
 from distkern.search.ladder import KERNELS
 from distkern.search.machines import Kernel
 from distkern.solvers._cells.place import Places, places_from_arrays
-
-Array = NDArray[np.float64]
 
 
 @dataclass(frozen=True)

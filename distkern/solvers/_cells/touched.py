@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from distkern.common.stores import ArrayStore, SliceStore
 from distkern.common.tiles import release
-from distkern.common.types import Block
+from distkern.common.types import Array, Block
 from distkern.solvers._cells.basis import Loads
 from distkern.solvers._cells.buckets import Machines, Solving, record_of, solve_rows
 from distkern.solvers._cells.machine import CellMachine
@@ -31,8 +31,6 @@ from distkern.solvers._cells.tree import (
     tree_from_arrays,
     tree_to_arrays,
 )
-
-Array = NDArray[np.float64]
 
 #: first indices of the streams of trees that cut a bucket's large cell on some of its rows, and a cell
 _SOME, _AGAIN = 7, 8

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from distkern.common.held_out import Keys, keys_of, parts_in_order
 from distkern.common.scores import by_group, log_losses
 from distkern.common.tiles import release
-from distkern.common.types import Block, Floats
+from distkern.common.types import Array, Block, Floats
 from distkern.losses.conjugate import AbstractDualLoss
 from distkern.maps.mapping import MapChoice, RowMap, map_from_arrays, map_to_arrays
 from distkern.search.choice import Tried
@@ -22,7 +22,6 @@ from distkern.solvers._cells.buckets import Cut
 from distkern.solvers._cells.held_out import folds_of
 from distkern.solvers._cells.machine import CellSettings, predict_cell, solve_costs, solving_bytes
 
-Array = NDArray[np.float64]
 #: mapped rows, their targets and weights
 Rows: TypeAlias = tuple[Floats, Array, "Array | None"]
 

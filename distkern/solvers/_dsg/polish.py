@@ -7,7 +7,6 @@ import operator
 from dataclasses import dataclass, replace
 
 import numpy as np
-from numpy.typing import NDArray
 
 from distkern.bases.base import multiply
 from distkern.bases.gram import GatheredGram
@@ -15,7 +14,7 @@ from distkern.bases.random_features import RandomFeatureBasis
 from distkern.common.errors import InputError
 from distkern.common.rng import Purpose, stream
 from distkern.common.tiles import scratch
-from distkern.common.types import Block, Floats, groups_of
+from distkern.common.types import Array, Block, Floats, groups_of
 from distkern.features.random import footprint_of_random
 from distkern.passes import EXPONENTIAL, Cost, Message, Rounds
 from distkern.solvers._dsg.rounds import predict, tiles
@@ -40,8 +39,6 @@ TOLERANCE = 1e-7
 _DESCENT, _ROUNDING, _SHORTEST = 1e-4, 1e-9, 0.05
 #: the metric of an exact polish, and the gradient where it starts
 GRAMS = Grams(weigh=with_slopes, strip_bytes=128 * 2**20)
-
-Array = NDArray[np.float64]
 
 
 def check_polish(polish: str | None, risk: Risk, n_features: int) -> None:

@@ -21,6 +21,7 @@ from distkern.common.parameters import (
     Words,
     parameter,
 )
+from distkern.common.types import Array
 from distkern.features.kernel_choice import KernelChoice
 from distkern.passes.batches import BatchOrder
 from distkern.solvers.base import Problem, rows_of_stage
@@ -149,9 +150,6 @@ class DSGSettings(Declared):
     def batches(self, problem: Problem) -> BatchOrder:
         """Which rows make the batches."""
         return BatchOrder(problem.block_rows, min(self.batch_size, problem.n_rows), problem.seed)
-
-
-Array = NDArray[np.float64]
 
 
 @dataclass(frozen=True)

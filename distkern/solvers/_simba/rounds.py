@@ -12,6 +12,7 @@ from distkern.bases.base import AbstractBasis
 from distkern.common.compiled import aligned
 from distkern.common.rng import Purpose
 from distkern.common.sparse import Rows, SparseRows, stacked
+from distkern.common.types import Array
 from distkern.passes import Message
 from distkern.solvers._simba import primal_loop as loops
 from distkern.solvers._simba.messages import Answer, Ask, Slacks, Update, shifted
@@ -22,7 +23,6 @@ if TYPE_CHECKING:
     from distkern.solvers._simba.measuring import SIMBAState
     from distkern.solvers.simba import SIMBA
 
-Array = NDArray[np.float64]
 
 #: rounds after which q is brought back to a sum of about n; in these it changes by less than 2^102
 RESCALE_EVERY = 64
