@@ -105,7 +105,7 @@ class Daily:
         """What a command takes that leaves a model, and the model's error on the test rows."""
         shutil.rmtree(out, ignore_errors=True)
         out.parent.mkdir(parents=True, exist_ok=True)
-        found, _ = self._run(*words, "--workers", "2", "--no-dashboard")
+        found, _ = self._run(*words, "--no-dashboard")
         figures = self._run("evaluate", out, "--data", self._part(0), "--json")[1]
         return {**found, "error": json.loads(figures)["error"]}
 
@@ -181,7 +181,10 @@ def main(
         daily.cut(file, target, positive, parts, rows)
         for name in jobs:
             daily.measure(name, parts)
-    words = f"{report.made()}{note and f' ({note})'}. `{file.name}`, {parts} parts, two worker processes."
+    words = (
+        f"{report.made()}{note and f' ({note})'}. `{file.name}`, {parts} parts. Commands are told no number "
+        "of workers: few rows are learned from by threads of one process, others by two workers."
+    )
     for path in report.write(_TITLE, words, sections(records), out / "report"):
         click.echo(f"written: {path}")
 
