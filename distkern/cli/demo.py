@@ -42,7 +42,7 @@ _CHOSEN_ROWS, _CHOSEN_BYTES, _ASKED_ROWS = 8_192, 64 * 2**20, 8_192
 @click.option("--data", metavar="FILE", help="Train on this file of yours instead of digits.")
 @click.option("--target", metavar="COLUMN", help="With --data: the column of the labels.")
 @click.option(
-    "--seed", type=click.IntRange(0, 2**32 - 1), default=0, show_default=True, help="Of every random choice."
+    "--seed", type=click.IntRange(0, 2**32 - 1), default=0, show_default=True, help="Seed of all choices."
 )
 @click.option("--overwrite", is_flag=True, help="Replace the data set and the model in DIR.")
 def demo(

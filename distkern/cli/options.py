@@ -249,7 +249,7 @@ scheduling = together(
         metavar="WHERE",
         callback=read_by(check_scheduler),
         help="synchronous, threads, processes, local (worker processes here), tcp://HOST:PORT or "
-        "tls://HOST:PORT.  [default: local; threads of this process for few rows]",
+        "tls://HOST:PORT.  [default: local; threads of this process for few rows, but not in tune]",
     ),
     click.option("--workers", type=click.IntRange(min=1), help="How many threads or processes."),
     memory_limit(),
@@ -301,6 +301,8 @@ job = together(
     click.option(
         "--set", "settings", multiple=True, metavar="NAME=VALUE", help="A hyperparameter; may be repeated."
     ),
-    click.option("--seed", type=click.IntRange(0, 2**32 - 1), help="Of every random choice (default 0)."),
+    click.option(
+        "--seed", type=click.IntRange(0, 2**32 - 1), help="Seed of every random choice (default 0)."
+    ),
     scheduling,
 )

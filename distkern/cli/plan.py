@@ -22,9 +22,9 @@ def plan(
 ) -> None:
     """Say what a training job will read and how much memory it will take, before anything runs.
 
-    Takes what `distkern train` takes; to choose an algorithm it may read a sample. Of a job with a table
-    [search] it also says what `distkern tune` will try. Exits with status 2 if the job does not fit its
-    memory limit, naming the setting that would make it fit.
+    Takes what `distkern train` takes; to choose an algorithm it may read a sample. If the job has a
+    table [search], it also says what `distkern tune` will try. Exits with status 2 if the job does not fit
+    its memory limit, naming the setting that would make it fit.
 
     \b
     Example:

@@ -25,12 +25,12 @@ _ENDINGS = (".zarr", ".csv", ".npy")
 @click.option(
     "--id",
     metavar="COLUMN",
-    help="Of files: write this column beside predictions.  [default: the training data's, if it is there]",
+    help="Write this column of files beside predictions.  [default: the training data's, if it is there]",
 )
 @click.option(
     "--target",
     metavar="COLUMN",
-    help="Of files: leave this column out, by name or by position from 0. The training data's target is left "
+    help="Leave this column of files out, by name or by position from 0. The training data's target is left "
     "out where it is there.",
 )
 @options.file_kinds
@@ -61,8 +61,8 @@ def predict(
     """Write a model's predictions for files, in their order, or for a data set, shard by shard.
 
     FILE are svmlight, CSV, Parquet, NPY or NPZ files, folders or patterns of them, or URLs. Columns are
-    matched by name; those that the model does not know are left out, with a note. Of a data set, each row's
-    number in its source is written as well.
+    matched by name; those that the model does not know are left out, with a note. With --data, .zarr
+    and .csv have each row's number in its source too.
 
     \b
     Example:

@@ -63,37 +63,37 @@ _STEPS = 1000
     type=click.Choice(IMPUTE),
     default="mean",
     show_default=True,
-    help="Of tables: what stands for a missing number or date: the mean or the median of the training rows; "
+    help="For tables: what stands for a missing number or date: the mean or the median of the training rows; "
     "flag: the mean, and one more feature that says so; none: it is refused.",
 )
 @click.option(
     "--categorical",
     multiple=True,
     metavar="NAME=HOW",
-    help="Of tables: take a column for categories: onehot (a feature for each), target (the mean target of "
+    help="For tables: take a column for categories: onehot (a feature for each), target (the mean target of "
     "other rows of the category) or drop.  [default for texts: onehot up to 32 categories, else target]",
 )
 @click.option(
     "--weight",
     metavar="COLUMN",
-    help="Of tables: the weight, above 0, of each training row's loss; no feature.",
+    help="For tables: the weight, above 0, of each training row's loss; no feature.",
 )
 @click.option(
     "--group",
     metavar="COLUMN",
-    help="Of tables: rows of one group (a patient, a customer, a day) stay together in a test split that is "
+    help="For tables: rows of one group (a patient, a customer, a day) stay together in a test split that is "
     "drawn and wherever rows are held out to choose by; no feature.",
 )
 @click.option(
     "--id",
     metavar="COLUMN",
-    help="Of tables: the column that names the rows: no feature, and written beside later predictions.",
+    help="For tables: the column that names the rows: no feature, and written beside later predictions.",
 )
 @click.option(
     "--na",
     multiple=True,
     metavar="WORD",
-    help="Of tables: a text that stands for a missing value, in the target too, beside the empty text, NA, "
+    help="For tables: a text that stands for a missing value, in the target too, beside the empty text, NA, "
     "N/A, ?, null, None, NaN, missing, unknown, -, ...; with --na '' only those that are given.",
 )
 @click.option(
@@ -105,25 +105,25 @@ _STEPS = 1000
     "--keep-na",
     multiple=True,
     metavar="COLUMN",
-    help="Of tables: a column in which NA, none, unknown and so on are what they say, not missing values.",
+    help="For tables: a column in which NA, none, unknown and so on are what they say, not missing values.",
 )
 @click.option(
     "--text",
     multiple=True,
     metavar="COLUMN",
-    help="Of tables: take a column for text: its words, hashed, become 256 features.",
+    help="For tables: take a column for text: its words, hashed, become 256 features.",
 )
 @click.option(
     "--day-first/--month-first",
     default=None,
-    help="Of tables: whether 3/4/2024 is a day of April or of March, in columns of which no date tells.",
+    help="For tables: whether 3/4/2024 is a day of April or of March, in columns of which no date tells.",
 )
 @click.option(
     "--check",
     is_flag=True,
-    help="Of tables: say what every column becomes and all that is wrong, and write nothing.",
+    help="For tables: say what every column becomes and all that is wrong, and write nothing.",
 )
-@click.option("--drop", multiple=True, metavar="COLUMN", help="Of tables: a column that is no feature.")
+@click.option("--drop", multiple=True, metavar="COLUMN", help="For tables: a column that is no feature.")
 @click.option("--positive", metavar="VALUE", help="Make the task binary: this label against the rest.")
 @click.option(
     "--scale",
@@ -151,7 +151,7 @@ _STEPS = 1000
     help="Training rows in random order; --no-shuffle makes every training run shuffle them first.",
 )
 @click.option(
-    "--seed", type=click.IntRange(min=0), default=0, show_default=True, help="Of shuffle and test rows."
+    "--seed", type=click.IntRange(min=0), default=0, show_default=True, help="Seed of shuffle and test rows."
 )
 @options.file_kinds
 @click.option(

@@ -410,9 +410,10 @@ class KernelClassifier(AbstractKernelMachine, AbstractClassifier):
     A sample of rows of up to 1,024 columns decides between a linear machine, kernels at landmarks (both
     :class:`~distkern.NewtonClassifier`) and exact machines in cells (:class:`~distkern.CellClassifier`), by
     log loss on rows that are held out; see :func:`distkern.search.ladder.climb`. With more columns it decides
-    between the first two, and sparse rows of 16,384 columns or more get the linear one. What does not fit
-    ``memory_limit`` gives way to smaller cells, to a search on fewer rows, to SVRG or to DSG. The choice
-    depends on the data, the seed and the limit alone. ``algorithm`` names one of them instead.
+    between the first two, and sparse rows of 16,384 columns or more get the linear one. Cells that do not
+    fit ``memory_limit`` give way to smaller ones, to a search on fewer rows or to the best other machine of
+    the sample, and what does not fit to SVRG or DSG. The choice depends on the data, the seed and the limit
+    alone. ``algorithm`` names one of them instead.
 
     Examples
     --------

@@ -97,8 +97,9 @@ class NewtonClassifier(AbstractNewton, AbstractExplicitClassifier, solver=Newton
 
     Minimises mean_i s_i l(<w, z(x_i)>, y_i) + nu/2 |w|^2, as
     :class:`~distkern.estimators.svrg.SVRGClassifier` does, in few passes, each of which makes the Hessian of
-    all rows; or, of more random or linear features than have a matrix in ``memory_limit``, by products with
-    the Hessian, a pass for each step of preconditioned conjugate gradients (``hessian="products"``).
+    all rows; or, with more random or linear features than have a matrix in ``memory_limit`` (without one:
+    than 8,192), by products with the Hessian, a pass for each step of preconditioned conjugate gradients
+    (``hessian="products"``).
 
     Measured on one core, logistic loss: a9a (32,561 rows), 16,384 random features, nu = 1e-4: products in a
     limit of 512 MiB end after 19 passes, 59 CPU seconds and 315 MiB at an objective of 0.3334 and 14.8 % of

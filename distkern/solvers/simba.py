@@ -130,7 +130,7 @@ class SIMBA(AbstractSearchable[SIMBAState]):
 
     name = "simba"
     not_updated = "the weights of all rows are found together"
-    cost_of_pass = "a round n + d numbers: one row, one column"
+    cost_of_pass = "a round 4 d + n numbers: four rows and a column, unless set otherwise"
     memory = "24 bytes a row and output where the row is, d k numbers in the driver"
     choices: ClassVar[Mapping[str, Parameter]] = {**feature_parameters("linear", with_columns=True)}
     searched: ClassVar[Mapping[str, Choices]] = {"nu": Choices(0.01, (0.0003, 0.001, 0.003, 0.03))}
