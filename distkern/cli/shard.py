@@ -362,7 +362,9 @@ def _closing_line(dataset: Dataset, out: Place, seconds: float, notices: list[st
     rows = " + ".join(f"{split.n_rows:,} {name}" for name, split in splits.items())
     form = "sparse " if dataset.is_sparse else ""
     shards = " + ".join(f"{split.n_blocks:,}" for split in splits.values())
-    classes = "" if dataset.classes is None else f"{len(dataset.classes):,} classes, "
+    shards += f" {form}shard{'s' * (shards != '1')}, "
+    n_classes = 0 if dataset.classes is None else len(dataset.classes)
+    classes = f"{n_classes:,} class{'es' * (n_classes != 1)}, " if n_classes else ""
     copy = column_facts(dataset)
     columns = "" if copy is None else f"feature-major copy ({in_bytes(copy['bytes'])}), "
     told = ""
@@ -372,10 +374,12 @@ def _closing_line(dataset: Dataset, out: Place, seconds: float, notices: list[st
         told = "".join(f"{note_line(notice)}\n" for notice in notices)
     place = shlex.quote(str(out))
     following = f"distkern inspect {place}"
-    if dataset.task != "none":
+    if n_classes == 1:
+        following = f"distkern update MODEL --data {place}"
+    elif dataset.task != "none":
         following = f"distkern train --data {place} --out model"
     return (
-        f"{out}: {rows} rows, {dataset.n_features:,} features, {classes}{shards} {form}shards, "
+        f"{out}: {rows} rows, {dataset.n_features:,} features, {classes}{shards}"
         f"{columns}{in_bytes(size_of_tree(dataset.path))}, {in_time(seconds)}\n"
         f"{told}next: {following}"
     )

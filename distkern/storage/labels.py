@@ -88,7 +88,7 @@ class LabelEncoder:
         return code
 
     def finish(
-        self, train_counts: NDArray[np.int64], positive: str | None
+        self, train_counts: NDArray[np.int64], positive: str | None, *, least: int = 2
     ) -> tuple[tuple[int, ...] | tuple[str, ...], NDArray[np.int32]]:
         """The classes in sorted order and the class of every provisional code.
 
@@ -96,10 +96,12 @@ class LabelEncoder:
         ----------
         train_counts : training rows of each provisional code
         positive : the label against the rest: classes become ("not V", "V"), so V has code 1
+        least : classes of training rows; 1 for rows that a model is brought up to date with
 
         Labels that are all numbers become integers, also those written as text; otherwise all stay text as
-        written. Raises :class:`InputError` for one class only, for labels of the test rows that no training
-        row has, for numbers that are not integers, and for a ``positive`` that does not occur.
+        written. Raises :class:`InputError` for fewer classes than ``least``, for labels of the test rows that
+        no training row has, for numbers that are not integers, and for a ``positive`` that does not occur
+        where there are to be two classes.
         """
         raw = list(self._codes)
         numbers = [parse_number(label) if isinstance(label, str) else float(label) for label in raw]
@@ -112,12 +114,14 @@ class LabelEncoder:
                 for label, number, place in zip(raw, numbers, self._places, strict=True)
             ]
         if positive is not None:
-            return self._one_against_rest(keys, positive, train_counts)
+            return self._one_against_rest(keys, positive, train_counts, least)
         ordered: list[Any] = sorted(set(keys))
         place_of = {label: position for position, label in enumerate(ordered)}
         mapping = np.array([place_of[key] for key in keys], dtype=np.int32)
         totals = np.bincount(mapping, weights=train_counts, minlength=len(ordered))
         self._check_classes(ordered, keys, totals, int(train_counts.sum()))
+        if len(ordered) < least:
+            raise _one_class(str(ordered[0]), self._places[0])
         return tuple(ordered), mapping
 
     def _integer(self, label: int | str, number: float | None, place: str) -> int:
@@ -127,13 +131,16 @@ class LabelEncoder:
         return integer
 
     def _one_against_rest(
-        self, keys: list[int] | list[str], positive: str, train_counts: NDArray[np.int64]
+        self, keys: list[int] | list[str], positive: str, train_counts: NDArray[np.int64], least: int
     ) -> tuple[tuple[str, ...], NDArray[np.int32]]:
         wanted: int | str | None = positive.strip()
         if keys and isinstance(keys[0], int):
             wanted = _as_integer(parse_number(positive))
         mapping = np.array([key == wanted for key in keys], dtype=np.int32)
         totals = np.bincount(mapping, weights=train_counts, minlength=2)
+        names = (f"not {wanted}", str(wanted))
+        if least == 1 and not totals.all():
+            return (names[int(totals[1] > 0)],), np.zeros_like(mapping)
         if not totals[1]:
             labels = [str(key) for key in sorted(set(keys))]  # type: ignore[type-var]
             near = difflib.get_close_matches(positive, labels, n=1)
@@ -144,7 +151,7 @@ class LabelEncoder:
             )
         if not totals[0]:
             raise _one_class(str(wanted), self._places[0])
-        return (f"not {wanted}", str(wanted)), mapping
+        return names, mapping
 
     def _check_classes(
         self, ordered: list[Any], keys: list[int] | list[str], totals: NDArray[Any], n_rows: int
@@ -167,8 +174,6 @@ class LabelEncoder:
                     where=where,
                     hint=hint,
                 )
-        if len(ordered) < 2:
-            raise _one_class(str(ordered[0]), self._places[0])
 
 
 def told_numbers(labels: Sequence[int | str]) -> str:

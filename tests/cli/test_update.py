@@ -5,6 +5,7 @@ import signal
 import time
 
 import numpy as np
+import pandas
 import pytest
 
 from cluster_processes import finish, settings_of, start_distkern
@@ -94,3 +95,37 @@ def test_killed_and_gone_on_with(folder):
         finish(start_distkern(*command, "--resume"))
     np.testing.assert_array_equal(load_model("m").coef_, wanted)
     assert not (folder / ".m.update").exists()
+
+
+@pytest.mark.parametrize("positive", [[], ["--positive", "yes"]])
+def test_rows_of_a_day_may_be_of_one_class(folder, positive, capsys):
+    generator = np.random.default_rng(0)
+    X = generator.normal(size=(400, 2))
+    y = np.where(X[:, 0] > 1.0, "yes", "no")
+    day = np.flatnonzero(y[300:] == "no") + 300
+    for name, rows in (("before", slice(0, 300)), ("day", day), ("both", np.r_[0:300, day])):
+        frame = {"a": X[rows, 0], "b": X[rows, 1], "bought": y[rows]}
+        pandas.DataFrame(frame).to_csv(f"{name}.csv", index=False)
+    target = ["--target", "bought", *positive, "--no-shuffle"]
+    square = ["--algorithm", "newton", *settings_of(features="linear", loss="least_squares")]
+    assert main(["shard", "before.csv", *target, "--out", "before.zarr"]) == 0
+    capsys.readouterr()
+    assert main(["shard", "day.csv", *target, "--out", "d.zarr"]) == 2
+    refused = "no training row has the label 'yes'" if positive else "all training rows have the same label"
+    assert refused in capsys.readouterr().err
+    for name in ("day", "both"):
+        assert main(["shard", f"{name}.csv", *target, "--like", "before.zarr", "--out", f"{name}.zarr"]) == 0
+    assert main(["train", "--data", "day.zarr", *square, "--out", "none"]) == 2
+    assert "has one class only" in capsys.readouterr().err
+    for data, model in (("before.zarr", "m"), ("both.zarr", "whole")):
+        assert main(["train", "--data", data, *square, "--out", model]) == 0
+    assert main(["update", "m", "--data", "day.zarr"]) == 0
+    found, whole = load_model("m"), load_model("whole")
+    assert found.classes_.tolist() == whole.classes_.tolist()
+    rows = pandas.DataFrame(X, columns=["a", "b"])
+    np.testing.assert_allclose(found.decision_function(rows), whole.decision_function(rows), atol=1e-4)
+    capsys.readouterr()
+    assert main(["evaluate", "m", "--data", "day.zarr", "--split", "train", "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["accuracy"] == np.mean(
+        found.predict(rows.iloc[day]) == found.classes_[0]
+    )
