@@ -9,6 +9,8 @@ from distkern.engine.drive import Driver
 from distkern.estimators.cells import CellClassifier
 from distkern.runs.persistence import load_model
 from distkern.runs.run import plan, train
+from distkern.solvers._cells import sizes
+from distkern.solvers._cells.choosing import SearchSpace
 from distkern.storage.ingest import write_dataset
 
 
@@ -36,23 +38,40 @@ def test_what_is_not_given_is_searched(search, tmp_path):
     np.testing.assert_array_equal(loaded.decision_function(X), model.decision_function(X))
 
 
+@pytest.mark.parametrize("search", ["full", "quick"])
+def test_many_samples_of_rows_are_searched(search, monkeypatch):
+    """Where rows are many beside their sample, a full search also tries what few rows do not tell apart."""
+    monkeypatch.setattr(sizes, "SAMPLE_ROWS", 500)
+    tried, begun = [], SearchSpace._siblings
+
+    def siblings(self, leaders, n_features):
+        tried.append(begun(self, leaders, n_features))
+        return tried[-1]
+
+    monkeypatch.setattr(SearchSpace, "_siblings", siblings)
+    X, y = noisy_columns(2600)
+    model = CellClassifier(search=search, max_cell_rows=1000, random_state=0).fit(X[:2100], y[:2100])
+    assert model.score(X[2100:], y[2100:]) > 0.9
+    assert [bool(found) for found in tried] == [True] * (search == "full")
+
+
 def test_results_of_trials_on_wide_rows_are_as_large_as_planned(monkeypatch):
     X, y = rows(150, 450)
-    execute, sizes = Driver._execute, {}
+    execute, of_step = Driver._execute, {}
 
     def watched(self, step):
         found = execute(self, step)
         if step.name.startswith(("metric", "tune")):
             stored = step.store.load(0)
-            sizes[step.name] = sum(array.nbytes for array in stored.values()), step.cost.result_bytes
+            of_step[step.name] = sum(array.nbytes for array in stored.values()), step.cost.result_bytes
         return found
 
     monkeypatch.setattr(Driver, "_execute", watched)
     given = {"kernel": "rbf", "gamma": "median", "scale": "ranks", "metric": "full"}
     CellClassifier(search="quick", random_state=0, **given).fit(X, y)
-    assert set(sizes) == {"metric", "tune 1", "tune 2"}
-    assert sizes["metric"][0] > 2**20
-    assert all(stored <= planned for stored, planned in sizes.values())
+    assert set(of_step) == {"metric", "tune 1", "tune 2"}
+    assert of_step["metric"][0] > 2**20
+    assert all(stored <= planned for stored, planned in of_step.values())
 
 
 def test_what_is_given_is_not_searched():

@@ -193,7 +193,7 @@ class Sizes:
         523,000 rows of covtype 2.42 -> 1.78 %, 60,000 of its 7 classes log loss .222 -> .206, 16,512 of
         cadata more work and no gain.
         """
-        return self.searched is not None and self.problem.n_rows >= _TRANSFORMS_FROM * self.sample_rows
+        return self.learns_again and self.problem.n_rows >= _TRANSFORMS_FROM * self.sample_rows
 
     def asked(self, number: int, n_rows: int) -> tuple[int, int]:
         """Rows of a sample of so many that are learned from, and that are held out, in a round on it."""
