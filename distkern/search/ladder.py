@@ -56,6 +56,8 @@ _LANDMARKS = 1024
 #: standard errors of a difference, and share of the loss, by which a rung that takes more work must be
 #: better: more functions gain more from more rows than few do
 _LIKELY, _WORTH = 1.0, 0.01
+#: the same share for exact machines of few rows to be tried on more, where they gain more
+_WORTH_MORE_ROWS = 0.005
 
 
 @dataclass(frozen=True)
@@ -142,8 +144,8 @@ def climb(
        columns show some, and two kernels on 1,000 rows, of which what leads goes on to 3,000 rows and 384
        centres, then the best two of these maps with all kernels and widths. Nothing goes on that is worse
        than the best by more than chance.
-    3. Exact machines of 1,000 rows with the best of these maps and, where they are worth it, with the others,
-       of which those that lead in the same way learn from up to ``exact_rows``. Beside them stand the best
+    3. Exact machines of 1,000 rows with the best of these maps and, where they gain half a hundredth, with
+       the others, of which those that lead in the same way learn from up to ``exact_rows``. Beside them stand the best
        machines over as few of their rows as 1,024 centres are of all rows, in the root: what more functions
        gain. Where all rows may be centres, this rung is left out.
 
@@ -169,7 +171,7 @@ def climb(
         found = _exact(folds, [first], KERNELS, smooth.kernel.width, _NARROWER)
         exact = _best(found)
         few = _over_few(folds, smooth, exact, LADDER_ROWS, n_rows)
-        if _is_worth(exact, few):
+        if _is_worth(exact, few, _WORTH_MORE_ROWS):
             found += _exact(folds, others, KERNELS, smooth.kernel.width, _NARROWER)
             kinds = _best_of_each_kind(found)
             exact = _best(_of_more_rows(folds, found, exact_rows))
