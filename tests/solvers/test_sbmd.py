@@ -62,7 +62,9 @@ MACHINES = {
 )
 def test_reaches_the_minimum_that_scikit_learn_finds(loss, precondition, near, features):
     blocks = waves(classes=0 if loss == "square" else 2)
-    settings = {"precondition": precondition, "stages": 4, "steps_per_stage": 50.0}
+    # the curved loss is nearer to its minimum after the same steps
+    stages = 4 if loss == "logistic" else 8
+    settings = {"precondition": precondition, "stages": stages, "steps_per_stage": 50.0}
     subject = solver(loss, features=features, **settings)
     states, _ = train(subject, blocks)
     z, y = basis_values(subject, states[0], blocks), targets_of(subject, blocks)
