@@ -166,12 +166,14 @@ def climb(
     tried = _over_centres(folds, maps or _maps_that_differ(rows.features), KERNELS)
     smooth = _best(tried)
     rungs, chosen, kinds = [straight, smooth], smooth, []
-    first, *others = _of_every_metric(tried)
+    leading = _of_every_metric(tried)
+    first = _first_exact(leading)
     if _n_centres(min(n_learned, LADDER_ROWS), n_rows) < n_learned:
-        found = _exact(folds, [first], KERNELS, smooth.kernel.width, _NARROWER)
+        found = _exact(folds, first, KERNELS, smooth.kernel.width, _NARROWER)
         exact = _best(found)
         few = _over_few(folds, smooth, exact, LADDER_ROWS, n_rows)
         if _is_worth(exact, few, _WORTH_MORE_ROWS):
+            others = [choice for choice in leading if choice not in first]
             found += _exact(folds, others, KERNELS, smooth.kernel.width, _NARROWER)
             kinds = _best_of_each_kind(found)
             exact = _best(_of_more_rows(folds, found, exact_rows))
@@ -182,6 +184,17 @@ def climb(
         rungs += [few, exact]
     chosen = chosen if _is_worth(chosen, straight) else straight
     return Found(chosen.setting, tuple(rungs), tuple(kinds))
+
+
+def _first_exact(leading: Sequence[MapChoice]) -> list[MapChoice]:
+    """The maps whose exact machines say whether these are worth more rows: the first.
+
+    Narrow kernels of a few columns are as good over centres as exact, which says nothing of kernels of all
+    columns: a metric of interactions has the first diagonal one beside it.
+    """
+    first, *others = leading
+    beside = [one for one in others if one.metric == "diagonal"] if first.metric == "interactions" else []
+    return [first, *beside[:1]]
 
 
 def _of_more_rows(folds: Sequence[_Fold], found: list[Tried], most: int) -> list[Tried]:
