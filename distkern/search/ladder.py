@@ -144,10 +144,11 @@ def climb(
        columns show some, and two kernels on 1,000 rows, of which what leads goes on to 3,000 rows and 384
        centres, then the best two of these maps with all kernels and widths. Nothing goes on that is worse
        than the best by more than chance.
-    3. Exact machines of 1,000 rows with the best of these maps and, where they gain half a hundredth, with
-       the others, of which those that lead in the same way learn from up to ``exact_rows``. Beside them stand
-       the best machines over as few of their rows as 1,024 centres are of all rows, in the root: what more
-       functions gain. Where all rows may be centres, this rung is left out.
+    3. Exact machines of 1,000 rows with the best of these maps (and with the best diagonal metric, if that is
+       one of interactions) and, where they gain half a hundredth, with the others, of which those that lead
+       in the same way learn from up to ``exact_rows``. Beside them stand the best machines over as few of
+       their rows as 1,024 centres are of all rows, in the root: what more functions gain. Where all rows may
+       be centres, this rung is left out.
 
     A costlier machine is taken where it is better by more than a standard error of the difference and by a
     hundredth of the loss. Where the sample has more rows of a rare class than their share, a cell of as many
