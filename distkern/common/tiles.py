@@ -19,6 +19,8 @@ import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
 _local = threading.local()
+#: numbers of a strip, which stay in a processor's cache
+_STRIP = 2**15
 
 
 def scratch(name: str, shape: tuple[int, ...], dtype: DTypeLike) -> NDArray[Any]:
@@ -67,3 +69,20 @@ def copied(values: NDArray[Any], into: NDArray[Any]) -> NDArray[Any]:
     """into = values, in the precision of ``into``."""
     np.copyto(into, values, casting="same_kind")
     return into
+
+
+def raised(values: NDArray[Any], power: int) -> NDArray[Any]:
+    """values = values^power, with a power > 0, by squares and products of some rows at a time."""
+    step = max(1, _STRIP // max(1, values.shape[1]))
+    for start in range(0, len(values) if power > 1 else 0, step):
+        strip = values[start : start + step]
+        square, left = scratch("squares", strip.shape, strip.dtype), power
+        square[:] = strip
+        # the first factor is in its place, if it is one
+        if not left % 2:
+            strip[:] = 1.0
+        while left := left // 2:
+            np.square(square, out=square)
+            if left % 2:
+                np.multiply(strip, square, out=strip)
+    return values

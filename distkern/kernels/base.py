@@ -18,7 +18,7 @@ import dataclasses
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, ClassVar, Self, TypeVar
 
 import numpy as np
@@ -26,12 +26,15 @@ import numpy as np
 from distkern.common.errors import InputError, unknown_name
 from distkern.common.parameters import POSITIVE, Declared, parameter
 from distkern.common.sparse import Rows, SparseRows, first_place
-from distkern.common.tiles import apply, matmul, scratch, squared_lengths
+from distkern.common.tiles import apply, matmul, raised, scratch, squared_lengths
 from distkern.common.types import Array, Floats
 
 Capability = TypeVar("Capability", bound="AbstractKernel")
 
 _STRIP_NUMBERS = 2**16
+#: largest power of kernel values that is taken, which multiplies their rounding by as much; and what gammas
+#: may be off by
+_MOST_POWER, _ROUNDING = 100, 1e-9
 
 
 @dataclass(frozen=True)
@@ -69,6 +72,10 @@ class AbstractKernel(Declared, ABC):
     def lower_bound(self) -> float:
         """It is defined for numbers greater than this, or of at least 0 if this is 0."""
         return -math.inf
+
+    def power_of(self, other: AbstractKernel) -> int:
+        """n > 0 with k = other^n, or 0."""
+        return 0
 
     def check_domain(
         self, rows: Rows, *, first_row: int = 0, where: str = "X", columns: Sequence[str] | None = None
@@ -124,6 +131,19 @@ class AbstractScaledKernel(AbstractKernel):
     def gamma_from_width(cls, width: float, n_features: int) -> float:
         """The gamma for which the kernel is about as wide as exp(-|x - y|^2 / width^2)."""
         return 1.0 / width**2
+
+    @property
+    def is_exponential(self) -> bool:
+        """Whether k = exp(-gamma D), so that n times the gamma is the n-th power."""
+        return False
+
+    def power_of(self, other: AbstractKernel) -> int:
+        if not self.is_exponential or not isinstance(other, type(self)):
+            return 0
+        ratio = self.gamma / other.gamma
+        power = round(ratio)
+        is_power = abs(ratio - power) < _ROUNDING * ratio and replace(self, gamma=other.gamma) == other
+        return power if is_power and power <= _MOST_POWER else 0
 
 
 class AbstractPrepared(ABC):
@@ -221,6 +241,23 @@ _LACKS = {
     "AbstractFeatureKernel": "has no random features",
     "AbstractScaledKernel": "has no gamma",
 }
+
+
+class Powers:
+    """Values of the same rows with one kernel after another: powers of those before, or made anew."""
+
+    def __init__(self) -> None:
+        self._last: tuple[AbstractKernel, Floats] | None = None
+
+    def of(self, kernel: AbstractKernel, make: Callable[[], Floats]) -> Floats:
+        """Its values, for which the last ones are overwritten if they are powers of these, or made."""
+        power = 0 if self._last is None else kernel.power_of(self._last[0])
+        if self._last is not None and power:
+            values = raised(self._last[1], power)
+        else:
+            values = make()
+        self._last = kernel, values
+        return values
 
 
 @dataclass(frozen=True)

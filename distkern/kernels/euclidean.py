@@ -27,6 +27,7 @@ class Gaussian(AbstractLandmarkKernel, AbstractFeatureKernel):
     """
 
     name = "rbf"
+    is_exponential = True
     columns_per_draw = 2
 
     def closed_form(self, left: Array, right: Array) -> Array:
@@ -81,6 +82,10 @@ class Matern(AbstractLandmarkKernel, AbstractFeatureKernel):
     @classmethod
     def gamma_from_width(cls, width: float, n_features: int) -> float:
         return math.sqrt(2.0) / width
+
+    @property
+    def is_exponential(self) -> bool:
+        return self.smoothness == 0.5
 
     def _coefficients(self) -> list[float]:
         """Coefficients of the polynomial in s, highest power first."""

@@ -194,6 +194,7 @@ class Laplacian(AbstractLandmarkKernel, AbstractFeatureKernel):
     """
 
     name = "laplacian"
+    is_exponential = True
     columns_per_draw = 2
     tile_bytes = (8, 9)
     is_compiled = True

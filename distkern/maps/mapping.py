@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
 from hashlib import sha256
-from typing import Any, TypeAlias
+from typing import Any
 
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
@@ -20,23 +20,18 @@ from distkern.maps.interactions import heavier, interacting_columns, looking_byt
 from distkern.maps.metric import MetricKind, learn_metric, learning_bytes, root, times
 from distkern.maps.transform import N_QUANTILES, TRANSFORMS, Transform, TransformKind
 
-#: a metric, and whether quantiles are kept before it
-Family: TypeAlias = tuple[MetricKind, bool]
-
 
 @dataclass(frozen=True)
 class MapChoice:
     """Which map: a transform of the columns, then a metric learned in so many rounds with such a ridge.
 
-    ``more_rows``: in the last round from up to 9,216 of them. Of several rounds the first is that of the
-    interactions, if they are looked for.
+    The first of several rounds is that of the interactions, if they are looked for.
     """
 
     transform: TransformKind = "standard"
     metric: MetricKind = "none"
     rounds: int = 1
     ridge: float = 0.1
-    more_rows: bool = False
 
     @property
     def is_full(self) -> bool:
@@ -52,11 +47,6 @@ class MapChoice:
     def has_quantiles(self) -> bool:
         """Whether it keeps quantiles of the columns."""
         return self.transform in ("normal", "ranks")
-
-    @property
-    def family(self) -> Family:
-        """The metric, and whether lines stay lines before it: which of these transforms is better is luck."""
-        return self.metric, self.has_quantiles
 
 
 @dataclass(frozen=True)

@@ -11,12 +11,14 @@ import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from itertools import groupby
 
 import numpy as np
 from numpy.typing import NDArray
 
 from distkern.common.choices import Compared
 from distkern.common.types import Array, Floats
+from distkern.kernels.base import Powers
 from distkern.maps.interactions import MOST_COLUMNS, interacting_columns
 from distkern.maps.mapping import MapChoice, RowMap
 from distkern.maps.metric import MetricKind
@@ -42,7 +44,8 @@ _LEAST_CENTRES = 64
 EXACT_ROWS, LADDER_ROWS = 4000, 1000
 #: most columns for whole metrics, and for distances in the 1-norm
 _FULL_COLUMNS, _CITY_BLOCK_COLUMNS = 256, 128
-_WIDTHS = (0.3, 1.0, 3.0)
+#: widths that are tried, the widest first, of whose kernel values those of the others are powers
+_WIDTHS = (3.0, 1.0, 1 / 3)
 #: factors of the best width over centres; exact machines are better with narrower kernels
 _NARROWER = (1.0, 0.5)
 #: factors of the best ridge on few rows, tried on more rows
@@ -87,7 +90,7 @@ class Setting:
         metric = "" if self.map.metric == "none" else f", {self.map.metric} metric"
         columns = "unscaled" if self.map.transform == "none" else self.map.transform
         functions = "exact" if self.kind == "exact" else "over centres"
-        return f"{self.kernel.name} {functions}, {columns}{metric}, width {self.kernel.width:g}"
+        return f"{self.kernel.name} {functions}, {columns}{metric}, width {self.kernel.width:.3g}"
 
 
 @dataclass(frozen=True)
@@ -141,9 +144,9 @@ def climb(
 
     1. Linear machines.
     2. Machines over centres: every transform of the columns with every metric, that of interactions where
-       columns show some, and two kernels on 1,000 rows, of which what leads goes on to 3,000 rows and 384
-       centres, then the best two of these maps with all kernels and widths. Nothing goes on that is worse
-       than the best by more than chance.
+       columns show some, and two kernels on 1,000 rows of the first part. What leads goes on to all parts,
+       3,000 rows and 384 centres, then the best two of these maps with all kernels and widths. Nothing goes
+       on that is worse than the best by more than chance.
     3. Exact machines of 1,000 rows with the best of these maps (and with the best diagonal metric, if that is
        one of interactions) and, where they gain half a hundredth, with the others, of which those that lead
        in the same way learn from up to ``exact_rows``. Beside them stand the best machines over as few of
@@ -282,9 +285,8 @@ def _over_centres(
     if any(choice.metric == "interactions" for choice in maps) and not len(folds[0].interacting):
         maps = [choice for choice in maps if choice.metric != "interactions"] or maps
     coarse = [(choice, kernel) for choice in maps for kernel in kernels[:_COARSE]]
-    if len(maps) > _SOME_MAPS and folds[0].learned.n_rows > 2 * _FEW_ROWS:
-        first = _joined([fold.over_centres(coarse, _FEW_ROWS) for fold in folds])
-        some = _of_every_metric(first, _SOME_MAPS)
+    if len(maps) > _SOME_MAPS and (folds[0].learned.n_rows > 2 * _FEW_ROWS or len(folds) > 1):
+        some = _of_every_metric(folds[0].over_centres(coarse, _FEW_ROWS), _SOME_MAPS)
         coarse = [(choice, kernel) for choice in some for kernel in kernels[:_COARSE]]
     tried = _joined([fold.over_centres(coarse) for fold in folds])
     fine = [
@@ -355,11 +357,13 @@ class _Fold:
         n_learned = min(n_rows, self.learned.n_rows)
         size = min(n_centres or max(_LEAST_CENTRES, min(_CENTRES, n_learned // 4)), n_learned)
         found: list[Tried] = []
-        for choice, kernel in pairs:
+        for choice, kernels in groupby(pairs, lambda pair: pair[0]):
             mapping, learned, asked = self._mapped(choice, n_rows)
-            settings = [Setting("centres", choice, kernel, ridge, (n_learned, size)) for ridge in RIDGES]
-            losses = over_centres(kernel.over(mapping), size, RIDGES, learned, asked)
-            found += _tried(settings, losses)
+            values = Powers(), Powers()
+            for _, kernel in kernels:
+                settings = [Setting("centres", choice, kernel, ridge, (n_learned, size)) for ridge in RIDGES]
+                losses = over_centres(kernel.over(mapping), size, RIDGES, learned, asked, values)
+                found += _tried(settings, losses)
         return found
 
     def over_all_rows(

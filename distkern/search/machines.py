@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -19,7 +20,7 @@ from distkern.common.ridge import solve_ridge
 from distkern.common.scores import by_group, log_losses
 from distkern.common.sparse import SparseRows
 from distkern.common.types import Array, Block, Floats
-from distkern.kernels.base import AbstractTileKernel
+from distkern.kernels.base import AbstractTileKernel, Powers
 from distkern.kernels.product import Laplacian
 from distkern.maps.mapping import RowMap, pulled_targets
 
@@ -97,16 +98,24 @@ class Kernel:
 
 
 def over_centres(
-    kernel: AbstractTileKernel, n_centres: int, ridges: Sequence[float], learned: Rows, asked: Rows
+    kernel: AbstractTileKernel,
+    n_centres: int,
+    ridges: Sequence[float],
+    learned: Rows,
+    asked: Rows,
+    before: tuple[Powers, Powers],
 ) -> Iterator[Array]:
     """Losses (n_asked,) for each ridge of f = sum_j a_j k(c_j, .) over mapped rows, |f|^2 = a' K_cc a.
 
-    The centres are the first rows.
+    The centres are the first rows. ``before`` has kernel values of the same rows that were used last.
     """
     from scipy.linalg import cho_factor, cho_solve
 
     centres = learned.features[:n_centres]
-    here, there = (_values(kernel, centres, part.features) for part in (learned, asked))
+    here, there = (
+        powers.of(kernel, partial(_values, kernel, centres, part.features))
+        for powers, part in zip(before, (learned, asked), strict=True)
+    )
     roots = np.sqrt(learned.weights)[:, None]
     weighted = here * roots
     # a matrix times its own transpose takes half of what two matrices do

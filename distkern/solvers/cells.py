@@ -295,7 +295,7 @@ class Cells(AbstractSolver[CellsState]):
             numbers, *held = layout.calibrated(len(items))
             some = [items[number] for number in numbers]
             answers = workplace.arrays("search/calibrated")
-            yield layout.calibrating(some, answers, Calibrating(operand, *held))
+            yield layout.calibrating(some, answers, Calibrating(operand, store, *held))
             solved = replace(solved, sigmoids=sigmoids_of(answers, range(len(some))).lines)
         if problem.has_test:
             basis = cell_basis(

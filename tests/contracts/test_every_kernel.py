@@ -23,6 +23,7 @@ from distkern.kernels import (
     tile_kernel_names,
 )
 from distkern.kernels.bandwidth import RULES, gamma_by_rule
+from distkern.kernels.base import Powers
 
 NAMES = landmark_kernel_names()
 LANDMARK_KERNELS = [
@@ -146,6 +147,38 @@ def test_rows_outside_of_the_domain_are_refused_by_row_and_column(name):
 def test_refuses_parameters_that_it_does_not_have():
     with pytest.raises(InputError, match="unknown parameter of kernel chi2 'gamma'"):
         find_kernel("chi2").from_parameters(gamma=1.0)
+
+
+@every_landmark_kernel
+@pytest.mark.parametrize("power", [1, 2, 3, 9, 80])
+def test_powers_are_values_of_another_gamma(kernel, power):
+    rows = points(300, 5, width=0.3)
+    narrow = dataclasses.replace(kernel, gamma=power * kernel.gamma)
+    assert narrow.power_of(kernel) == (power if kernel.is_exponential else 0)
+    made, several = [], Powers()
+    for one in (kernel, narrow):
+
+        def make(one=one):
+            made.append(one)
+            return tile(one, rows, rows[:70], np.float64)[0]
+
+        found = several.of(one, make)
+        np.testing.assert_allclose(found, one.closed_form(rows, rows[:70]), rtol=1e-9, atol=1e-6)
+    assert made == ([kernel] if kernel.is_exponential else [kernel, narrow])
+
+
+def test_gamma_alone_may_differ_and_by_a_whole_number():
+    wide, other = find_kernel("rbf")(gamma=0.5), find_kernel("laplacian")(gamma=0.5)
+    assert [find_kernel("rbf")(gamma=gamma).power_of(wide) for gamma in (0.25, 0.75, 0.5, 51.0)] == [
+        0,
+        0,
+        1,
+        0,
+    ]
+    assert other.power_of(wide) == 0
+    named = ("rbf", {}), ("laplacian", {}), ("matern", {"smoothness": 0.5}), ("matern", {"smoothness": 1.5})
+    are = [find_kernel(name)(**given).is_exponential for name, given in named]
+    assert are == [True, True, True, False]
 
 
 @every_landmark_kernel

@@ -257,7 +257,7 @@ def test_what_was_chosen_instead_is_kept(tmp_path, monkeypatch):
 
 def test_where_cells_do_not_fit_the_best_machine_over_centres_is_taken(monkeypatch):
     X = np.random.default_rng(0).uniform(-2.0, 2.0, (3000, 2)).astype(np.float32)
-    y = np.sin(4.0 * X[:, 0]) * np.sin(4.0 * X[:, 1]) > 0
+    y = np.sin(6.0 * X[:, 0]) * np.sin(6.0 * X[:, 1]) > 0
     monkeypatch.setattr(
         KernelClassifier, "_fits", lambda self, candidate, *_, has_test: candidate.name != "cells"
     )

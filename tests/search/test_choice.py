@@ -10,6 +10,7 @@ from sklearn.kernel_ridge import KernelRidge
 from sklearn.linear_model import Ridge
 
 from distkern.common.scores import log_losses
+from distkern.kernels.base import Powers
 from distkern.kernels.product import Laplacian
 from distkern.maps.mapping import MapChoice, RowMap
 from distkern.search.choice import (
@@ -109,7 +110,7 @@ def test_machines_are_ridge_regressions(ridge):
     [whole] = over_all_rows(kernel.over(mapping), [ridge], *mapped)
     assert whole.mean() == pytest.approx(expected, rel=1e-4)
     # centres at all rows are the same machine, but for what makes their matrix definite
-    [centred] = over_centres(kernel.over(mapping), 200, [ridge], *mapped)
+    [centred] = over_centres(kernel.over(mapping), 200, [ridge], *mapped, (Powers(), Powers()))
     assert centred.mean() == pytest.approx(expected, rel=0.02)
     [straight] = linear([ridge], learned, asked)
     of_columns = Ridge(alpha=ridge).fit(learned.features, learned.targets)
@@ -166,7 +167,7 @@ def test_few_city_block_distances_need_no_compiled_loop(monkeypatch):
     rows = Rows(features, np.sign(features[:, :1]).astype(float), None, np.ones(60))
 
     def losses():
-        return next(over_centres(Laplacian(gamma=0.7), 20, [1.0], rows, rows))
+        return next(over_centres(Laplacian(gamma=0.7), 20, [1.0], rows, rows, (Powers(), Powers())))
 
     monkeypatch.setattr("distkern.search.machines._FEW_DIFFERENCES", 60 * 5 * 20 - 1)
     compiled = losses()

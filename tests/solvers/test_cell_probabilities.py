@@ -76,6 +76,20 @@ def test_rows_that_are_separated_have_probabilities_short_of_one():
     np.testing.assert_allclose(alone[:, 1], 1 / 42, rtol=1e-3)
 
 
+def test_a_class_that_is_not_held_out_has_the_line_of_the_others():
+    generator = np.random.default_rng(0)
+    codes = generator.integers(4, size=2000)
+    values = generator.normal(scale=0.5, size=(2000, 4)) + 2 * np.eye(4)[codes] - 1
+    seen = codes < 3
+    found = Sigmoids.fit(values[seen], codes[seen], np.ones(seen.sum()))
+    whole = Sigmoids.fit(values, codes, np.ones(2000))
+    # with a line of its own, of no row, its chance would be next to nothing
+    own = [-np.log(each(values[~seen])[:, 3]).mean() for each in (found, whole)]
+    assert own[1] < 0.05 < own[0] < 0.3
+    labels = [each(values[~seen]).argmax(axis=1) for each in (found, whole)]
+    assert (labels[0] == labels[1]).mean() > 0.95
+
+
 @pytest.mark.parametrize("cells", [{"max_cell_rows": 3000}, {"max_cell_rows": 300}])
 def test_probabilities_are_near_the_truth(cells):
     X, y, truth = drawn(5000)

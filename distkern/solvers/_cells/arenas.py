@@ -22,10 +22,13 @@ from distkern.solvers.risk import Risk
 
 #: first index of the streams of the tree over the sample
 FIRST_TREE = 3
+#: the passes that learn metrics: those that are tried first or given, those with other transforms, whole ones
+#: from more rows, and what is chosen
+METRIC, OTHER_METRICS, WHOLE_METRICS, LAST_METRIC = "metric", "other metrics", "whole metrics", "last metric"
 
 
 def learned(
-    layout: CellLayout, sampled: Sampled, choices: Sequence[MapChoice], most: int
+    layout: CellLayout, sampled: Sampled, name: str, choices: Sequence[MapChoice], most: int
 ) -> Steps[dict[MapChoice, RowMap]]:
     """Maps from so many rows of the sample: a pass of those that have a metric, each a task."""
     different = list(dict.fromkeys(choices))
@@ -38,7 +41,7 @@ def learned(
         if choice.metric == "none"
     }
     if metrics:
-        step = layout.learning(metrics, Learning(sampled, n_rows))
+        step = layout.learning(name, metrics, Learning(sampled, n_rows))
         yield step
         found |= loaded_maps(metrics, step.store)
     return found

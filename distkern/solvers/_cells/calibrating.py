@@ -16,7 +16,7 @@ from distkern.common.stores import ArrayStore
 from distkern.common.tiles import release
 from distkern.common.types import Array, Block, Floats
 from distkern.losses.classes import Logistic
-from distkern.solvers._cells.buckets import Solving
+from distkern.solvers._cells.buckets import Machines, Solving
 from distkern.solvers._cells.held_out import folds_of
 from distkern.solvers._cells.machine import solve_cell
 
@@ -26,6 +26,8 @@ MOST_BUCKETS, MOST_CELLS, LEAST_CELLS = 16, 32, 8
 ENOUGH_ROWS, FEW_ROWS = 25_000, 2000
 #: first index of the streams of a bucket
 _ORDER = 6
+#: rows of a class that are few, which get so many on the line that outputs share, up to this margin
+_FEW_OF_A_CLASS, _N_SHARED, _FARTHEST = 50, 9, 4.0
 
 
 @dataclass(frozen=True)
@@ -57,7 +59,9 @@ class Sigmoids:
         The power has the largest likelihood after that (Guo et al. 2017).
 
         Where rows of weight N are of a class and rows of weight N' are not, the targets are (N + 1) / (N + 2)
-        and 1 / (N' + 2), not 1 and 0, so that the lines stay finite where no row is on the wrong side.
+        and 1 / (N' + 2), not 1 and 0, so that the lines stay finite where no row is on the wrong side. Cells
+        that rows are held out of may have few rows of a class, or none, which say little of its line: below
+        50, or with as few others, its output has 9 more on the line of all outputs together.
 
         Parameters
         ----------
@@ -65,8 +69,6 @@ class Sigmoids:
         codes : (n_rows,) of the classes; of one output the second is the positive one
         weights : (n_rows,), positive, of any scale
         """
-        from sklearn.linear_model import LogisticRegression
-
         n_outputs = predictions.shape[1]
         lines = np.zeros((n_outputs, 3))
         lines[:, 2] = 1.0
@@ -74,19 +76,45 @@ class Sigmoids:
             # rows that are all equal say nothing
             return cls(lines)
         weights = weights / weights.mean()
+        positive = codes[:, None] == (1 if n_outputs == 1 else np.arange(n_outputs))
+        if n_outputs == 1:
+            lines[0, :2] = _line(predictions[:, 0], positive[:, 0], weights)
+            return cls(lines)
+        is_rare = np.minimum(positive.sum(axis=0), len(codes) - positive.sum(axis=0)) < _FEW_OF_A_CLASS
+        shared = _shared(predictions, positive, weights) if is_rare.any() else None
         for output, values in enumerate(predictions.T):
-            positive = codes == (1 if n_outputs == 1 else output)
-            inside, outside = weights[positive].sum(), weights[~positive].sum()
-            targets = np.where(positive, (inside + 1.0) / (inside + 2.0), 1.0 / (outside + 2.0))
-            # a row counts as both labels, by its target
-            rows, labels = np.tile(values, 2)[:, None], np.repeat([1, 0], len(values))
-            shares = np.concatenate([targets, 1.0 - targets]) * np.tile(weights, 2)
-            fitted = LogisticRegression(C=np.inf, tol=1e-8, max_iter=1000).fit(rows, labels, shares)
-            lines[output, :2] = fitted.coef_[0, 0], fitted.intercept_[0]
-        if n_outputs > 1:
-            logs = -np.logaddexp(0.0, -(lines[:, 0] * predictions + lines[:, 1]))
-            lines[:, 2] = temperature(logs, codes, weights)
+            lines[output, :2] = _line(
+                values, positive[:, output], weights, shared if is_rare[output] else None
+            )
+        logs = -np.logaddexp(0.0, -(lines[:, 0] * predictions + lines[:, 1]))
+        lines[:, 2] = temperature(logs, codes, weights)
         return cls(lines)
+
+
+def _shared(predictions: Array, positive: NDArray[np.bool_], weights: Array) -> tuple[Array, Array] | None:
+    """Values and targets on the line of all outputs together, if that rises."""
+    rows, outputs = np.arange(len(weights)), np.arange(len(weights)) % predictions.shape[1]
+    slope, offset = _line(predictions[rows, outputs], positive[rows, outputs], weights)
+    margins = np.linspace(-_FARTHEST, _FARTHEST, _N_SHARED)
+    return ((margins - offset) / slope, 1.0 / (1.0 + np.exp(-margins))) if slope > 0 else None
+
+
+def _line(
+    values: Array, positive: NDArray[np.bool_], weights: Array, shared: tuple[Array, Array] | None = None
+) -> Array:
+    """Slope and offset of one sigmoid; ``shared`` has values and targets that count as a row each."""
+    from sklearn.linear_model import LogisticRegression
+
+    inside, outside = weights[positive].sum(), weights[~positive].sum()
+    targets = np.where(positive, (inside + 1.0) / (inside + 2.0), 1.0 / (outside + 2.0))
+    if shared is not None:
+        values, targets = np.concatenate([values, shared[0]]), np.concatenate([targets, shared[1]])
+        weights = np.concatenate([weights, np.ones(len(shared[0]))])
+    # a row counts as both labels, by its target
+    rows, labels = np.tile(values, 2)[:, None], np.repeat([1, 0], len(values))
+    shares = np.concatenate([targets, 1.0 - targets]) * np.tile(weights, 2)
+    fitted = LogisticRegression(C=np.inf, tol=1e-8, max_iter=1000).fit(rows, labels, shares)
+    return np.array([fitted.coef_[0, 0], fitted.intercept_[0]])
 
 
 @dataclass(frozen=True)
@@ -96,11 +124,13 @@ class Calibrating:
     Attributes
     ----------
     solving : how machines are solved
+    machines : of the buckets, with all rows, from which these are solved on
     n_cells : of a bucket
     n_folds : of the folds of a cell's rows, those that are held out, one after the other
     """
 
     solving: Solving
+    machines: ArrayStore
     n_cells: int
     n_folds: int
 
@@ -124,12 +154,16 @@ def hold_out(
     features = np.asarray(rows.features)
     tree = cut.tree(features, number)
     chosen = set(np.linspace(0, tree.n_leaves - 1, operand.n_cells).round().astype(int).tolist())
+    machines = Machines.of(operand.machines.load(number))
     values, held = [np.zeros((0, cut.risk.n_outputs))], [np.zeros(0, dtype=np.intp)]
     for leaf, inside, own in tree.members(features):
         if leaf not in chosen:
             continue
         inside, own = inside[: cut.cell_rows], own[: cut.cell_rows]
-        seed = int(stream(cut.seed, Purpose.ROW_ORDER, _ORDER, number, leaf).integers(2**62))
+        seed, whole = (
+            int(stream(cut.seed, Purpose.ROW_ORDER, _ORDER, number, leaf).integers(2**62)),
+            machines.cell(leaf)[0],
+        )
         folds = folds_of(keys_of(rows.take(inside)))
         if not folds.any():
             # a cell of a single group has no others to hold out, so equal rows make the folds
@@ -140,7 +174,7 @@ def hold_out(
                 continue
             cell = rows.take(learned)
             targets = cut.risk.targets(cell).astype(np.float64)
-            machine = solve_cell(settings, features[learned], targets, cut.risk.repeats(cell), seed)
+            machine = solve_cell(settings, features[learned], targets, cut.risk.repeats(cell), seed, whole)
             values.append(machine.predict(settings, features[mine]))
             held.append(mine)
     release()

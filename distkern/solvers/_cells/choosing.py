@@ -27,7 +27,17 @@ from distkern.maps.metric import METRIC_ROWS, MORE_METRIC_ROWS, MetricKind
 from distkern.passes import Outline
 from distkern.search.ladder import KERNELS, Tried, exact_machines, maps_of
 from distkern.search.machines import Kernel, Rows
-from distkern.solvers._cells.arenas import OnCells, OnSample, learned, probe_name, round_name
+from distkern.solvers._cells.arenas import (
+    LAST_METRIC,
+    METRIC,
+    OTHER_METRICS,
+    WHOLE_METRICS,
+    OnCells,
+    OnSample,
+    learned,
+    probe_name,
+    round_name,
+)
 from distkern.solvers._cells.layout import CellLayout
 from distkern.solvers._cells.place import CellSample, centred
 from distkern.solvers._cells.ranking import (
@@ -141,10 +151,12 @@ class SearchSpace:
         arena = OnCells(layout, sample, risk) if layout.is_tuned else OnSample(layout, sampled)
         ranking = yield from self._tried(layout, sampled, arena, ranking)
         found = ranking.choice()
-        if not layout.is_tuned and layout.learns_again and found.setting.map.metric != "none":
+        choice = found.setting.map
+        if layout.learns_again and choice.metric != "none" and not layout.learns_first(choice):
             # what chose it held rows out, of which it may learn now
-            choice = found.setting.map
-            found = replace(found, map=(yield from learned(layout, sampled, [choice], METRIC_ROWS))[choice])
+            most = layout.more_metric_rows
+            maps = yield from learned(layout, sampled, LAST_METRIC, [choice], most)
+            found = replace(found, map=maps[choice])
         width_edge, cost_edge = ranking.edges(found.setting)
         edges = width_edge if self.gamma == "auto" else 0, cost_edge if self.C == "auto" else 0
         return _chosen(found, edges)
@@ -155,7 +167,8 @@ class SearchSpace:
         if not self.is_open(n_features) or n_rows < FEW:
             if self.map_choice.metric == "none":
                 return []
-            return [Outline(layout.learning([self.map_choice], None, min(n_rows, MORE_METRIC_ROWS)))]
+            most = min(n_rows, MORE_METRIC_ROWS)
+            return [Outline(layout.learning(METRIC, [self.map_choice], most))]
         maps = self.maps(n_features)
         largest = max(
             maps, key=lambda choice: (choice.is_full, choice.metric != "none", choice.has_quantiles)
@@ -164,32 +177,36 @@ class SearchSpace:
         passes = []
         # unless what is best on the sample has no metric
         share = 1.0 if all(choice.metric != "none" for choice in maps) else 0.5
+        again: list[Outline] = []
         if has_metrics:
-            passes.append(Outline(layout.learning([largest] * MOST_KINDS, None, layout.metric_rows), share))
+            metrics = layout.learning(METRIC, [largest] * MOST_KINDS, layout.metric_rows)
+            passes.append(Outline(metrics, share))
+            last = layout.learning(LAST_METRIC, [largest], min(n_rows, layout.more_metric_rows))
+            again = [Outline(last, share)] if layout.learns_again else []
         if not layout.is_tuned:
             for number in range(len(ROUNDS)):
                 trial = Trial(largest, (), ())
                 trials = [trial] * MOST_KINDS
                 sizes = layout.asked(number, n_rows)
                 passes.append(Outline(layout.asking_sample(round_name(number), trials, None, sizes)))
-            if layout.learns_again and has_metrics:
-                passes.append(Outline(layout.learning([largest], None, min(n_rows, METRIC_ROWS)), share))
-            return passes
+            return passes + again
         buckets = min(layout.n_tuned, layout.n_buckets)
         passes.append(Outline(layout.probing(probe_name(0), None, None)))
         for number in range(len(ROUNDS)):
-            if number and has_metrics and layout.learns_again:
-                more = replace(largest, more_rows=True)
-                learned = layout.learning([more] * MOST_KINDS, None, min(n_rows, MORE_METRIC_ROWS))
-                passes.append(Outline(learned, share))
+            if number and has_metrics and layout.tries_transforms:
+                others = layout.learning(OTHER_METRICS, [largest] * 2, layout.metric_rows)
+                passes.append(Outline(others, share))
+            if number and layout.learns_first(largest):
+                whole = layout.learning(WHOLE_METRICS, [largest] * MOST_KINDS, min(n_rows, MORE_METRIC_ROWS))
+                passes.append(Outline(whole, 0.5))
             items, _ = layout.tuned_items(number, [(0, 0)] * buckets)
             passes.append(Outline(layout.tuning(round_name(number), items, None)))
-        if len({choice.family for choice in maps}) > 1:
+        if len(maps) > 1:
             # one setting, if its map is not the one by which cells were cut
             items, _ = layout.tuned_items(1, [(0, 0)] * buckets)
             own = layout.tuning(round_name(len(ROUNDS)), items, None)
             passes += [Outline(layout.probing(probe_name(1), None, None), 0.5), Outline(own, 0.5)]
-        return passes
+        return passes + again
 
     def _climbed(self, layout: CellLayout, sampled: Sampled) -> Ranking:
         """The best ridge machines of the sample, or of the ladder that was climbed before."""
@@ -236,19 +253,19 @@ class SearchSpace:
                 # one cuts cells, and others may gain more where rows are nearer
                 others = [ranking.cutting, *ranking.best_of_city_block, *ranking.best_of_metrics]
                 leaders = list(dict.fromkeys([*leaders, *others]))
-                maps = yield from learned(layout, sampled, [one.map for one in leaders], layout.metric_rows)
+                wanted = [one.map for one in leaders]
+                maps = yield from learned(layout, sampled, METRIC, wanted, layout.metric_rows)
                 cut = yield from arena.cut(maps[cutting], 0)
-            elif layout.is_tuned and not any(one.map.family == cutting.family for one in leaders):
+            elif layout.is_tuned and not any(one.map == cutting for one in leaders):
                 # what is chosen in its stead has to be as good in cells of its own
-                leaders.append(ranking.best_of(cutting.family).setting)
-            if number and layout.tries_transforms:
-                leaders += self._siblings(leaders, layout.problem.n_features)
-            if number and layout.is_tuned and layout.learns_again:
-                leaders = [
-                    one if one.map.metric == "none" else replace(one, map=replace(one.map, more_rows=True))
-                    for one in leaders
-                ]
-                maps |= yield from learned(layout, sampled, [one.map for one in leaders], MORE_METRIC_ROWS)
+                leaders.append(ranking.best_of(cutting).setting)
+            if number:
+                others = self._siblings(leaders, layout.problem.n_features) if layout.tries_transforms else []
+                leaders += others
+                more = [one.map for one in leaders if layout.learns_first(one.map)]
+                wanted = [one.map for one in others if one.map not in more]
+                maps |= yield from learned(layout, sampled, OTHER_METRICS, wanted, layout.metric_rows)
+                maps |= yield from learned(layout, sampled, WHOLE_METRICS, more, MORE_METRIC_ROWS)
             trials = [
                 around(
                     one,
@@ -267,14 +284,14 @@ class SearchSpace:
                 return replace(ranking, outcomes=(replace(first, map=maps[first.setting.map]),))
         found = ranking.choice()
         setting = found.setting
-        if not layout.is_tuned or setting.map.family == cutting.family:
+        if not layout.is_tuned or setting.map == cutting:
             return ranking
         assert found.map is not None
         cut = yield from arena.cut(found.map, 1)
         trial = around(setting, found.map, 0, is_wide=False, has_costs=False)
         own = yield from arena.tried(len(ROUNDS), cut, [trial])
-        refused = own and is_worse(own[0].losses, ranking.best_of(cutting.family).losses)
-        return replace(ranking, refused=setting.map.family) if refused else ranking
+        refused = own and is_worse(own[0].losses, ranking.best_of(cutting).losses)
+        return replace(ranking, only=cutting) if refused else ranking
 
     def _siblings(self, leaders: Sequence[Setting], n_features: int) -> list[Setting]:
         """The first setting with the other transforms of the columns, which few rows do not tell apart."""
@@ -286,7 +303,7 @@ class SearchSpace:
     def _given_map(self, layout: CellLayout, sampled: Sampled) -> Steps[RowMap]:
         choice = self.map_choice
         if choice.metric != "none":
-            return (yield from learned(layout, sampled, [choice], MORE_METRIC_ROWS))[choice]
+            return (yield from learned(layout, sampled, METRIC, [choice], MORE_METRIC_ROWS))[choice]
         if choice.transform == "none":
             return centred(sampled.rows)
         return RowMap.fit(choice, sampled.rows[:METRIC_ROWS], sampled.targets[:METRIC_ROWS])

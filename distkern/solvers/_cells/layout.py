@@ -138,17 +138,15 @@ class CellLayout(Sizes):
         )
         return Reduce("sample", sample_block, CellSample.add, operand, cost=cost)
 
-    def learning(self, choices: Sequence[MapChoice], operand: Learning | None, n_rows: int = 0) -> Each:
+    def learning(self, name: str, choices: Sequence[MapChoice], operand: Learning | int) -> Each:
         """Maps with metrics, each in a task, from so many rows of the sample."""
-        n_rows = n_rows if operand is None else operand.n_rows
+        n_rows = operand if isinstance(operand, int) else operand.n_rows
         sizes = self.problem.n_features, self.problem.n_outputs
         workspace = max((fitting_bytes(choice, n_rows, *sizes) for choice in choices), default=0)
         # what is mapped is beside what it is mapped from
         cost = self._cost(workspace, MIB + self.map_bytes, sample=True, driver=2 * self.map_bytes)
-        more = any(choice.more_rows for choice in choices)
-        name = "metric of more rows" if more else "metric"
-        store = None if operand is None else self._store(f"{name} of {n_rows}")
-        return Each(name, learn_map, choices, store, operand=operand, record_bytes=512, cost=cost)
+        rows, store = (None, None) if isinstance(operand, int) else (operand, self._store(name))
+        return Each(name, learn_map, choices, store, operand=rows, record_bytes=512, cost=cost)
 
     def asking_sample(
         self, name: str, trials: Sequence[Trial], operand: Asking | None, sizes: tuple[int, int]

@@ -14,7 +14,7 @@ from distkern.common.ridge import solve_ridge
 from distkern.common.rng import Purpose, stream
 from distkern.common.tiles import scratch
 from distkern.common.types import Array, Floats
-from distkern.kernels.base import AbstractLandmarkKernel, AbstractPrepared, AbstractTileKernel
+from distkern.kernels.base import AbstractLandmarkKernel, AbstractPrepared, AbstractTileKernel, Powers
 from distkern.losses.conjugate import AbstractDualLoss
 from distkern.solvers._cells.dual import solve_dual
 from distkern.solvers._cells.newton import TILE_ROWS
@@ -139,8 +139,11 @@ def solve_costs(
     seed: int,
     costs_of_one: Sequence[float],
     before: CellMachine | None = None,
+    matrices: Powers | None = None,
 ) -> list[CellMachine]:
     """The machines of :func:`solve_cell` for several C, with one kernel matrix for all.
+
+    ``matrices`` has the one that was used last, of the same rows.
 
     The machines have the same rows, whatever their coefficients; each is started from the one before, and
     its work is counted with that one's.
@@ -162,7 +165,8 @@ def solve_costs(
     kernel = np.zeros((0, 0), rows.dtype)
     if len(asked):
         dtype = np.float64 if settings.is_double else rows.dtype
-        kernel = kernel_matrix(settings.kernel, points, dtype)
+        powers = Powers() if matrices is None else matrices
+        kernel = powers.of(settings.kernel, lambda: kernel_matrix(settings.kernel, points, dtype))
     machines = []
     coefficients, values = _continued(before, points, n_outputs), np.zeros(targets.shape)
     work = float(kernel.size) * rows.shape[1]
@@ -175,7 +179,7 @@ def solve_costs(
         converged, left, primal, gap = True, 0.0, 0.0, 0.0
         if settings.loss.is_quadratic and len(asked):
             # memory for a whole factor serves all of several
-            is_only = len(costs_of_one) == 1
+            is_only = len(costs_of_one) == 1 and matrices is None
             tolerance = 0.0 if is_only else _RANKING_TOLERANCE
             coefficients[:, asked] = solve_ridge(
                 kernel, centred[:, asked], costs, overwrite=is_only, tolerance=tolerance

@@ -8,14 +8,15 @@ from dataclasses import dataclass, replace
 
 from distkern.common.choices import CERTAIN
 from distkern.common.types import Array
-from distkern.maps.mapping import Family, MapChoice, RowMap
+from distkern.maps.mapping import MapChoice, RowMap
 from distkern.search.choice import best, best_of_each, is_better, not_worse, worth_its_work
 from distkern.search.ladder import LAPLACIAN
 from distkern.solvers._cells.trials import Outcome, Setting, Trial
 
 #: factors of the widths and costs of both rounds: around what the best ridge machines have, whose rows are
-#: farther apart, and of the best kinds of these around what was best there
-ROUNDS = (((3.0, 1.0, 1 / 3, 1 / 9), (1.0,)), ((1.73, 1.0, 0.58), (1 / 3, 1.0, 3.0)))
+#: farther apart, and of the best kinds of these around what was best there; the widest is the first, of whose
+#: kernel values those of the others are powers
+ROUNDS = (((3.0, 1.0, 1 / 3, 1 / 9), (1.0,)), ((2.0, 1.0, 0.5), (1 / 3, 1.0, 3.0)))
 #: width of a kernel in medians of the distances, at most
 _WIDEST = 3.0
 #: costs of the first round of the square loss, whose targets may have little noise
@@ -37,12 +38,12 @@ class Ranking:
     ----------
     outcomes : not empty
     tried : the settings of all rounds
-    refused : of maps that are not chosen
+    only : the map of what is chosen, if it must be that
     """
 
     outcomes: tuple[Outcome, ...]
     tried: tuple[Setting, ...] = ()
-    refused: Family | None = None
+    only: MapChoice | None = None
 
     def then(self, outcomes: Sequence[Outcome]) -> Ranking:
         """After another round."""
@@ -55,7 +56,7 @@ class Ranking:
 
     def edges(self, chosen: Setting) -> tuple[int, int]:
         """Of its width and C: -1 at the smallest tried with its map and kernel, 1 at the largest, else 0."""
-        near = [one for one in self.tried if _kind(one) == _kind(chosen)]
+        near = [one for one in self.tried if one.kind == chosen.kind]
         widths, costs = [one.kernel.width for one in near], [one.cost for one in near]
         return _edge(chosen.kernel.width, widths), _edge(chosen.cost, costs)
 
@@ -83,14 +84,14 @@ class Ranking:
         leaders = [one.setting for one in leaders_of(others, certain=CERTAIN)]
         return next((one for one in leaders if not one.map.has_quantiles), leaders[0])
 
-    def best_of(self, family: Family) -> Outcome:
-        """The best outcome with such a map."""
-        return best(one for one in self._open if one.setting.map.family == family)
+    def best_of(self, choice: MapChoice) -> Outcome:
+        """The best outcome with a map."""
+        return best(one for one in self._open if one.setting.map == choice)
 
     @property
     def _open(self) -> list[Outcome]:
         """The outcomes that may be chosen."""
-        return [one for one in self.outcomes if one.setting.map.family != self.refused]
+        return [one for one in self.outcomes if self.only in (None, one.setting.map)]
 
 
 def around(
@@ -104,8 +105,8 @@ def around(
     widths, usual = ROUNDS[number]
     costs = _QUADRATIC_COSTS if quadratic and not number else usual
     widest = math.inf if quadratic else _WIDEST
-    wanted = [min(setting.kernel.width * width, widest) for width in widths]
-    kernels = tuple(dict.fromkeys(replace(setting.kernel, width=_rounded(width)) for width in wanted))
+    wanted = [min(_rounded(setting.kernel.width) * width, widest) for width in widths]
+    kernels = tuple(dict.fromkeys(replace(setting.kernel, width=width) for width in wanted))
     near = tuple(_rounded(setting.cost * cost) for cost in costs) if has_costs else (setting.cost,)
     return Trial(setting.map, kernels if is_wide else (setting.kernel,), near, fitted)
 
@@ -175,10 +176,6 @@ def _simplest(outcomes: Sequence[Outcome]) -> Outcome:
             ]
             chosen = others[0] if others else chosen
     return worth_its_work([one for one in outcomes if one.setting.kind == chosen.setting.kind])
-
-
-def _kind(setting: Setting) -> tuple[MapChoice, str]:
-    return replace(setting.map, more_rows=False), setting.kernel.name
 
 
 def _edge(value: float, tried: Sequence[float]) -> int:

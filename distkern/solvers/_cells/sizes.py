@@ -213,9 +213,18 @@ class Sizes:
         return min(_ROUND_METRIC_ROWS, most_learned(self.sample_rows))
 
     @property
+    def more_metric_rows(self) -> int:
+        """Rows from which the metric that is chosen is learned again."""
+        return MORE_METRIC_ROWS if self.is_tuned else METRIC_ROWS
+
+    @property
     def learns_again(self) -> bool:
-        """Whether the best metrics of the search are learned again, from more rows."""
+        """Whether the metric that is chosen is learned again, from more rows."""
         return self.searched == "full"
+
+    def learns_first(self, choice: MapChoice) -> bool:
+        """Whether it is before the last round, as a whole matrix of many numbers, which few rows misjudge."""
+        return self.learns_again and self.is_tuned and choice.is_full
 
     @property
     def bucket_sample(self) -> int:

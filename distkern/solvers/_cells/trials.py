@@ -14,6 +14,7 @@ from distkern.common.held_out import Keys, keys_of, parts_in_order
 from distkern.common.scores import by_group, log_losses
 from distkern.common.tiles import release
 from distkern.common.types import Array, Block, Floats
+from distkern.kernels.base import Powers
 from distkern.losses.conjugate import AbstractDualLoss
 from distkern.maps.mapping import MapChoice, RowMap, map_from_arrays, map_to_arrays
 from distkern.search.choice import Tried
@@ -236,10 +237,10 @@ def tried(
     trial: Trial, mapping: RowMap, loss: AbstractDualLoss, learned: Rows, asked: Rows, seed: int
 ) -> tuple[Array, Array]:
     """Losses of rows that are asked for, (n_settings, n_asked), and the multiplications of each setting."""
-    losses, work = [], []
+    losses, work, matrices = [], [], Powers()
     for kernel in trial.kernels:
         settings = CellSettings(kernel.over(mapping), loss, 1.0, TOLERANCE, MOST_SWEEPS)
-        machines = solve_costs(settings, *learned, seed, trial.costs)
+        machines = solve_costs(settings, *learned, seed, trial.costs, matrices=matrices)
         # one tile of kernel values serves all costs
         coefficients = np.hstack([machine.coefficients for machine in machines])
         constants = np.hstack([machine.constants for machine in machines])
