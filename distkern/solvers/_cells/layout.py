@@ -218,7 +218,7 @@ class CellLayout(Sizes):
     def _part_rows(self) -> int:
         """Rows that are sorted together, with their copies, at most."""
         most = max(sum(self.problem.block_rows[block] for block in part) for part in self.parts)
-        return math.ceil(most * self.leaf_copies)
+        return math.ceil(most * self.bucket_copies)
 
     def cutting(self, items: Sequence[Any], store: Store | None, operand: Touched | None) -> Each:
         """Which cells of some buckets get new rows; rows are counted a part at a time."""
