@@ -259,7 +259,9 @@ class CellLayout(Sizes):
         result = min(most, self.bucket_rows + MOST_CELLS * HELD_OUT) * row_bytes
         # all of them, and both labels of each
         driver = self.places_bytes + most * (2 * row_bytes + 64) + _FITTING_BYTES
-        cost = self._cost(self._solving_bytes(self.cell_rows), result, driver=driver, compiled=True)
+        # the machines from which it goes on
+        workspace = self._solving_bytes(self.cell_rows) + self.machine_bytes
+        cost = self._cost(workspace, result, driver=driver, compiled=True)
         return Each("calibrate", hold_out, items, store, operand=operand, cost=cost)
 
     def _solving_bytes(self, cell_rows: int, n_costs: int = 1) -> int:
