@@ -13,8 +13,9 @@ from distkern.losses import find_loss
 from distkern.solvers._cells import buckets
 from distkern.solvers._cells.layout import CellLayout
 from distkern.solvers._cells.machine import CellSettings
-from distkern.solvers._cells.place import grouped
+from distkern.solvers._cells.place import Places, centred, grouped
 from distkern.solvers._cells.tree import Overlap, Tree
+from distkern.solvers.base import Problem
 from distkern.solvers.risk import Risk
 
 
@@ -88,6 +89,23 @@ def test_rows_are_in_as_many_cells_as_the_layout_says_and_their_number_stays_bou
         for n in (10**6, 10**9, 10**12)
     ]
     assert copies[0] < copies[1] < copies[2] < np.exp(0.1 / (1 - 2**-0.125))
+
+
+@pytest.mark.parametrize(("n_columns", "overlap"), [(2, 0.3), (20, 0.3), (20, 0.1)])
+def test_no_part_of_the_rows_has_more_copies_in_buckets_than_planned(n_columns, overlap):
+    X = np.random.default_rng(0).standard_normal((20_000, n_columns)).astype(np.float32)
+    problem = Problem((2500,) * 8, n_columns, np.dtype("float32"), 0, n_outputs=1, has_test=False)
+    layout = CellLayout(problem, 500, overlap, quadratic=False, searched=None)
+    mapping = centred(X[: layout.sample_rows])
+    placed = mapping.apply(X)
+    tree = layout.tree(placed[: layout.sample_rows], 0)
+    counts = np.array([len(part) for _, part, _ in tree.members(placed)])
+    places = Places(mapping, tree, grouped(counts, layout.bucket_rows))
+    # neighbours lie in the same part
+    parts = np.array_split(placed[np.argsort(placed[:, 0])], 8)
+    copies = [len(places.sorted_rows(part)[0]) / len(part) for part in parts]
+    assert 0.5 * layout.bucket_copies < max(copies) <= layout.bucket_copies
+    assert layout.bucket_copies <= layout.leaf_copies
 
 
 def test_neighbours_are_learned_from_and_not_counted():

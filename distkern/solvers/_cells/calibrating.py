@@ -160,10 +160,8 @@ def hold_out(
         if leaf not in chosen:
             continue
         inside, own = inside[: cut.cell_rows], own[: cut.cell_rows]
-        seed, whole = (
-            int(stream(cut.seed, Purpose.ROW_ORDER, _ORDER, number, leaf).integers(2**62)),
-            machines.cell(leaf)[0],
-        )
+        seed = int(stream(cut.seed, Purpose.ROW_ORDER, _ORDER, number, leaf).integers(2**62))
+        whole, _figures = machines.cell(leaf)
         folds = folds_of(keys_of(rows.take(inside)))
         if not folds.any():
             # a cell of a single group has no others to hold out, so equal rows make the folds
