@@ -72,7 +72,7 @@ def copied(values: NDArray[Any], into: NDArray[Any]) -> NDArray[Any]:
 
 
 def raised(values: NDArray[Any], power: int) -> NDArray[Any]:
-    """values = values^power, with a power > 0, by squares and products of some rows at a time."""
+    """values (n, m) = values^power, a whole number > 0, by squares and products of some rows at a time."""
     step = max(1, _STRIP // max(1, values.shape[1]))
     for start in range(0, len(values) if power > 1 else 0, step):
         strip = values[start : start + step]

@@ -250,12 +250,14 @@ class Powers:
         self._last: tuple[AbstractKernel, Floats] | None = None
 
     def of(self, kernel: AbstractKernel, make: Callable[[], Floats]) -> Floats:
-        """Its values, for which the last ones are overwritten if they are powers of these, or made."""
-        power = 0 if self._last is None else kernel.power_of(self._last[0])
-        if self._last is not None and power:
-            values = raised(self._last[1], power)
-        else:
-            values = make()
+        """Its values (n_rows, n_landmarks), overwritten by the next call, or ``make()`` where they are no
+        powers of the last ones, which are forgotten first.
+        """
+        last, self._last = self._last, None
+        power = 0 if last is None else kernel.power_of(last[0])
+        values = None if last is None or not power else raised(last[1], power)
+        del last
+        values = make() if values is None else values
         self._last = kernel, values
         return values
 

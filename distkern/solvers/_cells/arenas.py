@@ -16,7 +16,7 @@ from distkern.solvers._cells.buckets import Cut
 from distkern.solvers._cells.layout import CellLayout
 from distkern.solvers._cells.place import CellSample, Moving, Places
 from distkern.solvers._cells.tree import Tree
-from distkern.solvers._cells.trials import Asking, Learning, Outcome, Sampled, Trial, Tuning, loaded_maps
+from distkern.solvers._cells.trials import Asking, Outcome, Sampled, Trial, Tuning, loaded_maps
 from distkern.solvers.base import Steps
 from distkern.solvers.risk import Risk
 
@@ -41,7 +41,7 @@ def learned(
         if choice.metric == "none"
     }
     if metrics:
-        step = layout.learning(name, metrics, Learning(sampled, n_rows))
+        step = layout.learning(name, metrics, n_rows, sampled)
         yield step
         found |= loaded_maps(metrics, step.store)
     return found

@@ -48,6 +48,7 @@ from distkern.solvers._cells.tree import Overlap, Tree
 from distkern.solvers._cells.trials import (
     Asking,
     Learning,
+    Sampled,
     Trial,
     Tuning,
     learn_map,
@@ -138,15 +139,17 @@ class CellLayout(Sizes):
         )
         return Reduce("sample", sample_block, CellSample.add, operand, cost=cost)
 
-    def learning(self, name: str, choices: Sequence[MapChoice], operand: Learning | int) -> Each:
+    def learning(
+        self, name: str, choices: Sequence[MapChoice], n_rows: int, sampled: Sampled | None = None
+    ) -> Each:
         """Maps with metrics, each in a task, from so many rows of the sample."""
-        n_rows = operand if isinstance(operand, int) else operand.n_rows
         sizes = self.problem.n_features, self.problem.n_outputs
         workspace = max((fitting_bytes(choice, n_rows, *sizes) for choice in choices), default=0)
         # what is mapped is beside what it is mapped from
         cost = self._cost(workspace, MIB + self.map_bytes, sample=True, driver=2 * self.map_bytes)
-        rows, store = (None, None) if isinstance(operand, int) else (operand, self._store(name))
-        return Each(name, learn_map, choices, store, operand=rows, record_bytes=512, cost=cost)
+        store = None if sampled is None else self._store(name)
+        operand = None if sampled is None else Learning(sampled, n_rows)
+        return Each(name, learn_map, choices, store, operand=operand, record_bytes=512, cost=cost)
 
     def asking_sample(
         self, name: str, trials: Sequence[Trial], operand: Asking | None, sizes: tuple[int, int]
