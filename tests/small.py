@@ -48,6 +48,15 @@ def each(names: Iterable[str]) -> list[Any]:
     return [pytest.param(name, id=name, marks=[pytest.mark.slow] * (name in REPEATED)) for name in names]
 
 
+def slow_but(values: Iterable[Any], *kept: Any) -> list[Any]:
+    """Values, or tuples of them, as parameters of a test, which is slow with all but those that are kept."""
+    found = []
+    for value in values:
+        given = value if isinstance(value, tuple) else (value,)
+        found.append(pytest.param(*given, marks=[pytest.mark.slow] * (value not in kept)))
+    return found
+
+
 def taken(kind: type[Any], chosen: dict[str, Any]) -> list[str]:
     """The hyperparameters of an estimator that have an effect beside the chosen ones."""
     settings = {name: one.default for name, one in kind.hyperparameters.items()} | chosen

@@ -22,7 +22,7 @@ umask 077
 mkdir -p "$folder"
 folder=$(cd "$folder" && pwd)
 if [ ! -f "$folder/ca.key" ]; then
-    openssl req -x509 -newkey rsa:3072 -nodes -sha256 -days 3650 \
+    openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -nodes -sha256 -days 3650 \
         -subj "/CN=distkern certificate authority" \
         -keyout "$folder/ca.key" -out "$folder/ca.pem" 2>/dev/null
     echo "$folder/ca.key signs certificates: keep it off the cluster"
@@ -38,7 +38,7 @@ for name in "$@"; do
         echo "$folder/$name.pem is there already (RENEW=yes makes a new one)" >&2
         exit 2
     fi
-    openssl req -newkey rsa:3072 -nodes -sha256 -subj "/CN=$name" \
+    openssl req -newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -nodes -sha256 -subj "/CN=$name" \
         -keyout "$folder/$name.key" -out "$folder/$name.csr" 2>/dev/null
     openssl x509 -req -sha256 -days "$days" -in "$folder/$name.csr" \
         -CA "$folder/ca.pem" -CAkey "$folder/ca.key" -CAcreateserial \

@@ -292,6 +292,7 @@ def test_nystroem_refuses_rows_outside_of_the_domain_and_empty_kernels():
         )
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not sys.platform.startswith("linux"), reason="reads /proc")
 def test_a_process_takes_no_more_than_it_says():
     """The peak of a pass beyond what it takes before, in a process of its own."""

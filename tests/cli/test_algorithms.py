@@ -53,6 +53,7 @@ def test_an_unknown_one_is_refused_with_the_nearest_name(capsys):
     assert "did you mean 'csvrg'?" in capsys.readouterr().err
 
 
+@pytest.mark.slow
 def test_needs_no_estimator():
     code = (
         "import sys; from distkern.cli.main import main\n"

@@ -82,6 +82,7 @@ def test_damaged_shards(folder, command, capsys):
     assert not Path("p.csv").exists()
 
 
+@pytest.mark.slow
 def test_a_damaged_shard_met_by_a_worker_process(folder, capfd):
     flip_a_byte(folder / "d.zarr" / "train" / "features" / "c" / "2" / "0")
     started = time.monotonic()
@@ -156,6 +157,7 @@ def test_wrong_input(folder, arguments, words, capsys):
     assert sorted(os.listdir()) == before
 
 
+@pytest.mark.slow
 def test_no_scheduler_at_the_address(folder, monkeypatch, capsys):
     from distkern.engine.executors import cluster
 

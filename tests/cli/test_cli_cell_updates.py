@@ -61,6 +61,7 @@ def test_an_update_solves_the_cells_with_new_rows_alone(made, tmp_path, capsys):
     assert not {"moved", "checkpoints"} & {entry.name for entry in (tmp_path / "m2").iterdir()}
 
 
+@pytest.mark.slow
 def test_an_updated_model_takes_the_place_of_the_first_and_is_updated_again(made, tmp_path):
     shutil.copytree(made / "m", tmp_path / "m")
     Z, t = rows(100, seed=7)

@@ -111,6 +111,7 @@ def test_help_is_quick(capsys):
         assert heavy not in modules
 
 
+@pytest.mark.slow
 def test_what_is_deferred_is_loaded_by_use():
     code = (
         "import sys\n"

@@ -55,6 +55,7 @@ def test_cells_are_fetched_with_their_machines(data, tmp_path):
     assert (tmp_path / "fetched" / "metrics.jsonl").read_bytes() == lines
 
 
+@pytest.mark.slow
 def test_a_model_that_is_not_whole_is_not_fetched(data, tmp_path, capsys):
     finished(data, "cells", CELLS)
     machines = tmp_path / "m" / "machines"

@@ -8,6 +8,7 @@ import pytest
 
 from distkern.cli.main import main
 from distkern.storage.ingest import write_dataset
+from small import slow_but
 
 PAGE = 4096
 
@@ -61,7 +62,8 @@ def model(data, tmp_path_factory):
     return folder
 
 
-@pytest.mark.parametrize("name", ["p.csv", "p.npy", "p.zarr"])
+@pytest.mark.slow
+@pytest.mark.parametrize("name", slow_but(["p.csv", "p.npy", "p.zarr"], "p.zarr"))
 def test_predict(small_disk, data, model, name, capsys):
     shutil.copytree(model, small_disk / "m")
     leave(small_disk, 20 * PAGE)

@@ -130,6 +130,7 @@ def test_training_interrupted_at_any_time(data, tmp_path, number, delay):
     assert bool(list(tmp_path.glob("m/checkpoints/stage-*"))) == ("--resume" in line)
 
 
+@pytest.mark.slow
 def test_sharding(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     table = np.column_stack([np.random.default_rng(0).normal(size=(20_000, 10)), np.arange(20_000) % 2])

@@ -202,6 +202,7 @@ def test_names_and_words_are_in_one_piece():
     assert "x7" not in text
 
 
+@pytest.mark.slow
 def test_columns_that_the_model_does_not_know_are_left_out(folder, capsys):
     here = ["--scheduler", "synchronous"]
     new = adult(300, seed=1)

@@ -166,6 +166,7 @@ def test_what_is_printed_fits_a_terminal(folder, capsys):
     assert page.count("<tr><td>gamma=") == 9
 
 
+@pytest.mark.slow
 def test_values_that_are_words_have_a_plot_and_the_metric_is_told_of_test_rows(folder, capsys):
     words = JOB.partition("[search.params]")[0].replace('"halving"', '"grid"\nmetric = "auc"')
     Path("job.toml").write_text(words + '[search.params]\nloss = ["hinge", "odm"]\nprojection = ["span"]\n')
@@ -266,6 +267,7 @@ def test_in_a_store(folder, capsys):
     assert " of 12: log_loss" not in said
 
 
+@pytest.mark.slow
 def test_folds_and_chance_are_told(folder, capsys):
     Path("job.toml").write_text(
         JOB.replace('method = "halving"', "validation = 3").replace("0.001, 1.0,", "1.0,")

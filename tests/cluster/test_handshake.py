@@ -61,19 +61,20 @@ def test_jobs_are_asked_for_where_nobody_could_run_one(cluster):
 
 
 def test_what_is_no_scheduler(monkeypatch):
-    monkeypatch.setattr(handshake, "_TRY", 0.3)
+    monkeypatch.setattr(handshake, "_TRY", 0.1)
     with server(None) as port, pytest.raises(InputError, match=r"no Dask scheduler \(its dashboard"):
-        greet(f"tcp://127.0.0.1:{port}", 0.5)
+        greet(f"tcp://127.0.0.1:{port}", 0.2)
     with server(b"") as port, pytest.raises(InputError, match="it hung up"):
-        greet(f"tcp://127.0.0.1:{port}", 0.5)
+        greet(f"tcp://127.0.0.1:{port}", 0.2)
     with pytest.raises(InputError, match="no Dask scheduler answers"):
-        greet(f"tcp://127.0.0.1:{port}", 0.5)
+        greet(f"tcp://127.0.0.1:{port}", 0.2)
     with pytest.raises(InputError, match="no Dask scheduler answers"):
         greet("tcp://nosuchhost.invalid:8786", 0.0)
     with pytest.raises(InputError, match="no port 99999"):
-        greet("tcp://127.0.0.1:99999", 0.5)
+        greet("tcp://127.0.0.1:99999", 0.2)
 
 
+@pytest.mark.slow
 def test_one_that_comes_late_is_waited_for():
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))

@@ -98,6 +98,7 @@ def test_a_member_of_the_team_gets_in(certificates, scheduler):
             executor.close()
 
 
+@pytest.mark.slow
 def test_a_stranger_does_not(certificates, scheduler):
     with (
         dask.config.set({"distributed.comm.timeouts.connect": "3s"}),

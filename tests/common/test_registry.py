@@ -73,6 +73,7 @@ def test_a_member_that_lacks_something_is_told_of(tmp_path):
     assert run.stderr.endswith("distkern.losses.half: Half has a name and lacks curvature\n")
 
 
+@pytest.mark.slow
 def test_a_class_is_found_by_its_own_name_and_without_the_files_of_others():
     code = (
         "import sys\n"

@@ -24,6 +24,7 @@ from distkern.passes.execution import Call
 from distkern.runs.scoring import predict_to
 from distkern.solvers.base import Problem
 from distkern.storage.parts import ArrayParts
+from small import slow_but
 from toy import (
     BatchesSolver,
     Pids,
@@ -45,10 +46,12 @@ from toy import (
 )
 
 NAMES = executor_names()
+#: what holds of processes that start anew holds mostly of those of "local" too
+EVERY = slow_but(NAMES, *(name for name in NAMES if name != "processes"))
 pytestmark = pytest.mark.usefixtures("several_blas_threads")
 
 
-@pytest.fixture(scope="module", params=NAMES)
+@pytest.fixture(scope="module", params=EVERY)
 def executor(request):
     if request.param == "local":
         yield request.getfixturevalue("local_workers")
@@ -342,9 +345,7 @@ def test_the_names_of_the_contract_are_there():
     assert {"synchronous", "threads", "processes", "local"} <= set(NAMES)
 
 
-@pytest.mark.parametrize(
-    "name", [pytest.param(name, marks=[pytest.mark.slow] * (name == "processes")) for name in NAMES]
-)
+@pytest.mark.parametrize("name", EVERY)
 def test_a_killed_worker_changes_nothing(name, tmp_path):
     source = ToySource(killer=tmp_path / "killed")
     with fresh(name) as executor:
@@ -372,14 +373,7 @@ def test_worker_peaks_are_those_of_the_workers(executor):
     assert all(peak > 20 * 2**20 for peak in peaks.values())
 
 
-@pytest.mark.parametrize(
-    "name",
-    [
-        pytest.param(name, marks=[pytest.mark.slow] * (name == "processes"))
-        for name in NAMES
-        if name != "synchronous"
-    ],
-)
+@pytest.mark.parametrize("name", EVERY)
 def test_predictions_are_the_same_files(name, few_rows, tmp_path, request):
     data = few_rows()
     model = PegasosClassifier(stages=1, steps_per_stage=100, random_state=0).fit(data.train)

@@ -13,26 +13,12 @@ from distkern.search.choice import rungs_of
 from distkern.search.tuning.runner import TrialRunner, Where
 from distkern.search.tuning.search import Search
 from distkern.search.tuning.space import own_candidates
-from small import most_classes, small
+from small import most_classes, slow_but, small
 
 #: the rows choose which of the others are tuned
 CHOOSING = [name for name in algorithms() if name.startswith("auto")]
 ALGORITHMS = {name: kind for name, kind in algorithms().items() if name not in CHOOSING}
-#: compile for seconds, have the solver of a classifier, or stream rows as CSVRG does
-SLOW = (
-    "cells",
-    "rbcd",
-    "avm",
-    "norma",
-    "sbmd",
-    "svrg",
-    *(name for name in ALGORITHMS if name.endswith("_regressor")),
-)
-TUNED = [
-    pytest.param(name, marks=pytest.mark.slow) if name in SLOW else name
-    for name, kind in algorithms().items()
-    if kind.task != "none" and name not in CHOOSING
-]
+TUNED = [name for name, kind in ALGORITHMS.items() if kind.task != "none"]
 
 
 def spaces(kind):
@@ -57,7 +43,7 @@ def test_every_algorithm_has_a_space_of_legal_values(name):
             kind(**{hyper: value}).check_parameters()
 
 
-@pytest.mark.parametrize("name", TUNED)
+@pytest.mark.parametrize("name", slow_but(TUNED, "csvrg", "dsg", "newton"))
 def test_tune_searches_it_from_its_own_settings_on(name, few_rows):
     kind = ALGORITHMS[name]
     data = few_rows(kind.task, n_classes=most_classes(kind))
@@ -102,6 +88,7 @@ def test_rows_that_are_stored_scaled_are_not_scaled_by_settings(tmp_path, monkey
     assert metrics_with("auto") - metrics_with("standard") == {None}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("task", ["classification", pytest.param("regression", marks=pytest.mark.slow)])
 def test_of_a_choice_what_it_chooses_is_tuned(task, tmp_path):
     features = np.random.default_rng(0).normal(size=(600, 2))

@@ -14,14 +14,12 @@ from distkern.runs.algorithms import algorithms
 from distkern.runs.evaluation import evaluate_split
 from distkern.runs.run import train
 from distkern.storage.ingest import write_dataset
-from small import REPEATED, small, taken
+from small import slow_but, small, taken
 
 ALGORITHMS = algorithms()
 #: algorithms that begin anew, whatever is given
 REFUSED = ("sdca", "simba", "dsg_novelty", "dsg_density_ratio", "dsg_gaussian_process")
 UPDATED = [name for name in ALGORITHMS if not name.startswith((*REFUSED, "auto"))]
-#: the others share their solvers with one of these
-FEW = [name for name in UPDATED if name not in REPEATED and not name.endswith("_regressor")]
 #: more stages and rows than of the small settings, so that a run comes near its minimum
 SETTINGS = {"stages": 6, "lam": 64.0, "nu": 1e-3, "step_size": None, "gamma": 2.0}
 N_OLD, N_NEW = 400, 200
@@ -69,9 +67,7 @@ def objective(model, data):
     return found * getattr(model, "target_scale_", 1.0) ** 2
 
 
-@pytest.mark.parametrize(
-    "name", [pytest.param(name, marks=() if name in FEW else pytest.mark.slow) for name in UPDATED]
-)
+@pytest.mark.parametrize("name", slow_but(UPDATED, "cells", "newton"))
 def test_an_update_comes_near_a_fit_to_all_rows(name, rows, tmp_path):
     """Killed after its first stage and gone on with, it gives the same bits."""
     model, data = fitted(name, rows)

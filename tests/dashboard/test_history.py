@@ -67,6 +67,7 @@ def test_a_page_that_is_opened_late_and_missed_the_start():
     assert len(run.stages) == 3
 
 
+@pytest.mark.slow
 def test_a_hundred_thousand_events_stay_few():
     kept = Histories()
     count = stage = 0

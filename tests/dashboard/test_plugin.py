@@ -119,6 +119,7 @@ def test_tasks_of_others_are_not_counted(client):
     assert {run.id: run.tasks.by_worker for run in plugin(client).histories.runs.values()} == before
 
 
+@pytest.mark.slow
 def test_all_modules_of_the_page_travel():
     code = (
         "import sys, distkern.dashboard.preload\n"
@@ -152,7 +153,8 @@ asyncio.run(main())
 """
 
 
-@pytest.mark.parametrize("preloaded", [False, pytest.param(True, marks=pytest.mark.slow)])
+@pytest.mark.slow
+@pytest.mark.parametrize("preloaded", [False, True])
 def test_a_scheduler_of_another_process(preloaded, tmp_path):
     program = tmp_path / "scheduler.py"
     settings = f"REFUSED, PRELOAD = {not preloaded}, {['distkern.dashboard.preload'] if preloaded else []}"

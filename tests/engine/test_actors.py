@@ -141,6 +141,7 @@ def test_a_repeated_message_acts_once(executor):
     alone.close()
 
 
+@pytest.mark.slow
 def test_a_resumed_run_goes_on_with_the_state_on_other_hands(executor, whole, tmp_path):
     folder = CheckpointFolder(tmp_path, {})
 

@@ -12,6 +12,7 @@ import distkern
 from distkern.common.errors import DivergenceError
 from distkern.engine.ending import ending, explosion
 from distkern.solvers.base import Measures, Problem
+from small import slow_but
 from toy import ToySolver
 
 
@@ -137,7 +138,7 @@ def test_a_model_of_one_class_says_so():
 
 
 @pytest.mark.parametrize("seed", [0, pytest.param(1, marks=pytest.mark.slow)])
-@pytest.mark.parametrize("name", ["CSVRG", pytest.param("AVM", marks=pytest.mark.slow), "SVRG", "Pegasos"])
+@pytest.mark.parametrize("name", slow_but(["CSVRG", "AVM", "SVRG", "Pegasos"], "Pegasos"))
 def test_ordinary_runs_with_the_defaults_warn_of_nothing(name, seed):
     kind = getattr(distkern, f"{name}Classifier")
     small = {"n_features": 128} if name == "SVRG" else {} if name == "Pegasos" else {"n_landmarks": 128}

@@ -27,6 +27,7 @@ def model():
     return dk.SVRGClassifier(n_features=64, stages=1, random_state=0)
 
 
+@pytest.mark.slow
 def test_a_run_that_does_not_fit_keeps_less_and_gives_the_same_bits(path):
     data, where = dk.open_dataset(path), {"scheduler": "threads", "workers": 2}
     generous = plan(model(), data.train, **where)

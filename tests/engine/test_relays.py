@@ -53,6 +53,7 @@ def plain():
         return answers(executor)
 
 
+@pytest.mark.slow
 def test_half_of_the_workers_are_asked_and_the_bits_are_the_same(executor, asked, plain):
     residents = open_residents(executor, print)
     assert len(residents._places) == 4
@@ -65,6 +66,7 @@ def test_half_of_the_workers_are_asked_and_the_bits_are_the_same(executor, asked
     residents.close()
 
 
+@pytest.mark.slow
 def test_an_error_of_a_resident_comes_through(executor, asked):
     residents = open_residents(executor, print)
     with pytest.raises(ValueError, match="round 0 is bad"):

@@ -96,6 +96,7 @@ def die(folder, killed):
     )
 
 
+@pytest.mark.slow
 def test_the_driver_killed_in_an_exchange_and_resumed_gives_the_same_bits(source, problem, tmp_path):
     # the state is in the driver's process, so the resident takes it along when it kills its process
     process = multiprocessing.get_context("spawn").Process(

@@ -12,6 +12,7 @@ from distkern.engine.executors import open_executor
 from distkern.passes import Cost, Extent, Machine, Stream, epoch_visits
 from distkern.passes.stream import Pieces
 from distkern.runs.data import from_arrays
+from small import slow_but
 from toy import ToySource, prepare
 
 MODES = [
@@ -26,7 +27,7 @@ MODES = [
 ]
 
 
-@pytest.fixture(scope="module", params=["threads", "processes", "local"])
+@pytest.fixture(scope="module", params=slow_but(["threads", "processes", "local"], "threads", "local"))
 def executor(request):
     if request.param == "local":
         yield request.getfixturevalue("local_workers")

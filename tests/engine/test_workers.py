@@ -172,6 +172,7 @@ else:
 """
 
 
+@pytest.mark.slow
 def test_a_worker_that_dies_while_the_cluster_starts_is_started_again(tmp_path):
     script = MORTAL.format(marker=str(tmp_path / "died"))
     with (

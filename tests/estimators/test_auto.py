@@ -129,7 +129,8 @@ def test_rare_positives_are_ranked_and_have_probabilities():
     assert abs(found.mean() - y[3000:].mean()) < 0.01
 
 
-@pytest.mark.parametrize("copies", [pytest.param(1, marks=pytest.mark.slow), 3])
+@pytest.mark.slow
+@pytest.mark.parametrize("copies", [1, 3])
 def test_held_out_noise_is_noise_copies_included(copies):
     generator = np.random.default_rng(0)
     X = np.tile(generator.normal(size=(400, 4)), (copies, 1))
@@ -142,6 +143,7 @@ def test_held_out_noise_is_noise_copies_included(copies):
     assert model.algorithm_ == "newton"
 
 
+@pytest.mark.slow
 def test_probabilities_of_several_classes_are_as_sure_as_they_are_right():
     generator = np.random.default_rng(0)
     X = generator.normal(size=(9000, 2))
@@ -255,6 +257,7 @@ def test_what_was_chosen_instead_is_kept(tmp_path, monkeypatch):
     assert load_model(tmp_path / "m").machine_.get_params() == model.machine_.get_params()
 
 
+@pytest.mark.slow
 def test_where_cells_do_not_fit_the_best_machine_over_centres_is_taken(monkeypatch):
     X = np.random.default_rng(0).uniform(-2.0, 2.0, (3000, 2)).astype(np.float32)
     y = np.sin(6.0 * X[:, 0]) * np.sin(6.0 * X[:, 1]) > 0

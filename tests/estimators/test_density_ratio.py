@@ -27,6 +27,7 @@ def ratio(**given):
     return dk.DSGDensityRatio(**{"n_features": 256, "block_size": 64, "random_state": 0, **given})
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("d", [1, 2])
 def test_the_ratio_of_normal_densities(d):
     P, Q = samples(10_000, d)
@@ -46,6 +47,7 @@ def test_samples_of_other_sizes_weigh_the_same():
     assert np.abs(model.log_ratio(middle) - truth(middle)).max() < 0.25
 
 
+@pytest.mark.slow
 def test_the_sign_is_that_of_p_over_q_and_labels_do_as_well():
     P, Q = samples(1000)
     both, labels = np.concatenate([P, Q]), np.repeat(["p", "the other"], 1000)
@@ -77,6 +79,7 @@ def test_two_data_sets_sparse_rows_and_dask_arrays(tmp_path):
         ratio().fit(made[0], scaled)
 
 
+@pytest.mark.slow
 def test_permutations_tell_samples_apart_only_where_they_differ():
     model = ratio(stages=2).fit(*samples(1000))
     found = model.permutation_test(*samples(100, seed=1), n_permutations=199, random_state=0)

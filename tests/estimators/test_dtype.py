@@ -82,6 +82,7 @@ def test_time_stamps_lose_nothing(scale):
     assert model.history_[-1]["test_error"] < 0.12 or scale == "maxabs"
 
 
+@pytest.mark.slow
 def test_cells_and_kernels_of_positive_numbers_keep_far_columns_as_well():
     X, y = rows(offset=1.6e9)
     assert CellClassifier(search=None, max_cell_rows=1000, random_state=0).fit(X, y).dtype_ == DOUBLE

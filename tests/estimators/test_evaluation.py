@@ -123,6 +123,7 @@ def compared(model, split, figure, scheduler="synchronous"):
         return evaluate_split(model, split, executor, compared=figure)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("figure", "n_classes"), [("log_loss", 2), ("brier_score", 3), ("error", 2)])
 def test_losses_of_groups_compare_models_as_losses_of_rows_do(tmp_path, figure, n_classes):
     generator = np.random.default_rng(4)

@@ -57,6 +57,7 @@ def test_probabilities_are_those_of_the_rows(kind, loss, n_classes):
         np.testing.assert_allclose(chances[:, 1], expected, atol=1e-12)
 
 
+@pytest.mark.slow
 def test_svrg_reaches_kernel_ridge_regression():
     """With many features the minimiser over them comes close to that over the kernel's whole space."""
     features, values = rows(400)

@@ -40,6 +40,7 @@ def held_out_figure(model):
     return float(words[3])
 
 
+@pytest.mark.slow
 def test_groups_that_rows_tell_leak_without_them_and_not_with_them(noise):
     X, y, groups = noise
     generator = np.random.default_rng(1)

@@ -119,6 +119,7 @@ def test_rows_are_mapped_wherever_they_are(given, tmp_path):
     np.testing.assert_allclose(lazy.compute(), model.decision_function(X), atol=1e-6)
 
 
+@pytest.mark.slow
 def test_real_targets_and_gaussian_processes_have_them_too():
     X, _ = rows()
     y = 1e6 + 1e3 * np.sin(X[:, 0])

@@ -175,6 +175,7 @@ def test_which_rows_are_in_random_order(ordered, tmp_path):
     assert Dataset(data.path, manifest, "").train.is_shuffled
 
 
+@pytest.mark.slow
 def test_a_resumed_run_finds_the_same_order(ordered, tmp_path):
     X, y = ordered
     data = write_dataset([(X, y)], tmp_path / "d.zarr", scale="none", shuffle=False, rows_per_shard=500)

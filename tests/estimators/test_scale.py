@@ -124,6 +124,7 @@ def test_weights_are_repetitions():
     np.testing.assert_allclose(weighted.factor, repeated.factor, rtol=1e-9)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", [SVRGClassifier, SIMBAClassifier])
 @pytest.mark.parametrize("scheduler", ["threads", pytest.param("processes", marks=pytest.mark.slow)])
 def test_the_same_bits_of_a_data_set_on_every_scheduler(kind, scheduler, data, tmp_path):

@@ -93,7 +93,8 @@ def test_weights_of_dask_arrays_are_spooled_with_them():
     assert weighted > plain + 0.1
 
 
-@pytest.mark.parametrize("kind", [pytest.param("search", marks=pytest.mark.slow), "random"])
+@pytest.mark.slow
+@pytest.mark.parametrize("kind", ["search", "random"])
 def test_dask_arrays_are_spooled(kind, tmp_path, monkeypatch):
     X, y = topics()
     labels = np.where(y == y[0], "one", "other")
@@ -168,6 +169,7 @@ def test_the_same_bits_on_local_workers(kind, form, datasets, local_workers, mon
     same(model, expected)
 
 
+@pytest.mark.slow
 def test_batches_of_rows_and_columns_need_fewer_rounds():
     X, y = topics()
     one = small(max_rounds=4000).fit(X[:1000], y[:1000])

@@ -17,6 +17,7 @@ from distkern.runs.algorithms import algorithms
 from distkern.runs.persistence import load_model
 from distkern.runs.run import plan, train
 from distkern.storage.ingest import write_dataset
+from small import slow_but
 
 every_algorithm = pytest.mark.parametrize(
     "kind", [kind for kind in algorithms().values() if issubclass(kind, AbstractCoresetClassifier)]
@@ -47,6 +48,7 @@ def data(tmp_path_factory):
     return write_dataset([(X[:1000], y[:1000])], folder / "d.zarr", test, rows_per_shard=130)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("kind", "landmarks"),
     [
@@ -91,7 +93,7 @@ def test_rows_may_come_in_either_form(kind, tmp_path):
         np.testing.assert_array_equal(again.decision_function(given), own)
 
 
-@pytest.mark.parametrize("gamma", ["scale", "median"])
+@pytest.mark.parametrize("gamma", slow_but(["scale", "median"], "median"))
 @pytest.mark.parametrize("kernel", ["rbf", "laplacian", "cauchy", "matern"])
 def test_every_kernel_learns_from_sparse_rows(kernel, gamma):
     X, y = topics()
@@ -164,6 +166,7 @@ def test_dense_scaling_does_not_fit_sparse_rows(tmp_path):
         model.predict(sparse.csr_array(X))
 
 
+@pytest.mark.slow
 def test_from_the_command_line(tmp_path, capsys):
     X, y = topics()
     lines = [

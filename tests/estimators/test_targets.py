@@ -45,7 +45,7 @@ CASES = [
 
 #: every loss, and every kind with a loss whose solution is found in another way
 QUICK = [
-    *(("dsg", loss) for loss in LOSSES),
+    *(("dsg", loss) for loss in LOSSES if loss not in ("square", "huber", "absolute")),
     ("sweeps", "huber"),
     ("svrg", "quantile"),
     ("nystroem", "square"),
@@ -112,6 +112,7 @@ def test_constant_targets(kind):
         assert model.history_[-1]["objective"] == 0.0
 
 
+@pytest.mark.slow
 def test_quantiles_of_heavy_tails_have_their_shares():
     features, _ = rows(2000)
     values = 50_000 * np.random.default_rng(1).standard_cauchy(2000) + 1e6
@@ -139,6 +140,7 @@ def test_linear_models_have_an_intercept():
         assert model.score(rows_given, values) > 0.99999
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", ["dsg", "svrg"])
 def test_a_repeated_row_is_a_row_of_twice_the_weight(kind):
     features, values = rows(1200)
@@ -259,6 +261,7 @@ def regressor(**given):
     return distkern.DSGRegressor(**{**settings, "nu": 1e-5, "random_state": 0, **given})
 
 
+@pytest.mark.slow
 def test_a_share_of_q_lies_below_the_quantile_q():
     X, y = noisy(6000)
     model = regressor().fit(X, y)
@@ -291,6 +294,7 @@ def test_quantiles_do_not_cross_and_cost_no_more_for_it(tmp_path):
     assert figures["pinball"] == pytest.approx(pinball(sorted_ones), rel=1e-3)
 
 
+@pytest.mark.slow
 def test_the_end_is_counted_over_all_of_more_rows_than_are_sampled():
     X, y = noisy(30_000)
     model = regressor(n_features=64, stages=2).fit(X.astype(np.float32), y)

@@ -78,6 +78,7 @@ def test_truncated_compressed_text(tmp_path, suffix):
 PADDING = {".gz": (1, 4, 6, 300_000), ".xz": (4, 300_000), ".bz2": ()}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("suffix", COMPRESS)
 def test_streams_one_after_another(tmp_path, suffix):
     first, second = (COMPRESS[suffix](part) for part in (TEXT[:9001], TEXT[9001:]))

@@ -93,6 +93,7 @@ def test_a_finished_job_is_not_trained_again(data, whole):
     assert len(list((whole / ".job").glob("epoch-*"))) == trained == 1
 
 
+@pytest.mark.slow
 def test_cancelled_after_a_stage_and_gone_on(data, whole, tmp_path):
     out = tmp_path / "m"
     folder, description = prepared(data, out)
@@ -115,6 +116,7 @@ def test_cancelled_through_the_scheduler_before_anything_was_saved(data, tmp_pat
     assert not (folder.path / "checkpoints").exists()
 
 
+@pytest.mark.slow
 def test_the_older_of_two_drivers_stops(data, whole, tmp_path):
     out = tmp_path / "m"
     folder, description = prepared(data, out)
@@ -269,6 +271,7 @@ def test_the_guard_stops_only_its_own_thread_and_writes_a_stage_first(tmp_path):
         guard(finished)
 
 
+@pytest.mark.slow
 def test_a_driver_that_dies_again_and_again_in_a_stage_is_given_up(data, whole, tmp_path):
     folder, description = prepared(data, tmp_path / "m")
     fault = ClusterError("the connection to the scheduler was lost")

@@ -66,6 +66,7 @@ def test_equal_to_the_sequential_scan_however_the_rows_are_cut(make, diameter, d
         assert found.dtype == dtype
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("dtype", DTYPES)
 def test_equal_to_the_sequential_scan_with_waves_of_their_own_size(dtype):
     generator = np.random.default_rng(1)
@@ -199,6 +200,7 @@ def choose_uniformly(features, sizes, n_landmarks, seed=0):
     return run(Uniform(n_landmarks).choose(layout), cut_blocks(features, None, sizes))
 
 
+@pytest.mark.slow
 def test_every_row_is_equally_likely():
     """2000 draws of 5 of 50 rows: counts are 200 +- 13.4, their squares chi-squared with 49 degrees."""
     features = np.arange(50.0)[:, None]

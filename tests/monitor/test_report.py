@@ -395,6 +395,7 @@ def stop_after_stage_1(event):
         raise OSError("the machine fails")
 
 
+@pytest.mark.slow
 def test_time_and_memory_are_of_all_tries(tmp_path, monkeypatch):
     digits = VirtualDigits(chunk_rows=500)
     write_dataset(digits.chunks(500), tmp_path / "d.zarr", test_chunks=digits.chunks(200, "test"))

@@ -49,6 +49,7 @@ def test_error_is_as_measured(d, sampler):
     assert np.sqrt(np.mean(found**2)) == pytest.approx(MEASURED[d, sampler], rel=0.15)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("sampler", MEASURED_ONCE)
 def test_error_in_the_plane_is_among_those_of_several_seeds(sampler):
     found = errors(2, sampler, 12)

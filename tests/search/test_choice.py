@@ -130,6 +130,7 @@ def test_the_ladder_depends_on_rows_and_seed_alone():
     assert re.match(r"tried: linear \([\d,]+ rows x \d+ functions\): [\d.]+$", first.compared[0].told)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("frequency", "kind", "n_learned"), [(0.3, "centres", 1000), (7.0, "exact", 1200)])
 def test_exact_machines_learn_from_more_rows_where_they_gain_something(frequency, kind, n_learned):
     generator = np.random.default_rng(0)

@@ -20,7 +20,7 @@ from distkern.storage.ingest import write_dataset
 from distkern.storage.part import PartReader
 from distkern.storage.shard_reader import ShardReader
 from parts import parts_of
-from small import small
+from small import slow_but, small
 
 GAMMAS, NUS = (0.01, 3.0, 1000.0), (1e-6, 1e-4, 1e-2)
 SETTINGS = [{"gamma": gamma, "nu": nu} for gamma in GAMMAS for nu in NUS]
@@ -107,9 +107,8 @@ def test_folds_are_averaged(data):
     assert one.value == pytest.approx(np.mean(errors), abs=1e-12)
 
 
-@pytest.mark.parametrize(
-    ("validation", "few"), [(0.3, True), pytest.param(0.3, False, marks=pytest.mark.slow), (3, False)]
-)
+@pytest.mark.slow
+@pytest.mark.parametrize(("validation", "few"), [(0.3, True), (0.3, False), (3, False)])
 def test_of_copies_of_noise_none_is_held_out_while_another_is_learned_from(
     tmp_path, monkeypatch, validation, few
 ):
@@ -173,6 +172,7 @@ def test_nor_on_processes_and_clusters(data, scheduler, jobs):
     assert found(ranked) == found(alone)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("jobs", [pytest.param(1, marks=pytest.mark.slow), 2])
 def test_a_search_that_failed_goes_on_and_makes_no_trial_again(data, tmp_path, jobs):
     whole = Search(candidates(), data.train, "halving", folder=SearchFolder(tmp_path / "whole")).run(HERE)
@@ -328,6 +328,7 @@ def landmarks(data, numbers, **given):
     return Search(tried, data.train, **given)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("given", [{}, {"metric_name": "error"}, {"validation": 3}])
 def test_of_what_cannot_be_told_apart_the_cheapest_is_chosen(data, given):
     ranked = landmarks(data, (500, 3, 220, 180), **given).run(HERE)
@@ -370,22 +371,9 @@ def test_real_targets_are_compared_by_the_root_of_squares(tmp_path):
 
 
 COMPARED = [name for name, kind in algorithms().items() if kind.task != "none"]
-#: compile for seconds and are tried in parts elsewhere, or have a solver or rows in passes as others do
-SLOW = {
-    "cells",
-    "avm",
-    "dsg_density_ratio",
-    "dsg_gaussian_process",
-    "norma",
-    "rbcd",
-    "sbmd",
-    *(name for name in COMPARED if name.endswith("_regressor")),
-}
-SLOW -= {"newton_regressor"}
-ALL = [pytest.param(name, marks=pytest.mark.slow) if name in SLOW else name for name in COMPARED]
 
 
-@pytest.mark.parametrize("name", ALL)
+@pytest.mark.parametrize("name", slow_but(COMPARED, "csvrg", "dsg", "newton_regressor"))
 def test_every_algorithm_learns_from_a_part(name, tmp_path):
     kind = algorithms()[name]
     features, labels = problem(500)

@@ -84,6 +84,7 @@ def test_equals_the_plain_loop_where_the_projection_acts():
     assert np.abs(projected[-1].coefficients - free[-1].coefficients).max() > 1e-6
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("loss", "lam"),
     [("odm", 2.0), *(pytest.param(loss, 2.0, marks=pytest.mark.slow) for loss in ("squared_hinge", "hinge"))],

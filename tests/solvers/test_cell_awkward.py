@@ -55,6 +55,7 @@ def test_columns_that_say_nothing(how, scale):
     np.testing.assert_allclose(mean, 99.5, atol=0.5)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("loss", ["hinge", "squared_hinge", "odm", "square"])
 def test_a_cell_of_very_many_equal_rows(loss):
     n_rows = 100_000

@@ -58,7 +58,7 @@ def test_half_a_matrix_solves_as_a_whole_one_does(n):
     [
         pytest.param("squared_hinge", 10, False, False, marks=pytest.mark.slow),
         pytest.param("squared_hinge", 10, False, True, marks=pytest.mark.slow),
-        ("squared_hinge", 1500, True, False),
+        pytest.param("squared_hinge", 1500, True, False, marks=pytest.mark.slow),
         pytest.param("squared_hinge", 800, True, True, marks=pytest.mark.slow),
         ("square", 10, False, False),
         ("square", 800, True, False),
@@ -94,7 +94,7 @@ def test_a_machine_takes_what_is_planned(monkeypatch, loss, d, equal, double):
         ("full", 3000, 8),
         ("interactions", 400, 60),
         ("interactions", 1500, 8),
-        ("interactions", 3000, 60),
+        pytest.param("interactions", 3000, 60, marks=pytest.mark.slow),
     ],
 )
 def test_a_map_takes_what_is_planned(kind, n, d):

@@ -20,6 +20,7 @@ def problem(n_rows=600):
     return X, np.sin(X[:, 0]) + 0.5 * X[:, 1]
 
 
+@pytest.mark.slow
 def test_the_choice_and_what_it_gained_are_said():
     X, f = problem()
     model = CellClassifier(

@@ -17,6 +17,7 @@ from distkern.solvers._cells.place import Places, centred, grouped
 from distkern.solvers._cells.tree import Overlap, Tree
 from distkern.solvers.base import Problem
 from distkern.solvers.risk import Risk
+from small import slow_but
 
 
 @pytest.mark.parametrize("kind", ["normal", "sorted", "skewed", "on a line", "mostly equal", "two values"])
@@ -91,7 +92,7 @@ def test_rows_are_in_as_many_cells_as_the_layout_says_and_their_number_stays_bou
     assert copies[0] < copies[1] < copies[2] < np.exp(0.1 / (1 - 2**-0.125))
 
 
-@pytest.mark.parametrize(("n_columns", "overlap"), [(2, 0.3), (20, 0.3), (20, 0.1)])
+@pytest.mark.parametrize(("n_columns", "overlap"), slow_but([(2, 0.3), (20, 0.3), (20, 0.1)], (20, 0.1)))
 def test_no_part_of_the_rows_has_more_copies_in_buckets_than_planned(n_columns, overlap):
     X = np.random.default_rng(0).standard_normal((20_000, n_columns)).astype(np.float32)
     problem = Problem((2500,) * 8, n_columns, np.dtype("float32"), 0, n_outputs=1, has_test=False)
@@ -108,6 +109,7 @@ def test_no_part_of_the_rows_has_more_copies_in_buckets_than_planned(n_columns, 
     assert layout.bucket_copies <= layout.leaf_copies
 
 
+@pytest.mark.slow
 def test_neighbours_are_learned_from_and_not_counted():
     X, y = rows(3000)
     plain, overlapping = (

@@ -151,7 +151,8 @@ def test_a_touched_cell_has_the_machine_of_its_old_and_new_rows(model, old, loca
     assert n_checked
 
 
-@pytest.mark.parametrize("scheduler", ["threads", pytest.param("processes", marks=pytest.mark.slow)])
+@pytest.mark.slow
+@pytest.mark.parametrize("scheduler", ["threads", "processes"])
 def test_an_update_has_the_same_bits_on_every_executor(model, old, local, scheduler):
     here, there = (updated(model, old, local, where)[0] for where in ("synchronous", scheduler))
     np.testing.assert_array_equal(here.machines_, there.machines_)

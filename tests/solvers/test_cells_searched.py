@@ -38,6 +38,7 @@ def test_what_is_not_given_is_searched(search, tmp_path):
     np.testing.assert_array_equal(loaded.decision_function(X), model.decision_function(X))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("search", ["full", "quick"])
 def test_many_samples_of_rows_are_searched(search, monkeypatch):
     """Where rows are many beside their sample, a full search also tries what few rows do not tell apart."""

@@ -168,6 +168,7 @@ def test_single_precision_reaches_the_optimum_to_its_own_accuracy():
     assert abs(relative_gaps(states, optimum)[-1]) < 2e-6
 
 
+@pytest.mark.slow
 def test_hinge_comes_near_its_optimum_and_stalls():
     case = overlapping(300)
     states, _ = run_stages(moved(**case.parts("hinge", lam=8.0, diameter=0.0), stages=8, tol=0.0), case)

@@ -297,6 +297,7 @@ VARIED = [
 ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("settings", VARIED)
 def test_parties_and_lost_workers_change_no_bit(settings):
     blocks = waves(

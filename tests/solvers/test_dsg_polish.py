@@ -34,6 +34,7 @@ def test_polish_is_ridge_regression(polish):
     assert all(after <= before + 1e-12 for before, after in pairwise(objectives))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("loss", "classes"),
     [
@@ -63,9 +64,8 @@ def test_polishes_agree_and_leave_no_gradient(loss, classes):
     assert finals[1].objective == pytest.approx(finals[0].objective, rel=1e-3)
 
 
-@pytest.mark.parametrize(
-    ("loss", "gap"), [("logistic", 1e-5), pytest.param("squared_hinge", 2e-3, marks=pytest.mark.slow)]
-)
+@pytest.mark.slow
+@pytest.mark.parametrize(("loss", "gap"), [("logistic", 1e-5), ("squared_hinge", 2e-3)])
 def test_exact_is_exact_where_the_curvature_is_far_below_its_bound(loss, gap):
     """A tiny nu and classes that can be told apart: first-order steps under the bound alone stall here."""
     blocks = waves(classes=2)
@@ -105,6 +105,7 @@ def test_a_polish_that_stops_early_says_so(monkeypatch):
     assert "above the minimum: set a larger nu than 1e-06" in measures.shortfall
 
 
+@pytest.mark.slow
 def test_preconditioned_steps_end_near_the_minimum_of_the_stated_objective():
     """Revisited often enough, with steps that fall, blocks end where an exact polish takes them."""
     blocks = waves()

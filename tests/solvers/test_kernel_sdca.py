@@ -82,6 +82,7 @@ def test_kernel_ridge_regression():
     np.testing.assert_allclose(kernel @ of_all_rows(last, x), machine.predict(x), atol=0.02)
 
 
+@pytest.mark.slow
 def test_several_outputs_with_weights_by_any_parties_and_after_any_loss():
     weights = np.random.default_rng(1).uniform(0.5, 2.0, 600)
     ways = ({"parties": 3}, {"rebuild": True}, {"parties": 2, "resume_after": 2})
@@ -106,6 +107,7 @@ def test_several_outputs_with_weights_by_any_parties_and_after_any_loss():
     assert last.objective == pytest.approx(objective(subject, kernel, y, coefficients, s), rel=1e-6)
 
 
+@pytest.mark.slow
 def test_sparse_rows_as_dense_ones():
     generator = np.random.default_rng(0)
     x = np.where(generator.random((300, 8)) < 0.4, generator.standard_normal((300, 8)), 0.0)
@@ -154,6 +156,7 @@ def test_a_run_goes_on_where_it_was_interrupted_and_its_model_is_kept(tmp_path):
     assert straight.score(x, y) > 0.85
 
 
+@pytest.mark.slow
 def test_of_few_rows_the_gap_closes_in_the_stages_that_are_usual():
     blocks = waves(300, classes=2)
     loss = find_loss("logistic")()

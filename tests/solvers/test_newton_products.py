@@ -81,7 +81,8 @@ def solver(loss="logistic", outputs=1, features=None, **given):
     return Newton(Risk(find_loss(loss)(), outputs), features, **{"nu": NU, "hessian": "products", **given})
 
 
-@pytest.mark.parametrize("loss", [pytest.param("square", marks=pytest.mark.slow), "logistic"])
+@pytest.mark.slow
+@pytest.mark.parametrize("loss", ["square", "logistic"])
 def test_products_are_bounded_and_fewer_with_the_preconditioner(loss, monkeypatch):
     blocks = waves(1000, 3, classes=0 if loss == "square" else 2)
     narrow = KernelChoice(find_kernel("rbf"), 4.0)
@@ -275,6 +276,7 @@ def test_a_run_stays_within_the_limit_that_no_matrix_fits(path, tmp_path):
     assert last["steps"] >= 2
 
 
+@pytest.mark.slow
 def test_a_limit_changes_no_bits_of_matrices(path):
     data = dk.open_dataset(path).train
     given = {"n_landmarks": 60, "stages": 2, "tol": 0.0, "random_state": 0}

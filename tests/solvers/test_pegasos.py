@@ -200,6 +200,7 @@ def test_a_flush_changes_neither_w_nor_the_average():
     np.testing.assert_allclose(norms, (v**2).sum(axis=0))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("form", ["dense", "sparse"])
 def test_millions_of_steps_keep_their_precision(form):
     """Beyond a million steps the scale would be below 1e-6 and what is divided by it would grow on."""

@@ -31,6 +31,7 @@ def solver(loss="logistic", outputs=1, features=RANDOM, *, options=None, risk=No
     return RBCD(risk, features, **{"nu": NU, "block_size": 20, "stages": 5, "tol": 0.0, **settings})
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "features",
     [

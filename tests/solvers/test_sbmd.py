@@ -38,27 +38,11 @@ MACHINES = {
 }
 
 
-@pytest.mark.parametrize(
-    "features",
-    [
-        RANDOM,
-        pytest.param(Nystroem(RBF, n_landmarks=30), marks=pytest.mark.slow),
-        pytest.param(Linear(), marks=pytest.mark.slow),
-    ],
-    ids=lambda f: f.name,
-)
+@pytest.mark.slow
+@pytest.mark.parametrize("features", [RANDOM, Nystroem(RBF, n_landmarks=30), Linear()], ids=lambda f: f.name)
 @pytest.mark.parametrize(
     ("loss", "precondition", "near"),
-    [
-        ("logistic", True, 2e-3),
-        pytest.param("logistic", False, 1e-3, marks=pytest.mark.slow),
-        *(
-            pytest.param(loss, divided, near, marks=pytest.mark.slow)
-            for loss in MACHINES
-            for divided, near in ((True, 2e-3), (False, 1e-3))
-            if loss != "logistic"
-        ),
-    ],
+    [(loss, divided, near) for loss in MACHINES for divided, near in ((True, 2e-3), (False, 1e-3))],
 )
 def test_reaches_the_minimum_that_scikit_learn_finds(loss, precondition, near, features):
     blocks = waves(classes=0 if loss == "square" else 2)

@@ -139,6 +139,7 @@ def test_equals_a_plain_loop():
     assert not np.array_equal(turned.w, w)
 
 
+@pytest.mark.slow
 def test_parties_lost_workers_and_resumption_change_no_bit(monkeypatch):
     # of 32 passes in a stage, as few rows have, each would be made again by a party that is built anew
     monkeypatch.setattr("distkern.solvers.sdca._MOST_PASSES", 4)
@@ -179,6 +180,7 @@ def test_rows_that_are_alike_with_little_regularisation(loss):
         model.set_params(stages=1).fit(X, y)
 
 
+@pytest.mark.slow
 def test_the_gap_is_of_the_problem_that_was_asked_for():
     """Whatever the stages work on: a bound of the minimum that another solver finds, closed in the end."""
     blocks = waves(600, classes=2)

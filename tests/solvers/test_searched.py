@@ -38,7 +38,7 @@ from distkern.solvers.base import Problem
 from distkern.solvers.hyperparameters import SEARCHED_LAM, SEARCHED_NU
 from distkern.storage.ingest import write_dataset
 from distkern.storage.parts import ArrayParts
-from small import taken
+from small import slow_but, taken
 
 #: those that search by themselves, and those that do where it is asked for
 BY_DEFAULT = [
@@ -102,10 +102,7 @@ def made(monkeypatch):
     return names
 
 
-@pytest.mark.parametrize(
-    "kind",
-    [pytest.param(kind, marks=[pytest.mark.slow] * (kind in (*ALIKE, SDCAClassifier))) for kind in KINDS],
-)
+@pytest.mark.parametrize("kind", slow_but(KINDS, CSVRGClassifier))
 def test_what_is_chosen_is_better_than_what_is_not_searched(kind, data):
     found = small(kind).fit(data.train)
     plain = unsearched(kind)
@@ -299,7 +296,7 @@ def test_the_same_bits_on_every_scheduler(scheduler, kind, data, tmp_path):
     assert there.history_[-1]["search_score"] == here.history_[-1]["search_score"]
 
 
-@pytest.mark.parametrize("last", PASSES)
+@pytest.mark.parametrize("last", slow_but(PASSES, PASSES[-1]))
 def test_a_run_that_is_interrupted_tries_nothing_twice(last, data, tmp_path, monkeypatch):
     whole, execute, tried = small(AVMClassifier).fit(data.train), Driver._execute, []
     put = ArrayParts.put

@@ -94,6 +94,7 @@ def test_equals_algorithm_1_written_out(fit_intercept, averaging, batch):
     np.testing.assert_allclose(last.intercept[0] * last.margins[0], b, rtol=1e-9, atol=1e-12)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("fit_intercept", "weighted"),
     [
@@ -220,6 +221,7 @@ def test_copies_of_rows_are_held_out_together():
     assert 0 < sum(held.values()) < len(held) == 300
 
 
+@pytest.mark.slow
 def test_stops_when_the_held_out_error_stands_still():
     states, _ = run(
         simba(max_rounds=100_000, stages=200, validation_fraction=0.2, patience=2), margin_rows(noise=0.3)
@@ -230,6 +232,7 @@ def test_stops_when_the_held_out_error_stands_still():
     assert errors[-1] == errors[-3] == min(errors)
 
 
+@pytest.mark.slow
 def test_several_classes_share_what_is_read():
     blocks = margin_rows(600, 10, classes=3, noise=0.02)
     test = margin_rows(300, 10, classes=3, noise=0.0)[:1]

@@ -176,6 +176,7 @@ def test_rows_are_drawn_by_their_weight(parties):
     np.testing.assert_allclose(answer.drawn.sums[:, 0, 1].sum(), (q[0] * y).sum())
 
 
+@pytest.mark.slow
 def test_outputs_that_share_draws_have_unbiased_estimates():
     """The mean of the first step is that of rows drawn by each output's own p, and of columns <w, x>."""
     generator = np.random.default_rng(2)

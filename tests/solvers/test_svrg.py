@@ -33,6 +33,7 @@ from feature_problems import (
     waves,
 )
 from reference import cut_blocks
+from small import slow_but
 
 RBF = KernelChoice(find_kernel("rbf"), 1.0)
 RANDOM = Random(RBF, 16)
@@ -92,7 +93,7 @@ CASES = {
 }
 
 
-@pytest.mark.parametrize("loss", CASES)
+@pytest.mark.parametrize("loss", slow_but(CASES, "square", "logistic"))
 @pytest.mark.parametrize("precondition", [True, False])
 def test_converges_linearly_to_the_exact_minimum(loss, precondition):
     classes, outputs, options = CASES[loss]

@@ -70,6 +70,7 @@ def landmarks_of(r):
     return np.random.default_rng(1).standard_normal((r, 4)).astype(np.float32)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "basis",
     [

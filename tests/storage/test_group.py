@@ -21,6 +21,7 @@ from distkern.common.sparse import SparseRows, converted, stacked
 from distkern.storage import _transpose
 from distkern.storage.columns import FOLDER
 from distkern.storage.group import StoredGroup, _CheckedFiles
+from small import slow_but
 
 BOTH = pytest.mark.parametrize("data", ["dense", "sparse"], indirect=True)
 
@@ -179,8 +180,11 @@ DAMAGES = ("missing", "of another group", "of other data", "short", "long")
 
 @pytest.mark.parametrize(
     ("data", "damage"),
-    [("dense", damage) for damage in DAMAGES]
-    + [pytest.param("sparse", damage, marks=[pytest.mark.slow] * (damage != "short")) for damage in DAMAGES],
+    slow_but(
+        [(form, damage) for form in ("dense", "sparse") for damage in DAMAGES],
+        ("dense", "of another group"),
+        ("sparse", "short"),
+    ),
     indirect=["data"],
 )
 def test_every_wrong_file_is_noticed(data, tmp_path, damage):
@@ -242,6 +246,7 @@ def test_a_shard_is_checked_once_by_each_group(data, monkeypatch):
         group.rows(np.array([0]))
 
 
+@pytest.mark.slow
 @BOTH
 def test_few_files_are_open_and_threads_do_not_mind(data, monkeypatch):
     if not Path("/proc/self/fd").exists():
@@ -266,6 +271,7 @@ def test_few_files_are_open_and_threads_do_not_mind(data, monkeypatch):
     assert len(os.listdir("/proc/self/fd")) <= before
 
 
+@pytest.mark.slow
 @BOTH
 def test_memory_does_not_grow_with_the_reads(data, monkeypatch):
     monkeypatch.setattr(_transpose, "_BLOCK_BYTES", 1000)

@@ -13,6 +13,7 @@ from distkern.common.sparse import SparseRows
 from distkern.storage.dataset import open_dataset
 from distkern.storage.ingest import write_dataset
 from parts import parts_of
+from small import slow_but
 
 N_ROWS = 2000
 
@@ -49,7 +50,7 @@ def few(request, monkeypatch):
     return bool(request.param)
 
 
-@pytest.mark.parametrize("validation", [0.2, 0.37, 5])
+@pytest.mark.parametrize("validation", slow_but([0.2, 0.37, 5], 0.37, 5))
 def test_every_row_is_in_one_part_and_every_class_in_its_share(data, rows, validation, few):
     folds = parts_of(data.train, validation, seed=3)
     assert len(folds) == (5 if validation == 5 else 1)
@@ -136,9 +137,8 @@ def test_blocks_labels_and_positions_are_those_rows(data, rows):
 @pytest.mark.parametrize(
     ("share", "is_sparse"),
     [
-        (1.0, True),
-        (0.4, False),
-        *(pytest.param(*both, marks=pytest.mark.slow) for both in ((1.0, False), (0.4, True))),
+        (0.4, True),
+        *(pytest.param(*both, marks=pytest.mark.slow) for both in ((1.0, False), (0.4, False), (1.0, True))),
     ],
 )
 def test_groups_read_single_rows_and_columns(rows, tmp_path, is_sparse, share, few):

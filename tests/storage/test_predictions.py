@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 from distkern.common.errors import InputError
 from distkern.storage.predictions import open_predictions
+from small import slow_but
 
 LABELS = ["no", "yes, twice", "é"]
 
@@ -41,7 +42,7 @@ def test_of_two_who_write_to_one_place_the_second_is_refused(ending, tmp_path):
     assert [entry.name for entry in tmp_path.iterdir()] == [place.name]
 
 
-@pytest.mark.parametrize("ending", [".zarr", ".csv", ".npy"])
+@pytest.mark.parametrize("ending", slow_but([".zarr", ".csv", ".npy"], ".zarr"))
 @given(
     n_rows=st.integers(1, 40),
     block_rows=st.integers(1, 17),

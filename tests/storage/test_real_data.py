@@ -17,6 +17,7 @@ def everything(split):
     return np.concatenate([b.features for b in blocks]), np.concatenate([b.targets for b in blocks])
 
 
+@pytest.mark.slow
 def test_adult(datasets, tmp_path):
     data = shard(
         datasets / "a9a.svm.gz",

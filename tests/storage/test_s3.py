@@ -96,7 +96,8 @@ def test_everything_from_s3_to_s3_has_the_bits_of_local_files(bucket, local, tmp
     assert np.array_equal(np.concatenate(blocks), group["features"])
 
 
-@pytest.mark.parametrize("sparse", [pytest.param(False, marks=pytest.mark.slow), True])
+@pytest.mark.slow
+@pytest.mark.parametrize("sparse", [False, True])
 def test_rows_and_columns_of_groups(bucket, tmp_path, sparse):
     options = {"sparse": sparse, "scale": "none", "columns": True}
     groups = [
@@ -184,6 +185,7 @@ def test_a_server_that_stays_away_ends_the_run_which_goes_on_later(bucket, road,
     assert fitted.coef_.tobytes() == load_model(local[1]).coef_.tobytes()
 
 
+@pytest.mark.slow
 def test_a_data_set_is_not_there_when_the_server_went_while_it_was_sent(bucket, road, monkeypatch):
     from distkern.storage import atomic
 
@@ -207,6 +209,7 @@ def test_a_data_set_is_not_there_when_the_server_went_while_it_was_sent(bucket, 
     assert make(bucket / "d.zarr").n_rows == 900
 
 
+@pytest.mark.slow
 def test_one_of_many_claims_wins(bucket):
     def create(number):
         try:

@@ -35,6 +35,7 @@ def order_of(sizes, shard_rows, seed):
     return order
 
 
+@pytest.mark.slow
 def test_all_orders_are_equally_likely():
     trials = 2400
     counts = dict.fromkeys(itertools.permutations(range(4)), 0)

@@ -246,6 +246,7 @@ def test_the_index_of_runs(place):
     assert index.folder("j-2").path == URLPlace("memory://elsewhere/n")
 
 
+@pytest.mark.slow
 def test_the_command_line_from_url_to_url(url, tmp_path, capsys):
     features, labels = rows()
     np.savez(tmp_path / "d.npz", X=features, y=labels)

@@ -150,6 +150,7 @@ def test_the_command_measures_and_writes_a_report_of_what_there_is(tmp_path, com
     assert len(list((tmp_path / "out" / "records").rglob("*.json"))) == 2
 
 
+@pytest.mark.slow
 def test_a_table_of_any_length_is_written_in_pieces(tmp_path):
     growth.write(tmp_path / "a.csv", 2500, 1)
     frame = pandas.read_csv(tmp_path / "a.csv")

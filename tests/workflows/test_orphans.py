@@ -49,6 +49,7 @@ def read(end):
     return os.read(end, 1)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("way", ["process", "pool", "process of a pool"])
 def test_what_a_killed_workflow_has_started_ends(way, tmp_path):
     script, fifo = tmp_path / "workflow.py", tmp_path / "fifo"

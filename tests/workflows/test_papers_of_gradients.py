@@ -130,6 +130,7 @@ def test_a_job_is_what_distkern_reads(tmp_path):
     assert (job["algorithm"], job["seed"], job["data"]) == ("dsg", 7, "a b.zarr")
 
 
+@pytest.mark.slow
 def test_training_gives_the_curve_of_the_command(tmp_path):
     X, y = synthetic.drawn(300, 0)
     data, job = tmp_path / "rows.zarr", tmp_path / "jobs" / "one.toml"
@@ -254,6 +255,7 @@ def test_distances_with_the_kernel_itself_are_to_what_the_dual_certifies_or_to_t
     assert plot.lines["k-NORMA"] == [(1.0, pytest.approx(0.05)), (2.0, pytest.approx(0.025))]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["k-SDCA", "k-SDCA, hinge"])
 def test_the_exact_minimum_with_a_kernel_lies_between_what_dual_coordinates_find(tmp_path, name):
     generator = np.random.default_rng(0)
@@ -338,6 +340,7 @@ def test_a_tiny_run_ends_in_a_report_and_is_not_run_again(tmp_path, name, three,
     assert all(line.startswith("written") for line in again.splitlines())
 
 
+@pytest.mark.slow
 def test_the_minimum_is_found_over_the_features_of_each_form(tmp_path):
     X, y = synthetic.drawn(200, 0)
     data = tmp_path / "rows.zarr"
@@ -354,6 +357,7 @@ def test_the_minimum_is_found_over_the_features_of_each_form(tmp_path):
         assert model.history_[-1]["objective"] == pytest.approx(least, rel=1e-4), name
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("task", ["classification", "regression"])
 def test_the_neural_net_and_libsvm_learn_from_the_same_rows(tmp_path, task):
     X, _ = synthetic.drawn(600, 0)

@@ -31,6 +31,7 @@ def test_every_way_of_writing_is_read(tmp_path, style):
     np.testing.assert_allclose(days[there], meant[there])
 
 
+@pytest.mark.slow
 def test_typed_tables_depend_on_their_seed_alone_and_are_as_hard_as_they_say():
     one, again, other = customers(3000), customers(3000), customers(3000, 1)
     assert one.frame.equals(again.frame)
