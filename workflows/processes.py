@@ -91,14 +91,14 @@ def peak_bytes() -> int:
 def peaks() -> Iterator[Record]:
     """The largest resident memory that any process of the command ever has, by the kernel's own count."""
     found: Record = {"worker_peak": 0, "driver_peak": 0}
-    done = threading.Event()
+    done, groups = threading.Event(), set[int]()
 
     def watch() -> None:
         while not done.wait(1.0):
             for process in Path("/proc").iterdir():
                 if process.name.isdigit():
                     with suppress(OSError, ValueError):
-                        _look(process, found)
+                        _look(process, found, groups)
 
     thread = threading.Thread(target=watch)
     thread.start()
@@ -109,15 +109,16 @@ def peaks() -> Iterator[Record]:
         thread.join()
 
 
-def _look(process: Path, found: Record) -> None:
+def _look(process: Path, found: Record, groups: set[int]) -> None:
     command = (process / "cmdline").read_bytes()
-    # a driver is a child of this process and leads a group of its own, which its workers stay in
+    # a driver is a child of this process, which has others, and leads a group that its workers stay in
     stat = (process / "stat").read_text().rsplit(")", 1)[1].split()
     parent, group = int(stat[1]), int(stat[2])
     mine = Path("/proc/self").resolve().name
     if parent == int(mine):
-        kind, found["group"] = "driver_peak", group
-    elif group == found.get("group") and b"spawn_main" in command:
+        groups.add(group)
+        kind = "driver_peak"
+    elif group in groups and b"spawn_main" in command:
         kind = "worker_peak"
     else:
         return

@@ -20,7 +20,7 @@ where the model will lie.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
@@ -30,6 +30,7 @@ from numpy.typing import NDArray
 from distkern.common.choices import Choices
 from distkern.common.errors import InputError
 from distkern.common.parameters import NOT_NEGATIVE, NOTHING, Number, Parameter, Whole, Words, parameter
+from distkern.common.stores import Workplace
 from distkern.features.kernel_choice import GAMMA, KernelChoice
 from distkern.kernels import AbstractTileKernel, find_kernel, landmark_kernel_names, require
 from distkern.kernels.euclidean import HalfInteger
@@ -41,9 +42,10 @@ from distkern.search.ladder import Tried
 from distkern.solvers._cells.arenas import FIRST_TREE
 from distkern.solvers._cells.basis import cell_basis
 from distkern.solvers._cells.buckets import Cut, Solving
-from distkern.solvers._cells.calibrating import Calibrating, sigmoids_of
+from distkern.solvers._cells.calibrating import FEW_OF_A_CLASS, MOST_RARE, Calibrating, Sigmoids, sigmoids_of
 from distkern.solvers._cells.choosing import Chosen, SearchSpace
 from distkern.solvers._cells.dual import MOST_GAP
+from distkern.solvers._cells.held_out import HELD_OUT
 from distkern.solvers._cells.layout import CellLayout
 from distkern.solvers._cells.machine import MOST_COST, CellSettings
 from distkern.solvers._cells.place import CellSample, Moving, Places, grouped, places_to_arrays
@@ -64,6 +66,8 @@ _LEAST_TOLERANCE = 1e-4
 _MOST_SINGLE_COST = 1e3
 #: share of the rows that rounding may send to other cells, where blocks are others than those of the training
 _MISPLACED = 1e-4
+#: the pass over cells with most rows of the rarest class
+_RAREST = "calibrate rarest"
 
 
 @dataclass(frozen=True)
@@ -246,7 +250,10 @@ class Cells(AbstractSolver[CellsState]):
         risk = scaled_risk(self.risk, state.center, state.target_scale)
         rows = workplace.slices("moved", layout.columns())
         cut = Cut(rows, len(layout.parts), risk, layout.cell_rows, layout.overlap, problem.seed)
-        operand = Solving(cut, self.settings(risk, state.settled))
+        shares = problem.class_shares
+        there = [code for code, share in enumerate(shares) if share]
+        rarest = min(there, key=shares.__getitem__, default=None)
+        operand = Solving(cut, self.settings(risk, state.settled), rarest)
         items = tuple(enumerate(state.rows_of_bucket.tolist()))
         store = workplace.arrays("machines")
         if self.before is None:
@@ -292,11 +299,9 @@ class Cells(AbstractSolver[CellsState]):
         )
         absolute = np.array([errors[1] if len(errors) > 1 else math.nan, math.nan])
         if self.is_calibrated and self.before is None:
-            numbers, *held = layout.calibrated(len(items))
-            some = [items[number] for number in numbers]
-            answers = workplace.arrays("search/calibrated")
-            yield layout.calibrating(some, answers, Calibrating(operand, store, *held))
-            solved = replace(solved, sigmoids=sigmoids_of(answers, range(len(some))).lines)
+            counts = [record["rarest"] for record in records]
+            sigmoids: Sigmoids = yield from self._calibrated(layout, operand, workplace, items, counts)
+            solved = replace(solved, sigmoids=sigmoids.lines)
         if problem.has_test:
             basis = cell_basis(
                 solved.places,
@@ -311,6 +316,28 @@ class Cells(AbstractSolver[CellsState]):
             absolute[1] = held_out.mean_errors[1] if risk.is_real else math.nan
             solved = replace(solved, test_error=float(held_out.mean_errors[0]))
         return replace(solved, absolute_errors=absolute)
+
+    def _calibrated(
+        self,
+        layout: CellLayout,
+        operand: Solving,
+        workplace: Workplace,
+        items: Sequence[tuple[int, int]],
+        counts: Sequence[int],
+    ) -> Steps[Sigmoids]:
+        """Rows of cells all over the data are held out; where few of these are of the rarest class, of which
+        buckets have ``counts``, so are rows of the cells with most of it."""
+        numbers, *how = layout.calibrated(len(items))
+        calibrating = Calibrating(operand, workplace.arrays("machines"), *how)
+        answers = workplace.arrays("search/calibrated")
+        yield layout.calibrating([items[number] for number in numbers], answers, calibrating)
+        held = [answers.load(number) for number in range(len(numbers))]
+        if sum(np.count_nonzero(part["codes"] == operand.rarest) for part in held) < FEW_OF_A_CLASS:
+            calibrating = replace(calibrating, n_folds=HELD_OUT, earlier=tuple(numbers))
+            rare, answers = layout.with_rarest(counts), workplace.arrays("search/rarest")
+            yield layout.calibrating([items[number] for number in rare], answers, calibrating, _RAREST)
+            held += [answers.load(number) for number in range(len(rare))]
+        return sigmoids_of(held)
 
     def _updating(self, layout: CellLayout, state: CellsState, before: Before) -> Updating:
         risk = scaled_risk(self.risk, state.center, state.target_scale)
@@ -419,9 +446,11 @@ class Cells(AbstractSolver[CellsState]):
         else:
             passes = self._updating(layout, self.before.state, self.before).outline
         if self.is_calibrated and self.before is None:
-            passes.append(
-                Outline(layout.calibrating(_items(layout.calibrated(layout.n_buckets)[0]), None, None))
-            )
+            items = _items(layout.calibrated(layout.n_buckets)[0])
+            passes.append(Outline(layout.calibrating(items, None, None)))
+            # only where these have hardly a row of the rarest class
+            rare = layout.calibrating(_items(range(min(MOST_RARE, layout.n_buckets))), None, None, _RAREST)
+            passes.append(Outline(rare, 0.5))
         if problem.has_test:
             passes.extend(Outline(step, 1) for step in layout.asking())
             passes.append(Outline(layout.held_out(None), 2 if self.before is None else 1))

@@ -9,6 +9,7 @@ from sklearn.frozen import FrozenEstimator
 from distkern.common.errors import InputError
 from distkern.estimators.auto import KernelClassifier
 from distkern.estimators.cells import CellClassifier, CellRegressor
+from distkern.solvers._cells import layout
 from distkern.solvers._cells.calibrating import Sigmoids
 
 GIVEN = {"search": None, "scale": "standard", "gamma": "median/2", "C": 0.3, "random_state": 0}
@@ -123,6 +124,17 @@ def test_classes_as_rare_as_they_are_whatever_their_weight():
     weighed = CellClassifier(**GIVEN, probability=True).fit(X[:2000], y[:2000], sample_weight=weights)
     restored = weighed.predict_proba(X[2000:])[:, 1]
     assert restored.mean() == pytest.approx((8 * odds / (1 + 8 * odds))[2000:].mean(), abs=0.04)
+
+
+def test_cells_with_most_rows_of_a_rare_class_are_held_out_too(monkeypatch):
+    """Cells all over the rows have none of a class that lies at one place."""
+    monkeypatch.setattr(layout, "MOST_CELLS", 8)
+    X = np.random.default_rng(0).random((8000, 2))
+    y = (X.max(axis=1) < 0.06).astype(int)
+    model = CellClassifier(**GIVEN, max_cell_rows=100, probability=True).fit(X, y)
+    found = model.predict_proba(X)[:, 1]
+    assert found[y == 1].mean() > 0.6
+    assert found[y == 0].mean() < 0.002
 
 
 def test_unless_they_are_not_wanted():

@@ -160,7 +160,7 @@ class Scale:
     def _command(self, *words: str | Path) -> Record:
         with peaks() as peak:
             found, _ = distkern(*map(str, words), threads=1, limit=self.limit)
-        return {**found, **{key: value for key, value in peak.items() if key != "group"}}
+        return {**found, **peak}
 
 
 def _bytes(folder: Path) -> int:

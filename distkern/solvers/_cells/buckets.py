@@ -79,10 +79,14 @@ class Cut:
 
 @dataclass(frozen=True)
 class Solving:
-    """The operand of the pass that solves: the rows, and the settings of the cells' machines."""
+    """The operand of the pass that solves: the rows, and the settings of the cells' machines.
+
+    ``rarest`` is the code of the class whose rows are counted.
+    """
 
     cut: Cut
     settings: CellSettings
+    rarest: int | None = None
 
 
 def solve_bucket(
@@ -95,7 +99,7 @@ def solve_bucket(
     a record: of :class:`~distkern.solvers.measuring.Sums` "losses", "errors", "weight" and "rows", of the
     rows that lie in it; "norm" (sum of |w|^2), "primal" and "gap" (sums of the machines' objectives and
     duality gaps), "support" (rows with a coefficient), "cells", "bytes" and "unsolved" (machines short of the
-    tolerance); and the arrays of :class:`Machines`
+    tolerance), and "rarest" (rows of the rarest class); and the arrays of :class:`Machines`
     """
     number, cut = item[0], operand.cut
     rows, lies = cut.gathered(*item)
@@ -108,7 +112,8 @@ def solve_bucket(
         figures.append(known)
     release()
     arrays = Machines.pack(tree, found, figures)
-    return record_of(arrays, cut.risk), arrays
+    rarest = int(np.count_nonzero(lies & (rows.targets == operand.rarest)))
+    return {**record_of(arrays, cut.risk), "rarest": rarest}, arrays
 
 
 def record_of(arrays: Mapping[str, NDArray[Any]], risk: Risk) -> dict[str, Any]:

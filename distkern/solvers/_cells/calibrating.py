@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -26,8 +26,10 @@ MOST_BUCKETS, MOST_CELLS, LEAST_CELLS = 16, 32, 8
 ENOUGH_ROWS, FEW_ROWS = 25_000, 2000
 #: first index of the streams of a bucket
 _ORDER = 6
-#: rows of a class that are few, which get so many on the line that outputs share, up to this margin
-_FEW_OF_A_CLASS, _N_SHARED, _FARTHEST = 50, 9, 4.0
+#: rows of a class that are few; buckets, at most, of which cells with most of its rows are held out then
+FEW_OF_A_CLASS, MOST_RARE = 50, 4
+#: rows on the line that outputs share, which an output gets with few of its class, up to this margin
+_N_SHARED, _FARTHEST = 9, 4.0
 
 
 @dataclass(frozen=True)
@@ -80,7 +82,7 @@ class Sigmoids:
         if n_outputs == 1:
             lines[0, :2] = _line(predictions[:, 0], positive[:, 0], weights)
             return cls(lines)
-        is_rare = np.minimum(positive.sum(axis=0), len(codes) - positive.sum(axis=0)) < _FEW_OF_A_CLASS
+        is_rare = np.minimum(positive.sum(axis=0), len(codes) - positive.sum(axis=0)) < FEW_OF_A_CLASS
         shared = _shared(predictions, positive, weights) if is_rare.any() else None
         for output, values in enumerate(predictions.T):
             lines[output, :2] = _line(
@@ -127,12 +129,23 @@ class Calibrating:
     machines : of the buckets, with all rows, from which these are solved on
     n_cells : of a bucket
     n_folds : of the folds of a cell's rows, those that are held out, one after the other
+    earlier : buckets of which so many cells were held out before: now it is one cell of each bucket, that of
+        the others with most rows of the rarest class; None: cells all over the bucket
     """
 
     solving: Solving
     machines: ArrayStore
     n_cells: int
     n_folds: int
+    earlier: tuple[int, ...] | None = None
+
+    def chosen(self, number: int, rarest: NDArray[np.int64]) -> set[int]:
+        """The cells of a bucket that have rows held out, given how many rows of the rarest class each has."""
+        even = set(np.linspace(0, len(rarest) - 1, self.n_cells).round().astype(int).tolist())
+        if self.earlier is None:
+            return even
+        left = [leaf for leaf in range(len(rarest)) if number not in self.earlier or leaf not in even]
+        return {max(left, key=rarest.__getitem__)} if left else set()
 
 
 def hold_out(
@@ -153,7 +166,10 @@ def hold_out(
     rows, lies = cut.gathered(*item)
     features = np.asarray(rows.features)
     tree = cut.tree(features, number)
-    chosen = set(np.linspace(0, tree.n_leaves - 1, operand.n_cells).round().astype(int).tolist())
+    assert rows.targets is not None
+    assert rows.weights is not None
+    is_rare = lies & (rows.targets == operand.solving.rarest)
+    chosen = operand.chosen(number, np.bincount(tree.leaves(features[is_rare]), minlength=tree.n_leaves))
     machines = Machines.of(operand.machines.load(number))
     values, held = [np.zeros((0, cut.risk.n_outputs))], [np.zeros(0, dtype=np.intp)]
     for leaf, inside, own in tree.members(features):
@@ -177,8 +193,6 @@ def hold_out(
             held.append(mine)
     release()
     taken = np.concatenate(held)
-    assert rows.targets is not None
-    assert rows.weights is not None
     return {}, {
         "values": np.concatenate(values),
         "codes": rows.targets[taken].astype(np.int64),
@@ -186,9 +200,8 @@ def hold_out(
     }
 
 
-def sigmoids_of(store: ArrayStore, numbers: Sequence[int]) -> Sigmoids:
+def sigmoids_of(parts: Sequence[Mapping[str, NDArray[Any]]]) -> Sigmoids:
     """Fitted to what :func:`hold_out` stored."""
-    parts = [store.load(number) for number in numbers]
     values, codes, weights = (
         np.concatenate([part[name] for part in parts]) for name in ("values", "codes", "weights")
     )

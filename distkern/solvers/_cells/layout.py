@@ -23,10 +23,12 @@ from distkern.solvers._cells.basis import KEPT_BYTES, CellBasis, kept_bytes, pla
 from distkern.solvers._cells.buckets import Solving, most_bytes, solve_bucket
 from distkern.solvers._cells.calibrating import (
     ENOUGH_ROWS,
+    FEW_OF_A_CLASS,
     FEW_ROWS,
     LEAST_CELLS,
     MOST_BUCKETS,
     MOST_CELLS,
+    MOST_RARE,
     Calibrating,
     hold_out,
 )
@@ -252,8 +254,19 @@ class CellLayout(Sizes):
         n_folds = HELD_OUT if self.problem.has_groups else min(HELD_OUT, -(-FEW_ROWS // n_rows))
         return chosen, -(-n_cells // len(chosen)), n_folds
 
+    @staticmethod
+    def with_rarest(counts: Sequence[int]) -> list[int]:
+        """Buckets with most rows of the rarest class, given those of each: enough of them, but few."""
+        some = sorted((number for number, count in enumerate(counts) if count), key=lambda one: -counts[one])
+        enough = int(np.searchsorted(np.cumsum([counts[number] for number in some]), FEW_OF_A_CLASS)) + 1
+        return some[: min(enough, MOST_RARE)]
+
     def calibrating(
-        self, items: Sequence[tuple[int, int]], store: Store | None, operand: Calibrating | None
+        self,
+        items: Sequence[tuple[int, int]],
+        store: Store | None,
+        operand: Calibrating | None,
+        name: str = "calibrate",
     ) -> Each:
         """Decision values of rows that are held out of some cells."""
         # how many buckets there are is known later, and with it how many cells of each have rows held out
@@ -265,7 +278,7 @@ class CellLayout(Sizes):
         # the machines from which it goes on
         workspace = self._solving_bytes(self.cell_rows) + self.machine_bytes
         cost = self._cost(workspace, result, driver=driver, compiled=True)
-        return Each("calibrate", hold_out, items, store, operand=operand, cost=cost)
+        return Each(name, hold_out, items, store, operand=operand, cost=cost)
 
     def _solving_bytes(self, cell_rows: int, n_costs: int = 1) -> int:
         sizes = self.row_bytes, self.problem.n_features, self.problem.n_outputs, n_costs
