@@ -45,7 +45,6 @@ from distkern.solvers._cells.buckets import Cut, Solving
 from distkern.solvers._cells.calibrating import FEW_OF_A_CLASS, MOST_RARE, Calibrating, Sigmoids, sigmoids_of
 from distkern.solvers._cells.choosing import Chosen, SearchSpace
 from distkern.solvers._cells.dual import MOST_GAP
-from distkern.solvers._cells.held_out import HELD_OUT
 from distkern.solvers._cells.layout import CellLayout
 from distkern.solvers._cells.machine import MOST_COST, CellSettings
 from distkern.solvers._cells.place import CellSample, Moving, Places, grouped, places_to_arrays
@@ -333,7 +332,7 @@ class Cells(AbstractSolver[CellsState]):
         yield layout.calibrating([items[number] for number in numbers], answers, calibrating)
         held = [answers.load(number) for number in range(len(numbers))]
         if sum(np.count_nonzero(part["codes"] == operand.rarest) for part in held) < FEW_OF_A_CLASS:
-            calibrating = replace(calibrating, n_folds=HELD_OUT, earlier=tuple(numbers))
+            calibrating = replace(calibrating, earlier=tuple(numbers))
             rare, answers = layout.with_rarest(counts), workplace.arrays("search/rarest")
             yield layout.calibrating([items[number] for number in rare], answers, calibrating, _RAREST)
             held += [answers.load(number) for number in range(len(rare))]

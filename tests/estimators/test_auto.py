@@ -283,7 +283,7 @@ def test_train_says_which_and_why_everywhere(data, tmp_path, capsys):
     job = ["--data", str(data), "--scheduler", "synchronous", "--set", "search=none"]
     assert main(["plan", *job, "--json"]) == 0
     passes = [step["name"] for step in json.loads(capsys.readouterr().out)["passes"]]
-    solving = ["sample", "count", "move", "solve", "calibrate", "held-out"]
+    solving = ["sample", "count", "move", "solve", "calibrate", "calibrate rarest", "held-out"]
     measuring = ["sample for importances", "importances", "partial dependence"]
     assert passes == [*solving, *measuring, "evaluate"]
     assert main(["train", *job, "--out", str(tmp_path / "m")]) == 0

@@ -112,7 +112,7 @@ def test_more_rows_than_the_sample_are_tried_on_whole_cells(tmp_path):
         model = CellClassifier(search=search, max_cell_rows=1000, random_state=0)
         assert [step.name for step in plan(model, data.train, test=data.test).passes] == [
             *("sample", "metric", "probe", "tune 1", *learned, "tune 2", "probe 2", "tune 3"),
-            *("count", "move", "solve", "calibrate", "held-out"),
+            *("count", "move", "solve", "calibrate", "calibrate rarest", "held-out"),
         ]
     train(model, data.train, test=data.test, out=tmp_path / "m", scheduler="threads", workers=2)
     assert not (tmp_path / "m" / "search").exists()

@@ -17,7 +17,7 @@ from distkern.common.tiles import release
 from distkern.common.types import Array, Block, Floats
 from distkern.losses.classes import Logistic
 from distkern.solvers._cells.buckets import Machines, Solving
-from distkern.solvers._cells.held_out import folds_of
+from distkern.solvers._cells.held_out import HELD_OUT, folds_of
 from distkern.solvers._cells.machine import solve_cell
 
 #: buckets and cells of which rows are held out, at most; cells at least, if there are so many
@@ -129,8 +129,8 @@ class Calibrating:
     machines : of the buckets, with all rows, from which these are solved on
     n_cells : of a bucket
     n_folds : of the folds of a cell's rows, those that are held out, one after the other
-    earlier : buckets of which so many cells were held out before: now it is one cell of each bucket, that of
-        the others with most rows of the rarest class; None: cells all over the bucket
+    earlier : buckets of which that was done before: now it is the cell with most rows of the rarest class,
+        with all of its folds that were not held out then; None: cells all over the bucket
     """
 
     solving: Solving
@@ -139,13 +139,14 @@ class Calibrating:
     n_folds: int
     earlier: tuple[int, ...] | None = None
 
-    def chosen(self, number: int, rarest: NDArray[np.int64]) -> set[int]:
-        """The cells of a bucket that have rows held out, given how many rows of the rarest class each has."""
+    def folds(self, number: int, rarest: NDArray[np.int64]) -> dict[int, range]:
+        """Which folds of which cells of a bucket are held out, given each cell's rows of the rarest class."""
         even = set(np.linspace(0, len(rarest) - 1, self.n_cells).round().astype(int).tolist())
         if self.earlier is None:
-            return even
-        left = [leaf for leaf in range(len(rarest)) if number not in self.earlier or leaf not in even]
-        return {max(left, key=rarest.__getitem__)} if left else set()
+            return dict.fromkeys(even, range(self.n_folds))
+        most = int(rarest.argmax())
+        done = self.n_folds if number in self.earlier and most in even else 0
+        return {most: range(done, HELD_OUT)}
 
 
 def hold_out(
@@ -169,7 +170,7 @@ def hold_out(
     assert rows.targets is not None
     assert rows.weights is not None
     is_rare = lies & (rows.targets == operand.solving.rarest)
-    chosen = operand.chosen(number, np.bincount(tree.leaves(features[is_rare]), minlength=tree.n_leaves))
+    chosen = operand.folds(number, np.bincount(tree.leaves(features[is_rare]), minlength=tree.n_leaves))
     machines = Machines.of(operand.machines.load(number))
     values, held = [np.zeros((0, cut.risk.n_outputs))], [np.zeros(0, dtype=np.intp)]
     for leaf, inside, own in tree.members(features):
@@ -182,7 +183,7 @@ def hold_out(
         if not folds.any():
             # a cell of a single group has no others to hold out, so equal rows make the folds
             folds = folds_of(row_keys(features[inside]))
-        for fold in range(operand.n_folds):
+        for fold in chosen[leaf]:
             mine, learned = inside[own & lies[inside] & (folds == fold)], inside[folds != fold]
             if not (len(mine) and len(learned)):
                 continue
