@@ -24,6 +24,8 @@ _DIGITS = {"loss": "odm", "kernel": "rbf", "gamma": 0.5, "lam": 6400.0, "n_landm
 _TEST_SHARE = 0.01
 #: 1 MiB: the features of some blocks, 512 a row, are on their way to the driver at any time
 _ROWS_PER_SHARD = 4_096
+#: memory of a worker for digits, and for other rows, of which more settings are tried
+_LIMIT, _LIMIT_OF_OTHERS = 256 * 2**20, 512 * 2**20
 #: most rows and bytes that `auto` trains its second model on, and most rows that it predicts: takes seconds
 _CHOSEN_ROWS, _CHOSEN_BYTES, _ASKED_ROWS = 8_192, 64 * 2**20, 8_192
 
@@ -34,7 +36,7 @@ _CHOSEN_ROWS, _CHOSEN_BYTES, _ASKED_ROWS = 8_192, 64 * 2**20, 8_192
     type=click.IntRange(min=1000),
     help="Training rows to make (default: enough to exceed the memory limit of all workers together).",
 )
-@options.memory_limit(default="256MiB")
+@options.memory_limit(help="Memory of one worker [256MiB, or with --data 512MiB].")
 @click.option("--workers", type=click.IntRange(min=1), default=2, show_default=True, help="Worker processes.")
 @click.option(
     "--out", default="distkern-demo", show_default=True, metavar="DIR", help="Where everything goes."
@@ -47,7 +49,7 @@ _CHOSEN_ROWS, _CHOSEN_BYTES, _ASKED_ROWS = 8_192, 64 * 2**20, 8_192
 @click.option("--overwrite", is_flag=True, help="Replace the data set and the model in DIR.")
 def demo(
     rows: int | None,
-    memory_limit: int,
+    memory_limit: int | None,
     workers: int,
     out: str,
     data: str | None,
@@ -73,7 +75,8 @@ def demo(
     folder = Path(out)
     resume = _prepare(folder / "model", overwrite)
     try:
-        lines = _run(folder, rows, memory_limit, workers, data, target, seed, overwrite, resume)
+        limit = memory_limit or (_LIMIT if data is None else _LIMIT_OF_OTHERS)
+        lines = _run(folder, rows, limit, workers, data, target, seed, overwrite, resume)
     except KeyboardInterrupt as interrupt:
         again = "run the same command again, it goes on where it stopped"
         if overwrite:

@@ -104,16 +104,9 @@ def together(*decorators: Callable[[Any], Any]) -> Callable[[Command], Command]:
     return decorate
 
 
-def memory_limit(default: str | None = None) -> Callable[[Command], Command]:
+def memory_limit(help: str = "Memory of one worker, for instance 512MiB.") -> Callable[[Command], Command]:
     """``--memory-limit``, in bytes when it arrives."""
-    return click.option(
-        "--memory-limit",
-        metavar="SIZE",
-        callback=read_by(parse_bytes),
-        default=default,
-        show_default=default is not None,
-        help="Memory of one worker, for instance 512MiB.",
-    )
+    return click.option("--memory-limit", metavar="SIZE", callback=read_by(parse_bytes), help=help)
 
 
 _CERTIFICATES = "distkern.certificates"

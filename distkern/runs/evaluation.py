@@ -232,9 +232,9 @@ def evaluate_split(
                 if block.lost is not None:
                     lost.append(block.lost)
             ranking = ranked.ranking()
+        losses = losing.total(lost) if lost else []
     assert total is not None
     assert split.dataset.classes is not None
-    losses = losing.total(lost) if lost else []
     figures = _figures(model, total, ranking, step.operand.codes, time.perf_counter() - started)
     if losses and compared == "log_loss":
         figures = {compared: fmean(losses), **figures}

@@ -326,8 +326,8 @@ class Cells(AbstractSolver[CellsState]):
     ) -> Steps[Sigmoids]:
         """Rows of cells all over the data are held out; where few of these are of the rarest class, of which
         buckets have ``counts``, so are rows of the cells with most of it."""
-        numbers, *how = layout.calibrated(len(items))
-        calibrating = Calibrating(operand, workplace.arrays("machines"), *how)
+        numbers, n_cells, n_folds = layout.calibrated(len(items))
+        calibrating = Calibrating(operand, workplace.arrays("machines"), n_cells, n_folds)
         answers = workplace.arrays("search/calibrated")
         yield layout.calibrating([items[number] for number in numbers], answers, calibrating)
         held = [answers.load(number) for number in range(len(numbers))]

@@ -15,10 +15,10 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from distkern.bases.base import STRIP_NUMBERS, AbstractBasis, multiply, rows_of_wide_tile
+from distkern.bases.base import STRIP_NUMBERS, AbstractBasis, multiply
 from distkern.common.compiled import aligned, argument_types, compile_loop, parameters_type
 from distkern.common.parameters import POSITIVE, parameter
-from distkern.common.tiles import copied, scratch
+from distkern.common.tiles import scratch
 from distkern.common.types import Block, Floats
 from distkern.features import Footprint
 from distkern.features.landmarks import AbstractLandmarkFeatures, footprint_of_landmarks
@@ -228,14 +228,14 @@ class KernelPiece:
     ----------
     values : (n, r) kernel rows
     nearest : (n,) nearest landmark of each row; empty where it was not asked for
-    products : (n, n_columns) float64, values @ operand.columns
+    products : (n, n_columns) values @ operand.columns
     signs : (n, n_outputs), of the values' dtype
     weights : (n,) float64
     """
 
     values: Floats
     nearest: NDArray[np.intp]
-    products: NDArray[np.float64]
+    products: Floats
     signs: Floats
     weights: NDArray[np.float64]
 
@@ -259,19 +259,14 @@ class PieceOperand:
 
 
 def prepare_piece(block: Block, operand: PieceOperand) -> KernelPiece:
-    """Kernel rows of a piece and what the sequential loop needs beside them.
-
-    Products are in double precision: w of CSVRG is the difference of two vectors, of which one, b mu, is lam
-    times as large as a mean slope, so that with lam = 10^7 single precision left nothing of it.
-    """
+    """Kernel rows of a piece and what the sequential loop needs beside them."""
     basis, risk = operand.basis, operand.risk
-    columns = operand.columns.astype(np.float64)
+    columns = operand.columns.astype(basis.dtype)
     values = np.empty((block.n_rows, basis.size), dtype=basis.dtype)
     nearest = np.empty(block.n_rows if operand.finds_nearest else 0, dtype=np.intp)
-    products = np.empty((block.n_rows, columns.shape[1]))
+    products = np.empty((block.n_rows, columns.shape[1]), dtype=basis.dtype)
     for tile in basis.tiles(block.features, values, nearest if operand.finds_nearest else None):
-        wide = copied(tile.values, scratch("tile in double precision", tile.values.shape, np.float64))
-        multiply(wide, columns, products[tile.rows])
+        multiply(tile.values, columns, products[tile.rows])
     signs, weights = risk.targets(block).astype(basis.dtype, copy=False), risk.weights(block)
     return KernelPiece(
         values, nearest, products, signs, np.ones(block.n_rows) if weights is None else weights
@@ -287,12 +282,8 @@ def stream_cost(problem: Problem, footprint: Footprint, *, n_columns: int) -> Co
         operations=footprint.operations + 2.0 * size * n_columns,
         driver_compiled=True,
     )
-    tile = rows_of_wide_tile(size, itemsize), size, 8
-    result = {
-        "kernel values and signs": (size + problem.n_outputs, itemsize),
-        "products and others": (n_columns + 2, 8),
-    }
-    return cost.holding(task={"a tile in double precision": tile}, result=result)
+    numbers = size + n_columns + problem.n_outputs
+    return cost.holding(result={"kernel values, products and signs": (numbers, itemsize), "others": (2, 8)})
 
 
 def compiled_steps(
@@ -304,5 +295,5 @@ def compiled_steps(
     and the loss's parameters.
     """
     names = {"x": dtype, "p": np.intp, "w": w, "parameters": parameters_type(len(loss.parameters))}
-    arguments = argument_types(f"x[:, :] p[:] f8[:, :] x[:, :] f8[:] w {rule} parameters", **names)
+    arguments = argument_types(f"x[:, :] p[:] x[:, :] x[:, :] f8[:] w {rule} parameters", **names)
     return compile_loop(function, arguments, helpers={"derivative": type(loss).derivative})

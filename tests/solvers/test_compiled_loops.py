@@ -129,7 +129,7 @@ def test_read_only_input_takes_the_same_machine_code():
     values.flags.writeable = False
     w = Average(np.zeros((1, 1)), np.zeros((1, 1)), np.zeros(1), np.zeros(1, np.int64))
     loop = avm_loop(loss, np.dtype("f4"))
-    rows = values, np.zeros(2, np.intp), np.zeros((2, 0)), values, np.ones(2)
+    rows = values, np.zeros(2, np.intp), values[:, :0], values, np.ones(2)
     loop(*rows, w, 1.0, 0, 1.0, loss.parameters)
     assert w.u[0, 0] > 0
     assert len(loop.signatures) == 1

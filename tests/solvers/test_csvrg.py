@@ -9,16 +9,11 @@ import numpy as np
 import pytest
 
 import reference
-from distkern.bases.landmarks import LandmarkBasis
 from distkern.bases.nystroem import NystroemBasis
 from distkern.common.rng import Purpose, stream
-from distkern.common.types import Block
 from distkern.features.nystroem import Nystroem
-from distkern.kernels import find_kernel
-from distkern.losses import find_loss, margin_loss_names
-from distkern.solvers.coreset import PieceOperand, prepare_piece
+from distkern.losses import margin_loss_names
 from distkern.solvers.csvrg import CSVRG, SpanCSVRG
-from distkern.solvers.risk import Risk
 from problems import Case, overlapping, run_stages
 
 moved = partial(CSVRG, projection=True)
@@ -171,18 +166,6 @@ def test_single_precision_reaches_the_optimum_to_its_own_accuracy():
     K, _ = case.grams(case.features)
     _, optimum = reference.exact_optimum(reference.odm, 16.0, K, case.signs[:, 0])
     assert abs(relative_gaps(states, optimum)[-1]) < 2e-6
-
-
-def test_products_of_the_snapshot_gradient_keep_their_digits():
-    """w is the difference of two vectors lam times as large: single precision leaves nothing of it."""
-    generator = np.random.default_rng(0)
-    rows = generator.random((300, 4), dtype=np.float32)
-    basis = LandmarkBasis(find_kernel("rbf")(gamma=2.0), rows[:20])
-    gradient = 1e7 * generator.standard_normal((20, 1))
-    block = Block(rows, np.zeros(300, np.int32))
-    piece = prepare_piece(block, PieceOperand(basis, Risk(find_loss("odm")()), gradient))
-    assert piece.values.dtype == np.float32
-    np.testing.assert_allclose(piece.products, piece.values.astype(np.float64) @ gradient, atol=1e-7)
 
 
 @pytest.mark.slow
