@@ -45,7 +45,8 @@ REPEATED = {
 
 def each(names: Iterable[str]) -> list[Any]:
     """Names as parameters of a test, which is slow where others show the same; one that is new never is."""
-    return [pytest.param(name, id=name, marks=[pytest.mark.slow] * (name in REPEATED)) for name in names]
+    names = [*names]
+    return slow_but(names, *(name for name in names if name not in REPEATED))
 
 
 def slow_but(values: Iterable[Any], *kept: Any) -> list[Any]:

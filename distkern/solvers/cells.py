@@ -30,7 +30,6 @@ from numpy.typing import NDArray
 from distkern.common.choices import Choices
 from distkern.common.errors import InputError
 from distkern.common.parameters import NOT_NEGATIVE, NOTHING, Number, Parameter, Whole, Words, parameter
-from distkern.common.stores import Workplace
 from distkern.features.kernel_choice import GAMMA, KernelChoice
 from distkern.kernels import AbstractTileKernel, find_kernel, landmark_kernel_names, require
 from distkern.kernels.euclidean import HalfInteger
@@ -249,10 +248,7 @@ class Cells(AbstractSolver[CellsState]):
         risk = scaled_risk(self.risk, state.center, state.target_scale)
         rows = workplace.slices("moved", layout.columns())
         cut = Cut(rows, len(layout.parts), risk, layout.cell_rows, layout.overlap, problem.seed)
-        shares = problem.class_shares
-        there = [code for code, share in enumerate(shares) if share]
-        rarest = min(there, key=shares.__getitem__, default=None)
-        operand = Solving(cut, self.settings(risk, state.settled), rarest)
+        operand = Solving(cut, self.settings(risk, state.settled), layout.rarest)
         items = tuple(enumerate(state.rows_of_bucket.tolist()))
         store = workplace.arrays("machines")
         if self.before is None:
@@ -299,7 +295,7 @@ class Cells(AbstractSolver[CellsState]):
         absolute = np.array([errors[1] if len(errors) > 1 else math.nan, math.nan])
         if self.is_calibrated and self.before is None:
             counts = [record["rarest"] for record in records]
-            sigmoids: Sigmoids = yield from self._calibrated(layout, operand, workplace, items, counts)
+            sigmoids: Sigmoids = yield from self._calibrated(layout, operand, items, counts)
             solved = replace(solved, sigmoids=sigmoids.lines)
         if problem.has_test:
             basis = cell_basis(
@@ -317,15 +313,12 @@ class Cells(AbstractSolver[CellsState]):
         return replace(solved, absolute_errors=absolute)
 
     def _calibrated(
-        self,
-        layout: CellLayout,
-        operand: Solving,
-        workplace: Workplace,
-        items: Sequence[tuple[int, int]],
-        counts: Sequence[int],
+        self, layout: CellLayout, operand: Solving, items: Sequence[tuple[int, int]], counts: Sequence[int]
     ) -> Steps[Sigmoids]:
         """Rows of cells all over the data are held out; where few of these are of the rarest class, of which
         buckets have ``counts``, so are rows of the cells with most of it."""
+        workplace = layout.problem.workplace
+        assert workplace is not None
         numbers, n_cells, n_folds = layout.calibrated(len(items))
         calibrating = Calibrating(operand, workplace.arrays("machines"), n_cells, n_folds)
         answers = workplace.arrays("search/calibrated")

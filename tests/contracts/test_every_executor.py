@@ -373,7 +373,7 @@ def test_worker_peaks_are_those_of_the_workers(executor):
     assert all(peak > 20 * 2**20 for peak in peaks.values())
 
 
-@pytest.mark.parametrize("name", EVERY)
+@pytest.mark.parametrize("name", [one for one in EVERY if one.values != ("synchronous",)])
 def test_predictions_are_the_same_files(name, few_rows, tmp_path, request):
     data = few_rows()
     model = PegasosClassifier(stages=1, steps_per_stage=100, random_state=0).fit(data.train)

@@ -23,8 +23,6 @@ DATA = {
 #: what a plan may say at most, in measured peaks: it lets one worker hold all blocks and results of a pass,
 #: and where a worker is smaller by the dashboard, that weighs more
 MOST = 1.5
-#: of cells also full buckets, which rows fill by a half on average
-MOST_OF_CELLS = 1.75
 #: algorithm, data, scheduler, settings
 JOBS = [
     ("csvrg", "narrow", "local", "n_landmarks=256 stages=2"),
@@ -106,4 +104,4 @@ def test_peaks_are_below_the_plan_and_not_far_below(folder, number, page):
         peak, expected = measured[f"{who}_peak_rss_bytes"], planned[f"{who}_bytes"]
         print(f"{who} {expected / 2**20:.0f} / {peak / 2**20:.0f} = {expected / max(peak, 1):.2f}", end="  ")
         if peak:
-            assert peak <= expected <= (MOST_OF_CELLS if algorithm == "cells" else MOST) * peak
+            assert peak <= expected <= MOST * peak

@@ -254,6 +254,13 @@ class CellLayout(Sizes):
         n_folds = HELD_OUT if self.problem.has_groups else min(HELD_OUT, -(-FEW_ROWS // n_rows))
         return chosen, -(-n_cells // len(chosen)), n_folds
 
+    @property
+    def rarest(self) -> int | None:
+        """Code of the class with the least weight of those that have rows; None where targets are real."""
+        shares = self.problem.class_shares
+        there = [code for code, share in enumerate(shares) if share]
+        return min(there, key=shares.__getitem__, default=None)
+
     @staticmethod
     def with_rarest(counts: Sequence[int]) -> list[int]:
         """Buckets with most rows of the rarest class, given those of each: enough of them, but few."""
