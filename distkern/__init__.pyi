@@ -127,7 +127,7 @@ class CSVRGClassifier(_CSVRGClassifier):
         stages: int = 5,
         steps_per_stage: int | float | None = None,
         step_size: float | None = None,
-        option: Literal["I", "II"] = 'I',
+        option: Literal["mean", "I", "II"] = 'mean',
         order: Literal["shuffled", "iid"] = 'shuffled',
         projection: Literal["span"] | bool = 'span',
         tol: float = 0.01,

@@ -180,15 +180,15 @@ def csvrg(
     *,
     radius: float | None = None,
     project_every: int = 0,
-    chosen: Sequence[int] | None = None,
+    taken: Sequence[Sequence[int]] | None = None,
     directions: np.ndarray | None = None,
 ) -> list[np.ndarray]:
     """Algorithm 1 with lambda inside alpha; the coefficients (r, k) after each stage.
 
     ``stages`` holds for each stage the sampled rows, in pieces; with a ``radius``, w is projected after
     each piece that completes ``project_every`` steps since the last projection, and at the end of a stage.
-    ``chosen`` are the t of option II, ``directions`` (n, r) what stands for phi(x_i), if not the nearest
-    landmark.
+    ``taken`` are for each stage the t of the iterates whose mean is the next snapshot, if not the last one,
+    ``directions`` (n, r) what stands for phi(x_i), if not the nearest landmark.
     """
     n, k = signs.shape
     if directions is None:
@@ -216,11 +216,11 @@ def csvrg(
                 full[:, j] += alpha(i, j, snapshot) / n * directions[i]
         w = snapshot.copy()
         since = steps = 0
-        picked = None
+        picked = []
         for piece in pieces:
             for i in piece:
-                if chosen is not None and steps == chosen[stage]:
-                    picked = w.copy()
+                if taken is not None and steps in taken[stage]:
+                    picked.append(w.copy())
                 steps += 1
                 new = w.copy()
                 for j in range(k):
@@ -230,7 +230,7 @@ def csvrg(
             since += len(piece)
             if radius is not None and since >= project_every:
                 w, since = project(w), 0
-        sigma = project(w if picked is None else picked)
+        sigma = project(np.mean(picked, axis=0) if picked else w)
         result.append(sigma)
     return result
 

@@ -287,13 +287,18 @@ def stream_cost(problem: Problem, footprint: Footprint, *, n_columns: int) -> Co
 
 
 def compiled_steps(
-    function: Callable[..., Any], w: Any, rule: str, loss: AbstractElementwiseLoss, dtype: np.dtype[Any]
+    function: Callable[..., Any],
+    w: Any,
+    rule: str,
+    loss: AbstractElementwiseLoss,
+    dtype: np.dtype[Any],
+    **types: Any,
 ) -> Callable[..., None]:
     """A loop over the rows of a piece, compiled for a loss and a dtype.
 
-    It takes the arrays of a :class:`KernelPiece`, an iterate of type ``w``, numbers of the types of ``rule``
-    and the loss's parameters.
+    It takes the arrays of a :class:`KernelPiece`, an iterate of type ``w``, what ``rule`` says, whose words
+    may be those of ``types``, and the loss's parameters.
     """
-    names = {"x": dtype, "p": np.intp, "w": w, "parameters": parameters_type(len(loss.parameters))}
+    names = {"x": dtype, "p": np.intp, "w": w, "parameters": parameters_type(len(loss.parameters)), **types}
     arguments = argument_types(f"x[:, :] p[:] x[:, :] x[:, :] f8[:] w {rule} parameters", **names)
     return compile_loop(function, arguments, helpers={"derivative": type(loss).derivative})

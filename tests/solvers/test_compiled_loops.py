@@ -11,7 +11,7 @@ import pytest
 from distkern.common.compiled import _is_self_contained, array_type, compile_loop
 from distkern.losses import find_loss
 from distkern.solvers.avm import Average, avm_loop
-from distkern.solvers.csvrg import Iterate, csvrg_loop
+from distkern.solvers.csvrg import Iterate, Mean, csvrg_loop
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -37,12 +37,12 @@ class Scaled(AbstractElementwiseLoss):
 
 STEP = """
 import numpy as np
-from distkern.solvers.csvrg import Iterate, csvrg_loop
+from distkern.solvers.csvrg import Iterate, Mean, csvrg_loop
 from scaled import Scaled
 loop = csvrg_loop(Scaled(), np.dtype("f8"))
 w = Iterate(np.zeros((1, 1)), np.ones(1), np.zeros(1))
 row = np.ones((1, 1)), np.zeros(1, np.intp), np.array([[3.0, 0.0]]), np.ones((1, 1)), np.ones(1)
-loop(*row, w, 0.5, 1.0, False, ())
+loop(*row, w, Mean.over(0, 0, 1, 1), 0.5, 1.0, False, ())
 print(-w.v[0, 0], sum(loop.stats.cache_hits.values()), loop.stats.cache_path)
 """
 
@@ -172,13 +172,18 @@ def test_long_stages_keep_their_digits():
     eta, lam = 0.3, 0.5
     lazy = Iterate(np.ones((1, 4)), np.ones(1), np.zeros(1))
     loop = csvrg_loop(loss, np.dtype("f8"))
-    loop(values, nearest, products, signs, np.ones(20_000), lazy, eta, lam, False, loss.parameters)
-    w = np.ones(4)
+    mean = Mean.over(10_000, 20_000, 1, 4)
+    loop(values, nearest, products, signs, np.ones(20_000), lazy, mean, eta, lam, False, loss.parameters)
+    w, late = np.ones(4), []
     for t in range(20_000):
+        if t >= 10_000 and t % 8 == 0:
+            late.append(w.copy())
         y = signs[t, 0]
         slope = -2 * y * (max(0.0, 1 - y * (values[t] @ w)) - max(0.0, 1 - y * products[t, 0]))
         w *= 1 - eta
         w[nearest[t]] -= eta * lam * slope
     np.testing.assert_allclose(lazy.a * lazy.v[0], w, rtol=1e-10)
+    np.testing.assert_allclose(mean.v[0] / len(late), np.mean(late, axis=0), rtol=1e-10)
+    assert mean.counts.tolist() == [20_000, len(late)]
     assert 1e-4 <= lazy.a[0] <= 1
     assert lazy.b[0] == pytest.approx(-1.0)
