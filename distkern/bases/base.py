@@ -281,7 +281,10 @@ class FunctionGroup(AbstractGroup):
     def __init__(self, group: AbstractGroup, basis: AbstractBasis) -> None:
         self._group, self._basis = group, basis
         self.n_rows, self.n_features = group.n_rows, basis.size
-        self.targets = group.targets
+
+    @property
+    def targets(self) -> NDArray[Any] | None:  # type: ignore[override]
+        return self._group.targets
 
     def rows(self, positions: Indices) -> Rows:
         return self._group.rows(positions)

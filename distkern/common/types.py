@@ -92,7 +92,7 @@ class AbstractGroup(ABC):
     Attributes
     ----------
     n_rows, n_features : of the group
-    targets : (n_rows,) as in :class:`Block`, or None
+    targets : (n_rows,) as in :class:`Block`, or None; asking for them may read them
     """
 
     n_rows: int
@@ -138,7 +138,7 @@ _GROUP_ROWS = 2**18
 
 
 def groups_of(block_rows: Sequence[int]) -> tuple[tuple[int, ...], ...]:
-    """Consecutive blocks in groups of about an eighth of the rows and at most 2^18 rows (or one block).
+    """Consecutive blocks in groups of about an eighth of the rows, and of no more than 2^18 rows and a block.
 
     A group is the unit of what stays with a process from round to round, and of a feature-major copy.
 

@@ -6,12 +6,12 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from distkern.passes import Extent, Machine, Pass, PassPlan
-from distkern.passes.machine import COMPILING_BYTES, LOADED_BYTES, MIB
+from distkern.passes.machine import COMPILING_BYTES, LIBRARY_BYTES, LOADED_BYTES, MIB
 
 
 def plan_run(steps: Sequence[Pass], extents: Mapping[str, Extent], machine: Machine) -> list[PassPlan]:
-    """The plans of passes of one run, each with what stays of the others: compiled loops, state of Rounds,
-    blocks that the driver has read for a Stream.
+    """The plans of passes of one run, each with what stays of the others: compiled loops and libraries, state
+    of Rounds, blocks that the driver has read for a Stream.
 
     Parameters
     ----------
@@ -21,6 +21,7 @@ def plan_run(steps: Sequence[Pass], extents: Mapping[str, Extent], machine: Mach
     plans = [step.plan(extents[step.split], machine) for step in steps]
     states = {plan.name: plan.state_bytes_on for plan in plans if any(plan.state_bytes_on)}
     compiled = COMPILING_BYTES * any(plan.compiles for plan in plans)
+    library = LIBRARY_BYTES * (not machine.has_library and any(step.cost.driver_library for step in steps))
     loaded = LOADED_BYTES * any(step.cost.compiled for step in steps)
     read = [
         extents[step.split].kept_bytes(machine)
@@ -31,7 +32,7 @@ def plan_run(steps: Sequence[Pass], extents: Mapping[str, Extent], machine: Mach
     for step, plan in zip(steps, plans, strict=True):
         others = [state for name, state in states.items() if name != plan.name]
         worker, driver = (sum(state[side] for state in others) for side in (0, 1))
-        driver += compiled * (not plan.compiles)
+        driver += compiled * (not plan.compiles) + library
         # stages follow each other, so that any pass may come after those that are compiled
         worker += loaded * (not step.cost.compiled)
         driver += max(read, default=0) * (not plan.counts_blocks_of_driver)
@@ -64,10 +65,11 @@ def needed_bytes(plans: Sequence[PassPlan], machine: Machine) -> int:
 def bytes_alone(steps: Sequence[Pass], extent: Extent, kind: str, limit: int) -> int:
     """What passes over the same blocks take, shrunk to a limit, on a machine of one worker.
 
-    The machine has one worker, because what is chosen by it must not depend on how many there are.
+    The machine has one worker and a driver of its own, because what is chosen by it must depend neither on
+    how many workers there are nor on what this process has loaded.
     """
     splits = {step.split: extent for step in steps}
-    return needed_bytes(*fitted(steps, splits, Machine(kind, 1, memory_limit=limit)))
+    return needed_bytes(*fitted(steps, splits, Machine(kind, 1, memory_limit=limit, has_library=True)))
 
 
 def _more_and_more_frugal(machine: Machine) -> Iterator[Machine]:

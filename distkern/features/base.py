@@ -41,6 +41,7 @@ class Footprint:
     operations : operations of making z(x), see :class:`~distkern.passes.Cost`; 0 where it is the row itself
     factor_operations : those of them that kernel values alone, without a factor, do not take
     driver_bytes : memory of the driver that building the features takes
+    loads_library : what makes them loads SciPy's statistics, in the driver too, which stores them
     """
 
     size: int
@@ -54,6 +55,7 @@ class Footprint:
     operations: float
     factor_operations: float = 0.0
     driver_bytes: int = 0
+    loads_library: bool = False
 
     def cost(self, operations: float = 0.0, *, summed: bool = False) -> Cost:
         """Cost of a pass that evaluates them a tile at a time, with so many operations a row.
@@ -63,7 +65,7 @@ class Footprint:
         summed : a row's features are only summed
         """
         tile = self.tile_rows, self.summed_row_bytes if summed else self.row_bytes
-        cost = Cost(compiled=self.is_compiled, operations=operations)
+        cost = Cost(compiled=self.is_compiled, operations=operations, driver_library=self.loads_library)
         return cost.holding(
             task={"a tile": tile, "the basis": (self.operand_bytes,)},
             process={"loaded": (self.process_bytes,)},

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Protocol, Self
 
 from distkern.common.types import AbstractSource, Block
 from distkern.passes.execution import AbstractExecutor, Keep
-from distkern.passes.machine import COMPILING_BYTES, DRIVER_BASE_BYTES, Cost, Machine, loaded_bytes
+from distkern.passes.machine import COMPILING_BYTES, Cost, Machine, loaded_bytes
 
 if TYPE_CHECKING:
     from distkern.passes.rounds import AbstractResident, RunResidents
@@ -119,7 +119,7 @@ class PassPlan:
         or not, with what each process takes for itself, for reading and for compiled loops."""
         compiles = step.cost.driver_compiled or (works_here and step.cost.compiled)
         worker += machine.worker_base_bytes + extent.reader_bytes + extent.kept_bytes(machine)
-        driver += DRIVER_BASE_BYTES + extent.reader_bytes + step.cost.driver_bytes
+        driver += machine.driver_base_bytes + extent.reader_bytes + step.cost.driver_bytes
         return cls(
             step.name,
             tasks,

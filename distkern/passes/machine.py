@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from math import prod
-from types import MappingProxyType
+from types import MappingProxyType, ModuleType
 from typing import TypeAlias
 
 #: operations that take the time of an exponential
@@ -27,6 +28,7 @@ class Cost:
     process_bytes : what a process that works loads once, beside what every one has and compiled code
     compiled : its tasks run compiled loops (of a Stream, those that prepare rows)
     driver_compiled : the driver runs compiled loops over its results
+    driver_library : it uses what :data:`LIBRARY_BYTES` is of
     total_result_bytes : where results are joined and not summed: those of all tasks together, at most
     operations : floating-point operations of a row; an exponential counts as :data:`EXPONENTIAL` of them
     driver_bytes : what the driver holds meanwhile
@@ -40,6 +42,7 @@ class Cost:
     total_result_bytes: int | None = None
     compiled: bool = False
     driver_compiled: bool = False
+    driver_library: bool = False
 
     def holding(
         self,
@@ -92,8 +95,11 @@ MIB = 2**20
 #: and what the pages of the dashboard (bokeh) are of them
 WORKER_BASE_BYTES = 94 * MIB
 PAGES_BYTES = 17 * MIB
-#: resident bytes of the driver process with scheduler and scikit-learn loaded (206 to 230 measured)
-DRIVER_BASE_BYTES = 290 * MIB
+#: resident bytes of a command's process with the scheduler (136 to 143 measured; with its pages 154 to 163);
+#: what pandas, SciPy's statistics and models of scikit-learn are beside it, which commands load when they use
+#: them (109 measured), and programs with scikit-learn at once (198 to 205 in all)
+DRIVER_BASE_BYTES = 150 * MIB
+LIBRARY_BYTES = 110 * MIB
 #: what numba and compiled loops add to it (50 loaded; up to 110 while they compile), and to a worker,
 #: which has nothing yet of what they share with others (125 loaded, 165 while they compile)
 COMPILING_BYTES = 100 * MIB
@@ -129,6 +135,7 @@ class Machine:
     loads_ahead : visits (blocks) that the driver loads ahead of the one being consumed
     window_bytes : of the prepared rows that a worker sends at once, about
     has_dashboard : worker processes serve pages of their own, or may: so do those that run already
+    has_library : the driver's process has loaded pandas, and is no command that has not used it
     """
 
     kind: str
@@ -141,6 +148,7 @@ class Machine:
     loads_ahead: int = 2
     window_bytes: int = 32 * MIB
     has_dashboard: bool = True
+    has_library: bool = field(default_factory=lambda: type(sys.modules.get("pandas")) is ModuleType)
 
     @property
     def processes(self) -> int:
@@ -161,6 +169,12 @@ class Machine:
     def worker_base_bytes(self) -> int:
         """Bytes of an idle worker process."""
         return WORKER_BASE_BYTES - (0 if self.has_dashboard else PAGES_BYTES)
+
+    @property
+    def driver_base_bytes(self) -> int:
+        """Bytes of an idle driver's process."""
+        pages = 0 if self.in_process or not self.has_dashboard else PAGES_BYTES
+        return DRIVER_BASE_BYTES + pages + (LIBRARY_BYTES if self.has_library else 0)
 
     @property
     def cache_bytes(self) -> int:

@@ -20,7 +20,7 @@ from distkern.monitor import metrics
 from distkern.monitor.explanation import NOT_MEASURED
 from distkern.monitor.text import in_bytes
 from distkern.passes import Extent, Machine, PassPlan
-from distkern.passes.machine import DRIVER_BASE_BYTES
+from distkern.passes.machine import COMPILING_BYTES
 from distkern.runs.dependence import input_columns
 from distkern.runs.estimator import Estimator
 from distkern.runs.folder import (
@@ -153,7 +153,8 @@ def plan_on(
     ]
     worker = max(step.worker_bytes for step in passes)
     driver = max(step.driver_bytes for step in passes)
-    driver = max(driver, DRIVER_BASE_BYTES + estimator.choosing_bytes(data))
+    if choosing := estimator.choosing_bytes(data):
+        driver = max(driver, machine.driver_base_bytes + COMPILING_BYTES + choosing)
     limited = needed_bytes(passes, machine)
     advice = ""
     if machine.memory_limit is not None and limited > machine.memory_limit:

@@ -114,7 +114,11 @@ class ScaledGroup(AbstractGroup):
 
     def __init__(self, group: AbstractGroup, scaling: RowScaling, dtype: np.dtype[Any]) -> None:
         self._group, self._scaling, self._dtype = group, scaling, dtype
-        self.n_rows, self.n_features, self.targets = group.n_rows, group.n_features, group.targets
+        self.n_rows, self.n_features = group.n_rows, group.n_features
+
+    @property
+    def targets(self) -> NDArray[Any] | None:  # type: ignore[override]
+        return self._group.targets
 
     def rows(self, positions: Indices) -> Rows:
         return self._scaling.apply_rows(self._group.rows(positions), self._dtype)

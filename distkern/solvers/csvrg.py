@@ -102,7 +102,7 @@ class CSVRG(AbstractCoresetSolver[CSVRGState]):
     one of the paper's. Iterates scatter around the minimum by a good part of the distance that w~ has from it
     and their mean does not: on covtype, a9a and ijcnn1 two stages end where five end with the last iterate.
     By convexity f(mean of w_t) <= mean of f(w_t), so what the paper's Theorem 8 says of E f(w_t) for a random
-    t holds for the mean over all t too.
+    t < T holds for the mean over all t too; of the second half alone the sum of f(w_t) - f(w*) is no larger.
 
     The parameters are described in their declarations.
     """
@@ -112,7 +112,7 @@ class CSVRG(AbstractCoresetSolver[CSVRGState]):
         Whole(),
         help="at most this many; each is one pass for the full gradient and one for the inner loop",
     )
-    steps_per_stage: int | float | None = rows_of_stage("one pass, up to two where 6 L asks for more")
+    steps_per_stage: int | float | None = rows_of_stage("one pass, or up to two or 10,000 rows for 6 L steps")
     step_size: float | None = parameter(
         None,
         Number(0, 1, open=(True, True)),
@@ -164,7 +164,7 @@ class CSVRG(AbstractCoresetSolver[CSVRGState]):
         return 0.5 / smoothness if math.isfinite(smoothness) else 0.02 / max(1.0, self.lam)
 
     def rows_of_stage(self, problem: Problem) -> int:
-        """T with eta T >= 3, for a linear rate, from one pass to two, or 10,000 steps."""
+        """T with eta T >= 3, for a linear rate, if that is from one pass to two, or to 10,000 steps."""
         wanted = min(max(problem.n_rows, 3.0 / self.eta(problem)), max(2.0 * problem.n_rows, 10_000.0))
         return problem.rows_of(self.steps_per_stage, wanted)
 
@@ -181,10 +181,10 @@ class CSVRG(AbstractCoresetSolver[CSVRGState]):
         return CSVRGSteps(self, problem, state, basis)
 
     def taken(self, problem: Problem, stage: int) -> tuple[int, int]:
-        """The mean of w_t for t from the first number up to the second is the next snapshot, else w_T."""
+        """First and stop of the t whose w_t are averaged to the next snapshot; without any it is w_T."""
         n_steps = self.rows_of_stage(problem)
         if self.option == "mean":
-            return n_steps // 2, n_steps
+            return (n_steps + 1) // 2, n_steps
         if self.option == "I":
             return n_steps, n_steps
         drawn = int(stream(problem.seed, Purpose.OPTION_II, stage).integers(n_steps))

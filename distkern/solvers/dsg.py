@@ -365,7 +365,11 @@ class DSG(DSGSettings, AbstractSearchable[DSGState]):
             operand,
             n_batches=-(-self.n_steps(problem) // self.stages),
             batch_bytes=batch * (problem.row_numbers * itemsize + 24 * outputs),
-            cost=Cost(process_bytes=basis.process_bytes, operations=operations).holding(
+            cost=Cost(
+                process_bytes=basis.process_bytes,
+                operations=operations,
+                driver_library=basis.sampler.process_bytes > 0,
+            ).holding(
                 task={
                     "coefficients": (size, outputs, itemsize),
                     "a tile and its sums": (sums_bytes(basis, problem.row_numbers, self.precondition),),

@@ -244,7 +244,8 @@ def gathering(problem: Problem, basis: RandomFeatureBasis) -> Reduce[Block]:
     matrices = 32 * n_rows**2 + 3 * COLUMNS * n_rows * basis.dtype.itemsize
     features = basis.process_bytes + basis.combining_bytes(row_numbers)
     rows = 2 * n_rows * problem.row_bytes
-    return sampling("rows", problem, sample_of(problem, n_rows), matrices + features + rows)
+    step = sampling("rows", problem, sample_of(problem, n_rows), matrices + features + rows)
+    return replace(step, cost=replace(step.cost, driver_library=True))
 
 
 def best_threshold(scores: Array, weights: Array, share: float) -> tuple[float, float]:

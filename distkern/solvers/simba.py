@@ -53,7 +53,7 @@ from distkern.solvers._simba.measuring import (
     measured,
 )
 from distkern.solvers._simba.messages import Ask, HoldOut, Update, join
-from distkern.solvers._simba.resident import SIMBAOperand, SimbaResident
+from distkern.solvers._simba.resident import SEGMENT_ROWS, SIMBAOperand, SimbaResident
 from distkern.solvers._simba.rounds import Primal, rounds
 from distkern.solvers.base import Measures, Outline, Problem, Steps, Trouble
 from distkern.solvers.hyperparameters import feature_parameters
@@ -131,7 +131,7 @@ class SIMBA(AbstractSearchable[SIMBAState]):
     name = "simba"
     not_updated = "the weights of all rows are found together"
     cost_of_pass = "a round 4 d + n numbers: four rows and a column, unless set otherwise"
-    memory = "24 bytes a row and output where the row is, d k numbers in the driver"
+    memory = "10 bytes a row and output where the row is, 16 more with weights, d k numbers in the driver"
     choices: ClassVar[Mapping[str, Parameter]] = {**feature_parameters("linear", with_columns=True)}
     searched: ClassVar[Mapping[str, Choices]] = {"nu": Choices(0.01, (0.0003, 0.001, 0.003, 0.03))}
     rows_in_any_order = True
@@ -304,29 +304,37 @@ class SIMBA(AbstractSearchable[SIMBAState]):
         size, itemsize = self.features.expected_size(problem), problem.dtype.itemsize
         n_columns, n_draws = min(self.columns_per_round * outputs, size), self.rows_per_round * outputs
         sparse = problem.is_sparse and self.features.reads_columns
-        # dense: a group's columns and one copy; sparse: the expected number of entries
+        # dense: a segment's columns and one copy; sparse: the expected number of entries
         share = min(1.0, problem.row_numbers / problem.n_features) if sparse else 1.0
         looked = share if self.features.reads_columns else problem.row_numbers
-        groups = len(groups_of(problem.block_rows))
+        groups = groups_of(problem.block_rows)
+        largest = max(sum(problem.block_rows[block] for block in group) for group in groups)
         row_bytes = problem.row_numbers * itemsize + 16
         n_bytes = problem.n_rows * max(problem.row_numbers, 0 if sparse else size) * itemsize
         kept = reading_bytes(problem.n_rows, min(size, self.max_rounds * n_columns), n_bytes)
+        together = min(problem.n_rows, max(SEGMENT_ROWS, largest))
+        weighted = problem.weighs_classes or problem.max_relative_weight != 1.0
         return Rounds(
             "rounds",
             SimbaResident,
             join,
             operand,
             n_rounds=self.rounds_per_stage,
-            state_bytes_per_row=10.0 * outputs + 24 + 2 * n_columns * share * (itemsize + 4),
+            state_bytes_per_row=10.0 * outputs + 16.0 * weighted,
             cost=Cost(
                 process_bytes=self.features.footprint(problem).process_bytes,
                 operations=EXPONENTIAL * (outputs + n_columns * looked),
                 compiled=True,
                 driver_compiled=True,
             ).holding(
-                task={"rows and columns that are kept": (kept,), "bins": (outputs, 2**17)},
+                task={
+                    "rows and columns that are kept": (kept,),
+                    "columns of a round": (together, math.ceil(2 * n_columns * share * (itemsize + 4))),
+                    "signs and slacks as they are made": (together, 24 + 8 * outputs),
+                    "bins": (outputs, 2**17),
+                },
                 result={
-                    "sums of groups": (groups, outputs, 16),
+                    "sums of groups": (len(groups), outputs, 16),
                     "candidates": (n_draws, row_bytes + 8 * outputs),
                     "bins": (outputs, BINS, 8),
                 },

@@ -38,7 +38,7 @@ class StoredGroup(AbstractGroup):
     Columns are stored as rows are, so both are read in the same way, and not by zarr: that decodes whole
     chunks, while a row is a few bytes at a known place of one. The first that is read of a chunk makes its
     file be read whole, once, to compare its checksum with the manifest. What is kept does not grow with the
-    reads: the targets, at most :data:`MOST_OPEN` open files in the process, and 16 MiB of objects in a store.
+    reads: at most :data:`MOST_OPEN` open files in the process, and 16 MiB of objects in a store.
 
     Everything raises :class:`~distkern.common.errors.CorruptDataError` naming a file that is missing, changed
     or of another data set. :meth:`rows` and :meth:`columns` may be called from several threads.
@@ -57,9 +57,9 @@ class StoredGroup(AbstractGroup):
         self.n_rows, self.n_features = self._rows.n_rows, readers[0].n_features
         weakref.finalize(self, self._files.close).atexit = False
 
-    @cached_property
+    @property
     def targets(self) -> NDArray[Any] | None:  # type: ignore[override]
-        """(n_rows,) of all shards, read when first asked for."""
+        """(n_rows,) of all shards, read whenever they are asked for."""
         parts = [targets for reader in self._readers if (targets := reader.targets()) is not None]
         return np.concatenate(parts) if parts else None
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, fields, replace
-from functools import cached_property, partial
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -239,24 +239,25 @@ class PartGroup(AbstractGroup):
         n_features: int,
     ) -> None:
         self.n_rows, self.n_features = n_rows, n_features
-        self._readers = [reader for _, own in groups for _, reader in own]
         self._groups = [open_group() for open_group, _ in groups]
-        found = [[reader.positions() for _, reader in own] for _, own in groups]
-        self._taken = [positions for group in found for positions in group]
-        self._positions = [
-            np.concatenate([start + positions for (start, _), positions in zip(own, group, strict=True)])
-            for (_, own), group in zip(groups, found, strict=True)
-        ]
+        # kept for every row while the group is open: no more bytes than they need
+        self._readers, self._positions = [], []
+        for _, own in groups:
+            taken = [(start + reader.positions()).astype(np.int32) for start, reader in own]
+            self._positions.append(np.concatenate(taken))
+            self._readers += [
+                (reader, start, len(part)) for (start, reader), part in zip(own, taken, strict=True)
+            ]
         self._ends = np.cumsum([len(positions) for positions in self._positions])
 
-    @cached_property
+    @property
     def targets(self) -> NDArray[Any] | None:  # type: ignore[override]
-        """(n_rows,), read when first asked for."""
-        parts = [
-            targets[positions]
-            for reader, positions in zip(self._readers, self._taken, strict=True)
-            if (targets := reader.stored.targets()) is not None
-        ]
+        """(n_rows,), read whenever they are asked for."""
+        parts, done, positions = [], 0, np.concatenate(self._positions)
+        for reader, start, n_rows in self._readers:
+            if (targets := reader.stored.targets()) is not None:
+                parts.append(targets[positions[done : done + n_rows] - start])
+            done += n_rows
         return np.concatenate(parts) if parts else None
 
     def rows(self, positions: Indices) -> Rows:
@@ -277,11 +278,11 @@ class PartGroup(AbstractGroup):
         return None if None in sizes else sum(size or 0 for size in sizes)
 
     def blocks(self) -> Iterator[Block]:
-        for reader in self._readers:
+        for reader, _, _ in self._readers:
             yield reader()
 
     def block(self, place: int) -> Block:
-        return self._readers[place]()
+        return self._readers[place][0]()
 
 
 def _columns_of(columns: Rows, positions: Indices) -> Rows:

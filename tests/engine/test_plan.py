@@ -4,6 +4,7 @@ import ast
 import sys
 from dataclasses import replace
 from pathlib import Path
+from types import ModuleType
 
 import pytest
 from hypothesis import given
@@ -11,7 +12,7 @@ from hypothesis import strategies as st
 
 import distkern.engine.plan
 import distkern.passes
-from distkern.engine.plan import fitted, needed_bytes, plan_run
+from distkern.engine.plan import bytes_alone, fitted, needed_bytes, plan_run
 from distkern.passes import (
     EXPONENTIAL,
     Cost,
@@ -24,7 +25,7 @@ from distkern.passes import (
     Visit,
     whole_visits,
 )
-from distkern.passes.machine import CACHE_BYTES, COMPILED_BYTES, COMPILING_BYTES, LOADED_BYTES
+from distkern.passes.machine import CACHE_BYTES, COMPILED_BYTES, COMPILING_BYTES, LIBRARY_BYTES, LOADED_BYTES
 from toy import add, prepare, scaled_sum
 
 MACHINES = [
@@ -161,6 +162,29 @@ def test_compiled_loops_count_where_they_run_and_in_every_pass_of_the_run():
     within = plan_run([plain, there], extents, Machine("threads", 2))
     none = plan_run([plain, plain], extents, Machine("threads", 2))
     assert [step.driver_bytes - none[0].driver_bytes for step in within] == [COMPILING_BYTES] * 2
+
+
+@pytest.mark.parametrize("machine", [Machine("synchronous", 1), Machine("distributed", 2)])
+def test_libraries_count_in_every_pass_of_a_driver_that_had_not_loaded_them(machine):
+    plain = Reduce("sum", scaled_sum, add)
+    steps, extents = [plain, replace(plain, cost=Cost(driver_library=True))], {"train": Extent((1000,), 100)}
+    loads, loaded = (
+        [step.driver_bytes for step in plan_run(steps, extents, replace(machine, has_library=known))]
+        for known in (False, True)
+    )
+    assert loads == loaded
+    none = plan_run([plain], extents, replace(machine, has_library=False))[0].driver_bytes
+    assert loads[0] - none == LIBRARY_BYTES
+
+
+def test_what_is_chosen_by_memory_does_not_depend_on_what_this_process_has_loaded(monkeypatch):
+    step, extent = Reduce("sum", scaled_sum, add), Extent((1000,), 100)
+    found = set()
+    for module in (ModuleType("pandas"), None):
+        monkeypatch.setitem(sys.modules, "pandas", module)
+        assert Machine("synchronous", 1).has_library == (module is not None)
+        found.add(bytes_alone([step], extent, "synchronous", 2**30))
+    assert len(found) == 1
 
 
 def test_the_state_of_rounds_counts_in_the_other_passes():

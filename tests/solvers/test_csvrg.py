@@ -25,7 +25,7 @@ def taken(solver, case):
     if solver.option == "I":
         return None
     if solver.option == "mean":
-        return [range(n_steps // 2, n_steps, 8) for _ in stages]
+        return [range((n_steps + 1) // 2, n_steps, 8) for _ in stages]
     return [[int(stream(case.seed, Purpose.OPTION_II, stage).integers(n_steps))] for stage in stages]
 
 
@@ -72,6 +72,16 @@ def test_equals_the_plain_loop(loss, option, order):
     )
     states = assert_equals_plain_loop(solver, case)
     assert states[-1].objective < 0.95 * states[0].objective
+
+
+@pytest.mark.parametrize("steps", [1, 2])
+def test_equals_the_plain_loop_of_a_step_or_two(steps):
+    """The mean of late iterates must not be the snapshot alone."""
+    case = overlapping(60)
+    states = assert_equals_plain_loop(
+        moved(**case.parts(n_landmarks=12), stages=3, steps_per_stage=steps, tol=0.0), case
+    )
+    assert states[1].coefficients.any()
 
 
 @pytest.mark.parametrize("kernel", ["laplacian", "cauchy", "matern"])

@@ -7,8 +7,9 @@ import numpy as np
 import pytest
 
 from distkern.bases.linear import LinearBasis
-from distkern.common.types import groups_of
+from distkern.common.types import Block, groups_of
 from distkern.losses import find_loss
+from distkern.solvers._simba.columns import DenseColumnReader
 from distkern.solvers._simba.messages import UNIT, Ask, HoldOut, Slacks, Update
 from distkern.solvers._simba.resident import SIMBAOperand, SimbaResident
 from distkern.solvers._simba.rounds import Primal, rounds
@@ -16,6 +17,31 @@ from distkern.solvers._simba.selection import select
 from distkern.solvers.risk import Risk
 from feature_problems import problem_of
 from simba_problems import Group, margin_rows, signed, simba
+
+
+class CountedGroup(Group):
+    """A group that counts how often single columns are read."""
+
+    reads = 0
+
+    def columns_into(self, columns, places):
+        self.reads += 1
+        super().columns_into(columns, places)
+
+
+@pytest.mark.parametrize("room", [0, 1, 2, 7])
+def test_dense_columns_are_those_of_the_rows_whether_there_is_room_to_keep_them_or_not(room):
+    """Columns of several groups one after the other, in the order in which they are asked for, also twice."""
+    X = np.random.default_rng(0).standard_normal((30, 5)).astype(np.float32)
+    groups = [CountedGroup([Block(part, np.zeros(len(part)), None, 0)]) for part in np.split(X, [12])]
+    reader = DenseColumnReader(groups, np.array([0, 12, 30]), room * 30 * 4, X.dtype)
+    for wanted in ([3], [3], [1, 3], [4, 0, 4], [2, 1, 0, 4, 3], [0]):
+        columns = reader.read(np.array(wanted))
+        found = [columns.data[start : start + 30] for start in columns.starts[:-1]]
+        np.testing.assert_array_equal(np.array(found), X[:, wanted].T)
+        assert columns.n_entries == 30 * len(wanted)
+    # what is kept is not read again, and nothing is read for it
+    assert groups[0].reads == {0: 6, 1: 5, 2: 4, 7: 4}[room]
 
 
 class Exchange:

@@ -51,9 +51,10 @@ def introduction(plan: Plan, command: str) -> tuple[str, str]:
         f"the test rows (at most {scale.test_rows:,}) stay the same. ± is the standard deviation over the "
         f"seeds; the paper's is over ten repeats. Settings: {settings}. Exact machines learn from the first "
         f"{scale.exact_rows:,} rows of a seed, in one cell that holds them all, at the best gamma and C of a "
-        f"grid by {max(3, scale.folds)} folds of {exact.SEARCH_ROWS:,} of them.\n\nCSVRG+ODM is the paper's "
-        "algorithm, at stages of one pass (up to two where the step size asks for them) and eta = 0.5 / L: "
-        "the paper does not say its own."
+        f"grid by {max(3, scale.folds)} folds of {exact.SEARCH_ROWS:,} of them.\n\nCSVRG+ODM has the "
+        "paper's steps, at stages of one pass (up to two where the step size asks for it) and eta = 0.5 / L, "
+        "of which the paper does not say its own, and with the mean of a stage's late iterates as the next "
+        "snapshot, where the paper has the last one or a random one."
     )
 
 

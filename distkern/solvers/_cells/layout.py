@@ -285,6 +285,7 @@ class CellLayout(Sizes):
         # the machines from which it goes on
         workspace = self._solving_bytes(self.cell_rows) + self.machine_bytes
         cost = self._cost(workspace, result, driver=driver, compiled=True)
+        cost = replace(cost, driver_library=True)
         return Each(name, hold_out, items, store, operand=operand, cost=cost)
 
     def _solving_bytes(self, cell_rows: int, n_costs: int = 1) -> int:

@@ -178,7 +178,11 @@ def _sweep_rounds(
         operand,
         n_rounds=n_blocks + 1,
         state_bytes_per_row=float(outputs * itemsize),
-        cost=Cost(process_bytes=basis.process_bytes, operations=operations).holding(
+        cost=Cost(
+            process_bytes=basis.process_bytes,
+            operations=operations,
+            driver_library=basis.sampler.process_bytes > 0,
+        ).holding(
             task={
                 "rows and predictions": (problem.most_rows, problem.row_numbers + 4 * outputs, itemsize),
                 "coefficients": (n_blocks, width, outputs, itemsize),

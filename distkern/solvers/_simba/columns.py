@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from zict import LRU
 
 from distkern.common.sparse import Rows, SparseRows
+from distkern.common.tiles import scratch
 from distkern.common.types import AbstractGroup, Floats
 
 #: bytes of the columns, and of the rows, that a process keeps
@@ -74,17 +75,21 @@ class AbstractColumnReader(ABC):
 
     @abstractmethod
     def read(self, columns: NDArray[np.int64]) -> Columns:
-        """The given columns, in that order; one may come twice. Good until the next call."""
+        """The given columns, in that order; one may come twice. Good until another reader of this thread is
+        asked for some."""
 
 
 class DenseColumnReader(AbstractColumnReader):
-    """Keeps the columns that were used last in a buffer of its own.
+    """Keeps the columns that were used last in a buffer of its own, if those of a round find room there.
+
+    Else they are in scratch memory, which all readers of a thread share: of very many rows, buffers of their
+    own would take as many bytes a row again as the weights, or half as many.
 
     Parameters
     ----------
     groups : with the rows of each numbered from its offset on
     offsets : (n_groups + 1,)
-    limit_bytes : bytes of the buffer, if they are enough for the columns of a round
+    limit_bytes : bytes of the buffer, at most
     dtype : the numbers' dtype
     """
 
@@ -92,42 +97,47 @@ class DenseColumnReader(AbstractColumnReader):
         self, groups: list[AbstractGroup], offsets: NDArray[np.int64], limit_bytes: int, dtype: np.dtype[Any]
     ) -> None:
         self._groups, self._offsets = groups, offsets.tolist()
-        n_rows = int(offsets[-1])
-        self._room = min(max(limit_bytes // (n_rows * dtype.itemsize), 1), groups[0].n_features)
+        self._n_rows, self._dtype = int(offsets[-1]), dtype
+        self._room = min(limit_bytes // (self._n_rows * dtype.itemsize), groups[0].n_features)
         # not a fresh array for each column: where freed memory goes back to the system at once, as on Dask's
         # workers, touching it for the first time takes longer than reading the column
-        self._buffer: Floats = np.empty((self._room, n_rows), dtype=dtype)
+        self._buffer: Floats = np.empty((self._room, self._n_rows), dtype=dtype)
         # not zict's LRU, which does not say whose place a new one takes
         self._kept: OrderedDict[int, int] = OrderedDict()
 
     def read(self, columns: NDArray[np.int64]) -> Columns:
         wanted = columns.tolist()
-        distinct = dict.fromkeys(wanted)
+        distinct = list(dict.fromkeys(wanted))
         if len(distinct) > self._room:
-            self._room = len(distinct)
-            self._buffer = np.empty((self._room, self._buffer.shape[1]), dtype=self._buffer.dtype)
-            self._kept.clear()
-        missing = []
-        for column in distinct:
+            buffer: Floats = scratch("columns", (len(distinct), self._n_rows), self._dtype)
+            self._fetch(distinct, list(buffer))
+            slots = {column: slot for slot, column in enumerate(distinct)}
+        else:
+            self._keep(distinct)
+            buffer, slots = self._buffer, self._kept
+        starts = np.array([slots[column] * self._n_rows for column in wanted] + [0], dtype=np.int64)
+        return Columns(buffer.reshape(-1), _NO_PLACES, starts, True, len(wanted) * self._n_rows)
+
+    def _keep(self, columns: list[int]) -> None:
+        """Bring columns into the buffer that are not there."""
+        missing: list[int] = []
+        slots: list[int] = []
+        for column in columns:
             if column in self._kept:
                 self._kept.move_to_end(column)
             else:
                 missing.append(column)
-        if missing:
-            self._fetch(missing)
-        n_rows = self._buffer.shape[1]
-        starts = np.array([self._kept[column] * n_rows for column in wanted] + [0], dtype=np.int64)
-        return Columns(self._buffer.reshape(-1), _NO_PLACES, starts, True, len(wanted) * n_rows)
-
-    def _fetch(self, missing: list[int]) -> None:
-        slots: list[int] = []
         for _ in missing:
             free = len(self._kept) + len(slots) < self._room
             slots.append(len(self._kept) + len(slots) if free else self._kept.popitem(last=False)[1])
+        if missing:
+            self._fetch(missing, [self._buffer[slot] for slot in slots])
+        self._kept.update(zip(missing, slots, strict=True))
+
+    def _fetch(self, missing: list[int], places: list[Floats]) -> None:
         numbers = np.array(missing, dtype=np.int64)
         for group, start, stop in zip(self._groups, self._offsets[:-1], self._offsets[1:], strict=True):
-            group.columns_into(numbers, [self._buffer[slot, start:stop] for slot in slots])
-        self._kept.update(zip(missing, slots, strict=True))
+            group.columns_into(numbers, [place[start:stop] for place in places])
 
 
 class SparseColumnReader(AbstractColumnReader):

@@ -44,7 +44,7 @@ from distkern.solvers.risk import Risk
 #: q is kept above this; q adds up to about n
 FLOOR = 1e-60
 #: groups are worked on together up to so many rows
-_SEGMENT_ROWS = 2**18
+SEGMENT_ROWS = 2**18
 _PURPOSE = int(Purpose.ROW_DRAWS)
 
 
@@ -115,9 +115,9 @@ class _Segment:
                 if operand.hold_out.fraction:
                     held = [operand.hold_out.mask(block) for block in group.blocks()]
                     q[:, start:stop] = ~np.concatenate(held)
-            assert group.targets is not None
-            wanted = np.arange(outputs) if outputs > 1 else np.array([1])
-            signs[:, start:stop] = np.where(group.targets == wanted[:, None], 1, -1)
+            targets, wanted = group.targets, np.arange(outputs) if outputs > 1 else np.array([1])
+            assert targets is not None
+            signs[:, start:stop] = np.where(targets == wanted[:, None], 1, -1)
         self.arrays = loops.Segment(
             q=q,
             keys=q.view(np.int64),
@@ -201,9 +201,9 @@ class SimbaResident(AbstractResident):
         self._operand = operand
         self._rows = RowReader(groups)
         together: list[dict[int, AbstractGroup]] = []
-        rows = _SEGMENT_ROWS
+        rows = SEGMENT_ROWS
         for number, group in groups.items():
-            if rows + group.n_rows > _SEGMENT_ROWS:
+            if rows + group.n_rows > SEGMENT_ROWS:
                 together.append({})
                 rows = 0
             together[-1][number] = operand.basis.over(group)
