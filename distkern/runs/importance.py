@@ -176,7 +176,7 @@ class Planned:
             combining, result_bytes=0, total_result_bytes=None, driver_bytes=0, driver_compiled=False
         )
         cost = cost.holding(
-            task={"rows as sent, permuted, prepared": (4, *rows), "predictions": (n_rows, n_outputs + 1, 64)},
+            task={"rows as sent, permuted, prepared": (3, *rows), "predictions": (n_rows, n_outputs + 1, 64)},
             driver={"rows": (3, *rows)},
         )
         n_permuted = how.n_columns(n_columns)
@@ -450,6 +450,7 @@ def _lost(places: tuple[int, ...], _: Iterator[Block], trial: _Trial) -> list[fl
     generator, own = stream(trial.seed, Purpose.IMPORTANCE, places[0]), values_at(rows.features, places)
     lost = []
     for _repeat in range(trial.n_repeats):
-        permuted = with_values(rows.features, places, own[generator.permutation(rows.n_rows)])
-        lost.append(trial.scored(trial.predict(permuted), rows.targets))
+        order = generator.permutation(rows.n_rows)
+        # without a name, so that they are gone before the next ones are made
+        lost.append(trial.scored(trial.predict(with_values(rows.features, places, own[order])), rows.targets))
     return lost
