@@ -95,10 +95,11 @@ MIB = 2**20
 #: and what the pages of the dashboard (bokeh) are of them
 WORKER_BASE_BYTES = 94 * MIB
 PAGES_BYTES = 17 * MIB
-#: resident bytes of a command's process with the scheduler (136 to 143 measured; with its pages 154 to 163);
-#: what pandas, SciPy's statistics and models of scikit-learn are beside it, which commands load when they use
-#: them (109 measured), and programs with scikit-learn at once (198 to 205 in all)
-DRIVER_BASE_BYTES = 150 * MIB
+#: resident bytes of a command's process (122 to 130 measured) and of the scheduler in it (14; with its pages
+#: 32); what pandas, SciPy's statistics and models of scikit-learn are beside it, which commands load when they
+#: use them (109 measured), and programs with scikit-learn at once (198 to 205 in all)
+DRIVER_BASE_BYTES = 145 * MIB
+SCHEDULER_BYTES = 15 * MIB
 LIBRARY_BYTES = 110 * MIB
 #: what numba and compiled loops add to it (50 loaded; up to 110 while they compile), and to a worker,
 #: which has nothing yet of what they share with others (125 loaded, 165 while they compile)
@@ -173,8 +174,8 @@ class Machine:
     @property
     def driver_base_bytes(self) -> int:
         """Bytes of an idle driver's process."""
-        pages = 0 if self.in_process or not self.has_dashboard else PAGES_BYTES
-        return DRIVER_BASE_BYTES + pages + (LIBRARY_BYTES if self.has_library else 0)
+        scheduler = 0 if self.in_process else SCHEDULER_BYTES + (PAGES_BYTES if self.has_dashboard else 0)
+        return DRIVER_BASE_BYTES + scheduler + (LIBRARY_BYTES if self.has_library else 0)
 
     @property
     def cache_bytes(self) -> int:

@@ -165,7 +165,7 @@ class Planned:
         Parameters
         ----------
         n_columns : of the rows
-        combining : of a task that predicts some thousand rows, beside these rows
+        combining : of a task that prepares and predicts rows, beside these rows
         n_outputs : of the model
         """
         drawn = _drawn(source, how)
@@ -176,7 +176,7 @@ class Planned:
             combining, result_bytes=0, total_result_bytes=None, driver_bytes=0, driver_compiled=False
         )
         cost = cost.holding(
-            task={"rows as sent, permuted, prepared": (3, *rows), "predictions": (n_rows, n_outputs + 1, 64)},
+            task={"rows as sent, permuted": (2, *rows), "predictions": (n_rows, n_outputs + 1, 64)},
             driver={"rows": (3, *rows)},
         )
         n_permuted = how.n_columns(n_columns)
