@@ -98,9 +98,9 @@ class Case:
         )
 
 
-def waves(n: int, d: int) -> tuple[np.ndarray, np.ndarray]:
+def waves(n: int, d: int, seed: int = 0) -> tuple[np.ndarray, np.ndarray]:
     """Uniform rows whose class alternates along the first two columns."""
-    X = np.random.default_rng(0).random((n, d)).astype(np.float32)
+    X = np.random.default_rng(seed).random((n, d)).astype(np.float32)
     return X, (np.sin(9 * X[:, 0]) * np.sin(9 * X[:, 1]) > 0).astype(int)
 
 
