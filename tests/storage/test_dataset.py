@@ -1,17 +1,15 @@
 """Reading a data set: any process, any thread, and never a wrong value."""
 
+import hashlib
 import json
 import pickle
 import shutil
-import subprocess
-import sys
 from concurrent.futures import ThreadPoolExecutor
-from pathlib import Path
 
 import numpy as np
 import pytest
 
-import distkern
+from cluster_processes import lines_of
 from distkern.common.errors import CorruptDataError, InputError
 from distkern.runs.arrays import ArraySource
 from distkern.storage.dataset import open_dataset
@@ -53,19 +51,9 @@ def test_another_process_reads_the_same_without_heavy_imports(data, tmp_path):
         "print(hashlib.sha256(block.features.tobytes() + block.targets.tobytes()).hexdigest());"
         "print([name for name in ('sklearn', 'pandas', 'pyarrow', 'numba', 'dask') if name in sys.modules])"
     )
-    run = subprocess.run(
-        [sys.executable, "-c", code],
-        cwd=tmp_path,
-        env={"PYTHONPATH": str(Path(distkern.__file__).parents[1])},
-        capture_output=True,
-        text=True,
-        check=True,
-    )
-    import hashlib
-
     block = data.train.reader(2)()
     expected = hashlib.sha256(block.features.tobytes() + block.targets.tobytes()).hexdigest()
-    assert run.stdout.splitlines() == [expected, "[]"]
+    assert lines_of(code, tmp_path) == [expected, "[]"]
 
 
 def test_threads_read_the_same(data):
