@@ -135,6 +135,30 @@ def start_code(code: str, *arguments: object) -> subprocess.Popen[str]:
     return process
 
 
+def lines_of(code: str, folder: Path) -> list[str]:
+    """What Python code prints in a working folder, where the environment tells of nothing but the package."""
+    run = subprocess.run(
+        [sys.executable, "-c", code],
+        cwd=folder,
+        env={"PYTHONPATH": os.environ["PYTHONPATH"]},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    return run.stdout.splitlines()
+
+
+def worker_processes(driver: int) -> list[int]:
+    """Processes that multiprocessing spawned for the driver (nannies' workers), but its resource tracker."""
+    threads = Path(f"/proc/{driver}/task")
+    found = []
+    for thread in threads.iterdir() if threads.parent.exists() else []:
+        for pid in (thread / "children").read_text().split():
+            if b"spawn_main" in Path(f"/proc/{pid}/cmdline").read_bytes():
+                found.append(int(pid))
+    return found
+
+
 def kill_after(process: subprocess.Popen[str], seconds: float) -> None:
     """Kill it at once when so much time has passed."""
     time.sleep(seconds)

@@ -59,6 +59,41 @@ def datasets():
     return folder
 
 
+@pytest.fixture
+def folder(made, tmp_path, monkeypatch):
+    """A copy of what a module has ``made``, as the working folder."""
+    shutil.copytree(made, tmp_path / "here")
+    monkeypatch.chdir(tmp_path / "here")
+    return tmp_path / "here"
+
+
+@pytest.fixture
+def refused(capsys):
+    """A function: a command ends with status 2 and one line of these words, and the folder stays as it was.
+
+    Above that line there may be lines that start in one of the ways ``begun``, which a run has said before.
+    It gives what the command printed on standard output, as ``plan`` does.
+    """
+
+    def check(arguments, *words, begun=()):
+        from distkern.cli.main import main
+
+        before = sorted(os.listdir())
+        capsys.readouterr()
+        assert main([*arguments]) == 2
+        captured = capsys.readouterr()
+        assert "model in" not in captured.out
+        *said, line = captured.err.splitlines()
+        assert all(earlier.startswith(begun) for earlier in said)
+        assert line.startswith("distkern: error: ")
+        for word in words:
+            assert word in line
+        assert sorted(os.listdir()) == before
+        return captured.out
+
+    return check
+
+
 @pytest.fixture(scope="module")
 def local_workers():
     """Two worker processes on this host, for tests that leave them alive and as they are.

@@ -187,9 +187,11 @@ def dsg(loss="square", outputs=1, *, options=None, **settings):
     return DSG(risk, KernelChoice(find_kernel("rbf"), 2.0), **{**defaults, **settings})
 
 
-def train(solver, blocks, *, test=(), parties=1, resume_after=None, rebuild=False, seed=0, group=Group):
+def train(
+    solver, blocks, *, outputs=None, test=(), parties=1, resume_after=None, rebuild=False, seed=0, group=Group
+):
     """The states after init and after each stage, and the runner with what was asked and answered."""
-    problem = problem_of(blocks, solver.risk.n_outputs, has_test=bool(test), seed=seed)
+    problem = problem_of(blocks, outputs or solver.risk.n_outputs, has_test=bool(test), seed=seed)
     runner = Runner(blocks, test, parties, rebuild, group)
     states = [runner.run(solver.init(problem))]
     while not solver.finished(states[-1]):

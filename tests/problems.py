@@ -98,10 +98,21 @@ class Case:
         )
 
 
-def waves(n: int, d: int) -> tuple[np.ndarray, np.ndarray]:
+def waves(n: int, d: int, seed: int = 0) -> tuple[np.ndarray, np.ndarray]:
     """Uniform rows whose class alternates along the first two columns."""
-    X = np.random.default_rng(0).random((n, d)).astype(np.float32)
+    X = np.random.default_rng(seed).random((n, d)).astype(np.float32)
     return X, (np.sin(9 * X[:, 0]) * np.sin(9 * X[:, 1]) > 0).astype(int)
+
+
+def topics(n: int = 1200, words: int = 200, seed: int = 0) -> tuple[np.ndarray, np.ndarray]:
+    """Texts of 12 words, two thirds of them from the half of the words that belongs to their class."""
+    generator = np.random.default_rng(seed)
+    labels = generator.integers(0, 2, n)
+    features = np.zeros((n, words), dtype=np.float32)
+    for row, label in enumerate(labels):
+        own = generator.integers(0, words // 2, 8) + label * (words // 2)
+        features[row, np.concatenate([own, generator.integers(0, words, 4)])] = 1
+    return features / np.linalg.norm(features, axis=1, keepdims=True), labels
 
 
 def overlapping(n: int, d: int = 2, *, classes: int = 2, seed: int = 0, dtype: str = "float64") -> Case:

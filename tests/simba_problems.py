@@ -9,7 +9,7 @@ from distkern.common.sparse import SparseRows, stacked
 from distkern.common.types import ArrayGroup, Block
 from distkern.features.linear import Linear
 from distkern.solvers.simba import SIMBA
-from feature_problems import Runner, problem_of
+from feature_problems import train
 from reference import cut_blocks
 
 LINEAR = Linear()
@@ -49,18 +49,9 @@ def simba(**settings):
     return SIMBA(settings.pop("features", LINEAR), **{**defaults, **settings})
 
 
-def run(solver, blocks, *, outputs=1, test=(), parties=1, rebuild=False, resume_after=None, seed=0):
+def run(solver, blocks, *, outputs=1, **options):
     """The states after init and after each stage, and the runner with what was asked and answered."""
-    problem = problem_of(blocks, outputs, has_test=bool(test), seed=seed)
-    runner = Runner(blocks, test, parties, rebuild, Group)
-    states = [runner.run(solver.init(problem))]
-    while not solver.finished(states[-1]):
-        states.append(runner.run(solver.stage(problem, states[-1])))
-        runner.checkpoint()
-        if resume_after == states[-1].stage:
-            saved, runner = runner.saved, Runner(blocks, test, parties, rebuild, Group)
-            runner.saved = saved
-    return states, runner
+    return train(solver, blocks, outputs=outputs, group=Group, **options)
 
 
 def signed(blocks):

@@ -3,7 +3,6 @@
 import shutil
 
 import pytest
-from distributed import Client, LocalCluster
 from runs_of_dashboard import a_pass, event, metrics, started
 
 from distkern.dashboard import forwarder, install
@@ -21,23 +20,6 @@ name => {
   return figure ? figure.renderers.at(-1).data_source.get("x").length : -1;
 }
 """
-
-
-@pytest.fixture(scope="module")
-def client():
-    with (
-        LocalCluster(
-            n_workers=1,
-            threads_per_worker=1,
-            processes=False,
-            protocol="tcp",
-            host="127.0.0.1",
-            dashboard_address="127.0.0.1:0",
-            worker_dashboard_address=None,
-        ) as cluster,
-        Client(cluster, set_as_default=False) as connected,
-    ):
-        yield connected
 
 
 @pytest.fixture(scope="module")

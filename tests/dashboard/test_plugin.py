@@ -6,7 +6,7 @@ import time
 import urllib.request
 
 import pytest
-from distributed import Client, LocalCluster
+from distributed import Client
 
 from distkern.dashboard import forwarder, install
 from distkern.dashboard.preload import TRAVELLING
@@ -18,24 +18,6 @@ from toy import ToySolver, ToySource
 
 SOURCE = ToySource((5, 7, 3, 6, 4) * 20)
 PROBLEM = Problem(SOURCE.block_rows, 2, SOURCE.dtype, 3, n_outputs=1, has_test=False)
-
-
-@pytest.fixture(scope="module")
-def client():
-    # threads: the run is not what is tested here
-    with (
-        LocalCluster(
-            n_workers=2,
-            threads_per_worker=1,
-            processes=False,
-            protocol="tcp",
-            host="127.0.0.1",
-            dashboard_address="127.0.0.1:0",
-            worker_dashboard_address=None,
-        ) as cluster,
-        Client(cluster, set_as_default=False) as connected,
-    ):
-        yield connected
 
 
 def train(client, **facts):

@@ -9,7 +9,7 @@ from distkern.common.errors import InputError
 from distkern.common.sparse import SparseRows
 from distkern.runs.persistence import load_model
 from distkern.runs.run import plan
-from distkern.storage.ingest import write_dataset
+from problems import topics
 
 FEATURES = {
     "linear": {},
@@ -18,38 +18,10 @@ FEATURES = {
 }
 
 
-def topics(n=1200, words=200, seed=0):
-    """Texts of 12 words, two thirds of them from the half of the words that belongs to their class."""
-    generator = np.random.default_rng(seed)
-    labels = generator.integers(0, 2, n)
-    features = np.zeros((n, words), dtype=np.float32)
-    for row, label in enumerate(labels):
-        own = generator.integers(0, words // 2, 8) + label * (words // 2)
-        features[row, np.concatenate([own, generator.integers(0, words, 4)])] = 1
-    return features / np.linalg.norm(features, axis=1, keepdims=True), labels
-
-
 def small(kind="linear", **parameters):
     return PegasosClassifier(
         **{"random_state": 0, "stages": 2, "steps_per_stage": 1.0, **FEATURES[kind], **parameters}
     )
-
-
-@pytest.fixture(scope="module")
-def datasets(tmp_path_factory):
-    X, y = topics()
-    folder = tmp_path_factory.mktemp("data")
-    return {
-        form: write_dataset(
-            [(X[:1000], y[:1000])],
-            folder / f"{form}.zarr",
-            [(X[1000:], y[1000:])],
-            rows_per_shard=130,
-            sparse=form == "sparse",
-            scale="none",
-        )
-        for form in ("dense", "sparse")
-    }
 
 
 def test_sparse_matrices_and_arrays_give_the_same_bits():
@@ -72,9 +44,12 @@ def test_sparse_matrices_and_arrays_give_the_same_bits():
         ({"features": "landmarks", "n_landmarks": 1000}, "n_landmarks="),
     ],
 )
-def test_what_does_not_fit_is_said_with_the_knob(parameters, knob, datasets):
+def test_what_does_not_fit_is_said_with_the_knob(parameters, knob, stored_topics):
     planned = plan(
-        PegasosClassifier(**parameters), datasets["sparse"].train, scheduler="synchronous", memory_limit=2**26
+        PegasosClassifier(**parameters),
+        stored_topics["sparse"].train,
+        scheduler="synchronous",
+        memory_limit=2**26,
     )
     assert not planned.fits
     assert knob in planned.advice

@@ -7,7 +7,6 @@ import dask.array as da
 import numpy as np
 import pytest
 from scipy import sparse
-from test_pegasos_classifier import topics
 
 from distkern.cli.main import main
 from distkern.common.errors import InputError
@@ -16,6 +15,7 @@ from distkern.runs.run import train
 from distkern.solvers._simba.measuring import Norms
 from distkern.storage.dataset import open_dataset
 from distkern.storage.ingest import write_dataset
+from problems import topics
 
 KINDS = {
     "linear": {"nu": 0.01, "patience": None, "validation_fraction": 0.0},
@@ -38,25 +38,7 @@ def small(kind="linear", **parameters):
 
 
 @pytest.fixture(scope="module")
-def datasets(tmp_path_factory):
-    X, y = topics()
-    folder = tmp_path_factory.mktemp("data")
-    return {
-        form: write_dataset(
-            [(X[:1000], y[:1000])],
-            folder / f"{form}.zarr",
-            [(X[1000:], y[1000:])],
-            rows_per_shard=130,
-            sparse=form == "sparse",
-            scale="none",
-            columns=True,
-        )
-        for form in ("dense", "sparse")
-    }
-
-
-@pytest.fixture(scope="module")
-def without_columns(datasets, tmp_path_factory):
+def without_columns(tmp_path_factory):
     X, y = topics()
     path = tmp_path_factory.mktemp("rows") / "rows.zarr"
     return write_dataset([(X, y)], path, rows_per_shard=130, sparse=True, scale="none")
@@ -70,13 +52,13 @@ def same(first, second):
             assert mine[name] == theirs[name]
 
 
-def test_arrays_matrices_and_shards_of_either_form_give_the_same_bits(datasets):
+def test_arrays_matrices_and_shards_of_either_form_give_the_same_bits(stored_topics):
     X, y = topics()
     dense = small().fit(X, y)
     same(small().fit(sparse.csr_matrix(X), y), dense)
     assert dense.score(X, y) > 0.9
-    stored = small().fit(datasets["dense"].train)
-    same(small().fit(datasets["sparse"].train), stored)
+    stored = small().fit(stored_topics["dense"].train)
+    same(small().fit(stored_topics["sparse"].train), stored)
     counts = stored.history_[-1]
     assert counts["feature_accesses"] == 800 * (1000 + 200)
 
@@ -154,10 +136,10 @@ def test_scales_that_squares_do_not_bear(recwarn):
     ("kind", "form"),
     [pytest.param(*how, marks=pytest.mark.slow) for how in (("search", "sparse"), ("random", "dense"))],
 )
-def test_the_same_bits_on_local_workers(kind, form, datasets, local_workers, monkeypatch):
+def test_the_same_bits_on_local_workers(kind, form, stored_topics, local_workers, monkeypatch):
     # an exchange that costs nothing is worth it even for few rows
     monkeypatch.setattr("distkern.passes.rounds.EXCHANGE", -1.0)
-    data = datasets[form]
+    data = stored_topics[form]
     expected = train(small(kind, max_rounds=20), data.train, scheduler="synchronous")
     modes = []
     model = small(kind, max_rounds=20).fit_with(

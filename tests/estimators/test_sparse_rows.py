@@ -17,22 +17,12 @@ from distkern.runs.algorithms import algorithms
 from distkern.runs.persistence import load_model
 from distkern.runs.run import plan, train
 from distkern.storage.ingest import write_dataset
+from problems import topics
 from small import slow_but
 
 every_algorithm = pytest.mark.parametrize(
     "kind", [kind for kind in algorithms().values() if issubclass(kind, AbstractCoresetClassifier)]
 )
-
-
-def topics(n=1200, words=400, seed=0):
-    """Texts of 12 words, two thirds of them from the half of the words that belongs to their class."""
-    generator = np.random.default_rng(seed)
-    labels = generator.integers(0, 2, n)
-    features = np.zeros((n, words), dtype=np.float32)
-    for row, label in enumerate(labels):
-        own = generator.integers(0, words // 2, 8) + label * (words // 2)
-        features[row, np.concatenate([own, generator.integers(0, words, 4)])] = 1
-    return features / np.linalg.norm(features, axis=1, keepdims=True), labels
 
 
 def small(kind=CSVRGClassifier, **parameters):
@@ -42,7 +32,7 @@ def small(kind=CSVRGClassifier, **parameters):
 
 @pytest.fixture(scope="module")
 def data(tmp_path_factory):
-    X, y = topics()
+    X, y = topics(words=400)
     folder = tmp_path_factory.mktemp("data")
     test = [(X[1000:], y[1000:])]
     return write_dataset([(X[:1000], y[:1000])], folder / "d.zarr", test, rows_per_shard=130)
@@ -59,7 +49,7 @@ def data(tmp_path_factory):
     ],
 )
 def test_a_sparse_matrix_gives_the_model_of_the_array(kind, landmarks):
-    X, y = topics()
+    X, y = topics(words=400)
     X = X.astype(np.float64)
     options = {"landmarks": landmarks} | (
         {"n_landmarks": None, "diameter": 2.2, "projection": True} if landmarks == "coverage" else {}
@@ -78,7 +68,7 @@ def test_a_sparse_matrix_gives_the_model_of_the_array(kind, landmarks):
 
 @every_algorithm
 def test_rows_may_come_in_either_form(kind, tmp_path):
-    X, y = topics()
+    X, y = topics(words=400)
     matrix = sparse.csr_array(X)
     for given in (X, matrix):
         model = small(kind).fit(given, y)
@@ -96,7 +86,7 @@ def test_rows_may_come_in_either_form(kind, tmp_path):
 @pytest.mark.parametrize("gamma", slow_but(["scale", "median"], "median"))
 @pytest.mark.parametrize("kernel", ["rbf", "laplacian", "cauchy", "matern"])
 def test_every_kernel_learns_from_sparse_rows(kernel, gamma):
-    X, y = topics()
+    X, y = topics(words=400)
     model = small(kernel=kernel, gamma=gamma).fit(sparse.csr_array(X), y)
     dense = small(kernel=kernel, gamma=gamma).fit(X, y)
     assert model.gamma_ == pytest.approx(dense.gamma_, rel=1e-5)
@@ -144,7 +134,7 @@ def test_features_that_were_looked_at_are_counted(data):
 
 
 def test_what_cannot_be_is_refused_by_name(data):
-    X, y = topics(60)
+    X, y = topics(60, 400)
     bad = sparse.csr_array(X)
     bad.data[7] = np.nan
     with pytest.raises(ValueError, match="NaN"):
@@ -158,7 +148,7 @@ def test_what_cannot_be_is_refused_by_name(data):
 
 
 def test_dense_scaling_does_not_fit_sparse_rows(tmp_path):
-    X, y = topics(200)
+    X, y = topics(200, 400)
     dense = write_dataset([(X, y)], tmp_path / "d.zarr", sparse=False)
     model = small().fit(dense.train)
     assert model.scaling_.kind == "minmax"
@@ -168,7 +158,7 @@ def test_dense_scaling_does_not_fit_sparse_rows(tmp_path):
 
 @pytest.mark.slow
 def test_from_the_command_line(tmp_path, capsys):
-    X, y = topics()
+    X, y = topics(words=400)
     lines = [
         " ".join([str(label), *(f"{column + 1}:1" for column in np.flatnonzero(row))])
         for row, label in zip(X, y, strict=True)

@@ -1,34 +1,40 @@
 """Reading a data set: any process, any thread, and never a wrong value."""
 
+import hashlib
 import json
 import pickle
 import shutil
-import subprocess
-import sys
 from concurrent.futures import ThreadPoolExecutor
-from pathlib import Path
 
 import numpy as np
 import pytest
 
-import distkern
+from cluster_processes import lines_of
 from distkern.common.errors import CorruptDataError, InputError
 from distkern.runs.arrays import ArraySource
 from distkern.storage.dataset import open_dataset
 from distkern.storage.ingest import write_dataset
 
+#: files of a shard, by whether it is sparse
+FILES = {
+    False: ("targets/c/{}", "features/c/{}/0"),
+    True: ("targets/c/{}", *(f"features/{{}}/{name}/c/0" for name in ("data", "indices", "indptr"))),
+}
+BOTH = pytest.mark.parametrize("data", ["dense", "sparse"], indirect=True)
 
-def make(path, seed=0, **options):
+
+def make(path, seed=0, *, sparse=False, **options):
     generator = np.random.default_rng(seed)
     features, labels = generator.normal(size=(1000, 5)), np.arange(1000) % 3
-    return write_dataset(
-        [(features, labels)], path, rows_per_shard=300, test_fraction=0.1, seed=seed, **options
-    )
+    if sparse:
+        features *= generator.random(features.shape) < 0.3
+    options = {"rows_per_shard": 300, "test_fraction": 0.1, "seed": seed, "sparse": sparse, **options}
+    return write_dataset([(features, labels)], path, **options)
 
 
 @pytest.fixture
-def data(tmp_path):
-    return make(tmp_path / "d.zarr")
+def data(tmp_path, request):
+    return make(tmp_path / "d.zarr", sparse=getattr(request, "param", "dense") == "sparse")
 
 
 def test_attributes(data):
@@ -53,19 +59,9 @@ def test_another_process_reads_the_same_without_heavy_imports(data, tmp_path):
         "print(hashlib.sha256(block.features.tobytes() + block.targets.tobytes()).hexdigest());"
         "print([name for name in ('sklearn', 'pandas', 'pyarrow', 'numba', 'dask') if name in sys.modules])"
     )
-    run = subprocess.run(
-        [sys.executable, "-c", code],
-        cwd=tmp_path,
-        env={"PYTHONPATH": str(Path(distkern.__file__).parents[1])},
-        capture_output=True,
-        text=True,
-        check=True,
-    )
-    import hashlib
-
     block = data.train.reader(2)()
     expected = hashlib.sha256(block.features.tobytes() + block.targets.tobytes()).hexdigest()
-    assert run.stdout.splitlines() == [expected, "[]"]
+    assert lines_of(code, tmp_path) == [expected, "[]"]
 
 
 def test_threads_read_the_same(data):
@@ -76,9 +72,15 @@ def test_threads_read_the_same(data):
         np.testing.assert_array_equal(features, alone[number % 3])
 
 
+@BOTH
 def test_every_flipped_bit_is_noticed(data):
-    for name in ("features/c/1/0", "targets/c/1"):
-        file = data.path / "train" / name
+    names, folder = FILES[data.is_sparse], data.path / "train"
+    stored = [file for file in (folder / "features").rglob("*") if file.is_file()]
+    stored = [file for file in stored if file.name != "zarr.json"]
+    # all but the targets
+    assert len(stored) == data.train.n_blocks * (len(names) - 1)
+    for name in names:
+        file = folder / name.format(1)
         content = file.read_bytes()
         for position in [*range(0, len(content), 97), len(content) - 1]:
             damaged = bytearray(content)
@@ -90,27 +92,32 @@ def test_every_flipped_bit_is_noticed(data):
     data.train.reader(1)()
 
 
+@BOTH
 @pytest.mark.parametrize("damage", ["missing", "swapped", "short", "long", "older"])
-@pytest.mark.parametrize("name", ["features/c/{}/0", "targets/c/{}"])
-def test_every_wrong_chunk_is_noticed(data, tmp_path, damage, name):
-    file = data.path / "train" / name.format(1)
-    content = file.read_bytes()
-    if damage == "missing":
-        file.unlink()
-    elif damage == "swapped":
-        shutil.copy(data.path / "train" / name.format(0), file)
-    elif damage == "short":
-        file.write_bytes(content[:-8])
-    elif damage == "long":
-        file.write_bytes(content + b"\0" * 8)
-    else:
-        other = make(tmp_path / "other.zarr", seed=1)
-        shutil.copy(other.path / "train" / name.format(1), file)
-    with pytest.raises(CorruptDataError) as caught:
-        data.train.reader(1)()
-    assert str(file) in str(caught.value)
-    assert caught.value.hint
-    data.train.reader(0)()
+def test_every_wrong_chunk_is_noticed(data, tmp_path, damage):
+    older = make(tmp_path / "older.zarr", seed=1, sparse=data.is_sparse).path
+    for name in FILES[data.is_sparse]:
+        file, of_another = (data.path / "train" / name.format(block) for block in (1, 0))
+        content = file.read_bytes()
+        if damage == "missing":
+            file.unlink()
+        elif damage == "swapped":
+            # of rows that are as many: it is not their size that tells
+            assert of_another.stat().st_size == len(content) or name.endswith(("data/c/0", "indices/c/0"))
+            shutil.copy(of_another, file)
+        elif damage == "short":
+            file.write_bytes(content[:-8])
+        elif damage == "long":
+            file.write_bytes(content + b"\0" * 8)
+        else:
+            shutil.copy(older / "train" / name.format(1), file)
+        with pytest.raises(CorruptDataError) as caught:
+            data.train.reader(1)()
+        assert str(file) in str(caught.value)
+        assert caught.value.hint
+        data.train.reader(0)()
+        file.write_bytes(content)
+    data.train.reader(1)()
 
 
 def test_a_changed_description_of_an_array_changes_no_value(data, tmp_path):

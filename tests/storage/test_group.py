@@ -4,8 +4,6 @@ import gc
 import os
 import pickle
 import shutil
-import subprocess
-import sys
 import tracemalloc
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -15,7 +13,7 @@ import pytest
 from numpy.testing import assert_array_equal
 from test_columns import files_of, make, table
 
-import distkern
+from cluster_processes import lines_of
 from distkern.common.errors import CorruptDataError, InputError
 from distkern.common.sparse import SparseRows, converted, stacked
 from distkern.storage import _transpose
@@ -98,16 +96,8 @@ def test_another_process_reads_the_same_without_heavy_imports(data, tmp_path):
         "names = ('sklearn', 'pandas', 'pyarrow', 'numba', 'dask', 'scipy', 'rich', 'click');"
         "print([name for name in names if name in sys.modules])"
     )
-    run = subprocess.run(
-        [sys.executable, "-c", code],
-        cwd=tmp_path,
-        env={"PYTHONPATH": str(Path(distkern.__file__).parents[1])},
-        capture_output=True,
-        text=True,
-        check=True,
-    )
     expected = table(data.train, data.train.groups[1])[:, 4:6].sum(dtype="f8")
-    total, imported = run.stdout.splitlines()
+    total, imported = lines_of(code, tmp_path)
     assert float(total) == pytest.approx(expected)
     assert imported == "[]"
 
