@@ -97,8 +97,8 @@ WORKER_BASE_BYTES = 94 * MIB
 PAGES_BYTES = 17 * MIB
 #: resident bytes of a command's process (122 to 130 measured), and of the scheduler in it (14; with its pages
 #: 32); what pandas, SciPy's statistics and scikit-learn's models are beside it, which commands load when they
-#: use them (109 measured), and programs with scikit-learn at once (198 to 205 in all)
-DRIVER_BASE_BYTES = 145 * MIB
+#: use them (109 measured, with a fit), and programs with scikit-learn at once (198 to 205 in all)
+DRIVER_BASE_BYTES = 140 * MIB
 SCHEDULER_BYTES = 15 * MIB
 LIBRARY_BYTES = 110 * MIB
 #: what numba and compiled loops add to it (50 loaded; up to 110 while they compile), and to a worker,

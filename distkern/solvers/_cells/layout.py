@@ -65,8 +65,6 @@ from distkern.solvers.risk import Risk
 MIB = 2**20
 #: rows that are sorted into buckets at a time
 _PART_BYTES = 32 * MIB
-#: scikit-learn's linear models
-_FITTING_BYTES = 32 * MIB
 #: every so manyth bucket of them has the first round
 _FIRST_ROUND = 3
 
@@ -281,7 +279,7 @@ class CellLayout(Sizes):
         row_bytes = 8 * self.problem.n_outputs + 16
         result = min(most, self.bucket_rows + MOST_CELLS * HELD_OUT) * row_bytes
         # all of them, and both labels of each
-        driver = self.places_bytes + most * (2 * row_bytes + 64) + _FITTING_BYTES
+        driver = self.places_bytes + most * (2 * row_bytes + 64)
         # the machines from which it goes on
         workspace = self._solving_bytes(self.cell_rows) + self.machine_bytes
         cost = self._cost(workspace, result, driver=driver, compiled=True)
