@@ -43,7 +43,8 @@ start_pool() {
 }
 stop() {
     trap - INT TERM EXIT
-    kill -INT "$pool" "$scheduler" 2>/dev/null || true
+    # what a script has in the background ignores an interrupt until it has begun, and would stay for ever
+    kill -TERM "$pool" "$scheduler" 2>/dev/null || true
     wait
 }
 start_scheduler

@@ -85,3 +85,14 @@ def test_what_cannot_start_is_given_up(repository):
     )
     assert run.returncode == 1
     assert "local.sh: the workers ended 5 times in a row" in run.stderr
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_ended_while_its_processes_are_starting_it_leaves_none(script, number):
+    """They do not listen to interrupts yet, as a script's background processes do not by themselves."""
+    process, _ = script
+    wait_for(lambda: children(process, "worker") and children(process, "scheduler"))
+    started = [*children(process, "worker"), *children(process, "scheduler")]
+    process.send_signal(number)
+    assert process.wait(timeout=60) == {signal.SIGINT: 130, signal.SIGTERM: 143}[number]
+    assert not any(Path(f"/proc/{one}").exists() for one in started)
