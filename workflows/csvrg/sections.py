@@ -52,7 +52,7 @@ def introduction(plan: Plan, command: str) -> tuple[str, str]:
         f"seeds; the paper's is over ten repeats. Settings: {settings}. Exact machines learn from the first "
         f"{scale.exact_rows:,} rows of a seed, in one cell that holds them all, at the best gamma and C of a "
         f"grid by {max(3, scale.folds)} folds of {exact.SEARCH_ROWS:,} of them.\n\nCSVRG+ODM has the "
-        "paper's steps, at stages of one pass (up to two where the step size asks for it) and eta = 0.5 / L, "
+        "paper's steps, at stages of one pass (up to three where the step size asks for it) and eta = 1 / L, "
         "of which the paper does not say its own, and with the mean of a stage's late iterates as the next "
         "snapshot, where the paper has the last one or a random one."
     )
