@@ -108,10 +108,10 @@ def test_more_rows_than_the_sample_are_tried_on_whole_cells(tmp_path):
     X = generator.random((40000, 2)).astype(np.float32)
     y = (np.sin(60 * X[:, 0]) * np.sin(60 * X[:, 1]) > 0).astype(int)
     data = write_dataset([(X, y)], tmp_path / "d.zarr", scale="none", test_fraction=0.25)
-    for search, learned in (("full", ["metric of more rows"]), ("quick", [])):
+    for search, learned, last in (("full", ["whole metrics"], ["last metric"]), ("quick", [], [])):
         model = CellClassifier(search=search, max_cell_rows=1000, random_state=0)
         assert [step.name for step in plan(model, data.train, test=data.test).passes] == [
-            *("sample", "metric", "probe", "tune 1", *learned, "tune 2", "probe 2", "tune 3"),
+            *("sample", "metric", "probe", "tune 1", *learned, "tune 2", "probe 2", "tune 3", *last),
             *("count", "move", "solve", "calibrate", "calibrate rarest", "held-out"),
         ]
     train(model, data.train, test=data.test, out=tmp_path / "m", scheduler="threads", workers=2)
