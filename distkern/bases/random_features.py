@@ -205,6 +205,11 @@ class RandomFeatureBasis(AbstractBasis):
         return slice(start, min(start + self.block_size, self._size))
 
     @property
+    def loads_library(self) -> bool:
+        """Whether making them, or storing what they are made by, loads SciPy's statistics."""
+        return self.sampler.process_bytes > 0
+
+    @property
     def process_bytes(self) -> int:
         numbers = self.n_input * self.block_size // self.kernel.columns_per_draw
         per_process = self.sampler.process_bytes + (_SPARSE_BYTES if self.sparse_rows else 0)

@@ -65,8 +65,8 @@ def needed_bytes(plans: Sequence[PassPlan], machine: Machine) -> int:
 def bytes_alone(steps: Sequence[Pass], extent: Extent, kind: str, limit: int) -> int:
     """What passes over the same blocks take, shrunk to a limit, on a machine of one worker.
 
-    The machine has one worker and a driver of its own, because what is chosen by it must depend neither on
-    how many workers there are nor on what this process has loaded.
+    The machine has one worker and a driver that has loaded all libraries, because what is chosen by it must
+    depend neither on how many workers there are nor on what this process has loaded.
     """
     splits = {step.split: extent for step in steps}
     return needed_bytes(*fitted(steps, splits, Machine(kind, 1, memory_limit=limit, has_library=True)))

@@ -33,7 +33,7 @@ def footprint_of_random(layout: RowLayout, basis: RandomFeatureBasis) -> Footpri
         each,
         of_block if basis.by_blocks else each,
         basis.size * (2.0 * numbers / basis.kernel.columns_per_draw + EXPONENTIAL),
-        loads_library=basis.sampler.process_bytes > 0,
+        loads_library=basis.loads_library,
     )
 
 

@@ -113,7 +113,7 @@ class CSVRG(AbstractCoresetSolver[CSVRGState]):
         help="at most this many; each is one pass for the full gradient and one for the inner loop",
     )
     steps_per_stage: int | float | None = rows_of_stage(
-        "one pass, up to three or 10,000 rows for 3 / eta steps"
+        "one pass, or 3 / eta rows up to three passes or 10,000 rows"
     )
     step_size: float | None = parameter(
         None,

@@ -366,9 +366,7 @@ class DSG(DSGSettings, AbstractSearchable[DSGState]):
             n_batches=-(-self.n_steps(problem) // self.stages),
             batch_bytes=batch * (problem.row_numbers * itemsize + 24 * outputs),
             cost=Cost(
-                process_bytes=basis.process_bytes,
-                operations=operations,
-                driver_library=basis.sampler.process_bytes > 0,
+                process_bytes=basis.process_bytes, operations=operations, driver_library=basis.loads_library
             ).holding(
                 task={
                     "coefficients": (size, outputs, itemsize),

@@ -99,10 +99,10 @@ def test_plan_says_what_it_does_less_of(path):
     ]
     shown = CliRunner().invoke(plan_command, flags)
     assert shown.exit_code == 0, shown.output
-    assert "blocks are kept instead of" in " ".join(shown.output.split())
+    assert "of blocks are kept instead of" in " ".join(shown.output.split())
     told = json.loads(CliRunner().invoke(plan_command, [*flags, "--json"]).output)
     assert told["fits"]
     kept, *_, importances = told["savings"]
-    assert "blocks are kept instead of" in kept
+    assert "of blocks are kept instead of" in kept
     # the limit leaves less than they take after the run
     assert importances.startswith("how much columns matter is not measured (that takes ")

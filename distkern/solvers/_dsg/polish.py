@@ -179,9 +179,7 @@ def _sweep_rounds(
         n_rounds=n_blocks + 1,
         state_bytes_per_row=float(outputs * itemsize),
         cost=Cost(
-            process_bytes=basis.process_bytes,
-            operations=operations,
-            driver_library=basis.sampler.process_bytes > 0,
+            process_bytes=basis.process_bytes, operations=operations, driver_library=basis.loads_library
         ).holding(
             task={
                 "rows and predictions": (problem.most_rows, problem.row_numbers + 4 * outputs, itemsize),
