@@ -18,7 +18,6 @@ SMALL: dict[str, Any] = {
     "steps_per_stage": 600,
     "patience": None,
     "tol": 0.0,
-    "n_sweeps": 2,
     "nu": 0.01,
     "lam": 0.1,
     "step_size": 0.01,

@@ -9,7 +9,9 @@ from distkern.passes import Extent, Machine, Pass, PassPlan
 from distkern.passes.machine import COMPILING_BYTES, LIBRARY_BYTES, LOADED_BYTES, MIB
 
 
-def plan_run(steps: Sequence[Pass], extents: Mapping[str, Extent], machine: Machine) -> list[PassPlan]:
+def plan_run(
+    steps: Sequence[Pass], extents: Mapping[str, Extent], machine: Machine, after: Sequence[Pass] = ()
+) -> list[PassPlan]:
     """The plans of passes of one run, each with what stays of the others: compiled loops and libraries, state
     of Rounds, blocks that the driver has read for a Stream.
 
@@ -17,7 +19,10 @@ def plan_run(steps: Sequence[Pass], extents: Mapping[str, Extent], machine: Mach
     ----------
     steps : in order
     extents : of each split
+    after : passes that follow when the run has ended, and with it all state of Rounds
     """
+    n_of_run = len(steps)
+    steps = [*steps, *after]
     plans = [step.plan(extents[step.split], machine) for step in steps]
     states = {plan.name: plan.state_bytes_on for plan in plans if any(plan.state_bytes_on)}
     compiled = COMPILING_BYTES * any(plan.compiles for plan in plans)
@@ -29,8 +34,8 @@ def plan_run(steps: Sequence[Pass], extents: Mapping[str, Extent], machine: Mach
         if plan.driver_reads and not machine.in_process
     ]
     found = []
-    for step, plan in zip(steps, plans, strict=True):
-        others = [state for name, state in states.items() if name != plan.name]
+    for number, (step, plan) in enumerate(zip(steps, plans, strict=True)):
+        others = [state for name, state in states.items() if number < n_of_run and name != plan.name]
         worker, driver = (sum(state[side] for state in others) for side in (0, 1))
         driver += compiled * (not plan.compiles) + library
         # stages follow each other, so that any pass may come after those that are compiled
@@ -42,16 +47,17 @@ def plan_run(steps: Sequence[Pass], extents: Mapping[str, Extent], machine: Mach
 
 
 def fitted(
-    steps: Sequence[Pass], extents: Mapping[str, Extent], machine: Machine
+    steps: Sequence[Pass], extents: Mapping[str, Extent], machine: Machine, after: Sequence[Pass] = ()
 ) -> tuple[list[PassPlan], Machine]:
-    """The plans on the first machine that the memory limit allows, or the most frugal one, and that machine.
+    """What :func:`plan_run` gives on the first machine that the memory limit allows, or on the most frugal
+    one, and that machine.
 
     What may shrink changes the time and never the bits: not the rows of tiles, pieces and tasks, whose sums
     depend on them.
     """
     plans = []
     for frugal in _more_and_more_frugal(machine):
-        plans, machine = plan_run(steps, extents, frugal), frugal
+        plans, machine = plan_run(steps, extents, frugal, after), frugal
         if machine.memory_limit is None or needed_bytes(plans, machine) <= machine.memory_limit:
             break
     return plans, machine

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any, ClassVar, Self
@@ -128,10 +129,10 @@ class AbstractDSG(AbstractFunctionalEstimator):
             variances=np.full(2, np.nan),
             **own,
         )
-        if state.sweeps:
+        if state.is_polished:
             # the average is of steps before the model was polished
             average = state.scale * state.coefficients if len(state.average) else state.average
-            state = replace(state, average=average, sweeps=0)
+            state = replace(state, average=average, polish_gap=math.nan)
         return state
 
     def _begun(self, solver: AbstractSolver[Any], problem: Problem) -> tuple[AbstractSolver[Any], Problem]:

@@ -135,12 +135,13 @@ def plan_on(
         problem = replace(problem, test_block_rows=test.block_rows)
     outlines = [*estimator.preparing(data, problem), *solver.outline(problem)]
     last = _evaluation(outlines) if evaluated and test is not None else []
-    parts, used = fitted([outline.step for outline in [*outlines, *last]], extents, machine)
+    steps, after = ([outline.step for outline in some] for some in (outlines, last))
+    parts, used = fitted(steps, extents, machine, after)
     saved, machine = savings(machine, used), used
     measures = importances and estimator.task != "none"
     wanted = _importances(solver, problem, source if test is None else test) if measures else []
     if wanted:
-        plans = plan_run([outline.step for outline in [*outlines, *wanted, *last]], extents, machine)
+        plans = plan_run(steps, extents, machine, [*(outline.step for outline in wanted), *after])
         reason = excess(plans[len(outlines) :][: len(wanted)], machine)
         saved += (f"{NOT_MEASURED} ({reason})",) if reason else ()
         parts, outlines = (parts, outlines) if reason else (plans, [*outlines, *wanted])

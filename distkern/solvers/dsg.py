@@ -50,7 +50,7 @@ from distkern.landmarks.base import RowLayout
 from distkern.losses import SUPERVISED, loss_names
 from distkern.passes import EXPONENTIAL, Cost, Rounds, batches
 from distkern.solvers._dsg.growth import Growth
-from distkern.solvers._dsg.polish import TOLERANCE, check_polish, exact_polish, polish_outline, sweep
+from distkern.solvers._dsg.polish import TOLERANCE, check_polish, exact_polish, polish_outline
 from distkern.solvers._dsg.rounds import (
     MEASURED_ROWS,
     WATCHED_ROWS,
@@ -127,7 +127,7 @@ class DSG(DSGSettings, AbstractSearchable[DSGState]):
         "scale",
         "n_blocks",
         "step",
-        "sweeps",
+        "polish_gap",
         "first_loss",
     )
     searched: ClassVar[Mapping[str, Choices]] = {
@@ -203,7 +203,7 @@ class DSG(DSGSettings, AbstractSearchable[DSGState]):
     def model_coefficients(self, state: DSGState) -> NDArray[np.float64]:
         """A of the model, (n_blocks * block_size, n_outputs): the average if there is one, else the last."""
         used = state.n_blocks * self.block_size
-        averaged = self.average and state.sweeps == 0 and state.step > 0
+        averaged = self.average and not state.is_polished and state.step > 0
         return state.average[:used] if averaged else state.scale * state.coefficients[:used]
 
     def init(self, problem: Problem) -> Steps[DSGState]:
@@ -279,30 +279,23 @@ class DSG(DSGSettings, AbstractSearchable[DSGState]):
                 coefficients=coefficients,
                 scale=1.0,
                 n_blocks=len(polished) // self.block_size,
-                sweeps=state.sweeps + 1,
                 polish_gap=gap,
             )
         after = replace(after, stage=state.stage + 1, **state.seen(problem, rows))
         return (yield from self._measured(problem, after))
 
     def _polished(self, problem: Problem, state: DSGState) -> Steps[tuple[NDArray[np.float64], int, float]]:
-        """Coefficients of the first blocks after a stage of polishing, the number of passes, and the relative
-        gap to the minimum, NaN where it is not known.
-        """
+        """The coefficients that minimise the objective, the number of passes, and the relative gap to it."""
         start, risk = self.model_coefficients(state), self.risk_at(state)
-        if self.polish == "exact":
-            in_use = self.basis(problem, state.gamma, state.n_blocks)
-            return (yield from exact_polish(problem, risk, in_use, start, self.strength))
-        basis = self.basis(problem, state.gamma)
-        swept = yield from sweep(problem, risk, basis, start, self.strength, state.sweeps)
-        return swept, state.n_blocks + 1, math.nan
+        in_use = self.basis(problem, state.gamma, state.n_blocks)
+        return (yield from exact_polish(problem, risk, in_use, start, self.strength))
 
     def _polish_outline(self, problem: Problem) -> list[Outline]:
         """The passes of polishing."""
-        return polish_outline(self.polish, problem, self.risk, self.basis(problem, 1.0), self.n_sweeps)
+        return polish_outline(problem, self.risk, self.basis(problem, 1.0))
 
     def finished(self, state: DSGState) -> bool:
-        return state.step >= state.n_steps and state.sweeps >= self._polishing_stages
+        return state.step >= state.n_steps and (self.polish is None or state.is_polished)
 
     def measures(self, state: DSGState) -> Measures:
         extra = {"steps": float(state.step), "scale": state.scale}
@@ -322,7 +315,7 @@ class DSG(DSGSettings, AbstractSearchable[DSGState]):
         passes = [*target_outline(problem), *self.gamma_outline(problem)]
         if grown:
             passes.append(Outline(self._steps(problem, None), grown))
-        n_measured = 1 + grown + self._polishing_stages
+        n_measured = 1 + grown + (self.polish is not None)
         basis = self.basis(problem, 1.0)
         for split in ("train", "test") if problem.has_test else ("train",):
             watched, last = (min(1.0, rows / problem.n_rows) for rows in (WATCHED_ROWS, MEASURED_ROWS))
@@ -330,17 +323,12 @@ class DSG(DSGSettings, AbstractSearchable[DSGState]):
             passes.append(Outline(measuring_pass(problem, None, basis, split, share), n_measured))
         if self.risk.loss.predicts_quantiles and problem.real_targets:
             passes += quantiles_outline(problem, self.scoring_cost(problem), self.risk.n_outputs, 1)
-        return [*passes, *self._polish_outline(problem)]
+        return passes if self.polish is None else [*passes, *self._polish_outline(problem)]
 
     def _n_stages(self, problem: Problem) -> int:
         """Number of stages of gradient steps."""
         n_steps = self.n_steps(problem)
         return -(-n_steps // max(-(-n_steps // self.stages), 1))
-
-    @property
-    def _polishing_stages(self) -> int:
-        """Number of stages that polish."""
-        return {None: 0, "exact": 1, "sweeps": self.n_sweeps}[self.polish]
 
     def _measured(self, problem: Problem, state: DSGState) -> Steps[DSGState]:
         state = yield from self._completed(problem, state)
@@ -400,7 +388,6 @@ class UnpolishedDSG(DSG):
     not_updated = "what it makes of its scores takes all rows"
 
     polish: str | None = None
-    n_sweeps: int = 2
 
     searched: ClassVar[Mapping[str, Choices]] = {}
     choices: ClassVar[Mapping[str, Parameter]] = {

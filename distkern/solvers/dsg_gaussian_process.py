@@ -188,7 +188,6 @@ class DSGGaussianProcess(UnpolishedDSG):
             state,
             coefficients=coefficients,
             scale=1.0,
-            sweeps=1,
             polish_gap=0.0,
             **state.seen(problem, rows),
             noise=noise,

@@ -66,7 +66,7 @@ class DSGNovelty(UnpolishedDSG):
 
     Parameters
     ----------
-    those of :class:`~distkern.solvers.dsg.DSG`, without sweeps, which need a loss without kinks
+    those of :class:`~distkern.solvers.dsg.DSG`
 
     Raises
     ------
@@ -138,7 +138,7 @@ class DSGNovelty(UnpolishedDSG):
         return replace(measures, extra=measures.extra | {"threshold": state.threshold})
 
     def outline(self, problem: Problem) -> list[Outline]:
-        cost, stages = self.scoring_cost(problem), self._n_stages(problem) + self._polishing_stages
+        cost, stages = self.scoring_cost(problem), self._n_stages(problem) + (self.polish is not None)
         return [*super().outline(problem), *quantiles_outline(problem, cost, 1, stages)]
 
     def _completed(self, problem: Problem, state: DSGState) -> Steps[DSGState]:
@@ -167,7 +167,7 @@ class DSGNovelty(UnpolishedDSG):
         return coefficients, 1, gap
 
     def _polish_outline(self, problem: Problem) -> list[Outline]:
-        return [Outline(gathering(problem, self.basis(problem, 1.0)))] if self.polish else []
+        return [Outline(gathering(problem, self.basis(problem, 1.0)))]
 
     def _steps(self, problem: Problem, operand: DSGOperand | None) -> Rounds:
         # each batch takes two messages: predictions, then slopes at the best threshold

@@ -187,7 +187,7 @@ def test_what_is_chosen_by_memory_does_not_depend_on_what_this_process_has_loade
     assert len(found) == 1
 
 
-def test_the_state_of_rounds_counts_in_the_other_passes():
+def test_the_state_of_rounds_counts_in_the_other_passes_until_the_run_has_ended():
     rounds = Rounds("rounds", dict, max, state_bytes_per_row=100.0, cost=Cost(workspace_bytes=10**7))
     step, extents = Reduce("sum", scaled_sum, add), {"train": Extent((1000,) * 16, 100)}
     for machine, held in ((Machine("synchronous", 1), 1_600_000), (Machine("distributed", 2), 800_000)):
@@ -195,6 +195,7 @@ def test_the_state_of_rounds_counts_in_the_other_passes():
         alone, beside = (plan_run(steps, extents, machine)[0] for steps in ([step], [step, rounds]))
         grown = beside.driver_bytes - alone.driver_bytes, beside.worker_bytes - alone.worker_bytes
         assert grown == ((held + 10**7, 0) if machine.in_process else (0, held + 10**7))
+        assert plan_run([rounds], extents, machine, after=[step])[1] == alone
 
 
 def stream(features, landmarks):

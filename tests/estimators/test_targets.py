@@ -27,8 +27,8 @@ LOSSES = ("square", "huber", "epsilon_insensitive", "absolute", "quantile")
 SMALL = {"gamma": 2.0, "random_state": 0, "n_features": 256}
 REGRESSORS = {
     "dsg": lambda **given: distkern.DSGRegressor(**SMALL, block_size=32, batch_size=256, stages=2, **given),
-    "sweeps": lambda **given: distkern.DSGRegressor(
-        **SMALL, block_size=32, batch_size=256, stages=2, polish="sweeps", **given
+    "polished": lambda **given: distkern.DSGRegressor(
+        **SMALL, block_size=32, batch_size=256, stages=2, polish="exact", **given
     ),
     "svrg": lambda **given: distkern.SVRGRegressor(**SMALL, stages=3, **given),
     "nystroem": lambda **given: distkern.SVRGRegressor(
@@ -40,13 +40,13 @@ CASES = [
     (kind, loss)
     for kind in REGRESSORS
     for loss in LOSSES
-    if not (kind == "sweeps" and loss not in ("square", "huber"))
+    if not (kind == "polished" and loss not in ("square", "huber"))
 ]
 
 #: every loss, and every kind with a loss whose solution is found in another way
 QUICK = [
     *(("dsg", loss) for loss in LOSSES if loss not in ("square", "huber", "absolute")),
-    ("sweeps", "huber"),
+    ("polished", "huber"),
     ("svrg", "quantile"),
     ("nystroem", "square"),
     ("linear", "epsilon_insensitive"),
@@ -84,7 +84,7 @@ def test_the_unit_of_the_targets_does_not_matter(kind, loss, factor, offset):
 
 @pytest.mark.parametrize(
     ("kind", "loss", "constant"),
-    [("dsg", "huber", "delta"), ("sweeps", "huber", "delta"), ("svrg", "epsilon_insensitive", "epsilon")],
+    [("dsg", "huber", "delta"), ("polished", "huber", "delta"), ("svrg", "epsilon_insensitive", "epsilon")],
 )
 def test_constants_of_losses_are_in_the_units_of_the_targets(kind, loss, constant):
     features, values = rows()

@@ -40,9 +40,8 @@ class DSGState(ExplicitState):
     betas : (n_blocks in all, n_outputs), what the blocks stand for in CDSG's inequality
     cursor : where in the data the next batch is, see :class:`~distkern.passes.batches.BatchOrder`
     step : gradient steps done, of ``n_steps``
-    sweeps : how many stages were sweeps (an exact polish counts as one)
     first_loss : mean loss of the first batch, to tell when steps are too large
-    polish_gap : after an exact polish, how far above the minimum the objective is, divided by it; else NaN
+    polish_gap : after a polish, how far above the minimum the objective is, divided by it; before it NaN
     batch_loss, batch_error : means over the last stage's batches, each before its step; NaN before any
     """
 
@@ -53,11 +52,15 @@ class DSGState(ExplicitState):
     n_blocks: int
     step: int
     n_steps: int
-    sweeps: int = 0
     first_loss: float = math.nan
     batch_loss: float = math.nan
     batch_error: float = math.nan
     polish_gap: float = math.nan
+
+    @property
+    def is_polished(self) -> bool:
+        """Whether the coefficients are a polish's and not those of steps."""
+        return not math.isnan(self.polish_gap)
 
     @property
     def n_functions(self) -> int:
@@ -111,12 +114,10 @@ class DSGSettings(Declared):
     )
     polish: str | None = parameter(
         None,
-        Words("sweeps", "exact"),
+        Words("exact"),
         NOTHING,
-        help="sweeps: Newton steps in one block after the other over all rows; exact: the minimiser over the "
-        "features in use, up to 8192 of them",
+        help="exact: after the steps, the minimiser over the features in use, up to 8192 of them",
     )
-    n_sweeps: int = parameter(2, Whole(), help="stages of sweeps", polish=("sweeps",))
     stages: int = parameter(10, Whole(), help="the steps are cut into so many, measured after each")
     steps_per_stage: int | float | None = rows_of_stage("until there are n_features, 32 steps at least")
     least_steps: int = 1
