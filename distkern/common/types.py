@@ -276,8 +276,8 @@ class BlocksGroup(AbstractGroup):
         parts = []
         for place, position in zip(places.tolist(), np.asarray(positions).tolist(), strict=True):
             start = int(self._ends[place - 1]) if place else 0
-            features = self.block(place).features
-            parts.append(features[position - start : position - start + 1])
+            # a slice would be a view, and keep its whole block
+            parts.append(self.block(place).features[np.array([position - start])])
         return stacked(parts)
 
     def columns(self, columns: Indices) -> Rows:

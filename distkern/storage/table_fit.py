@@ -201,7 +201,7 @@ class TableFit:
                 self._hours[at] |= bool(np.any(np.mod(rows[there[:, at], at], 86_400.0)))
         if self._options.impute == "median":
             step = -(-self._n_rows // _SAMPLE)
-            self._sample.append(rows[-self._seen % step :: step])
+            self._sample.append(rows[-self._seen % step :: step].copy())
         self._seen += len(rows)
 
     def _settle(self) -> None:

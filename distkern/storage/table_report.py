@@ -119,8 +119,9 @@ class TableSample:
         part = slice(-self._seen % self._step, None, self._step)
         self._seen += len(rows)
         if targets is not None:
-            self._rows.append(rows[part])
-            self._targets.append(np.asarray(targets[part], dtype=np.float64))
+            # a view would keep all rows
+            self._rows.append(rows[part].copy())
+            self._targets.append(np.array(targets[part], dtype=np.float64))
 
     def copies(self, are_classes: bool) -> dict[int, float]:
         """Columns by position that predict the target almost alone, and the share that each explains: of

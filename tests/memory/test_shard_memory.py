@@ -77,7 +77,7 @@ from scipy import sparse
 from distkern.storage import _transpose
 from distkern.storage.ingest import add_columns, write_dataset
 what, step, rows, folder = sys.argv[1], sys.argv[2], int(sys.argv[3]), sys.argv[4]
-_transpose._PIECE_BYTES //= 10
+_transpose._BLOCK_BYTES //= 10
 _transpose._MOST_ENTRIES //= 10
 if step == "rows":
     def chunks():

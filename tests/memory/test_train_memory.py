@@ -34,7 +34,7 @@ def watch(event):
 if __name__ == "__main__":
     data = dk.open_dataset(sys.argv[1])
     model = dk.CSVRGClassifier(n_landmarks=200, stages=1, landmarks="uniform", random_state=0)
-    where = {"scheduler": "local", "workers": 2, "memory_limit": 288 * 2**20}
+    where = {"scheduler": "local", "workers": 2, "memory_limit": 304 * 2**20}
     planned = plan(model, data.train, **where)
     train(model, data.train, listeners=[watch], **where)
     print(json.dumps({
@@ -87,14 +87,14 @@ import json, sys
 import distkern as dk
 import distkern.runs.limits as limits
 import distkern.runs.run as runs
-from distkern.passes.execution import peak_resident_bytes
+from distkern.common.processes import peak_resident_bytes
 from distkern.runs.scoring import predict_to
 
 planned, peaks = {"driver": 0, "worker": 0}, {"worker": 0}
 fitted = runs.fitted
 
-def remember(steps, extents, machine):
-    plans, used = fitted(steps, extents, machine)
+def remember(*given):
+    plans, used = fitted(*given)
     planned["driver"] = max(plan.driver_bytes for plan in plans)
     planned["worker"] = max(plan.worker_bytes for plan in plans)
     return plans, used

@@ -46,6 +46,21 @@ def feature(dataset, name, split=None):
     return rows(split or dataset.train)[:, dataset.feature_names.index(name)]
 
 
+def test_samples_of_a_table_keep_none_of_the_other_rows(tmp_path, monkeypatch):
+    """A view of every k-th row kept all of them: 112 bytes a row of 14 columns."""
+    kept, settle = [], table_fit.TableFit._settle
+
+    def look(fit):
+        kept.extend([*fit._sample, *fit._rows._rows, *fit._rows._targets])
+        settle(fit)
+
+    monkeypatch.setattr(table_fit.TableFit, "_settle", look)
+    adult(2000).to_csv(tmp_path / "a.csv", index=False)
+    made(tmp_path, tmp_path / "a.csv", impute="median")
+    assert len(kept) == 3
+    assert all(part.base is None for part in kept)
+
+
 def test_columns_become_what_scikit_learn_makes_of_them(tmp_path):
     frame = adult(2000)
     frame.to_csv(tmp_path / "a.csv", index=False)
