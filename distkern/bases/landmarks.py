@@ -50,7 +50,8 @@ class LandmarkBasis(AbstractBasis):
 
     @property
     def norm_bytes(self) -> int:
-        return 0 if self.dtype == np.float64 else 2 * self.landmarks.nbytes
+        # a copy, and as much that most kernels make of it
+        return 0 if self.dtype == np.float64 else 4 * self.landmarks.nbytes
 
     @property
     def is_compiled(self) -> bool:
@@ -73,12 +74,14 @@ class LandmarkBasis(AbstractBasis):
 
     def __getstate__(self) -> dict[str, Any]:
         # workers have no use for the float64 twin
-        return {name: value for name, value in vars(self).items() if name != "_exact"}
+        return {name: value for name, value in vars(self).items() if name != "_twin"}
+
+    @property
+    def _exact(self) -> LandmarkBasis:
+        return self if self.dtype == np.float64 else self._twin
 
     @cached_property
-    def _exact(self) -> LandmarkBasis:
-        if self.dtype == np.float64:
-            return self
+    def _twin(self) -> LandmarkBasis:
         return LandmarkBasis(self.kernel, self.landmarks.astype(np.float64))
 
     def squared_norms(self, coefficients: Floats, *, exact: bool = True) -> NDArray[np.float64]:

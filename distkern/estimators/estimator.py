@@ -367,14 +367,22 @@ class AbstractEstimator(Updatable, Declared, BaseEstimator):  # type: ignore[mis
         """Probabilities of decision values, if the loss is a likelihood."""
         return None
 
-    def predictor(self, preparation: Preparation | None, output: str) -> partial[NDArray[Any]]:
-        """A picklable function of features (n, d), which it prepares: "decision" values or a "label" each."""
-        answer = kept(self, output, partial(self.answer, output))
-        return partial(predict_rows, self._bases(preparation), self.coef_, self.width_, preparation, answer)
+    def predictor(
+        self, preparation: Preparation | None, output: str, dtype: np.dtype[Any] | None = None
+    ) -> partial[NDArray[Any]]:
+        """A picklable function of features (n, d), which it prepares: "decision" values or a "label" each.
 
-    def _bases(self, preparation: Preparation | None) -> tuple[AbstractBasis, ...]:
-        """The basis in each of the precisions that rows may have once they are prepared."""
-        known = None if preparation is None else preparation.dtype
+        ``dtype`` is that of the features, where it is known.
+        """
+        answer = kept(self, output, partial(self.answer, output))
+        bases = self._bases(preparation, dtype)
+        return partial(predict_rows, bases, self.coef_, self.width_, preparation, answer)
+
+    def _bases(
+        self, preparation: Preparation | None, dtype: np.dtype[Any] | None
+    ) -> tuple[AbstractBasis, ...]:
+        """The basis in each of the precisions that rows of a dtype may have once they are prepared."""
+        known = dtype if preparation is None or preparation.dtype is None else preparation.dtype
         names = ("float32", "float64") if known is None else (known.name,)
         return tuple(kept(self, name, partial(self.applied_basis, name)) for name in names)
 
@@ -411,7 +419,7 @@ class AbstractEstimator(Updatable, Declared, BaseEstimator):  # type: ignore[mis
             if (answers := answers_of(self, X, output)) is not None:
                 return map_blocks(answers, X, dtype, n_columns)
         given = rows_for(self, X)
-        return given.map(self.predictor(given.preparation, output), n_columns, dtype)
+        return given.map(self.predictor(given.preparation, output, given.dtype), n_columns, dtype)
 
     @property
     def width_(self) -> int:

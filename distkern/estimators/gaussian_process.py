@@ -112,8 +112,10 @@ class DSGGaussianProcessRegressor(AbstractDSG, AbstractFunctionalRegressor, solv
             )
         return mean, self._map(X, _DEVIATION, np.float64, None)
 
-    def predictor(self, preparation: Preparation | None, output: str) -> partial[NDArray[Any]]:
+    def predictor(
+        self, preparation: Preparation | None, output: str, dtype: np.dtype[Any] | None = None
+    ) -> partial[NDArray[Any]]:
         if output != _DEVIATION:
-            return super().predictor(preparation, output)
+            return super().predictor(preparation, output, dtype)
         deviations: Callable[..., NDArray[Any]] = deviations_of_rows
-        return partial(deviations, self._bases(preparation), self.spread_, self.width_, preparation)
+        return partial(deviations, self._bases(preparation, dtype), self.spread_, self.width_, preparation)

@@ -299,9 +299,8 @@ def _curves(
     rows = features[np.unique(np.linspace(0, n_rows - 1, min(how.n_averaged, n_rows)).astype(np.intp))]
     found = (Grid.of(column, features, given.scaling, how.n_values) for column in columns)
     grids = list(islice((grid for grid in found if grid is not None), len(averaging.items)))
-    predict = model.predictor(
-        given.preparation, "probability" if _said(model) == "probability" else "decision"
-    )
+    output = "probability" if _said(model) == "probability" else "decision"
+    predict = model.predictor(given.preparation, output, features.dtype)
     operand = Averaging(rows, predict, len(outputs_of(model)))
     means = driver.each(replace(averaging, items=grids, operand=operand))
     curves = (
@@ -384,7 +383,8 @@ def _trial(model: Any, given: LabelledRows, rows: Block, how: Measuring) -> tupl
         scored = _log_loss if has_chances else _Errors(model.classes_)
         if not rows.n_rows:
             return None, "no row has a class of the model"
-    return _Trial(rows, model.predictor(given.preparation, output), scored, how.seed, how.n_repeats), loss
+    predict = model.predictor(given.preparation, output, rows.features.dtype)
+    return _Trial(rows, predict, scored, how.seed, how.n_repeats), loss
 
 
 def _log_loss(chances: NDArray[Any], codes: NDArray[Any]) -> float:

@@ -71,8 +71,9 @@ def _prepared(
     if preparation is not None:
         values = preparation.apply_rows(values, dtype)
         dtype = values.dtype
-    basis = next(one for one in bases if one.dtype == dtype)
-    return basis, converted(values.astype(dtype), sparse=isinstance(values, SparseRows))
+    # Dask arrays may have blocks of another precision than they say
+    basis = next((one for one in bases if one.dtype == dtype), bases[-1])
+    return basis, converted(values.astype(basis.dtype), sparse=isinstance(values, SparseRows))
 
 
 def rearranged(

@@ -139,7 +139,7 @@ def _answering(
     ]
     cost, blocks = _cost(model, Extent.of(source), source.row_numbers, output, found), [(n,) for n in numbers]
     if found is None:
-        function = model.predictor(preparation_of(model, source.dataset), output)
+        function = model.predictor(preparation_of(model, source.dataset), output, source.dtype)
         return Each("predict", _predict_block, items, store, blocks, function, source.name, cost=cost)
     applied = Applied.to(source, model, found)
     operand = applied, model.answer(output)
@@ -204,7 +204,7 @@ def predict_files_to(
     read = iter(rows)
     first = next(read)
     basis, id_ = model.applied_basis(np.float32), None if first.ids is None else rows.id
-    function = model.predictor(None, output)
+    function = model.predictor(None, output, first.features.dtype)
     if isinstance(basis, AbstractPlacedBasis):
         first, *others = dense_blocks([first])
         read = chain(others, read)

@@ -1,6 +1,8 @@
 """A basis of kernels at landmarks: tiles, combinations, norms."""
 
+import gc
 import pickle
+import weakref
 
 import numpy as np
 import pytest
@@ -96,6 +98,19 @@ def test_squared_norm_of_a_cancelling_combination_is_not_negative():
     basis = LandmarkBasis(RBF, landmarks.astype(np.float32))
     coefficients = np.array([[1.0], [-1.0]] * 4)
     assert 0 <= basis.squared_norms(coefficients, exact=False)[0] < 1e-4
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_a_basis_that_has_measured_norms_goes_with_its_last_reference(dtype):
+    basis = LandmarkBasis(RBF, rows(60).astype(dtype))
+    basis.squared_norms(np.ones((60, 1)))
+    seen = weakref.ref(basis)
+    gc.disable()
+    try:
+        del basis
+        assert seen() is None
+    finally:
+        gc.enable()
 
 
 def test_edges():

@@ -134,6 +134,25 @@ def test_a_model_that_does_not_say_predicts_in_the_precision_of_its_rows():
     np.testing.assert_array_equal(model.decision_function(X.astype(SINGLE)), single)
 
 
+def test_only_the_basis_of_the_precision_of_the_rows_is_made():
+    """Predicting by many rows, as kernel machines do, had three copies of them, one as large as two."""
+    X, y = rows(400)
+    model = svrg().fit(X, y)
+    model.dtype_ = None
+    for known in (SINGLE, DOUBLE):
+        (basis,) = model.predictor(None, "label", known).args[0]
+        assert basis.dtype == known
+    assert {basis.dtype for basis in model.predictor(None, "label").args[0]} == {SINGLE, DOUBLE}
+
+
+def test_dask_arrays_may_have_blocks_of_another_precision_than_they_say():
+    X, y = rows(400)
+    model = svrg().fit(X, y)
+    model.dtype_ = None
+    lazy = da.from_array(X, chunks=(150, -1)).map_blocks(lambda block: block, dtype=np.float32)
+    np.testing.assert_array_equal(model.predict(lazy).compute(), model.predict(X.astype(np.float32)))
+
+
 def test_dask_arrays_are_cast_block_by_block():
     X, y = rows()
     lazy, labels = da.from_array(X, chunks=(1500, -1)), da.from_array(y, chunks=1500)
