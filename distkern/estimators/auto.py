@@ -235,8 +235,7 @@ class AbstractKernelMachine(AbstractEstimator):
 
         solver, problem = self._made(candidate, len(data.classes)).run_of(data, has_test=has_test)
         extent = Extent.of(data.source, "planned")
-        steps = [outline.step for outline in solver.outline(problem)]
-        return bytes_alone(steps, extent, "distributed", limit) <= limit
+        return bytes_alone(solver.outline(problem), extent, "distributed", limit) <= limit
 
     def _searched(self, data: TrainingData, columns: str) -> Candidate:
         """The best on held-out rows of a sample."""

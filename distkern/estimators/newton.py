@@ -85,9 +85,9 @@ def that_fits(solver: Newton, problem: Problem) -> Newton:
     ways = (solver, replace(solver, hessian="products"))
     for kind in ("synchronous", "distributed"):
         for way in ways:
-            steps = [outline.step for outline in way.outline(problem)]
-            made = max(step.cost.driver_bytes for step in steps)
-            if max(made, bytes_alone(steps, extent, kind, limit)) <= limit:
+            outlines = way.outline(problem)
+            made = max(outline.step.cost.driver_bytes for outline in outlines)
+            if max(made, bytes_alone(outlines, extent, kind, limit)) <= limit:
                 return way
     return solver
 

@@ -238,10 +238,14 @@ class Pass(ABC):
 
 @dataclass(frozen=True)
 class Outline:
-    """A pass that a run will make, with nothing in it yet, and how often, for ``distkern plan``."""
+    """A pass that a run will make, with nothing in it yet, and how often, for ``distkern plan``.
+
+    ``is_before`` says that it is made before those listed after it that load compiled loops or a library.
+    """
 
     step: Pass
     times: float = 1.0
+    is_before: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -22,7 +22,7 @@ from distkern.engine.executors import AbstractExecutor
 from distkern.engine.plan import needed_bytes, plan_run
 from distkern.monitor.explanation import Dependence, Explanation, Importance
 from distkern.monitor.text import in_bytes
-from distkern.passes import Cost, Each, Extent, Machine, Pass, PassPlan, Reduce
+from distkern.passes import Cost, Each, Extent, Machine, Outline, PassPlan, Reduce
 from distkern.runs.applied import preparation_of
 from distkern.runs.dependence import Averaging, Grid, InputColumn, averages, input_columns, outputs_of
 from distkern.runs.ranking import Calibration
@@ -63,6 +63,10 @@ class Measuring:
     n_averaged: int = 250
     n_curves: int = 5
     columns: tuple[int, ...] | None = None
+
+    def n_drawn(self, source: AbstractSource) -> int:
+        """How many rows of a source are drawn."""
+        return max(1, min(self.n_rows, source.n_rows, _MOST_BYTES // source.row_bytes))
 
     def n_columns(self, n_there: int) -> int:
         """How many columns are permuted."""
@@ -191,9 +195,9 @@ class Planned:
         )
 
     @property
-    def steps(self) -> list[Pass]:
+    def outlines(self) -> list[Outline]:
         """All of them."""
-        return [self.drawing, self.permuting, self.averaging]
+        return [Outline(step) for step in (self.drawing, self.permuting, self.averaging)]
 
 
 def excess(plans: Sequence[PassPlan], machine: Machine) -> str:
@@ -246,7 +250,7 @@ def explained(
     cost = combining_cost(basis, source.row_numbers, how.n_rows)
     cost = cost.holding(task={"coefficients": (2, model.coef_.nbytes)})
     planned = Planned.over(source, given.name, how, len(columns), cost, model.coef_.shape[1])
-    plans = plan_run(planned.steps, {given.name: Extent.of(source)}, executor.machine)
+    plans = plan_run(planned.outlines, {given.name: Extent.of(source)}, executor.machine)
     if reason := excess(plans, executor.machine):
         return reason
     driver = Driver({given.name: source}, executor, events)
@@ -334,7 +338,7 @@ def _copies(rows: Block, columns: list[InputColumn], *, is_real: bool) -> tuple[
 
 def _drawn(source: AbstractSource, how: Measuring) -> dict[int, NDArray[np.int64]]:
     """Rows of some blocks, by block, drawn from all rows of them."""
-    wanted = max(1, min(how.n_rows, source.n_rows, _MOST_BYTES // source.row_bytes))
+    wanted = how.n_drawn(source)
     generator = stream(how.seed, Purpose.IMPORTANCE)
     order = generator.permutation(source.n_blocks)
     sums = np.cumsum([source.block_rows[block] for block in order])

@@ -12,7 +12,7 @@ from distkern.engine.events import Event
 from distkern.engine.executors import AbstractExecutor, open_executor
 from distkern.engine.plan import fitted, needed_bytes
 from distkern.monitor.text import in_bytes
-from distkern.passes import Extent, Machine, Pass, PassPlan
+from distkern.passes import Extent, Machine, Outline, Pass, PassPlan
 from distkern.passes.machine import MIB, TERMINATED_AT
 
 
@@ -49,8 +49,8 @@ def check_limit(
     """A check that refuses a machine whose memory limit its passes do not fit; see :func:`fitted`."""
 
     def check(machine: Machine) -> Machine:
-        wanted = steps(machine)
-        plans, machine = fitted(wanted, {step.split: extent for step in wanted}, machine)
+        wanted = [Outline(step) for step in steps(machine)]
+        plans, machine = fitted(wanted, {one.step.split: extent for one in wanted}, machine)
         needed = needed_bytes(plans, machine)
         if machine.memory_limit is not None and needed > machine.memory_limit:
             own = machine.memory_limit != given

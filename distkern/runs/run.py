@@ -135,13 +135,12 @@ def plan_on(
         problem = replace(problem, test_block_rows=test.block_rows)
     outlines = [*estimator.preparing(data, problem), *solver.outline(problem)]
     last = _evaluation(outlines) if evaluated and test is not None else []
-    steps, after = ([outline.step for outline in some] for some in (outlines, last))
-    parts, used = fitted(steps, extents, machine, after)
+    parts, used = fitted(outlines, extents, machine, last)
     saved, machine = savings(machine, used), used
     measures = importances and estimator.task != "none"
     wanted = _importances(solver, problem, source if test is None else test) if measures else []
     if wanted:
-        plans = plan_run(steps, extents, machine, [*(outline.step for outline in wanted), *after])
+        plans = plan_run(outlines, extents, machine, [*wanted, *last])
         reason = excess(plans[len(outlines) :][: len(wanted)], machine)
         saved += (f"{NOT_MEASURED} ({reason})",) if reason else ()
         parts, outlines = (parts, outlines) if reason else (plans, [*outlines, *wanted])
@@ -185,15 +184,15 @@ def plan_on(
 def _importances(solver: AbstractSolver[Any], problem: Problem, split: Split) -> list[Outline]:
     """The passes over rows of a split that measure importances, before there is a model: rows are predicted
     in about what measuring held-out rows of a stage takes."""
-    held_out = replace(problem, has_test=True, test_block_rows=split.block_rows)
+    how = Measuring(problem.seed)
+    held_out = replace(problem, has_test=True, test_block_rows=(how.n_drawn(split),))
     measuring = _evaluation(solver.outline(held_out))
     if not measuring:
         return []
     cost = measuring[-1].step.cost
     columns = input_columns(split.dataset.table, None, split.n_features)
-    how = Measuring(problem.seed)
     planned = Planned.over(split, split.name, how, len(columns), cost, problem.n_outputs)
-    return [Outline(step) for step in planned.steps]
+    return planned.outlines
 
 
 def _evaluation(outlines: Sequence[Outline]) -> list[Outline]:
@@ -210,9 +209,8 @@ def _fits(machine: Machine, estimator: Estimator, source: Split, has_test: bool)
     data = estimator._data_of_split(source)
     solver, problem = estimator.run_of(data, has_test=has_test)
     outlines = [*estimator.preparing(data, problem), *solver.outline(problem)]
-    steps = [outline.step for outline in outlines]
     extent = Extent.of(estimator.as_read(data, source), "planned")
-    plans, used = fitted(steps, {step.split: extent for step in steps}, machine)
+    plans, used = fitted(outlines, {outline.step.split: extent for outline in outlines}, machine)
     return used.memory_limit is not None and needed_bytes(plans, used) <= used.memory_limit
 
 

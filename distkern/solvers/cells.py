@@ -429,10 +429,10 @@ class Cells(AbstractSolver[CellsState]):
         if self.before is None:
             passes = [
                 *target_outline(problem),
-                Outline(layout.sampling(None, climbs=self._space.climbs(problem.n_features)), 1),
+                Outline(layout.sampling(None, climbs=self._space.climbs(problem.n_features)), is_before=True),
                 *self._space.outline(layout),
-                Outline(layout.counting(None), 1),
-                Outline(layout.moving(None, None), 1),
+                Outline(layout.counting(None), is_before=True),
+                Outline(layout.moving(None, None), is_before=True),
                 Outline(layout.solving(_items(range(layout.n_buckets)), None, None)),
             ]
         else:

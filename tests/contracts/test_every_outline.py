@@ -130,13 +130,17 @@ def test_the_outline_lists_the_passes_of_a_search(kind, more_rows, monkeypatch):
     ]
 
 
+def loads(cost):
+    return cost.compiled or cost.driver_compiled or cost.driver_library
+
+
 def compare(model, data, test, monkeypatch):
     made = []
     execute = Driver._execute
     rows = model._data_of_split(data.train)
     solver, problem = model.run_of(rows, has_test=test is not None)
-    outlined = {}
-    for outline in [*model.preparing(rows, problem), *solver.outline(problem)]:
+    outlined, outlines = {}, [*model.preparing(rows, problem), *solver.outline(problem)]
+    for outline in outlines:
         outlined.setdefault((outline.step.name, outline.step.split), []).append(outline)
     with monkeypatch.context() as patch:
         patch.setattr(Driver, "_execute", lambda self, step: made.append(step) or execute(self, step))
@@ -164,4 +168,11 @@ def compare(model, data, test, monkeypatch):
                 step,
                 name,
             )
+    for number, outline in enumerate(outlines):
+        loading = {
+            (each.step.name, each.step.split) for each in outlines[number + 1 :] if loads(each.step.cost)
+        }
+        places = [place for place, step in enumerate(made) if (step.name, step.split) in loading]
+        last = max((place for place, step in enumerate(made) if step.name == outline.step.name), default=-1)
+        assert not outline.is_before or last < min(places, default=len(made)), (model, outline.step.name)
     return [step.name for step in made]

@@ -19,6 +19,7 @@ from distkern.passes import (
     Each,
     Extent,
     Machine,
+    Outline,
     Reduce,
     Rounds,
     Stream,
@@ -27,6 +28,11 @@ from distkern.passes import (
 )
 from distkern.passes.machine import CACHE_BYTES, COMPILED_BYTES, COMPILING_BYTES, LIBRARY_BYTES, LOADED_BYTES
 from toy import add, prepare, scaled_sum
+
+
+def once(*steps):
+    return [Outline(step) for step in steps]
+
 
 MACHINES = [
     Machine("synchronous", 1),
@@ -129,7 +135,7 @@ def test_blocks_are_kept_by_the_driver_where_it_reads_them():
             frugal = replace(machine, most_kept=0)
             alone, beside = (
                 [plan_run(steps, extents, each)[0].driver_bytes for each in (machine, frugal)]
-                for steps in ([step], [step, stream])
+                for steps in (once(step), once(step, stream))
             )
             if machine.in_process:
                 # the block in use is one of them
@@ -148,33 +154,36 @@ def test_each_task_of_a_worker_takes_a_workspace():
     assert three - one == 2 * (10**8 + 2 * 10**5)
 
 
-def test_compiled_loops_count_where_they_run_and_in_every_pass_of_the_run():
+def test_compiled_loops_count_where_they_run_and_in_passes_that_may_follow():
     plain = Reduce("sum", scaled_sum, add)
     there, here = (replace(plain, cost=Cost(compiled=True)), replace(plain, cost=Cost(driver_compiled=True)))
     extents = {"train": Extent((1000,), 100)}
-    none, workers, driver = (
-        plan_run([plain, step], extents, Machine("distributed", 2)) for step in (plain, there, here)
-    )
-    assert workers[1].worker_bytes - none[1].worker_bytes == COMPILED_BYTES
-    assert workers[0].worker_bytes - none[0].worker_bytes == LOADED_BYTES
-    assert workers[0].driver_bytes == none[0].driver_bytes
-    assert [step.driver_bytes - none[0].driver_bytes for step in driver] == [COMPILING_BYTES] * 2
-    within = plan_run([plain, there], extents, Machine("threads", 2))
-    none = plan_run([plain, plain], extents, Machine("threads", 2))
-    assert [step.driver_bytes - none[0].driver_bytes for step in within] == [COMPILING_BYTES] * 2
+
+    def planned(step, machine):
+        outlines = [Outline(plain, is_before=True), *once(plain, step, plain)]
+        none = plan_run(once(plain), extents, machine)[0]
+        plans = plan_run(outlines, extents, machine)
+        return [
+            [getattr(plan, name) - getattr(none, name) for plan in plans]
+            for name in ("worker_bytes", "driver_bytes")
+        ]
+
+    machine = Machine("distributed", 2)
+    assert planned(there, machine) == [[0, LOADED_BYTES, COMPILED_BYTES, LOADED_BYTES], [0] * 4]
+    assert planned(here, machine) == [[0] * 4, [0, *[COMPILING_BYTES] * 3]]
+    assert planned(there, Machine("threads", 2))[1] == [0, *[COMPILING_BYTES] * 3]
 
 
 @pytest.mark.parametrize("machine", [Machine("synchronous", 1), Machine("distributed", 2)])
-def test_libraries_count_in_every_pass_of_a_driver_that_had_not_loaded_them(machine):
+def test_libraries_count_in_every_pass_of_a_driver_that_has_loaded_them(machine):
     plain = Reduce("sum", scaled_sum, add)
-    steps, extents = [plain, replace(plain, cost=Cost(driver_library=True))], {"train": Extent((1000,), 100)}
-    loads, loaded = (
-        [step.driver_bytes for step in plan_run(steps, extents, replace(machine, has_library=known))]
-        for known in (False, True)
+    library, extents = replace(plain, cost=Cost(driver_library=True)), {"train": Extent((1000,), 100)}
+    outlines = [Outline(plain, is_before=True), *once(plain, library, plain)]
+    known, not_known = (
+        [step.driver_bytes for step in plan_run(outlines, extents, replace(machine, has_library=known))]
+        for known in (True, False)
     )
-    assert loads == loaded
-    none = plan_run([plain], extents, replace(machine, has_library=False))[0].driver_bytes
-    assert loads[0] - none == LIBRARY_BYTES
+    assert [one - other for one, other in zip(known, not_known, strict=True)] == [LIBRARY_BYTES, 0, 0, 0]
 
 
 def test_what_is_chosen_by_memory_does_not_depend_on_what_this_process_has_loaded(monkeypatch):
@@ -183,7 +192,7 @@ def test_what_is_chosen_by_memory_does_not_depend_on_what_this_process_has_loade
     for module in (ModuleType("pandas"), None):
         monkeypatch.setitem(sys.modules, "pandas", module)
         assert Machine("synchronous", 1).has_library == (module is not None)
-        found.add(bytes_alone([step], extent, "synchronous", 2**30))
+        found.add(bytes_alone(once(step), extent, "synchronous", 2**30))
     assert len(found) == 1
 
 
@@ -192,10 +201,10 @@ def test_the_state_of_rounds_counts_in_the_other_passes_until_the_run_has_ended(
     step, extents = Reduce("sum", scaled_sum, add), {"train": Extent((1000,) * 16, 100)}
     for machine, held in ((Machine("synchronous", 1), 1_600_000), (Machine("distributed", 2), 800_000)):
         machine = replace(machine, same_host=False)
-        alone, beside = (plan_run(steps, extents, machine)[0] for steps in ([step], [step, rounds]))
+        alone, beside = (plan_run(steps, extents, machine)[0] for steps in (once(step), once(step, rounds)))
         grown = beside.driver_bytes - alone.driver_bytes, beside.worker_bytes - alone.worker_bytes
         assert grown == ((held + 10**7, 0) if machine.in_process else (0, held + 10**7))
-        assert plan_run([rounds], extents, machine, after=[step])[1] == alone
+        assert plan_run(once(rounds), extents, machine, after=once(step))[1] == alone
 
 
 def stream(features, landmarks):
@@ -253,7 +262,7 @@ def test_runs_shrink_what_changes_no_bits_before_they_are_refused():
 
     step = Reduce("sum", scaled_sum, add, cost=Cost(workspace_bytes=3 * 10**7))
     visits = tuple(Visit(block, 1000, 0, (block,)) for block in range(50))
-    steps = [step, Stream("loop", visits, prepare, cost=Cost(workspace_bytes=10**7, result_bytes=4000))]
+    steps = once(step, Stream("loop", visits, prepare, cost=Cost(workspace_bytes=10**7, result_bytes=4000)))
     extent = Extent((1000,) * 50, 10_000, cacheable=True, run="run")
     for kind in ("distributed", "threads"):
         plans, used, saved = planned(None, kind)

@@ -126,7 +126,7 @@ class CellBasis(AbstractPlacedBasis):
 
     def workspace_bytes(self, row_numbers: int, n_rows: int | None = None) -> int:
         numbers = min(self._numbers, (n_rows or self.tile_rows) * self.places.n_features)
-        return placing_bytes(self.dtype.itemsize, max(numbers, _NUMBERS))
+        return placing_bytes(max(numbers, _NUMBERS), self.dtype.itemsize, most=self._numbers)
 
 
 def kept_bytes(n_bytes: int) -> int:
@@ -160,9 +160,10 @@ def _nbytes(value: Any) -> int:
     return sum(getattr(part, "nbytes", 0) for part in vars(value).values()) if own is None else own
 
 
-def placing_bytes(itemsize: int = 4, numbers: int = _NUMBERS) -> int:
-    """Rows as they are placed, with those of a bucket and of a cell, and tiles of kernels."""
-    return 8 * _NUMBERS + numbers * 3 * itemsize + _TILE_BYTES
+def placing_bytes(numbers: int, itemsize: int = 4, *, most: int = _NUMBERS) -> int:
+    """Rows of so many numbers, of which ``most`` at a time are placed, with those of a bucket and of a cell,
+    and tiles of kernels."""
+    return 8 * _NUMBERS + min(numbers, most) * 3 * itemsize + _TILE_BYTES
 
 
 def placed_sizes(

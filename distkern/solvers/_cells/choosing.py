@@ -168,7 +168,7 @@ class SearchSpace:
             if self.map_choice.metric == "none":
                 return []
             most = min(n_rows, MORE_METRIC_ROWS)
-            return [Outline(layout.learning(METRIC, [self.map_choice], most))]
+            return [Outline(layout.learning(METRIC, [self.map_choice], most), is_before=True)]
         maps = self.maps(n_features)
         largest = max(
             maps, key=lambda choice: (choice.is_full, choice.metric != "none", choice.has_quantiles)

@@ -107,13 +107,12 @@ class CellLayout(Sizes):
             **({"group_keys": ("<u8", ())} if self.problem.has_groups else {}),
         }
 
-    @property
-    def _placing_bytes(self) -> int:
+    def _placing_bytes(self, block_rows: Sequence[int]) -> int:
         """Rows of a block with their zeros, mapped by a product, and where they lie; rows going down."""
         problem = self.problem
         zeros = 0 if problem.sparse_numbers is None else problem.dtype.itemsize
         row_bytes = (8 + zeros) * problem.n_features + math.ceil(64 * self.leaf_copies)
-        return max(problem.block_rows) * row_bytes + 8 * MIB
+        return max(block_rows) * row_bytes + 8 * MIB
 
     # -- the passes
 
@@ -199,7 +198,7 @@ class CellLayout(Sizes):
 
     def counting(self, places: Places | None) -> Reduce[NDArray[np.int64]]:
         """Rows in each leaf."""
-        cost = self._cost(self._placing_bytes, 8 * self.most_leaves, places=True)
+        cost = self._cost(self._placing_bytes(self.problem.block_rows), 8 * self.most_leaves, places=True)
         return Reduce("count", count_leaves, np.add, places, cost=cost)
 
     def moving(
@@ -212,7 +211,8 @@ class CellLayout(Sizes):
         """Rows sorted by bucket, of all blocks or of those of some ``parts``."""
         parts, part = self.parts if parts is None else parts, self._part_rows
         # rows of the blocks and of all together before they are sorted, and the buckets of both; their order
-        workspace = self._placing_bytes + 2 * part * (self.row_bytes + 4) + 12 * part
+        placing = self._placing_bytes(self.problem.block_rows)
+        workspace = placing + 2 * part * (self.row_bytes + 4) + 12 * part
         result = part * self.row_bytes + 48 * self.n_buckets + 1024
         cost = self._cost(workspace, result, places=True)
         return Each(name, move_rows, range(len(parts)), store, parts, operand, cost=cost)
@@ -357,8 +357,10 @@ class CellLayout(Sizes):
         others: dict[type, Callable[[Block, Any], Sums]] = {Risk: sums_of_zero, Asked: measure_asked}
         function = others.get(type(operand), measure)
         kept = kept_bytes(self.n_buckets * self.machine_bytes)
+        blocks = self.problem.test_block_rows or self.problem.block_rows
+        tile = placing_bytes(max(blocks) * self.problem.n_features)
         cost = Cost().holding(
-            task={"a tile": (placing_bytes(),), "placing": (self._placing_bytes,)},
+            task={"a tile": (tile,), "placing": (self._placing_bytes(blocks),)},
             process={"places": (self.places_bytes,), "machines": (kept + 2 * self.machine_bytes,)},
             result={"sums": (256,)},
         )
