@@ -8,6 +8,7 @@ import socket
 import subprocess
 import sys
 import time
+from contextlib import suppress
 from pathlib import Path
 
 _LOGS = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
@@ -153,9 +154,11 @@ def worker_processes(driver: int) -> list[int]:
     threads = Path(f"/proc/{driver}/task")
     found = []
     for thread in threads.iterdir() if threads.parent.exists() else []:
-        for pid in (thread / "children").read_text().split():
-            if b"spawn_main" in Path(f"/proc/{pid}/cmdline").read_bytes():
-                found.append(int(pid))
+        # threads and processes end while they are listed
+        with suppress(FileNotFoundError, ProcessLookupError):
+            for pid in (thread / "children").read_text().split():
+                if b"spawn_main" in Path(f"/proc/{pid}/cmdline").read_bytes():
+                    found.append(int(pid))
     return found
 
 
