@@ -427,12 +427,15 @@ class Cells(AbstractSolver[CellsState]):
     def outline(self, problem: Problem) -> list[Outline]:
         layout = self._layout(problem)
         if self.before is None:
+            climbs = self._space.climbs(problem.n_features)
+            # a driver that climbs the ladder loads what its machines need
+            order = {"is_before": not climbs}
             passes = [
                 *target_outline(problem),
-                Outline(layout.sampling(None, climbs=self._space.climbs(problem.n_features)), is_before=True),
+                Outline(layout.sampling(None, climbs=climbs), **order),
                 *self._space.outline(layout),
-                Outline(layout.counting(None), is_before=True),
-                Outline(layout.moving(None, None), is_before=True),
+                Outline(layout.counting(None), **order),
+                Outline(layout.moving(None, None), **order),
                 Outline(layout.solving(_items(range(layout.n_buckets)), None, None)),
             ]
         else:

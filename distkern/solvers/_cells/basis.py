@@ -125,7 +125,7 @@ class CellBasis(AbstractPlacedBasis):
         return 2 * self._bucket_bytes + kept_bytes(self.places.n_buckets * self._bucket_bytes * self.is_kept)
 
     def workspace_bytes(self, row_numbers: int, n_rows: int | None = None) -> int:
-        numbers = min(self._numbers, (n_rows or self.tile_rows) * self.places.n_features)
+        numbers = (n_rows or self.tile_rows) * self.places.n_features
         return placing_bytes(max(numbers, _NUMBERS), self.dtype.itemsize, most=self._numbers)
 
 
