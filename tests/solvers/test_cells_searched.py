@@ -1,5 +1,8 @@
 """What machines in cells choose by themselves, and what they leave alone."""
 
+import sys
+from types import ModuleType
+
 import numpy as np
 import pytest
 
@@ -7,6 +10,7 @@ from cell_problems import Classifier, Regressor, rows
 from distkern.common.errors import InputError
 from distkern.engine.drive import Driver
 from distkern.estimators.cells import CellClassifier
+from distkern.passes.machine import LIBRARY_BYTES
 from distkern.runs.persistence import load_model
 from distkern.runs.run import plan, train
 from distkern.solvers._cells import sizes
@@ -19,6 +23,23 @@ def noisy_columns(n_rows, seed=0):
     X = np.random.default_rng(seed).normal(size=(n_rows, 8))
     y = (np.sin(2 * X[:, 0]) + X[:, 1] > 0).astype(int)
     return (X * [1, 100, 10, 10, 10, 10, 10, 10]).astype(np.float32), y
+
+
+@pytest.mark.parametrize(("search", "counted"), [("quick", LIBRARY_BYTES), (None, 0)])
+def test_what_follows_a_climb_is_planned_with_what_the_driver_loads_there(
+    search, counted, tmp_path, monkeypatch
+):
+    X, y = noisy_columns(3000)
+    data = write_dataset([(X, y)], tmp_path / "d.zarr")
+    found = []
+    for module in (ModuleType("pandas"), None):
+        monkeypatch.setitem(sys.modules, "pandas", module)
+        planned = plan(CellClassifier(search=search), data.train, scheduler="local", workers=1)
+        found.append({step.name: step.driver_bytes for step in planned.passes})
+    loaded, fresh = found
+    assert loaded["solve"] == fresh["solve"]
+    for name in ("sample", "count", "move"):
+        assert loaded[name] - fresh[name] == LIBRARY_BYTES - counted
 
 
 @pytest.mark.parametrize("search", [pytest.param("full", marks=pytest.mark.slow), "quick"])
