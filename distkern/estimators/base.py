@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, Self, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import ClassifierMixin, RegressorMixin
+from sklearn.utils import column_or_1d
 
 from distkern.common.errors import InputError
 from distkern.common.parameters import NOT_NEGATIVE, Parameter
+from distkern.common.targets import plain_targets
 from distkern.common.types import Floats
 from distkern.estimators.declared import fitted
 from distkern.estimators.estimator import AbstractEstimator
@@ -81,6 +83,10 @@ class Explainable:
         )
 
 
+def _goes_on(model: AbstractEstimator) -> bool:
+    return model._solver(None, 1.0).goes_on_alone
+
+
 class AbstractClassifier(ClassifierMixin, Explainable, AbstractEstimator):  # type: ignore[misc]
     """A classifier f(x) = basis(x) @ coef_ + intercept_, binary or one-vs-rest."""
 
@@ -107,6 +113,47 @@ class AbstractClassifier(ClassifierMixin, Explainable, AbstractEstimator):  # ty
 
     def n_outputs(self, n_classes: int = 2) -> int:
         return self._loss().n_outputs(n_classes)
+
+    @available_if(_goes_on)
+    def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Self:
+        """Learn from a batch of rows: ``fit`` on the first one, on later ones ``update`` without those before.
+
+        What a fit chooses (scaling, landmarks, hyperparameters that are "auto") is chosen on the first batch.
+        What the model is then the minimum of, :meth:`update` says: Newton with the square loss ends where a
+        fit to all rows with the choices of the first batch does.
+
+        Parameters
+        ----------
+        X, y, sample_weight : rows in memory, as ``fit`` takes them
+        classes : all labels there are; None: those of the first batch, which has rows of each of them
+
+        Raises
+        ------
+        InputError
+            If the first batch has no row of one of the classes, or a later one has a label that is not among
+            them.
+        """
+        if hasattr(self, "coef_"):
+            self._check_known(classes)
+            return self.update(X, y, sample_weight)
+        if classes is not None:
+            missing = np.setdiff1d(np.asarray(classes), column_or_1d(plain_targets(y))).tolist()
+            if missing:
+                raise InputError(
+                    f"the first batch has no row of class {missing[0]!r}",
+                    where="classes",
+                    hint="begin with a batch that has rows of every class",
+                )
+        return self.fit(X, y, sample_weight)
+
+    def _check_known(self, classes: Any) -> None:
+        """Refuse classes of a later batch that are not those of the model."""
+        if classes is not None and not np.array_equal(np.unique(np.asarray(classes)), self.classes_):
+            raise InputError(
+                "is not what the first call gave",
+                where="classes",
+                hint=f"leave it out: {self.classes_.tolist()}",
+            )
 
     def problem(self, data: TrainingData, *, has_test: bool) -> tuple[AbstractSolver[Any], Problem]:
         if len(data.classes) < 2:
@@ -274,6 +321,12 @@ class AbstractRegressor(RegressorMixin, Explainable, AbstractEstimator):  # type
 
     def n_outputs(self, n_classes: int = 2) -> int:
         return 1
+
+    @available_if(_goes_on)
+    def partial_fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+        """Learn from a batch of rows, see :meth:`AbstractClassifier.partial_fit`."""
+        learn = self.update if hasattr(self, "coef_") else self.fit
+        return learn(X, y, sample_weight)
 
     def problem(self, data: TrainingData, *, has_test: bool) -> tuple[AbstractSolver[Any], Problem]:
         self.mean_weight_ = data.mean_weight()

@@ -241,12 +241,8 @@ class DSGClassifier(AbstractDSG, AbstractClassifier, solver=DSG):
             self.classes_ = np.unique(np.asarray(classes))
             if len(self.classes_) < 2:
                 raise InputError("holds one label only", where="classes", hint="give at least two")
-        elif classes is not None and not np.array_equal(np.unique(np.asarray(classes)), self.classes_):
-            raise InputError(
-                "is not what the first call gave",
-                where="classes",
-                hint=f"leave it out: {self.classes_.tolist()}",
-            )
+        else:
+            self._check_known(classes)
         places = np.searchsorted(self.classes_, labels)
         codes = np.minimum(places, len(self.classes_) - 1).astype(np.int32)
         unseen = labels[self.classes_[codes] != labels].tolist()

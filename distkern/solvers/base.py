@@ -185,6 +185,11 @@ class AbstractSolver(Declared, ABC, Generic[State]):
             raise cannot_go_on(self.name, self.not_updated)
         return self.old_rows
 
+    @property
+    def goes_on_alone(self) -> bool:
+        """Whether updates leave out the rows of before, however few the new ones are."""
+        return self.old_rows is OldRows.LEFT
+
     @abstractmethod
     def init(self, problem: Problem) -> Steps[State]:
         """Everything before the first stage (landmarks, first gradient)."""

@@ -221,6 +221,10 @@ class Newton(AbstractExplicit[NewtonState]):
         return OldRows.LEFT if "gram" in own else OldRows.NEEDED
 
     @property
+    def goes_on_alone(self) -> bool:
+        return self.risk.loss.is_quadratic
+
+    @property
     def at_model(self) -> Before | None:
         # sums say all, wherever it begins
         return self.before if self.sums is None else None

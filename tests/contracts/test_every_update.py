@@ -13,6 +13,7 @@ from distkern.estimators.updating import begun
 from distkern.runs.algorithms import algorithms
 from distkern.runs.evaluation import evaluate_split
 from distkern.runs.run import train
+from distkern.solvers.before import OldRows
 from distkern.storage.ingest import write_dataset
 from small import slow_but, small, taken
 
@@ -117,6 +118,23 @@ def test_a_kept_gradient_stands_for_the_old_rows(name, rows):
     one.block_rows = (40,)
     with pytest.raises(InputError, match=r"are not all there; give them too: --data OLD\.zarr NEW\.zarr"):
         begun(model, [one])
+
+
+@pytest.mark.parametrize("name", [name for name in UPDATED if not name.startswith("dsg")])
+def test_batches_are_a_fit_and_updates_where_these_need_no_rows_of_before(name, rows):
+    kind = ALGORITHMS[name]
+    data = rows(kind.task)
+    X, y = data["old"].train[:], data["old"].train.labels
+    one, other = (kind(**small(kind)) for _ in range(2))
+    if not hasattr(one, "partial_fit"):
+        assert kind.solver_type.old_rows is not OldRows.LEFT
+        return
+    batches = [slice(0, 200), slice(200, 300), slice(300, 400)]
+    for part in batches:
+        one.partial_fit(X[part], y[part])
+    other.fit(X[batches[0]], y[batches[0]]).update(X[batches[1]], y[batches[1]])
+    np.testing.assert_array_equal(one.coef_, other.update(X[batches[2]], y[batches[2]]).coef_)
+    assert one._further.n_rows == N_OLD
 
 
 def few_functions(name):

@@ -44,6 +44,33 @@ def test_linear_rows_equal_a_fit_to_all_of_them(tmp_path, task, weighted):
     assert model.history_[-1]["objective"] == pytest.approx(whole.history_[-1]["objective"], abs=1e-10)
 
 
+def test_batches_end_where_a_fit_to_all_rows_does():
+    X, y, weights = some_rows()
+    plain = dk.NewtonRegressor(features="linear", scale="none", nu=1e-3, dtype="float64")
+    model = clone(plain)
+    for start in range(0, len(X), 50):
+        part = slice(start, start + 50)
+        model.partial_fit(X[part], y[part], sample_weight=weights[part])
+    np.testing.assert_allclose(model.predict(X), plain.fit(X, y, weights).predict(X), atol=1e-10)
+
+
+def test_batches_without_a_class_are_refused_first_and_taken_later():
+    X, y, _ = some_rows()
+    labels = np.array(["less", "no", "yes"])[(y > 5).astype(int) + (y > 6)]
+    few = labels != "yes"
+    model = dk.NewtonClassifier(features="linear", loss="least_squares")
+    with pytest.raises(InputError, match="the first batch has no row of class 'yes'"):
+        model.partial_fit(X[few], labels[few], classes=np.unique(labels))
+    assert not hasattr(model, "coef_")
+    model.partial_fit(X, labels, classes=np.unique(labels))
+    with pytest.raises(InputError, match="not what the first call gave"):
+        model.partial_fit(X, labels, classes=["less", "no"])
+    before = model.decision_function(X)
+    model.partial_fit(X[few], labels[few], classes=np.unique(labels))
+    assert not np.array_equal(model.decision_function(X), before)
+    assert not hasattr(dk.NewtonClassifier(), "partial_fit")
+
+
 def test_kernels_end_at_the_minimum_over_all_rows_at_the_landmarks_of_the_model(tmp_path):
     X, y, s = some_rows()
     model = dk.NewtonRegressor(n_landmarks=30, gamma=0.5, nu=1e-4, scale="none", random_state=0)
