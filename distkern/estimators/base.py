@@ -116,7 +116,7 @@ class AbstractClassifier(ClassifierMixin, Explainable, AbstractEstimator):  # ty
 
     @available_if(_goes_on)
     def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Self:
-        """Learn from a batch of rows: ``fit`` on the first one, on later ones ``update`` without those before.
+        """Learn from a batch of rows: ``fit`` on the first one, ``update`` on later ones.
 
         What a fit chooses (scaling, landmarks, hyperparameters that are "auto") is chosen on the first batch.
         What the model is then the minimum of, :meth:`update` says: Newton with the square loss ends where a
