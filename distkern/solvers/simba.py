@@ -197,9 +197,10 @@ class SIMBA(AbstractSearchable[SIMBAState]):
                 replace(zero, hold_out=self._hold_out(problem, draw))
             )
         norms.check(holds_out=holds_out)
+        units = norms.units if norms.differ else 0
         if self.features.reads_columns:
             # data without single columns are refused before the first round
-            yield self._rounds(problem, self._operand(problem, basis, norms.units, draw))
+            yield self._rounds(problem, self._operand(problem, basis, units, draw))
             zeros = np.zeros((outputs, 1))
             yield Message(Ask(Update(np.zeros(1, np.int64), zeros, zeros[:, 0], 0.0, None, None), None))
         test_error = None
@@ -213,7 +214,7 @@ class SIMBA(AbstractSearchable[SIMBAState]):
             n_zero=norms.n_zero,
             n_held_out=norms.n_held_out,
             draw=draw,
-            units=norms.units,
+            units=units,
             u=np.zeros((outputs, size)),
             behind=np.zeros((outputs, size)),
             scale_sum=np.zeros(outputs),

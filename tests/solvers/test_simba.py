@@ -140,6 +140,17 @@ def test_the_gap_to_the_optimum_is_what_the_rounds_promise(fit_intercept, weight
     assert np.mean(gaps) < 0.125 * promised
 
 
+def test_weights_that_are_all_the_same_are_not_kept():
+    blocks = margin_rows(40, 5, noise=0.05, blocks=4)
+    plain, _ = run(simba(), blocks)
+    risk = Risk(find_loss("hinge")(), mean_weight=0.1)
+    for weight, units in ((0.1, 0), (0.2, 40 * 2**21)):
+        given = [replace(block, weights=np.full(block.n_rows, weight)) for block in blocks]
+        found, _ = run(simba(risk=risk), given)
+        same(found[-1], plain[-1], but=("units",))
+        assert found[-1].units == units
+
+
 @pytest.mark.parametrize(
     "settings",
     [

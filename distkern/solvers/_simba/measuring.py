@@ -73,7 +73,8 @@ class Norms:
     active : (n_classes,) rows that take part, by the code of their class, each with its weight
     present : (n_classes,) which classes have rows that weigh something, whether they take part or not
     n_held_out : rows that are held out
-    units : what they weigh with their classes, 0 where all weigh the same
+    units : what the rows that take part weigh with their classes, 0 where nothing weighs them
+    differ : whether some of these weigh more than others
     """
 
     largest: float
@@ -82,6 +83,7 @@ class Norms:
     present: NDArray[np.bool_]
     n_held_out: int = 0
     units: int = 0
+    differ: bool = False
 
     @staticmethod
     def join(first: Norms, second: Norms) -> Norms:
@@ -93,6 +95,7 @@ class Norms:
             first.present | second.present,
             first.n_held_out + second.n_held_out,
             first.units + second.units,
+            first.differ or second.differ,
         )
 
     @property
@@ -137,11 +140,12 @@ def measure_norms(block: Block, model: LinearModel) -> Norms:
     own, n_classes = None if weights is None else weights[takes_part], max(2, model.n_outputs)
     active = np.bincount(codes[takes_part], own, minlength=n_classes)
     present = np.bincount(codes, weights, minlength=n_classes) > 0
-    units = 0
+    units = np.zeros(0, np.int64)
     if own is not None or model.risk.class_weights is not None:
-        units = int(in_units(model.risk, block)[takes_part].sum())
+        units = in_units(model.risk, block)[takes_part]
     n_zero, n_held_out = int(np.count_nonzero(found == 0)), int(np.count_nonzero(~takes_part))
-    return Norms(float(found.max(initial=0.0)), n_zero, active, present, n_held_out, units)
+    weigh = int(units.sum()), bool((units != UNIT).any())
+    return Norms(float(found.max(initial=0.0)), n_zero, active, present, n_held_out, *weigh)
 
 
 @dataclass(frozen=True)
