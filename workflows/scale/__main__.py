@@ -31,7 +31,7 @@ _TITLE = "How seconds, memory and files grow with the rows"
 @click.option("--job", "jobs", type=click.Choice(list(JOBS)), multiple=True, default=tuple(JOBS))
 @click.option("--peer", "peers", type=click.Choice(NAMES), multiple=True, default=NAMES)
 @click.option("--kills", type=click.IntRange(0), default=0, help="Of every training run, once more [0].")
-@click.option("--limit", default=7200.0, show_default=True, help="Seconds of a command, at most.")
+@click.option("--limit", default=14400.0, show_default=True, help="Seconds of a command, at most.")
 @click.option("--note", default="", help="For the report, of the machine: 'beside other work', say.")
 @click.option("--report-only", is_flag=True, help="Measure nothing.")
 def main(
