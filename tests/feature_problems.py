@@ -247,7 +247,7 @@ def features_of_kind(name, kernel, **settings):
 
 
 def arrays_bytes(result):
-    """Of all arrays in a result, however deep."""
+    """Bytes of all arrays in a result, however deep."""
     if isinstance(result, np.ndarray):
         return result.nbytes
     if dataclasses.is_dataclass(result):

@@ -78,7 +78,7 @@ def distkern(*arguments: str, threads: int, limit: float | None) -> tuple[Record
 
 
 def peak_bytes() -> int:
-    """Of this process: ``ru_maxrss`` would be its parent's where that was larger at the start."""
+    """This process's peak: ``ru_maxrss`` would be its parent's where that was larger at the start."""
     status = Path("/proc/self/status")
     if status.exists():
         for line in status.read_text().splitlines():

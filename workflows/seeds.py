@@ -25,7 +25,9 @@ from workflows.processes import distkern
 
 @click.command(help=__doc__)
 @click.argument("jobs", nargs=-1, required=True, type=click.Path(exists=True, dir_okay=False, path_type=Path))
-@click.option("--data", required=True, type=click.Path(exists=True, path_type=Path), help="Of the data sets.")
+@click.option(
+    "--data", required=True, type=click.Path(exists=True, path_type=Path), help="Folder of the data sets."
+)
 @click.option("--out", required=True, type=click.Path(path_type=Path), help="JSON file of what is done.")
 @click.option("--seeds", default=5, show_default=True)
 @click.option("--set", "settings", multiple=True, help="NAME=VALUE, over the job's.")

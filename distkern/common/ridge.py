@@ -100,7 +100,7 @@ class SymmetricTiles:
 
     @property
     def dtype(self) -> np.dtype[Any]:
-        """Of its numbers."""
+        """Type of its numbers."""
         return self.strips[0].dtype
 
     def tile(self, row: int, column: int) -> Floats:

@@ -104,7 +104,7 @@ def left_out(rows: Array, targets: Array) -> Array:
 
 
 def strengths(scores: Array, errors: Array) -> Array:
-    """Of all pairs of columns (d, d), and on the diagonal of single ones; see :func:`interacting_columns`.
+    """Strengths (d, d) of pairs of columns, on the diagonal of single ones, see :func:`interacting_columns`.
 
     Parameters
     ----------

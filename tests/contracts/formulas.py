@@ -156,7 +156,7 @@ def epsilon_insensitive(f: float, y: float, epsilon: float = 0.1) -> float:
 
 
 def summed(single: Callable[..., float]) -> Callable[..., float]:
-    """Of all outputs, each of which costs by itself."""
+    """The sum over outputs, each of which costs by itself."""
     return lambda f, y, **parameters: sum(single(a, b, **parameters) for a, b in zip(f, y, strict=True))
 
 

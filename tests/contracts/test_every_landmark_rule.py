@@ -148,7 +148,7 @@ OPTIONS = {
 @every_rule
 @pytest.mark.parametrize("sizes", PARTITIONS)
 def test_sparse_rows_give_the_landmarks_of_dense_rows(name, sizes):
-    """Of small integers, whose distances are exact in either form; rows and rows of zeros are repeated."""
+    """Rows are of small integers, whose distances are exact in either form; some are repeated."""
     generator = np.random.default_rng(0)
     features = generator.integers(-2, 3, (600, 12)) * (generator.random((600, 12)) < 0.15)
     features = features.astype(np.float32)

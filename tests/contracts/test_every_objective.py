@@ -129,7 +129,7 @@ def test_the_reported_objective_is_the_documented_formula(name, n_classes, weigh
 @pytest.mark.parametrize("turn", [0, pytest.param(1, marks=pytest.mark.slow)])
 @pytest.mark.parametrize("name", each(KINDS))
 def test_the_training_error_is_what_the_score_says(name, turn):
-    """Of SIMBA with no rows held out; of DSG's sample, which is all of so few rows."""
+    """SIMBA holds no rows out; DSG's sample is all of so few rows."""
     # algorithms take turns at the two, and meet the other one in a slow test
     counted = ("weighted", "repeated")[([*KINDS].index(name) + turn) % 2]
     regression = KINDS[name].task == "regression"

@@ -62,7 +62,7 @@ def updated(model, splits, scheduler="synchronous", **how):
 
 
 def objective(model, data):
-    """Of all rows, in a unit that does not depend on the model's."""
+    """The objective over all rows, in a unit that does not depend on the model's."""
     with open_executor("synchronous") as executor:
         found = evaluate_split(model, data["all"].train, executor).figures["objective"]
     return found * getattr(model, "target_scale_", 1.0) ** 2
@@ -106,7 +106,7 @@ def test_the_same_bits_in_processes(name, rows):
 
 @pytest.mark.parametrize("name", ["csvrg", "svrg"])
 def test_a_kept_gradient_stands_for_the_old_rows(name, rows):
-    """Of enough new ones of the same distribution; of fewer the old ones are asked for."""
+    """It does for enough new ones of the same distribution; else the old ones are asked for."""
     model, data = fitted(name, rows)
     model = ALGORITHMS[name](**{**model.get_params(), **few_functions(name)}).fit(data["old"].train)
     after = updated(model, [data["new"].train])

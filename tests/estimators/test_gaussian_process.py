@@ -95,7 +95,7 @@ def test_of_sparse_rows_and_of_kernels_without_a_width_nothing_is_looked_for():
 
 @pytest.mark.slow
 def test_deviations_hold_what_they_say():
-    """Of functions drawn from the prior, 95 % lie within 1.96 deviations."""
+    """95 % of functions drawn from the prior lie within 1.96 deviations."""
     generator = np.random.default_rng(0)
     X = generator.uniform(0, 4, (400, 1))
     kernel = np.exp(-((X - X.T) ** 2))

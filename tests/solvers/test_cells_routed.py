@@ -34,7 +34,7 @@ def rows(n_rows=600):
 
 @pytest.fixture(scope="module")
 def fitted(tmp_path_factory):
-    """Of each kind a data set, a model that was saved, and its decision values when it is kept."""
+    """A data set, a saved model and its decision values when it is kept, by kind."""
     folder, found = tmp_path_factory.mktemp("routed"), {}
     X, y = rows()
     given = {"search": None, "max_cell_rows": 100, "random_state": 0}

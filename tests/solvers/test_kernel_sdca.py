@@ -35,7 +35,7 @@ def solver(loss="hinge", outputs=1, *, risk=None, max_support=20_000, **settings
 
 
 def objective(subject, kernel, y, coefficients, s=1.0):
-    """Of f = K coefficients, in float64."""
+    """The objective of f = K coefficients, in float64."""
     f = kernel @ coefficients
     norm = np.einsum("ij,ij->", coefficients, f)
     return 0.5 * subject.nu * norm + np.mean(s * subject.risk.loss.row_values(f, y))

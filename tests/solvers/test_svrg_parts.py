@@ -106,7 +106,7 @@ def test_losses_beside_a_gradient_do_not_depend_on_where_its_tiles_end(basis, k)
 
 
 def peak_bytes(n, r):
-    """Of a snapshot of n rows over r features, buffers included, features of the process kept before."""
+    """Peak of a snapshot of n rows over r features with buffers, features of the process kept before."""
     tiles.release()
     block, z = block_of(n, np.float32), features(r, np.float32)
     model = Model(z, np.full((r, 1), 1e-3), LOGISTIC)

@@ -34,16 +34,16 @@ _QUICK_METHODS = (
 
 
 @click.command(help=__doc__.replace("::\n", ":\n\n\b"))
-@click.option("--out", type=click.Path(path_type=Path), required=True, help="Of records and report.")
+@click.option("--out", type=click.Path(path_type=Path), required=True, help="Folder for records and report.")
 @click.option("--data", type=click.Path(path_type=Path, exists=True), multiple=True, help="Sharded data set.")
 @click.option("--part", "parts", type=click.Choice(PARTS), multiple=True, help="What is measured [all].")
 @click.option("--method", "methods", multiple=True, help="Methods that are compared [all].")
 @click.option("--adapter", "adapters", multiple=True, help="NAME=PROGRAM, see adapter.py.")
 @click.option("--centres-data", multiple=True, help="Data sets by name for equal centres [covtype, mnist].")
-@click.option("--threads", default=1, help="Of every process.")
+@click.option("--threads", default=1, help="Threads of every process.")
 @click.option("--rows", type=int, help="Rows of each split at most.")
 @click.option("--limit", default=1800.0, help="Seconds of a process, after which it has failed.")
-@click.option("--workers", default=",".join(map(str, WORKERS)), help="Of the simulation.")
+@click.option("--workers", default=",".join(map(str, WORKERS)), help="Numbers of workers of the simulation.")
 @click.option(
     "--reasons", type=click.Path(path_type=Path, exists=True), help="JSON: data set -> why it is lost."
 )

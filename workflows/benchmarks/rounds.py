@@ -88,7 +88,7 @@ def data(options: argparse.Namespace) -> distkern.storage.dataset.Dataset:
 
 
 def report(options: argparse.Namespace, finished: dict) -> None:
-    """Of the last stage, when everything is compiled and open."""
+    """Tell of the last stage, when everything is compiled and open."""
     per_round = 1e3 / (options.rounds / 2)
     split = finished["split_seconds"]
     print(

@@ -225,7 +225,7 @@ def billions(records: Records) -> Table:
 
 
 def facts_of(folder: Path) -> dict[str, Record]:
-    """Of the data sets whose rows were exported."""
+    """Facts of the data sets whose rows were exported."""
     return {path.parent.name: json.loads(path.read_text()) for path in sorted(folder.glob("*/facts.json"))}
 
 

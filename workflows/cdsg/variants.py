@@ -53,7 +53,7 @@ def settings(data: Subset, variant: str, step: float, n_steps: int, gamma: str, 
 
 
 def key(data: Subset, loss: str, name: str, step: float, seed: int) -> str:
-    """Of a run's record."""
+    """The key of a run's record."""
     return f"variants/{data.name}/{loss}/{name}/{step:g}/{seed}"
 
 
@@ -66,7 +66,7 @@ def runs(
     gamma: str,
     jobs: Path,
 ) -> list[Question]:
-    """Of every variant and step."""
+    """Questions of every variant and step."""
     asked = []
     for name, variant in VARIANTS.items():
         for step in steps.get(name, ()):
@@ -80,7 +80,7 @@ def runs(
 
 
 def best_steps(records: Records, data: Subset, loss: str) -> dict[str, Sequence[float]]:
-    """Of each variant, the step of least objective at the end of seed 0."""
+    """The step of least objective at the end of seed 0, for each variant."""
     found: dict[str, Sequence[float]] = {}
     for name in VARIANTS:
         ends = {}

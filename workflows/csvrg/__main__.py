@@ -30,13 +30,17 @@ from workflows.records import Records
     multiple=True,
     help="Sharded data set.",
 )
-@click.option("--out", type=click.Path(path_type=Path), required=True, help="Of records, rows and report.")
+@click.option(
+    "--out", type=click.Path(path_type=Path), required=True, help="Folder for records, rows and report."
+)
 @click.option("--quick", is_flag=True, help="Few rows, and no searches where there are job files.")
 @click.option("--seeds", type=click.IntRange(1), help="Orders of the rows, and random choices [5; quick: 3].")
 @click.option("--rows", type=click.IntRange(100), help="Training rows at most [500000; quick: 20000].")
-@click.option("--exact-rows", type=click.IntRange(100), help="Of exact machines [10000; quick: 4000].")
+@click.option("--exact-rows", type=click.IntRange(100), help="Rows of exact machines [10000; quick: 4000].")
 @click.option("--candidates", type=click.IntRange(1), help="Settings that are tried [60; quick: 8].")
-@click.option("--processes", default=os.cpu_count() or 1, show_default=True, help="Of one thread each.")
+@click.option(
+    "--processes", default=os.cpu_count() or 1, show_default=True, help="Processes of one thread each."
+)
 @click.option("--report-only", is_flag=True, help="Measure nothing.")
 def main(
     data: tuple[Path, ...],

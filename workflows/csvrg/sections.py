@@ -26,7 +26,7 @@ _PICK = (
     "for who needs its bound on the distance of every row to a landmark; moved gradients are for landmarks "
     "so many that the r^2 operations of a row that a projection takes are too much, and lose less the "
     "denser the "
-    'landmarks lie. Of the same landmarks a Newton machine (`algorithm = "newton"`) finds the same minimum '
+    'landmarks lie. At the same landmarks a Newton machine (`algorithm = "newton"`) finds the same minimum '
     "in fewer passes."
 )
 

@@ -27,12 +27,12 @@ _TITLE = "Every algorithm with nothing set"
 
 
 @click.command(help=__doc__.replace("::\n", ":\n\n\b"))
-@click.option("--out", type=click.Path(path_type=Path), required=True, help="Of records and report.")
+@click.option("--out", type=click.Path(path_type=Path), required=True, help="Folder for records and report.")
 @click.option(
     "--data", type=click.Path(path_type=Path, exists=True), multiple=True, required=True, help="Sharded data."
 )
 @click.option("--method", "methods", multiple=True, help="What is fitted [all].")
-@click.option("--seeds", type=click.IntRange(1), help="Of rows and fits, 0, 1, ... [3, quick 1].")
+@click.option("--seeds", type=click.IntRange(1), help="Seeds 0, 1, ... of rows and fits [3, quick 1].")
 @click.option("--rows", type=click.IntRange(256), help="To learn from, at most [10000, quick 1000].")
 @click.option("--processes", type=click.IntRange(1), default=1, help="Side by side, of one thread each [1].")
 @click.option("--limit", default=300.0, show_default=True, help="CPU seconds of a fit.")

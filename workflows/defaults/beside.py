@@ -40,9 +40,11 @@ def questions(found: Sequence[Set], seeds: int, rows: int, out: Path, limit: flo
 
 
 @click.command(help=__doc__.replace("::\n", ":\n\n\b"))
-@click.option("--out", type=click.Path(path_type=Path), required=True, help="Of records and report.")
+@click.option("--out", type=click.Path(path_type=Path), required=True, help="Folder for records and report.")
 @click.option("--files", type=click.Path(exists=True, path_type=Path), help="Folder of the published sets.")
-@click.option("--set", "names", multiple=True, type=click.Choice(sets.NAMES), help="Of the list [all].")
+@click.option(
+    "--set", "names", multiple=True, type=click.Choice(sets.NAMES), help="Data sets of the list [all]."
+)
 @click.option("--data", multiple=True, help="PATH.zarr with test rows; PATH.zarr:0.02 with few positives.")
 @click.option("--seeds", type=click.IntRange(1), default=3, show_default=True, help="0, 1, ...")
 @click.option(

@@ -138,7 +138,7 @@ def questions(
 
 
 def methods(source: Source) -> list[str]:
-    """Of scikit-learn's, and of ours."""
+    """scikit-learn's methods, and ours."""
     if source.is_sparse:
         return ["LR", "SVC", *_OF_SPARSE]
     return [*PEERS, *algorithms(is_real=source.is_real)]

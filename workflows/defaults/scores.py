@@ -67,7 +67,7 @@ def calibration_error(chances: Array, right: Array) -> float:
 
 
 def placements(scores: Array, positive: Array) -> tuple[Array, Array]:
-    """Of each positive row the share of negatives below it, of each negative that of positives above it.
+    """Share of negatives below each positive row, and of positives above each negative one.
 
     Ties count one half; the mean of either is the AUC (DeLong, DeLong and Clarke-Pearson 1988).
     """

@@ -43,7 +43,7 @@ def sections(records: Records, sources: Sequence[Source], reasons: Path | None) 
 
 
 def _of(records: Records, source: Source) -> dict[str, list[Record]]:
-    """Of each method the records of its seeds that did not fail."""
+    """Records of the seeds that did not fail, by method."""
     found = {}
     for method in methods(source):
         prefix = f"scores/{source.name}/{method.replace(', ', '-')}"
@@ -91,12 +91,12 @@ def _rows(found: Found, sources: Sequence[Source], name: str, scale: float) -> l
 
 
 def mean(seeds: Sequence[Record]) -> float:
-    """Of the scores, in points."""
+    """Mean of the scores, in points."""
     return 100.0 * float(np.mean([one["score"] for one in seeds]))
 
 
 def behind(found: Mapping[str, Sequence[Record]]) -> dict[str, tuple[str, float]]:
-    """Of a data set the methods that are farther behind than allowed: behind what, by how many points."""
+    """Methods farther behind on a data set than allowed: behind what, by how many points."""
     scores = {method: mean(seeds) for method, seeds in found.items()}
     exact = [method for method in EXACT_PEERS if method in scores]
     peers = [method for method in PEERS if method in scores and method != LINEAR_PEER]

@@ -44,12 +44,12 @@ _QUICK_DRAWN, _DRAWN = 2**12, 2**17
 
 
 @click.command(help=__doc__.replace("::\n", ":\n\n\b"))
-@click.option("--out", type=click.Path(path_type=Path), required=True, help="Of records and report.")
+@click.option("--out", type=click.Path(path_type=Path), required=True, help="Folder for records and report.")
 @click.option("--data", multiple=True, help="PATH.zarr, of two classes; PATH.zarr:8,6 or :2 takes some.")
 @click.option("--images", multiple=True, help="PATH.zarr of square images, for neural nets.")
 @click.option("--part", "parts", type=click.Choice(PARTS), multiple=True, help="What is measured [all].")
-@click.option("--seeds", type=click.IntRange(1), help="Of every random choice, 0, 1, ... [5, quick 3].")
-@click.option("--rows", type=click.IntRange(256), help="Of each data set at most [50000, quick 4096].")
+@click.option("--seeds", type=click.IntRange(1), help="Seeds 0, 1, ... of every random choice [5, quick 3].")
+@click.option("--rows", type=click.IntRange(256), help="Most rows of each data set [50000, quick 4096].")
 @click.option("--processes", type=click.IntRange(1), default=2, help="Side by side, of one thread each [2].")
 @click.option("--note", default="", help="For the report, of the machine: 'one busy core', say.")
 @click.option("--report-only", is_flag=True, help="Measure nothing.")

@@ -3,8 +3,8 @@
 Every r- or n- form minimises mean max(0, 1 - y z(x)' w)^2 + nu/2 |w|^2 over the same random or Nystroem
 features, of the same seed; the k- forms the same with the kernel itself, and the hinge loss with the paper's
 nu = 1/n for Forest. The minimum is that of scikit-learn's LinearSVC, which is given the features themselves,
-or rows of a factor of the kernel matrix. Of rows that are too many for one it is what the dual variables of
-k-SDCA certify.
+or rows of a factor of the kernel matrix. Where rows are too many for one, it is what the dual variables
+of k-SDCA certify.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ OF_HINGE = ", hinge"
 
 
 def features(rank: int) -> dict[str, dict[str, Any]]:
-    """Of the r- and n- forms."""
+    """Settings of the r- and n- forms."""
     return {
         "r": {"features": "random", "n_features": rank},
         "n": {"features": "nystroem", "n_landmarks": rank},

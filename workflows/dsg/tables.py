@@ -72,7 +72,7 @@ def exact(records: Records, data: Subset) -> Section:
 
 
 def _minima(name: str, found: Mapping[str, Seeds], solved: Mapping[str, Seeds]) -> dict[int, float]:
-    """Of each seed the least objective that a method could reach."""
+    """The least objective that a method could reach, by seed."""
     exact = solved.get(exactness.reference(name), [])
     least = {one["asked"]["seed"]: one["objective"] for one in exact}
     if not least and name.startswith("k-"):

@@ -25,12 +25,17 @@ _TITLE = "How seconds, memory and files grow with the rows"
 
 
 @click.command(help=__doc__.replace("::\n", ":\n\n\b"))
-@click.option("--out", type=click.Path(path_type=Path), required=True, help="Of records and report.")
+@click.option("--out", type=click.Path(path_type=Path), required=True, help="Folder for records and report.")
 @click.option("--rows", type=click.IntRange(1000), multiple=True, default=(10**6, 10**7), show_default=True)
 @click.option("--target", "targets", type=click.Choice(TARGETS), multiple=True, default=TARGETS)
 @click.option("--job", "jobs", type=click.Choice(list(JOBS)), multiple=True, default=tuple(JOBS))
 @click.option("--peer", "peers", type=click.Choice(NAMES), multiple=True, default=NAMES)
-@click.option("--kills", type=click.IntRange(0), default=0, help="Of every training run, once more [0].")
+@click.option(
+    "--kills",
+    type=click.IntRange(0),
+    default=0,
+    help="How often each training run is killed in a second one [0].",
+)
 @click.option("--limit", default=14400.0, show_default=True, help="Seconds of a command, at most.")
 @click.option("--note", default="", help="For the report, of the machine: 'beside other work', say.")
 @click.option("--report-only", is_flag=True, help="Measure nothing.")

@@ -150,14 +150,14 @@ def sections(records: Records) -> list[Section]:
 
 
 @click.command(help=__doc__.replace("::\n", ":\n\n\b"))
-@click.option("--out", type=click.Path(path_type=Path), required=True, help="Of records and report.")
+@click.option("--out", type=click.Path(path_type=Path), required=True, help="Folder for records and report.")
 @click.option(
     "--file", type=click.Path(exists=True, path_type=Path), required=True, help="CSV, with a header."
 )
 @click.option("--target", required=True, help="Column of the labels.")
 @click.option("--positive", help="Label of the positive class, all others against it.")
 @click.option("--parts", type=click.IntRange(2), default=10, show_default=True)
-@click.option("--rows", type=click.IntRange(1000), help="Of the file, at most.")
+@click.option("--rows", type=click.IntRange(1000), help="Most rows of the file.")
 @click.option("--job", "jobs", type=click.Choice(list(JOBS)), multiple=True, default=tuple(JOBS))
 @click.option("--limit", default=3600.0, show_default=True, help="Seconds of a command, at most.")
 @click.option("--note", default="", help="For the report, of the machine: 'beside other work', say.")

@@ -25,13 +25,17 @@ from workflows.simba.plan import Plan, Scale
 
 @click.command(help=__doc__.replace("::\n", ":\n\n\b"))
 @click.option("--data", type=click.Path(path_type=Path, exists=True), multiple=True, help="Sharded data set.")
-@click.option("--out", type=click.Path(path_type=Path), required=True, help="Of records, rows and report.")
+@click.option(
+    "--out", type=click.Path(path_type=Path), required=True, help="Folder for records, rows and report."
+)
 @click.option("--quick", is_flag=True, help="Fewer passes, seeds and trade-off parameters.")
-@click.option("--seeds", type=click.IntRange(1), help="Of all random choices [5; quick: 3].")
-@click.option("--rounds", type=click.IntRange(100), help="Of SIMBA [20000].")
-@click.option("--passes", type=click.FloatRange(0.1), help="Of Pegasos [10; quick: 6].")
+@click.option("--seeds", type=click.IntRange(1), help="Seeds of all random choices [5; quick: 3].")
+@click.option("--rounds", type=click.IntRange(100), help="Rounds of SIMBA [20000].")
+@click.option("--passes", type=click.FloatRange(0.1), help="Passes of Pegasos [10; quick: 6].")
 @click.option("--generated/--no-generated", default=True, help="Whether a generated set is measured too.")
-@click.option("--processes", default=os.cpu_count() or 1, show_default=True, help="Of one thread each.")
+@click.option(
+    "--processes", default=os.cpu_count() or 1, show_default=True, help="Processes of one thread each."
+)
 @click.option("--report-only", is_flag=True, help="Measure nothing.")
 def main(
     data: tuple[Path, ...],

@@ -128,7 +128,7 @@ class Plan:
 
 
 def key(name: str, curve: Curve, number: int, seed: int) -> str:
-    """Of the record of a job."""
+    """The key of a job's record."""
     return f"runs/{name}/{curve.family}/{curve.parameter}/job-{number}/seed-{seed}"
 
 

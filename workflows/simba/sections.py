@@ -24,7 +24,7 @@ _TITLE = "SIMBA beside Pegasos: the paper's Figure 1"
 
 _DIFFERENCES = (
     "The paper's data sets are real against simulated (20,000 training rows x 20,958 columns) and news20 "
-    "(8,000 x 1,355,191); they may be given here with `--data`. Of its curves it says in numbers that SIMBA "
+    "(8,000 x 1,355,191); they may be given here with `--data`. It says in numbers of its curves that SIMBA "
     f"comes to Pegasos' best error with about {PAPERS_RATIO} times fewer feature accesses.\n\nOn "
     "20news_binary and on generated rows that factor was not found with both methods counted alike. On "
     "sparse rows one comes to it, and beyond, by counting all d features of a row for Pegasos and those "

@@ -135,7 +135,7 @@ def questions(rows: dict[str, int], folder: Path, limit: float) -> Iterator[Ques
 
 
 def table(records: Records) -> report.Table:
-    """Of every way its scores, and whether its area is near enough to LightGBM's."""
+    """Scores of every way, and whether its area is near enough to LightGBM's."""
     found = {key: record for key, record in records.under("") if "failed" not in record}
     wanted = _SHARE * found[_PEER]["AUC"] if _PEER in found else None
     rows = [
@@ -154,7 +154,7 @@ def table(records: Records) -> report.Table:
 
 
 @click.command(help=__doc__)
-@click.option("--out", type=click.Path(path_type=Path), required=True, help="Of records and report.")
+@click.option("--out", type=click.Path(path_type=Path), required=True, help="Folder for records and report.")
 @click.option(
     "--rows", default=200_000, show_default=True, help="To learn from; a quarter as many for the test."
 )

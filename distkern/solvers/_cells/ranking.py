@@ -55,7 +55,7 @@ class Ranking:
         return _simplest(self._open)
 
     def edges(self, chosen: Setting) -> tuple[int, int]:
-        """Of its width and C: -1 at the smallest tried with its map and kernel, 1 at the largest, else 0."""
+        """Where its width and C lie: -1 smallest tried with its map and kernel, 1 largest, 0 between."""
         near = [one for one in self.tried if one.kind == chosen.kind]
         widths, costs = [one.kernel.width for one in near], [one.cost for one in near]
         return _edge(chosen.kernel.width, widths), _edge(chosen.cost, costs)
