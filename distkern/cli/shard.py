@@ -99,7 +99,8 @@ _STEPS = 1000
 @click.option(
     "--like",
     metavar="D.zarr|M",
-    help="Prepare the rows as those of this data set or model were: its columns, categories and scaling.",
+    help="Prepare the rows as those of this data set or model were: its columns, categories, scaling and "
+    "--positive.",
 )
 @click.option(
     "--keep-na",
@@ -269,7 +270,8 @@ def _like(path: str) -> Like:
         names = data.feature_names
         if data.table is not None:
             names = data.table.names if data.table.is_named else None
-        return Like(data.n_features, names, data.target_name, data.scaling, data.table)
+        classes = () if data.classes is None else tuple(data.classes.tolist())
+        return Like(data.n_features, names, data.target_name, data.scaling, data.table, classes)
     return rows_of(load_model(path))
 
 

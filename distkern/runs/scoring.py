@@ -184,6 +184,7 @@ def rows_of(model: Estimator) -> Like:
         model.target_name_,
         model.scaling_ or Scaling(),
         model.table_,
+        tuple(np.asarray(getattr(model, "classes_", ())).tolist()),
     )
 
 

@@ -308,7 +308,8 @@ class Builder:
             counts = np.zeros(self.labels.n_codes, dtype=np.int64)
             for records in spool.records():
                 counts += np.bincount(records["targets"], minlength=len(counts))
-            found = self.labels.finish(counts, self.options.positive, least=1 if self.like is not None else 2)
+            known = None if self.like is None else self.like.classes
+            found = self.labels.finish(counts, self.options.positive, known=known)
         except InputError as error:
             self._refuse_target(error)
             return None, None

@@ -88,7 +88,7 @@ class LabelEncoder:
         return code
 
     def finish(
-        self, train_counts: NDArray[np.int64], positive: str | None, *, least: int = 2
+        self, train_counts: NDArray[np.int64], positive: str | None, *, known: Sequence[Any] | None = None
     ) -> tuple[tuple[int, ...] | tuple[str, ...], NDArray[np.int32]]:
         """The classes in sorted order and the class of every provisional code.
 
@@ -96,12 +96,13 @@ class LabelEncoder:
         ----------
         train_counts : training rows of each provisional code
         positive : the label against the rest: classes become ("not V", "V"), so V has code 1
-        least : classes of training rows; 1 for rows that a model is brought up to date with
+        known : classes of the rows that these are like, which may have some of them alone; of V against the
+            rest, where there are other labels than these two, V is ``positive`` without being given
 
         Labels that are all numbers become integers, also those written as text; otherwise all stay text as
-        written. Raises :class:`InputError` for fewer classes than ``least``, for labels of the test rows that
-        no training row has, for numbers that are not integers, and for a ``positive`` that does not occur
-        where there are to be two classes.
+        written. Raises :class:`InputError` for fewer than two classes, for labels of the test rows that no
+        training row has, for numbers that are not integers, and for a ``positive`` that does not occur or is
+        not that of the ``known``.
         """
         raw = list(self._codes)
         numbers = [parse_number(label) if isinstance(label, str) else float(label) for label in raw]
@@ -113,14 +114,16 @@ class LabelEncoder:
                 self._integer(label, number, place)
                 for label, number, place in zip(raw, numbers, self._places, strict=True)
             ]
+        if positive is None and known and _against_rest(known) and not {*keys} <= {*known}:
+            positive = known[1]
         if positive is not None:
-            return self._one_against_rest(keys, positive, train_counts, least)
+            return self._one_against_rest(keys, positive, train_counts, known)
         ordered: list[Any] = sorted(set(keys))
         place_of = {label: position for position, label in enumerate(ordered)}
         mapping = np.array([place_of[key] for key in keys], dtype=np.int32)
         totals = np.bincount(mapping, weights=train_counts, minlength=len(ordered))
         self._check_classes(ordered, keys, totals, int(train_counts.sum()))
-        if len(ordered) < least:
+        if len(ordered) < 2 and known is None:
             raise _one_class(str(ordered[0]), self._places[0])
         return tuple(ordered), mapping
 
@@ -131,7 +134,11 @@ class LabelEncoder:
         return integer
 
     def _one_against_rest(
-        self, keys: list[int] | list[str], positive: str, train_counts: NDArray[np.int64], least: int
+        self,
+        keys: list[int] | list[str],
+        positive: str,
+        train_counts: NDArray[np.int64],
+        known: Sequence[Any] | None,
     ) -> tuple[tuple[str, ...], NDArray[np.int32]]:
         wanted: int | str | None = positive.strip()
         if keys and isinstance(keys[0], int):
@@ -139,7 +146,15 @@ class LabelEncoder:
         mapping = np.array([key == wanted for key in keys], dtype=np.int32)
         totals = np.bincount(mapping, weights=train_counts, minlength=2)
         names = (f"not {wanted}", str(wanted))
-        if least == 1 and not totals.all():
+        if known and tuple(known) != names:
+            told = ", ".join(map(repr, known[:10])) + (", ..." if len(known) > 10 else "")
+            raise InputError(
+                f"the rows would be of classes {names[0]!r} and {names[1]!r}, and those that they are to be "
+                f"like are of {told}",
+                where=f"--positive {positive}",
+                hint=f"give --positive {known[1]}" if _against_rest(known) else "leave --positive out",
+            )
+        if known is not None and not totals.all():
             return (names[int(totals[1] > 0)],), np.zeros_like(mapping)
         if not totals[1]:
             labels = [str(key) for key in sorted(set(keys))]  # type: ignore[type-var]
@@ -205,3 +220,8 @@ def _as_integer(number: float | None) -> int | None:
         return None
     integer = int(number)
     return integer if abs(integer) <= _LARGEST_INTEGER else None
+
+
+def _against_rest(classes: Sequence[Any]) -> bool:
+    """Whether classes are those of one label against the rest."""
+    return len(classes) == 2 and classes[0] == f"not {classes[1]}"

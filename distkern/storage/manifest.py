@@ -74,7 +74,7 @@ class Manifest:
     task: Literal["classification", "regression", "none"]
     n_features: int
     feature_names: tuple[str, ...] | None
-    classes: tuple[int, ...] | tuple[str, ...] | None
+    classes: tuple[int | str, ...] | None
     scaling: Scaling
     splits: dict[str, SplitEntry]
     options: dict[str, Any]

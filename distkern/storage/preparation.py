@@ -32,6 +32,7 @@ class Like:
     target_name : of the target, likewise
     scaling : of the features
     table : how columns became features, if they are no mere numbers
+    classes : what the labels were; () where there were none
     """
 
     n_features: int
@@ -39,6 +40,7 @@ class Like:
     target_name: str | None
     scaling: Scaling
     table: Table | None
+    classes: tuple[Any, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,6 +12,7 @@ from cluster_processes import finish, settings_of, start_distkern
 from distkern.cli.main import main
 from distkern.monitor.metrics import read
 from distkern.runs.persistence import load_model
+from distkern.storage.dataset import open_dataset
 from distkern.storage.ingest import write_dataset
 
 LINEAR = ["--algorithm", "newton", *settings_of(features="linear", scale="standard")]
@@ -129,3 +130,33 @@ def test_rows_of_a_day_may_be_of_one_class(folder, positive, capsys):
     assert json.loads(capsys.readouterr().out)["accuracy"] == np.mean(
         found.predict(rows.iloc[day]) == found.classes_[0]
     )
+
+
+def test_the_label_against_the_rest_is_that_of_the_rows_before(folder, capsys):
+    numbers = np.arange(90)
+    for name, labels in (("before", [0, 3, 5]), ("day", [5, 0, 7]), ("alone", [3])):
+        frame = {"a": numbers, "t": np.resize(labels, 90)}
+        pandas.DataFrame(frame).to_csv(f"{name}.csv", index=False)
+    target = ["--target", "t", "--no-shuffle"]
+    assert main(["shard", "before.csv", *target, "--positive", "3", "--out", "before.zarr"]) == 0
+    for name, classes in (("before", ["not 3", "3"]), ("day", ["not 3"]), ("alone", ["3"])):
+        assert (
+            main(["shard", f"{name}.csv", *target, "--like", "before.zarr", "--out", f"{name}.2.zarr"]) == 0
+        )
+        assert open_dataset(f"{name}.2.zarr").classes.tolist() == classes
+    assert (
+        open_dataset("before.2.zarr").train.labels.tolist()
+        == open_dataset("before.zarr").train.labels.tolist()
+    )
+    capsys.readouterr()
+    for label, hint in (("33", "give --positive 3"), ("5", "give --positive 3")):
+        words = [*target, "--positive", label, "--like", "before.zarr", "--out", "no.zarr"]
+        assert main(["shard", "day.csv", *words]) == 2
+        assert hint in capsys.readouterr().err
+    assert main(["shard", "before.csv", *target, "--out", "labels.zarr"]) == 0
+    capsys.readouterr()
+    assert (
+        main(["shard", "day.csv", *target, "--positive", "5", "--like", "labels.zarr", "--out", "no.zarr"])
+        == 2
+    )
+    assert "are of 0, 3, 5; leave --positive out" in capsys.readouterr().err
