@@ -13,7 +13,7 @@ from distkern.bases.base import AbstractBasis
 from distkern.common.sparse import Rows, SparseRows, comparing_bytes, converted
 from distkern.common.tiles import greatest
 from distkern.common.types import Floats
-from distkern.kernels.base import AbstractKernel, AbstractTileKernel, require
+from distkern.kernels.base import AbstractKernel, AbstractPrepared, AbstractTileKernel, require
 
 
 class LandmarkBasis(AbstractBasis):
@@ -34,7 +34,14 @@ class LandmarkBasis(AbstractBasis):
         self.kernel = require(kernel, AbstractTileKernel)  # type: ignore[type-abstract]
         self.is_sparse = isinstance(landmarks, SparseRows)
         self.landmarks = converted(landmarks, sparse=self.is_sparse)
-        self.prepared = self.kernel.prepare_rows(self.landmarks)
+        if self.is_sparse:
+            # kernels that compare dense rows only refuse here
+            _ = self.prepared
+
+    @cached_property
+    def prepared(self) -> AbstractPrepared:
+        """The landmarks as the kernel compares rows with them, made by each process that does."""
+        return self.kernel.prepare_rows(self.landmarks)
 
     @property
     def size(self) -> int:
@@ -46,11 +53,14 @@ class LandmarkBasis(AbstractBasis):
 
     @property
     def process_bytes(self) -> int:
-        return self.landmarks.nbytes + (comparing_bytes(self.landmarks.shape[1]) if self.is_sparse else 0)
+        # the landmarks and what most kernels make of them: as much, with two columns more
+        if self.is_sparse:
+            return 2 * self.landmarks.nbytes + comparing_bytes(self.landmarks.shape[1])
+        return 2 * self.landmarks.nbytes + 2 * self.size * self.dtype.itemsize
 
     @property
     def norm_bytes(self) -> int:
-        # a copy, and as much that most kernels make of it
+        # a copy in float64, and as much that most kernels make of it
         return 0 if self.dtype == np.float64 else 4 * self.landmarks.nbytes
 
     @property
@@ -73,8 +83,8 @@ class LandmarkBasis(AbstractBasis):
         self.prepared.scores(converted(features, sparse=self.is_sparse), values)
 
     def __getstate__(self) -> dict[str, Any]:
-        # workers have no use for the float64 twin
-        return {name: value for name, value in vars(self).items() if name != "_twin"}
+        # workers have no use for the float64 twin, and prepare the landmarks themselves
+        return {name: value for name, value in vars(self).items() if name not in ("_twin", "prepared")}
 
     @property
     def _exact(self) -> LandmarkBasis:

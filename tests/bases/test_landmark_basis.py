@@ -131,8 +131,15 @@ def test_pickles_small():
     np.testing.assert_array_equal(
         all_values(copy, rows(50).astype("f4")), all_values(basis, rows(50).astype("f4"))
     )
-    # landmarks and their prepared form, not the float64 twin that the norms use
-    assert len(text) < 3 * basis.landmarks.nbytes + 2000
+    # landmarks, and neither their prepared form nor the float64 twin that the norms use
+    assert len(text) < basis.landmarks.nbytes + 2000
+
+
+@pytest.mark.parametrize("name", ["rbf", "laplacian", "cauchy", "matern", "polynomial"])
+def test_what_a_process_holds_is_planned(name):
+    basis = LandmarkBasis(find_kernel(name)(), rows(500).astype(np.float32))
+    held = [value.nbytes for value in vars(basis.prepared).values() if isinstance(value, np.ndarray)]
+    assert basis.landmarks.nbytes + sum(held) <= basis.process_bytes + 64
 
 
 def test_workspace_holds_what_a_tile_needs():
