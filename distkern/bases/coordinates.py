@@ -24,6 +24,8 @@ _NOISE = {4: 1e-6, 8: 1e-16}
 _DROWNED = 0.02
 #: functions that are made orthonormal at once
 _PANEL = 256
+#: what damps a direction so many times as much as the rows bend it holds it where it is
+_HELD = 100.0
 #: random vectors of which a trace is an average
 _PROBES = 16
 
@@ -58,6 +60,25 @@ class Coordinates:
     def trace(self, matrix: Array) -> float:
         """trace(M^-1 A), |w|^2 = c' M c: of a Gram matrix A the sum of |z(x)|^2; about, where M is not I."""
         return float(np.trace(matrix))
+
+    def damping(self, matrix: Array, damping: float) -> tuple[float, Array]:
+        """What the norm weighs more, and each coordinate beside (size, 1) or (0, 1), where a Gram matrix of
+        few rows is damped.
+        """
+        return damping, np.zeros((0, 1))
+
+
+class ColumnCoordinates(Coordinates):
+    """The coordinates of columns, which may be in units far apart that no norm compares."""
+
+    def damping(self, matrix: Array, damping: float) -> tuple[float, Array]:
+        diagonal = matrix.diagonal()[:, None]
+        if damping <= _HELD * float(np.median(diagonal)):
+            return super().damping(matrix, damping)
+        # it would hold most columns where they are, so that each is damped in its own unit; one of which the
+        # rows have no number as the mean
+        mean = float(diagonal.mean())
+        return 0.0, damping * np.where(diagonal > 0, diagonal / (mean or 1.0), 1.0)
 
 
 class KernelCoordinates(Coordinates):

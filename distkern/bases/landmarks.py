@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import cached_property
+from threading import Lock
 from typing import Any
+from uuid import uuid4
+from weakref import WeakValueDictionary
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,6 +17,10 @@ from distkern.common.sparse import Rows, SparseRows, comparing_bytes, converted
 from distkern.common.tiles import greatest
 from distkern.common.types import Floats
 from distkern.kernels.base import AbstractKernel, AbstractPrepared, AbstractTileKernel, require
+
+#: bases that were sent to this process, while it has them
+_SENT: WeakValueDictionary[str, LandmarkBasis] = WeakValueDictionary()
+_PREPARING = Lock()
 
 
 class LandmarkBasis(AbstractBasis):
@@ -34,14 +41,19 @@ class LandmarkBasis(AbstractBasis):
         self.kernel = require(kernel, AbstractTileKernel)  # type: ignore[type-abstract]
         self.is_sparse = isinstance(landmarks, SparseRows)
         self.landmarks = converted(landmarks, sparse=self.is_sparse)
+        self._token = uuid4().hex
+        self._prepared: AbstractPrepared | None = None
         if self.is_sparse:
             # kernels that compare dense rows only refuse here
             _ = self.prepared
 
-    @cached_property
+    @property
     def prepared(self) -> AbstractPrepared:
-        """The landmarks as the kernel compares rows with them, made by each process that does."""
-        return self.kernel.prepare_rows(self.landmarks)
+        """The landmarks as the kernel compares rows with them, made once by each process that does."""
+        if self._prepared is None:
+            with _PREPARING:
+                self._prepared = self._prepared or self.kernel.prepare_rows(self.landmarks)
+        return self._prepared
 
     @property
     def size(self) -> int:
@@ -53,10 +65,10 @@ class LandmarkBasis(AbstractBasis):
 
     @property
     def process_bytes(self) -> int:
-        # the landmarks and what most kernels make of them: as much, with two columns more
+        n_columns = self.landmarks.shape[1]
         if self.is_sparse:
-            return 2 * self.landmarks.nbytes + comparing_bytes(self.landmarks.shape[1])
-        return 2 * self.landmarks.nbytes + 2 * self.size * self.dtype.itemsize
+            return 2 * self.landmarks.nbytes + comparing_bytes(n_columns)
+        return self.landmarks.nbytes + self.size * self.kernel.prepared_bytes(n_columns, self.dtype.itemsize)
 
     @property
     def norm_bytes(self) -> int:
@@ -82,9 +94,10 @@ class LandmarkBasis(AbstractBasis):
         # rows of the other form are converted a tile at a time
         self.prepared.scores(converted(features, sparse=self.is_sparse), values)
 
-    def __getstate__(self) -> dict[str, Any]:
+    def __reduce__(self) -> Any:
         # workers have no use for the float64 twin, and prepare the landmarks themselves
-        return {name: value for name, value in vars(self).items() if name not in ("_twin", "prepared")}
+        state = {name: value for name, value in vars(self).items() if name != "_twin"}
+        return _received, (type(self), state | {"_prepared": None})
 
     @property
     def _exact(self) -> LandmarkBasis:
@@ -106,6 +119,15 @@ class LandmarkBasis(AbstractBasis):
         values = basis.combine(basis.landmarks, coefficients).astype(np.float64)
         norms: NDArray[np.float64] = np.maximum(np.einsum("ij,ij->j", coefficients, values), 0.0)
         return norms
+
+
+def _received(kind: type[LandmarkBasis], state: dict[str, Any]) -> LandmarkBasis:
+    """A basis that was sent: the one that is here already, so that it is prepared once for many tasks."""
+    found = _SENT.get(state["_token"])
+    if found is None:
+        _SENT[state["_token"]] = found = kind.__new__(kind)
+        vars(found).update(state)
+    return found
 
 
 class KernelSpan(LandmarkBasis):

@@ -99,8 +99,8 @@ _STEPS = 1000
 @click.option(
     "--like",
     metavar="D.zarr|M",
-    help="Prepare the rows as those of this data set or model were: its columns, categories, scaling and "
-    "--positive.",
+    help="Prepare the rows as those of this data set or model were: its columns, categories and scaling, and "
+    "a data set's --positive.",
 )
 @click.option(
     "--keep-na",
@@ -271,7 +271,8 @@ def _like(path: str) -> Like:
         if data.table is not None:
             names = data.table.names if data.table.is_named else None
         classes = () if data.classes is None else tuple(data.classes.tolist())
-        return Like(data.n_features, names, data.target_name, data.scaling, data.table, classes)
+        positive = data.options.get("positive")
+        return Like(data.n_features, names, data.target_name, data.scaling, data.table, classes, positive)
     return rows_of(load_model(path))
 
 

@@ -106,6 +106,11 @@ class AbstractKernelMachine(AbstractEstimator):
     machine_: Any = fitted("the estimator that was chosen, fitted")
     chosen_because_: str = fitted("why, a clause")
 
+    @property
+    def partial_fit(self) -> Any:
+        """There is none, as some of the algorithms that may be chosen read the rows of before again."""
+        raise AttributeError(f"{type(self).__name__} has no partial_fit: use an estimator of one algorithm")
+
     # -- which
 
     def problem(self, data: TrainingData, *, has_test: bool) -> tuple[AbstractSolver[Any], Problem]:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import ClassifierMixin, RegressorMixin
-from sklearn.utils import column_or_1d
+from sklearn.utils import check_consistent_length, column_or_1d
 
 from distkern.common.errors import InputError
 from distkern.common.parameters import NOT_NEGATIVE, Parameter
@@ -84,7 +84,15 @@ class Explainable:
 
 
 def _goes_on(model: AbstractEstimator) -> bool:
-    return model._solver(None, 1.0).goes_on_alone
+    try:
+        solver = model._solver(None, 1.0)
+    except InputError:
+        # fit says what is wrong
+        return True
+    if solver.goes_on_alone:
+        return True
+    hint = f"use {solver.alone_with}, or " if solver.alone_with else ""
+    raise AttributeError(f"{model.name} reads the rows of before again: {hint}fit and update(X, y, old=...)")
 
 
 class AbstractClassifier(ClassifierMixin, Explainable, AbstractEstimator):  # type: ignore[misc]
@@ -119,30 +127,41 @@ class AbstractClassifier(ClassifierMixin, Explainable, AbstractEstimator):  # ty
         """Learn from a batch of rows: ``fit`` on the first one, ``update`` on later ones.
 
         What a fit chooses (scaling, landmarks, hyperparameters that are "auto") is chosen on the first batch.
-        What the model is then the minimum of, :meth:`update` says: Newton with the square loss ends where a
-        fit to all rows with the choices of the first batch does.
+        What the model is then the minimum of, :meth:`update` says: Newton with the square loss and up to
+        2,048 functions ends where a fit to all rows with the choices of the first batch does.
 
         Parameters
         ----------
-        X, y, sample_weight : rows in memory, as ``fit`` takes them
+        X, y, sample_weight : rows in memory, as ``update`` takes them
         classes : all labels there are; None: those of the first batch, which has rows of each of them
 
         Raises
         ------
         InputError
-            If the first batch has no row of one of the classes, or a later one has a label that is not among
-            them.
+            If the first batch has other labels than the classes, or a later one has a label that is not among
+            them; if Newton has more functions; as :meth:`fit` and :meth:`update` do.
         """
         if hasattr(self, "coef_"):
             self._check_known(classes)
             return self.update(X, y, sample_weight)
         if classes is not None:
-            missing = np.setdiff1d(np.asarray(classes), column_or_1d(plain_targets(y))).tolist()
+            labels = column_or_1d(plain_targets(y))
+            if sample_weight is not None:
+                check_consistent_length(labels, sample_weight)
+                labels = labels[np.asarray(sample_weight) > 0]
+            missing = np.setdiff1d(np.asarray(classes), labels).tolist()
+            unknown = np.setdiff1d(labels, np.asarray(classes)).tolist()
             if missing:
                 raise InputError(
                     f"the first batch has no row of class {missing[0]!r}",
                     where="classes",
                     hint="begin with a batch that has rows of every class",
+                )
+            if unknown:
+                raise InputError(
+                    f"label {unknown[0]!r} is not among the classes",
+                    where="y",
+                    hint=f"correct it, or give it too: {np.unique(np.asarray(classes)).tolist()}",
                 )
         return self.fit(X, y, sample_weight)
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import ClassVar, Self
 
+from distkern.bases.base import AbstractBasis
+from distkern.bases.coordinates import ColumnCoordinates, Coordinates
 from distkern.bases.linear import LinearBasis
 from distkern.common.sparse import Rows
 from distkern.features.base import AbstractFeatures, Footprint
@@ -52,6 +54,9 @@ class Linear(AbstractFeatures):
     @property
     def n_constant(self) -> int:
         return int(self.constant)
+
+    def coordinates(self, basis: AbstractBasis) -> Coordinates:
+        return ColumnCoordinates(basis)
 
     def with_constant(self) -> Self:
         return replace(self, constant=True)

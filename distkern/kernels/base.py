@@ -169,6 +169,10 @@ class AbstractTileKernel(AbstractKernel):
     def prepare(self, landmarks: Floats) -> AbstractPrepared:
         """Landmarks (r, d) in the form that the tiles of a pass need, in the landmarks' dtype."""
 
+    def prepared_bytes(self, n_columns: int, itemsize: int) -> int:
+        """Bytes that :meth:`prepare` takes beside a landmark of so many numbers."""
+        return (n_columns + 2) * itemsize
+
     def prepare_sparse(self, landmarks: SparseRows) -> AbstractPrepared:
         """Sparse landmarks in such a form; kernels that have none for sparse rows leave this out."""
         raise InputError(
@@ -204,6 +208,9 @@ class AbstractClosedFormTiles(AbstractTileKernel):
 
     def prepare(self, landmarks: Floats) -> ClosedFormScores:
         return ClosedFormScores(self, landmarks.astype(np.float64))
+
+    def prepared_bytes(self, n_columns: int, itemsize: int) -> int:
+        return n_columns * 8
 
 
 @dataclass(frozen=True)

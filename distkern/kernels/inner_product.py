@@ -52,6 +52,9 @@ class AbstractInnerProductKernel(AbstractTileKernel):
     def prepare(self, landmarks: Floats) -> InnerProductScores:
         return InnerProductScores(self, landmarks, np.einsum("ij,ij->i", landmarks, landmarks))
 
+    def prepared_bytes(self, n_columns: int, itemsize: int) -> int:
+        return itemsize
+
 
 #: degrees beyond are drawn once in 2^53
 _HIGHEST = 52

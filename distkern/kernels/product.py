@@ -240,6 +240,9 @@ class Cauchy(AbstractLandmarkKernel, AbstractFeatureKernel):
     def prepare(self, landmarks: Floats) -> CompiledScores:
         return CompiledScores(cauchy_product, landmarks, self.gamma)
 
+    def prepared_bytes(self, n_columns: int, itemsize: int) -> int:
+        return 0
+
     def prepare_sparse(self, landmarks: SparseRows) -> SparseCauchy:
         return SparseCauchy.of(landmarks, self.gamma)
 

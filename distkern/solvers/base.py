@@ -162,6 +162,8 @@ class AbstractSolver(Declared, ABC, Generic[State]):
     #: ``not_updated``, a clause
     old_rows: ClassVar[OldRows | None] = None
     not_updated: ClassVar[str] = "its solver begins anew"
+    #: settings with which updates may leave out the rows of before, where it takes some, a clause
+    alone_with: ClassVar[str] = ""
 
     def further(self, state: State) -> dict[str, Any]:
         """What is kept with a model of a state, by name: arrays and numbers."""
@@ -187,7 +189,7 @@ class AbstractSolver(Declared, ABC, Generic[State]):
 
     @property
     def goes_on_alone(self) -> bool:
-        """Whether updates leave out the rows of before, however few the new ones are."""
+        """Whether updates may leave out the rows of before, however few the new ones are."""
         return self.old_rows is OldRows.LEFT
 
     @abstractmethod

@@ -179,6 +179,7 @@ class Newton(AbstractExplicit[NewtonState]):
     }
 
     states = NewtonState
+    alone_with = "the square loss without hessian='products'"
     kept = ("gram", "slopes", "ones", "totals", "pivots")
 
     def __post_init__(self) -> None:
@@ -222,7 +223,7 @@ class Newton(AbstractExplicit[NewtonState]):
 
     @property
     def goes_on_alone(self) -> bool:
-        return self.risk.loss.is_quadratic
+        return self.risk.loss.is_quadratic and not self.takes_products
 
     @property
     def at_model(self) -> Before | None:
@@ -332,7 +333,10 @@ class ByMatrices:
         exact = sample is None and (place == 0 or self._risk.loss.is_quadratic)
         # fewer rows ask for more damping
         fewer = 1.0 if sample is None else schedule.rows(0) / schedule.rows(place)
-        nu = self._nu if exact else self._nu + damping * fewer
+        more, beside = (0.0, np.zeros((0, 1))) if exact else coordinates.damping(matrices[0], damping * fewer)
+        nu = self._nu + more
+        for matrix in matrices if len(beside) else ():
+            matrix[np.diag_indices(len(matrix))] += beside[:, 0]
         # outputs of one-vs-rest, and quantiles, have separate objectives
         apart = self._risk.loss.target_kind != "classes"
         metric = BoundedMetric(self.inverse(own, matrices, nu), apart=apart)
@@ -347,7 +351,11 @@ class ByMatrices:
             def measure_sample(at: Array) -> Steps[Point]:
                 model = Model(basis, coordinates.outward(at), risk)
                 sums: Sums = yield sampled_gradient_pass(problem, model, footprint, sample)
-                return point_of(nu, coordinates, at, sums, coordinates.gradient(sums.mean_gradient))
+                point = point_of(nu, coordinates, at, sums, coordinates.gradient(sums.mean_gradient))
+                if not len(beside):
+                    return point
+                value = point.value + 0.5 * float(np.sum(beside * np.square(at)))
+                return replace(point, value=value, gradient=point.gradient + beside * at)
 
             zero = point_of(nu, coordinates, at, sums, sums.mean_gradient)
             # the corrections by steps on the sample are kept for all rows

@@ -21,6 +21,8 @@ _PARABOLA_PASSES = 8
 #: least and most steps from one matrix, and their time in units of the next matrix's
 _LEAST_STEPS, _MOST_STEPS = 8, 12
 _WORTH = 1.5
+#: functions up to which the sums of a quadratic over all rows are kept with a model: half a matrix of 32 MiB
+MOST_KEPT = 2048
 
 
 @dataclass(frozen=True)
@@ -49,7 +51,9 @@ class Schedule:
 
     def is_sampled(self, stage: int) -> bool:
         """Whether a stage's matrices are made from a sample."""
-        cheap = self.is_quadratic and self._matrix_by_pass < _PARABOLA_PASSES
+        # the matrix of all rows is one pass, and what updates of quadratics go on from
+        few = self.footprint.size <= MOST_KEPT
+        cheap = self.is_quadratic and (few or self._matrix_by_pass < _PARABOLA_PASSES)
         return not cheap and self.problem.n_rows >= _PAYS * self.rows(stage)
 
     def rows(self, stage: int) -> int:

@@ -25,14 +25,13 @@ from distkern.solvers.base import Outline, Problem, Steps
 from distkern.solvers.descent import BoundedMetric, Descent, Point, descend
 from distkern.solvers.explicit import held_out_pass, measuring_pass
 from distkern.solvers.measuring import Model, Sums
+from distkern.solvers.newton_schedule import MOST_KEPT
 from distkern.solvers.targets import TargetSummary
 
 if TYPE_CHECKING:
     from distkern.solvers.newton import Newton, NewtonState
 
 
-#: functions up to which sums are kept with a model: half a matrix of 32 MiB
-MOST_FUNCTIONS = 2048
 _MOST_STEPS = 12
 
 
@@ -147,7 +146,7 @@ def kept_bytes(size: int) -> int:
 
 def keeps_sums(solver: Newton, size: int) -> bool:
     """Whether the first stage keeps the sums of its matrix."""
-    return solver.risk.loss.is_quadratic and size <= MOST_FUNCTIONS
+    return solver.risk.loss.is_quadratic and size <= MOST_KEPT
 
 
 class BySums:

@@ -111,7 +111,8 @@ def shard(
         of tables (CSV, Parquet), see :class:`distkern.storage.table_fit.TableOptions`
     delimiter, decimal : of CSV files: what stands between fields, and before the decimals of numbers; None:
         looked at in the first rows, and told
-    like : prepare rows as these were, fitting nothing; excludes ``scale`` and what is said of tables
+    like : prepare rows as these were, with their ``positive``, fitting nothing; excludes ``scale`` and what
+        is said of tables
     report : called with what every column of a table becomes, before shards are written
     check_only : raise :class:`~distkern.storage.build.Checked` then; see :func:`check`
     progress : called as (what, rows, bytes, rows in all or None)
@@ -178,7 +179,14 @@ def shard(
                 where="--like",
                 hint="leave out --scale and what is said of columns (--impute, --categorical, --drop, ...)",
             )
-        options = replace(options, scale=like.scaling.kind)
+        if like.positive is not None and positive not in (None, like.positive):
+            raise InputError(
+                f"the rows that these are to be like are of {like.positive!r} against the rest",
+                where=f"--positive {positive}",
+                hint=f"give --positive {like.positive}, or leave it out",
+            )
+        label = positive or (like.positive if task == "classification" else None)
+        options = replace(options, scale=like.scaling.kind, positive=label)
         kinds = None if like.table is None else like.table.kinds()
         read_options = replace(
             read_options,

@@ -96,26 +96,26 @@ class LabelEncoder:
         ----------
         train_counts : training rows of each provisional code
         positive : the label against the rest: classes become ("not V", "V"), so V has code 1
-        known : classes of the rows that these are like, which may have some of them alone; of V against the
-            rest, where there are other labels than these two, V is ``positive`` without being given
+        known : classes of the rows that these are like, () where they are of none: these may be of some of
+            them alone
 
         Labels that are all numbers become integers, also those written as text; otherwise all stay text as
-        written. Raises :class:`InputError` for fewer than two classes, for labels of the test rows that no
-        training row has, for numbers that are not integers, and for a ``positive`` that does not occur or is
-        not that of the ``known``.
+        written, as where the ``known`` are text. Raises :class:`InputError` for labels of the test rows that
+        no training row has, for numbers that are not integers, for a ``positive`` that makes other classes
+        than the ``known``, and, where there are none, for fewer than two classes or a ``positive`` that does
+        not occur.
         """
         raw = list(self._codes)
         numbers = [parse_number(label) if isinstance(label, str) else float(label) for label in raw]
         keys: list[int] | list[str]
-        if any(number is None for number in numbers):
+        are_text = positive is None and bool(known) and all(isinstance(label, str) for label in known or ())
+        if are_text or any(number is None for number in numbers):
             keys = [str(label) for label in raw]
         else:
             keys = [
                 self._integer(label, number, place)
                 for label, number, place in zip(raw, numbers, self._places, strict=True)
             ]
-        if positive is None and known and _against_rest(known) and not {*keys} <= {*known}:
-            positive = known[1]
         if positive is not None:
             return self._one_against_rest(keys, positive, train_counts, known)
         ordered: list[Any] = sorted(set(keys))
@@ -140,22 +140,26 @@ class LabelEncoder:
         train_counts: NDArray[np.int64],
         known: Sequence[Any] | None,
     ) -> tuple[tuple[str, ...], NDArray[np.int32]]:
-        wanted: int | str | None = positive.strip()
-        if keys and isinstance(keys[0], int):
-            wanted = _as_integer(parse_number(positive))
+        label = positive.strip()
+        number = _as_integer(parse_number(label)) if keys and isinstance(keys[0], int) else None
+        wanted: int | str = label if number is None else number
         mapping = np.array([key == wanted for key in keys], dtype=np.int32)
         totals = np.bincount(mapping, weights=train_counts, minlength=2)
         names = (f"not {wanted}", str(wanted))
-        if known and tuple(known) != names:
-            told = ", ".join(map(repr, known[:10])) + (", ..." if len(known) > 10 else "")
-            raise InputError(
-                f"the rows would be of classes {names[0]!r} and {names[1]!r}, and those that they are to be "
-                f"like are of {told}",
-                where=f"--positive {positive}",
-                hint=f"give --positive {known[1]}" if _against_rest(known) else "leave --positive out",
+        if known is not None:
+            written = (f"not {label}", label)
+            names = written if known and {*known} <= {*written} else names
+            if not {*known} <= {*names}:
+                told = ", ".join(map(repr, known[:10])) + (", ..." if len(known) > 10 else "")
+                raise InputError(
+                    f"the rows would be of classes {names[0]!r} and {names[1]!r}, and those that they are to "
+                    f"be like are of {told}",
+                    where=f"--positive {positive}",
+                    hint="leave it out, or give the label that these are of against the rest",
+                )
+            return (
+                (names, mapping) if len({*mapping.tolist()}) == 2 else ((names[mapping.max()],), 0 * mapping)
             )
-        if known is not None and not totals.all():
-            return (names[int(totals[1] > 0)],), np.zeros_like(mapping)
         if not totals[1]:
             labels = [str(key) for key in sorted(set(keys))]  # type: ignore[type-var]
             near = difflib.get_close_matches(positive, labels, n=1)
@@ -220,8 +224,3 @@ def _as_integer(number: float | None) -> int | None:
         return None
     integer = int(number)
     return integer if abs(integer) <= _LARGEST_INTEGER else None
-
-
-def _against_rest(classes: Sequence[Any]) -> bool:
-    """Whether classes are those of one label against the rest."""
-    return len(classes) == 2 and classes[0] == f"not {classes[1]}"

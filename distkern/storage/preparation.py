@@ -33,6 +33,7 @@ class Like:
     scaling : of the features
     table : how columns became features, if they are no mere numbers
     classes : what the labels were; () where there were none
+    positive : the label that was against the rest, where that is known
     """
 
     n_features: int
@@ -41,6 +42,7 @@ class Like:
     scaling: Scaling
     table: Table | None
     classes: tuple[Any, ...] = ()
+    positive: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

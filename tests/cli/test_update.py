@@ -132,31 +132,50 @@ def test_rows_of_a_day_may_be_of_one_class(folder, positive, capsys):
     )
 
 
+def made(name, labels, *words):
+    """A data set of rows with these labels over and over."""
+    frame = {"a": np.arange(90), "t": np.resize(labels, 90)}
+    pandas.DataFrame(frame).to_csv("rows.csv", index=False)
+    return main(["shard", "rows.csv", "--target", "t", "--no-shuffle", *words, "--out", f"{name}.zarr"])
+
+
+def labels_of(name, split="train"):
+    return getattr(open_dataset(f"{name}.zarr"), split).labels.tolist()
+
+
 def test_the_label_against_the_rest_is_that_of_the_rows_before(folder, capsys):
-    numbers = np.arange(90)
-    for name, labels in (("before", [0, 3, 5]), ("day", [5, 0, 7]), ("alone", [3])):
-        frame = {"a": numbers, "t": np.resize(labels, 90)}
-        pandas.DataFrame(frame).to_csv(f"{name}.csv", index=False)
-    target = ["--target", "t", "--no-shuffle"]
-    assert main(["shard", "before.csv", *target, "--positive", "3", "--out", "before.zarr"]) == 0
-    for name, classes in (("before", ["not 3", "3"]), ("day", ["not 3"]), ("alone", ["3"])):
+    like = ["--like", "three.zarr"]
+    assert made("three", [0, 3, 5], "--positive", "3") == 0
+    for number, labels in enumerate(([5, 0, 7], [3], [5, 3])):
+        assert made(f"day{number}", labels, *like) == 0
         assert (
-            main(["shard", f"{name}.csv", *target, "--like", "before.zarr", "--out", f"{name}.2.zarr"]) == 0
+            labels_of(f"day{number}")
+            == np.resize(["3" if one == 3 else "not 3" for one in labels], 90).tolist()
         )
-        assert open_dataset(f"{name}.2.zarr").classes.tolist() == classes
-    assert (
-        open_dataset("before.2.zarr").train.labels.tolist()
-        == open_dataset("before.zarr").train.labels.tolist()
+        assert made("no", labels, *like, "--positive", "33") == 2
+        assert "--positive 33: the rows that these are to be like are of '3' ag" in capsys.readouterr().err
+    assert made("again", [0, 3, 5], *like) == 0
+    assert open_dataset("again.zarr").fingerprint == open_dataset("three.zarr").fingerprint
+    # what training rows have none of is still told apart in test rows
+    pandas.DataFrame({"a": [1, 2, 3], "t": [0, 3, 5]}).to_csv("test.csv", index=False)
+    assert made("tested", [0, 5], *like, "--test", "test.csv") == 0
+    assert labels_of("tested", "test") == ["not 3", "3", "not 3"]
+
+
+def test_labels_that_look_like_others_stay_what_they_are(folder, capsys):
+    assert made("mail", ["spam", "not spam"]) == 0
+    assert made("ham", ["spam", "not spam", "ham"], "--like", "mail.zarr") == 0
+    assert open_dataset("ham.zarr").classes.tolist() == ["ham", "not spam", "spam"]
+    assert made("mixed", ["1", "2", "x"]) == 0
+    assert made("numbers", [1, 2], "--like", "mixed.zarr") == 0
+    assert open_dataset("numbers.zarr").classes.tolist() == ["1", "2"]
+    assert made("numbers2", [1, 2], "--like", "mixed.zarr", "--positive", "x") == 2
+    assert "of classes 'not x' and 'x', and those that they are to be like are of '1', '2', 'x'" in (
+        capsys.readouterr().err
     )
-    capsys.readouterr()
-    for label, hint in (("33", "give --positive 3"), ("5", "give --positive 3")):
-        words = [*target, "--positive", label, "--like", "before.zarr", "--out", "no.zarr"]
-        assert main(["shard", "day.csv", *words]) == 2
-        assert hint in capsys.readouterr().err
-    assert main(["shard", "before.csv", *target, "--out", "labels.zarr"]) == 0
-    capsys.readouterr()
-    assert (
-        main(["shard", "day.csv", *target, "--positive", "5", "--like", "labels.zarr", "--out", "no.zarr"])
-        == 2
-    )
-    assert "are of 0, 3, 5; leave --positive out" in capsys.readouterr().err
+    assert made("one", ["1", "2", "x"], "--positive", "x") == 0
+    assert made("other", [1, 2], "--like", "one.zarr") == 0
+    assert open_dataset("other.zarr").classes.tolist() == ["not x"]
+    # a day of one class is what others may be like
+    assert made("next", [1, "x"], "--like", "other.zarr") == 0
+    assert open_dataset("next.zarr").classes.tolist() == ["not x", "x"]

@@ -61,6 +61,10 @@ def test_batches_without_a_class_are_refused_first_and_taken_later():
     model = dk.NewtonClassifier(features="linear", loss="least_squares")
     with pytest.raises(InputError, match="the first batch has no row of class 'yes'"):
         model.partial_fit(X[few], labels[few], classes=np.unique(labels))
+    with pytest.raises(InputError, match="the first batch has no row of class 'yes'"):
+        model.partial_fit(X, labels, classes=np.unique(labels), sample_weight=few.astype(float))
+    with pytest.raises(InputError, match=r"y: label 'yes' is not among the classes"):
+        model.partial_fit(X, labels, classes=["less", "no"])
     assert not hasattr(model, "coef_")
     model.partial_fit(X, labels, classes=np.unique(labels))
     with pytest.raises(InputError, match="not what the first call gave"):
@@ -68,7 +72,23 @@ def test_batches_without_a_class_are_refused_first_and_taken_later():
     before = model.decision_function(X)
     model.partial_fit(X[few], labels[few], classes=np.unique(labels))
     assert not np.array_equal(model.decision_function(X), before)
-    assert not hasattr(dk.NewtonClassifier(), "partial_fit")
+    with pytest.raises(AttributeError, match="partial_fit") as refused:
+        dk.NewtonClassifier().partial_fit(X, labels)
+    assert "use the square loss without hessian='products', or fit and update" in str(refused.value.__cause__)
+    with pytest.raises(InputError, match="nu"):
+        dk.NewtonRegressor(nu=-1.0).partial_fit(X, y)
+    machine = dk.KernelRegressor(algorithm="newton", settings={"features": "linear"}, random_state=0)
+    assert not hasattr(machine, "partial_fit")
+    assert not hasattr(machine.fit(X, y), "partial_fit")
+
+
+def test_sums_are_kept_of_many_rows_of_many_columns():
+    generator = np.random.default_rng(0)
+    X = generator.normal(size=(17_000, 40))
+    y = X @ generator.normal(size=40) + generator.normal(size=17_000)
+    plain = dk.NewtonRegressor(features="linear", scale="none", nu=1e-3, dtype="float64")
+    model = clone(plain).partial_fit(X[:16_500], y[:16_500]).partial_fit(X[16_500:], y[16_500:])
+    np.testing.assert_allclose(model.predict(X), plain.fit(X, y).predict(X), atol=1e-9)
 
 
 def test_kernels_end_at_the_minimum_over_all_rows_at_the_landmarks_of_the_model(tmp_path):
@@ -99,7 +119,7 @@ def test_targets_that_were_constant_get_a_scale():
 
 
 def test_a_matrix_of_many_functions_is_not_kept(monkeypatch):
-    monkeypatch.setattr("distkern.solvers.newton_sums.MOST_FUNCTIONS", 8)
+    monkeypatch.setattr("distkern.solvers.newton_sums.MOST_KEPT", 8)
     X, y, _ = some_rows()
     model = dk.NewtonRegressor(n_landmarks=16, random_state=0).fit(X[OLD], y[OLD])
     with pytest.raises(InputError, match=r"the 300 that it has learned from are not all there.*old"):

@@ -173,6 +173,7 @@ def sampling(monkeypatch, rows):
     monkeypatch.setattr(newton_schedule, "_LEAST_SAMPLE", rows)
     monkeypatch.setattr(newton_schedule, "_SAMPLE_PASSES", 0)
     monkeypatch.setattr(newton_schedule, "_PARABOLA_PASSES", 0)
+    monkeypatch.setattr(newton_schedule, "MOST_KEPT", 0)
 
 
 @pytest.mark.parametrize("loss", ["squared_hinge", "logistic", "square"])
@@ -195,6 +196,21 @@ def test_matrices_of_a_sample_end_at_the_same_minimum(monkeypatch, loss):
     assert states[1].objective < least + 0.1 * (zero - least)
     assert states[-1].objective == pytest.approx(whole[-1].objective, rel=1e-8)
     np.testing.assert_allclose(states[-1].coefficients, whole[-1].coefficients, atol=2e-4)
+
+
+def test_columns_in_units_far_apart_are_all_learned_from_a_sample():
+    """What damps a sample's matrix is of each column's own unit; it held all but the largest where they were."""
+    generator = np.random.default_rng(0)
+    flags = (generator.random((20_000, 8)) < 0.1).astype(float)
+    X = np.column_stack([1e4 * generator.normal(size=20_000), flags])
+    f = flags @ np.array([3.0, -3.0, 3.0, -3.0, 3.0, -3.0, 3.0, -3.0]) + 1e-4 * X[:, 0]
+    y = (f + generator.logistic(size=20_000) > 0).astype(np.int32)
+    found = []
+    for units in (np.ones(9), np.r_[1e-4, np.ones(8)]):
+        states, runner = train(solver("logistic", nu=1e-9), cut_blocks(X * units, y, (5000,) * 4))
+        assert "gradient of the sample" in runner.made
+        found.append(states[-1].objective)
+    assert found[0] == pytest.approx(found[1], rel=2e-3)
 
 
 def test_where_no_step_of_a_sample_is_lower_the_run_ends(monkeypatch):

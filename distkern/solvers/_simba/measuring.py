@@ -74,7 +74,7 @@ class Norms:
     present : (n_classes,) which classes have rows that weigh something, whether they take part or not
     n_held_out : rows that are held out
     units : what the rows that take part weigh with their classes, 0 where nothing weighs them
-    differ : whether some of these weigh more than others
+    differ : whether some of these weigh other than the mean of all rows
     """
 
     largest: float
