@@ -68,12 +68,18 @@ class Coordinates:
         return damping, np.zeros((0, 1))
 
 
+def holds_most(damping: float, squares: Array) -> bool:
+    """Whether what is added to the mean squares of columns keeps most of those that have numbers at 0."""
+    there = squares[squares > 0]
+    return bool(len(there)) and damping > _HELD * float(np.median(there))
+
+
 class ColumnCoordinates(Coordinates):
     """The coordinates of columns, which may be in units far apart that no norm compares."""
 
     def damping(self, matrix: Array, damping: float) -> tuple[float, Array]:
         diagonal = matrix.diagonal()[:, None]
-        if damping <= _HELD * float(np.median(diagonal)):
+        if not holds_most(damping, diagonal):
             return super().damping(matrix, damping)
         # it would hold most columns where they are, so that each is damped in its own unit; one of which the
         # rows have no number as the mean

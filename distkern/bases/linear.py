@@ -134,6 +134,15 @@ class LinearBasis(AbstractBasis):
             squares = np.einsum("ij,ij->i", features, features, dtype=np.float64)
         return np.asarray(squares + self.constant)
 
+    def column_squares(self, features: Rows) -> NDArray[np.float64]:
+        """(size,): the sum of the squares of each function over the rows."""
+        if isinstance(features, SparseRows):
+            squares = np.square(features.data, dtype=np.float64)
+            found = np.bincount(features.indices, squares, minlength=self._n_features)
+        else:
+            found = np.einsum("ij,ij->j", features, features, dtype=np.float64)
+        return np.asarray(np.append(found, float(features.shape[0])) if self.constant else found)
+
     def over(self, group: AbstractGroup) -> AbstractGroup:
         return group
 

@@ -122,10 +122,12 @@ class Newton(AbstractExplicit[NewtonState]):
 
     From 4 max(4096, 4 r) rows on, matrices are made from a sample S (Erdogdu and Montanari 2015) of
     max(4096, 4 r) to n / 4 rows, as many as take half the operations of a pass; for the square loss only
-    where that saves time. They are damped by 0.3 / |S| times the mean of l'' |z|^2 at w = 0. The first stage
-    begins at the minimum on the sample and keeps the BFGS corrections from there. Matrices of all rows are
-    damped too, from the second stage on and ever less. For the square loss, a stage with the matrix of all
-    rows follows if the tolerance is not met.
+    of more than 2,048 functions, where that saves time. They are damped by 0.3 / |S| times the mean of
+    l'' |z|^2 at w = 0; where linear columns have units so far apart that this is a hundred times what most
+    of them are bent by, each in its own, see :class:`~distkern.bases.coordinates.ColumnCoordinates`. The
+    first stage begins at the minimum on the sample and keeps the BFGS corrections from there. Matrices of
+    all rows are damped too, from the second stage on and ever less. For the square loss, a stage with the
+    matrix of all rows follows if the tolerance is not met.
 
     The first stage makes one matrix for all outputs: at w = 0 losses of classes have equal curvatures, and
     losses of real targets take the bound of l''. Later stages make k. The square loss has one Hessian, whose

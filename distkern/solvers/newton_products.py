@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from distkern.bases.base import AbstractBasis
-from distkern.bases.coordinates import Coordinates
+from distkern.bases.coordinates import Coordinates, holds_most
+from distkern.bases.linear import LinearBasis
 from distkern.common.types import Array, Block, Floats
 from distkern.features import Footprint
 from distkern.passes import Derived, Reduce, bytes_of
@@ -305,11 +306,13 @@ class Sampled:
     Attributes
     ----------
     basis : in double precision
+    units : (r, 1) of linear columns that are far apart, by which Z is divided here; else (1, 1)
     """
 
     rows: Block
     basis: AbstractBasis
     products: Array
+    units: Array
 
     def inverse(self, coefficients: Array, risk: Risk, nu: float) -> Solve:
         """g -> P^-1 g with P_j = Z' diag(s l_jj'') Z / q + (nu + damping) I, of each output j, at a model.
@@ -318,7 +321,8 @@ class Sampled:
 
             P^-1 g = (g - Z' A (m I + A Z Z' A)^-1 A Z g) / m,
 
-        whose products with Z make the functions of the rows anew.
+        whose products with Z make the functions of the rows anew. With units D it is that of Z D^-1, between
+        D^-1 and D^-1: m D^2 is added instead of m I.
         """
         features, basis = self.rows.features, self.basis
         predictions = basis.combine(features, coefficients)
@@ -335,10 +339,13 @@ class Sampled:
         def solve(right: Array) -> Array:
             from scipy.linalg import cho_solve
 
-            along = roots * basis.combine(features, right)
+            right = right / self.units
+            along = roots * basis.combine(features, right / self.units)
             for output, factor in enumerate(factors):
                 along[:, output] = cho_solve((factor, True), along[:, output])
-            found: Array = (right - basis.transposed(features, roots * along)) / shifts
+            found: Array = (
+                (right - basis.transposed(features, roots * along) / self.units) / shifts / self.units
+            )
             # what all outputs share changes no loss of classes, and is 0 at the minimum
             if is_shared:
                 found -= found.mean(axis=1, keepdims=True)
@@ -356,10 +363,14 @@ def sampled_rows(problem: Problem, basis: AbstractBasis, n_rows: int) -> Steps[S
     """
     drawn: Block = yield sampled_pass(problem, n_rows)
     rows = replace(drawn, features=drawn.features.astype(basis.dtype))
-    found, panel = rows.n_rows, _panel(basis.size)
+    found, panel, units = rows.n_rows, _panel(basis.size), np.ones((1, 1))
+    if isinstance(basis, LinearBasis):
+        squares = basis.column_squares(rows.features)[:, None] / found
+        if holds_most(_DAMPING * float(squares.sum()) / found, squares):
+            units = np.sqrt(np.where(squares > 0, squares, squares.mean()))
     products = np.empty((found, found))
     for start in range(0, found, panel):
         own = slice(start, min(start + panel, found))
         columns = basis.transposed(rows.features[own], np.eye(own.stop - start))
-        products[:, own] = basis.combine(rows.features, columns)
-    return Sampled(rows, basis, 0.5 * (products + products.T))
+        products[:, own] = basis.combine(rows.features, columns / np.square(units))
+    return Sampled(rows, basis, 0.5 * (products + products.T), units)

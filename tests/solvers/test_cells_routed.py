@@ -159,7 +159,7 @@ class Counted:
 
 
 def test_counts_of_parts_and_places_are_not_held_together():
-    """Of 10^9 rows and 60,000 places they would be gigabytes."""
+    """With 10^9 rows and 60,000 places they would be gigabytes."""
     n_parts, n_places = 500, 5000
     sizes = PlacedSizes(1, n_places, 4, 2**20, 2**20, np.dtype(np.float32))
     few, many = (routing.Routing(sizes, (2**17,) * n, "test").planned[0] for n in (10, 1000))

@@ -198,8 +198,9 @@ def test_matrices_of_a_sample_end_at_the_same_minimum(monkeypatch, loss):
     np.testing.assert_allclose(states[-1].coefficients, whole[-1].coefficients, atol=2e-4)
 
 
-def test_columns_in_units_far_apart_are_all_learned_from_a_sample():
-    """What damps a sample's matrix is of each column's own unit; it held all but the largest where they were."""
+@pytest.mark.parametrize("hessian", ["matrix", "products"])
+def test_columns_in_units_far_apart_are_all_learned_from_a_sample(hessian):
+    """A sample's matrix is damped in each column's own unit; in one unit all but the largest stayed at 0."""
     generator = np.random.default_rng(0)
     flags = (generator.random((20_000, 8)) < 0.1).astype(float)
     X = np.column_stack([1e4 * generator.normal(size=20_000), flags])
@@ -207,8 +208,10 @@ def test_columns_in_units_far_apart_are_all_learned_from_a_sample():
     y = (f + generator.logistic(size=20_000) > 0).astype(np.int32)
     found = []
     for units in (np.ones(9), np.r_[1e-4, np.ones(8)]):
-        states, runner = train(solver("logistic", nu=1e-9), cut_blocks(X * units, y, (5000,) * 4))
-        assert "gradient of the sample" in runner.made
+        states, runner = train(
+            solver("logistic", nu=1e-9, hessian=hessian), cut_blocks(X * units, y, (5000,) * 4)
+        )
+        assert {"gradient of the sample", "rows of the preconditioner"} & {*runner.made}
         found.append(states[-1].objective)
     assert found[0] == pytest.approx(found[1], rel=2e-3)
 
