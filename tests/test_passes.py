@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 
 from distkern.common.types import Block
 from distkern.passes import Cost, Stream, Visit, epoch_visits, pieces
+from distkern.passes.base import completed
 from reference import PlainRunner, cut_blocks
 
 SIZES = (30, 1, 50, 19)
@@ -128,3 +129,18 @@ def test_the_ledger_adds_up_shapes_where_they_are_held():
     assert (joined.result_bytes, joined.total_result_bytes) == (426, 400)
     assert joined.waiting_bytes(3) == 400
     assert cost.waiting_bytes(3) == 3 * 26
+
+
+def test_a_stage_that_is_cut_off_leaves_the_thread_as_it_was():
+    def stage():
+        with np.errstate(all="ignore"):
+            yield "a pass"
+
+    def fail(step):
+        assert np.geterr()["over"] == "ignore"
+        raise KeyboardInterrupt
+
+    before, steps = np.geterr(), stage()
+    with pytest.raises(KeyboardInterrupt):
+        completed(steps, fail, {})
+    assert np.geterr() == before

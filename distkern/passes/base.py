@@ -304,6 +304,8 @@ def completed(steps: Generator[Any, Any, Any], execute: Callable[[Any], Any], de
     finally:
         if under_way is not None:
             under_way.close()
+        # what it has set for the thread it sets back here, and not wherever it is collected
+        steps.close()
 
 
 def working_bytes(cost: Cost, extent: Extent, machine: Machine, task_bytes: int) -> tuple[int, int]:
