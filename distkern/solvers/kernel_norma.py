@@ -126,6 +126,7 @@ class NORMAOperand:
     block_rows : rows of the blocks of each group
     dtype : dtype of kernel values
     most : rows of the expansion
+    drops : the oldest leave a full expansion; else no others enter it
     """
 
     kernel: AbstractKernel
@@ -137,6 +138,7 @@ class NORMAOperand:
     block_rows: tuple[tuple[int, ...], ...]
     dtype: np.dtype[Any]
     most: int
+    drops: bool
 
 
 class Machine(AbstractTurns):
@@ -183,7 +185,11 @@ class _Steps:
         known = self.factor * self._before.at(piece.features, kernel, dtype)
         known += self.added.at(piece.features, kernel, dtype)
         targets, weights = risk.targets(piece).astype(np.float64), risk.weights(piece)
-        coefficients, factor = np.zeros((n_rows, risk.n_outputs)), 1.0
+        coefficients, factor, enters = np.zeros((n_rows, risk.n_outputs)), 1.0, np.ones((n_rows, 1), np.bool_)
+        if not operand.drops:
+            is_there = np.isin(places, np.concatenate([self._before.places, self.added.places]))
+            room = operand.most - len(self._before.places) - len(self.added.places)
+            enters[:, 0] = is_there | (np.cumsum(~is_there) <= room)
         for start in range(0, n_rows, operand.batch_size):
             rows = slice(start, min(start + operand.batch_size, n_rows))
             f = factor * known[rows] + kernels[rows, :start] @ coefficients[:start]
@@ -193,7 +199,7 @@ class _Steps:
             shrink = 1.0 - size * operand.nu
             coefficients[:start] *= shrink
             factor *= shrink
-            coefficients[rows] = -size / (rows.stop - rows.start) * slopes
+            coefficients[rows] = -size / (rows.stop - rows.start) * slopes * enters[rows]
         self.factor *= factor
         (kept,) = np.nonzero(coefficients.any(axis=1))
         if not len(kept) + len(self.added.places) + len(self._before.places):
@@ -210,11 +216,18 @@ class _Steps:
 class KernelNORMA(NORMA):
     """Stochastic gradient descent in the kernel's space, on f = sum_i c_i k(x_i, .).
 
-    A step changes the coefficients of the rows of its batch whose slope is not 0. After every 256 rows, or a
-    batch, the rows beyond ``max_support`` that have not changed for longest leave the expansion (the paper's
-    truncation). All processes keep the expansion. Groups of rows have their turns in random order, and
-    within a group its blocks and their rows.
+    A step changes the coefficients of the rows of its batch whose slope is not 0. With the paper's steps
+    (``step_decay``) and in updates, after every 256 rows, or a batch, the rows beyond ``max_support`` that
+    have not changed for longest leave the expansion (the paper's truncation), which loses little where nu
+    has taken most of their coefficients. With steps that fall to 0 it may lose all: no more rows enter an
+    expansion of ``max_support``, those that come first in the first stage. All processes keep the expansion.
+    Groups of rows have their turns in random order, and within a group its blocks and their rows.
     """
+
+    @property
+    def drops(self) -> bool:
+        """Whether the oldest rows leave a full expansion."""
+        return self.step_decay is not None or self.before is not None
 
     def steps(self, problem: Problem, state: NORMAState, basis: Any, made: Any) -> Steps[Ended]:
         features, risk = self.features, self.risk_of(state)
@@ -229,6 +242,7 @@ class KernelNORMA(NORMA):
             rows_of_groups(problem),
             problem.dtype,
             features.max_support,
+            self.drops,
         )
         footprint = self.footprint(problem, self.expected_size(problem))
         yield self.stage_pass(problem, footprint, state.stage, operand)

@@ -96,6 +96,22 @@ def test_the_oldest_rows_leave_a_full_expansion():
     assert states[-1].step == full[-1].step
 
 
+def test_no_row_enters_a_full_expansion_where_none_fades():
+    """With steps that fall to 0 and little nu a coefficient that leaves is as large as it was."""
+    blocks = waves(classes=2)
+    how = {"max_support": 100, "nu": 1e-6, "step_size": 8.0, "stages": 8}
+    states, _ = train(solver(**how, step_decay=None), blocks)
+    full, _ = train(solver(**{**how, "max_support": 20_000}, step_decay=None), blocks)
+    kept = [state.landmarks[np.lexsort(state.landmarks.T)] for state in states[1:]]
+    assert all(np.array_equal(rows, kept[0]) for rows in kept)
+    # they are the first ones that have their turn
+    first = full[1].landmarks[:100]
+    np.testing.assert_array_equal(kept[0], first[np.lexsort(first.T)])
+    dropping, _ = train(solver(**how, step_decay=1e-12), blocks)
+    assert states[-1].objective < 0.5 * states[0].objective
+    assert dropping[-1].objective > 1.5 * states[-1].objective
+
+
 def test_rows_without_a_slope_are_left_out():
     blocks = waves(classes=2)
     last = train(solver("hinge", stages=2), blocks)[0][-1]
