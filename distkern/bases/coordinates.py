@@ -62,8 +62,8 @@ class Coordinates:
         return float(np.trace(matrix))
 
     def damping(self, matrix: Array, damping: float) -> tuple[float, Array]:
-        """What the norm weighs more, and each coordinate beside (size, 1) or (0, 1), where a Gram matrix of
-        few rows is damped.
+        """What nu |w|^2 / 2 of a damped Gram matrix (size, size) has more of, and d (size, 1), or (0, 1) for
+        none, of a further sum_j d_j c_j^2 / 2.
         """
         return damping, np.zeros((0, 1))
 

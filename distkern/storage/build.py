@@ -308,7 +308,8 @@ class Builder:
             counts = np.zeros(self.labels.n_codes, dtype=np.int64)
             for records in spool.records():
                 counts += np.bincount(records["targets"], minlength=len(counts))
-            known = None if self.like is None else self.like.classes
+            # rows that are like some of no labels are as any others
+            known = None if self.like is None else self.like.classes or None
             found = self.labels.finish(counts, self.options.positive, known=known)
         except InputError as error:
             self._refuse_target(error)

@@ -96,8 +96,8 @@ class LabelEncoder:
         ----------
         train_counts : training rows of each provisional code
         positive : the label against the rest: classes become ("not V", "V"), so V has code 1
-        known : classes of the rows that these are like, () where they are of none: these may be of some of
-            them alone
+        known : classes of the rows that these are like, which may be of some of them alone; None where there
+            are none
 
         Labels that are all numbers become integers, also those written as text; otherwise all stay text as
         written, as where the ``known`` are text. Raises :class:`InputError` for labels of the test rows that
@@ -108,7 +108,7 @@ class LabelEncoder:
         raw = list(self._codes)
         numbers = [parse_number(label) if isinstance(label, str) else float(label) for label in raw]
         keys: list[int] | list[str]
-        are_text = positive is None and bool(known) and all(isinstance(label, str) for label in known or ())
+        are_text = positive is None and known and all(isinstance(label, str) for label in known)
         if are_text or any(number is None for number in numbers):
             keys = [str(label) for label in raw]
         else:
@@ -148,7 +148,7 @@ class LabelEncoder:
         names = (f"not {wanted}", str(wanted))
         if known is not None:
             written = (f"not {label}", label)
-            names = written if known and {*known} <= {*written} else names
+            names = written if {*known} <= {*written} else names
             if not {*known} <= {*names}:
                 told = ", ".join(map(repr, known[:10])) + (", ..." if len(known) > 10 else "")
                 raise InputError(

@@ -179,3 +179,8 @@ def test_labels_that_look_like_others_stay_what_they_are(folder, capsys):
     # a day of one class is what others may be like
     assert made("next", [1, "x"], "--like", "other.zarr") == 0
     assert open_dataset("next.zarr").classes.tolist() == ["not x", "x"]
+    # rows of no labels say nothing of what the label is
+    assert made("plain", ["1", "2", "x"], "--task", "none") == 0
+    capsys.readouterr()
+    assert made("typo", ["1", "2", "x"], "--like", "plain.zarr", "--positive", "y") == 2
+    assert "no training row has the label 'y'" in capsys.readouterr().err
