@@ -16,7 +16,7 @@ import distkern
 from distkern.common import registry
 from distkern.kernels import find_kernel
 from distkern.losses import find_loss
-from distkern.runs.algorithms import algorithm, algorithms, estimators
+from distkern.runs.algorithms import algorithm
 from distkern.solvers.newton import Newton
 from distkern.storage.ingest import shard
 from pages import blocks
@@ -53,7 +53,7 @@ def added(tmp_path, monkeypatch):
             modules[f"{package}.{name}"] = importlib.import_module(package), folder
     for module, folder in modules.values():
         monkeypatch.setattr(module, "__path__", [*module.__path__, str(folder)])
-    caches = registry._files, registry._members, registry._lookup, algorithms, estimators
+    caches = registry._files, registry._members, registry._lookup
     for cache in caches:
         cache.cache_clear()
     yield

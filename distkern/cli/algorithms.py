@@ -39,13 +39,11 @@ def algorithms(name: str | None, as_json: bool) -> None:
 def facts_of(name: str | None) -> dict[str, dict[str, Any]]:
     """What is said of an algorithm, or of each; :class:`~distkern.common.errors.InputError` if unknown."""
     from distkern.common.errors import unknown_name
-    from distkern.common.registry import members
-    from distkern.solvers.base import AbstractSolver
+    from distkern.solvers.base import SOLVERS
 
-    solvers = members("distkern.solvers", AbstractSolver)  # type: ignore[type-abstract]
-    if name not in (None, CHOSEN, *solvers):
-        raise unknown_name("algorithm", str(name), [CHOSEN, *solvers])
-    known = {key: _facts(solver) for key, solver in solvers.items() if name in (None, key)}
+    if name not in (None, CHOSEN, *SOLVERS):
+        raise unknown_name("algorithm", str(name), [CHOSEN, *SOLVERS])
+    known = {key: _facts(solver) for key, solver in SOLVERS.items() if name in (None, key)}
     return {CHOSEN: _facts_of_choice(), **known} if name in (None, CHOSEN) else known
 
 

@@ -172,6 +172,7 @@ def resolve_job(path: Place | None, flags: Mapping[str, Any], settings: Sequence
 
 def _refuse_unknown_names(job: Job) -> None:
     """Refuse an algorithm or a hyperparameter that there is not, with the nearest name."""
+    from distkern.solvers.base import SOLVERS
     from distkern.solvers.hyperparameters import CHOOSABLE
 
     known = _names_of(job.algorithm)
@@ -192,7 +193,7 @@ def _refuse_unknown_names(job: Job) -> None:
     if unknown and job.algorithm != CHOSEN:
         raise unknown_name(f"hyperparameter of {job.algorithm}", unknown[0], known)
     for name in unknown:
-        takers = [algorithm for algorithm in _solver_names() if name in _names_of(algorithm)]
+        takers = [algorithm for algorithm in SOLVERS if name in _names_of(algorithm)]
         if name in job.params and not set(CHOOSABLE).isdisjoint(takers):
             continue
         if takers:
@@ -201,30 +202,22 @@ def _refuse_unknown_names(job: Job) -> None:
                 where=f"hyperparameter {name!r}",
                 hint=f"add --algorithm NAME, one of: {', '.join(takers)}",
             )
-        everything = known.union(*(_names_of(algorithm) for algorithm in _solver_names()))
+        everything = known.union(*(_names_of(algorithm) for algorithm in SOLVERS))
         raise unknown_name("hyperparameter", name, everything)
 
 
 def _names_of(algorithm: str) -> set[str]:
     """The hyperparameters that a job of the algorithm takes; :class:`InputError` if there is none such."""
-    from distkern.common.registry import lookup
-    from distkern.solvers.base import AbstractSolver
+    from distkern.solvers.base import SOLVERS
     from distkern.solvers.hyperparameters import CHOICE, hyperparameters_of
 
     if algorithm == CHOSEN:
         return {*CHOICE, "probability", "class_weight", "threshold"}
-    solver = lookup("distkern.solvers", AbstractSolver, algorithm)  # type: ignore[type-abstract]
+    solver = SOLVERS.get(algorithm)
     if solver is None:
-        raise unknown_name("algorithm", algorithm, [*_solver_names(), CHOSEN])
+        raise unknown_name("algorithm", algorithm, [*SOLVERS, CHOSEN])
     metric = set() if algorithm in _WITHOUT_METRIC else {"metric"}
     return {*hyperparameters_of(solver), "class_weight", "threshold", "scale"} | metric
-
-
-def _solver_names() -> list[str]:
-    from distkern.common.registry import members
-    from distkern.solvers.base import AbstractSolver
-
-    return list(members("distkern.solvers", AbstractSolver))  # type: ignore[type-abstract]
 
 
 def _explain(error: ValidationError | InputError, where: str, given: Mapping[str, Any]) -> InputError:

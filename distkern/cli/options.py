@@ -163,10 +163,9 @@ certificates = together(
 def file_kinds(command: Command) -> Command:
     """``--format``, ``--header``, ``--delimiter`` and ``--decimal``: what files are."""
     from distkern.formats._files import COMPRESSIONS
-    from distkern.formats.base import known_formats
+    from distkern.formats.base import FORMATS
 
-    kinds = known_formats()
-    listed = "; ".join(f"{kind.name}: {' '.join(kind.extensions)}" for kind in kinds.values())
+    listed = "; ".join(f"{kind.name}: {' '.join(kind.extensions)}" for kind in FORMATS.values())
     said = f"What the files are, where their names do not say ({listed}; text also {' '.join(COMPRESSIONS)})."
     return together(
         click.option(
@@ -189,7 +188,7 @@ def file_kinds(command: Command) -> Command:
             default=None,
             help="Whether indices of svmlight files start at 0.  [default: looked at; of a model, as it was]",
         ),
-        click.option("--format", type=click.Choice(list(kinds)), help=said),
+        click.option("--format", type=click.Choice(list(FORMATS)), help=said),
     )(command)
 
 

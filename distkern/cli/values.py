@@ -23,9 +23,9 @@ def check_scheduler(name: str) -> str:
     if name in _LOCAL or _ADDRESS.fullmatch(name):
         return name
     # others are looked for where that takes a moment
-    from distkern.engine.executors import executor_names
+    from distkern.engine.executors import EXECUTORS
 
-    known = executor_names()
+    known = list(EXECUTORS)
     if name not in known:
         raise InputError(
             f"unknown scheduler {name!r}",

@@ -10,7 +10,7 @@ from __future__ import annotations
 import dataclasses
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from numbers import Integral, Real
 from typing import Any
@@ -19,6 +19,7 @@ import numpy as np
 
 from distkern.common.choices import Choices
 from distkern.common.errors import InputError, unknown_name
+from distkern.common.registry import Family
 
 _KEY = "parameter"
 
@@ -128,17 +129,17 @@ def _as_list(value: Any) -> list[Any]:
 
 
 class Words(AbstractKind):
-    """Some words; members of a family are looked up when they are asked for."""
+    """Some words, and the names of the members of a family, which are looked up when they are asked for."""
 
-    def __init__(self, *words: str, of: Callable[[], Iterable[str]] | None = None) -> None:
+    def __init__(self, *words: str, of: Family[Any] | None = None) -> None:
         self._words, self._of = words, of
 
     @property
     def words(self) -> tuple[str, ...]:
-        return (*self._words, *(self._of() if self._of is not None else ()))
+        return (*self._words, *(self._of or ()))
 
     def accepts(self, value: Any) -> bool:
-        return isinstance(value, str) and value in self.words
+        return isinstance(value, str) and (value in self._words or value in (self._of or ()))
 
     @property
     def description(self) -> str:

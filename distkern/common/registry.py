@@ -5,11 +5,12 @@ from __future__ import annotations
 import importlib
 import inspect
 import pkgutil
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, replace
 from functools import cache
 from importlib.util import find_spec
 from pathlib import Path
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from distkern.common.errors import unknown_name
 
@@ -31,19 +32,16 @@ def _in_file(package: str, file: str) -> tuple[type, ...]:
     kinds = [kind for kind in vars(module).values() if inspect.isclass(kind)]
     own = [kind for kind in kinds if kind.__module__ == module.__name__]
     for kind in own:
-        if inspect.isabstract(kind) and _name_of(kind) is not None:
+        if inspect.isabstract(kind) and member_name(kind) is not None:
             lacking = ", ".join(sorted(vars(kind)["__abstractmethods__"]))
             raise RuntimeError(f"{module.__name__}: {kind.__name__} has a name and lacks {lacking}")
     return tuple(kind for kind in own if not inspect.isabstract(kind))
 
 
-def _name_of(kind: type) -> str | None:
+def member_name(kind: type) -> str | None:
+    """The class attribute ``name`` of a class itself, if it has one."""
     name = vars(kind).get("name")
     return name if isinstance(name, str) else None
-
-
-def _class_name_of(kind: type) -> str | None:
-    return None if kind.__name__.startswith("Abstract") else kind.__name__
 
 
 @cache
@@ -86,46 +84,62 @@ def _says(package: str, file: str, name: str) -> bool:
     return f'"{name}"' in text or f"class {name}(" in text
 
 
-def members(package: str, base: type[Member]) -> dict[str, type[Member]]:
-    """Every concrete subclass of ``base`` with a class attribute ``name``, in ``package``'s modules.
+@dataclass(frozen=True, eq=False)
+class Family(Mapping[str, type[Member]]):
+    """The members of a package by their names: concrete classes in its files with a class attribute ``name``.
 
     Dropping a file with such a class into the folder is all it takes to add one.
+
+    Attributes
+    ----------
+    package : whose files, but those that begin with an underscore, hold the members
+    base : a class that all of them have
+    name_of : the name of a class; None of what is no member
+    which : what else holds of them
     """
-    known = _members(package, _name_of)
-    return {name: kind for name, kind in known.items() if issubclass(kind, base)}
+
+    package: str
+    base: type[Member]
+    name_of: Callable[[type], str | None] = member_name
+    which: Callable[[type[Any]], bool] | None = None
+
+    def where(self, which: Callable[[type[Any]], bool]) -> Family[Member]:
+        """Those for which ``which`` holds as well."""
+        return replace(self, which=lambda kind: self._has(kind) and which(kind))
+
+    def _has(self, kind: type) -> bool:
+        return issubclass(kind, self.base) and (self.which is None or self.which(kind))
+
+    def __iter__(self) -> Iterator[str]:
+        """All names, sorted; every file of the package is imported."""
+        known = _members(self.package, self.name_of)
+        return iter([name for name, kind in known.items() if self._has(kind)])
+
+    def __len__(self) -> int:
+        return len(list(iter(self)))
+
+    def __getitem__(self, name: str) -> type[Member]:
+        """The member called ``name``; KeyError if there is none.
+
+        A file whose own name is a part of that name is loaded first, the longest such name before others
+        (capitals, underscores and a plural's s do not count), then those whose text has the name, and the
+        rest of the folder only where it is in none of them.
+        """
+        kind = _lookup(self.package, name, self.name_of)
+        if kind is None or not self._has(kind):
+            raise KeyError(name)
+        return kind
+
+    def find(self, name: str) -> type[Member]:
+        """The member called ``name``; an :class:`InputError` with the nearest name if there is none."""
+        kind = self.get(name)
+        if kind is None:
+            family = self.package.rpartition(".")[2]
+            one = family.removesuffix("es" if family.endswith("sses") else "s")
+            raise unknown_name(one, name, list(self))
+        return kind
 
 
-def classes(package: str, base: type[Member]) -> dict[str, type[Member]]:
-    """The concrete subclasses of ``base`` in ``package``'s modules, by the names of the classes.
-
-    A class whose name begins with Abstract is not concrete.
-    """
-    known = _members(package, _class_name_of)
-    return {name: kind for name, kind in known.items() if issubclass(kind, base)}
-
-
-def lookup(package: str, base: type[Member], name: str) -> type[Member] | None:
-    """The member called ``name``, if there is one.
-
-    A file whose own name is a part of that name is loaded first, the longest such name before others
-    (capitals, underscores and a plural's s do not count), then those whose text has the name, and the rest of
-    the folder only where it is in none of them.
-    """
-    kind = _lookup(package, name, _name_of)
-    return kind if kind is not None and issubclass(kind, base) else None
-
-
-def lookup_class(package: str, base: type[Member], name: str) -> type[Member] | None:
-    """The one of :func:`classes` that is called ``name``, as :func:`lookup` looks for it."""
-    kind = _lookup(package, name, _class_name_of)
-    return kind if kind is not None and issubclass(kind, base) else None
-
-
-def find(package: str, base: type[Member], name: str) -> type[Member]:
-    """The member called ``name``; an :class:`InputError` with the nearest name if there is none."""
-    kind = lookup(package, base, name)
-    if kind is None:
-        family = package.rpartition(".")[2]
-        one = family.removesuffix("es" if family.endswith("sses") else "s")
-        raise unknown_name(one, name, members(package, base))
-    return kind
+def class_name(kind: type) -> str | None:
+    """The name of a concrete class, as those whose name begins with Abstract are not; see :class:`Family`."""
+    return None if kind.__name__.startswith("Abstract") else kind.__name__

@@ -22,7 +22,7 @@ from distkern.engine.dask.arrays import as_array, is_dask
 from distkern.estimators.declared import Declared, fitted
 from distkern.features.kernel_choice import GAMMA, a_kernel
 from distkern.features.random import SAMPLER
-from distkern.kernels import AbstractKernel, feature_kernel_names
+from distkern.kernels import FEATURE_KERNELS, AbstractKernel
 from distkern.kernels.bandwidth import gamma_by_rule
 from distkern.runs.given import learn_names, learn_names_of_dataset, rows_for
 from distkern.solvers.hyperparameters import RANDOM_STATE, hyperparameters_of
@@ -52,7 +52,7 @@ class RandomFeatures(Declared, ClassNamePrefixFeaturesOutMixin, TransformerMixin
     table_: Table | None = fitted("how columns became features, where they were not mere numbers")
 
     hyperparameters = hyperparameters_of(
-        kernel=a_kernel(feature_kernel_names),
+        kernel=a_kernel(FEATURE_KERNELS),
         n_features=Parameter(1024, (Whole(),), "r, columns of the result; even where features come in pairs"),
         sampler=SAMPLER,
         random_state=replace(RANDOM_STATE, default=0),

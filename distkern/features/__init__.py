@@ -2,23 +2,15 @@
 
 from __future__ import annotations
 
+from distkern.common.registry import Family
 from distkern.features.base import AbstractFeatures, Footprint
 
-__all__ = ["AbstractFeatures", "Footprint", "feature_names", "find_features"]
+__all__ = ["COLUMN_FEATURES", "FEATURES", "GIVEN_FEATURES", "AbstractFeatures", "Footprint", "find_features"]
 
-
-def find_features(name: str) -> type[AbstractFeatures]:
-    """The kind called ``name``; :class:`~distkern.common.errors.InputError` if there is none."""
-    from distkern.common.registry import find
-
-    return find("distkern.features", AbstractFeatures, name)  # type: ignore[type-abstract]
-
-
-def feature_names(*, with_columns: bool = False, found: bool = False) -> list[str]:
-    """Names of all kinds, or of those that have single columns; if ``found`` those, too, whose rows a solver
-    finds."""
-    from distkern.common.registry import members
-
-    known = members("distkern.features", AbstractFeatures)  # type: ignore[type-abstract]
-    known = {name: kind for name, kind in known.items() if found or not kind.finds_rows}
-    return [name for name, kind in known.items() if kind.has_columns or not with_columns]
+FEATURES = Family("distkern.features", AbstractFeatures)  # type: ignore[type-abstract]
+#: the kind called so
+find_features = FEATURES.find
+#: kinds that are known before a solver begins, which finds the rows of others
+GIVEN_FEATURES = FEATURES.where(lambda kind: not kind.finds_rows)
+#: kinds that have single columns
+COLUMN_FEATURES = FEATURES.where(lambda kind: kind.has_columns)

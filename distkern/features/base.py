@@ -19,7 +19,7 @@ from distkern.bases.coordinates import Coordinates
 from distkern.common.parameters import Declared, Parameter
 from distkern.common.sparse import Rows
 from distkern.features.kernel_choice import GAMMA, KernelChoice, a_kernel
-from distkern.kernels import kernel_names
+from distkern.kernels import KERNELS
 from distkern.landmarks.base import RowLayout
 from distkern.passes import Cost, Outline, Pass
 
@@ -159,7 +159,7 @@ class AbstractKernelFeatures(AbstractFeatures):
 
     kernel: KernelChoice
 
-    choices: ClassVar[Mapping[str, Parameter]] = {"kernel": a_kernel(kernel_names), "gamma": GAMMA}
+    choices: ClassVar[Mapping[str, Parameter]] = {"kernel": a_kernel(KERNELS), "gamma": GAMMA}
 
     def begin(self, layout: RowLayout) -> Generator[Pass, Any, tuple[Rows, float]]:
         none, _ = yield from super().begin(layout)

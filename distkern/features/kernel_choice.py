@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator, Iterable
+from collections.abc import Generator
 from dataclasses import dataclass, field
 from typing import Any
 
 from distkern.common.choices import Choices
 from distkern.common.errors import InputError
 from distkern.common.parameters import POSITIVE, AbstractKind, Parameter, Words
+from distkern.common.registry import Family
 from distkern.common.types import Block
 from distkern.kernels.bandwidth import (
     RULES,
@@ -63,9 +64,9 @@ GAMMA = Parameter(
 )
 
 
-def a_kernel(names: Callable[[], Iterable[str]]) -> Parameter:
-    """The parameter ``kernel``, one of the given names."""
-    return Parameter("rbf", (Words(of=names),), "the kernel")
+def a_kernel(kernels: Family[AbstractKernel]) -> Parameter:
+    """The parameter ``kernel``, one of the given ones."""
+    return Parameter("rbf", (Words(of=kernels),), "the kernel")
 
 
 @dataclass(frozen=True)

@@ -14,11 +14,11 @@ from distkern.common.sparse import Rows
 from distkern.features.base import AbstractKernelFeatures, Footprint
 from distkern.features.kernel_choice import KernelChoice
 from distkern.kernels.base import AbstractKernel
-from distkern.landmarks import find_landmark_rule, landmark_rule_names
+from distkern.landmarks import LANDMARK_RULES, find_landmark_rule
 from distkern.landmarks.base import AbstractLandmarkRule, RowLayout
 from distkern.passes import EXPONENTIAL, Outline, Pass
 
-LANDMARKS = Parameter("uniform", (Words(of=landmark_rule_names),), "the rule that chooses landmarks")
+LANDMARKS = Parameter("uniform", (Words(of=LANDMARK_RULES),), "the rule that chooses landmarks")
 N_LANDMARKS = Parameter(
     None, (Whole(), NOTHING), "at most this many landmarks; none: 512", tried=Choices(1024, (256, 2048))
 )

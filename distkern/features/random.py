@@ -14,9 +14,9 @@ from distkern.common.sparse import Rows
 from distkern.features.base import AbstractKernelFeatures, Footprint
 from distkern.landmarks.base import RowLayout
 from distkern.passes import EXPONENTIAL
-from distkern.samplers import sampler_names
+from distkern.samplers import SAMPLERS
 
-SAMPLER = Parameter("monte_carlo", (Words(of=sampler_names),), "how random features are drawn")
+SAMPLER = Parameter("monte_carlo", (Words(of=SAMPLERS),), "how random features are drawn")
 
 
 def footprint_of_random(layout: RowLayout, basis: RandomFeatureBasis) -> Footprint:

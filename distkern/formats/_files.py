@@ -7,18 +7,10 @@ import glob
 import os
 from collections.abc import Iterable, Sequence
 
-from distkern.common import registry
 from distkern.common.errors import InputError
 from distkern.common.urls import is_url, redact_urls, refuse_password
 from distkern.formats._compressed import name_in_archive
-from distkern.formats.base import (
-    PACKAGE,
-    AbstractFormat,
-    InputFile,
-    explain_errors,
-    file_system_of,
-    known_formats,
-)
+from distkern.formats.base import FORMATS, InputFile, explain_errors, file_system_of
 
 COMPRESSIONS = {".gz": "gzip", ".xz": "xz", ".bz2": "bz2", ".zst": "zstd", ".zip": "zip"}
 #: of files that hold tables and that other programs read
@@ -45,7 +37,7 @@ def expand(sources: Iterable[str | os.PathLike[str]], format_name: str | None = 
     exist, for an unknown extension (unless ``format_name`` says what the files are) and for an empty list.
     """
     if format_name is not None:
-        registry.find(PACKAGE, AbstractFormat, format_name)  # type: ignore[type-abstract]
+        FORMATS.find(format_name)
     files = [file for source in sources for file in _expand_one(os.fspath(source), format_name)]
     if not files:
         raise InputError("no input file given", hint="name at least one file, folder, pattern or URL")
@@ -111,7 +103,7 @@ def _identify(url: str, format_name: str | None, *, quiet: bool) -> InputFile | 
     extension = os.path.splitext(stem)[1] if compression else suffix
     if compression == "zip" and not extension and format_name is None:
         extension = _extension_in_archive(InputFile(shown, "", compression, mark + query))
-    for kind in known_formats().values():
+    for kind in FORMATS.values():
         if kind.name == format_name or (format_name is None and extension in kind.extensions):
             if compression and not kind.is_text:
                 raise InputError(
@@ -122,7 +114,7 @@ def _identify(url: str, format_name: str | None, *, quiet: bool) -> InputFile | 
             return InputFile(shown, kind.name, compression, mark + query)
     if quiet:
         return None
-    hint = f"known: {_known_extensions()}; or give --format {'|'.join(known_formats())}"
+    hint = f"known: {_known_extensions()}; or give --format {'|'.join(FORMATS)}"
     if extension in _OTHER_TABLES:
         hint = "save it as CSV or Parquet"
     raise InputError(
@@ -143,5 +135,5 @@ def _extension_in_archive(file: InputFile) -> str:
 
 
 def _known_extensions() -> str:
-    plain = [extension for kind in known_formats().values() for extension in kind.extensions]
+    plain = [extension for kind in FORMATS.values() for extension in kind.extensions]
     return f"{' '.join(plain)} (text also with {' '.join(COMPRESSIONS)})"

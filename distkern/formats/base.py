@@ -17,16 +17,14 @@ from typing import Any, BinaryIO, ClassVar, Literal, TypeAlias, cast
 import numpy as np
 from numpy.typing import NDArray
 
-from distkern.common import registry
 from distkern.common.errors import DistkernError, InputError
+from distkern.common.registry import Family
 from distkern.common.sparse import Rows, SparseRows, first_place
 from distkern.common.types import Floats
 from distkern.common.urls import is_url, no_driver, redact_urls
 from distkern.formats._compressed import decompressed
 from distkern.formats._kinds import TableKinds
 from distkern.formats._words import MISSING_LABELS
-
-PACKAGE = "distkern.formats"
 
 #: upper bound of the features of one chunk, in bytes (one row may be larger)
 CHUNK_BYTES = 8 * 2**20
@@ -374,7 +372,7 @@ class InputFile:
 
     def chunks(self, options: ReadOptions) -> Iterator[RawChunk]:
         """The rows of this file, see :meth:`AbstractFormat.chunks`; a file without any is refused."""
-        reader = registry.find(PACKAGE, AbstractFormat, self.format)()  # type: ignore[type-abstract]
+        reader = FORMATS.find(self.format)()
         n_rows = 0
         for chunk in reader.chunks(self, options):
             n_rows += chunk.n_rows
@@ -383,9 +381,7 @@ class InputFile:
             raise InputError("the file has no rows", where=self.url, hint="leave it out or fill it")
 
 
-def known_formats() -> dict[str, type[AbstractFormat]]:
-    """Every format of this folder, by name."""
-    return registry.members(PACKAGE, AbstractFormat)  # type: ignore[type-abstract]
+FORMATS = Family("distkern.formats", AbstractFormat)  # type: ignore[type-abstract]
 
 
 def file_system_of(url: str) -> tuple[Any, str]:

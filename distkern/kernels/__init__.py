@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from distkern.common.errors import InputError
-from distkern.common.registry import find, members
+from distkern.common.registry import Family
 from distkern.common.types import Array
 from distkern.kernels.base import (
     AbstractKernel,
@@ -20,48 +20,30 @@ from distkern.kernels.base import (
 from distkern.kernels.features import AbstractFeatureKernel
 
 __all__ = [
+    "FEATURE_KERNELS",
+    "KERNELS",
+    "LANDMARK_KERNELS",
+    "TILE_KERNELS",
     "AbstractFeatureKernel",
     "AbstractKernel",
     "AbstractLandmarkKernel",
     "AbstractScaledKernel",
     "AbstractTileKernel",
-    "feature_kernel_names",
     "find_kernel",
     "kernel_matrix",
-    "kernel_names",
-    "landmark_kernel_names",
     "require",
-    "tile_kernel_names",
 ]
 
 
-def find_kernel(name: str) -> type[AbstractKernel]:
-    """The kernel called ``name``; :class:`~distkern.common.errors.InputError` if there is none."""
-    return find("distkern.kernels", AbstractKernel, name)  # type: ignore[type-abstract]
-
-
-def kernel_names() -> list[str]:
-    """Names of all kernels."""
-    return _names(AbstractKernel)  # type: ignore[type-abstract]
-
-
-def landmark_kernel_names() -> list[str]:
-    """Names of the kernels that fall with the distance from k(x, x) = 1: those for landmarks."""
-    return _names(AbstractLandmarkKernel)  # type: ignore[type-abstract]
-
-
-def tile_kernel_names() -> list[str]:
-    """Names of the kernels that have tiles of values against given rows: those for Nystroem features."""
-    return _names(AbstractTileKernel)  # type: ignore[type-abstract]
-
-
-def feature_kernel_names() -> list[str]:
-    """Names of the kernels that have random features."""
-    return _names(AbstractFeatureKernel)  # type: ignore[type-abstract]
-
-
-def _names(kind: type[AbstractKernel]) -> list[str]:
-    return list(members("distkern.kernels", kind))
+KERNELS = Family("distkern.kernels", AbstractKernel)  # type: ignore[type-abstract]
+#: the kernel called so
+find_kernel = KERNELS.find
+#: kernels that fall with the distance from k(x, x) = 1: those for landmarks
+LANDMARK_KERNELS = KERNELS.where(lambda kind: issubclass(kind, AbstractLandmarkKernel))
+#: kernels that have tiles of values against given rows: those for Nystroem features
+TILE_KERNELS = KERNELS.where(lambda kind: issubclass(kind, AbstractTileKernel))
+#: kernels that have random features
+FEATURE_KERNELS = KERNELS.where(lambda kind: issubclass(kind, AbstractFeatureKernel))
 
 
 def kernel_matrix(

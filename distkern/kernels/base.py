@@ -25,6 +25,7 @@ import numpy as np
 
 from distkern.common.errors import InputError, unknown_name
 from distkern.common.parameters import POSITIVE, Declared, parameter
+from distkern.common.registry import Family
 from distkern.common.sparse import Rows, SparseRows, first_place
 from distkern.common.tiles import apply, matmul, raised, scratch, squared_lengths
 from distkern.common.types import Array, Floats
@@ -232,9 +233,7 @@ def require(kernel: AbstractKernel, capability: type[Capability]) -> Capability:
     """
     if isinstance(kernel, capability):
         return kernel
-    from distkern.common.registry import members
-
-    able = ", ".join(members("distkern.kernels", capability))
+    able = ", ".join(Family("distkern.kernels", capability))
     raise InputError(
         f"kernel {kernel.name} cannot be used here: it {_LACKS[capability.__name__]}",
         where="kernel",

@@ -1,62 +1,50 @@
 """Losses, found by their names in the files of this folder."""
 
 import math
+from collections.abc import Callable
+from typing import Any
 
 from distkern.common.errors import InputError
-from distkern.common.registry import find, members
+from distkern.common.registry import Family
 from distkern.losses.base import AbstractElementwiseLoss, AbstractLoss
 from distkern.losses.conjugate import AbstractCoordinateLoss, AbstractDualLoss, Conjugate
 
 __all__ = [
+    "COORDINATE_LOSSES",
+    "CURVED_LOSSES",
+    "DUAL_LOSSES",
+    "LOSSES",
+    "MARGIN_LOSSES",
     "SUPERVISED",
     "AbstractCoordinateLoss",
     "AbstractDualLoss",
     "AbstractElementwiseLoss",
     "AbstractLoss",
     "Conjugate",
-    "coordinate_loss_names",
-    "curved_loss_names",
-    "dual_loss_names",
     "find_loss",
-    "loss_names",
     "margin_loss",
-    "margin_loss_names",
+    "takes",
 ]
 
 
-def find_loss(name: str) -> type[AbstractLoss]:
-    """The loss called ``name``; :class:`~distkern.common.errors.InputError` if there is none."""
-    return find("distkern.losses", AbstractLoss, name)  # type: ignore[type-abstract]
+def takes(*target_kinds: str) -> Callable[[type[Any]], bool]:
+    """Whether a loss is one of targets of the given kinds; for :meth:`Family.where`."""
+    return lambda kind: kind.target_kind in target_kinds
 
 
-#: kinds of targets that are to be predicted
-SUPERVISED = ("binary", "classes", "real")
-
-
-def loss_names(*target_kinds: str) -> list[str]:
-    """Names of all losses, or of those for targets of the given kinds."""
-    known = members("distkern.losses", AbstractLoss)  # type: ignore[type-abstract]
-    return [name for name, kind in known.items() if not target_kinds or kind.target_kind in target_kinds]
-
-
-def curved_loss_names(*target_kinds: str) -> list[str]:
-    """Like :func:`loss_names`, of losses whose slope does not jump: those that Newton's method can take."""
-    return [name for name in loss_names(*target_kinds) if math.isfinite(find_loss(name)().curvature)]
-
-
-def margin_loss_names() -> list[str]:
-    """Names of the losses of the margin y f, y = -1 or +1: those the solvers' compiled loops can take."""
-    return [name for name in loss_names("binary") if issubclass(find_loss(name), AbstractElementwiseLoss)]
-
-
-def dual_loss_names(*target_kinds: str) -> list[str]:
-    """Like :func:`loss_names`, of losses whose conjugate is known: those of the machines in cells."""
-    return [name for name in loss_names(*target_kinds) if issubclass(find_loss(name), AbstractDualLoss)]
-
-
-def coordinate_loss_names(*target_kinds: str) -> list[str]:
-    """Like :func:`loss_names`, of losses whose dual is minimised in single coordinates: those of SDCA."""
-    return [name for name in loss_names(*target_kinds) if issubclass(find_loss(name), AbstractCoordinateLoss)]
+LOSSES = Family("distkern.losses", AbstractLoss)  # type: ignore[type-abstract]
+#: the loss called so
+find_loss = LOSSES.find
+#: targets that are to be predicted
+SUPERVISED = takes("binary", "classes", "real")
+#: losses of the margin y f, y = -1 or +1: those the solvers' compiled loops can take
+MARGIN_LOSSES = LOSSES.where(takes("binary")).where(lambda kind: issubclass(kind, AbstractElementwiseLoss))
+#: losses whose slope does not jump: those that Newton's method can take
+CURVED_LOSSES = LOSSES.where(lambda kind: math.isfinite(kind().curvature))
+#: losses whose conjugate is known: those of the machines in cells
+DUAL_LOSSES = LOSSES.where(lambda kind: issubclass(kind, AbstractDualLoss))
+#: losses whose dual is minimised in single coordinates: those of SDCA
+COORDINATE_LOSSES = LOSSES.where(lambda kind: issubclass(kind, AbstractCoordinateLoss))
 
 
 def margin_loss(loss: AbstractLoss) -> AbstractElementwiseLoss:
@@ -72,5 +60,5 @@ def margin_loss(loss: AbstractLoss) -> AbstractElementwiseLoss:
     raise InputError(
         f"{loss.name!r} is not a loss of the margin y f",
         where="loss",
-        hint=f"use one of: {', '.join(margin_loss_names())}",
+        hint=f"use one of: {', '.join(MARGIN_LOSSES)}",
     )

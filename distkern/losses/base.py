@@ -59,12 +59,12 @@ class AbstractLoss(Declared, ABC):
         InputError
             If the slope jumps, so that the loss has none that says how it bends.
         """
-        from distkern.losses import curved_loss_names
+        from distkern.losses import CURVED_LOSSES, takes
 
         raise InputError(
             f"{self.name!r} has no second derivative",
             where="loss",
-            hint=f"use one of: {', '.join(curved_loss_names(self.target_kind))}",
+            hint=f"use one of: {', '.join(CURVED_LOSSES.where(takes(self.target_kind)))}",
         )
 
     def row_products(self, predictions: Floats, targets: Floats, directions: Floats) -> Floats:

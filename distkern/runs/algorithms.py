@@ -2,45 +2,38 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from functools import cache
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-_PACKAGE = "distkern.estimators"
+if TYPE_CHECKING:
+    from distkern.common.registry import Family
 
 
 def algorithm(name: str) -> type[Any] | None:
     """The estimator class of that name, if there is one; others are not imported."""
-    from sklearn.base import BaseEstimator
-
-    from distkern.common.registry import lookup
-
-    return lookup(_PACKAGE, BaseEstimator, name)
+    return _family(by_class=False).get(name)
 
 
-@cache
-def algorithms() -> dict[str, type[Any]]:
-    """Name -> estimator class, for every estimator in this folder."""
-    from sklearn.base import BaseEstimator
-
-    from distkern.common.registry import members
-
-    return members(_PACKAGE, BaseEstimator)
+def algorithms() -> Mapping[str, type[Any]]:
+    """Name -> estimator class, for every estimator in their folder."""
+    return _family(by_class=False)
 
 
 def estimator(class_name: str) -> type[Any] | None:
     """The public class of that name, if it is an estimator's; the file named as it is imported first."""
-    from sklearn.base import BaseEstimator
+    return _family(by_class=True).get(class_name)
 
-    from distkern.common.registry import lookup_class
 
-    return lookup_class(_PACKAGE, BaseEstimator, class_name)
+def estimators() -> Mapping[str, type[Any]]:
+    """Name of the class -> class, for every estimator in their folder, those that are no algorithm too."""
+    return _family(by_class=True)
 
 
 @cache
-def estimators() -> dict[str, type[Any]]:
-    """Name of the class -> class, for every estimator in this folder, those that are no algorithm too."""
+def _family(*, by_class: bool) -> Family[Any]:
     from sklearn.base import BaseEstimator
 
-    from distkern.common.registry import classes
+    from distkern.common.registry import Family, class_name, member_name
 
-    return classes(_PACKAGE, BaseEstimator)
+    return Family("distkern.estimators", BaseEstimator, class_name if by_class else member_name)

@@ -2,20 +2,14 @@
 
 from __future__ import annotations
 
+from distkern.common.registry import Family
 from distkern.samplers.base import AbstractSampler, Draws
 
-__all__ = ["AbstractSampler", "Draws", "find_sampler", "sampler_names"]
+__all__ = ["SAMPLERS", "AbstractSampler", "Draws", "find_sampler"]
+
+SAMPLERS = Family("distkern.samplers", AbstractSampler)  # type: ignore[type-abstract]
 
 
 def find_sampler(name: str) -> AbstractSampler:
     """The sampler called ``name``; :class:`~distkern.common.errors.InputError` if there is none."""
-    from distkern.common.registry import find
-
-    return find("distkern.samplers", AbstractSampler, name)()  # type: ignore[type-abstract]
-
-
-def sampler_names() -> list[str]:
-    """Names of all samplers."""
-    from distkern.common.registry import members
-
-    return list(members("distkern.samplers", AbstractSampler))  # type: ignore[type-abstract]
+    return SAMPLERS.find(name)()

@@ -16,7 +16,7 @@ from distkern.common.choices import Choices
 from distkern.common.compiled import derivative, tuple_type
 from distkern.common.parameters import FLAG, Parameter, Whole, parameter
 from distkern.common.types import Array
-from distkern.losses import margin_loss_names
+from distkern.losses import MARGIN_LOSSES
 from distkern.losses.base import AbstractElementwiseLoss
 from distkern.solvers.base import Problem, order_of_rows, rows_of_stage
 from distkern.solvers.before import Before, OldRows
@@ -80,7 +80,7 @@ class AVM(AbstractCoresetSolver[AVMState]):
     memory = "r (d + k) numbers and a tile of kernel values"
     searched: ClassVar[Mapping[str, Choices]] = {"lam": SEARCHED_LAM, "gamma": SEARCHED_GAMMA}
     choices: ClassVar[Mapping[str, Parameter]] = {
-        "loss": a_loss("hinge", margin_loss_names),
+        "loss": a_loss("hinge", MARGIN_LOSSES),
         **CORESET,
         "n_landmarks": _N_LANDMARKS,
     }

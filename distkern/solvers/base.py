@@ -22,6 +22,7 @@ import numpy as np
 
 from distkern.common.choices import Compared
 from distkern.common.parameters import NOTHING, POSITIVE, Declared, Parameter, Whole, Words, parameter
+from distkern.common.registry import Family
 from distkern.common.stores import Workplace
 from distkern.landmarks.base import RowLayout
 from distkern.passes import Derived, Message, Pass, Visit, epoch_visits
@@ -239,3 +240,6 @@ class AbstractSolver(Declared, ABC, Generic[State]):
     @abstractmethod
     def outline(self, problem: Problem) -> list[Outline]:
         """The passes of a run, for the planner: nothing is read."""
+
+
+SOLVERS = Family("distkern.solvers", AbstractSolver)  # type: ignore[type-abstract]

@@ -31,9 +31,9 @@ from distkern.common.choices import Choices
 from distkern.common.errors import InputError
 from distkern.common.parameters import NOT_NEGATIVE, NOTHING, Number, Parameter, Whole, Words, parameter
 from distkern.features.kernel_choice import GAMMA, KernelChoice
-from distkern.kernels import AbstractTileKernel, find_kernel, landmark_kernel_names, require
+from distkern.kernels import LANDMARK_KERNELS, AbstractTileKernel, find_kernel, require
 from distkern.kernels.euclidean import HalfInteger
-from distkern.losses import dual_loss_names
+from distkern.losses import DUAL_LOSSES
 from distkern.losses.conjugate import AbstractDualLoss
 from distkern.maps.metric import METRICS
 from distkern.maps.transform import TRANSFORMS
@@ -148,10 +148,10 @@ class Cells(AbstractSolver[CellsState]):
     name = "cells"
     old_rows = OldRows.NEEDED
     choices: ClassVar[Mapping[str, Parameter]] = {
-        "loss": a_loss("squared_hinge", dual_loss_names),
+        "loss": a_loss("squared_hinge", DUAL_LOSSES),
         "kernel": Parameter(
             "auto",
-            (Words("auto", of=landmark_kernel_names),),
+            (Words("auto", of=LANDMARK_KERNELS),),
             "the kernel; auto: searched, or exp(-gamma |x - y|)",
         ),
         "gamma": replace(

@@ -42,7 +42,7 @@ from distkern.common.rng import Purpose, stream
 from distkern.common.types import Array, Floats
 from distkern.features import Footprint
 from distkern.features.nystroem import whitened
-from distkern.losses import margin_loss_names
+from distkern.losses import MARGIN_LOSSES
 from distkern.losses.base import AbstractElementwiseLoss
 from distkern.passes import Reduce
 from distkern.solvers.base import Problem, order_of_rows, rows_of_stage
@@ -145,7 +145,7 @@ class CSVRG(AbstractCoresetSolver[CSVRGState]):
     cost_of_pass = "n r (r + d + k) for the full gradient, as much for the inner loop"
     memory = "r (r + d + k) numbers and a tile of features"
     searched: ClassVar[Mapping[str, Choices]] = {"lam": SEARCHED_LAM, "gamma": SEARCHED_GAMMA}
-    choices: ClassVar[Mapping[str, Parameter]] = {"loss": a_loss("odm", margin_loss_names), **CORESET}
+    choices: ClassVar[Mapping[str, Parameter]] = {"loss": a_loss("odm", MARGIN_LOSSES), **CORESET}
 
     states, columns_per_output = CSVRGState, 2
     #: whether gradients are projected on the span of the landmarks

@@ -31,7 +31,6 @@ import math
 import operator
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from functools import partial
 from typing import Any, ClassVar
 
 import numpy as np
@@ -45,9 +44,9 @@ from distkern.features import AbstractFeatures
 from distkern.features.kernel_choice import GAMMA, KernelChoice, a_kernel
 from distkern.features.nystroem import Nystroem
 from distkern.features.random import SAMPLER, Random, footprint_of_random
-from distkern.kernels import AbstractTileKernel, feature_kernel_names
+from distkern.kernels import FEATURE_KERNELS, AbstractTileKernel
 from distkern.landmarks.base import RowLayout
-from distkern.losses import SUPERVISED, loss_names
+from distkern.losses import LOSSES, SUPERVISED
 from distkern.passes import EXPONENTIAL, Cost, Rounds, batches
 from distkern.solvers._dsg.growth import Growth
 from distkern.solvers._dsg.polish import TOLERANCE, check_polish, exact_polish, polish_outline
@@ -135,8 +134,8 @@ class DSG(DSGSettings, AbstractSearchable[DSGState]):
         "gamma": replace(SEARCHED_GAMMA, by_default=False),
     }
     choices: ClassVar[Mapping[str, Parameter]] = {
-        "loss": a_loss("logistic", partial(loss_names, *SUPERVISED)),
-        "kernel": a_kernel(feature_kernel_names),
+        "loss": a_loss("logistic", LOSSES.where(SUPERVISED)),
+        "kernel": a_kernel(FEATURE_KERNELS),
         "gamma": GAMMA,
         "sampler": SAMPLER,
         "step_size": Parameter(

@@ -8,7 +8,6 @@ added, with None for the member's own default. The constructors of the estimator
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
 from dataclasses import replace
 from typing import Any
 
@@ -27,12 +26,12 @@ from distkern.common.parameters import (
     Words,
     declared,
 )
-from distkern.features import feature_names, find_features
+from distkern.common.registry import Family
+from distkern.features import GIVEN_FEATURES, AbstractFeatures, find_features
 from distkern.features.kernel_choice import GAMMA, a_kernel
 from distkern.features.landmarks import LANDMARKS, N_LANDMARKS
-from distkern.kernels import find_kernel, landmark_kernel_names
-from distkern.kernels.base import AbstractKernel
-from distkern.losses import find_loss
+from distkern.kernels import KERNELS, LANDMARK_KERNELS
+from distkern.losses import LOSSES, takes
 from distkern.losses.base import AbstractLoss
 
 RANDOM_STATE = Parameter(
@@ -117,18 +116,15 @@ CHOICE = {
 }
 
 
-def a_loss(default: str, names: Callable[[], Iterable[str]]) -> Parameter:
-    """The parameter ``loss``, one of the given names."""
-    return Parameter(default, (Words(of=names),), "the loss")
+def a_loss(default: str, losses: Family[AbstractLoss]) -> Parameter:
+    """The parameter ``loss``, one of the given ones."""
+    return Parameter(default, (Words(of=losses),), "the loss")
 
 
 def loss_for(loss: Parameter, target_kinds: tuple[str, ...], default: str) -> Parameter:
     """A solver's parameter ``loss``, of the losses for some kinds of targets alone."""
-
-    def names() -> list[str]:
-        return [word for word in loss.words if find_loss(word).target_kind in target_kinds]
-
-    return replace(loss, default=default, kinds=(Words(of=names),))
+    known = LOSSES.where(lambda kind: kind.name in loss.words).where(takes(*target_kinds))
+    return a_loss(default, known)
 
 
 #: lam of the solvers over landmarks
@@ -140,11 +136,8 @@ SEARCHED_NU_OF_STEPS = Choices(1e-4, (10.0, 1.0, 0.1, 0.01), -1, 1e-9)
 #: gamma; trials of few functions and rows prefer wide kernels, so another value must be surely better
 SEARCHED_GAMMA = Choices("scale", ("scale/0.5", "scale/2", "scale/4"), certain=CERTAIN)
 
-#: parameters that choose a member of a family, and how it is found
-_FAMILIES: dict[str, Callable[[str], type[AbstractLoss] | type[AbstractKernel]]] = {
-    "loss": find_loss,
-    "kernel": find_kernel,
-}
+#: parameters that choose a member of a family
+_FAMILIES: dict[str, Family[Any]] = {"loss": LOSSES, "kernel": KERNELS}
 
 
 def hyperparameters_of(*parts: type, **own: Parameter | None) -> dict[str, Parameter]:
@@ -166,21 +159,19 @@ def hyperparameters_of(*parts: type, **own: Parameter | None) -> dict[str, Param
                 help=f"{found[name].help}; auto: chosen on held-out rows, or {choices.default}",
                 searched=choices,
             )
-    for family, find in _FAMILIES.items():
+    for family in _FAMILIES:
         if family in found:
-            found = _with_members(found, family, find)
+            found = _with_members(found, family)
     return found
 
 
-def _with_members(
-    known: dict[str, Parameter], family: str, find: Callable[[str], type[Any]]
-) -> dict[str, Parameter]:
+def _with_members(known: dict[str, Parameter], family: str) -> dict[str, Parameter]:
     owners: dict[str, dict[str, Parameter]] = {}
     words = [word for word in known[family].words if word != AUTO]
     # a solver that chooses the member itself takes the shared parameters too
     chosen = (AUTO,) if len(words) < len(known[family].words) else ()
     for word in words:
-        for name, parameter in declared(find(word)).items():
+        for name, parameter in declared(_FAMILIES[family][word]).items():
             owners.setdefault(name, {})[word] = parameter
     found = dict(known)
     for name, members in owners.items():
@@ -200,7 +191,7 @@ def _with_members(
 
 #: the choices of the solvers over landmarks, beside the loss
 CORESET = {
-    "kernel": a_kernel(landmark_kernel_names),
+    "kernel": a_kernel(LANDMARK_KERNELS),
     "gamma": GAMMA,
     "n_landmarks": replace(N_LANDMARKS, help="at most this many landmarks; none: 512, or by the diameter"),
     "diameter": Parameter(
@@ -214,10 +205,9 @@ CORESET = {
 
 
 def feature_parameters(
-    default: str, *, with_columns: bool = False, found: bool = False
+    default: str, known: Family[AbstractFeatures] = GIVEN_FEATURES
 ) -> dict[str, Parameter]:
-    """The parameter ``features``, and the parameters of all kinds of features."""
-    known = feature_names(with_columns=with_columns, found=found)
+    """The parameter ``features``, and the parameters of all kinds of features that are known to a solver."""
     kinds = [default, *(name for name in known if name != default)]
     parts: dict[str, Parameter] = {}
     takers: dict[str, list[str]] = {}

@@ -33,8 +33,8 @@ from distkern.common.errors import InputError
 from distkern.common.parameters import NOT_NEGATIVE, Parameter, Whole, Words, parameter
 from distkern.common.sparse import Rows
 from distkern.common.types import Array
-from distkern.features import Footprint, feature_names, find_features
-from distkern.losses import SUPERVISED, curved_loss_names
+from distkern.features import GIVEN_FEATURES, Footprint
+from distkern.losses import CURVED_LOSSES, SUPERVISED
 from distkern.passes import Derived
 from distkern.solvers.base import Outline, Problem, Steps, Trouble
 from distkern.solvers.before import Before, OldRows
@@ -159,7 +159,7 @@ class Newton(AbstractExplicit[NewtonState]):
         Words("auto", "matrix", "products"),
         help="matrix: Gram matrices; products: conjugate gradients, whose every step is a pass; auto: "
         "products where matrices do not fit memory_limit, or are of more than 8192 features without one",
-        features=tuple(name for name in feature_names() if not find_features(name).needs_matrix),
+        features=tuple(GIVEN_FEATURES.where(lambda kind: not kind.needs_matrix)),
     )
     memory_limit: int | None = parameter(
         MEMORY_LIMIT.default,
@@ -172,7 +172,7 @@ class Newton(AbstractExplicit[NewtonState]):
     memory = "(k + 1) r^2 numbers in the driver, k r^2 / 2 in each worker; r k in both with products"
     in_trials: ClassVar[Mapping[str, Any]] = {"hessian": "matrix", "memory_limit": None}
     choices: ClassVar[Mapping[str, Parameter]] = {
-        "loss": a_loss("logistic", partial(curved_loss_names, *SUPERVISED)),
+        "loss": a_loss("logistic", CURVED_LOSSES.where(SUPERVISED)),
         **_FEATURES,
         # a matrix of so many landmarks takes the time of a few passes
         "n_landmarks": replace(

@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from functools import partial
 from typing import Any, ClassVar
 
 import numpy as np
@@ -16,7 +15,8 @@ from distkern.common.choices import Choices
 from distkern.common.errors import InputError
 from distkern.common.parameters import NOT_NEGATIVE, NOTHING, POSITIVE, Parameter, Whole, parameter
 from distkern.common.types import Array
-from distkern.losses import SUPERVISED, loss_names
+from distkern.features import FEATURES
+from distkern.losses import LOSSES, SUPERVISED
 from distkern.solvers.base import Problem
 from distkern.solvers.before import Before, OldRows
 from distkern.solvers.explicit import ExplicitState
@@ -120,8 +120,8 @@ class NORMA(AbstractStreamed[NORMAState]):
         "gamma": replace(SEARCHED_GAMMA, by_default=False),
     }
     choices: ClassVar[Mapping[str, Parameter]] = {
-        "loss": a_loss("logistic", partial(loss_names, *SUPERVISED)),
-        **feature_parameters("kernel", found=True),
+        "loss": a_loss("logistic", LOSSES.where(SUPERVISED)),
+        **feature_parameters("kernel", FEATURES),
     }
     explosion = math.inf
     states, loop_type = NORMAState, NORMASteps

@@ -16,7 +16,7 @@ from distkern.common.compiled import argument_types, compile_loop, derivative, p
 from distkern.common.parameters import FLAG, NOTHING, POSITIVE, Parameter, Whole, parameter
 from distkern.common.types import Array
 from distkern.features import AbstractFeatures, Footprint
-from distkern.losses import margin_loss, margin_loss_names
+from distkern.losses import MARGIN_LOSSES, margin_loss
 from distkern.losses.base import AbstractElementwiseLoss
 from distkern.passes import Reduce, Stream
 from distkern.solvers.base import Problem, Trouble, order_of_rows, rows_of_stage
@@ -302,7 +302,7 @@ class Pegasos(AbstractStreamed[PegasosState]):
         "gamma": replace(SEARCHED_GAMMA, by_default=False),
     }
     choices: ClassVar[Mapping[str, Parameter]] = {
-        "loss": a_loss("hinge", margin_loss_names),
+        "loss": a_loss("hinge", MARGIN_LOSSES),
         **feature_parameters("linear"),
     }
     explosion = math.inf

@@ -6,7 +6,7 @@ import math
 import operator
 from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import partial, reduce
+from functools import reduce
 from typing import Any, ClassVar, TypeAlias
 
 import numpy as np
@@ -20,7 +20,7 @@ from distkern.common.rng import Purpose, stream
 from distkern.common.tiles import scratch
 from distkern.common.types import Array, Block, Floats, groups_of
 from distkern.features import Footprint
-from distkern.losses import SUPERVISED, curved_loss_names
+from distkern.losses import CURVED_LOSSES, SUPERVISED, takes
 from distkern.passes import EXPONENTIAL, Message, Rounds
 from distkern.solvers.base import Outline, Problem, Steps, Trouble
 from distkern.solvers.before import Before, OldRows
@@ -98,7 +98,7 @@ class RBCD(AbstractExplicit[RBCDState]):
     # its predictions stay with all rows, so that no sample is tried
     searched: ClassVar[Mapping[str, Choices]] = {}
     choices: ClassVar[Mapping[str, Parameter]] = {
-        "loss": a_loss("logistic", partial(curved_loss_names, *SUPERVISED)),
+        "loss": a_loss("logistic", CURVED_LOSSES.where(SUPERVISED)),
         **feature_parameters("random"),
     }
 
@@ -108,7 +108,7 @@ class RBCD(AbstractExplicit[RBCDState]):
             raise InputError(
                 f"{self.risk.loss.name!r} has a slope that jumps, so no step of block descent is safe",
                 where="loss",
-                hint=f"use one of: {', '.join(curved_loss_names(self.risk.loss.target_kind))}",
+                hint=f"use one of: {', '.join(CURVED_LOSSES.where(takes(self.risk.loss.target_kind)))}",
             )
 
     def at_zero(self, problem: Problem, risk: Risk, w: Array, figures: Figures) -> dict[str, Any]:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from functools import partial
 from typing import Any, ClassVar
 
 import numpy as np
@@ -16,7 +15,7 @@ from distkern.common.parameters import FLAG, NOT_NEGATIVE, NOTHING, POSITIVE, Pa
 from distkern.common.rng import Purpose, stream
 from distkern.common.types import Array
 from distkern.features import Footprint
-from distkern.losses import SUPERVISED, loss_names
+from distkern.losses import LOSSES, SUPERVISED
 from distkern.passes import Reduce, Stream
 from distkern.solvers.base import Outline, Problem, Steps, order_of_rows, rows_of_stage
 from distkern.solvers.before import OldRows
@@ -172,7 +171,7 @@ class SBMD(AbstractStreamed[SBMDState]):
         "gamma": replace(SEARCHED_GAMMA, by_default=False),
     }
     choices: ClassVar[Mapping[str, Parameter]] = {
-        "loss": a_loss("logistic", partial(loss_names, *SUPERVISED)),
+        "loss": a_loss("logistic", LOSSES.where(SUPERVISED)),
         **feature_parameters("random"),
     }
     explosion = math.inf

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
-from functools import cache, partial
+from functools import cache
 from typing import Any, ClassVar
 
 import numpy as np
@@ -17,8 +17,8 @@ from distkern.common.compiled import aligned, argument_types, compile_loop, para
 from distkern.common.errors import InputError
 from distkern.common.parameters import NOT_NEGATIVE, POSITIVE, Parameter, Whole, parameter
 from distkern.common.types import Array, groups_of
-from distkern.features import Footprint
-from distkern.losses import SUPERVISED, AbstractCoordinateLoss, coordinate_loss_names
+from distkern.features import FEATURES, Footprint
+from distkern.losses import COORDINATE_LOSSES, SUPERVISED, AbstractCoordinateLoss, takes
 from distkern.passes import EXPONENTIAL, Message, Rounds
 from distkern.solvers.base import Problem, Steps, Trouble
 from distkern.solvers.explicit import AbstractExplicit, Ended, ExplicitState
@@ -120,8 +120,8 @@ class SDCA(AbstractExplicit[SDCAState]):
         Trouble.UNFINISHED: "set more stages than {stages}, or a larger nu than {nu:g}, which needs fewer",
     }
     choices: ClassVar[Mapping[str, Parameter]] = {
-        "loss": a_loss("logistic", partial(coordinate_loss_names, *SUPERVISED)),
-        **feature_parameters("random", found=True),
+        "loss": a_loss("logistic", COORDINATE_LOSSES.where(SUPERVISED)),
+        **feature_parameters("random", FEATURES),
     }
 
     def __post_init__(self) -> None:
@@ -130,7 +130,7 @@ class SDCA(AbstractExplicit[SDCAState]):
             raise InputError(
                 f"the dual of {self.risk.loss.name!r} has no exact steps in single coordinates",
                 where="loss",
-                hint=f"use one of: {', '.join(coordinate_loss_names(self.risk.loss.target_kind))}",
+                hint=f"use one of: {', '.join(COORDINATE_LOSSES.where(takes(self.risk.loss.target_kind)))}",
             )
 
     def at_zero(self, problem: Problem, risk: Risk, w: Array, figures: Figures) -> dict[str, Any]:

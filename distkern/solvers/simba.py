@@ -39,7 +39,7 @@ from distkern.common.errors import InputError
 from distkern.common.parameters import FLAG, NOTHING, POSITIVE, Number, Parameter, Whole, parameter
 from distkern.common.sparse import Rows
 from distkern.common.types import groups_of
-from distkern.features import AbstractFeatures, feature_names
+from distkern.features import COLUMN_FEATURES, AbstractFeatures
 from distkern.losses import find_loss
 from distkern.passes import EXPONENTIAL, Cost, Message, Rounds
 from distkern.solvers._simba.columns import reading_bytes
@@ -132,7 +132,7 @@ class SIMBA(AbstractSearchable[SIMBAState]):
     not_updated = "the weights of all rows are found together"
     cost_of_pass = "a round 4 d + n numbers: four rows and a column, unless set otherwise"
     memory = "10 bytes a row and output where the row is, 16 more with weights, d k numbers in the driver"
-    choices: ClassVar[Mapping[str, Parameter]] = {**feature_parameters("linear", with_columns=True)}
+    choices: ClassVar[Mapping[str, Parameter]] = {**feature_parameters("linear", COLUMN_FEATURES)}
     searched: ClassVar[Mapping[str, Choices]] = {"nu": Choices(0.01, (0.0003, 0.001, 0.003, 0.03))}
     rows_in_any_order = True
     explosion = math.inf
@@ -143,7 +143,7 @@ class SIMBA(AbstractSearchable[SIMBAState]):
             raise InputError(
                 f"{self.features.name!r} features have no single columns",
                 where="features",
-                hint=f"use one of: {', '.join(feature_names(with_columns=True))}",
+                hint=f"use one of: {', '.join(COLUMN_FEATURES)}",
             )
         if not self.validation_fraction and self.patience is not None:
             raise InputError(

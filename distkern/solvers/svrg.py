@@ -6,7 +6,6 @@ import math
 from collections import deque
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import partial
 from typing import Any, ClassVar
 
 import numpy as np
@@ -17,7 +16,7 @@ from distkern.common.errors import InputError
 from distkern.common.parameters import FLAG, NOT_NEGATIVE, NOTHING, POSITIVE, Parameter, Whole, parameter
 from distkern.common.types import Array, Block, Floats
 from distkern.features import Footprint
-from distkern.losses import SUPERVISED, loss_names
+from distkern.losses import LOSSES, SUPERVISED
 from distkern.passes import Reduce, Stream
 from distkern.solvers.base import Outline, Problem, Steps, order_of_rows, piece_rows, rows_of_stage
 from distkern.solvers.before import Before, OldRows, asks_with_gradient
@@ -142,7 +141,7 @@ class SVRG(AbstractStreamed[SVRGState]):
         "gamma": replace(SEARCHED_GAMMA, by_default=False),
     }
     choices: ClassVar[Mapping[str, Parameter]] = {
-        "loss": a_loss("logistic", partial(loss_names, *SUPERVISED)),
+        "loss": a_loss("logistic", LOSSES.where(SUPERVISED)),
         **feature_parameters("random"),
     }
 

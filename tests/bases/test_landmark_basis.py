@@ -9,9 +9,7 @@ import pytest
 
 import reference
 from distkern.bases import LandmarkBasis, multiply
-from distkern.common.registry import members
-from distkern.kernels import find_kernel, landmark_kernel_names
-from distkern.kernels.base import AbstractTileKernel
+from distkern.kernels import LANDMARK_KERNELS, TILE_KERNELS, find_kernel
 
 RBF = find_kernel("rbf")(gamma=0.5)
 
@@ -24,7 +22,7 @@ def all_values(basis, features):
     return np.concatenate([tile.values.copy() for tile in basis.tiles(features)])
 
 
-@pytest.mark.parametrize("kernel", landmark_kernel_names())
+@pytest.mark.parametrize("kernel", LANDMARK_KERNELS)
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
 def test_tiles_hold_the_kernel_and_the_nearest_landmark(kernel, dtype):
     features = rows(700).astype(dtype)
@@ -138,7 +136,7 @@ def test_pickles_small():
 
 
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
-@pytest.mark.parametrize("name", list(members("distkern.kernels", AbstractTileKernel)))
+@pytest.mark.parametrize("name", TILE_KERNELS)
 def test_what_a_process_holds_is_planned(name, dtype):
     basis = LandmarkBasis(find_kernel(name)(), rows(300, 40).astype(dtype))
     arrays = {id(array): array for array in vars(basis.prepared).values() if isinstance(array, np.ndarray)}

@@ -12,8 +12,8 @@ import pytest
 from distkern.bases import NystroemBasis, RandomFeatureBasis, random_features
 from distkern.common.errors import CorruptDataError, InputError
 from distkern.common.sparse import SparseRows
-from distkern.kernels import find_kernel, tile_kernel_names
-from distkern.samplers import sampler_names
+from distkern.kernels import TILE_KERNELS, find_kernel
+from distkern.samplers import SAMPLERS
 
 RBF = find_kernel("rbf")(gamma=0.5)
 
@@ -167,7 +167,7 @@ def test_the_digest_tells_draws_apart_and_not_precisions(name):
 
 @pytest.mark.slow
 def test_the_digest_is_the_same_in_another_process():
-    samplers = [*sampler_names()]
+    samplers = [*SAMPLERS]
     code = (
         "from distkern.bases import RandomFeatureBasis\n"
         "from distkern.kernels import find_kernel\n"
@@ -218,8 +218,8 @@ def test_workers_do_not_pay_for_scipy():
     code = (
         "import sys, numpy as np\n"
         "from distkern.bases import RandomFeatureBasis\n"
-        "from distkern.kernels import find_kernel, kernel_names\n"
-        "for name in kernel_names():\n"
+        "from distkern.kernels import KERNELS, find_kernel\n"
+        "for name in KERNELS:\n"
         "    RandomFeatureBasis(find_kernel(name)(), 4, 64, 1).values(np.ones((9, 4), np.float32))\n"
         "print(sorted({'scipy', 'numba', 'sklearn'} & set(sys.modules)))"
     )
@@ -230,7 +230,7 @@ def test_workers_do_not_pay_for_scipy():
 # -- Nystroem features
 
 
-@pytest.mark.parametrize("name", tile_kernel_names())
+@pytest.mark.parametrize("name", TILE_KERNELS)
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 def test_nystroem_products_are_the_kernel_at_the_landmarks(name, dtype):
     kernel = find_kernel(name)()

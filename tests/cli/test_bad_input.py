@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from distkern.cli.main import main
-from distkern.losses import margin_loss_names
+from distkern.losses import MARGIN_LOSSES
 from distkern.storage.ingest import write_dataset
 
 HERE = ["--scheduler", "synchronous"]
@@ -102,10 +102,7 @@ def test_a_damaged_shard_met_by_a_worker_process(folder, capfd):
             ["plan", "--data", "d.zarr", "--algorithm", "simba"],
             ["d.zarr: the data set has no feature-major copy", "d.zarr --columns`"],
         ),
-        (
-            [*TRAIN, "--set", "loss=foo"],
-            [f"unknown value 'foo'; use one of: {', '.join(margin_loss_names())}"],
-        ),
+        ([*TRAIN, "--set", "loss=foo"], [f"unknown value 'foo'; use one of: {', '.join(MARGIN_LOSSES)}"]),
         (["evaluate", "m", "--data", "numbers.zarr", "--split", "train"], ["numbers.zarr", "'regression'"]),
         (["predict", "m", "--data", "d.zarr", "--out", "p.txt"], ["--out", "p.txt", ".zarr, .csv, .npy"]),
         (["predict", "m", "--data", "d.zarr", "--out", "job.toml/p.csv"], ["toml/p.csv", "another place"]),

@@ -8,9 +8,8 @@ import pytest
 from distkern.cli.job import CHOSEN, Job, make_estimator, parse_settings, resolve_job
 from distkern.cli.values import parse_bytes
 from distkern.common.errors import InputError
-from distkern.common.registry import members
 from distkern.runs.algorithms import algorithms
-from distkern.solvers.base import AbstractSolver
+from distkern.solvers.base import SOLVERS
 from distkern.solvers.hyperparameters import CHOICE, hyperparameters_of
 
 
@@ -176,11 +175,10 @@ def test_settings_of_what_is_chosen_are_taken_without_its_name():
 
 
 def test_names_are_known_without_an_import():
-    solvers = members("distkern.solvers", AbstractSolver)
-    assert {name.removesuffix("_regressor") for name in algorithms()} == {*solvers, CHOSEN}
+    assert {name.removesuffix("_regressor") for name in algorithms()} == {*SOLVERS, CHOSEN}
     for name, kind in algorithms().items():
         solver = name.removesuffix("_regressor")
-        known = {*CHOICE, "probability"} if solver == CHOSEN else hyperparameters_of(solvers[solver])
+        known = {*CHOICE, "probability"} if solver == CHOSEN else hyperparameters_of(SOLVERS[solver])
         names = {*known, "class_weight", "threshold", "scale", "metric"}
         # threads are the workers of a job
         assert {*kind().get_params()} - {"random_state", "dtype", "n_jobs"} <= names

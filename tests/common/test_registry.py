@@ -10,50 +10,55 @@ from sklearn.base import BaseEstimator
 from distkern import NewtonClassifier
 from distkern.common import registry
 from distkern.common.errors import InputError
-from distkern.common.registry import find, lookup, lookup_class, members
-from distkern.engine.executors import AbstractExecutor
-from distkern.features import AbstractFeatures
-from distkern.formats.base import AbstractFormat
-from distkern.kernels import AbstractKernel
-from distkern.landmarks.base import AbstractLandmarkRule
-from distkern.losses import AbstractLoss
-from distkern.samplers.base import AbstractSampler
-from distkern.solvers.base import AbstractSolver
+from distkern.common.registry import Family, class_name
+from distkern.engine.executors import EXECUTORS
+from distkern.features import FEATURES
+from distkern.formats.base import FORMATS
+from distkern.kernels import KERNELS
+from distkern.landmarks import LANDMARK_RULES
+from distkern.losses import CURVED_LOSSES, LOSSES, AbstractLoss, takes
+from distkern.samplers import SAMPLERS
+from distkern.solvers.base import SOLVERS
 
 FAMILIES = {
-    "distkern.engine.executors": AbstractExecutor,
-    "distkern.estimators": BaseEstimator,
-    "distkern.features": AbstractFeatures,
-    "distkern.formats": AbstractFormat,
-    "distkern.kernels": AbstractKernel,
-    "distkern.landmarks": AbstractLandmarkRule,
-    "distkern.losses": AbstractLoss,
-    "distkern.samplers": AbstractSampler,
-    "distkern.solvers": AbstractSolver,
+    "execution": EXECUTORS,
+    "estimator": Family("distkern.estimators", BaseEstimator),
+    "features": FEATURES,
+    "format": FORMATS,
+    "kernel": KERNELS,
+    "landmark rule": LANDMARK_RULES,
+    "loss": LOSSES,
+    "sampler": SAMPLERS,
+    "solver": SOLVERS,
 }
 
 
-@pytest.mark.parametrize("package", FAMILIES)
-def test_each_member_is_found_by_its_name(package):
-    base = FAMILIES[package]
-    known = members(package, base)
-    assert known
-    assert {name: find(package, base, name) for name in known} == known
+@pytest.mark.parametrize("family", FAMILIES.values(), ids=list(FAMILIES))
+def test_each_member_is_found_by_its_name(family):
+    assert len(family) == len(list(family)) > 0
+    assert {name: family.find(name) for name in family} == dict(family)
 
 
 def test_an_unknown_name_is_refused_with_the_nearest():
-    assert lookup("distkern.kernels", AbstractKernel, "laplacain") is None
+    assert KERNELS.get("laplacain") is None
     with pytest.raises(InputError, match="did you mean 'laplacian'"):
-        find("distkern.kernels", AbstractKernel, "laplacain")
+        KERNELS.find("laplacain")
 
 
-@pytest.mark.parametrize(
-    ("family", "one"), [("losses", "loss"), ("kernels", "kernel"), ("formats", "format")]
-)
-def test_an_unknown_name_is_told_with_the_word_for_one(family, one):
-    package = f"distkern.{family}"
+@pytest.mark.parametrize("one", ["loss", "kernel", "format"])
+def test_an_unknown_name_is_told_with_the_word_for_one(one):
     with pytest.raises(InputError, match=f"unknown {one} 'none of them'"):
-        find(package, FAMILIES[package], "none of them")
+        FAMILIES[one].find("none of them")
+
+
+def test_a_part_of_a_family():
+    whole = {name for name, kind in LOSSES.items() if kind.target_kind == "real"}
+    assert set(LOSSES.where(takes("real"))) == whole
+    assert set(CURVED_LOSSES.where(takes("real"))) == whole & set(CURVED_LOSSES)
+    assert "hinge" in LOSSES
+    assert "hinge" not in CURVED_LOSSES
+    with pytest.raises(InputError, match="use one of: logistic"):
+        CURVED_LOSSES.where(takes("binary")).where(lambda kind: kind.name == "logistic").find("hinge")
 
 
 def test_a_member_that_lacks_something_is_told_of(tmp_path):
@@ -78,26 +83,26 @@ def test_a_class_is_found_by_its_own_name_and_without_the_files_of_others():
     code = (
         "import sys\n"
         "from sklearn.base import BaseEstimator\n"
-        "from distkern.common.registry import lookup_class\n"
-        "kind = lookup_class('distkern.estimators', BaseEstimator, 'DSGGaussianProcessRegressor')\n"
+        "from distkern.common.registry import Family, class_name\n"
+        "family = Family('distkern.estimators', BaseEstimator, class_name)\n"
+        "kind = family['DSGGaussianProcessRegressor']\n"
         "assert kind.name == 'dsg_gaussian_process'\n"
         "files = {'auto', 'avm', 'cells', 'csvrg', 'newton', 'svrg'}\n"
         "assert not {f'distkern.estimators.{file}' for file in files} & set(sys.modules)\n"
     )
     subprocess.run([sys.executable, "-c", code], check=True, timeout=60)
-    assert lookup_class("distkern.estimators", BaseEstimator, "AbstractDSG") is None
+    assert "AbstractDSG" not in Family("distkern.estimators", BaseEstimator, class_name)
 
 
 def test_a_name_is_looked_for_once(monkeypatch):
-    found = find("distkern.kernels", AbstractKernel, "rbf")
-    known = members("distkern.kernels", AbstractKernel)
+    found, known = KERNELS.find("rbf"), dict(KERNELS)
     monkeypatch.setattr(registry, "_files", None)
-    assert find("distkern.kernels", AbstractKernel, "rbf") is found
-    assert members("distkern.kernels", AbstractKernel) == known
+    assert KERNELS.find("rbf") is found
+    assert dict(KERNELS) == known
 
 
 def test_a_member_of_another_base_is_none():
-    assert lookup("distkern.kernels", AbstractLoss, "laplacian") is None
+    assert Family("distkern.kernels", AbstractLoss).get("laplacian") is None
 
 
 def test_predicting_rows_with_a_stored_model_imports_little(tmp_path):
@@ -135,9 +140,8 @@ def test_predicting_rows_with_a_stored_model_imports_little(tmp_path):
 def test_asking_for_one_imports_no_other():
     code = (
         "import sys\n"
-        "from distkern.common.registry import find\n"
-        "from distkern.solvers.base import AbstractSolver\n"
-        "assert find('distkern.solvers', AbstractSolver, 'newton').name == 'newton'\n"
+        "from distkern.solvers.base import SOLVERS\n"
+        "assert SOLVERS.find('newton').name == 'newton'\n"
         "print([name for name in ('csvrg', 'simba', 'cells') if f'distkern.solvers.{name}' in sys.modules])"
     )
     ran = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)

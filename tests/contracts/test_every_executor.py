@@ -17,7 +17,7 @@ from distkern.common import blas
 from distkern.engine.dask.arrays import DaskArraySource
 from distkern.engine.drive import Driver
 from distkern.engine.events import EventLog
-from distkern.engine.executors import executor_names, open_executor
+from distkern.engine.executors import EXECUTORS, open_executor
 from distkern.estimators.pegasos import PegasosClassifier
 from distkern.passes import Cost, Each, Extent, Reduce, Stream, Visit, whole_visits
 from distkern.passes.execution import Call
@@ -45,7 +45,7 @@ from toy import (
     toy_rounds,
 )
 
-NAMES = executor_names()
+NAMES = EXECUTORS
 #: what holds of processes that start anew holds mostly of those of "local" too
 EVERY = slow_but(NAMES, *(name for name in NAMES if name != "processes"))
 pytestmark = pytest.mark.usefixtures("several_blas_threads")

@@ -9,11 +9,8 @@ from sklearn.preprocessing import MinMaxScaler, Normalizer, StandardScaler
 from distkern.common.errors import InputError
 from distkern.common.sparse import SparseRows
 from distkern.formats._files import expand
-from distkern.formats.base import CHUNK_BYTES, ReadOptions, known_formats
+from distkern.formats.base import CHUNK_BYTES, FORMATS, ReadOptions
 from distkern.storage.ingest import shard
-
-FORMATS = known_formats()
-
 
 WITH_TARGETS = [name for name, kind in FORMATS.items() if kind.holds_targets]
 SCALERS = {"minmax": MinMaxScaler, "standard": StandardScaler, "unit": Normalizer}

@@ -12,32 +12,33 @@ from distkern.bases.landmarks import LandmarkBasis
 from distkern.common.errors import InputError
 from distkern.common.sparse import SparseRows
 from distkern.kernels import (
+    FEATURE_KERNELS,
+    KERNELS,
+    LANDMARK_KERNELS,
+    TILE_KERNELS,
     AbstractLandmarkKernel,
     AbstractTileKernel,
-    feature_kernel_names,
     find_kernel,
     kernel_matrix,
-    kernel_names,
-    landmark_kernel_names,
     require,
-    tile_kernel_names,
 )
 from distkern.kernels.bandwidth import RULES, gamma_by_rule
 from distkern.kernels.base import Powers
 
-NAMES = landmark_kernel_names()
-LANDMARK_KERNELS = [
+FOR_LANDMARKS = [
     pytest.param(kernel, id=label(kernel))
-    for name in NAMES
+    for name in LANDMARK_KERNELS
     for kernel in examples(find_kernel(name), gamma=0.7)
 ]
-OTHERS = [kernel for name in kernel_names() if name not in NAMES for kernel in examples(find_kernel(name))]
-EVERY_KERNEL = LANDMARK_KERNELS + [pytest.param(kernel, id=label(kernel)) for kernel in OTHERS]
+OTHERS = [
+    kernel for name in KERNELS if name not in LANDMARK_KERNELS for kernel in examples(find_kernel(name))
+]
+EVERY_KERNEL = FOR_LANDMARKS + [pytest.param(kernel, id=label(kernel)) for kernel in OTHERS]
 NAMED_BOUNDS = sorted({kernel.name for kernel in OTHERS if kernel.lower_bound > -np.inf})
 DTYPES = [pytest.param(np.dtype(kind), id=kind) for kind in ("float32", "float64")]
 
-every_landmark_kernel = pytest.mark.parametrize("kernel", LANDMARK_KERNELS)
-every_name = pytest.mark.parametrize("name", NAMES)
+every_landmark_kernel = pytest.mark.parametrize("kernel", FOR_LANDMARKS)
+every_name = pytest.mark.parametrize("name", LANDMARK_KERNELS)
 
 
 def digits(kernel):
@@ -108,9 +109,9 @@ def test_is_hashable_and_its_parameters_survive_a_job_file(kernel):
 
 
 def test_the_names_of_the_contract_are_there():
-    for names in (kernel_names(), feature_kernel_names(), tile_kernel_names()):
+    for names in (KERNELS, FEATURE_KERNELS, TILE_KERNELS):
         assert set(names) >= CONTRACT
-    assert {"cauchy", "laplacian", "matern", "rbf"} <= set(landmark_kernel_names())
+    assert {"cauchy", "laplacian", "matern", "rbf"} <= set(LANDMARK_KERNELS)
 
 
 def test_a_kernel_that_lacks_what_is_asked_for_says_who_has_it():

@@ -8,11 +8,11 @@ import pytest
 
 from distkern.common.errors import InputError
 from distkern.common.sparse import SparseRows
-from distkern.landmarks import find_landmark_rule, landmark_rule_names, sample_rows
+from distkern.landmarks import LANDMARK_RULES, find_landmark_rule, sample_rows
 from distkern.landmarks.base import AbstractLandmarkRule, RowLayout, gather_rows
 from reference import PlainRunner, cut_blocks, run
 
-NAMES = landmark_rule_names()
+NAMES = LANDMARK_RULES
 every_rule = pytest.mark.parametrize("name", NAMES)
 PARTITIONS = [(600,), (599, 1), (1, 2, 3, 94, 100, 150, 250), (50,) * 12]
 

@@ -12,29 +12,28 @@ from hypothesis import strategies as st
 
 from distkern.common.errors import InputError
 from distkern.losses import (
+    CURVED_LOSSES,
+    LOSSES,
+    MARGIN_LOSSES,
     AbstractDualLoss,
     AbstractElementwiseLoss,
     AbstractLoss,
-    curved_loss_names,
     find_loss,
-    loss_names,
     margin_loss,
-    margin_loss_names,
+    takes,
 )
 from distkern.losses.conjugate import RowConjugates
 from distkern.solvers.csvrg import Iterate, Mean, csvrg_loop
 
 GRID = np.linspace(-4.0, 4.0, 1601)
-EVERY_LOSS = [
-    pytest.param(loss, id=label(loss)) for name in loss_names() for loss in examples(find_loss(name))
-]
+EVERY_LOSS = [pytest.param(loss, id=label(loss)) for name in LOSSES for loss in examples(find_loss(name))]
 
 every_loss = pytest.mark.parametrize("loss", EVERY_LOSS)
 every_elementwise_loss = pytest.mark.parametrize(
     "loss", [case for case in EVERY_LOSS if isinstance(case.values[0], AbstractElementwiseLoss)]
 )
 every_margin_loss = pytest.mark.parametrize(
-    "loss", [case for case in EVERY_LOSS if case.values[0].name in margin_loss_names()]
+    "loss", [case for case in EVERY_LOSS if case.values[0].name in MARGIN_LOSSES]
 )
 
 
@@ -72,7 +71,7 @@ def is_smooth(around):
 def test_registered_under_its_own_name(loss):
     assert isinstance(loss, AbstractLoss)
     assert find_loss(loss.name) is type(loss)
-    assert loss.name in loss_names(loss.target_kind)
+    assert loss.name in LOSSES.where(takes(loss.target_kind))
 
 
 @every_loss
@@ -97,9 +96,9 @@ def test_curvature_is_the_fourth_order_difference_of_the_slope(loss):
     if not math.isfinite(loss.curvature):
         with pytest.raises(InputError, match=f"'{loss.name}' has no second derivative; use one of: "):
             loss.row_curvatures(f, y)
-        assert loss.name not in curved_loss_names()
+        assert loss.name not in CURVED_LOSSES
         return
-    assert loss.name in curved_loss_names(loss.target_kind)
+    assert loss.name in CURVED_LOSSES.where(takes(loss.target_kind))
     bends, h = loss.row_curvatures(f, y), 1e-3
     assert bends.min() >= 0
     assert bends.max() <= loss.curvature * (1 + 1e-12)
@@ -199,7 +198,7 @@ def test_values_are_those_of_the_formula(loss):
     np.testing.assert_allclose(loss.row_values(f, y), exact, rtol=1e-12, atol=1e-12)
 
 
-@pytest.mark.parametrize("name", loss_names())
+@pytest.mark.parametrize("name", LOSSES)
 def test_probabilities_are_a_property_of_the_loss(name):
     loss = find_loss(name)()
     if not loss.has_probabilities:
@@ -351,7 +350,7 @@ def test_from_parameters_takes_what_it_has():
 
 
 def test_losses_of_the_margin():
-    assert {"hinge", "logistic", "odm", "squared_hinge"} <= set(margin_loss_names())
+    assert {"hinge", "logistic", "odm", "squared_hinge"} <= set(MARGIN_LOSSES)
     assert margin_loss(find_loss("odm")()).name == "odm"
     for name in ("softmax", "square"):
         with pytest.raises(InputError, match=r"not a loss of the margin.*use one of: hinge"):

@@ -8,17 +8,11 @@ import pytest
 
 from distkern.common.errors import InputError
 from distkern.common.parameters import Number, Numbers, Whole, declared
-from distkern.common.registry import members
-from distkern.kernels.base import AbstractKernel
-from distkern.losses.base import AbstractLoss
-from distkern.solvers.base import AbstractSolver
+from distkern.kernels import KERNELS
+from distkern.losses import LOSSES
+from distkern.solvers.base import SOLVERS
 
-FAMILIES = [
-    ("distkern.losses", AbstractLoss),
-    ("distkern.kernels", AbstractKernel),
-    ("distkern.solvers", AbstractSolver),
-]
-PARTS = {kind for package, base in FAMILIES for kind in members(package, base).values()}
+PARTS = {kind for family in (LOSSES, KERNELS, SOLVERS) for kind in family.values()}
 PARAMETERS = [
     pytest.param(kind, name, id=f"{kind.__name__}-{name}")
     for kind in sorted(PARTS, key=lambda kind: kind.__name__)
@@ -92,7 +86,7 @@ def test_is_declared_whole(kind, name):
     assert field.default == parameter.default
 
 
-@pytest.mark.parametrize("kind", sorted(members(*FAMILIES[0]).values(), key=lambda kind: kind.__name__))
+@pytest.mark.parametrize("kind", sorted(LOSSES.values(), key=lambda kind: kind.__name__))
 def test_a_loss_refuses_them_when_it_is_made(kind):
     for name in declared(kind):
         with pytest.raises(InputError, match=f"^{name}: is"):

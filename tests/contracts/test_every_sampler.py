@@ -13,13 +13,13 @@ from distkern.bases.random_features import RandomFeatureBasis
 from distkern.common.errors import InputError
 from distkern.common.sparse import SparseRows
 from distkern.common.tiles import release
-from distkern.kernels import feature_kernel_names, find_kernel
-from distkern.samplers import Draws, find_sampler, sampler_names
+from distkern.kernels import FEATURE_KERNELS, find_kernel
+from distkern.samplers import SAMPLERS, Draws, find_sampler
 
 #: of the defaults of these, 300 draws say little: other parameters are tried below
 HEAVY = ("exponential_semigroup", "matern")
 KERNELS = [
-    *(find_kernel(name)() for name in feature_kernel_names() if name not in HEAVY),
+    *(find_kernel(name)() for name in FEATURE_KERNELS if name not in HEAVY),
     find_kernel("rbf")(gamma=0.3),
     find_kernel("matern")(gamma=0.6),
     find_kernel("matern")(smoothness=0.5),
@@ -51,7 +51,7 @@ def label(value):
     return value if isinstance(value, str) else f"{value}"
 
 
-ALL = [(kernel, sampler) for kernel in KERNELS for sampler in sampler_names()]
+ALL = [(kernel, sampler) for kernel in KERNELS for sampler in SAMPLERS]
 BOTH = [both for both in ALL if suits(*both)]
 UNSUITED = [both for both in ALL if not suits(*both)]
 STATIONARY = [both for both in BOTH if has_pairs(both[0])]
@@ -182,7 +182,7 @@ def test_a_sampler_that_does_not_suit_is_refused_at_once(kernel, sampler):
         RandomFeatureBasis(kernel, 5, 64, 1, sampler)
 
 
-@pytest.mark.parametrize("sampler", sampler_names())
+@pytest.mark.parametrize("sampler", SAMPLERS)
 def test_the_draws_of_a_block_are_gaussian_and_differ_by_seed_and_block(sampler):
     seen = []
     for seed, block in ((1, 0), (1, 1), (2, 0)):

@@ -8,7 +8,7 @@ from sklearn.base import clone
 
 from distkern import CSVRGClassifier
 from distkern.common.errors import InputError
-from distkern.common.registry import members
+from distkern.common.registry import Family
 from distkern.engine.dask.arrays import DaskArraySource
 from distkern.engine.executors import open_executor
 from distkern.estimators.base import AbstractClassifier
@@ -38,7 +38,7 @@ SETTINGS = {
     "svrg": {"n_features": 64, "batch_size": 32, "stages": 1, "precondition": False, "gamma": 0.2},
     "newton": {"n_landmarks": 64, "nu": 1e-4, "gamma": 0.2},
 }
-CLASSIFIERS = members("distkern.estimators", AbstractClassifier)
+CLASSIFIERS = Family("distkern.estimators", AbstractClassifier)
 #: those that read rows each in its own way: in streams, rounds, batches, sums and tasks
 READING = ("csvrg", "simba", "dsg", "newton", "cells")
 every_classifier = pytest.mark.parametrize(

@@ -8,7 +8,7 @@ import pytest
 
 from distkern.common.sparse import SparseRows, converted
 from distkern.common.types import ArrayGroup, Block
-from distkern.features import feature_names
+from distkern.features import COLUMN_FEATURES, GIVEN_FEATURES
 from distkern.features.kernel_choice import KernelChoice
 from distkern.kernels import find_kernel
 from distkern.solvers.base import Problem
@@ -30,7 +30,7 @@ def begun(choice, problem=PROBLEM, features=X):
     return landmarks, gamma, runner
 
 
-@pytest.mark.parametrize("kind", feature_names())
+@pytest.mark.parametrize("kind", GIVEN_FEATURES)
 @pytest.mark.parametrize("sparse", [False, True])
 def test_every_kind_says_what_it_reads_and_takes(kind, sparse):
     choice = choice_of(kind)
@@ -76,7 +76,7 @@ def test_a_kernel_without_gamma_keeps_its_parameters():
 
 
 @pytest.mark.parametrize("sparse", [False, True])
-@pytest.mark.parametrize("kind", feature_names(with_columns=True))
+@pytest.mark.parametrize("kind", COLUMN_FEATURES)
 def test_single_functions_of_a_group_are_those_of_the_basis(kind, sparse):
     choice = choice_of(kind)
     features = SparseRows.of_dense(X) if sparse else X

@@ -16,7 +16,7 @@ from distkern.common.errors import InputError
 from distkern.common.sparse import converted, stacked
 from distkern.formats import _lines, csv
 from distkern.formats._files import expand
-from distkern.formats.base import ReadOptions, known_formats, metered
+from distkern.formats.base import FORMATS, ReadOptions, metered
 
 TEXT = b"x,kind\n" + b"".join(b"%d,%d\n" % (i, i % 2) for i in range(2000))
 
@@ -193,7 +193,7 @@ def test_a_format_may_be_said(tmp_path):
 
 
 def test_extensions_belong_to_one_format():
-    extensions = [extension for kind in known_formats().values() for extension in kind.extensions]
+    extensions = [extension for kind in FORMATS.values() for extension in kind.extensions]
     assert len(set(extensions)) == len(extensions)
 
 

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import reference
-from distkern.losses import margin_loss_names
+from distkern.losses import MARGIN_LOSSES
 from distkern.solvers.avm import AVM
 from problems import Case, overlapping, run_stages
 
@@ -55,7 +55,7 @@ def assert_equals_plain_loop(solver, case):
     return states
 
 
-@pytest.mark.parametrize("loss", [name for name in margin_loss_names() if name in reference.LOSSES])
+@pytest.mark.parametrize("loss", [name for name in MARGIN_LOSSES if name in reference.LOSSES])
 @pytest.mark.parametrize("average", [True, False])
 @pytest.mark.parametrize("order", ["shuffled", "iid"])
 def test_equals_the_plain_loop(loss, average, order):
@@ -117,7 +117,7 @@ def test_gap_falls_like_one_over_t(loss, lam):
 
 
 @pytest.mark.parametrize("n", [1, 2, 3, 5])
-@pytest.mark.parametrize("loss", margin_loss_names())
+@pytest.mark.parametrize("loss", MARGIN_LOSSES)
 def test_tiny_data(n, loss):
     case = Case(np.arange(float(n))[:, None], (np.arange(n) % 2).astype(np.int32), (n,))
     states, _ = run_stages(AVM(**case.parts(loss, n_landmarks=3), stages=2), case)

@@ -6,7 +6,7 @@ from scipy.spatial.distance import cdist
 
 from distkern.common.blas import single_threaded
 from distkern.common.ridge import TILE, SymmetricTiles, solve_ridge, solve_ridge_iteratively, tiled_numbers
-from distkern.kernels import find_kernel, kernel_matrix, tile_kernel_names
+from distkern.kernels import TILE_KERNELS, find_kernel, kernel_matrix
 from distkern.losses import find_loss
 from distkern.maps.metric import gradient_sum, learn_metric, metric_of, root
 from distkern.maps.transform import TRANSFORMS, Transform
@@ -183,7 +183,7 @@ def test_iterations_leave_little_of_the_targets(n, d):
 # one cell
 
 
-@pytest.mark.parametrize("name", tile_kernel_names())
+@pytest.mark.parametrize("name", TILE_KERNELS)
 def test_kernel_matrix_is_that_of_the_closed_form(name, monkeypatch):
     monkeypatch.setattr(machines, "_STRIP", 32)
     kernel = find_kernel(name)()

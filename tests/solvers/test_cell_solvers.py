@@ -9,7 +9,7 @@ from sklearn.svm import SVC, SVR
 from distkern.common.blas import single_threaded
 from distkern.common.ridge import solve_ridge
 from distkern.kernels import kernel_matrix
-from distkern.losses import AbstractDualLoss, find_loss, loss_names
+from distkern.losses import DUAL_LOSSES, find_loss
 from distkern.losses.conjugate import RowConjugates
 from distkern.solvers._cells.dual import solve_dual
 from distkern.solvers._cells.newton import newton, product
@@ -19,9 +19,6 @@ from distkern.solvers._cells.newton import newton, product
 def _one_thread():
     with single_threaded():
         yield
-
-
-DUAL_LOSSES = [name for name in loss_names() if issubclass(find_loss(name), AbstractDualLoss)]
 
 
 def problem(loss, seed, n=40):

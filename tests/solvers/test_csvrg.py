@@ -12,7 +12,7 @@ import reference
 from distkern.bases.nystroem import NystroemBasis
 from distkern.common.rng import Purpose, stream
 from distkern.features.nystroem import Nystroem
-from distkern.losses import margin_loss_names
+from distkern.losses import MARGIN_LOSSES
 from distkern.solvers.csvrg import CSVRG, SpanCSVRG
 from problems import Case, overlapping, run_stages
 
@@ -62,7 +62,7 @@ def assert_equals_plain_loop(solver, case, *, kernel="rbf", gamma=2.0):
     return states
 
 
-@pytest.mark.parametrize("loss", [name for name in margin_loss_names() if name in reference.LOSSES])
+@pytest.mark.parametrize("loss", [name for name in MARGIN_LOSSES if name in reference.LOSSES])
 @pytest.mark.parametrize("option", ["mean", "I", "II"])
 @pytest.mark.parametrize("order", ["shuffled", "iid"])
 def test_equals_the_plain_loop(loss, option, order):
@@ -258,7 +258,7 @@ def test_default_steps_give_a_linear_rate_unless_that_takes_too_many():
 
 
 @pytest.mark.parametrize("n", [1, 2, 3, 5])
-@pytest.mark.parametrize("loss", margin_loss_names())
+@pytest.mark.parametrize("loss", MARGIN_LOSSES)
 def test_tiny_data(n, loss):
     case = Case(np.arange(float(n))[:, None], (np.arange(n) % 2).astype(np.int32), (n,))
     states, _ = run_stages(moved(**case.parts(loss, n_landmarks=3), stages=2), case)

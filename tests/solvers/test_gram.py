@@ -8,7 +8,7 @@ import pytest
 from distkern.bases.gram import GramSum
 from distkern.common.sparse import SparseRows
 from distkern.common.types import Block
-from distkern.features import feature_names
+from distkern.features import GIVEN_FEATURES
 from distkern.features.kernel_choice import KernelChoice
 from distkern.kernels import find_kernel
 from distkern.losses import find_loss
@@ -57,7 +57,7 @@ def made(blocks, problem, features, risk, grams, coefficients=None, intercept=No
 
 
 @pytest.mark.parametrize("sparse", [False, True], ids=["dense", "sparse"])
-@pytest.mark.parametrize("kind", feature_names())
+@pytest.mark.parametrize("kind", GIVEN_FEATURES)
 @pytest.mark.parametrize("strip_bytes", [2**24, 8 * 30 * 7])
 def test_matrices_and_gradients_are_those_of_all_values(kind, sparse, strip_bytes):
     X, weights, targets, blocks, problem, features = given(kind, sparse=sparse, n_features=64)

@@ -7,7 +7,7 @@ import pytest
 
 from distkern.common.errors import InputError
 from distkern.common.types import Block
-from distkern.losses import find_loss, loss_names
+from distkern.losses import LOSSES, find_loss
 from distkern.solvers.risk import Risk
 from distkern.solvers.targets import TargetSummary
 
@@ -34,7 +34,7 @@ def test_real_targets_are_repeated_over_quantiles():
     assert quantiles.targets(block_of([0.5, -2.0])).tolist() == [[0.5, 0.5], [-2.0, -2.0]]
 
 
-@pytest.mark.parametrize("name", loss_names())
+@pytest.mark.parametrize("name", LOSSES)
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
 @pytest.mark.parametrize("weighted", [False, True])
 def test_dtypes_and_shapes(name, dtype, weighted):

@@ -16,7 +16,7 @@ from distkern.features.linear import Linear
 from distkern.features.nystroem import Nystroem
 from distkern.features.random import Random
 from distkern.kernels import find_kernel
-from distkern.losses import coordinate_loss_names, find_loss
+from distkern.losses import COORDINATE_LOSSES, find_loss
 from distkern.solvers.risk import Risk
 from distkern.solvers.sdca import SDCA
 from feature_problems import basis_values, penalised_risk, targets_of, train, waves
@@ -43,7 +43,7 @@ def conjugate(loss, dual, target, cost):
 
 
 @pytest.mark.parametrize("cost", [pytest.param(1.0, marks=pytest.mark.slow), 0.3])
-@pytest.mark.parametrize("name", coordinate_loss_names())
+@pytest.mark.parametrize("name", COORDINATE_LOSSES)
 def test_steps_in_a_dual_variable_are_exact(name, cost):
     loss, generator = find_loss(name)(), np.random.default_rng(0)
     parameters = loss.dual_parameters
@@ -68,7 +68,7 @@ def test_steps_in_a_dual_variable_are_exact(name, cost):
 
 
 def test_a_row_of_zeros_has_its_step_too():
-    for name in coordinate_loss_names():
+    for name in COORDINATE_LOSSES:
         loss = find_loss(name)()
         dual = loss.dual_minimum(0.0, 0.0, 0.0, 1.0, 0.5, loss.dual_parameters)
         cost = loss.dual_cost(dual, 1.0, 0.5, loss.dual_parameters)
@@ -109,7 +109,7 @@ def test_reaches_the_minimum_that_scikit_learn_finds(loss, features):
     assert (np.diff(duals) >= -1e-12).all()
 
 
-@pytest.mark.parametrize("name", coordinate_loss_names())
+@pytest.mark.parametrize("name", COORDINATE_LOSSES)
 def test_the_duality_gap_of_every_loss_closes(name):
     blocks = waves(classes=0 if find_loss(name).target_kind == "real" else 2)
     states, _ = train(solver(name, stages=300, tol=1e-3), blocks)

@@ -8,7 +8,7 @@ import pytest
 
 import reference
 from distkern.bases.landmarks import LandmarkBasis
-from distkern.losses import margin_loss_names
+from distkern.losses import MARGIN_LOSSES
 from distkern.solvers.avm import AVM
 from distkern.solvers.coreset import snapshot
 from distkern.solvers.measuring import Model, Sums
@@ -24,7 +24,7 @@ def test_smoothness_and_radius():
     assert AVM(**case.parts("hinge", lam=8.0, n_landmarks=2)).radius == 4.0
 
 
-@pytest.mark.parametrize("loss", [name for name in margin_loss_names() if name in reference.LOSSES])
+@pytest.mark.parametrize("loss", [name for name in MARGIN_LOSSES if name in reference.LOSSES])
 @pytest.mark.parametrize("classes", [2, 3])
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
 def test_snapshot_sums_the_plain_formulas(loss, classes, dtype):

@@ -39,8 +39,8 @@ _QUICK_ROWS, _ROWS, _TEST_ROWS = 2**12, 50_000, 20_000
 _MOST_COLUMNS, _COMPONENTS = 200, 50
 #: images are taken as they are
 _ANY_COLUMNS = 10**9
-#: of the synthetic rows
-_QUICK_DRAWN, _DRAWN = 2**12, 2**17
+#: synthetic rows, without --rows
+_DRAWN = 2**17
 
 
 @click.command(help=__doc__.replace("::\n", ":\n\n\b"))
@@ -49,7 +49,11 @@ _QUICK_DRAWN, _DRAWN = 2**12, 2**17
 @click.option("--images", multiple=True, help="PATH.zarr of square images, for neural nets.")
 @click.option("--part", "parts", type=click.Choice(PARTS), multiple=True, help="What is measured [all].")
 @click.option("--seeds", type=click.IntRange(1), help="Seeds 0, 1, ... of every random choice [5, quick 3].")
-@click.option("--rows", type=click.IntRange(256), help="Most rows of each data set [50000, quick 4096].")
+@click.option(
+    "--rows",
+    type=click.IntRange(256),
+    help="Most rows of each data set, drawn ones too [50000 and 2^17, quick 4096].",
+)
 @click.option("--processes", type=click.IntRange(1), default=2, help="Side by side, of one thread each [2].")
 @click.option("--note", default="", help="For the report, of the machine: 'one busy core', say.")
 @click.option("--report-only", is_flag=True, help="Measure nothing.")
@@ -70,7 +74,7 @@ def main(
     records, jobs = Records(out / "records"), out / "jobs"
     chosen = parts or PARTS
     n_seeds, n_rows = seeds or (3 if quick else 5), rows or (_QUICK_ROWS if quick else _ROWS)
-    n_drawn, folder = _QUICK_DRAWN if quick else _DRAWN, out / "data"
+    n_drawn, folder = min(_DRAWN, rows or (_QUICK_ROWS if quick else _DRAWN)), out / "data"
     n_test = min(n_rows, _TEST_ROWS)
     subsets = [subset(one, folder, n_rows, n_test, _COMPONENTS, _MOST_COLUMNS) for one in data]
     subsets = subsets or [digits(folder, n_rows, n_test, (8, 6))]

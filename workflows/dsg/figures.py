@@ -48,7 +48,7 @@ def rates(records: Records) -> Section:
         "the steps on.\n\n"
         "The paper has 2^20 rows, 2^10 rows and features a step, nu = 1e-6, and no table: its figure "
         "draws 1/t beside the error. With nu = 1e-6 its steps θ/t, θ nu > 1, begin above a million and "
-        "overflow; with bounded steps 10/(1 + t/50) the error is still that of the first phase, and so is "
+        "overflow; with bounded steps 5/(1 + t/50) the error is still that of the first phase, and so is "
         "its slope."
     )
     header = ("objective", "distance to", "t", "error at t", "slope", "paper's slope")

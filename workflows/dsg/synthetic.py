@@ -82,8 +82,8 @@ def run(
 
 
 def rate_settings(nu: float, n_steps: int, theta_nu: float | None = THETA_NU) -> dict[str, Any]:
-    """Algorithm 1 with 64 rows and 64 features a step; without ``theta_nu`` steps of 10 / (1 + t / 50)."""
-    steps = {"step_size": 10.0, "step_decay": 0.02}
+    """Algorithm 1 with 64 rows and 64 features a step; without ``theta_nu`` steps of 5 / (1 + t / 50)."""
+    steps = {"step_size": 5.0, "step_decay": 0.02}
     if theta_nu is not None:
         steps = {"step_size": theta_nu / nu / OFFSET, "step_decay": 1.0 / OFFSET}
     return {

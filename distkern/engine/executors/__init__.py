@@ -4,9 +4,13 @@ from __future__ import annotations
 
 import sys
 
+from distkern.common.registry import Family
 from distkern.passes.execution import AbstractExecutor
 
-__all__ = ["AbstractExecutor", "available_cores", "executor_names", "open_executor"]
+__all__ = ["EXECUTORS", "AbstractExecutor", "available_cores", "open_executor"]
+
+#: the names that :func:`open_executor` knows, beside addresses
+EXECUTORS = Family(__name__, AbstractExecutor)  # type: ignore[type-abstract]
 
 
 def available_cores() -> int:
@@ -41,7 +45,6 @@ def open_executor(
         If the name is unknown, the scheduler does not answer, or a worker has other packages.
     """
     from distkern.common.errors import unknown_name
-    from distkern.common.registry import lookup
     from distkern.engine.executors import local
 
     # whoever has a client has imported distributed, which takes half a second
@@ -57,14 +60,7 @@ def open_executor(
         from distkern.engine.executors import cluster
 
         return cluster.connect(scheduler, memory_limit=memory_limit)
-    kind = lookup(__name__, AbstractExecutor, scheduler)  # type: ignore[type-abstract]
+    kind = EXECUTORS.get(scheduler)
     if kind is None:
-        raise unknown_name("scheduler", scheduler, [*executor_names(), "tcp://ADDRESS", "tls://ADDRESS"])
+        raise unknown_name("scheduler", scheduler, [*EXECUTORS, "tcp://ADDRESS", "tls://ADDRESS"])
     return kind.open(workers=workers, memory_limit=memory_limit, dashboard=dashboard)
-
-
-def executor_names() -> list[str]:
-    """The names that :func:`open_executor` knows, beside addresses."""
-    from distkern.common.registry import members
-
-    return list(members(__name__, AbstractExecutor))  # type: ignore[type-abstract]
