@@ -53,7 +53,7 @@ def added(tmp_path, monkeypatch):
             modules[f"{package}.{name}"] = importlib.import_module(package), folder
     for module, folder in modules.values():
         monkeypatch.setattr(module, "__path__", [*module.__path__, str(folder)])
-    caches = registry._files, registry._members, registry._lookup
+    caches = registry._files, registry._members, registry._lookup, registry._part
     for cache in caches:
         cache.cache_clear()
     yield

@@ -132,14 +132,14 @@ class Words(AbstractKind):
     """Some words, and the names of the members of a family, which are looked up when they are asked for."""
 
     def __init__(self, *words: str, of: Family[Any] | None = None) -> None:
-        self._words, self._of = words, of
+        self._words, self.of = words, of
 
     @property
     def words(self) -> tuple[str, ...]:
-        return (*self._words, *(self._of or ()))
+        return self._words if self.of is None else (*self._words, *self.of)
 
     def accepts(self, value: Any) -> bool:
-        return isinstance(value, str) and (value in self._words or value in (self._of or ()))
+        return isinstance(value, str) and (value in self._words or (self.of is not None and value in self.of))
 
     @property
     def description(self) -> str:

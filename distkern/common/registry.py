@@ -103,20 +103,24 @@ class Family(Mapping[str, type[Member]]):
     name_of: Callable[[type], str | None] = member_name
     which: Callable[[type[Any]], bool] | None = None
 
+    # a mapping is equal to others of the same items and has no hash
+    __eq__ = object.__eq__
+    __hash__ = object.__hash__
+
     def where(self, which: Callable[[type[Any]], bool]) -> Family[Member]:
         """Those for which ``which`` holds as well."""
-        return replace(self, which=lambda kind: self._has(kind) and which(kind))
+        return replace(self, which=lambda kind: self.has(kind) and which(kind))
 
-    def _has(self, kind: type) -> bool:
+    def has(self, kind: type) -> bool:
+        """Whether a class is one of them."""
         return issubclass(kind, self.base) and (self.which is None or self.which(kind))
 
     def __iter__(self) -> Iterator[str]:
         """All names, sorted; every file of the package is imported."""
-        known = _members(self.package, self.name_of)
-        return iter([name for name, kind in known.items() if self._has(kind)])
+        return iter(_part(self))
 
     def __len__(self) -> int:
-        return len(list(iter(self)))
+        return len(_part(self))
 
     def __getitem__(self, name: str) -> type[Member]:
         """The member called ``name``; KeyError if there is none.
@@ -126,7 +130,7 @@ class Family(Mapping[str, type[Member]]):
         rest of the folder only where it is in none of them.
         """
         kind = _lookup(self.package, name, self.name_of)
-        if kind is None or not self._has(kind):
+        if kind is None or not self.has(kind):
             raise KeyError(name)
         return kind
 
@@ -138,6 +142,12 @@ class Family(Mapping[str, type[Member]]):
             one = family.removesuffix("es" if family.endswith("sses") else "s")
             raise unknown_name(one, name, list(self))
         return kind
+
+
+@cache
+def _part(family: Family[Any]) -> list[str]:
+    known = _members(family.package, family.name_of)
+    return [name for name, kind in known.items() if family.has(kind)]
 
 
 def class_name(kind: type) -> str | None:

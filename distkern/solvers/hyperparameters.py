@@ -123,8 +123,8 @@ def a_loss(default: str, losses: Family[AbstractLoss]) -> Parameter:
 
 def loss_for(loss: Parameter, target_kinds: tuple[str, ...], default: str) -> Parameter:
     """A solver's parameter ``loss``, of the losses for some kinds of targets alone."""
-    known = LOSSES.where(lambda kind: kind.name in loss.words).where(takes(*target_kinds))
-    return a_loss(default, known)
+    known = LOSSES.where(lambda kind: any(one.accepts(kind.name) for one in loss.kinds))
+    return a_loss(default, known.where(takes(*target_kinds)))
 
 
 #: lam of the solvers over landmarks
