@@ -9,8 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from distkern.bases.base import AbstractBasis, SlopesAt, Tile
-from distkern.bases.base import row_bytes as row_bytes_of_kernels
+from distkern.bases.base import AbstractBasis, SlopesAt, Tile, row_bytes
 from distkern.bases.landmarks import LandmarkBasis
 from distkern.common.errors import InputError
 from distkern.common.sparse import Rows
@@ -22,9 +21,9 @@ from distkern.kernels.base import AbstractKernel
 _CUT = 1e-7
 
 
-def row_bytes(size: int, row_numbers: int, itemsize: int) -> int:
+def nystroem_row_bytes(size: int, row_numbers: int, itemsize: int) -> int:
     """Bytes of a row of a tile: the kernels beside what is made of them."""
-    return row_bytes_of_kernels(size, row_numbers, itemsize) + size * itemsize
+    return row_bytes(size, row_numbers, itemsize) + size * itemsize
 
 
 class NystroemBasis(AbstractBasis):
@@ -91,7 +90,7 @@ class NystroemBasis(AbstractBasis):
         return self.kernel_values.is_compiled
 
     def workspace_bytes(self, row_numbers: int, n_rows: int | None = None) -> int:
-        return (n_rows or self.tile_rows) * row_bytes(self.size, row_numbers, self.dtype.itemsize)
+        return (n_rows or self.tile_rows) * nystroem_row_bytes(self.size, row_numbers, self.dtype.itemsize)
 
     def combining_bytes(self, row_numbers: int, n_rows: int | None = None) -> int:
         return self.kernel_values.combining_bytes(row_numbers, n_rows)

@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from distkern.estimators.cells import AbstractCells
     from distkern.estimators.sample import FoldedSample
     from distkern.runs.data import TrainingData
-    from distkern.runs.further import Further
+    from distkern.runs.persistence import Further
     from distkern.runs.update import Begins
     from distkern.search.ladder import Setting
     from distkern.search.ladder import Tried as Climbed

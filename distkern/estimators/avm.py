@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from distkern.estimators.coreset import AbstractCoresetClassifier
+from distkern.estimators.features import AbstractCoresetClassifier
 from distkern.solvers.avm import AVM, USUAL_LANDMARKS
 
 

@@ -5,9 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from distkern.bases.nystroem import NystroemBasis
-from distkern.estimators.coreset import AbstractCoresetClassifier
-from distkern.features.landmarks import AbstractLandmarkFeatures, Landmarks
-from distkern.features.nystroem import Nystroem
+from distkern.estimators.features import AbstractCoresetClassifier
+from distkern.features.landmarks import AbstractLandmarkFeatures, Landmarks, Nystroem
 from distkern.solvers.csvrg import CSVRG, SpanCSVRG
 
 

@@ -22,11 +22,10 @@ from distkern.estimators.features import unit_of
 from distkern.estimators.functional import AbstractFunctionalEstimator, AbstractFunctionalRegressor
 from distkern.landmarks.base import RowLayout
 from distkern.monitor.history import History
-from distkern.runs.further import Further
+from distkern.runs.persistence import Further
 from distkern.runs.update import further_of
 from distkern.solvers._dsg.settings import DSGState, StepRule
-from distkern.solvers.base import AbstractSolver, Problem
-from distkern.solvers.before import cannot_go_on
+from distkern.solvers.base import AbstractSolver, Problem, cannot_go_on
 from distkern.solvers.dsg import DSG, ContinuedDSG
 from distkern.storage.preparation import Preparation
 

@@ -26,8 +26,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted
 
-from distkern.bases.base import AbstractBasis
-from distkern.bases.mapped import MappedBasis
+from distkern.bases.base import AbstractBasis, MappedBasis
 from distkern.common.errors import InputError
 from distkern.common.types import AbstractSource, Block, Floats
 from distkern.estimators.declared import Declared, fitted

@@ -29,8 +29,8 @@ from distkern.maps.transform import TRANSFORMS
 from distkern.monitor.history import History
 from distkern.passes import Outline, Reduce
 from distkern.runs.data import TrainingData
-from distkern.runs.further import Further
 from distkern.runs.given import held_out_rows, training_data
+from distkern.runs.persistence import Further
 from distkern.runs.scaled import Rescaled, ScaledSource, rescaled
 from distkern.runs.spooled import in_random_order
 from distkern.search.values import searched

@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self, cast
 
 from numpy.typing import ArrayLike
 
-from distkern.solvers.before import cannot_go_on
+from distkern.solvers.base import cannot_go_on
 
 if TYPE_CHECKING:
     from distkern.common.types import AbstractSource
     from distkern.estimators.estimator import AbstractEstimator
-    from distkern.runs.further import Further, StoredFurther
+    from distkern.runs.persistence import Further, StoredFurther
     from distkern.runs.update import Begins
     from distkern.solvers.base import AbstractSolver, Problem
     from distkern.storage.dataset import Split

@@ -29,12 +29,12 @@ from distkern.estimators.fitting import run_solver
 from distkern.runs.data import from_arrays
 from distkern.runs.drift import drift_of, drift_pass
 from distkern.runs.evaluation import evaluate_split
-from distkern.runs.further import Further
 from distkern.runs.given import codes_of_labels, rows_for
+from distkern.runs.persistence import Further
 from distkern.runs.scaled import ScaledSource
 from distkern.runs.spooled import in_random_order
 from distkern.runs.update import Begins, Rows, chosen_splits, further_of, update_data
-from distkern.solvers.before import OldRows
+from distkern.solvers.base import OldRows
 from distkern.storage.dataset import Dataset, Split
 from distkern.storage.places import Place
 from distkern.storage.preparation import Preparation

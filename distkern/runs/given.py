@@ -33,7 +33,7 @@ from distkern.common.sparse import Rows, SparseRows, converted
 from distkern.common.targets import keys_of_groups, plain_targets, refuse_one_group
 from distkern.common.types import AbstractSource
 from distkern.engine.dask.arrays import DaskArraySource, is_dask, map_frame, map_rows, map_source, partitions
-from distkern.runs.explained_arrays import explained, refuse_labels, refuse_path
+from distkern.runs.arrays import explained, refuse_labels, refuse_path
 from distkern.storage.preparation import Preparation
 from distkern.storage.scaling import Scaling
 

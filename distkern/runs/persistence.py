@@ -10,10 +10,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from distkern.common.errors import InputError
+from distkern.common.types import Array
 from distkern.common.version import __version__
 from distkern.monitor.explanation import Explanation
 from distkern.monitor.history import History
-from distkern.runs.further import PREFIX, StoredFurther
 from distkern.storage.arrays import load_arrays, save_arrays
 from distkern.storage.description import Description, as_read
 from distkern.storage.places import Location, Place, place_of, remove_tree
@@ -33,7 +33,7 @@ class _Labels:
 
 @dataclass(frozen=True)
 class _Further:
-    """What is kept for updates: see :class:`~distkern.runs.further.Further`."""
+    """What is kept for updates: see :class:`~distkern.runs.persistence.Further`."""
 
     n_rows: int
     weight: float
@@ -156,7 +156,7 @@ def load_model(path: Location) -> Any:
     if kind is None:
         raise InputError(f"unknown algorithm {described.algorithm!r}", where=where, hint="upgrade distkern")
     # what is kept for updates is read by them
-    arrays = load_arrays(folder / "arrays", fingerprint=described.arrays, but=PREFIX)
+    arrays = load_arrays(folder / "arrays", fingerprint=described.arrays, but=_FURTHER)
     try:
         model = _restored(kind, described, arrays, facts, str(folder))
         if described.further is not None:
@@ -236,3 +236,74 @@ def _plain(value: Any) -> Any:
 def _labels_to_json(labels: NDArray[Any]) -> dict[str, Any]:
     kind = "string" if labels.dtype.kind in "OUS" else labels.dtype.str
     return {"dtype": kind, "values": labels.tolist()}
+
+
+#: what the names of its arrays in a model's folder begin with
+_FURTHER = "further."
+_OWN = f"{_FURTHER}own."
+
+
+@dataclass(frozen=True)
+class Further:
+    """What a model keeps for updates.
+
+    Attributes
+    ----------
+    own : what its solver has kept of its last state, by name: arrays and numbers
+    n_rows, weight : rows that it has learned from, equal ones of few as one, and the sum of their weights
+    sources : fingerprints of the splits of data sets that these are of; "" for arrays
+    low, high : (n_features,) the smallest and the largest number of each column of these rows, in their own
+        units; without numbers where they are not known
+    """
+
+    own: Mapping[str, Any] = field(default_factory=dict)
+    n_rows: int = 0
+    weight: float = 0.0
+    sources: tuple[str, ...] = ()
+    low: Array = field(default_factory=lambda: np.zeros(0))
+    high: Array = field(default_factory=lambda: np.zeros(0))
+
+    @property
+    def arrays(self) -> dict[str, NDArray[Any]]:
+        """The arrays that a model's folder holds of it."""
+        own = {f"{_OWN}{name}": np.asarray(value) for name, value in self.own.items()}
+        return {**own, f"{_FURTHER}low": self.low, f"{_FURTHER}high": self.high}
+
+    @property
+    def facts(self) -> dict[str, Any]:
+        """What ``model.json`` says of it."""
+        names = [f"{_FURTHER}low", f"{_FURTHER}high", *(f"{_OWN}{name}" for name in self.own)]
+        return {"n_rows": self.n_rows, "weight": self.weight, "sources": list(self.sources), "arrays": names}
+
+    def loaded(self) -> Further:
+        """Itself, in memory."""
+        return self
+
+
+@dataclass(frozen=True)
+class StoredFurther:
+    """A :class:`Further` that lies in a model's folder.
+
+    Attributes
+    ----------
+    folder : of the model
+    fingerprint : of its arrays
+    facts : see :attr:`Further.facts`
+    """
+
+    folder: Place
+    fingerprint: str
+    facts: Mapping[str, Any]
+
+    def loaded(self) -> Further:
+        """It, in memory; raises as :func:`~distkern.storage.arrays.load_arrays`."""
+        arrays = load_arrays(self.folder / "arrays", self.facts["arrays"], fingerprint=self.fingerprint)
+        own = {name.removeprefix(_OWN): values for name, values in arrays.items() if name.startswith(_OWN)}
+        return Further(
+            {name: values if values.ndim else values.item() for name, values in own.items()},
+            int(self.facts["n_rows"]),
+            float(self.facts["weight"]),
+            tuple(self.facts["sources"]),
+            arrays[f"{_FURTHER}low"],
+            arrays[f"{_FURTHER}high"],
+        )

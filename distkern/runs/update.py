@@ -14,8 +14,8 @@ from distkern.common.errors import InputError
 from distkern.common.types import AbstractSource, Block
 from distkern.runs.applied import preparation_of
 from distkern.runs.data import TrainingData, check_task
-from distkern.runs.further import Further
 from distkern.runs.joined import JoinedRows
+from distkern.runs.persistence import Further
 from distkern.storage.dataset import Split
 from distkern.storage.preparation import Preparation
 

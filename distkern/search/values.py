@@ -20,9 +20,8 @@ from distkern.passes import AbstractResident, Cost, Each, Outline, Reduce
 from distkern.passes.base import completed
 from distkern.search.choice import Tried, best, is_better
 from distkern.solvers.base import AbstractSolver, Measures, Problem, Steps, Trouble
-from distkern.solvers.measuring import Model
+from distkern.solvers.measuring import AbstractSearchable, Model, State
 from distkern.solvers.sample import sample_of, sampling
-from distkern.solvers.searchable import AbstractSearchable, State
 
 #: most and least rows that a trial learns from; at most one in ``_SHARE`` of all
 _MOST_ROWS, _LEAST_ROWS, _SHARE = 4000, 250, 4

@@ -18,8 +18,7 @@ from distkern.common.parameters import FLAG, Parameter, Whole, parameter
 from distkern.common.types import Array
 from distkern.losses import MARGIN_LOSSES
 from distkern.losses.base import AbstractElementwiseLoss
-from distkern.solvers.base import Problem, order_of_rows, rows_of_stage
-from distkern.solvers.before import Before, OldRows
+from distkern.solvers.base import Before, OldRows, Problem, order_of_rows, rows_of_stage
 from distkern.solvers.coreset import AbstractCoresetSolver, AbstractSteps, KernelPiece, compiled_steps
 from distkern.solvers.explicit import FeatureState
 from distkern.solvers.hyperparameters import CORESET, SEARCHED_GAMMA, SEARCHED_LAM, a_loss

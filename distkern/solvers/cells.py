@@ -51,8 +51,7 @@ from distkern.solvers._cells.sizes import auto_cell_rows, auto_overlap
 from distkern.solvers._cells.state import CellsState, Settled, notes_of
 from distkern.solvers._cells.touched import Before
 from distkern.solvers._cells.updating import Updating
-from distkern.solvers.base import AbstractSolver, Measures, Outline, Problem, Steps, Trouble
-from distkern.solvers.before import OldRows
+from distkern.solvers.base import AbstractSolver, Measures, OldRows, Outline, Problem, Steps, Trouble
 from distkern.solvers.hyperparameters import PROBABILITY, a_loss
 from distkern.solvers.measuring import Sums
 from distkern.solvers.risk import Risk

@@ -26,9 +26,8 @@ from distkern.losses import margin_loss
 from distkern.losses.base import AbstractElementwiseLoss
 from distkern.passes import Cost, Reduce, Stream
 from distkern.solvers.base import Problem, Trouble, piece_rows
-from distkern.solvers.measuring import Model, Sums, held_out, sums_and_slopes
+from distkern.solvers.measuring import Model, State, Sums, held_out, sums_and_slopes
 from distkern.solvers.risk import Risk
-from distkern.solvers.searchable import State
 from distkern.solvers.streamed import AbstractLoop, AbstractStreamed
 
 

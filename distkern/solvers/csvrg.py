@@ -41,12 +41,11 @@ from distkern.common.parameters import FLAG, NOT_NEGATIVE, NOTHING, Number, Para
 from distkern.common.rng import Purpose, stream
 from distkern.common.types import Array, Floats
 from distkern.features import Footprint
-from distkern.features.nystroem import whitened
+from distkern.features.landmarks import whitened
 from distkern.losses import MARGIN_LOSSES
 from distkern.losses.base import AbstractElementwiseLoss
 from distkern.passes import Reduce
-from distkern.solvers.base import Problem, order_of_rows, rows_of_stage
-from distkern.solvers.before import Before, OldRows, asks_with_gradient
+from distkern.solvers.base import Before, OldRows, Problem, asks_with_gradient, order_of_rows, rows_of_stage
 from distkern.solvers.coreset import (
     AbstractCoresetSolver,
     AbstractSteps,

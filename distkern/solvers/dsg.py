@@ -42,7 +42,7 @@ from distkern.common.errors import InputError
 from distkern.common.parameters import NOTHING, POSITIVE, Parameter, declared
 from distkern.features import AbstractFeatures
 from distkern.features.kernel_choice import GAMMA, KernelChoice, a_kernel
-from distkern.features.nystroem import Nystroem
+from distkern.features.landmarks import Nystroem
 from distkern.features.random import SAMPLER, Random, footprint_of_random
 from distkern.kernels import FEATURE_KERNELS, AbstractTileKernel
 from distkern.landmarks.base import RowLayout
@@ -61,15 +61,13 @@ from distkern.solvers._dsg.rounds import (
     sums_bytes,
 )
 from distkern.solvers._dsg.settings import DSGSettings, DSGState, StepRule
-from distkern.solvers.base import Measures, Outline, Problem, Steps, Trouble
-from distkern.solvers.before import OldRows
+from distkern.solvers.base import Measures, OldRows, Outline, Problem, Steps, Trouble
 from distkern.solvers.explicit import pass_cost
 from distkern.solvers.hyperparameters import SEARCHED_GAMMA, SEARCHED_NU, a_loss
-from distkern.solvers.measuring import Model
+from distkern.solvers.measuring import AbstractSearchable, Model
 from distkern.solvers.newton import Newton
 from distkern.solvers.quantiles import quantiles_of_scores, quantiles_outline, residuals
 from distkern.solvers.risk import Risk
-from distkern.solvers.searchable import AbstractSearchable
 from distkern.solvers.svrg import SVRG
 from distkern.solvers.targets import TargetScale, scaled_risk, target_outline, target_scale
 

@@ -22,13 +22,14 @@ from distkern.common.sparse import Rows
 from distkern.common.types import Array, Block
 from distkern.features import AbstractFeatures, Footprint
 from distkern.passes import Cost, Derived, Outline, Reduce
-from distkern.solvers.base import Measures, Problem, Steps
-from distkern.solvers.before import Before, OldRows
+from distkern.solvers.base import Before, Measures, OldRows, Problem, Steps
 from distkern.solvers.hyperparameters import SEARCHED_GAMMA, SEARCHED_NU
 from distkern.solvers.measuring import (
+    AbstractSearchable,
     Figures,
     MeasuredState,
     Model,
+    State,
     Sums,
     figures_of,
     held_out,
@@ -39,7 +40,6 @@ from distkern.solvers.measuring import (
 )
 from distkern.solvers.risk import Risk
 from distkern.solvers.sample import RowSample, SampledModel, measure_sampled_gradient
-from distkern.solvers.searchable import AbstractSearchable, State
 from distkern.solvers.targets import (
     TargetScale,
     figures_of_targets,

@@ -1,21 +1,23 @@
-"""Sums of a model's losses and errors over rows, and the passes by which all solvers measure."""
+"""Sums of losses and errors over rows, the passes by which all solvers measure, and what may be searched."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from abc import abstractmethod
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import reduce
-from typing import Any, Self
+from typing import Any, ClassVar, Self, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from distkern.bases.base import AbstractBasis
+from distkern.common.choices import Choices, with_values
 from distkern.common.sparse import Rows
 from distkern.common.types import Block, Floats
 from distkern.passes import Cost, Reduce
-from distkern.solvers.base import Measures, Problem, Steps
+from distkern.solvers.base import AbstractSolver, Measures, Problem, Steps
 from distkern.solvers.risk import Risk
 
 
@@ -259,3 +261,30 @@ def with_largest(sums: Sums, block: Block, model: Model) -> Sums:
     """The sums of a block, with the largest s_i |phi(x_i)|^2."""
     weights, squares = model.risk.weights(block), model.basis.row_squares(block.features)
     return replace(sums, largest=float((squares if weights is None else squares * weights).max(initial=0.0)))
+
+
+State = TypeVar("State", bound=MeasuredState)
+
+
+class AbstractSearchable(AbstractSolver[State]):
+    """A frozen dataclass with the hyperparameters of ``searched`` among its fields or those of its parts.
+
+    The passes of what is run in trials are sums, streams and rounds, so that few rows are learned from in a
+    process alone.
+    """
+
+    #: what may be chosen, in the order in which it is
+    searched: ClassVar[Mapping[str, Choices]] = {}
+    #: other values of its fields for trials, so that the same is chosen under any limit of memory
+    in_trials: ClassVar[Mapping[str, Any]] = {}
+    #: rows need not be in random order: a sample is of all blocks, of which some may have one class alone
+    rows_in_any_order: ClassVar[bool] = False
+
+    def stand_in(self) -> AbstractSearchable[Any]:
+        """What is run in trials, with the names of ``searched``: the solver itself, or one whose model is
+        about that of the run with fewer functions than the run makes."""
+        return with_values(self, self.in_trials)
+
+    @abstractmethod
+    def model(self, problem: Problem, state: State) -> Model:
+        """f of a state, and what is lost by it."""

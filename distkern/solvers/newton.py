@@ -36,8 +36,7 @@ from distkern.common.types import Array
 from distkern.features import GIVEN_FEATURES, Footprint
 from distkern.losses import CURVED_LOSSES, SUPERVISED
 from distkern.passes import Derived
-from distkern.solvers.base import Outline, Problem, Steps, Trouble
-from distkern.solvers.before import Before, OldRows
+from distkern.solvers.base import Before, OldRows, Outline, Problem, Steps, Trouble
 from distkern.solvers.descent import BoundedMetric, Descent, Point, descend, point_of
 from distkern.solvers.explicit import (
     AbstractExplicit,
@@ -51,8 +50,7 @@ from distkern.solvers.gram import Grams, Solve, solved, with_curvatures, with_on
 from distkern.solvers.hyperparameters import MEMORY_LIMIT, a_loss, feature_parameters
 from distkern.solvers.measuring import Figures, Model, Sums, figures_of
 from distkern.solvers.newton_products import ByProducts
-from distkern.solvers.newton_schedule import Schedule
-from distkern.solvers.newton_sums import BySums, RowSums, keeps_sums, kept_bytes
+from distkern.solvers.newton_sums import BySums, RowSums, Schedule, keeps_sums, kept_bytes
 from distkern.solvers.risk import Risk
 from distkern.solvers.sample import RowSample
 from distkern.solvers.targets import TargetScale, target_scale

@@ -17,8 +17,7 @@ from distkern.common.parameters import NOT_NEGATIVE, NOTHING, POSITIVE, Paramete
 from distkern.common.types import Array
 from distkern.features import FEATURES
 from distkern.losses import LOSSES, SUPERVISED
-from distkern.solvers.base import Problem
-from distkern.solvers.before import Before, OldRows
+from distkern.solvers.base import Before, OldRows, Problem
 from distkern.solvers.explicit import ExplicitState
 from distkern.solvers.hyperparameters import SEARCHED_GAMMA, SEARCHED_NU_OF_STEPS, a_loss, feature_parameters
 from distkern.solvers.measuring import Figures

@@ -19,8 +19,7 @@ from distkern.features import AbstractFeatures, Footprint
 from distkern.losses import MARGIN_LOSSES, margin_loss
 from distkern.losses.base import AbstractElementwiseLoss
 from distkern.passes import Reduce, Stream
-from distkern.solvers.base import Problem, Trouble, order_of_rows, rows_of_stage
-from distkern.solvers.before import OldRows
+from distkern.solvers.base import OldRows, Problem, Trouble, order_of_rows, rows_of_stage
 from distkern.solvers.explicit import ExplicitState, held_out_pass, measuring_pass
 from distkern.solvers.hyperparameters import SEARCHED_GAMMA, a_loss, feature_parameters
 from distkern.solvers.measuring import Figures, Model, Sums

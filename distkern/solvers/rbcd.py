@@ -22,8 +22,7 @@ from distkern.common.types import Array, Block, Floats, groups_of
 from distkern.features import Footprint
 from distkern.losses import CURVED_LOSSES, SUPERVISED, takes
 from distkern.passes import EXPONENTIAL, Message, Rounds
-from distkern.solvers.base import Outline, Problem, Steps, Trouble
-from distkern.solvers.before import Before, OldRows
+from distkern.solvers.base import Before, OldRows, Outline, Problem, Steps, Trouble
 from distkern.solvers.blocks import BlockGrams, GramOperand, block_solves, gram_pass, runs_of, tiles_cost
 from distkern.solvers.explicit import AbstractExplicit, Ended, ExplicitState
 from distkern.solvers.gram import Solve

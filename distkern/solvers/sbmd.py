@@ -17,8 +17,7 @@ from distkern.common.types import Array
 from distkern.features import Footprint
 from distkern.losses import LOSSES, SUPERVISED
 from distkern.passes import Reduce, Stream
-from distkern.solvers.base import Outline, Problem, Steps, order_of_rows, rows_of_stage
-from distkern.solvers.before import OldRows
+from distkern.solvers.base import OldRows, Outline, Problem, Steps, order_of_rows, rows_of_stage
 from distkern.solvers.blocks import BlockGrams, GramOperand, block_solves, gram_pass, runs_of
 from distkern.solvers.explicit import ExplicitState, pass_cost
 from distkern.solvers.gram import Solve

@@ -57,9 +57,8 @@ from distkern.solvers._simba.resident import SEGMENT_ROWS, SIMBAOperand, SimbaRe
 from distkern.solvers._simba.rounds import Primal, rounds
 from distkern.solvers.base import Measures, Outline, Problem, Steps, Trouble
 from distkern.solvers.hyperparameters import feature_parameters
-from distkern.solvers.measuring import Model
+from distkern.solvers.measuring import AbstractSearchable, Model
 from distkern.solvers.risk import Risk
-from distkern.solvers.searchable import AbstractSearchable
 
 #: a trial makes one in so many of a run's rounds, at least so many (a twentieth left models of small nu
 #: unfinished), each with so many times the rows and columns, for less noise at little more time

@@ -23,8 +23,7 @@ from distkern.features import Footprint
 from distkern.passes import Stream
 from distkern.solvers.base import Problem, Steps, piece_rows
 from distkern.solvers.explicit import AbstractExplicit, Ended
-from distkern.solvers.measuring import Model, Sums, measure, with_largest
-from distkern.solvers.searchable import State
+from distkern.solvers.measuring import Model, State, Sums, measure, with_largest
 
 
 @dataclass(frozen=True)

@@ -18,8 +18,17 @@ from distkern.common.types import Array, Block, Floats
 from distkern.features import Footprint
 from distkern.losses import LOSSES, SUPERVISED
 from distkern.passes import Reduce, Stream
-from distkern.solvers.base import Outline, Problem, Steps, order_of_rows, piece_rows, rows_of_stage
-from distkern.solvers.before import Before, OldRows, asks_with_gradient
+from distkern.solvers.base import (
+    Before,
+    OldRows,
+    Outline,
+    Problem,
+    Steps,
+    asks_with_gradient,
+    order_of_rows,
+    piece_rows,
+    rows_of_stage,
+)
 from distkern.solvers.explicit import Ended, FeatureState, gradient_pass, pass_cost
 from distkern.solvers.gram import Grams, Solve, inverted
 from distkern.solvers.hyperparameters import SEARCHED_GAMMA, SEARCHED_NU, a_loss, feature_parameters
@@ -95,7 +104,7 @@ class SVRG(AbstractStreamed[SVRGState]):
 
     An update without the old rows takes for mu the mean over all rows at the model, where the gradient of the
     old ones is known, and for other w what the new rows say of its change, see
-    :meth:`~distkern.solvers.before.Before.missing_gradient`.
+    :meth:`~distkern.solvers.base.Before.missing_gradient`.
 
     Raises
     ------

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from formulas import formula
 
-from distkern.estimators.coreset import AbstractCoresetClassifier
+from distkern.estimators.features import AbstractCoresetClassifier
 from distkern.runs.algorithms import algorithms
 from distkern.solvers._cells.buckets import Machines
 from small import each, most_classes, taken

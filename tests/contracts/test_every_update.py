@@ -13,7 +13,7 @@ from distkern.estimators.updating import begun
 from distkern.runs.algorithms import algorithms
 from distkern.runs.evaluation import evaluate_split
 from distkern.runs.run import train
-from distkern.solvers.before import OldRows
+from distkern.solvers.base import OldRows
 from distkern.storage.ingest import write_dataset
 from small import slow_but, small, taken
 

@@ -11,7 +11,7 @@ from distkern import AVMClassifier, CSVRGClassifier
 from distkern.cli.main import main
 from distkern.common.errors import InputError
 from distkern.common.sparse import SparseRows
-from distkern.estimators.coreset import AbstractCoresetClassifier
+from distkern.estimators.features import AbstractCoresetClassifier
 from distkern.passes.machine import COMPILED_BYTES, PAGES_BYTES, WORKER_BASE_BYTES
 from distkern.runs.algorithms import algorithms
 from distkern.runs.persistence import load_model

@@ -11,7 +11,7 @@ import pytest
 import reference
 from distkern.bases.nystroem import NystroemBasis
 from distkern.common.rng import Purpose, stream
-from distkern.features.nystroem import Nystroem
+from distkern.features.landmarks import Nystroem
 from distkern.losses import MARGIN_LOSSES
 from distkern.solvers.csvrg import CSVRG, SpanCSVRG
 from problems import Case, overlapping, run_stages

@@ -12,7 +12,7 @@ from distkern.features.kernel_choice import KernelChoice
 from distkern.features.linear import Linear
 from distkern.kernels import find_kernel
 from distkern.losses import LOSSES, find_loss
-from distkern.solvers import newton, newton_schedule
+from distkern.solvers import newton, newton_sums
 from distkern.solvers.base import Problem, Trouble
 from distkern.solvers.newton import Newton
 from distkern.solvers.risk import Risk
@@ -120,7 +120,7 @@ def few_blocks(n=300, dtype=np.float64):
 
 
 def test_a_stage_is_a_matrix_and_steps_that_are_a_pass_each(monkeypatch):
-    monkeypatch.setattr(newton_schedule, "_LEAST_STEPS", 2)
+    monkeypatch.setattr(newton_sums, "_LEAST_STEPS", 2)
     subject = solver("logistic", tol=1e-13)
     states, runner = train(subject, few_blocks())
     steps = [state.steps for state in states[1:]]
@@ -170,10 +170,10 @@ def test_a_step_that_is_too_long_is_made_shorter(monkeypatch):
 
 
 def sampling(monkeypatch, rows):
-    monkeypatch.setattr(newton_schedule, "_LEAST_SAMPLE", rows)
-    monkeypatch.setattr(newton_schedule, "_SAMPLE_PASSES", 0)
-    monkeypatch.setattr(newton_schedule, "_PARABOLA_PASSES", 0)
-    monkeypatch.setattr(newton_schedule, "MOST_KEPT", 0)
+    monkeypatch.setattr(newton_sums, "_LEAST_SAMPLE", rows)
+    monkeypatch.setattr(newton_sums, "_SAMPLE_PASSES", 0)
+    monkeypatch.setattr(newton_sums, "_PARABOLA_PASSES", 0)
+    monkeypatch.setattr(newton_sums, "MOST_KEPT", 0)
 
 
 @pytest.mark.parametrize("loss", ["squared_hinge", "logistic", "square"])
@@ -183,8 +183,8 @@ def test_matrices_of_a_sample_end_at_the_same_minimum(monkeypatch, loss):
     blocks = cut_blocks(X, values if loss == "square" else (values > 0).astype(np.int32), sizes)
     whole, _ = train(solver(loss, tol=1e-9, stages=30), blocks)
     sampling(monkeypatch, 60)
-    monkeypatch.setattr(newton_schedule, "_LEAST_STEPS", 3)
-    monkeypatch.setattr(newton_schedule, "_MOST_STEPS", 3 if loss == "logistic" else 12)
+    monkeypatch.setattr(newton_sums, "_LEAST_STEPS", 3)
+    monkeypatch.setattr(newton_sums, "_MOST_STEPS", 3 if loss == "logistic" else 12)
     states, runner = train(solver(loss, tol=1e-9, stages=30), blocks)
     assert runner.made[:3] == ["start", "Newton matrix", "gradient of the sample"]
     # where the sample leads is better than nothing, and not the minimum
@@ -232,8 +232,8 @@ def test_a_parabola_that_a_sample_does_not_solve_gets_its_matrix(monkeypatch):
     X, values, _ = heavy_tailed(3000)
     blocks = cut_blocks(X, values, (500,) * 6)
     sampling(monkeypatch, 12)
-    monkeypatch.setattr(newton_schedule, "_MOST_STEPS", 1)
-    monkeypatch.setattr(newton_schedule, "_LEAST_STEPS", 1)
+    monkeypatch.setattr(newton_sums, "_MOST_STEPS", 1)
+    monkeypatch.setattr(newton_sums, "_LEAST_STEPS", 1)
     states, runner = train(solver("square", tol=1e-12), blocks)
     assert [state.sampled for state in states[1:]] == [True, False]
     assert runner.made.count("Newton matrix") == 2

@@ -15,8 +15,8 @@ from distkern.engine.drive import Driver
 from distkern.engine.events import EventLog
 from distkern.estimators.newton import that_fits
 from distkern.features.kernel_choice import KernelChoice
+from distkern.features.landmarks import Nystroem
 from distkern.features.linear import Linear
-from distkern.features.nystroem import Nystroem
 from distkern.features.random import Random
 from distkern.kernels import find_kernel
 from distkern.losses import find_loss

@@ -11,8 +11,8 @@ from distkern.bases.nystroem import NystroemBasis
 from distkern.common.errors import InputError
 from distkern.common.sparse import SparseRows
 from distkern.features.kernel_choice import KernelChoice
+from distkern.features.landmarks import Nystroem
 from distkern.features.linear import Linear
-from distkern.features.nystroem import Nystroem
 from distkern.features.random import Random
 from distkern.kernels import find_kernel
 from distkern.losses import find_loss

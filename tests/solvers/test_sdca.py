@@ -12,8 +12,8 @@ from sklearn.svm import LinearSVC, LinearSVR
 import distkern
 from distkern.common.errors import InputError
 from distkern.features.kernel_choice import KernelChoice
+from distkern.features.landmarks import Nystroem
 from distkern.features.linear import Linear
-from distkern.features.nystroem import Nystroem
 from distkern.features.random import Random
 from distkern.kernels import find_kernel
 from distkern.losses import COORDINATE_LOSSES, find_loss

@@ -28,13 +28,19 @@ from distkern.passes.execution import forget
 from distkern.runs.evaluation import evaluate_split, evaluation_passes
 from distkern.runs.limits import check_limit, opened_executor, stop_if_asked, whose_limit
 from distkern.runs.run import plan_on
-from distkern.runs.sides import counted_sides
 from distkern.search.tuning.record import Candidate, Task, Trial, in_words
 from distkern.storage.dataset import Split
 from distkern.storage.part import Part, held_out_parts, sides_of
 
 if TYPE_CHECKING:
     from distkern.search.tuning.search import Search
+
+
+from distkern.common.held_out import STIRRED_BYTES
+from distkern.engine.drive import Driver
+from distkern.engine.events import EventLog
+from distkern.passes import Cost, Reduce
+from distkern.storage.part import count_sides, n_classes_of
 
 #: seconds between two calls of :meth:`Watcher.poll`
 _POLL_SECONDS = 0.2
@@ -256,3 +262,22 @@ def _beside_kept(machine: Machine, learned: Part) -> Machine:
     kept = Extent.of(learned, learned.kept_as).kept_bytes(machine)
     limit = machine.memory_limit
     return machine if limit is None else replace(machine, memory_limit=max(1, limit - kept))
+
+
+def counted_sides(
+    split: Split, sides: Sides, executor: AbstractExecutor, listeners: tuple[Listener, ...] = ()
+) -> NDArray[np.int64]:
+    """(n_blocks, n_sides, n_classes) rows of each block by side and class, in one pass over the features."""
+    n_classes = n_classes_of(split)
+    # a task joins the results of its blocks
+    cost = Cost(STIRRED_BYTES).holding(
+        task={"rows": (max(split.block_rows), 64)},
+        joined={"counts": (split.n_blocks, sides.n_sides, n_classes, 8)},
+    )
+    step = Reduce("count", count_sides, _joined, (sides, n_classes), cost=cost)
+    counts: NDArray[np.int64] = Driver({"train": split}, executor, EventLog(listeners)).measure(step)
+    return counts
+
+
+def _joined(first: NDArray[np.int64], second: NDArray[np.int64]) -> NDArray[np.int64]:
+    return np.concatenate([first, second])
