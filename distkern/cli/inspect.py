@@ -142,7 +142,7 @@ def _model(path: Place) -> Found:
         from distkern.cli.training import update_facts
 
         record["updates"] = list(model.updates_)
-        facts["updates"] = f"{len(model.updates_):,}"
+        facts["updates"] = f"{model.updates_[-1]['number']:,}"
         facts |= {f"last update: {name}": told for name, told in update_facts(model.updates_[-1]).items()}
     if (measured := model.importances_) is not None:
         record["importances"] = asdict(measured)

@@ -106,9 +106,9 @@ class AbstractEstimator(Updatable, Declared, BaseEstimator):  # type: ignore[mis
         'why: "converged", "stages used up", "diverged", "stopped early" or "stopped by a callback"'
     )
     updates_: tuple[dict[str, Any], ...] = fitted(
-        "of each update its ``rows``, the error on them ``before`` and ``after``, and their ``drift``: how "
-        "many columns have numbers outside the ranges of the rows before, and which most; None where these "
-        "are not known",
+        "of each of the last hundred updates its ``number``, its ``rows``, the error on them ``before`` and "
+        "``after``, and their ``drift``: how many columns have numbers outside the ranges of before, "
+        "and which most; None where these are not known",
         default=(),
     )
     map_: RowMap | None = fitted(

@@ -18,6 +18,10 @@ if TYPE_CHECKING:
     from distkern.storage.dataset import Split
 
 
+#: updates that a model tells of, at most
+_MOST_TOLD = 100
+
+
 class Updatable:
     """An estimator that may be updated; its algorithm says how, in :meth:`_begun`."""
 
@@ -87,7 +91,8 @@ class Updatable:
     def _end(self, further: Further, told: dict[str, Any]) -> None:
         """Take what an update leaves: what is kept for the next one, and what is told of this one."""
         self._begins, self._further = None, further
-        self.updates_ = (*self.updates_, told)
+        number = 1 + (self.updates_[-1]["number"] if self.updates_ else 0)
+        self.updates_ = (*self.updates_[1 - _MOST_TOLD :], {"number": number, **told})
 
     def _begun(self, solver: AbstractSolver[Any], problem: Problem) -> tuple[AbstractSolver[Any], Problem]:
         """The solver of an update, which begins from this model, and its problem.

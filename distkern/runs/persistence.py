@@ -263,6 +263,10 @@ class Further:
     low: Array = field(default_factory=lambda: np.zeros(0))
     high: Array = field(default_factory=lambda: np.zeros(0))
 
+    def __post_init__(self) -> None:
+        # thousands of batches of arrays are one source
+        object.__setattr__(self, "sources", tuple(dict.fromkeys(self.sources)))
+
     @property
     def arrays(self) -> dict[str, NDArray[Any]]:
         """The arrays that a model's folder holds of it."""

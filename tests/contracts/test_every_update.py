@@ -137,6 +137,17 @@ def test_batches_are_a_fit_and_updates_where_these_need_no_rows_of_before(name, 
     assert one._further.n_rows == N_OLD
 
 
+def test_thousands_of_batches_leave_a_model_as_large_as_a_few(rows):
+    data = rows("classification")
+    X, y = data["old"].train[:20], data["old"].train.labels[:20]
+    model = ALGORITHMS["pegasos"](lam=0.1, random_state=0).fit(X, y)
+    for _ in range(110):
+        model.partial_fit(X, y)
+    assert [one["number"] for one in model.updates_] == [*range(11, 111)]
+    assert model._further.sources == ("",)
+    assert model._further.n_rows == 111 * 20
+
+
 def few_functions(name):
     return {"n_landmarks": 8} if name == "csvrg" else {"n_features": 8}
 
