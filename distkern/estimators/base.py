@@ -18,6 +18,7 @@ from distkern.common.types import Floats
 from distkern.estimators.declared import fitted
 from distkern.estimators.estimator import AbstractEstimator
 from distkern.losses import find_loss
+from distkern.runs.arrays import refuse_lazy
 from distkern.solvers.base import AbstractSolver, Problem
 from distkern.solvers.hyperparameters import CLASS_WEIGHT, METRIC, RANDOM_STATE, SCALE, THRESHOLD, loss_for
 
@@ -141,6 +142,7 @@ class AbstractClassifier(ClassifierMixin, Explainable, AbstractEstimator):  # ty
             If the first batch has other labels than the classes, or a later one has a label that is not among
             them; if Newton has more functions; as :meth:`fit` and :meth:`update` do.
         """
+        refuse_lazy(X)
         if hasattr(self, "coef_"):
             self._check_known(classes)
             return self.update(X, y, sample_weight)
@@ -344,6 +346,7 @@ class AbstractRegressor(RegressorMixin, Explainable, AbstractEstimator):  # type
     @available_if(_goes_on)
     def partial_fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Learn from a batch of rows, see :meth:`AbstractClassifier.partial_fit`."""
+        refuse_lazy(X)
         learn = self.update if hasattr(self, "coef_") else self.fit
         return learn(X, y, sample_weight)
 

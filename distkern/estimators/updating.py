@@ -20,12 +20,12 @@ from distkern.common.errors import InputError
 from distkern.common.sparse import Rows as Features
 from distkern.common.targets import plain_targets
 from distkern.common.types import AbstractSource
-from distkern.engine.dask.arrays import is_dask
 from distkern.engine.drive import Driver
 from distkern.engine.ending import Stopping
 from distkern.engine.events import EventLog, Listener
 from distkern.engine.executors import AbstractExecutor, open_executor
 from distkern.estimators.fitting import run_solver
+from distkern.runs.arrays import refuse_lazy
 from distkern.runs.data import from_arrays
 from distkern.runs.drift import drift_of, drift_pass
 from distkern.runs.evaluation import evaluate_split
@@ -195,8 +195,9 @@ def update_estimator(
 
 def _rows_of_arrays(model: AbstractEstimator, X: Any, y: Any = None, sample_weight: Any = None) -> Rows:
     """Arrays in memory as rows that the model knows."""
+    refuse_lazy(X)
     known = rows_for(model, X)
-    if isinstance(known.rows, AbstractSource) or is_dask(known.rows):
+    if isinstance(known.rows, AbstractSource):
         raise InputError(f"a {type(X).__name__}", where="X", hint="give arrays or frames in memory")
     prepare = (known.preparation or Preparation()).apply_rows
     features: Features = known.map(partial(prepare, out_dtype=model.dtype_ or np.float32), None)

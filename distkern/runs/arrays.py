@@ -17,6 +17,7 @@ from distkern.common.held_out import Keys
 from distkern.common.rng import Purpose, stream
 from distkern.common.sparse import Rows, SparseRows, count_nonzero
 from distkern.common.types import AbstractSource, ArrayGroup, Block, GroupOpener, Reader
+from distkern.engine.dask.arrays import is_dask
 
 #: bytes of a block in single precision, and of a number in it
 _BLOCK_BYTES, _SINGLE = 4 * 2**20, 4
@@ -123,6 +124,12 @@ def refuse_path(X: Any) -> None:
         if not os.path.isdir(path):
             hint = f"give its rows, say pandas.read_csv({path!r}), or what `distkern shard` makes of it"
         raise InputError(f"{path!r} is a path, not rows", where="X", hint=hint)
+
+
+def refuse_lazy(X: Any) -> None:
+    """Refuse rows of Dask, which are not in memory."""
+    if is_dask(X):
+        raise InputError(f"a {type(X).__name__}", where="X", hint="give arrays or frames in memory")
 
 
 def refuse_labels(y: NDArray[Any]) -> None:

@@ -180,26 +180,27 @@ class _Steps:
         """The steps of some rows by batches; then the oldest rows leave the expansion."""
         operand, risk, n_rows = self._operand, self._operand.risk, piece.n_rows
         kernel, dtype = operand.kernel, operand.dtype
+        enters = self._entering(places)
         own = LandmarkBasis(kernel, piece.features.astype(dtype))
         kernels = np.asarray(own.values(own.landmarks))
-        known = self.factor * self._before.at(piece.features, kernel, dtype)
-        known += self.added.at(piece.features, kernel, dtype)
+        known, coefficients = np.zeros((2, n_rows, risk.n_outputs))
+        factor = 1.0
+        # f at others is not asked for
+        asked = piece.features if enters.all() else piece.features[enters]
+        before, added = (expansion.at(asked, kernel, dtype) for expansion in (self._before, self.added))
+        known[enters] = self.factor * before + added
         targets, weights = risk.targets(piece).astype(np.float64), risk.weights(piece)
-        coefficients, factor, enters = np.zeros((n_rows, risk.n_outputs)), 1.0, np.ones((n_rows, 1), np.bool_)
-        if not operand.drops:
-            is_there = np.isin(places, np.concatenate([self._before.places, self.added.places]))
-            room = operand.most - len(self._before.places) - len(self.added.places)
-            enters[:, 0] = is_there | (np.cumsum(~is_there) <= room)
         for start in range(0, n_rows, operand.batch_size):
             rows = slice(start, min(start + operand.batch_size, n_rows))
-            f = factor * known[rows] + kernels[rows, :start] @ coefficients[:start]
-            slopes = risk.slopes(f, targets[rows], None if weights is None else weights[rows])
             self.step += 1
             size = operand.step_size(self.step)
             shrink = 1.0 - size * operand.nu
+            if enters[rows].any():
+                f = factor * known[rows] + kernels[rows, :start] @ coefficients[:start]
+                slopes = risk.slopes(f, targets[rows], None if weights is None else weights[rows])
+                coefficients[rows] = -size / (rows.stop - rows.start) * slopes * enters[rows, None]
             coefficients[:start] *= shrink
             factor *= shrink
-            coefficients[rows] = -size / (rows.stop - rows.start) * slopes * enters[rows]
         self.factor *= factor
         (kept,) = np.nonzero(coefficients.any(axis=1))
         if not len(kept) + len(self.added.places) + len(self._before.places):
@@ -210,6 +211,14 @@ class _Steps:
         fresh = Expansion(piece.features[kept], coefficients[kept], places[kept])
         self.added = self.added.grown(Change(factor, fresh, self.step), operand.most)
         self._before = self._before.without(fresh.places).last(operand.most - len(self.added.places))
+
+    def _entering(self, places: NDArray[np.int64]) -> NDArray[np.bool_]:
+        """Which of the next rows, at these places, are in the expansion or may enter it, (n_rows,)."""
+        if self._operand.drops:
+            return np.ones(len(places), np.bool_)
+        is_there = np.isin(places, np.concatenate([self._before.places, self.added.places]))
+        room = self._operand.most - len(self._before.places) - len(self.added.places)
+        return is_there | (np.cumsum(~is_there) <= room)
 
 
 @dataclass(frozen=True)

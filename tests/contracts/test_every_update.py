@@ -2,6 +2,7 @@
 
 from copy import copy
 
+import dask.array as da
 import numpy as np
 import pytest
 
@@ -146,6 +147,16 @@ def test_thousands_of_batches_leave_a_model_as_large_as_a_few(rows):
     assert [one["number"] for one in model.updates_] == [*range(11, 111)]
     assert model._further.sources == ("",)
     assert model._further.n_rows == 111 * 20
+
+
+def test_a_dask_array_is_no_batch(rows):
+    data = rows("classification")
+    X, y = data["old"].train[:], data["old"].train.labels
+    model = ALGORITHMS["pegasos"](lam=0.1, random_state=0)
+    for _ in range(2):
+        with pytest.raises(InputError, match="give arrays or frames in memory"):
+            model.partial_fit(da.from_array(X), y)
+        model.partial_fit(X, y)
 
 
 def few_functions(name):
