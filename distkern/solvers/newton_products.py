@@ -36,6 +36,8 @@ _PRODUCTS = 8
 _VECTORS = 12
 #: share of what conjugate gradients have gained that they may leave
 _LEFT = 0.5
+#: products before that is asked, but for steps that gain this share of the tolerance
+_LEAST_PRODUCTS, _NOTHING = 4, 0.01
 
 
 class ByProducts:
@@ -217,7 +219,8 @@ def conjugate_gradients(
     """Towards the minimum of value + g . d + d . H d / 2, each step a product with H.
 
     The steps are those of Hestenes and Stiefel (1952). The minimum is near when j times what the j-th step
-    has gained is at most ``share`` of what all have (Nash and Sofer 1990), or ``tolerance`` times the value.
+    has gained is at most ``share`` of what all have (Nash and Sofer 1990), or ``tolerance`` times the value,
+    from the fourth on: where H is ill-conditioned, the first ones may gain little and be far from it.
 
     Parameters
     ----------
@@ -241,7 +244,8 @@ def conjugate_gradients(
         before, residual = residual, residual - length * bent
         last = 0.5 * float(np.sum(length * slope))
         gained, left = gained + last, number * last
-        if not left > max(share * gained, tolerance * (value - gained)):
+        enough = max(share * gained, tolerance * (value - gained)) if number >= _LEAST_PRODUCTS else 0.0
+        if not left > max(enough, _NOTHING * tolerance * (value - gained)):
             break
         towards = solve(residual)
         # the change of the residual beside it makes up for products that are rounded
@@ -253,7 +257,7 @@ def conjugate_gradients(
 
 #: most sampled rows, and rows for each root of the number of rows, so that their products take about a pass
 _MOST_ROWS, _ROWS_PER_ROOT = 4096, 10
-_ROWS_PER_FUNCTION = 4
+_ROWS_PER_FUNCTION, _LEAST_ROWS = 4, 1024
 #: share of the memory limit that matrices of the rows may take, and bytes where there is no limit
 _SHARE, _BYTES = 0.1, 2**29
 #: numbers of the functions' coefficients that are multiplied at once
@@ -265,12 +269,14 @@ _DAMPING = 0.03
 def rows_of(problem: Problem, size: int, n_outputs: int, limit: int | None) -> int:
     """q, bounded by the number of rows and by the memory of q x q products with a factor for each output.
 
-    Four times as many rows as functions show all directions.
+    Four times as many rows as functions show all directions; how much they bend a few functions in units far
+    apart, some hundred do not show.
     """
     left = _BYTES if limit is None else int(limit * _SHARE)
     fitting = int((left / (8 * (n_outputs + 2))) ** 0.5)
     wanted = int(_ROWS_PER_ROOT * problem.n_rows**0.5)
-    return max(min(_MOST_ROWS, wanted, problem.n_rows, _ROWS_PER_FUNCTION * size, fitting), 1)
+    enough = max(_ROWS_PER_FUNCTION * size, _LEAST_ROWS)
+    return max(min(_MOST_ROWS, wanted, problem.n_rows, enough, fitting), 1)
 
 
 def preconditioner_bytes(problem: Problem, footprint: Footprint, n_outputs: int, n_rows: int) -> int:
