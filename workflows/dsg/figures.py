@@ -194,9 +194,9 @@ def side_by_side(records: Records, data: Subset) -> Section:
     )
     if theirs:
         words += (
-            f"\n\nThe paper, after one pass over all rows, in %: {theirs}. Ours have fewer rows and steps. "
-            "With nu n of 0.01 or 1, and so few of them, the dual steps of SDCA, the steps 1 / (nu t) of "
-            "Pegasos and the small safe ones of SBMD are far from their minimum after a pass: that, and "
+            f"\n\nThe paper, after one pass over all rows, in %: {theirs}. Ours have the rows that are named "
+            "above. With nu n of 0.01 or 1, and steps that few, the dual steps of SDCA, the steps 1 / (nu t) "
+            "of Pegasos and the small safe ones of SBMD are far from their minimum after a pass: that, and "
             "not the number of their features, is what sets them apart from RBCD, whose steps are "
             "Newton's. DSG's plain steps are the same 5 / (1 + t / 50) for all data, not tuned."
         )

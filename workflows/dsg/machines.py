@@ -40,8 +40,9 @@ def methods(data: Subset) -> dict[str, tuple[str, dict[str, Any]]]:
             "dsg",
             {**fixed, **growing, "damping": 1e-2, "step_size": 0.5, "step_decay": 0.05},
         ),
-        "NORMA": ("norma", {**fixed, "batch_size": 4, "step_decay": 1.0, "stages": 2}),
-        "k-SDCA": ("sdca", {**fixed, "features": "kernel", "stages": 3, "tol": 0.0}),
+        # the paper keeps all rows
+        "NORMA": ("norma", {**fixed, "batch_size": 4, "step_decay": 1.0, "stages": 2, "max_support": n}),
+        "k-SDCA": ("sdca", {**fixed, "features": "kernel", "stages": 3, "tol": 0.0, "max_support": n}),
     }
     pegasos = {name: value for name, value in fixed.items() if name != "nu"} | {"lam": nu}
     halves = {"batch_size": batch, "steps_per_stage": 0.5, "stages": 2 * passes}
