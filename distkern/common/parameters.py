@@ -132,14 +132,16 @@ class Words(AbstractKind):
     """Some words, and the names of the members of a family, which are looked up when they are asked for."""
 
     def __init__(self, *words: str, of: Family[Any] | None = None) -> None:
-        self._words, self.of = words, of
+        self._words, self._of = words, of
 
     @property
     def words(self) -> tuple[str, ...]:
-        return self._words if self.of is None else (*self._words, *self.of)
+        return self._words if self._of is None else (*self._words, *self._of)
 
     def accepts(self, value: Any) -> bool:
-        return isinstance(value, str) and (value in self._words or (self.of is not None and value in self.of))
+        return isinstance(value, str) and (
+            value in self._words or (self._of is not None and value in self._of)
+        )
 
     @property
     def description(self) -> str:

@@ -25,15 +25,14 @@ from distkern.solvers.base import Outline, Problem, Steps
 from distkern.solvers.descent import BoundedMetric, Descent, Point, descend
 from distkern.solvers.explicit import held_out_pass, measuring_pass
 from distkern.solvers.measuring import Model, Sums
+from distkern.solvers.sample import RowSample, sample_of
 from distkern.solvers.targets import TargetSummary
 
 if TYPE_CHECKING:
     from distkern.solvers.newton import Newton, NewtonState
 
-
-from distkern.solvers.sample import RowSample, sample_of
-
-_MOST_STEPS = 12
+#: steps to the minimum of the parabola that is kept
+_STEPS = 12
 
 
 @dataclass(frozen=True)
@@ -193,7 +192,7 @@ class BySums:
         start = yield from measure(zero)
         gram[...] = both.gram * (bend / both.n_rows)
         metric = BoundedMetric(matrices.inverse(own, [gram], solver.nu), apart=True)
-        found = yield from descend(measure, start, metric, _MOST_STEPS, solver.tol)
+        found = yield from descend(measure, start, metric, _STEPS, solver.tol)
         coefficients = coordinates.outward(found.point.at)
         errors: Sums = yield measuring_pass(problem, replace(model, coefficients=coefficients), footprint)
         assert found.point.sums is not None

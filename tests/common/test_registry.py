@@ -21,7 +21,7 @@ from distkern.samplers import SAMPLERS
 from distkern.solvers.base import SOLVERS
 
 FAMILIES = {
-    "execution": EXECUTORS,
+    "executor": EXECUTORS,
     "estimator": Family("distkern.estimators", BaseEstimator),
     "features": FEATURES,
     "format": FORMATS,

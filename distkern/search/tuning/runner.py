@@ -19,28 +19,21 @@ from sklearn.base import clone
 
 from distkern.common import interrupts
 from distkern.common.errors import DivergenceError, MemoryBudgetError
-from distkern.common.held_out import Sides
-from distkern.engine.drive import Interrupted
-from distkern.engine.events import Event, Listener
+from distkern.common.held_out import STIRRED_BYTES, Sides
+from distkern.engine.drive import Driver, Interrupted
+from distkern.engine.events import Event, EventLog, Listener
 from distkern.engine.executors import AbstractExecutor
-from distkern.passes import Extent, Machine
+from distkern.passes import Cost, Extent, Machine, Reduce
 from distkern.passes.execution import forget
 from distkern.runs.evaluation import evaluate_split, evaluation_passes
 from distkern.runs.limits import check_limit, opened_executor, stop_if_asked, whose_limit
 from distkern.runs.run import plan_on
 from distkern.search.tuning.record import Candidate, Task, Trial, in_words
 from distkern.storage.dataset import Split
-from distkern.storage.part import Part, held_out_parts, sides_of
+from distkern.storage.part import Part, count_sides, held_out_parts, n_classes_of, sides_of
 
 if TYPE_CHECKING:
     from distkern.search.tuning.search import Search
-
-
-from distkern.common.held_out import STIRRED_BYTES
-from distkern.engine.drive import Driver
-from distkern.engine.events import EventLog
-from distkern.passes import Cost, Reduce
-from distkern.storage.part import count_sides, n_classes_of
 
 #: seconds between two calls of :meth:`Watcher.poll`
 _POLL_SECONDS = 0.2
