@@ -271,8 +271,16 @@ def _like(path: str) -> Like:
         if data.table is not None:
             names = data.table.names if data.table.is_named else None
         classes = () if data.classes is None else tuple(data.classes.tolist())
-        positive = data.options.get("positive")
-        return Like(data.n_features, names, data.target_name, data.scaling, data.table, classes, positive)
+        return Like(
+            data.n_features,
+            names,
+            data.target_name,
+            data.scaling,
+            data.table,
+            classes,
+            positive=data.options.get("positive"),
+            from_zero=bool(data.options.get("zero_based")),
+        )
     return rows_of(load_model(path))
 
 

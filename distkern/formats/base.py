@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -193,6 +193,8 @@ class AbstractFormat(ABC):
     is_text : may be compressed (.gz, .xz, .bz2, .zst, .zip) and is read from front to back
     is_table : has columns, of which one can be an id
     holds_targets : has room for the targets beside the features
+    takes : what may be said of its files beside what is said of any: names of :class:`ReadOptions`, or
+        ``zero_based``; what is said of the columns of tables is taken by all of these
     """
 
     name: ClassVar[str]
@@ -200,6 +202,7 @@ class AbstractFormat(ABC):
     is_text: ClassVar[bool] = False
     is_table: ClassVar[bool] = False
     holds_targets: ClassVar[bool] = True
+    takes: ClassVar[tuple[str, ...]] = ()
 
     @classmethod
     def example(cls, path: Path, features: NDArray[Any], targets: NDArray[Any] | None) -> None:
@@ -219,19 +222,6 @@ class AbstractFormat(ABC):
 
     def chunks(self, file: InputFile, options: ReadOptions) -> Iterator[RawChunk]:
         """What :meth:`read` gives, each chunk refused if it has a number that is not finite."""
-        if options.id is not None and not self.is_table and not options.may_lack:
-            raise InputError(
-                f"{self.name} files have no column {options.id!r} to keep as id",
-                where=f"{file.url}, --id",
-                hint="leave it out: rows keep their order",
-            )
-        for name, column in (("weight", options.weight), ("group", options.group)):
-            if column is not None and not self.is_table:
-                raise InputError(
-                    f"{self.name} files have no column {column!r} of {name}s",
-                    where=f"{file.url}, --{name}",
-                    hint="leave it out",
-                )
         for chunk in self.read(file, options):
             if chunk.weights is not None:
                 chunk = replace(chunk, weights=_fine_weights(chunk.weights, chunk, options))
@@ -382,6 +372,37 @@ class InputFile:
 
 
 FORMATS = Family("distkern.formats", AbstractFormat)  # type: ignore[type-abstract]
+
+
+def refuse_untaken(files: Sequence[InputFile], of_tables: Mapping[str, Any], **given: Any) -> None:
+    """Refuse what is said of the columns of files that have none, or of no format among the files.
+
+    Parameters
+    ----------
+    of_tables : what is said of the columns of tables, which all files must take
+    given : what some formats take; None of what is not said
+
+    Raises
+    ------
+    InputError
+        Naming a file and the option.
+    """
+    kinds = {file.format: FORMATS.find(file.format) for file in files}
+    for name in of_tables:
+        takers = [kind.is_table or name in kind.takes for kind in (kinds[file.format] for file in files)]
+        other = next((file for file, takes in zip(files, takers, strict=True) if not takes), None)
+        if other is not None:
+            raise _untaken(name, other)
+    for name, value in given.items():
+        if value is not None and files and not any(name in kind.takes for kind in kinds.values()):
+            raise _untaken(name, files[0])
+
+
+def _untaken(name: str, file: InputFile) -> InputError:
+    option = f"--{name.replace('_', '-')}"
+    return InputError(
+        f"says nothing of {file.format} files", where=f"{file.url}, {option}", hint="leave it out"
+    )
 
 
 def file_system_of(url: str) -> tuple[Any, str]:

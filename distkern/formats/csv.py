@@ -40,6 +40,7 @@ class Csv(AbstractFormat):
     extensions: ClassVar[tuple[str, ...]] = (".csv", ".tsv")
     is_text: ClassVar[bool] = True
     is_table: ClassVar[bool] = True
+    takes: ClassVar[tuple[str, ...]] = ("target", "header", "delimiter", "decimal")
 
     @classmethod
     def example(cls, path: Path, features: NDArray[Any], targets: NDArray[Any] | None) -> None:

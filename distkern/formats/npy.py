@@ -43,12 +43,13 @@ TARGET_NAMES = ("y", "Y", "target", "targets", "label", "labels")
 
 
 class Npy(AbstractFormat):
-    """One array of features, (n_rows, n_features), of which ``--target`` may name a column by its position;
-    axes beyond the second are flattened in C order."""
+    """One array of features, (n_rows, n_features), of which ``--target`` and ``--drop`` may name columns by
+    their positions; axes beyond the second are flattened in C order."""
 
     name: ClassVar[str] = "npy"
     extensions: ClassVar[tuple[str, ...]] = (".npy",)
     holds_targets: ClassVar[bool] = False
+    takes: ClassVar[tuple[str, ...]] = ("target", "drop")
 
     @classmethod
     def example(cls, path: Path, features: NDArray[Any], targets: NDArray[Any] | None) -> None:
@@ -63,7 +64,7 @@ class Npy(AbstractFormat):
             )
         with ExitStack() as stack:
             features = stack.enter_context(_stored(file.open, file.url))
-            if options.target is None:
+            if options.target is None and not options.drop:
                 yield from _rows(features, None, file.url)
                 return
             names = [str(at) for at in range(math.prod(features.shape[1:]))]
@@ -83,6 +84,7 @@ class Npz(AbstractFormat):
 
     name: ClassVar[str] = "npz"
     extensions: ClassVar[tuple[str, ...]] = (".npz",)
+    takes: ClassVar[tuple[str, ...]] = ("target",)
 
     @classmethod
     def example(cls, path: Path, features: NDArray[Any], targets: NDArray[Any] | None) -> None:

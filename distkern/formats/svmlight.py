@@ -39,6 +39,7 @@ class Svmlight(AbstractFormat):
     name: ClassVar[str] = "svmlight"
     extensions: ClassVar[tuple[str, ...]] = (".svm", ".libsvm", ".svmlight")
     is_text: ClassVar[bool] = True
+    takes: ClassVar[tuple[str, ...]] = ("zero_based",)
 
     @classmethod
     def example(cls, path: Path, features: NDArray[Any], targets: NDArray[Any] | None) -> None:
@@ -49,12 +50,6 @@ class Svmlight(AbstractFormat):
                 file.write(" ".join([repr(label), *entries]) + "\n")
 
     def read(self, file: InputFile, options: ReadOptions) -> Iterator[RawChunk]:
-        if options.target is not None:
-            raise InputError(
-                "svmlight files have no columns to choose the target from: it stands first in each row",
-                where=f"{file.url}, --target {options.target}",
-                hint="leave --target out",
-            )
         width = 0
         first_row = 1
         indices, words = options.indices, options.target_kind == "label"

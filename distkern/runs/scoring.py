@@ -167,12 +167,9 @@ def _answer_block(
     return start, found, reader.source_rows()
 
 
-def files_for(
-    model: Estimator, sources: Iterable[Location], *, zero_based: bool | None = None, **how: Any
-) -> FileRows:
+def files_for(model: Estimator, sources: Iterable[Location], **how: Any) -> FileRows:
     """Files as rows of ``model``; ``how`` they are read is explained at :class:`FileRows`."""
-    zero_based = model.zero_based_ if zero_based is None else zero_based
-    return FileRows(list(sources), rows_of(model), zero_based=zero_based, **how)
+    return FileRows(list(sources), rows_of(model), **how)
 
 
 def rows_of(model: Estimator) -> Like:
@@ -185,6 +182,7 @@ def rows_of(model: Estimator) -> Like:
         model.scaling_ or Scaling(),
         model.table_,
         tuple(np.asarray(getattr(model, "classes_", ())).tolist()),
+        from_zero=model.zero_based_,
     )
 
 

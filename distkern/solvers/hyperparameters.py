@@ -159,13 +159,21 @@ def hyperparameters_of(*parts: type, **own: Parameter | None) -> dict[str, Param
                 help=f"{found[name].help}; auto: chosen on held-out rows, or {choices.default}",
                 searched=choices,
             )
+    fields = {name for part in parts for name in declared(part)}
     for family in _FAMILIES:
         if family in found:
-            found = _with_members(found, family)
+            found = _with_members(found, family, fields)
     return found
 
 
-def _with_members(known: dict[str, Parameter], family: str) -> dict[str, Parameter]:
+def _with_members(known: dict[str, Parameter], family: str, fields: set[str]) -> dict[str, Parameter]:
+    """The parameters ``known``, and those of a family's members; ``fields`` are the solver's own.
+
+    Raises
+    ------
+    RuntimeError
+        If a member has a parameter that is called as one of the solver's own.
+    """
     owners: dict[str, dict[str, Parameter]] = {}
     words = [word for word in known[family].words if word != AUTO]
     # a solver that chooses the member itself takes the shared parameters too
@@ -175,17 +183,22 @@ def _with_members(known: dict[str, Parameter], family: str) -> dict[str, Paramet
             owners.setdefault(name, {})[word] = parameter
     found = dict(known)
     for name, members in owners.items():
+        if name in fields:
+            raise RuntimeError(
+                f"{family} {next(iter(members))!r} has a parameter {name!r}, as a solver that takes it has: "
+                "give it another name"
+            )
         only = {family: tuple(members)} if len(members) < len(words) or chosen else {}
         if name in known:
             shared = {family: (*members, *chosen)} if len(members) < len(words) else {}
             found[name] = replace(known[name], used_with={**known[name].used_with, **shared})
             continue
-        kinds = tuple(dict.fromkeys(kind for parameter in members.values() for kind in parameter.kinds))
+        kinds = tuple(dict.fromkeys(kind for one in members.values() for kind in (*one.kinds, NOTHING)))
         texts = dict.fromkeys(
             parameter.help + ("" if parameter.default is None else f"; none: {parameter.default}")
             for parameter in members.values()
         )
-        found[name] = Parameter(None, (*kinds, NOTHING), "; or ".join(texts), only)
+        found[name] = Parameter(None, kinds, "; or ".join(texts), only)
     return found
 
 

@@ -22,6 +22,7 @@ from distkern.formats.base import (
     ReadOptions,
     first_not_finite,
     metered,
+    refuse_untaken,
 )
 from distkern.storage.arrays import load_arrays, save_arrays
 from distkern.storage.atomic import flushed
@@ -53,7 +54,7 @@ class FileRows:
     id : column whose text is kept
     target : another column to leave out
     format, header : what the files are, where their names do not say; whether CSV files have a header line
-    zero_based : whether indices of svmlight files start at 0; None: if the first block has a 0
+    zero_based : whether indices of svmlight files start at 0; None: as those of ``like``
     delimiter, decimal : of CSV files: what stands between fields and before decimals; None: looked at
 
     Attributes
@@ -81,6 +82,16 @@ class FileRows:
         decimal: str | None = None,
     ) -> None:
         self._files, self.meter = metered(expand(map(str, sources), format))
+        given: Any = {} if id is None else {"id": id}
+        refuse_untaken(
+            self._files,
+            given,
+            target=target,
+            header=header,
+            delimiter=delimiter,
+            decimal=decimal,
+            zero_based=zero_based,
+        )
         table, kinds = like.table, None
         ignored = () if like.target_name is None else (like.target_name,)
         if table is not None:
@@ -96,7 +107,7 @@ class FileRows:
             features=like.names,
             ignored=ignored,
             kinds=kinds,
-            indices=Indices(zero_based),
+            indices=Indices(like.from_zero if zero_based is None else zero_based),
             delimiter=delimiter,
             decimal=decimal,
             unknown=self.unknown,

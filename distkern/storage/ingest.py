@@ -27,6 +27,7 @@ from distkern.formats.base import (
     metered,
     numeric,
     refuse_non_finite,
+    refuse_untaken,
 )
 from distkern.storage.atomic import is_empty_folder, is_left_over, staged_folder
 from distkern.storage.build import Builder, Checked, Chunks, Notice, Options, Progress, Report, Task
@@ -156,6 +157,15 @@ def shard(
             where="--delimiter, --decimal",
             hint="give one character as the delimiter, and . or , before decimals",
         )
+    refuse_untaken(
+        [*train_files, *(test_files or ())],
+        table_options.said(),
+        target=target,
+        header=header,
+        delimiter=delimiter,
+        decimal=decimal,
+        zero_based=zero_based,
+    )
     kinds: TableKinds | None = table_options.kinds()
     indices, unknown = Indices(zero_based), set[str]()
     if weight is not None and task == "none":
@@ -188,6 +198,7 @@ def shard(
         label = positive or (like.positive if task == "classification" else None)
         options = replace(options, scale=like.scaling.kind, positive=label)
         kinds = None if like.table is None else like.table.kinds()
+        indices.from_zero = like.from_zero if zero_based is None else zero_based
         read_options = replace(
             read_options,
             target=like.target_name if target is None and task != "none" else target,

@@ -34,6 +34,7 @@ class Like:
     table : how columns became features, if they are no mere numbers
     classes : what the labels were; () where there were none
     positive : the label that was against the rest, where that is known
+    from_zero : whether the indices of svmlight files start at 0; None where nothing is known of that
     """
 
     n_features: int
@@ -43,6 +44,7 @@ class Like:
     table: Table | None
     classes: tuple[Any, ...] = ()
     positive: str | None = None
+    from_zero: bool | None = None
 
 
 @dataclass(frozen=True, slots=True)

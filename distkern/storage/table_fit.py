@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from itertools import accumulate
 from typing import Any, Literal, TypeAlias, get_args
 
@@ -81,6 +81,12 @@ class TableOptions:
         for word in self.categorical.values():
             if word not in CATEGORICAL:
                 raise unknown_name("encoding of categories", word, CATEGORICAL)
+
+    def said(self) -> dict[str, Any]:
+        """What is not as it is where nothing is said; that nothing may be missing is said of any rows."""
+        values = {one.name: getattr(self, one.name) for one in fields(self)}
+        usual = TableOptions(impute="none" if self.impute == "none" else "mean")
+        return {name: value for name, value in values.items() if value != getattr(usual, name)}
 
     @property
     def left_out(self) -> tuple[str, ...]:

@@ -158,7 +158,7 @@ def test_files_without_names_are_taken_in_the_order_of_training(model, tmp_path,
     assert main(arguments) == 2
     assert "4 features where the model has 3" in capsys.readouterr().err
     assert main([*arguments[:2], str(tmp_path / "new.svm"), "--id", "name", *arguments[3:]]) == 2
-    assert "svmlight files have no column 'name'" in capsys.readouterr().err
+    assert "new.svm, --id: says nothing of svmlight files" in capsys.readouterr().err
 
 
 def test_sparse_rows_stay_sparse(tmp_path):

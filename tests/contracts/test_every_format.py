@@ -1,6 +1,7 @@
 """What every input format must do: file -> data set -> the same rows, labels and scaling."""
 
 import gzip
+import re
 
 import numpy as np
 import pytest
@@ -180,3 +181,40 @@ def test_a_line_that_is_no_row_is_refused_by_place(tmp_path, name):
         shard(file, tmp_path / "d.zarr")
     assert str(file) in str(caught.value)
     assert not (tmp_path / "d.zarr").exists()
+
+
+SAID = {"target": "0", "header": True, "delimiter": ";", "decimal": ",", "zero_based": True}
+OF_TABLES = {
+    "drop": ["0"],
+    "categorical": {"x0": "drop"},
+    "impute": "flag",
+    "na": ["foo"],
+    "keep_na": ["x0"],
+    "text": ["x0"],
+    "weight": "x0",
+    "group": "x0",
+    "id": "x0",
+    "day_first": True,
+}
+
+
+@pytest.mark.parametrize("name", FORMATS)
+def test_what_says_nothing_of_a_format_is_refused(tmp_path, name):
+    kind = FORMATS[name]
+    file = stored(tmp_path, name, table(), np.arange(300) % 2 if kind.holds_targets else None)
+    task = "classification" if kind.holds_targets else "none"
+    refused = {option: value for option, value in SAID.items() if option not in kind.takes}
+    if not kind.is_table:
+        refused |= {option: value for option, value in OF_TABLES.items() if option not in kind.takes}
+    assert refused
+    for option, value in refused.items():
+        said = f"--{option.replace('_', '-')}: says nothing of {name} files"
+        with pytest.raises(InputError, match=re.escape(str(file)) + ".*" + said):
+            shard(file, tmp_path / "d.zarr", task=task, **{option: value})
+
+
+@pytest.mark.parametrize("name", [name for name, kind in FORMATS.items() if "target" in kind.takes])
+def test_a_target_that_is_not_there_is_refused(tmp_path, name):
+    file = stored(tmp_path, name, table(), np.arange(300) % 2)
+    with pytest.raises(InputError, match="elsewhere"):
+        shard(file, tmp_path / "d.zarr", target="elsewhere")

@@ -12,7 +12,7 @@ from distkern.formats import svmlight
 from distkern.formats._files import expand
 from distkern.formats.base import CHUNK_BYTES, Indices, ReadOptions
 from distkern.runs.persistence import load_model
-from distkern.runs.scoring import files_for
+from distkern.runs.scoring import files_for, rows_of
 from distkern.storage.ingest import shard
 
 
@@ -75,6 +75,9 @@ def test_a_model_remembers_where_indices_start(tmp_path):
     model.save(tmp_path / "m")
     (tmp_path / "b.svm").write_text("1 1:1\n")
     (block,) = files_for(load_model(tmp_path / "m"), [tmp_path / "b.svm"])
+    later = shard(tmp_path / "b.svm", tmp_path / "e.zarr", like=rows_of(model))
+    assert converted(later.train.reader(0)().features, sparse=False).tolist() == [[0, 1]]
+    assert rows_of(model).from_zero and later.options["zero_based"]
     assert converted(block.features, sparse=False).tolist() == [[0, 1]]
     (block,) = files_for(model, [tmp_path / "b.svm"], zero_based=False)
     assert converted(block.features, sparse=False).tolist() == [[1, 0]]
@@ -110,11 +113,6 @@ def test_what_is_wrong_is_named_with_its_line(tmp_path, line, message):
     assert message in str(caught.value)
     assert "a.svm, row 2 (line 3)" in str(caught.value)
     assert caught.value.hint
-
-
-def test_a_target_cannot_be_chosen(tmp_path):
-    with pytest.raises(InputError, match="--target y"):
-        read(written(tmp_path, "1 1:1\n"), target="y")
 
 
 def test_chunks_are_bounded_however_sparse_the_rows(tmp_path):
