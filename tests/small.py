@@ -43,7 +43,7 @@ REPEATED = {
 
 
 def each(names: Iterable[str]) -> list[Any]:
-    """Names as parameters of a test, which is slow where others show the same; one that is new never is."""
+    """Names as parameters of a test, which is slow where others show the same; one that is new is not."""
     names = [*names]
     return slow_but(names, *(name for name in names if name not in REPEATED))
 

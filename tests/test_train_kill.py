@@ -12,7 +12,6 @@ import pytest
 from cluster_processes import Processes, finish, settings_of, start_distkern, wait_for, worker_processes
 from distkern import CSVRGClassifier
 from distkern.common.errors import InputError
-from distkern.runs.algorithms import algorithms
 from distkern.runs.persistence import load_model
 from distkern.runs.run import train
 from distkern.storage.ingest import write_dataset
@@ -254,13 +253,6 @@ def test_worker_killed_in_a_phase(job, phase, runs, tmp_path):
     assert process.poll() is None or (out / "model.json").exists()
     finish(process)
     runs.check(job, out)
-
-
-def test_all_machines_of_the_papers_are_killed():
-    others = {"csvrg", "avm", "simba", "pegasos", "dsg", "svrg", "newton", "cells", "auto"}
-    assert {algorithm for algorithm, _, _ in MACHINES.values()} >= {
-        name.removesuffix("_regressor") for name in algorithms()
-    } - others
 
 
 @pytest.mark.slow
