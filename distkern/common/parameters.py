@@ -11,7 +11,7 @@ import dataclasses
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from numbers import Integral, Real
 from typing import Any
 
@@ -147,6 +147,10 @@ class Words(AbstractKind):
     def description(self) -> str:
         return ", ".join(repr(word) for word in self.words)
 
+    def names_another(self, value: Any) -> bool:
+        """Whether the value is a member of the family that is none of these."""
+        return self._of is not None and not self.accepts(value) and value in replace(self._of, which=None)
+
     def clean(self, value: Any) -> str:
         return str(value)
 
@@ -252,6 +256,9 @@ class Parameter:
         if isinstance(value, str) and self.words:
             others = [kind.description for kind in self.kinds if not kind.words and not kind.accepts(None)]
             error = unknown_name("value", value, [*self.words, *others])
+            if any(isinstance(kind, Words) and kind.names_another(value) for kind in self.kinds):
+                hint = f"use one of: {', '.join([*self.words, *others])}"
+                raise InputError(f"{value!r} is a {name} that cannot be used here", where=name, hint=hint)
             raise InputError(error.what, where=name, hint=error.hint)
         raise InputError(f"is {value!r}", where=name, hint=f"use {self.description}")
 

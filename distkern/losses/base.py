@@ -169,7 +169,7 @@ class AbstractElementwiseLoss(AbstractLoss):
     @staticmethod
     def second_derivative(prediction: Elements, target: Elements, parameters: tuple[float, ...]) -> Elements:
         """d2l/df2 at (f, y), elementwise, of a loss with a finite :attr:`curvature`."""
-        raise NotImplementedError
+        raise NotImplementedError("write second_derivative, which a loss with a finite curvature has")
 
     @property
     def norm_bound(self) -> float:

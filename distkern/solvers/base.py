@@ -241,7 +241,9 @@ class AbstractSolver(Declared, ABC, Generic[State]):
             return self.hints[trouble].format_map(vars(self))
         if trouble is Trouble.DIVERGED:
             hint = self.step_hint()
-            return f"set {hint}" if "=" in hint else f"set a smaller step_size ({hint})"
+            if "=" in hint:
+                return f"set {hint}"
+            return f"set a smaller step_size ({hint})" if hasattr(self, "step_size") else "set a larger nu"
         if trouble is Trouble.UNFINISHED:
             return f"set more stages than {getattr(self, 'stages', 1)}"
         return "set class_weight='balanced', scale the features, or choose another gamma"

@@ -88,8 +88,8 @@ class FeatureState(MeasuredState):
 
 
 @dataclass(frozen=True, kw_only=True)
-class ExplicitState(FeatureState):
-    """Fields of the states of solvers whose steps read rows.
+class CountingState(FeatureState):
+    """Fields of the states of solvers whose steps read rows, which are counted.
 
     ``accesses`` counts the features that steps have read, n_features for a row; ``accesses_nonzero`` those
     of them that are not zero.
@@ -140,7 +140,10 @@ class AbstractExplicit(AbstractSearchable[State]):
 
     A solver says its parameters, among them ``nu`` and ``stages``, the ``states`` with its own fields, their
     values before the first stage (:meth:`at_zero`), its :meth:`steps` and their pass (:meth:`stage_pass`). It
-    may override the rest, and with :meth:`regulariser` and :meth:`strength` the objective.
+    may override the rest, and with :meth:`regulariser` and :meth:`strength` the objective. One whose stages
+    make several passes overrides :meth:`passes`, so that their number is what the plan says. ``nu`` and
+    ``gamma`` are "auto", whatever its own defaults are, unless its ``searched`` has others. Parameters are
+    not called ``steps`` or ``passes``, which are methods.
 
     Parameters
     ----------
@@ -160,7 +163,7 @@ class AbstractExplicit(AbstractSearchable[State]):
     #: whether a step changes ``block_size`` features, at all rows
     makes_blocks: ClassVar[bool] = False
     #: the dataclass of its states
-    states: ClassVar[type[FeatureState]] = ExplicitState
+    states: ClassVar[type[FeatureState]] = CountingState
     searched: ClassVar[Mapping[str, Choices]] = {"nu": SEARCHED_NU, "gamma": SEARCHED_GAMMA}
 
     # -- what a solver says
@@ -170,7 +173,7 @@ class AbstractExplicit(AbstractSearchable[State]):
         return {}
 
     def going_on(self, problem: Problem, before: Before, own: Mapping[str, Any]) -> Mapping[str, Any]:
-        """Those of them that are other ones in an update, where :meth:`at_zero` gives ``own``."""
+        """The fields of its own that an update takes from the model, where :meth:`at_zero` gives ``own``."""
         return before.own
 
     def made(self, problem: Problem, state: Any, basis: Any) -> Steps[Any]:
@@ -180,7 +183,7 @@ class AbstractExplicit(AbstractSearchable[State]):
 
     def steps(self, problem: Problem, state: Any, basis: Any, made: Any) -> Steps[Ended]:
         """The steps of a stage."""
-        raise NotImplementedError
+        raise NotImplementedError("write steps, or stage in their place")
 
     def after(self, state: Any, figures: Figures, ended: Ended) -> Mapping[str, Any]:
         """The solver's own fields after a stage from ``state`` to ``figures``."""
@@ -188,7 +191,7 @@ class AbstractExplicit(AbstractSearchable[State]):
 
     def stage_pass(self, problem: Problem, footprint: Footprint, stage: int, operand: Any) -> Any:
         """The pass of a stage's steps."""
-        raise NotImplementedError
+        raise NotImplementedError("write stage_pass, or passes in its place")
 
     def first_pass(self, problem: Problem, model: Model | None, footprint: Footprint) -> Reduce[Sums] | None:
         """The pass that measures w = 0 on the training rows; None where it needs no features."""
@@ -276,31 +279,44 @@ class AbstractExplicit(AbstractSearchable[State]):
     def init(self, problem: Problem) -> Steps[Any]:
         landmarks, gamma, targets = yield from self.begin(problem)
         risk = scaled_risk(self.risk, targets.center, targets.scale)
-        z: AbstractBasis | None = yield self._features(problem, landmarks, gamma)
-        w, first = np.zeros((0 if z is None else z.size, risk.n_outputs)), None
-        norm, start = 0.0, self.at_model
-        if start is not None:
-            w = start.coefficients
-            z = self.basis(problem, landmarks, gamma) if z is None else z
-        if z is not None:
-            intercept = None if start is None else start.own.get("intercept")
-            model, footprint = Model(z, w, risk, intercept), self.footprint(problem, z.size)
-            first = self.first_pass(problem, model, footprint)
-            if start is not None:
-                first = self.measuring(problem, model, footprint) if first is None else first
-                norm = self.regulariser(model)
-        if first is None:
-            figures = yield from zero_figures(problem, risk)
+        basis: AbstractBasis | None = yield self._features(problem, landmarks, gamma)
+        before = self.at_model
+        if before is None:
+            w = np.zeros((0 if basis is None else basis.size, risk.n_outputs))
+            figures = yield from self._figures_at_zero(problem, risk, basis, w)
+            own = self.at_zero(problem, risk, w, figures)
         else:
-            sums: Sums = yield first
-            held_out = self.held_out(problem, model, footprint)
-            figures = yield from figures_of(problem, sums, held_out, norm, self.strength)
-        own = self.at_zero(problem, risk, w, figures)
-        if start is not None:
-            own = {**own, **self.going_on(problem, start, own)}
+            w = before.coefficients
+            basis = self.basis(problem, landmarks, gamma) if basis is None else basis
+            figures = yield from self._figures_at_model(
+                problem, Model(basis, w, risk, before.own.get("intercept"))
+            )
+            own = self.at_zero(problem, risk, w, figures)
+            own = {**own, **self.going_on(problem, before, own)}
         chosen = {"landmarks": landmarks, "gamma": gamma, **targets.fields}
         state: Any = self.states(**{"coefficients": w, **chosen, **own})
         return state.with_figures(figures)
+
+    def _figures_at_zero(
+        self, problem: Problem, risk: Risk, basis: AbstractBasis | None, w: Array
+    ) -> Steps[Figures]:
+        """The figures at w = 0, by a pass of the solver's own where it needs more of the rows."""
+        if basis is not None:
+            model, footprint = Model(basis, w, risk), self.footprint(problem, basis.size)
+            first = self.first_pass(problem, model, footprint)
+            if first is not None:
+                sums: Sums = yield first
+                held_out = self.held_out(problem, model, footprint)
+                return (yield from figures_of(problem, sums, held_out, 0.0, self.strength))
+        return (yield from zero_figures(problem, risk))
+
+    def _figures_at_model(self, problem: Problem, model: Model) -> Steps[Figures]:
+        """The figures at the model that is updated."""
+        footprint = self.footprint(problem, model.basis.size)
+        first = self.first_pass(problem, model, footprint)
+        sums: Sums = yield self.measuring(problem, model, footprint) if first is None else first
+        held_out = self.held_out(problem, model, footprint)
+        return (yield from figures_of(problem, sums, held_out, self.regulariser(model), self.strength))
 
     def begin(self, problem: Problem) -> Steps[tuple[Rows, float, TargetScale]]:
         """Landmarks, gamma, and the unit of real targets: chosen, or those of the model that is updated."""

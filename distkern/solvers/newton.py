@@ -36,7 +36,7 @@ from distkern.common.types import Array
 from distkern.features import GIVEN_FEATURES, Footprint
 from distkern.losses import CURVED_LOSSES, SUPERVISED
 from distkern.passes import Derived
-from distkern.solvers.base import Before, OldRows, Outline, Problem, Steps, Trouble
+from distkern.solvers.base import Before, OldRows, Outline, Problem, Steps
 from distkern.solvers.descent import BoundedMetric, Descent, Point, descend, point_of
 from distkern.solvers.explicit import (
     AbstractExplicit,
@@ -237,11 +237,6 @@ class Newton(AbstractExplicit[NewtonState]):
         targets = yield from target_scale(problem, self.risk, earlier)
         return self.before.landmarks.astype(problem.dtype), self.before.gamma, targets
 
-    def hint(self, trouble: Trouble) -> str:
-        if trouble is Trouble.DIVERGED:
-            return "set a larger nu"
-        return super().hint(trouble)
-
     def at_zero(self, problem: Problem, risk: Risk, w: Array, figures: Figures) -> dict[str, Any]:
         kept = {"decrement": math.nan, "steps": 0, "sampled": False, "damping": 0.0}
         return {**kept, "gradient": np.zeros((0, risk.n_outputs))}
@@ -288,6 +283,42 @@ class Newton(AbstractExplicit[NewtonState]):
         return [*first, *self.way.passes(problem, footprint)]
 
 
+@dataclass(frozen=True)
+class Objective:
+    """F in the coordinates of the matrices, measured by a pass for each point.
+
+    Attributes
+    ----------
+    nu : weight of the regulariser, with what damps it
+    model : at any coefficients
+    diagonal : (r, 1) weights d_j of a further sum_j d_j c_j^2 / 2; without rows where there is none
+    sample : of which rows the losses are summed; None for all
+    """
+
+    nu: float
+    problem: Problem
+    model: Model
+    footprint: Footprint
+    coordinates: Coordinates
+    diagonal: Array = field(default_factory=lambda: np.zeros((0, 1)))
+    sample: RowSample | None = None
+
+    def point(self, at: Array) -> Steps[Point]:
+        """Value and gradient at coefficients ``at`` (r, k) of the coordinates."""
+        model = replace(self.model, coefficients=self.coordinates.outward(at))
+        sums: Sums
+        if self.sample is None:
+            sums = yield gradient_pass(self.problem, model, self.footprint)
+        else:
+            sums = yield sampled_gradient_pass(self.problem, model, self.footprint, self.sample)
+        gradient = self.coordinates.gradient(sums.mean_gradient)
+        point = point_of(self.nu, self.coordinates, at, sums, gradient)
+        if not len(self.diagonal):
+            return point
+        value = point.value + 0.5 * float(np.sum(self.diagonal * np.square(at)))
+        return replace(point, value=value, gradient=point.gradient + self.diagonal * at)
+
+
 class ByMatrices:
     """The stages of :class:`Newton` that factorise Gram matrices."""
 
@@ -305,64 +336,34 @@ class ByMatrices:
     ) -> Steps[tuple[Descent, Array, dict[str, Any]]]:
         """The descent, its coefficients, and other fields of the state."""
         coordinates: Coordinates = yield Derived("coordinates", partial(self.coordinates, problem, state))
-        basis, risk = model.basis, model.risk
-
-        def measure(at: Array) -> Steps[Point]:
-            model = Model(basis, coordinates.outward(at), risk)
-            sums: Sums = yield gradient_pass(problem, model, footprint)
-            return point_of(self._nu, coordinates, at, sums, coordinates.gradient(sums.mean_gradient))
-
-        at, own = coordinates.inward(state.coefficients), coordinates.basis
-        of_matrix = replace(footprint, size=own.size)
+        objective = Objective(self._nu, problem, model, footprint, coordinates)
+        at, place = coordinates.inward(state.coefficients), self._place(state.stage)
+        schedule = self.schedule(problem, footprint)
         # a quadratic that a sample has not minimised takes the matrix of all rows
         again = state.stage > 0 and self._risk.loss.is_quadratic
-        schedule, place = self.schedule(problem, footprint), self._place(state.stage)
         sample = None if again else schedule.sample(place)
-        grams = self.grams(place, own.size, sample)
-        matrices, sums = yield from grams.matrices(problem, Model(own, at, risk), of_matrix)
-        kept: dict[str, Any] = {}
-        if grams.weigh is not with_curvatures:
-            if sample is None and not at.any() and keeps_sums(self._solver, own.size):
-                found_sums = RowSums.of(matrices[0], sums, risk.n_outputs, risk.mean_weight)
-                kept = {**found_sums.fields, "pivots": coordinates.pivots}
-            assert sums.gradient is not None
-            sums = replace(sums, gradient=np.ascontiguousarray(sums.gradient[:, : risk.n_outputs]))
-        for matrix in matrices:
-            matrix *= self.bend(place) / sums.n_rows
+        matrices, sums, kept = yield from self._matrices(objective, at, place, sample)
         damping = state.damping or _DAMPING * coordinates.trace(matrices[0]) / sums.n_rows
-        exact = sample is None and (place == 0 or self._risk.loss.is_quadratic)
-        # fewer rows ask for more damping
-        fewer = 1.0 if sample is None else schedule.rows(0) / schedule.rows(place)
-        more, beside = (0.0, np.zeros((0, 1))) if exact else coordinates.damping(matrices[0], damping * fewer)
-        nu = self._nu + more
-        for matrix in matrices if len(beside) else ():
-            matrix[np.diag_indices(len(matrix))] += beside[:, 0]
-        # outputs of one-vs-rest, and quantiles, have separate objectives
-        apart = self._risk.loss.target_kind != "classes"
-        metric = BoundedMetric(self.inverse(own, matrices, nu), apart=apart)
+        shift, diagonal = 0.0, np.zeros((0, 1))
+        if sample is not None or not (place == 0 or self._risk.loss.is_quadratic):
+            # fewer rows ask for more damping
+            fewer = 1.0 if sample is None else schedule.rows(0) / schedule.rows(place)
+            shift, diagonal = coordinates.damping(matrices[0], damping * fewer)
+        damped = replace(objective, nu=self._nu + shift, diagonal=diagonal, sample=sample)
+        metric = self._metric(damped, matrices)
         if sample is None:
             start = point_of(self._nu, coordinates, at, sums, sums.mean_gradient)
         elif state.stage:
             start = Point(at, state.objective, state.gradient, None)
         elif place:
-            start = yield from measure(at)
+            start = yield from objective.point(at)
         else:
-
-            def measure_sample(at: Array) -> Steps[Point]:
-                model = Model(basis, coordinates.outward(at), risk)
-                sums: Sums = yield sampled_gradient_pass(problem, model, footprint, sample)
-                point = point_of(nu, coordinates, at, sums, coordinates.gradient(sums.mean_gradient))
-                if not len(beside):
-                    return point
-                value = point.value + 0.5 * float(np.sum(beside * np.square(at)))
-                return replace(point, value=value, gradient=point.gradient + beside * at)
-
-            zero = point_of(nu, coordinates, at, sums, sums.mean_gradient)
+            zero = point_of(damped.nu, coordinates, at, sums, sums.mean_gradient)
             # the corrections by steps on the sample are kept for all rows
             tolerance = _SAMPLE_TOLERANCE * self._solver.tol
-            of_sample = yield from descend(measure_sample, zero, metric, _SAMPLE_STEPS, tolerance)
-            start = yield from measure(of_sample.point.at)
-        found = yield from descend(measure, start, metric, schedule.most_steps, self._solver.tol)
+            of_sample = yield from descend(damped.point, zero, metric, _SAMPLE_STEPS, tolerance)
+            start = yield from objective.point(of_sample.point.at)
+        found = yield from descend(objective.point, start, metric, schedule.most_steps, self._solver.tol)
         if found.passes > _MANY * found.steps:
             damping *= _MORE_DAMPING
         elif sample is None and state.stage:
@@ -373,6 +374,34 @@ class ByMatrices:
             coordinates.outward(found.point.at),
             {"sampled": sample is not None, "damping": damping, **kept},
         )
+
+    def _matrices(
+        self, objective: Objective, at: Array, place: int, sample: RowSample | None
+    ) -> Steps[tuple[list[Array], Sums, dict[str, Any]]]:
+        """H - nu I at ``at``, the sums that were made with it, and fields of the state that are kept."""
+        own, risk = objective.coordinates.basis, objective.model.risk
+        grams = self.grams(place, own.size, sample)
+        of_matrix = replace(objective.footprint, size=own.size)
+        matrices, sums = yield from grams.matrices(objective.problem, Model(own, at, risk), of_matrix)
+        kept: dict[str, Any] = {}
+        if grams.weigh is not with_curvatures:
+            if sample is None and not at.any() and keeps_sums(self._solver, own.size):
+                found = RowSums.of(matrices[0], sums, risk.n_outputs, risk.mean_weight)
+                kept = {**found.fields, "pivots": objective.coordinates.pivots}
+            assert sums.gradient is not None
+            sums = replace(sums, gradient=np.ascontiguousarray(sums.gradient[:, : risk.n_outputs]))
+        for matrix in matrices:
+            matrix *= self.bend(place) / sums.n_rows
+        return matrices, sums, kept
+
+    def _metric(self, damped: Objective, matrices: list[Array]) -> BoundedMetric:
+        """The inverse of the damped matrices, which are overwritten."""
+        if len(damped.diagonal):
+            for matrix in matrices:
+                matrix[np.diag_indices(len(matrix))] += damped.diagonal[:, 0]
+        # outputs of one-vs-rest, and quantiles, have separate objectives
+        apart = self._risk.loss.target_kind != "classes"
+        return BoundedMetric(self.inverse(damped.coordinates.basis, matrices, damped.nu), apart=apart)
 
     def _place(self, stage: int) -> int:
         """0 where one matrix does for all outputs: at w = 0, and for the square loss in the first stage."""

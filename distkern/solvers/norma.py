@@ -18,7 +18,7 @@ from distkern.common.types import Array
 from distkern.features import FEATURES
 from distkern.losses import LOSSES, SUPERVISED
 from distkern.solvers.base import Before, OldRows, Problem
-from distkern.solvers.explicit import ExplicitState
+from distkern.solvers.explicit import CountingState
 from distkern.solvers.hyperparameters import SEARCHED_GAMMA, SEARCHED_NU_OF_STEPS, a_loss, feature_parameters
 from distkern.solvers.measuring import Figures
 from distkern.solvers.risk import Risk
@@ -40,7 +40,7 @@ class FallingSteps:
 
 
 @dataclass(frozen=True, kw_only=True)
-class NORMAState(ExplicitState):
+class NORMAState(CountingState):
     """The iterate after a stage.
 
     Attributes

@@ -20,7 +20,7 @@ from distkern.losses import MARGIN_LOSSES, margin_loss
 from distkern.losses.base import AbstractElementwiseLoss
 from distkern.passes import Reduce, Stream
 from distkern.solvers.base import OldRows, Problem, Trouble, order_of_rows, rows_of_stage
-from distkern.solvers.explicit import ExplicitState, held_out_pass, measuring_pass
+from distkern.solvers.explicit import CountingState, held_out_pass, measuring_pass
 from distkern.solvers.hyperparameters import SEARCHED_GAMMA, a_loss, feature_parameters
 from distkern.solvers.measuring import Figures, Model, Sums
 from distkern.solvers.risk import Risk
@@ -39,7 +39,7 @@ _FEW_STEPS = 2**14
 
 
 @dataclass(frozen=True, kw_only=True)
-class PegasosState(ExplicitState):
+class PegasosState(CountingState):
     """w = scale * vectors, the weighted sum of the iterates so far, and the model.
 
     Attributes

@@ -24,7 +24,7 @@ from distkern.losses import CURVED_LOSSES, SUPERVISED, takes
 from distkern.passes import EXPONENTIAL, Message, Rounds
 from distkern.solvers.base import Before, OldRows, Outline, Problem, Steps, Trouble
 from distkern.solvers.blocks import BlockGrams, GramOperand, block_solves, gram_pass, runs_of, tiles_cost
-from distkern.solvers.explicit import AbstractExplicit, Ended, ExplicitState
+from distkern.solvers.explicit import AbstractExplicit, CountingState, Ended
 from distkern.solvers.gram import Solve
 from distkern.solvers.hyperparameters import SEARCHED_NU, a_loss, feature_parameters
 from distkern.solvers.measuring import Figures, Model, Sums, sums_and_slopes
@@ -36,7 +36,7 @@ _ORDER = 4
 
 
 @dataclass(frozen=True, kw_only=True)
-class RBCDState(ExplicitState):
+class RBCDState(CountingState):
     """Coefficients after a stage; the predictions at them stay with the rows.
 
     Attributes

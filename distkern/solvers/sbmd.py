@@ -19,7 +19,7 @@ from distkern.losses import LOSSES, SUPERVISED
 from distkern.passes import Reduce, Stream
 from distkern.solvers.base import OldRows, Outline, Problem, Steps, order_of_rows, rows_of_stage
 from distkern.solvers.blocks import BlockGrams, GramOperand, block_solves, gram_pass, runs_of
-from distkern.solvers.explicit import ExplicitState, pass_cost
+from distkern.solvers.explicit import CountingState, pass_cost
 from distkern.solvers.gram import Solve
 from distkern.solvers.hyperparameters import SEARCHED_GAMMA, SEARCHED_NU, a_loss, feature_parameters
 from distkern.solvers.measuring import Figures, Model, Sums
@@ -32,7 +32,7 @@ _ORDER = 7
 
 
 @dataclass(frozen=True, kw_only=True)
-class SBMDState(ExplicitState):
+class SBMDState(CountingState):
     """The iterate after a stage, the sum of all so far, and the model.
 
     Attributes

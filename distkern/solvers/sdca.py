@@ -21,7 +21,7 @@ from distkern.features import FEATURES, Footprint
 from distkern.losses import COORDINATE_LOSSES, SUPERVISED, AbstractCoordinateLoss, takes
 from distkern.passes import EXPONENTIAL, Message, Rounds
 from distkern.solvers.base import Problem, Steps, Trouble
-from distkern.solvers.explicit import AbstractExplicit, Ended, ExplicitState
+from distkern.solvers.explicit import AbstractExplicit, CountingState, Ended
 from distkern.solvers.hyperparameters import SEARCHED_GAMMA, a_loss, feature_parameters
 from distkern.solvers.measuring import Figures, Model
 from distkern.solvers.residents import AbstractTurns, either, rows_of_groups
@@ -34,7 +34,7 @@ _STEPS, _MOST_PASSES = 8192, 32
 
 
 @dataclass(frozen=True, kw_only=True)
-class SDCAState(ExplicitState):
+class SDCAState(CountingState):
     """w after a stage; the dual variables stay with the rows.
 
     Attributes

@@ -25,12 +25,12 @@ from distkern.common.types import Array
 from distkern.features.kernel_choice import KernelChoice
 from distkern.passes.batches import BatchOrder
 from distkern.solvers.base import Problem, rows_of_stage
-from distkern.solvers.explicit import ExplicitState
+from distkern.solvers.explicit import CountingState
 from distkern.solvers.risk import Risk
 
 
 @dataclass(frozen=True, kw_only=True)
-class DSGState(ExplicitState):
+class DSGState(CountingState):
     """f(x) = scale sum_j z_j(x) A_j over the first ``n_blocks`` blocks of features.
 
     Attributes
