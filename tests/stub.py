@@ -1,6 +1,7 @@
 """Writes ``distkern/__init__.pyi``: the public names and the estimators' constructors for type checkers.
 
-``python tests/stub.py`` writes it anew, which a changed hyperparameter, estimator or public name asks for.
+``python tests/stub.py`` writes it anew, which a changed hyperparameter, a loss or kernel that is
+new, an estimator or a public name asks for.
 """
 
 from __future__ import annotations

@@ -86,7 +86,8 @@ def _says(package: str, file: str, name: str) -> bool:
 
 @dataclass(frozen=True, eq=False)
 class Family(Mapping[str, type[Member]]):
-    """The members of a package by their names: concrete classes in its files with a class attribute ``name``.
+    """The members of a package by their names: concrete classes in its files with a class attribute ``name``,
+    which estimators have from their solvers.
 
     Dropping a file with such a class into the folder is all it takes to add one.
 

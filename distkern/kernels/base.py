@@ -1,7 +1,8 @@
 """What a kernel is, and what it may be able to do beside its closed form.
 
 To add one, write a file in this folder with a frozen dataclass that derives from one or several of the
-abstract classes here and in ``features.py``, and gives itself a ``name``; the contract tests pick it up.
+abstract classes here and in ``features.py``, and gives itself a ``name``; the contract tests pick it up and
+ask for its formula in ``tests/contracts/formulas.py``.
 
 - :class:`AbstractKernel`: ``closed_form``, and ``lower_bound`` if not every number will do.
 - :class:`AbstractTileKernel`: tiles of values against given rows (Nystroem features), ``prepare`` and

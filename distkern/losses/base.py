@@ -2,7 +2,8 @@
 
 To add one, write a file in this folder with a frozen dataclass that derives from :class:`AbstractLoss`, or
 from :class:`AbstractElementwiseLoss` where each output costs by itself, gives itself a ``name`` and
-implements the members below; the contract tests pick it up.
+implements the members below; the contract tests pick it up and ask for its formula in
+``tests/contracts/formulas.py``. Losses of :mod:`~distkern.losses.conjugate` are those of SDCA and of cells.
 """
 
 from __future__ import annotations
@@ -127,7 +128,8 @@ class AbstractLoss(Declared, ABC):
         """The loss of predictions and targets that have both been divided by ``scale``.
 
         Constants that are residuals are divided too: then l(f, y) is a power of ``scale`` times what this
-        costs. Those that were left out become what suits targets of variance 1.
+        costs. Those that were left out become what suits targets of variance 1, and a loss without constants
+        is taken of residuals in units of ``scale``.
         """
         return self
 

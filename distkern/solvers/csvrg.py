@@ -12,9 +12,9 @@ paper is at the left, ours at the right:
         for t = 1 .. T:                            CSVRGSteps.step, by csvrg_loop
             draw a row i                           Problem.visits; workers make k(x_i, C) and alpha_i(w~)
             c_t <- the core point nearest to x_i   prepare_piece
-            h_t <- w_(t-1) + mu
+            h_t <- w_(t-1) + mu                    _csvrg, the loop of csvrg_loop, with w = a v + b mu
                 + (alpha_i(w_(t-1)) - alpha_i(w~)) phi(c_t)
-            w_t <- w_(t-1) - eta h_t
+            w_t <- w_(t-1) - eta h_t               there: v, whose coefficients alone a row changes
             project w_t on a ball around 0         CSVRGSteps.project, every 32 r steps (BallProjection)
         w~_s <- w_T (option I), or w_t of a        CSVRGSteps.coefficients; CSVRG.taken, Mean
             random t < T (option II)
