@@ -120,7 +120,8 @@ def read_job(path: Place) -> dict[str, Any]:
     try:
         return tomllib.loads(path.read_bytes().decode("utf-8"))
     except FileNotFoundError:
-        raise InputError("no such file", where=str(path), hint="give the path of a job file") from None
+        hint = "say --set before each NAME=VALUE" if "=" in str(path) else "give the path of a job file"
+        raise InputError("no such file", where=str(path), hint=hint) from None
     except IsADirectoryError:
         raise InputError("is a folder", where=str(path), hint="give the path of a job file") from None
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:

@@ -112,8 +112,10 @@ def explain(error: BaseException) -> tuple[int, str]:
     if isinstance(error, click.NoSuchOption) and error.option_name.replace("_", "-") in _JOBS:
         return WRONG_INPUT, _line(f"{error.option_name}: no such option; give --workers N")
     if isinstance(error, click.UsageError):
-        path = error.ctx.command_path if error.ctx else "distkern"
-        return WRONG_INPUT, _line(f"{error.format_message().rstrip('.')}; see `{path} --help`")
+        path, told = error.ctx.command_path if error.ctx else "distkern", error.format_message().rstrip(".")
+        if "unexpected extra" in told and "=" in told:
+            return WRONG_INPUT, _line(f"{told}; say --set before each NAME=VALUE")
+        return WRONG_INPUT, _line(f"{told}; see `{path} --help`")
     if isinstance(error, click.ClickException):
         return WRONG_INPUT, _line(error.format_message())
     if isinstance(error, Problems):

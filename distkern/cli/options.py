@@ -161,7 +161,7 @@ certificates = together(
 
 
 def file_kinds(command: Command) -> Command:
-    """``--format``, ``--header``, ``--delimiter`` and ``--decimal``: what files are."""
+    """``--format``, ``--header``, ``--delimiter``, ``--decimal``, ``--encoding``: what files are."""
     from distkern.formats._files import COMPRESSIONS
     from distkern.formats.base import FORMATS
 
@@ -182,6 +182,9 @@ def file_kinds(command: Command) -> Command:
             "--decimal",
             type=click.Choice([".", ","]),
             help="What stands before the decimals of numbers in CSV files.  [default: looked at, and told]",
+        ),
+        click.option(
+            "--encoding", metavar="NAME", help="Of CSV files, as cp1252, latin-1 or utf-16.  [default: UTF-8]"
         ),
         click.option(
             "--zero-based/--one-based",

@@ -52,6 +52,7 @@ def predict(
     zero_based: bool | None,
     delimiter: str | None,
     decimal: str | None,
+    encoding: str | None,
     decision: bool,
     proba: bool,
     threshold: float | str | None,
@@ -87,6 +88,7 @@ def predict(
         "zero_based": zero_based,
         "delimiter": delimiter,
         "decimal": decimal,
+        "encoding": encoding,
     }
     _check_source(files, data, split, how)
     fitted = options.with_threshold(load_model(model), threshold)

@@ -58,6 +58,7 @@ class ReadOptions:
     kinds : what the columns of tables hold, for features of other kinds than numbers; None: numbers alone
     indices : where the indices of svmlight files start
     delimiter, decimal : of CSV files: what stands between fields, and before decimals; None: looked at
+    encoding : of CSV files; None: UTF-8
     unknown : filled with the columns that are not wanted, which are left out; None: they are refused
     """
 
@@ -75,6 +76,7 @@ class ReadOptions:
     indices: Indices = field(default_factory=Indices)
     delimiter: str | None = None
     decimal: str | None = None
+    encoding: str | None = None
     unknown: set[str] | None = None
 
     def na_of(self, column: str, *, is_label: bool = False) -> frozenset[str]:

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import csv
-import io
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from itertools import pairwise
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -15,13 +15,14 @@ from numpy.typing import NDArray
 from distkern.common.errors import InputError
 from distkern.formats._arrow import in_one_piece
 from distkern.formats._columns import Columns, TableRows, choose_columns
-from distkern.formats._lines import LineBlock, line_blocks, parse_number
+from distkern.formats._lines import LineBlock, in_utf8, line_blocks, parse_number, row_ends
 from distkern.formats._texts import decimal_of
 from distkern.formats.base import CHUNK_BYTES, AbstractFormat, InputFile, RawChunk, ReadOptions
 
 _DELIMITERS = (",", "\t", ";", "|")
 #: what may be a decimal comma: outside quotation marks where the comma is no delimiter, else inside
 _COMMA, _QUOTED_COMMA = re.compile(rb"\d,\d"), re.compile(rb'"[^"\n]*\d,\d')
+_NOT_UTF8 = "save the file as UTF-8, or give --encoding, which is cp1252 for most of Western Europe"
 #: of a file, to tell the delimiter by
 _FIRST_LINES = 20
 
@@ -33,14 +34,15 @@ class Csv(AbstractFormat):
     0, 1, 2, ... or 1, 2, 3, ... (what libraries write for columns without names); any other is refused unless
     ``header`` says what it is, because guessing wrong would lose a row or invent one.
 
-    A blank line is no row, and is counted; in a file of one column it is a row whose value is missing.
+    A row may go over several lines, in fields between quotation marks. A blank line is no row, and is
+    counted; in a file of one column it is a row whose value is missing.
     """
 
     name: ClassVar[str] = "csv"
     extensions: ClassVar[tuple[str, ...]] = (".csv", ".tsv")
     is_text: ClassVar[bool] = True
     is_table: ClassVar[bool] = True
-    takes: ClassVar[tuple[str, ...]] = ("target", "header", "delimiter", "decimal")
+    takes: ClassVar[tuple[str, ...]] = ("target", "header", "delimiter", "decimal", "encoding")
 
     @classmethod
     def example(cls, path: Path, features: NDArray[Any], targets: NDArray[Any] | None) -> None:
@@ -55,7 +57,7 @@ class Csv(AbstractFormat):
         layout: _LineLayout | None = None
         first_row = 1
         with file.open() as stream:
-            for block in line_blocks(stream, file.url):
+            for block in line_blocks(in_utf8(stream, file.url, options.encoding), file.url, quoted=True):
                 _check_characters(block, file.url)
                 if layout is None:
                     if not block.text.strip():
@@ -78,21 +80,13 @@ def _check_characters(block: LineBlock, file: str) -> None:
             where=f"{file}, line {line}",
             hint="end lines with newlines",
         )
-    if b'"' in text:
-        for number, line_text in enumerate(text.split(b"\n"), start=block.first_line):
-            if line_text.count(b'"') % 2:
-                raise InputError(
-                    "a quotation mark is not closed on the line",
-                    where=f"{file}, line {number}",
-                    hint="keep each row on one line and double the quotation marks inside a quoted field",
-                )
 
 
 def _decode(text: bytes, where: str) -> str:
     try:
         return text.decode("utf-8")
     except UnicodeDecodeError as error:
-        raise InputError("not UTF-8 text", where=where, hint="save the file as UTF-8") from error
+        raise InputError("not UTF-8 text", where=where, hint=_NOT_UTF8) from error
 
 
 def _fields(line: str, delimiter: str, where: str) -> list[str]:
@@ -103,9 +97,9 @@ def _fields(line: str, delimiter: str, where: str) -> list[str]:
 
 
 def _read_header(block: LineBlock, file: str, options: ReadOptions) -> tuple[_LineLayout, LineBlock]:
-    """What the first line that is not blank says, and the block without it (with it, if it is a row)."""
+    """What the first row that is not blank says, and the block without it (with it, if it is a row)."""
     blank = len(block.text) - len(block.text.lstrip(b"\r\n"))
-    end = block.text.index(b"\n", blank) + 1
+    end = blank + int(row_ends(block.text[blank:])[0]) + 1
     line = block.first_line + block.text[:blank].count(b"\n")
     where = f"{file}, line {line}"
     text = _decode(block.text[blank:end].rstrip(b"\r\n"), where)
@@ -114,7 +108,7 @@ def _read_header(block: LineBlock, file: str, options: ReadOptions) -> tuple[_Li
     has_header = _is_header(fields, where) if options.header is None else options.header
     if has_header:
         names: Sequence[str] = fields
-        block = LineBlock(block.text[end:], line + 1)
+        block = LineBlock(block.text[end:], line + block.text[blank:end].count(b"\n"))
     else:
         names = [str(position) for position in range(len(fields))]
     columns = choose_columns(names, where=where, options=options, has_header=has_header)
@@ -125,7 +119,7 @@ def _delimiter(text: bytes, file: str) -> str:
     """What stands between the fields of a file: as often in the first lines as in the first of them, outside
     quotation marks; else what stands in that."""
     usual = "\t" if re.search(r"\.tsv(\.\w+)?$", file.lower()) else ","
-    lines = re.sub(rb'"[^"\n]*"', b"", text[: text.index(b"\n") + 2**16])
+    lines = re.sub(rb'"[^"]*"', b"", text[: int(row_ends(text)[0]) + 2**16])
     # lines of nothing but quoted fields are empty by now
     filled = [line for line in lines.split(b"\n")[:-1] if line.strip()]
     first, *others = filled[:_FIRST_LINES] or [b""]
@@ -179,19 +173,20 @@ class _LineLayout:
         if width == len(self.keys):
             yield block
             return
-        lines = block.text.splitlines(keepends=True)
         step = max(1, CHUNK_BYTES // (8 * width))
-        for start in range(0, len(lines), step):
-            yield LineBlock(b"".join(lines[start : start + step]), block.first_line + start)
+        cuts = [*(row_ends(block.text)[step - 1 :: step] + 1).tolist(), len(block.text)]
+        line = block.first_line
+        for start, stop in pairwise(dict.fromkeys([0, *cuts])):
+            yield LineBlock(block.text[start:stop], line)
+            line += block.text.count(b"\n", start, stop)
 
     def chunk(self, block: LineBlock, first_row: int) -> RawChunk | None:
         """The rows of whole lines, None if all are blank."""
-        n_lines = block.text.count(b"\n")
-        lines = block.first_line + np.arange(n_lines) if self.is_single else _filled_lines(block)
+        lines, n_blank = _lines_of_rows(block, blank=self.is_single)
         if not lines.size:
             return None
         arrays = self._typed(block.text, len(lines)) or self._words(block, len(lines), first_row)
-        return self.rows.chunk(arrays, first_row, lines, blank_lines=n_lines - len(lines))
+        return self.rows.chunk(arrays, first_row, lines, blank_lines=n_blank)
 
     def decide(self, block: LineBlock, first_row: int) -> None:
         """What stands before decimals in the file, and what columns hold that are met for the first time."""
@@ -208,7 +203,7 @@ class _LineLayout:
         looks = self.decimal is None and (has_commas or self.kinds.decimal == ",")
         columns = {}
         if looks or unknown:
-            words = self._words(block, len(_filled_lines(block)), first_row)
+            words = self._words(block, len(_lines_of_rows(block)[0]), first_row)
             columns = {key: words[at] for key, at in wanted.items()}
         if self.decimal is None:
             self.decimal = self._decimal(columns) if looks else "."
@@ -282,7 +277,9 @@ class _LineLayout:
                     use_threads=False,
                     block_size=len(text) + 1,
                 ),
-                parse_options=arrow_csv.ParseOptions(delimiter=self.delimiter),
+                parse_options=arrow_csv.ParseOptions(
+                    delimiter=self.delimiter, newlines_in_values=b'"' in text
+                ),
                 convert_options=arrow_csv.ConvertOptions(
                     column_types=types,
                     include_columns=list(types),
@@ -301,8 +298,10 @@ class _LineLayout:
     def _fields(self, block: LineBlock, first_row: int) -> list[list[str]]:
         """The fields of every row, field by field: says what is wrong and where."""
         rows: list[list[str]] = []
-        for line, raw in enumerate(io.BytesIO(block.text), start=block.first_line):
-            content = raw.rstrip(b"\r\n")
+        lines, _ = _lines_of_rows(block, blank=True)
+        cuts = pairwise([0, *(row_ends(block.text) + 1).tolist()])
+        for line, (start, stop) in zip(lines, cuts, strict=True):
+            content = block.text[start:stop].rstrip(b"\r\n")
             if not content and not self.is_single:
                 continue
             where = f"{self.file}, row {first_row + len(rows)} (line {line})"
@@ -311,19 +310,24 @@ class _LineLayout:
                 raise InputError(
                     f"the row has {len(fields)} fields and the header {len(self.columns.names)}",
                     where=where,
-                    hint=f"correct the row (fields are separated by {self.delimiter!r})",
+                    hint=f"correct the row (fields are separated by {self.delimiter!r}"
+                    + (", and quotation marks hold several lines together)" if b"\n" in content else ")"),
                 )
             rows.append(fields)
         return rows
 
 
-def _filled_lines(block: LineBlock) -> NDArray[np.int64]:
-    """The numbers of the lines that are not blank."""
+def _lines_of_rows(block: LineBlock, *, blank: bool = False) -> tuple[NDArray[np.int64], int]:
+    """The lines on which rows begin, and how many lines are left out: those that are blank, unless these are
+    rows too."""
     characters = np.frombuffer(block.text, np.uint8)
-    ends = np.flatnonzero(characters == ord("\n"))
+    ends, newlines = row_ends(block.text), np.flatnonzero(characters == ord("\n"))
     starts = np.concatenate(([0], ends[:-1] + 1)) if ends.size else ends
+    lines = np.searchsorted(newlines, starts) + block.first_line
+    if blank:
+        return lines, 0
     length = ends - starts
-    blank = (length == 0) | (
+    is_blank = (length == 0) | (
         (length == 1) & (characters[np.minimum(starts, characters.size - 1)] == ord("\r"))
     )
-    return np.flatnonzero(~blank) + block.first_line
+    return lines[~is_blank], int(np.count_nonzero(is_blank))

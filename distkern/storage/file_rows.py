@@ -56,6 +56,7 @@ class FileRows:
     format, header : what the files are, where their names do not say; whether CSV files have a header line
     zero_based : whether indices of svmlight files start at 0; None: as those of ``like``
     delimiter, decimal : of CSV files: what stands between fields and before decimals; None: looked at
+    encoding : of CSV files, as Python calls it; None: UTF-8
 
     Attributes
     ----------
@@ -80,6 +81,7 @@ class FileRows:
         zero_based: bool | None = None,
         delimiter: str | None = None,
         decimal: str | None = None,
+        encoding: str | None = None,
     ) -> None:
         self._files, self.meter = metered(expand(map(str, sources), format))
         given: Any = {} if id is None else {"id": id}
@@ -90,6 +92,7 @@ class FileRows:
             header=header,
             delimiter=delimiter,
             decimal=decimal,
+            encoding=encoding,
             zero_based=zero_based,
         )
         table, kinds = like.table, None
@@ -110,6 +113,7 @@ class FileRows:
             indices=Indices(like.from_zero if zero_based is None else zero_based),
             delimiter=delimiter,
             decimal=decimal,
+            encoding=encoding,
             unknown=self.unknown,
         )
         self._table = table

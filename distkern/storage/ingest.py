@@ -79,6 +79,7 @@ def shard(
     day_first: bool | None = None,
     delimiter: str | None = None,
     decimal: str | None = None,
+    encoding: str | None = None,
     like: Like | None = None,
     report: Report | None = None,
     check_only: bool = False,
@@ -112,6 +113,7 @@ def shard(
         of tables (CSV, Parquet), see :class:`distkern.storage.table_fit.TableOptions`
     delimiter, decimal : of CSV files: what stands between fields, and before the decimals of numbers; None:
         looked at in the first rows, and told
+    encoding : of CSV files, as Python calls it; None: UTF-8
     like : prepare rows as these were, with their ``positive``, fitting nothing; excludes ``scale`` and what
         is said of tables
     report : called with what every column of a table becomes, before shards are written
@@ -164,6 +166,7 @@ def shard(
         header=header,
         delimiter=delimiter,
         decimal=decimal,
+        encoding=encoding,
         zero_based=zero_based,
     )
     kinds: TableKinds | None = table_options.kinds()
@@ -181,6 +184,7 @@ def shard(
         indices=indices,
         delimiter=delimiter,
         decimal=decimal,
+        encoding=encoding,
     )
     if like is not None:
         if scale is not None or table_options != TableOptions():

@@ -1,5 +1,6 @@
 """CSV and TSV: every row is read right or refused with file, row and column."""
 
+import csv
 from typing import ClassVar
 
 import numpy as np
@@ -8,6 +9,7 @@ import pytest
 from distkern.common.errors import InputError
 from distkern.formats._columns import choose_columns
 from distkern.formats._files import expand
+from distkern.formats._lines import line_blocks
 from distkern.formats.base import ReadOptions
 
 
@@ -96,7 +98,9 @@ def test_quoted_labels_keep_what_they_say(tmp_path):
         ("1,nan,a", r"row 2 \(line 3\), column 'y': the value is NaN"),
         ("-inf,2,a", r"row 2 \(line 3\), column 'x': the value is infinite"),
         ("1,1e999,a", "column 'y': the value is infinite"),
-        ('1,"2,a', r"line 3: a quotation mark is not closed"),
+        ('1,"2,a', r"line 3: a quotation mark is not closed in the row that begins here"),
+        ('"1"x,"2,a\n4,5"', r"row 2 \(line 3\).* 2 fields .*quotation marks hold several lines together"),
+        ("1,2' 7\"\n4,5' 2\",b", r"row 2 \(line 3\)"),
         ("1,2\r3,a", "line 3: a carriage return"),
     ],
 )
@@ -180,3 +184,85 @@ def test_names_of_many_columns_are_each_compared_a_few_times():
     assert columns.features == tuple(range(1999))
     assert options.unknown == {names[-1]}
     assert Name.compared < 20 * len(names)
+
+
+def test_a_row_may_go_over_several_lines(tmp_path):
+    text = 'x,"kind\nof row",y\r\n1,"a\n\nb",0\n\n2,"c ""d""\r\ne",1\n"3\n",plain,0\n4,"p",oops\n'
+    path = written(tmp_path, text)
+    with pytest.raises(InputError, match=r"row 4 \(line 11\), column 'y': 'oops'"):
+        read(path, target_kind="number", id="kind\nof row")
+    (chunk,) = read(path, id="kind\nof row")
+    assert chunk.ids.tolist() == ["a\n\nb", 'c "d"\r\ne', "plain", "p"]
+    assert chunk.lines.tolist() == [3, 7, 9, 11]
+    assert chunk.features.tolist() == [[1], [2], [3], [4]]
+    assert chunk.blank_lines == 1
+
+
+@pytest.mark.parametrize(("width", "n_rows"), [(2, 2000), (400, 50)])
+def test_rows_of_several_lines_are_those_of_the_csv_module(tmp_path, width, n_rows, monkeypatch):
+    generator = np.random.default_rng(0)
+    pieces = ['"', "\n", "\r\n", ",", "a", "text ", "\n\n"]
+    rows = [
+        [str(number), "".join(generator.choice(pieces, generator.integers(1, 9))), *["1"] * (width - 2), "y"]
+        for number in range(n_rows)
+    ]
+    names = ["n", "words", *(f"x{at}" for at in range(width - 2)), "y"]
+    path = tmp_path / "a.csv"
+    with path.open("w", newline="") as file:
+        csv.writer(file).writerows([names, *rows])
+    starts, line = [], 2
+    for row in rows:
+        starts.append(line)
+        line += 1 + row[1].count("\n")
+    for size in (100, 4096, 2**21):
+        monkeypatch.setattr(
+            "distkern.formats.csv.line_blocks",
+            lambda stream, file, size=size, **how: line_blocks(stream, file, size, **how),
+        )
+        chunks = read(path, id="words")
+        assert [text for chunk in chunks for text in chunk.ids.tolist()] == [row[1] for row in rows]
+        assert [place for chunk in chunks for place in chunk.lines.tolist()] == starts
+        assert [number for chunk in chunks for number in chunk.features[:, 0]] == list(range(n_rows))
+
+
+def test_quotation_marks_that_stay_open_end_at_the_longest_line(tmp_path, monkeypatch):
+    monkeypatch.setattr("distkern.formats._lines.LONGEST_LINE_BYTES", 10_000)
+    monkeypatch.setattr(
+        "distkern.formats.csv.line_blocks", lambda stream, file, **how: line_blocks(stream, file, 1000, **how)
+    )
+    path = written(tmp_path, 'x,y\n1,2\n3,"4\n' + "5,6\n" * 100_000)
+    with pytest.raises(InputError, match=r"line 3: a quotation mark is not closed in the row that begins"):
+        read(path)
+
+
+@pytest.mark.parametrize("encoding", ["cp1252", "latin-1", "utf-16", "utf-8-sig", "shift_jis"])
+def test_text_in_other_encodings(tmp_path, encoding, monkeypatch):
+    word = "\u3042\u30bd" if encoding == "shift_jis" else "gr\u00f6\u00dfe"
+    text = f"{word},y\n" + "".join(f"{row},{word}{row % 3}\n" for row in range(300))
+    path = tmp_path / "a.csv"
+    path.write_bytes(text.encode(encoding))
+    for size in (7, 2**20):
+        monkeypatch.setattr(
+            "distkern.formats.csv.line_blocks",
+            lambda stream, file, size=size, **how: line_blocks(stream, file, size, **how),
+        )
+        chunks = read(path, encoding=encoding)
+        assert chunks[0].names == (word,)
+        assert [label for chunk in chunks for label in chunk.targets] == [
+            f"{word}{i % 3}" for i in range(300)
+        ]
+        assert [line for chunk in chunks for line in chunk.lines] == list(range(2, 302))
+
+
+def test_what_is_not_in_the_encoding_is_named_with_its_line(tmp_path):
+    path = tmp_path / "a.csv"
+    path.write_bytes("x,y\n1,a\n2,\u00e9\n".encode("latin-1"))
+    for encoding, message in (
+        ("ascii", "line 3: not text in ascii; give the --encoding"),
+        ("utf-16", "line 1: not text in utf-16"),
+        ("latin-9000", "--encoding latin-9000: no encoding of text is called so"),
+        ("hex", "--encoding hex: no encoding of text is called so"),
+    ):
+        with pytest.raises(InputError, match=message):
+            read(path, encoding=encoding)
+    assert read(path, encoding="latin-1")[0].targets.tolist() == ["a", "\u00e9"]
