@@ -130,6 +130,7 @@ class ToySolver(AbstractSolver[ToyState]):
 
     stages: int = 4
     diverge_at: int | None = None
+    step_size: float | None = None
 
     name = "toy"
     starts_at_zero = False

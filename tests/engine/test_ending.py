@@ -88,7 +88,7 @@ def test_when_a_run_is_stopped():
         return explosion(solver or Solver(), Measures(objective, 0.1, None, 1, {}), history, 2)
 
     assert stopped(9.9) is None
-    assert "10.1 after stage 2, and 1 at the model 0: set a smaller step_size" in stopped(10.1)
+    assert "10.1 after stage 2, and 1 at the model 0: set a smaller step_size (a tenth of" in stopped(10.1)
     assert "not a finite number after stage 2" in stopped(np.inf)
     # unknown: it did not start at 0, or there is nothing to compare with
     assert stopped(1e9, ToySolver()) is None
@@ -174,6 +174,8 @@ def test_solvers_name_their_own_hyperparameters():
         solver = kind(lam=7.0)._solver(None, 1.0)
         assert all("7" in solver.hint(trouble) for trouble in Trouble)
     assert "stages" in distkern.SVRGClassifier()._solver(None, 1.0).hint(Trouble.UNFINISHED)
+    # it has no step_size
+    assert distkern.NewtonClassifier()._solver(None, 1.0).hint(Trouble.DIVERGED) == "set a larger nu"
 
 
 def test_weighted_rows_are_compared_with_one_class_by_their_weights():
