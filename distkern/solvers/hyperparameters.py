@@ -159,20 +159,22 @@ def hyperparameters_of(*parts: type, **own: Parameter | None) -> dict[str, Param
                 help=f"{found[name].help}; auto: chosen on held-out rows, or {choices.default}",
                 searched=choices,
             )
-    fields = {name for part in parts for name in declared(part)}
+    taken = {name for part in parts for name in declared(part)}
     for family in _FAMILIES:
         if family in found:
-            found = _with_members(found, family, fields)
+            before = {*found}
+            found = _with_members(found, family, taken)
+            taken |= {*found} - before
     return found
 
 
-def _with_members(known: dict[str, Parameter], family: str, fields: set[str]) -> dict[str, Parameter]:
-    """The parameters ``known``, and those of a family's members; ``fields`` are the solver's own.
+def _with_members(known: dict[str, Parameter], family: str, taken: set[str]) -> dict[str, Parameter]:
+    """The parameters ``known``, and those of a family's members.
 
     Raises
     ------
     RuntimeError
-        If a member has a parameter that is called as one of the solver's own.
+        If a member has a parameter whose name is ``taken`` by the solver or by another family.
     """
     owners: dict[str, dict[str, Parameter]] = {}
     words = [word for word in known[family].words if word != AUTO]
@@ -183,10 +185,10 @@ def _with_members(known: dict[str, Parameter], family: str, fields: set[str]) ->
             owners.setdefault(name, {})[word] = parameter
     found = dict(known)
     for name, members in owners.items():
-        if name in fields:
+        if name in taken:
             raise RuntimeError(
-                f"{family} {next(iter(members))!r} has a parameter {name!r}, as a solver that takes it has: "
-                "give it another name"
+                f"{family} {next(iter(members))!r} has a parameter {name!r}, as the solver or another part "
+                "of it has: give it another name"
             )
         only = {family: tuple(members)} if len(members) < len(words) or chosen else {}
         if name in known:

@@ -7,9 +7,10 @@ import numpy as np
 import pytest
 
 from distkern.common.errors import InputError
-from distkern.common.parameters import Number, Numbers, Whole, declared
+from distkern.common.parameters import POSITIVE, Number, Numbers, Whole, declared, parameter
 from distkern.kernels import KERNELS
 from distkern.losses import LOSSES
+from distkern.solvers import hyperparameters
 from distkern.solvers.base import SOLVERS
 
 PARTS = {kind for family in (LOSSES, KERNELS, SOLVERS) for kind in family.values()}
@@ -99,3 +100,13 @@ def test_numbers_of_numpy_are_kept_as_plain_ones():
     assert not Whole(1).accepts(True)
     assert not Whole(1).accepts(2.0)
     assert not Number().accepts(np.bool_(True))
+
+
+@pytest.mark.parametrize(("solver", "name"), [("svrg", "batch_size"), ("newton", "delta")])
+def test_a_kernel_has_no_parameter_called_as_one_of_the_solver_or_of_a_loss(solver, name, monkeypatch):
+    field = (name, float, parameter(1.0, POSITIVE, help="another"))
+    other = dataclasses.make_dataclass("Other", [field], bases=(KERNELS["rbf"],), frozen=True)
+    monkeypatch.setitem(hyperparameters._FAMILIES, "kernel", {**KERNELS, "rbf": other})
+    own = {"loss": hyperparameters.a_loss("huber", LOSSES)}
+    with pytest.raises(RuntimeError, match=f"kernel 'rbf' has a parameter '{name}'.*give it another name"):
+        hyperparameters.hyperparameters_of(SOLVERS[solver], **own)
