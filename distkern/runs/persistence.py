@@ -20,7 +20,7 @@ from distkern.storage.places import Location, Place, place_of, remove_tree
 from distkern.storage.scaling import Scaling
 from distkern.storage.table import Table
 
-_DESCRIPTION = Description("distkern-model", "a model", 4, "train it again")
+_DESCRIPTION = Description("distkern-model", "a model", 5, "train it again")
 
 
 @dataclass(frozen=True)

@@ -56,7 +56,8 @@ def norm_of_cells(model):
     for number in range(len(model.machines_)):
         machines = Machines.of(model.parts_.load(number))
         for start, stop in pairwise([0, *machines.ends]):
-            rows, coefficients = machines.support[start:stop], machines.coefficients[start:stop].astype(float)
+            rows = machines.support[machines.places[start:stop]]
+            coefficients = machines.coefficients[start:stop].astype(float)
             apart = np.linalg.norm(rows[:, None].astype(float) - rows[None], axis=2)
             total += float(np.einsum("ij,ik,kj->", coefficients, np.exp(-model.gamma_ * apart), coefficients))
     return total

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from scipy.spatial.distance import cdist
 
+from distkern import CellRegressor, load_model
 from distkern.common.blas import single_threaded
 from distkern.common.ridge import TILE, SymmetricTiles, solve_ridge, solve_ridge_iteratively, tiled_numbers
 from distkern.kernels import TILE_KERNELS, find_kernel, kernel_matrix
@@ -236,3 +237,35 @@ def test_a_cell_of_equal_rows_is_two_rows():
     settings = CellSettings(find_kernel("rbf")(gamma=0.5), find_loss("hinge")(), 3.0)
     cell = solve_cell(settings, x, targets, None, seed=0)
     assert cell.predict(settings, x[:1]) == pytest.approx(1.0, abs=0.05)
+
+
+# rows that several cells have
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_rows_of_several_cells_are_kept_once(dtype, monkeypatch):
+    rows = rows_of(400, 3, dtype=dtype)
+    rows[7] = -0.0
+    parts = [rows[start:stop] for start, stop in ((0, 200), (100, 300), (250, 250), (150, 400))]
+    shared, places = machines.shared_rows(parts)
+    assert shared.tobytes() == rows.tobytes()
+    assert shared[places].tobytes() == np.concatenate(parts).tobytes()
+    # rows that are told apart by no sum of bits
+    monkeypatch.setattr(machines, "_sums_of_bits", lambda exact: np.zeros(len(exact), np.uint64))
+    shared, places = machines.shared_rows(parts)
+    assert shared[places].tobytes() == np.concatenate(parts).tobytes()
+
+
+def test_neighbouring_cells_share_their_support(tmp_path):
+    X = rows_of(4000, 2)
+    y = X[:, 0] * X[:, 1]
+    settings = {"search": None, "loss": "square", "gamma": 1.0, "C": 10.0, "max_cell_rows": 256}
+    model = CellRegressor(**settings, random_state=0).fit(X, y)
+    parts = [model.parts_.load(number) for number in range(len(model.machines_))]
+    assert model.n_support_ == sum(len(part["places"]) for part in parts) > 4800
+    for part in parts:
+        assert len(part["places"]) == len(part["coefficients"]) == part["ends"][-1]
+        assert len(part["support"]) == len(np.unique(part["support"], axis=0)) == part["places"].max() + 1
+    assert sum(len(part["support"]) for part in parts) < model.n_support_
+    model.save(tmp_path / "m")
+    np.testing.assert_array_equal(load_model(tmp_path / "m").predict(X), model.predict(X))

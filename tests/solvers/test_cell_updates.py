@@ -118,7 +118,7 @@ def test_figures_are_those_of_all_rows(model, old, local):
     losses = np.square(np.maximum(0, 1 - (2.0 * y - 1) * after.decision_function(X)))
     assert line["objective"] == pytest.approx(after.regulariser_ + losses.mean(), rel=1e-4)
     assert line["cells"] == after.n_cells_ == sum(map(len, cells_of(after)))
-    assert after.n_support_ == sum(len(after.parts_.load(n)["support"]) for n in range(len(after.machines_)))
+    assert after.n_support_ == sum(len(after.parts_.load(n)["places"]) for n in range(len(after.machines_)))
 
 
 def test_a_touched_cell_has_the_machine_of_its_old_and_new_rows(model, old, local):

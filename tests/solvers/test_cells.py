@@ -25,7 +25,9 @@ def test_one_cell_is_the_support_vector_machine_without_an_intercept(tol):
     K = np.exp(-0.7 * np.square(np.linalg.norm(X[:, None] - X[None], axis=2)))
     f = model.decision_function(X)
     part = model.parts_.load(0)
-    apart = np.abs((X - model.places_.map.transform.shift)[:, None] - part["support"][None]).max(axis=2)
+    apart = np.abs(
+        (X - model.places_.map.transform.shift)[:, None] - part["support"][part["places"]][None]
+    ).max(axis=2)
     a = np.zeros(300)
     a[apart.argmin(axis=0)] = part["coefficients"][:, 0]
     a *= signs

@@ -17,7 +17,14 @@ from distkern.common.tiles import release
 from distkern.common.types import Array, Block, Floats
 from distkern.kernels.base import AbstractPrepared
 from distkern.losses.conjugate import AbstractDualLoss
-from distkern.solvers._cells.machine import CellMachine, CellSettings, predict_cell, solve_cell, solving_bytes
+from distkern.solvers._cells.machine import (
+    CellMachine,
+    CellSettings,
+    predict_cell,
+    shared_rows,
+    solve_cell,
+    solving_bytes,
+)
 from distkern.solvers._cells.tree import Overlap, Tree, tree_from_arrays, tree_to_arrays
 from distkern.solvers.measuring import Sums, sums_and_slopes
 from distkern.solvers.risk import Risk
@@ -127,7 +134,7 @@ def record_of(arrays: Mapping[str, NDArray[Any]], risk: Risk) -> dict[str, Any]:
         "errors": totals[len(_FIGURES) :],
         "rows": int(known["rows"]),
         "unsolved": int(known["unsolved"]),
-        "support": len(arrays["support"]),
+        "support": len(arrays["places"]),
         "cells": len(figures),
         "bytes": sum(array.nbytes for array in arrays.values()),
     }
@@ -189,13 +196,14 @@ def _at_one_place(rows: Block, most: int, *, real: bool) -> Block:
 
 @dataclass(frozen=True)
 class Machines:
-    """The machines of a bucket; that of cell c has the support rows ``ends[c - 1] : ends[c]``.
+    """The machines of a bucket; cell c has the support rows ``support[places[ends[c - 1] : ends[c]]]``.
 
     Attributes
     ----------
     tree : its leaves are the cells
-    support, coefficients : (n, d) and (n, n_outputs) float32, by cell; coefficients of all are float64 where
-        those of one cell are
+    support : (n_rows, d) float32, each once, for neighbouring cells have rows in common
+    places, coefficients : (n,) int32 and (n, n_outputs) float32, by cell; coefficients of all are float64
+        where those of one cell are
     constants : (n_cells, n_outputs) float64
     ends : (n_cells,) int64
     figures : (n_cells, n_figures) float64, of which an update takes those of cells that it keeps
@@ -203,6 +211,7 @@ class Machines:
 
     tree: Tree
     support: Floats
+    places: NDArray[np.int32]
     coefficients: Floats
     constants: NDArray[np.float64]
     ends: NDArray[np.int64]
@@ -211,9 +220,11 @@ class Machines:
     @staticmethod
     def pack(tree: Tree, cells: list[CellMachine], figures: list[Array]) -> dict[str, NDArray[Any]]:
         """The arrays from which :meth:`of` makes them."""
+        support, places = shared_rows([cell.rows for cell in cells])
         return {
             **tree_to_arrays(tree),
-            "support": np.concatenate([cell.rows for cell in cells]),
+            "support": support,
+            "places": places,
             "coefficients": np.concatenate([cell.coefficients for cell in cells]),
             "constants": np.stack([cell.constants for cell in cells]),
             "ends": np.cumsum([len(cell.rows) for cell in cells]),
@@ -223,27 +234,22 @@ class Machines:
     @classmethod
     def of(cls, arrays: Mapping[str, NDArray[Any]]) -> Machines:
         """From what :meth:`pack` gave."""
-        support, coefficients, constants, ends = (
-            arrays[name] for name in ("support", "coefficients", "constants", "ends")
-        )
-        # earlier models have no figures, and can only be asked
-        figures = arrays.get("figures", np.zeros((0, 0)))
-        return cls(tree_from_arrays(arrays), support, coefficients, constants, ends, figures)
+        names = ("support", "places", "coefficients", "constants", "ends", "figures")
+        return cls(tree_from_arrays(arrays), *(arrays[name] for name in names))
 
     def cell(self, number: int) -> tuple[CellMachine, Array]:
         """The machine of a cell, and its figures."""
-        support = self._support_of(number)
-        own = self.support[support], self.coefficients[support], self.constants[number]
-        return CellMachine(*own), self.figures[number]
+        own = self._of_cell(number)
+        machine = CellMachine(self.support[self.places[own]], self.coefficients[own], self.constants[number])
+        return machine, self.figures[number]
 
-    def _support_of(self, cell: int) -> slice:
+    def _of_cell(self, cell: int) -> slice:
         return slice(int(self.ends[cell - 1]) if cell else 0, int(self.ends[cell]))
 
     @property
     def nbytes(self) -> int:
-        tree = self.tree
-        arrays = (self.support, self.coefficients, self.constants, self.ends, tree.directions, tree.children)
-        return sum(array.nbytes for array in arrays)
+        own = (self.support, self.places, self.coefficients, self.constants, self.ends)
+        return sum(array.nbytes for array in (*own, self.tree.directions, self.tree.children))
 
     def predict(
         self,
@@ -256,12 +262,12 @@ class Machines:
         found = np.empty((len(rows), self.constants.shape[1]))
         for cell, inside in enumerate(by_leaf(self.tree.leaves(rows), self.tree.n_leaves)):
             if len(inside):
-                support = self._support_of(cell)
-                of_cell = None if prepare is None else partial(_shifted, prepare, support.start)
+                own = self._of_cell(cell)
+                of_cell = None if prepare is None else partial(_shifted, prepare, own.start)
                 found[inside] = predict_cell(
                     settings,
-                    self.support[support],
-                    self.coefficients[support],
+                    self.support[self.places[own]],
+                    self.coefficients[own],
                     self.constants[cell],
                     rows[inside],
                     of_cell,

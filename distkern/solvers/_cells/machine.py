@@ -336,6 +336,25 @@ def _distinct(rows: Floats) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
     return first, inverse
 
 
+def shared_rows(parts: Sequence[Floats]) -> tuple[Floats, NDArray[np.int32]]:
+    """Rows of which some are in several parts, each once, in the order in which they come first; and which of
+    them each row of the parts, one after the other, is. No more than these rows and a part are made."""
+    keys = np.concatenate([_sums_of_bits(np.ascontiguousarray(rows)) for rows in parts])
+    _, first, inverse = np.unique(keys, return_index=True, return_inverse=True)
+    rank = np.empty(len(first), np.int32)
+    rank[np.argsort(first)] = np.arange(len(first))
+    places, ends = rank[inverse], np.cumsum([len(rows) for rows in parts])
+    is_first = np.zeros(len(keys), bool)
+    is_first[first] = True
+    chosen = np.split(is_first, ends[:-1])
+    shared: Floats = np.concatenate([rows[own] for rows, own in zip(parts, chosen, strict=True)])
+    pairs = zip(parts, np.split(places, ends[:-1]), strict=True)
+    if all(np.array_equal(rows, shared[own]) for rows, own in pairs):
+        return shared, places
+    # two rows had the same sum
+    return np.concatenate(parts), np.arange(len(keys), dtype=np.int32)
+
+
 def _without_negative_zeros(rows: Floats) -> Floats:
     """Equal rows have equal bits here; a negative zero is a zero."""
     return np.ascontiguousarray(rows + 0.0)
