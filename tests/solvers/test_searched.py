@@ -213,7 +213,7 @@ def test_simba_chooses_how_far_rows_may_fall_short(n_columns, noise, made):
     assert (chosen > 0.01) == (noise > 1)
     assert chosen != 0.01
     assert found.history_[-1]["nu"] == chosen
-    assert found.history_[-1]["notes"][0] == f"chosen: nu={chosen:g} of 0.0003..0.03"
+    assert found.history_[-1]["notes"][0] == f"chosen: nu={chosen:g} of 0.001..0.03"
     made.clear()
     given = SIMBAClassifier(nu=chosen, **settings).fit(X, y)
     assert "search 1" not in made
