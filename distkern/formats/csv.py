@@ -93,6 +93,13 @@ def _fields(line: str, delimiter: str, where: str) -> list[str]:
     try:
         return next(csv.reader([line], delimiter=delimiter), [])
     except csv.Error as error:
+        if "new-line" in str(error):
+            # marks inside two fields were taken for the ends of one
+            raise InputError(
+                "a quotation mark stands inside a field that none are around",
+                where=where,
+                hint="put the field between quotation marks, and double those inside it",
+            ) from error
         raise InputError(f"not a row of fields ({error})", where=where, hint="correct the line") from error
 
 

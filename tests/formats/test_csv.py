@@ -100,7 +100,7 @@ def test_quoted_labels_keep_what_they_say(tmp_path):
         ("1,1e999,a", "column 'y': the value is infinite"),
         ('1,"2,a', r"line 3: a quotation mark is not closed in the row that begins here"),
         ('"1"x,"2,a\n4,5"', r"row 2 \(line 3\).* 2 fields .*quotation marks hold several lines together"),
-        ("1,2' 7\"\n4,5' 2\",b", r"row 2 \(line 3\)"),
+        ("1,2' 7\"\n4,5' 2\",b", r"row 2 \(line 3\): a quotation mark stands inside a field"),
         ("1,2\r3,a", "line 3: a carriage return"),
     ],
 )
