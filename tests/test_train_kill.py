@@ -255,6 +255,12 @@ def test_worker_killed_in_a_phase(job, phase, runs, tmp_path):
     runs.check(job, out)
 
 
+def test_all_machines_of_the_papers_are_killed():
+    compared = {"norma", "rbcd", "sbmd", "sdca"}
+    other_machines = {"dsg_density_ratio", "dsg_gaussian_process", "dsg_novelty"}
+    assert {algorithm for algorithm, _, _ in MACHINES.values()} >= compared | other_machines
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("scheduler", ["threads", "local"])
 def test_driver_killed_at_random_times_and_resumed(runs, tmp_path, scheduler):

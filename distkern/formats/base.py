@@ -391,10 +391,10 @@ def refuse_untaken(files: Sequence[InputFile], of_tables: Mapping[str, Any], **g
     """
     kinds = {file.format: FORMATS.find(file.format) for file in files}
     for name in of_tables:
-        takers = [kind.is_table or name in kind.takes for kind in (kinds[file.format] for file in files)]
-        other = next((file for file, takes in zip(files, takers, strict=True) if not takes), None)
-        if other is not None:
-            raise _untaken(name, other)
+        for file in files:
+            kind = kinds[file.format]
+            if not kind.is_table and name not in kind.takes:
+                raise _untaken(name, file)
     for name, value in given.items():
         if value is not None and files and not any(name in kind.takes for kind in kinds.values()):
             raise _untaken(name, files[0])
