@@ -65,12 +65,13 @@ def test_the_report_has_what_was_measured(tmp_path):
             f"newton/class/{n}", {**one, "error": 0.1, "bytes": 10**6, "predict": {"failed": "killed"}}
         )
         records.put(f"sgd/real/{n}", {**one, "error": 0.5})
-    records.put("killed/newton/class/1000", {"asked": {"rows": 1000}, "killed": 7, "same_bits": False})
+    killed = {"asked": {"rows": 1000}, "killed": 7, "same_bits": False, "all_seconds": 61.2}
+    records.put("killed/newton/class/1000", killed)
     of_class, of_real, exponents, killed = (section[0].rows for section in tables.sections(records))
     assert of_class[0] == ("**newton**", "1,000", "10.00 %", "10", "20", "128", "", "1", "killed", "")
     assert of_real[1] == ("sgd", "10,000", "0.5000", "100", "200", "128", "", "", "", "")
     assert exponents[0] == ("**newton**", "class", "1,000 to 10,000", "1.00", "1.00", "0.00", "", "0.00")
-    assert killed == [("**newton**", "class", "1,000", "7", "OTHER BITS")]
+    assert killed == [("**newton**", "class", "1,000", "7", "61", "OTHER BITS")]
 
 
 def test_updates_stand_beside_models_that_are_trained_anew(tmp_path):
@@ -93,7 +94,9 @@ def test_the_command_measures_and_goes_on(tmp_path, command):
     asked = ["scale", "--out", str(tmp_path), "--rows", "2000", "--job", "newton", "--kills", "2"]
     command(*asked)
     records = Records(tmp_path / "records")
-    assert records.get("killed/newton/class/2000")["same_bits"] is True
+    killed = records.get("killed/newton/class/2000")
+    assert killed["same_bits"] is True
+    assert killed["killed"] > 0
     assert records.get("newton/real/2000")["error"] < 1.2
     text = (tmp_path / "report" / "report.md").read_text()
     assert all(part in text for part in ("| lightgbm | 2,000 |", "the same bits", "Rows with a real target"))

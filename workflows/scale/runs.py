@@ -9,9 +9,13 @@ import shutil
 import signal
 import subprocess
 import sys
+import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
+import numpy as np
+
+from workflows.orphans import killed_with_this
 from workflows.processes import ROOT, distkern, environment, peaks, run
 from workflows.records import Record, Records
 from workflows.scale import rows
@@ -19,8 +23,8 @@ from workflows.scale import rows
 #: of a process that trains, and of one that predicts
 TRAINING, PREDICTING = "1GiB", "512MiB"
 N_TEST = 100_000
-#: seconds until a run that goes on is where it was
-_START = 4.0
+#: seconds between two looks at what a run has kept
+_LOOK = 0.2
 #: name -> what is said to ``train``; nothing is said to the first
 JOBS: dict[str, list[str]] = {
     "auto": [],
@@ -114,30 +118,15 @@ class Scale:
         place = self._place(n_rows, target)
         model = place / f"{name}.killed"
         shutil.rmtree(model, ignore_errors=True)
-        words = [sys.executable, "-m", "distkern", *map(str, self._training(name, place, model))]
-        happened = 0
-        for _ in range(kills):
-            more = ["--resume"] if (model / "checkpoints").exists() else []
-            process = subprocess.Popen(
-                [*words, *more],
-                cwd=ROOT,
-                env=environment(1),
-                start_new_session=True,
-                stdout=subprocess.DEVNULL,
-                stderr=subprocess.DEVNULL,
-            )
-            try:
-                process.wait(timeout=_START + whole["wall_seconds"] / (kills + 1))
-                break
-            except subprocess.TimeoutExpired:
-                os.killpg(process.pid, signal.SIGKILL)
-                process.wait()
-                happened += 1
-        more = ["--resume"] if (model / "checkpoints").exists() else []
-        found: Record = {} if (model / "model.json").exists() else self._command(*words[3:], *more)
+        words = [*map(str, self._training(name, place, model)), "--resume"]
+        delays = np.random.default_rng(0).uniform(0.0, whole["wall_seconds"] / (kills + 1), kills)
+        happened, start = 0, time.perf_counter()
+        while happened < kills and _killed(words, model, delays[happened]):
+            happened += 1
+        found: Record = {} if (model / "model.json").exists() else self._command(*words)
         same = "failed" not in found and _bits(model) == whole["bits"]
         shutil.rmtree(model, ignore_errors=True)
-        return {**found, "killed": happened, "same_bits": same}
+        return {**found, "killed": happened, "same_bits": same, "all_seconds": time.perf_counter() - start}
 
     def peer(self, name: str, n_rows: int, target: str) -> Record:
         """A peer, in a process of its own."""
@@ -161,6 +150,40 @@ class Scale:
         with peaks() as peak:
             found, _ = distkern(*map(str, words), threads=1, limit=self.limit)
         return {**found, **peak}
+
+
+def _killed(words: Sequence[str], model: Path, seconds: float) -> bool:
+    """Train, and kill the driver and its workers so long after something was kept that was not there before.
+
+    Returns
+    -------
+    whether it was killed: it may end before
+    """
+    before = _kept(model)
+    process = subprocess.Popen(
+        [sys.executable, "-m", "distkern", *words],
+        cwd=ROOT,
+        env=environment(1),
+        start_new_session=True,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+    )
+    with killed_with_this(process.pid):
+        while process.poll() is None and _kept(model) <= before:
+            time.sleep(_LOOK)
+        try:
+            process.wait(timeout=seconds)
+            return False
+        except subprocess.TimeoutExpired:
+            os.killpg(process.pid, signal.SIGKILL)
+            process.wait()
+    return True
+
+
+def _kept(model: Path) -> set[Path]:
+    """What a run has kept so far: the stages of its checkpoints, and the results of tasks."""
+    stages = set(model.glob("checkpoints/stage-*"))
+    return stages.union(*(model.glob(f"{part}/**/[0-9]*.json") for part in ("search", "moved", "machines")))
 
 
 def _bytes(folder: Path) -> int:

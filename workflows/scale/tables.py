@@ -138,11 +138,14 @@ def _killed(records: Records) -> Table:
             key.split("/")[1],
             f"{one['asked']['rows']:,}",
             f"{one.get('killed', '')}",
+            f"{one['all_seconds']:.0f}" if "all_seconds" in one else "",
             one.get("failed") or ("the same bits" if one["same_bits"] else "OTHER BITS"),
         )
         for key, one in records.under("killed")
     ]
-    header = ("who", "target", "rows", "kills", "model")
-    return Table(
-        "Killed and resumed", "Driver and workers by SIGKILL, at equal times after each start.", header, rows
+    header = ("who", "target", "rows", "kills", "wall s", "model")
+    text = (
+        "Driver and workers by SIGKILL, each time when something new has been kept and up to 1 / (kills + 1) "
+        "of the whole run's seconds have passed since. Seconds are those of all tries."
     )
+    return Table("Killed and resumed", text, header, rows)
