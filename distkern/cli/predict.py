@@ -74,7 +74,7 @@ def predict(
     from distkern.runs.given import unknown_columns
     from distkern.runs.persistence import load_model
     from distkern.runs.scoring import files_for, predict_files_to, predict_to
-    from distkern.storage.table import told_blank, told_unknown, told_unseen
+    from distkern.storage.table import told_blank, told_unknown
 
     if not out.endswith(_ENDINGS):
         raise InputError(
@@ -125,8 +125,7 @@ def predict(
             notes.append(told_blank(rows.blank_lines))
         if rows.unknown:
             notes.append(told_unknown(rows.unknown))
-        if rows.unseen:
-            notes.append(told_unseen(rows.unseen, "rows"))
+        notes += rows.told_unseen
     for note in notes:
         click.echo(f"note: {note}", err=True)
     facts = {"n": n_rows, "out": str(place_of(out)), "decision": decision}

@@ -44,9 +44,9 @@ def fact_table(facts: Mapping[str, str]) -> Table:
     return made
 
 
-def note_line(note: str) -> str:
+def note_line(note: str, word: str = "note") -> str:
     """A note, on a terminal broken between words where it is longer than 80 columns."""
-    said = f"note: {note}"
+    said = f"{word}: {note}"
     if not sys.stdout.isatty():
         return said
     return textwrap.fill(said, 80, subsequent_indent="  ", break_long_words=False, break_on_hyphens=False)

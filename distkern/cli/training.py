@@ -244,6 +244,12 @@ def update_facts(update: Mapping[str, Any]) -> dict[str, str]:
         n_columns = f"{drift['columns']:,} column{'s' * (drift['columns'] != 1)}"
         facts["drift"] = f"numbers outside the range of the rows before in {n_columns}"
         facts["drift"] += f": {', '.join(told)}" if told else ""
+        away = [one["column"] for one in drift["most"] if one["outside"] > 0.5]
+        if away:
+            facts["warning"] = (
+                f"most new rows are outside the range of {', '.join(away)}, where the model has learned "
+                "nothing: shard without such columns (--drop), or train anew on all rows"
+            )
     return facts
 
 

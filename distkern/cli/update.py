@@ -122,7 +122,7 @@ def _job(model: Any, data: Any, out: Place, dashboard: bool | None, where: dict[
 
 def _print(told: dict[str, Any]) -> None:
     """The drift and the errors of an update."""
-    from distkern.cli.tables import console, table
+    from distkern.cli.tables import console, note_line, table
     from distkern.cli.training import update_facts
     from distkern.monitor.style import short_number
     from distkern.monitor.text import in_percent
@@ -143,4 +143,4 @@ def _print(told: dict[str, Any]) -> None:
         facts["drift"] = f"{left:,} more columns have numbers outside their range" if left else ""
     for name, text in facts.items():
         if text:
-            click.echo(f"{name}: {text}")
+            click.echo(note_line(text, name))

@@ -26,7 +26,7 @@ from distkern.storage.manifest import FILE, SOURCE_ROWS, Manifest, SplitEntry
 from distkern.storage.preparation import Like
 from distkern.storage.scaling import KINDS, ScalingFit, ScalingKind, refuse_for_sparse
 from distkern.storage.spool import Spool, in_field, in_order, shuffled
-from distkern.storage.table import told_blank, told_unseen
+from distkern.storage.table import told_blank
 from distkern.storage.table_fit import KnownRows, TableFit, TableOptions, TablePiece
 from distkern.storage.table_report import ColumnReport
 
@@ -385,8 +385,10 @@ class Builder:
                 on_shard=on_shard,
                 of_table=None if encoded is None else encoded.train if is_train else encoded.test,
             )
-        if encoded is not None and encoded.unseen:
-            self.notice(told_unseen(encoded.unseen, "test rows"))
+        if encoded is not None:
+            rows = "test rows" if self.like is None else "rows"
+            for told in encoded.table.told_unseen(encoded.unseen, rows):
+                self.notice(told)
         if scaling.kind == "unit" and zero_rows:
             self.notice(
                 f"{zero_rows:,} of {done:,} rows {'has' if zero_rows == 1 else 'have'} norm 0: "

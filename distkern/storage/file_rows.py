@@ -64,7 +64,7 @@ class FileRows:
         they are read
     id : the column whose text is kept: ``id``, or the table's own, which files need not have
     meter : how much of the files has been read
-    unseen : rows with a category that no training row has, by name of column; filled as they are read
+    unseen : rows with values that no training row has, see :meth:`Table.unseen`; filled as they are read
     unknown : columns that the model does not know, which are left out; filled as files are read
     blank_lines : lines that are no rows; counted as they are read
     """
@@ -123,6 +123,11 @@ class FileRows:
         self.blank_lines = 0
         self.n_features, self._scaling = like.n_features, like.scaling
         self.by_position: list[str] = []
+
+    @property
+    def told_unseen(self) -> list[str]:
+        """Sentences on rows read so far with values that no training row has."""
+        return [] if self._table is None else self._table.told_unseen(self.unseen, "rows")
 
     def __iter__(self) -> Iterator[FileBlock]:
         """Raises :class:`InputError` for what cannot be a row of the model, naming file, row and column."""

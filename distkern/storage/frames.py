@@ -21,7 +21,7 @@ from distkern.formats._kinds import TableKinds
 from distkern.formats._texts import decimal_of
 from distkern.formats.base import RawChunk, ReadOptions, refuse_non_finite
 from distkern.storage.scaling import DEFAULT_SCALING, Scaling, ScalingFit
-from distkern.storage.table import Table, told_unseen
+from distkern.storage.table import Table
 from distkern.storage.table_fit import TableFit, TableOptions, TablePiece
 from distkern.storage.table_report import told_columns
 
@@ -260,9 +260,8 @@ def encode_frame(table: Table, scaling: Scaling, ignored: set[str | None], X: An
             where="X",
         )
     values = np.asarray(columns.rows(table.kinds()).features)
-    unseen = table.unseen(values)
-    if unseen:
-        warnings.warn(told_unseen(unseen, "rows"), UserWarning, stacklevel=2)
+    for told in table.told_unseen(table.unseen(values), "rows"):
+        warnings.warn(told, UserWarning, stacklevel=2)
     features = np.empty((len(values), table.n_features), dtype=np.float32)
     for start in range(0, len(values), _MOST_ROWS):
         part = slice(start, start + _MOST_ROWS)

@@ -19,8 +19,18 @@ Encoding: TypeAlias = Literal["number", "date", "time", "text", "onehot", "targe
 
 _DAY = 86_400.0
 _YEAR = 365.2425 * _DAY
-#: 1970 began on a Thursday
-_MONDAY = 3 * _DAY
+#: period of a wave, and what is added to a date so that one begins; 1970 began on a Thursday
+_WAVES = (_YEAR, 0.0), (7 * _DAY, 3 * _DAY), (_DAY, 0.0)
+
+#: by what share of their span values may be outside it that nobody need be told of
+_FAR = {"date": 0.01, "number": 1.0}
+#: what is told of values that no training row has, by encoding, and of how many columns
+_UNSEEN = {
+    ("onehot", "target"): "a category that no training row has, taken as unknown",
+    ("date",): "a date before or after those of all training rows, taken as the nearest",
+    ("number",): "a number far outside those of all training rows",
+}
+_SHOWN = 8
 
 
 @dataclass(frozen=True)
@@ -33,12 +43,14 @@ class Column:
     kind : what it holds
     rule : how it is written, as :attr:`TableKinds.rules` has it
     encoding : ``number`` as it is; ``date`` the days since 1970 and the sine and cosine of the time of the
-        year, of the week and, if some training row has one, of the day; ``time`` the sine and cosine of the
+        year, of the week and, if some training row has one, of the day, where dates outside ``span`` count as
+        its nearest end, see :func:`within`; ``time`` the sine and cosine of the
         time of the day; ``text`` its hashed words; ``onehot`` 0 or 1 for each category;
         ``target`` the mean target of the training rows of its category; ``drop`` nothing
     fill : of a number, and of the days of a date, where the value is missing
     flag : a further feature is 1 where the value is missing, else 0
     hours : some training row has a time of day
+    span : the smallest and the largest number of the training rows, of a date in seconds since 1970
     levels : the categories of the training rows, sorted
     has_missing : missing values are a category too, after all others
     means : (n_levels + has_missing, n_outputs) target means; those of a category that is unknown are
@@ -52,6 +64,7 @@ class Column:
     fill: float = 0.0
     flag: bool = False
     hours: bool = False
+    span: tuple[float, float] | None = None
     levels: tuple[str, ...] = ()
     has_missing: bool = False
     means: tuple[tuple[float, ...], ...] = ()
@@ -105,10 +118,11 @@ class Column:
         if self.encoding == "number":
             out[:, 0] = np.where(missing, self.fill, values)
         elif self.encoding == "date":
-            out[:, 0] = np.where(missing, self.fill, values / _DAY)
-            phases = [values / _YEAR, (values + _MONDAY) / (7 * _DAY), values / _DAY]
-            for number, phase in enumerate(phases[: 2 + self.hours]):
-                angle = 2 * np.pi * np.where(missing, 0.0, np.mod(phase, 1.0))
+            seconds = values if self.span is None else np.clip(values, *self.span)
+            out[:, 0] = np.where(missing, self.fill, seconds / _DAY)
+            for number, (period, start) in enumerate(_WAVES[: 2 + self.hours]):
+                seconds = values if self.span is None else within(values, *self.span, period)
+                angle = 2 * np.pi * np.where(missing, 0.0, np.mod((seconds + start) / period, 1.0))
                 # a date that is missing is in the middle of each circle
                 out[:, 1 + 2 * number] = np.where(missing, 0.0, np.sin(angle))
                 out[:, 2 + 2 * number] = np.where(missing, 0.0, np.cos(angle))
@@ -130,6 +144,19 @@ class Column:
     @cached_property
     def _table_of_means(self) -> NDArray[np.float64]:
         return np.array([*self.means, self.default], dtype=np.float64)
+
+
+def within(values: NDArray[np.float64], first: float, last: float, period: float) -> NDArray[np.float64]:
+    """Values whose phase of a period none from ``first`` to ``last`` has become the nearest of these two.
+
+    Kernels know nothing of a part of the year that no training row is of, and linear machines the wrong.
+
+    >>> within(np.array([1.0, 3.0, 5.0, 9.0, 12.0, 23.0]), 2.0, 4.0, 10.0)
+    array([ 2.,  3.,  4.,  2., 12., 23.])
+    """
+    beyond = np.mod(values - first, period) - (last - first)
+    nearest = np.where(beyond < 0.5 * (period - (last - first)), last, first)
+    return np.where(beyond > 0.0, nearest, values)
 
 
 @dataclass(frozen=True)
@@ -219,14 +246,40 @@ class Table:
             first = last
         return encoded
 
+    @cached_property
+    def _known(self) -> NDArray[np.float64]:
+        """(2, n_columns) the least and the largest value of each column that nobody need be told of."""
+        known = np.full((2, len(self.columns)), np.inf)
+        known[0] = -np.inf
+        for position, column in enumerate(self.columns):
+            if column.encoding in ("onehot", "target"):
+                known[0, position] = 0.0
+            elif column.span is not None:
+                low, high = column.span
+                beyond = _FAR[column.encoding] * (high - low)
+                known[:, position] = low - beyond, high + beyond
+        return known
+
     def unseen(self, values: Floats) -> dict[str, int]:
-        """Rows with a category that no training row has, by name of column, of those that have some."""
-        found = {
-            column.name: int(np.count_nonzero(values[:, self.starts[position]] < 0))
-            for position, column in enumerate(self.columns)
-            if column.encoding in ("onehot", "target")
-        }
-        return {name: count for name, count in found.items() if count}
+        """Rows with values unlike those of all training rows, by name of column, of those that have some.
+
+        That is a category that none of them has, a date outside theirs by more than a hundredth of the time
+        that these span, or a number outside theirs by more than these are apart.
+        """
+        own, (low, high) = values[:, self.starts[:-1]], self._known
+        counts = np.count_nonzero((own < low) | (own > high), axis=0)
+        return {self.columns[at].name: int(counts[at]) for at in np.flatnonzero(counts)}
+
+    def told_unseen(self, unseen: Mapping[str, int], rows: str) -> list[str]:
+        """Sentences on rows with values unlike those of the training rows, as :meth:`unseen` counts them."""
+        told = []
+        for encodings, what in _UNSEEN.items():
+            names = [column.name for column in self.columns if column.encoding in encodings]
+            some = [f"{name} ({unseen[name]:,})" for name in names if name in unseen]
+            if some:
+                more = f" and {len(some) - _SHOWN:,} more columns" if len(some) > _SHOWN else ""
+                told.append(f"{rows} with {what}: {', '.join(some[:_SHOWN])}{more}")
+        return told
 
     def to_json(self) -> dict[str, Any]:
         """Plain numbers, texts and lists, exact; what has its default is left out."""
@@ -261,13 +314,7 @@ def told_blank(count: int) -> str:
 
 def told_unknown(names: Collection[str]) -> str:
     """A sentence on columns that a model does not know."""
-    shown = ", ".join(map(repr, sorted(names)[:8])) + (
-        f" and {len(names) - 8:,} more" if len(names) > 8 else ""
+    shown = ", ".join(map(repr, sorted(names)[:_SHOWN])) + (
+        f" and {len(names) - _SHOWN:,} more" if len(names) > _SHOWN else ""
     )
     return f"column{'s' * (len(names) > 1)} that the model does not know, left out: {shown}"
-
-
-def told_unseen(unseen: Mapping[str, int], rows: str) -> str:
-    """A sentence on rows with categories that no training row has."""
-    listed = ", ".join(f"{name} ({count:,})" for name, count in unseen.items())
-    return f"{rows} with a category that no training row has, taken as unknown: {listed}"

@@ -234,7 +234,9 @@ class TableFit:
                 hours = bool(self._hours[at])
                 encoding: Encoding = "date" if days else "time" if kind == "time" else "number"
                 rule = self._kinds.rules.get(name, "")
-                self.columns.append(Column(name, kind, encoding, fill, flag=flag, hours=hours, rule=rule))
+                span = None if kind in ("boolean", "time") else (self._facts[at].low, self._facts[at].high)
+                found = Column(name, kind, encoding, fill, flag=flag, hours=hours, span=span, rule=rule)
+                self.columns.append(found)
         self._tell()
 
     def _category(self, at: int, name: str, missing: bool) -> Column:
@@ -434,7 +436,7 @@ class KnownRows:
     Attributes
     ----------
     table : how
-    unseen : rows with a category that no training row has, by name of column
+    unseen : rows with values that no training row has, see :meth:`Table.unseen`
     """
 
     def __init__(self, table: Table) -> None:
@@ -456,7 +458,7 @@ class EncodedRows(KnownRows):
     Attributes
     ----------
     table : fitted on the training rows
-    unseen : test rows with a category that no training row has, by name of column
+    unseen : test rows with values that no training row has, see :meth:`Table.unseen`
     """
 
     def __init__(self, fit: TableFit) -> None:

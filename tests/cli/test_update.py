@@ -41,6 +41,7 @@ def test_an_updated_model_takes_the_place_of_the_old_one(folder, capsys):
     assert "column 3" in told
     assert "new rows: 300" in told
     assert " before, " in told
+    assert "warning" not in told
     assert max(map(len, told.splitlines())) <= 80
     assert main(["update", "m", "--data", "new.zarr", "--json"]) == 0
     facts = json.loads(capsys.readouterr().out.splitlines()[-1])
@@ -58,6 +59,16 @@ def test_an_updated_model_takes_the_place_of_the_old_one(folder, capsys):
     assert "last update: new rows" in capsys.readouterr().out
     assert main(["update", "m", "--data", "new.zarr"]) == 2
     assert "has learned from these rows already" in capsys.readouterr().err
+
+
+def test_rows_far_from_all_that_the_model_knows_are_told(folder, capsys):
+    """Numbers that go on, as those of ids do: an update learned nothing, and told it in a line of a table."""
+    generator = np.random.default_rng(3)
+    far = generator.normal([0, 100, 0], size=(60, 3)).astype(np.float32)
+    write_dataset([(far, far[:, 0])], "far.zarr", task="regression", scale="none", rows_per_shard=100)
+    assert main(["train", "--data", "old.zarr", "--out", "m", *LINEAR]) == 0
+    assert main(["update", "m", "--data", "far.zarr"]) == 0
+    assert "warning: most new rows are outside the range of column 2," in capsys.readouterr().out
 
 
 def test_old_rows_are_asked_for_and_known_whatever_the_order(folder, capsys):

@@ -157,6 +157,7 @@ def test_test_rows_say_nothing_of_the_columns(tmp_path):
     np.testing.assert_array_equal(rows(both.train), rows(alone.train))
     assert any("test rows with a category that no training row has" in said for said in notices)
     assert any("state (200)" in said for said in notices)
+    assert "test rows with a number far outside those of all training rows: age (200)" in notices
     # an unknown category goes where the mean of all is
     assert both.table is not None
     assert both.test is not None
@@ -190,6 +191,43 @@ def test_dates(tmp_path):
     np.testing.assert_allclose(feature(data, "at sin of week")[0], np.sin(2 * np.pi * 4.25 / 7), rtol=1e-6)
     march = np.sin(2 * np.pi * 59.5 / 365.2425)
     np.testing.assert_allclose(feature(data, "day sin of year")[[0, 2]], [march, march], atol=0.01)
+
+
+def test_dates_outside_those_of_the_training_rows_count_as_the_nearest(tmp_path):
+    """Data come daily, and the next day is of a date, and perhaps of a part of the year, that no row had."""
+    first, last = (datetime(2024, 1, 1, 6), datetime(2024, 3, 1, 18))
+    hours = pandas.date_range(first, last, freq="h")
+    pandas.DataFrame({"at": hours, "y": np.arange(len(hours)) % 2}).to_csv(tmp_path / "a.csv", index=False)
+    known = made(tmp_path, tmp_path / "a.csv")
+    later = ["2024-03-02 06:00", "2024-12-25 00:00", "2026-02-10 00:00", "2023-11-20 00:00", ""]
+    text = "".join(f"{moment},{number % 2}\n" for number, moment in enumerate(later))
+    notices: list[str] = []
+    like = Like(known.n_features, known.table.names, known.target_name, known.scaling, known.table)
+    shard(
+        written(tmp_path, f"at,y\n{text}", "b.csv"),
+        tmp_path / "e.zarr",
+        like=like,
+        shuffle=False,
+        notice=notices.append,
+    )
+    # half a day is less than a hundredth of these two months
+    told = "rows with a date before or after those of all training rows, taken as the nearest: at (3)"
+    assert notices == [told]
+    encoded = open_dataset(tmp_path / "e.zarr")
+    day = [(moment - datetime(1970, 1, 1)).total_seconds() / 86_400 for moment in (first, last)]
+    middle = 0.5 * (day[0] + day[1])
+    np.testing.assert_allclose(
+        feature(encoded, "at days"), [day[1], day[1], day[1], day[0], middle], rtol=1e-6
+    )
+    # the nearest in the circle of the year, where February has been seen; 365 days later
+    seen = (datetime(2026, 2, 10) - datetime(1970, 1, 1)).days
+    angles = 2 * np.pi * np.array([day[1], day[0], seen, day[0]]) / 365.2425
+    np.testing.assert_allclose(feature(encoded, "at sin of year")[:4], np.sin(angles), atol=1e-6)
+    # days of the week are all known
+    weekdays = np.array([5.25, 2.0, 1.0, 0.0])
+    np.testing.assert_allclose(
+        feature(encoded, "at cos of week")[:4], np.cos(2 * np.pi * weekdays / 7), atol=1e-5
+    )
 
 
 @pytest.mark.parametrize("unit", ["day", "s", "ms", "us"])
