@@ -41,7 +41,7 @@ class LandmarkBasis(AbstractBasis):
         self.kernel = require(kernel, AbstractTileKernel)  # type: ignore[type-abstract]
         self.is_sparse = isinstance(landmarks, SparseRows)
         self.landmarks = converted(landmarks, sparse=self.is_sparse)
-        self._token = uuid4().hex
+        self._token = uuid4()
         self._prepared: AbstractPrepared | None = None
         if self.is_sparse:
             # kernels that compare dense rows only refuse here

@@ -270,6 +270,10 @@ class RunWorkplace:
         """See :class:`~distkern.common.stores.Workplace`."""
         return SlicedParts(self._place / name, f"{self._of}/{name}", layout, stays=self.stays)
 
+    def has(self, name: str) -> bool:
+        """Whether something was stored under that name, by this run or an earlier try of it."""
+        return self._folder is not None and (self._folder / name).is_dir()
+
     @property
     def _place(self) -> Place:
         if self._folder is None:

@@ -17,6 +17,7 @@ from distkern.common.types import AbstractSource
 from distkern.engine.checkpoint import CheckpointFolder, RunWorkplace
 from distkern.engine.ending import DIVERGED, INTERRUPTED, Ending, Stopping, check_stages, ending, explosion
 from distkern.engine.events import EventLog
+from distkern.engine.kept_passes import KeptPasses
 from distkern.passes import Each, Extent, Pass, PassPlan, Reduce, Site, Stream
 from distkern.passes.base import completed
 from distkern.passes.execution import AbstractExecutor, forget
@@ -129,6 +130,7 @@ class Driver:
     events: EventLog = field(default_factory=EventLog)
     checkpoints: CheckpointFolder | None = None
     _residents: RunResidents | None = field(default=None, init=False)
+    _kept_passes: KeptPasses | None = field(default=None, init=False)
 
     def run(
         self,
@@ -169,6 +171,7 @@ class Driver:
             with blas.single_threaded(), RunWorkplace(self.checkpoints) as workplace:
                 test = self.sources["test"].block_rows if problem.has_test else ()
                 problem = replace(problem, workplace=workplace, test_block_rows=test)
+                self._kept_passes = KeptPasses(workplace) if workplace.stays else None
                 outcome = self._run(solver, problem, resume)
                 if take is not None:
                     take(outcome.state, workplace)
@@ -183,6 +186,7 @@ class Driver:
             if self._residents is not None:
                 self._residents.close()
             self._derived.clear()
+            self._kept_passes = None
             if not kept_as:
                 forget()
                 self.executor.forget_blocks()
@@ -249,7 +253,21 @@ class Driver:
     def _execute(self, step: Pass) -> Any:
         source = self.sources[step.split]
         extent = Extent.of(source, self._run_name)
-        return step.run(Site(source, extent, self.executor, self._residents, self._watch))
+        site = Site(source, extent, self.executor, self._residents, self._watch)
+        kept = self._kept_passes
+        if kept is None or not isinstance(step, Reduce):
+            return step.run(site)
+        key = kept.key(step, extent)
+        found = kept.get(key)
+        if found is not None:
+            # an earlier try has read the rows
+            self._tell_notes([f"{step.name}: made before the run was interrupted, and not again"])
+            self._count(step, step.plan(extent, self.executor.machine), 0.0)
+            return found[0]
+        start = time.perf_counter()
+        result = step.run(site)
+        kept.put(key, result, time.perf_counter() - start)
+        return result
 
     def _watch(self, step: Pass, plan: PassPlan, tasks: int) -> _Watch:
         return _Watch(self.events, self._stage, self._count, step, plan, tasks)
@@ -322,12 +340,17 @@ class Driver:
                 self._stage, state, self._history, counters.as_dict(), self._residents.groups()
             )
             self._residents.checkpointed(self.checkpoints.residents(self._stage))
+            if self._kept_passes is not None:
+                self._kept_passes.clear()
             self.events.emit(
                 "checkpoint_saved", stage=self._stage, path=str(path), seconds=time.perf_counter() - start
             )
 
     def _tell(self, problem: Problem, measures: Measures) -> None:
-        notes = *problem.notes, *(one.told for one in problem.candidates), *measures.notes
+        self._tell_notes([*problem.notes, *(one.told for one in problem.candidates), *measures.notes])
+
+    def _tell_notes(self, notes: list[str]) -> None:
+        """Tell those that were not told before."""
         for note in notes:
             if note not in self._told:
                 self.events.emit("message", text=note)

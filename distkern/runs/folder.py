@@ -10,6 +10,7 @@ from typing import Any
 from distkern.common.errors import CorruptDataError, DistkernError, InputError
 from distkern.engine.checkpoint import CheckpointFolder
 from distkern.engine.events import Event, Listener
+from distkern.engine.kept_passes import FOLDER as KEPT_PASSES
 from distkern.monitor import metrics
 from distkern.runs.algorithms import algorithms
 from distkern.runs.estimator import Estimator
@@ -30,10 +31,11 @@ _OF_A_RUN = {
     "search",
     "moved",
     "held-out",
+    KEPT_PASSES,
     "tune",
 }
 #: stores of tasks that no model needs
-_PASSING = ("search", "moved", "held-out")
+_PASSING = ("search", "moved", "held-out", KEPT_PASSES)
 
 
 def farewell(folder: Place) -> str:

@@ -154,9 +154,11 @@ def within(values: NDArray[np.float64], first: float, last: float, period: float
     >>> within(np.array([1.0, 3.0, 5.0, 9.0, 12.0, 23.0]), 2.0, 4.0, 10.0)
     array([ 2.,  3.,  4.,  2., 12., 23.])
     """
+    unseen = period - (last - first)
+    if unseen <= 0.0:
+        return values
     beyond = np.mod(values - first, period) - (last - first)
-    nearest = np.where(beyond < 0.5 * (period - (last - first)), last, first)
-    return np.where(beyond > 0.0, nearest, values)
+    return np.where(beyond > 0.0, np.where(beyond < 0.5 * unseen, last, first), values)
 
 
 @dataclass(frozen=True)

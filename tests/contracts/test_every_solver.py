@@ -6,6 +6,7 @@ import pickle
 import numpy as np
 import pytest
 
+from distkern.engine import kept_passes
 from distkern.engine.checkpoint import CheckpointFolder
 from distkern.engine.drive import Driver, Interrupted
 from distkern.engine.events import EventLog
@@ -146,23 +147,39 @@ def test_a_state_is_a_frozen_dataclass_of_arrays_and_numbers(job, run):
             state.stage = 7
 
 
-def test_the_next_stage_depends_on_what_a_checkpoint_holds_alone(job, run, tmp_path):
-    """Interrupted, and gone on with by another solver object: the same bits."""
+def test_the_next_stage_depends_on_what_a_checkpoint_holds_alone(job, run, tmp_path, monkeypatch):
+    """Interrupted before the next checkpoint, and gone on with by another solver object: the same bits, and
+    no pass is made a second time whose results are combined."""
+    monkeypatch.setattr(kept_passes, "LEAST_BYTES", 0)
+    monkeypatch.setattr(kept_passes, "LEAST_SECONDS", 0.0)
+    monkeypatch.setattr(kept_passes, "BYTES_A_SECOND", 2**40)
     last = min(1, len(run[0]) - 2)
+    tries = [], []
 
     def interrupt(event):
-        if event.kind == "checkpoint_saved" and event["stage"] == last:
+        if event.kind == "stage_finished" and event["metrics"]["stage"] == last + 1:
             raise KeyboardInterrupt
+
+    def noting(started):
+        def listen(event):
+            if event.kind == "pass_started" and event["stage"] == last + 1:
+                started.append(event["name"])
+
+        return listen
 
     folder = CheckpointFolder(tmp_path / "checkpoints", {})
     with pytest.raises(Interrupted):
-        job.run(folder=folder, listeners=[interrupt])
+        job.run(folder=folder, listeners=[noting(tries[0]), interrupt])
     another = dataclasses.replace(job)
     another.solver = pickle.loads(pickle.dumps(another.solver))
-    states, _, outcome = another.run(folder=folder, resume=True)
+    states, made, outcome = another.run(folder=folder, resume=True, listeners=[noting(tries[1])])
     assert len(states) == len(run[0]) - 1 - last
     assert_same(run[0][-1], states[-1])
     assert outcome.history[-1]["objective"] == run[2].history[-1]["objective"]
+    again = set(tries[0]) & set(tries[1]) & {step.name for step in made if isinstance(step, Reduce)}
+    # that of cells is about the stored machines of a try
+    assert again <= {"held-out"}
+    assert not (tmp_path / kept_passes.FOLDER).exists()
 
 
 def test_measures(job, run):

@@ -1,0 +1,179 @@
+"""Results of the long passes of a stage, kept until its checkpoint: a killed run makes none of them twice.
+
+A pass is a value, and its result follows from that value and the data alone. So it is known by a digest of
+the pass, whatever the run has done before, and another pass, of a newer distkern for instance, finds nothing.
+"""
+
+from __future__ import annotations
+
+import pickle
+import sys
+from collections.abc import Mapping
+from contextlib import suppress
+from dataclasses import fields, is_dataclass
+from hashlib import sha256
+from typing import Any
+from uuid import UUID
+
+import numpy as np
+from numpy.typing import NDArray
+
+from distkern.common.errors import DistkernError
+from distkern.engine.checkpoint import RunWorkplace
+from distkern.passes import Extent, Reduce
+from distkern.storage.parts import ArrayParts
+from distkern.storage.places import remove_tree
+
+#: the folder of a run that they are in
+FOLDER = "passes"
+#: a pass that reads fewer bytes, or takes fewer seconds, is made again sooner than it is looked after
+LEAST_BYTES, LEAST_SECONDS = 16 * 2**20, 10.0
+#: bytes that may be kept for every second of a pass: a tenth of what a slow disk writes meanwhile
+BYTES_A_SECOND = 10 * 2**20
+
+
+class KeptPasses:
+    """The results that a run has kept, by the keys of their passes.
+
+    Parameters
+    ----------
+    workplace : of the run; results of a run of other data or another job do not count
+    """
+
+    def __init__(self, workplace: RunWorkplace) -> None:
+        self._workplace = workplace
+        self._store: ArrayParts | None = None
+        self._found: dict[str, tuple[int, Any]] = {}
+        if workplace.has(FOLDER):
+            for number, record in self._parts().records().items():
+                self._found[record["key"]] = number, record["result"]
+
+    def key(self, step: Reduce[Any], extent: Extent) -> str | None:
+        """What a pass is known by; None for one that is not worth it, or cannot be told from others."""
+        rows = extent.block_rows if step.blocks is None else [extent.block_rows[one] for one in step.blocks]
+        if sum(rows) * extent.row_bytes < LEAST_BYTES:
+            return None
+        digest = _Digest()
+        with suppress(Exception):
+            digest.dump((step.name, step.map, step.combine, step.split, step.blocks, step.operand))
+            return digest.hexdigest()
+        return None
+
+    def get(self, key: str | None) -> tuple[Any] | None:
+        """The result of a pass, alone in a tuple; None where there is none."""
+        number, content = self._found.get(key or "", (None, None))
+        if number is None:
+            return None
+        try:
+            return (_unpacked(content, self._parts().load(number)),)
+        except (DistkernError, KeyError, TypeError):
+            # damaged, or of a class that is no more
+            return None
+
+    def put(self, key: str | None, result: Any, seconds: float) -> None:
+        """Keep the result of a pass that took so many seconds, if that was long."""
+        if key is None or seconds < LEAST_SECONDS:
+            return
+        arrays: dict[str, NDArray[Any]] = {}
+        try:
+            record = {"key": key, "result": _packed(result, arrays)}
+        except TypeError:
+            return
+        if sum(values.nbytes for values in arrays.values()) <= seconds * BYTES_A_SECOND:
+            number = 1 + max((number for number, _ in self._found.values()), default=-1)
+            self._parts().put(number, (record, arrays))
+            self._found[key] = number, record["result"]
+
+    def clear(self) -> None:
+        """Forget them all."""
+        if self._store is not None:
+            remove_tree(self._store.folder)
+        self._store, self._found = None, {}
+
+    def _parts(self) -> ArrayParts:
+        if self._store is None:
+            self._store = self._workplace.arrays(FOLDER)
+        return self._store
+
+
+class _Digest(pickle.Pickler):
+    """Hashes values: equal ones alike, whichever of them share memory and whatever they have cached."""
+
+    def __init__(self) -> None:
+        self._hash = sha256()
+        super().__init__(self, protocol=5)
+        # no references to what came before
+        self.fast = True
+
+    def write(self, data: bytes) -> int:
+        self._hash.update(data)
+        return len(data)
+
+    def hexdigest(self) -> str:
+        return self._hash.hexdigest()
+
+    def reducer_override(self, value: Any) -> Any:
+        if isinstance(value, np.ndarray) and not value.dtype.hasobject:
+            whole = np.ascontiguousarray(value).reshape(-1).view(np.uint8)
+            content = sha256(whole.data).hexdigest()
+            return str, (f"{value.dtype.str} {value.shape} {content}",)
+        if isinstance(value, UUID):
+            # what an object is known by to those that it is sent to, and no part of its value
+            return str, ("",)
+        if is_dataclass(value) and not isinstance(value, type):
+            own = [getattr(value, part.name) for part in fields(value)]
+            # numbers that come from a checkpoint are Python's
+            own = [one.item() if isinstance(one, np.generic) else one for one in own]
+            return tuple, ([f"{type(value).__module__}:{type(value).__qualname__}", *own],)
+        return NotImplemented
+
+
+def _packed(value: Any, arrays: dict[str, NDArray[Any]]) -> Any:
+    """A result as JSON, its arrays apart; :class:`TypeError` if it is of anything but numbers, texts, arrays,
+    tuples and dataclasses of this package."""
+    if isinstance(value, np.generic):
+        value = value.item()
+    if value is None or isinstance(value, bool | int | str):
+        return value
+    if isinstance(value, float) and np.isfinite(value):
+        return value
+    if isinstance(value, np.ndarray) and value.dtype.kind in "biuf":
+        name = f"array.{len(arrays)}"
+        # in the order in which it lies in memory, as products of another order may have other bits
+        in_columns = value.flags.f_contiguous and not value.flags.c_contiguous
+        arrays[name] = value.T if in_columns else value
+        return {"array": name, "in_columns": in_columns}
+    if type(value) is tuple:
+        return {"tuple": [_packed(part, arrays) for part in value]}
+    kind = type(value)
+    if is_dataclass(value) and all(part.init for part in fields(value)) and _class(_name(kind)) is kind:
+        own = {part.name: _packed(getattr(value, part.name), arrays) for part in fields(value)}
+        return {"class": _name(kind), "fields": own}
+    raise TypeError(f"results of {kind} are not kept")
+
+
+def _unpacked(content: Any, arrays: Mapping[str, NDArray[Any]]) -> Any:
+    """What :func:`_packed` was given; :class:`TypeError` or :class:`KeyError` if it cannot be made."""
+    if not isinstance(content, dict):
+        return content
+    if "array" in content:
+        values = arrays[content["array"]]
+        return values.T if content["in_columns"] else values
+    if "tuple" in content:
+        return tuple(_unpacked(part, arrays) for part in content["tuple"])
+    own = {name: _unpacked(part, arrays) for name, part in content["fields"].items()}
+    kind = _class(content["class"])
+    if kind is None:
+        raise TypeError(f"there is no {content['class']}")
+    return kind(**own)
+
+
+def _name(kind: type[Any]) -> str:
+    return f"{kind.__module__}:{kind.__qualname__}"
+
+
+def _class(name: str) -> type[Any] | None:
+    """A dataclass of this package by its name; nothing is imported for it, as the pass that wants it has."""
+    module, _, own = name.partition(":")
+    kind = getattr(sys.modules.get(module), own, None)
+    return kind if module.startswith("distkern.") and isinstance(kind, type) and is_dataclass(kind) else None
