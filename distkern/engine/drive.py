@@ -262,8 +262,10 @@ class Driver:
         if found is not None:
             # an earlier try has read the rows
             self._tell_notes([f"{step.name}: made before the run was interrupted, and not again"])
-            self._count(step, step.plan(extent, self.executor.machine), 0.0)
-            return found[0]
+            result, seconds = found
+            self._count(step, step.plan(extent, self.executor.machine), seconds)
+            self._before += seconds
+            return result
         start = time.perf_counter()
         result = step.run(site)
         kept.put(key, result, time.perf_counter() - start)

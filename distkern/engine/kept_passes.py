@@ -43,10 +43,10 @@ class KeptPasses:
     def __init__(self, workplace: RunWorkplace) -> None:
         self._workplace = workplace
         self._store: ArrayParts | None = None
-        self._found: dict[str, tuple[int, Any]] = {}
+        self._found: dict[str, tuple[int, Any, float]] = {}
         if workplace.has(FOLDER):
             for number, record in self._parts().records().items():
-                self._found[record["key"]] = number, record["result"]
+                self._found[record["key"]] = number, record["result"], record["seconds"]
 
     def key(self, step: Reduce[Any], extent: Extent) -> str | None:
         """What a pass is known by; None for one that is not worth it, or cannot be told from others."""
@@ -59,13 +59,13 @@ class KeptPasses:
             return digest.hexdigest()
         return None
 
-    def get(self, key: str | None) -> tuple[Any] | None:
-        """The result of a pass, alone in a tuple; None where there is none."""
-        number, content = self._found.get(key or "", (None, None))
+    def get(self, key: str | None) -> tuple[Any, float] | None:
+        """The result of a pass, and the seconds that it took; None where there is none."""
+        number, content, seconds = self._found.get(key or "", (None, None, 0.0))
         if number is None:
             return None
         try:
-            return (_unpacked(content, self._parts().load(number)),)
+            return _unpacked(content, self._parts().load(number)), seconds
         except (DistkernError, KeyError, TypeError):
             # damaged, or of a class that is no more
             return None
@@ -76,13 +76,13 @@ class KeptPasses:
             return
         arrays: dict[str, NDArray[Any]] = {}
         try:
-            record = {"key": key, "result": _packed(result, arrays)}
+            record = {"key": key, "seconds": seconds, "result": _packed(result, arrays)}
         except TypeError:
             return
         if sum(values.nbytes for values in arrays.values()) <= seconds * BYTES_A_SECOND:
-            number = 1 + max((number for number, _ in self._found.values()), default=-1)
+            number = 1 + max((number for number, *_ in self._found.values()), default=-1)
             self._parts().put(number, (record, arrays))
-            self._found[key] = number, record["result"]
+            self._found[key] = number, record["result"], seconds
 
     def clear(self) -> None:
         """Forget them all."""

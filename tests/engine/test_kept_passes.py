@@ -39,7 +39,8 @@ def test_a_result_is_taken_by_the_next_try_of_the_run_alone(tmp_path):
     assert first.get(key) is None
     first.put(key, found, 30.0)
     assert (tmp_path / kept_passes.FOLDER).is_dir()
-    (again,) = kept(tmp_path).get(key)
+    again, seconds = kept(tmp_path).get(key)
+    assert seconds == 30.0
     assert type(again) is GramSums
     assert (again.border, again.sums.losses, again.sums.weight) == (None, 0.1, 7.0)
     for own, other in zip(found.parts[0], again.parts[0], strict=True):
@@ -69,7 +70,7 @@ def test_what_was_damaged_is_not_there(tmp_path):
     assert second.get(keys[0]) is None
     second.put(keys[0], 1.5, 30.0)
     third = kept(tmp_path)
-    assert third.get(keys[0]) == (1.5,)
+    assert third.get(keys[0]) == (1.5, 30.0)
     assert third.get(keys[1]) is not None
 
 

@@ -183,7 +183,9 @@ def _killed(words: Sequence[str], model: Path, seconds: float) -> bool:
 def _kept(model: Path) -> set[Path]:
     """What a run has kept so far: the stages of its checkpoints, and the results of tasks."""
     stages = set(model.glob("checkpoints/stage-*"))
-    return stages.union(*(model.glob(f"{part}/**/[0-9]*.json") for part in ("search", "moved", "machines")))
+    return stages.union(
+        *(model.glob(f"{part}/**/[0-9]*.json") for part in ("search", "moved", "machines", "passes"))
+    )
 
 
 def _bytes(folder: Path) -> int:
