@@ -79,8 +79,11 @@ class KeptPasses:
             record = {"key": key, "seconds": seconds, "result": _packed(result, arrays)}
         except TypeError:
             return
-        if sum(values.nbytes for values in arrays.values()) <= seconds * BYTES_A_SECOND:
-            number = 1 + max((number for number, *_ in self._found.values()), default=-1)
+        if sum(values.nbytes for values in arrays.values()) > seconds * BYTES_A_SECOND:
+            return
+        number = 1 + max((number for number, *_ in self._found.values()), default=-1)
+        # where the disk is full the checkpoint fails, and until then the run needs none of this
+        with suppress(DistkernError, OSError):
             self._parts().put(number, (record, arrays))
             self._found[key] = number, record["result"], seconds
 
