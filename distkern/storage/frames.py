@@ -260,7 +260,13 @@ def encode_frame(table: Table, scaling: Scaling, ignored: set[str | None], X: An
             where="X",
         )
     values = np.asarray(columns.rows(table.kinds()).features)
-    for told in table.told_unseen(table.unseen(values), "rows"):
+    unseen = table.unseen(values)
+    if scaling.kind == "unit":
+        # rows of the data set, whose norms are 1 already, are taken too
+        for column in table.columns:
+            if column.encoding == "number":
+                unseen.pop(column.name, None)
+    for told in table.told_unseen(unseen, "rows"):
         warnings.warn(told, UserWarning, stacklevel=2)
     features = np.empty((len(values), table.n_features), dtype=np.float32)
     for start in range(0, len(values), _MOST_ROWS):
