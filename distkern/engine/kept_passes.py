@@ -127,7 +127,7 @@ class _Digest(pickle.Pickler):
             own = [getattr(value, part.name) for part in fields(value)]
             # numbers that come from a checkpoint are Python's
             own = [one.item() if isinstance(one, np.generic) else one for one in own]
-            return tuple, ([f"{type(value).__module__}:{type(value).__qualname__}", *own],)
+            return tuple, ([_name(type(value)), *own],)
         return NotImplemented
 
 

@@ -147,7 +147,10 @@ class Column:
 
 
 def within(values: NDArray[np.float64], first: float, last: float, period: float) -> NDArray[np.float64]:
-    """Values whose phase of a period none from ``first`` to ``last`` has become the nearest of these two.
+    """Values (n,), NaN where they are missing, without phases that none from ``first`` to ``last`` has.
+
+    Those whose (v - first) mod period is beyond last - first become ``first`` or ``last``, whichever is
+    nearer in the circle of the period. All are in one unit.
 
     Kernels know nothing of a part of the year that no training row is of, and linear machines the wrong.
 
