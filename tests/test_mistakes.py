@@ -64,6 +64,8 @@ def made(tmp_path_factory):
         ("train --data d.zarr", ["--out", "add --out M"]),
         ("train --data d.zarr --out new --n_jobs 2", ["--n_jobs", "--workers"]),
         ("train --data d.zarr --out new --workers 0", ["--workers", "x>=1"]),
+        ("train --data d.zarr --out new --scheduler synchronous --workers 2", ["--workers", "threads"]),
+        ("predict m good.csv --out p.csv --scheduler tcp://h:1 --workers 2", ["--workers", "dask worker"]),
         ("train --data d.zarr --out new --memory-limit lots", ["'lots'", "512MiB"]),
         ("train --data d.zarr --out new --set gamma", ["'gamma'", "name=value"]),
         ("train --data d.zarr --out new --scheduler 127.0.0.1:8786", ["--scheduler", "tcp://HOST:PORT"]),

@@ -10,7 +10,7 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationEr
 
 from distkern.cli import options
 from distkern.cli.algorithms import CHOSEN
-from distkern.cli.values import check_scheduler, parse_bytes
+from distkern.cli.values import check_scheduler, check_workers, parse_bytes
 from distkern.common.errors import InputError, unknown_name
 from distkern.search.tuning.space import Asked
 from distkern.storage.places import Place, place_of
@@ -167,6 +167,10 @@ def resolve_job(path: Place | None, flags: Mapping[str, Any], settings: Sequence
         if path is None or settings:
             raise
         raise _explain(error, where, given) from None
+    # a job file for workers of this machine may be sent to a scheduler elsewhere
+    if "scheduler" not in given or "workers" in given:
+        at = "--workers" if "workers" in given else f"{where}, key 'workers'"
+        check_workers(job.scheduler, job.workers, at)
     options.use_certificates(job.scheduler)
     return job
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from distkern.cli.values import check_scheduler, parse_bytes
+from distkern.cli.values import check_scheduler, check_workers, parse_bytes
 from distkern.common.errors import InputError
 
 Command = TypeVar("Command", bound=Callable[..., Any])
@@ -246,7 +246,7 @@ scheduling = together(
         help="synchronous, threads, processes, local (worker processes here), tcp://HOST:PORT or "
         "tls://HOST:PORT.  [default: local; threads of this process for few rows, but not in tune]",
     ),
-    click.option("--workers", type=click.IntRange(min=1), help="How many threads or processes."),
+    click.option("--workers", type=click.IntRange(min=1), help="How many threads or processes, here."),
     memory_limit(),
     certificates,
 )
@@ -276,6 +276,7 @@ def scheduler_for(n_bytes: int | None, *, anything_given: bool) -> str:
 def where_to_run(n_bytes: int | None, scheduler: str | None, **limits: Any) -> dict[str, Any]:
     """What :data:`scheduling` gives for rows of ``n_bytes``, for the functions of :mod:`distkern.runs`."""
     use_certificates(scheduler)
+    check_workers(scheduler, limits.get("workers"))
     anything_given = any(value is not None for value in limits.values())
     return {"scheduler": scheduler or scheduler_for(n_bytes, anything_given=anything_given), **limits}
 

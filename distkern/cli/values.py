@@ -34,6 +34,19 @@ def check_scheduler(name: str) -> str:
     return name
 
 
+def check_workers(scheduler: str | None, workers: int | None, where: str = "--workers") -> None:
+    """Refuse a number of workers, given at ``where``, if the scheduler says how many there are."""
+    if workers is None or scheduler is None:
+        return
+    if "://" in scheduler:
+        what, hint = "has the workers that were started for it", "start more with `dask worker ADDRESS`"
+    elif scheduler == "synchronous" and workers > 1:
+        what, hint = "works in one thread", "use --scheduler threads, or give no number of workers"
+    else:
+        return
+    raise InputError(f"scheduler {scheduler!r} {what}", where=where, hint=hint)
+
+
 def parse_bytes(text: str) -> int:
     """A number of bytes from a text such as ``"512MiB"``, ``"1.5 GB"`` or ``"1048576"``.
 

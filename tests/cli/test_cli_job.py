@@ -96,6 +96,13 @@ def test_flags_and_settings_override_the_file(tmp_path):
     assert job.params == {"gamma": 2.0, "lam": 1.5}
 
 
+def test_a_job_file_for_workers_here_may_go_elsewhere(tmp_path):
+    path = write(tmp_path / "job.toml", 'data = "d.zarr"\nworkers = 2')
+    assert resolve_job(path, {"scheduler": "tcp://10.0.0.5:8786"}).workers == 2
+    with pytest.raises(InputError, match="has the workers that were started for it"):
+        resolve_job(path, {"scheduler": "tcp://10.0.0.5:8786", "workers": 3})
+
+
 @pytest.mark.parametrize(
     ("text", "message"),
     [
@@ -106,6 +113,7 @@ def test_flags_and_settings_override_the_file(tmp_path):
         ('data = "d"\nworkers = true', "key 'workers'"),
         ('data = "d"\nmemory_limit = "big"', "key 'memory_limit'.*512MiB"),
         ('data = "d"\nscheduler = "slurm"', "key 'scheduler'.*tcp://"),
+        ('data = "d"\nscheduler = "synchronous"\nworkers = 2', "key 'workers': scheduler 'sync.*threads"),
         ('data = "d"\nparams = 3', "'params' is not a table"),
         ("data = d", "not a TOML file"),
         ("seed = 1", "no data set given"),
