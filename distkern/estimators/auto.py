@@ -140,10 +140,13 @@ class AbstractKernelMachine(AbstractEstimator):
         self.class_shares_ = self.machine_.class_shares_
 
     def _choice(self, data: TrainingData, *, has_test: bool) -> Candidate:
-        """The choice for these rows; the last one is kept, because a plan asks for it before the run does."""
+        """The choice for these rows; the last one is kept, because a plan asks for it before the run does.
+
+        Rows that are no data set have no fingerprint to be known by, and are looked at each time.
+        """
         key = data.source.fingerprint, has_test, repr(sorted(self.get_params().items()))
         kept = getattr(self, "_kept_choice", None)
-        if kept is None or kept[0] != key:
+        if kept is None or not data.source.fingerprint or kept[0] != key:
             # a plan is made before the run has seen to it
             with blas.single_threaded():
                 self._kept_choice = kept = (key, self._chosen(data, has_test=has_test))
@@ -405,6 +408,7 @@ class AbstractKernelMachine(AbstractEstimator):
         self.chosen_because_ = str(chosen["because"])
         self._tell_machine()
         self.machine_._restore(arrays, facts, where)
+        self.seed_ = self.machine_.seed_
         self.coef_, self.intercept_ = self.machine_.coef_, self.machine_.intercept_
 
 

@@ -194,7 +194,7 @@ class AbstractClassifier(ClassifierMixin, Explainable, AbstractEstimator):  # ty
         self.class_shares_ = totals / totals.sum()
         if begins is not None:
             self.mean_weight_ = begins.mean_of(self.mean_weight_)
-            self.class_shares_ = begins.shares_of(self.class_shares_)
+            self.class_shares_ = begins.shares_of(totals, weighs_classes=counted is not None)
         problem = data.problem(
             self.n_outputs(len(data.classes)),
             has_test,
@@ -260,9 +260,11 @@ class AbstractClassifier(ClassifierMixin, Explainable, AbstractEstimator):  # ty
     def _given_weights(
         weighting: Mapping[Any, Any], classes: NDArray[Any], class_totals: NDArray[np.float64]
     ) -> NDArray[np.float64]:
-        """The weight of each class, (n_classes,), 1 where none is given."""
+        """The weight of each class, (n_classes,), 1 where none is given; job files have labels as texts."""
         weights, labels = np.ones(len(classes)), classes.tolist()
-        for label, weight in weighting.items():
+        written = {str(label): label for label in labels}
+        for given, weight in weighting.items():
+            label = given if given in labels else written.get(given, given)
             if label not in labels:
                 raise InputError(
                     f"class {label!r} is not in the data", where="class_weight", hint=f"classes: {labels}"

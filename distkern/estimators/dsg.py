@@ -234,24 +234,26 @@ class DSGClassifier(AbstractDSG, AbstractClassifier, solver=DSG):
 
         rows, labels, weights = self._batch(X, y, sample_weight)
         check_classification_targets(labels)
-        if not hasattr(self, "classes_"):
-            if classes is None:
-                raise InputError("is missing", where="classes", hint="give all labels in the first call")
-            self.classes_ = np.unique(np.asarray(classes))
-            if len(self.classes_) < 2:
-                raise InputError("holds one label only", where="classes", hint="give at least two")
-        else:
+        if hasattr(self, "coef_"):
             self._check_known(classes)
-        places = np.searchsorted(self.classes_, labels)
-        codes = np.minimum(places, len(self.classes_) - 1).astype(np.int32)
-        unseen = labels[self.classes_[codes] != labels].tolist()
+            known = self.classes_
+        elif classes is None:
+            raise InputError("is missing", where="classes", hint="give all labels in the first call")
+        else:
+            known = np.unique(np.asarray(classes))
+            if len(known) < 2:
+                raise InputError("holds one label only", where="classes", hint="give at least two")
+        places = np.searchsorted(known, labels)
+        codes = np.minimum(places, len(known) - 1).astype(np.int32)
+        unseen = labels[known[codes] != labels].tolist()
         if unseen:
             raise InputError(
                 f"label {unseen[0]!r} is not among the classes",
                 where="y",
-                hint=f"classes of the first call: {self.classes_.tolist()}",
+                hint=f"classes of the first call: {known.tolist()}",
             )
-        self.class_weights_ = None
+        # a batch that is refused leaves no classes behind
+        self.classes_, self.class_weights_ = known, None
         if self.class_weight:
             factors = self._given_weights(self.class_weight, self.classes_, np.ones(len(self.classes_)))
             weights = factors[codes] if weights is None else weights * factors[codes]

@@ -89,7 +89,7 @@ class AbstractEstimator(Updatable, Declared, BaseEstimator):  # type: ignore[mis
     zero_based_: bool | None = fitted(
         "whether indices of svmlight files start at 0, where it was fitted on a data set", default=None
     )
-    seed_: int = fitted("of every random choice that was made")
+    seed_: int = fitted("of every random choice that was made", fact="seed", write=int, read=int)
     n_iter_: int = fitted("stages done, of the model that is kept")
     history_: History = fitted(
         ":class:`~distkern.monitor.history.History`, a list of dict, a line of figures for each stage"

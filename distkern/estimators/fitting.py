@@ -79,6 +79,28 @@ def fit_estimator(
 
         fit_further(model, test, executor, listeners, **how)
         return
+    before = dict(vars(model))
+    try:
+        _fit(model, X, y, sample_weight, groups, test, eval_set, executor, listeners, how)
+    except BaseException:
+        # a model of before, whole, and not its coefficients with the units of other rows
+        model.__dict__.clear()
+        model.__dict__.update(before)
+        raise
+
+
+def _fit(
+    model: AbstractEstimator,
+    X: Any,
+    y: Any,
+    sample_weight: Any,
+    groups: Any,
+    test: Split | None,
+    eval_set: Any,
+    executor: AbstractExecutor | None,
+    listeners: Sequence[Listener],
+    how: dict[str, Any],
+) -> None:
     model.found_ = {}
     model.check_parameters()
     model.target_name_ = None
@@ -105,8 +127,8 @@ def fit_estimator(
         if has_test:
             held = held_out_rows(model, given, eval_set) if test is None else test
             sources["test"] = seen.held_out(rows.held_out(held))
-        if stopping is not None:
-            stopping.check(solver)
+        if how["stopping"] is not None:
+            how["stopping"].check(solver)
         outcome = run_solver(model, solver, problem, data, Driver(sources, executor, events), **how)
         low, high = ranges_of(given, rows)
     own = solver.further(outcome.state)

@@ -198,8 +198,9 @@ def checked_weights(block: Block) -> Floats:
     if targets is not None and targets.dtype.kind == "f" and not np.isfinite(targets).all():
         raise InputError("Input y contains NaN or infinity", where=f"y, block {block.index}")
     weights: Floats = np.ones(block.n_rows) if block.weights is None else block.weights
-    if np.any(weights < 0):
-        raise InputError("negative sample weights", where=f"sample_weight, block {block.index}")
+    if np.any(weights < 0) or not np.isfinite(weights).all():
+        what = "negative sample weights" if np.any(weights < 0) else "sample weights are NaN or infinite"
+        raise InputError(what, where=f"sample_weight, block {block.index}")
     return weights
 
 
@@ -235,6 +236,8 @@ def describing(task: str) -> Reduce[Any]:
 
 def from_described(source: Any, described: _Described) -> TrainingData:
     """A Dask array source, once a pass has described it."""
+    from sklearn.utils.multiclass import check_classification_targets
+
     if described.keys is not None:
         refuse_one_group(described.keys, "groups")
     if None in described.totals:
@@ -242,6 +245,9 @@ def from_described(source: Any, described: _Described) -> TrainingData:
     else:
         labels = sorted(described.totals)
         classes = np.asarray(labels)
+        check_classification_targets(classes)
         source = source.with_classes(classes)
     totals, largest = ([found[label] for label in labels] for found in (described.totals, described.largest))
+    if not sum(totals):
+        raise InputError("all rows weigh 0", where="sample_weight", hint="give some of them a weight")
     return TrainingData(source, classes, np.array(totals), np.array(largest))

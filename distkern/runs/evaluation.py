@@ -260,8 +260,14 @@ def score_of(
 ) -> float:
     """A figure of predictions: of a split the one of that name, of arrays what a function says."""
     if isinstance(X, Split):
+        if y is not None or sample_weight is not None:
+            what = "a data set's split has its own labels and weights"
+            raise InputError(what, where="score", hint="give the split alone")
         with open_executor() as executor:
-            return float(evaluate_split(model, X, executor).figures[name])
+            figures = evaluate_split(model, X, executor).figures
+        found = figures[name]
+        # scikit-learn's r2 of targets that are all the same
+        return float(figures["rmse"] == 0) if found is None else float(found)
     predicted = model.predict(X)
     if is_dask(predicted, y):
         return of_dask(y, predicted, sample_weight)

@@ -101,6 +101,9 @@ def training_data(
     if not mixed and is_dask(X, y, sample_weight, groups):
         if y is None and task != "none":
             raise InputError("y is missing", where="fit", hint="give labels with Dask arrays")
+        if task == "regression" and getattr(getattr(y, "dtype", None), "kind", "f") in "OSU":
+            hint = "give numbers, or take a classifier, which learns labels"
+            raise InputError("the targets are texts and no numbers", where="y", hint=hint)
         learn_names(estimator, X)
         source = DaskArraySource(X, None if task == "none" else y, sample_weight, groups=groups)
         executor = opened()

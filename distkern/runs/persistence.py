@@ -9,14 +9,14 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from distkern.common.errors import InputError
+from distkern.common.errors import DistkernError, InputError
 from distkern.common.types import Array
 from distkern.common.version import __version__
 from distkern.monitor.explanation import Explanation
 from distkern.monitor.history import History
-from distkern.storage.arrays import load_arrays, save_arrays
+from distkern.storage.arrays import array_names, load_arrays, save_arrays
 from distkern.storage.description import Description, as_read
-from distkern.storage.places import Location, Place, place_of, remove_tree
+from distkern.storage.places import Location, Place, absolute, remove_tree
 from distkern.storage.scaling import Scaling
 from distkern.storage.table import Table
 
@@ -108,12 +108,15 @@ def save_model(model: Any, path: Place) -> None:
         "history": model.history_,
         **({} if model.importances_ is None else {"importances": asdict(model.importances_)}),
         **({"updates": list(model.updates_)} if model.updates_ else {}),
-        **model._facts(),
+        **_plain(model._facts()),
     }
     further = None if model._further is None else model._further.loaded()
     kept = {} if further is None else further.arrays
     if further is not None:
         description["further"] = further.facts
+    # before anything is removed: a model that is there stays where this one cannot be written
+    _DESCRIPTION.text({**description, "arrays": ""})
+    _refuse_others_files(path)
     path.mkdir(parents=True, exist_ok=True)
     (path / "model.json").unlink(missing_ok=True)
     if (path / "arrays").exists():
@@ -121,6 +124,20 @@ def save_model(model: Any, path: Place) -> None:
     model._save_parts(path)
     description["arrays"] = save_arrays(path / "arrays", model._arrays() | model.map_arrays() | kept)
     write_text_atomic(path / "model.json", _DESCRIPTION.text(description))
+
+
+def _refuse_others_files(path: Place) -> None:
+    """Raise :class:`InputError` for a file, and for a folder whose ``arrays`` are none of a model."""
+    if path.is_file():
+        raise InputError("is a file", where=str(path), hint="give a folder")
+    if (path / "model.json").is_file() or not (path / "arrays").exists():
+        return
+    try:
+        array_names(path / "arrays")
+    except DistkernError:
+        raise InputError(
+            "holds something else under the name 'arrays'", where=str(path), hint="give another folder"
+        ) from None
 
 
 def refuse_other_model(folder: Place, model: Any) -> None:
@@ -148,7 +165,8 @@ def load_model(path: Location) -> Any:
     """
     from distkern.runs.algorithms import algorithm
 
-    folder = place_of(path)
+    # what is read later must be found from another working folder too
+    folder = absolute(path)
     where = str(folder / "model.json")
     facts = read_description(folder)
     described = _DESCRIPTION.read(_Model, facts, where)
@@ -182,6 +200,11 @@ def _restored(
     if described.classes is not None:
         dtype = str if described.classes.dtype == "string" else np.dtype(described.classes.dtype)
         model.classes_ = np.asarray(described.classes.values, dtype=dtype)
+        weights = described.params.get("class_weight")
+        if isinstance(weights, dict):
+            # the keys of JSON are texts
+            labels = {str(label): label for label in model.classes_.tolist()}
+            model.class_weight = {labels.get(key, key): weight for key, weight in weights.items()}
     model.table_, model.zero_based_ = described.table, described.zero_based
     model.n_features_in_ = described.n_features if described.table is None else len(described.table.columns)
     if described.feature_names is not None:
@@ -191,8 +214,8 @@ def _restored(
     model.n_iter_, model.ended_ = described.n_iter, described.ended
     model.found_, model.importances_ = described.found, described.importances
     model.scaling_ = described.scaling
-    weights = described.class_weights
-    model.class_weights_ = None if weights is None else np.asarray(weights)
+    of_classes = described.class_weights
+    model.class_weights_ = None if of_classes is None else np.asarray(of_classes)
     model.mean_weight_ = described.mean_weight
     if described.class_shares is not None:
         model.class_shares_ = np.asarray(described.class_shares)
@@ -228,6 +251,12 @@ def _params(model: Any) -> dict[str, Any]:
 def _plain(value: Any) -> Any:
     if isinstance(value, np.generic):
         return value.item()
+    if isinstance(value, np.ndarray):
+        return value.tolist()
+    if isinstance(value, Mapping):
+        return {_plain(key): _plain(one) for key, one in value.items()}
+    if isinstance(value, list | tuple):
+        return [_plain(one) for one in value]
     if isinstance(value, (np.random.RandomState, np.random.Generator)):
         return None
     return value
@@ -235,7 +264,9 @@ def _plain(value: Any) -> Any:
 
 def _labels_to_json(labels: NDArray[Any]) -> dict[str, Any]:
     kind = "string" if labels.dtype.kind in "OUS" else labels.dtype.str
-    return {"dtype": kind, "values": labels.tolist()}
+    # dates as texts, which JSON has no others of
+    values = labels.astype(str) if labels.dtype.kind == "M" else labels
+    return {"dtype": kind, "values": values.tolist()}
 
 
 #: what the names of its arrays in a model's folder begin with

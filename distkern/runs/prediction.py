@@ -68,6 +68,13 @@ def _prepared(
         raise InputError(
             f"X has {values.shape[-1]} features, but the model expects {n_features} features", where="X"
         )
+    numbers = values.data if isinstance(values, SparseRows) else values
+    with np.errstate(over="ignore", invalid="ignore"):
+        # a sum is finite unless some number is not (or it overflows): one cheap pass for the usual case
+        suspicious = not np.isfinite(np.sum(numbers))
+    if suspicious and not np.isfinite(numbers).all():
+        # arrays in memory have been looked at; those of Dask are met here
+        raise InputError("Input X contains NaN or infinity", where="X", hint="fill the values in")
     if preparation is not None:
         values = preparation.apply_rows(values, dtype)
         dtype = values.dtype

@@ -28,13 +28,14 @@ class Spreads:
 
     Attributes
     ----------
-    weight : of the rows
+    n_rows, weight : of the rows
     low, high : (n_features,) the smallest and the largest number
     mean, squares : (n_features,) the mean and the sum of the squared differences from it, rows as they weigh;
         zeros of sparse rows, of which they are not used
     is_sparse : what such rows may be scaled by leaves zeros what they are
     """
 
+    n_rows: int
     weight: float
     low: Array
     high: Array
@@ -49,7 +50,7 @@ class Spreads:
         if isinstance(rows, SparseRows):
             low, high = np.zeros(width), np.zeros(width)
             widen_ranges(rows, low, high)
-            return cls(float(len(rows)), low, high, np.zeros(width), np.zeros(width), True)
+            return cls(len(rows), float(len(rows)), low, high, np.zeros(width), np.zeros(width), True)
         found = None
         step = max(1, TILE_BYTES // max(1, 8 * width))
         for start in range(0, len(rows), step):
@@ -69,7 +70,7 @@ class Spreads:
         above = factors @ rows / weight
         rows -= above
         rows *= rows
-        return cls(weight, low, high, low + above, factors @ rows, False)
+        return cls(len(rows), weight, low, high, low + above, factors @ rows, False)
 
     @staticmethod
     def add(first: Spreads, second: Spreads) -> Spreads:
@@ -77,6 +78,7 @@ class Spreads:
         weight = first.weight + second.weight
         step = (second.mean - first.mean) * (second.weight / weight)
         return Spreads(
+            first.n_rows + second.n_rows,
             weight,
             np.minimum(first.low, second.low),
             np.maximum(first.high, second.high),
@@ -145,4 +147,6 @@ class Spreads:
             return Scaling()
         if self.is_sparse:
             refuse_for_sparse(kind)
-        return scaling_of(kind, self.low, self.high, self.mean, self.squares, self.weight)
+        # variances are of weights whose mean is 1: what all are multiplied by says nothing
+        squares = self.squares * (self.n_rows / self.weight)
+        return scaling_of(kind, self.low, self.high, self.mean, squares, self.n_rows)

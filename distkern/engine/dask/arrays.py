@@ -156,6 +156,9 @@ class DaskArraySource(AbstractSource):
                 where="X",
                 hint="write them to a sharded data set (write_dataset), or fit to a SciPy matrix",
             )
+        if features.dtype.kind == "c":
+            hint = "give X.real and X.imag as columns, or abs(X)"
+            raise InputError("Complex data not supported", where="X", hint=hint)
         if len(features.chunks[1]) > 1:
             features = features.rechunk({1: -1})
         rows = features.chunks[0]
@@ -238,7 +241,7 @@ def as_array(collection: Any) -> Any:
             array = np.asarray(array)
             # Dask does not guess the size of objects
             array = da.from_array(array, chunks=-1 if array.dtype == object else "auto")
-    if any(np.isnan(count) for count in array.chunks[0]):
+    if array.ndim and any(np.isnan(count) for count in array.chunks[0]):
         array = array.compute_chunk_sizes()
     return array
 
@@ -257,14 +260,17 @@ def aligned(array: Any, rows: Sequence[int]) -> Any:
     if array is None:
         return None
     array = as_array(array)
+    if array.ndim == 2 and array.shape[1] == 1:
+        array = array[:, 0]
+    if array.ndim != 1:
+        what = f"y, sample_weight or groups has {array.ndim} dimensions"
+        raise InputError(what, where="y", hint="give one value for each row")
     if array.shape[0] != sum(rows):
         raise InputError(
             f"X has {sum(rows)} rows and y, sample_weight or groups has {array.shape[0]}",
             where="y",
             hint="give one for each row",
         )
-    if array.ndim == 2 and array.shape[1] == 1:
-        array = array[:, 0]
     return array if array.chunks[0] == tuple(rows) else array.rechunk({0: tuple(rows)})
 
 
