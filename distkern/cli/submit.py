@@ -173,8 +173,9 @@ def _send(job: Job, jobs: int | None, folder: JobFolder, retries: int, runs: Pla
             runs=str(absolute(runs)),
         )
         folder.go_on()
-        folder.write(record)
+        # a folder in which a job waits that nobody has been given could not be trained to
         JobIndex(runs).add(record.id, folder.path)
+        folder.write(record)
         facts = {"out": record.out, "algorithm": record.algorithm, "submitted": record.submitted}
         scheduler.submit(
             drive,

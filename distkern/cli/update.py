@@ -63,24 +63,23 @@ def update(
 
     options.use_certificates(where["scheduler"])
     folder = place_of(model)
-    staged = _staged(folder, out, resume)
+    staged = _staged(folder, out)
     fitted = load_model(folder)
     splits = [open_dataset(path).train for path in data]
     estimator, new = begun(fitted, splits)
+    if out is None:
+        begins = estimator._begins
+        _clear(staged, begins.sources if resume and begins is not None else None)
     job = _job(estimator, new[0].dataset.path, staged, dashboard, where)
     with driving(job, resume) as guards, Terminal() as terminal:
         listeners: list[Listener] = [*guards, terminal]
         updated, history = run_job(
             job, new[0].dataset, listeners=listeners, resume=resume, dashboard=dashboard, estimator=estimator
         )
-    place = staged
-    if out is None:
-        from distkern.storage.atomic import put_in_place
-
-        assert isinstance(staged, Path)
-        assert isinstance(folder, Path)
-        put_in_place(staged, folder)
-        place = folder
+        place = staged
+        if out is None:
+            # while the claim holds: nobody else begins an update of this model
+            place = _in_place(staged, folder)
     told = updated.updates_[-1]
     if as_json:
         click.echo(json.dumps({"model": str(place), "update": told, **history[-1]}))
@@ -90,8 +89,10 @@ def update(
     click.echo(f"model in {place}, report in {place / 'report.html'}")
 
 
-def _staged(folder: Place, out: str | None, resume: bool) -> Place:
+def _staged(folder: Place, out: str | None) -> Place:
     """Where the updated model is made: where it is wanted, or beside the one that it takes the place of."""
+    from distkern.storage.atomic import put_back
+
     if out is not None:
         return place_of(out)
     if not isinstance(folder, Path):
@@ -100,10 +101,32 @@ def _staged(folder: Place, out: str | None, resume: bool) -> Place:
         )
     folder = folder.absolute()
     staged = folder.with_name(f".{folder.name}.update")
-    if not resume and (staged / "model.json").exists():
-        # it has not taken its place, or is what another one has taken the place of
-        remove_tree(staged)
+    put_back(staged, folder)
     return staged
+
+
+def _clear(staged: Place, wanted: tuple[str, ...] | None) -> None:
+    """Remove an update that has ended and has not taken its place, unless it has learned from what is
+    ``wanted``, and is resumed."""
+    from distkern.jobs.folder import JobFolder
+    from distkern.runs.persistence import learned_from
+
+    JobFolder(staged).refuse_if_driven()
+    if (staged / "model.json").exists() and (wanted is None or learned_from(staged) != wanted):
+        remove_tree(staged)
+
+
+def _in_place(staged: Place, folder: Place) -> Place:
+    """Put the updated model into the place of the one before."""
+    from distkern.jobs.folder import JobFolder
+    from distkern.storage.atomic import put_in_place
+
+    assert isinstance(staged, Path)
+    assert isinstance(folder, Path)
+    put_in_place(staged, folder)
+    # the claim has gone along, and is no part of the model
+    JobFolder(folder).discard()
+    return folder
 
 
 def _job(model: Any, data: Any, out: Place, dashboard: bool | None, where: dict[str, Any]) -> Job:

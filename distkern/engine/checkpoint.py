@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 
 from distkern.common.errors import CorruptDataError, InputError
 from distkern.common.sparse import SparseRows, from_arrays, to_arrays
+from distkern.common.version import __version__
 from distkern.passes.rounds import Saved
 from distkern.storage.arrays import array_names, check_arrays, load_arrays, save_arrays
 from distkern.storage.description import as_read, described, fingerprint, json_object
@@ -28,7 +29,7 @@ State = TypeVar("State")
 
 _KEPT = 2
 _FORMAT = 4
-_NAME = re.compile(r"stage-(\d{5})")
+_NAME = re.compile(r"stage-(\d{5,})")
 
 
 @dataclass(frozen=True)
@@ -259,7 +260,9 @@ class RunWorkplace:
     def __init__(self, checkpoints: CheckpointFolder | None) -> None:
         self._folder = None if checkpoints is None else checkpoints.path.parent
         self.stays = checkpoints is not None
-        self._of = "" if checkpoints is None else fingerprint(checkpoints.identity)
+        # parts that another version has made may be other numbers under the same names
+        own = {"distkern-version": __version__, "numpy-version": np.__version__}
+        self._of = "" if checkpoints is None else fingerprint({**checkpoints.identity, **own})
         self._stack = ExitStack()
 
     def arrays(self, name: str) -> ArrayParts:

@@ -12,7 +12,7 @@ from dataclasses import asdict, dataclass, field, replace
 from typing import Any, TypeAlias, TypeVar
 
 from distkern.common import blas, processes
-from distkern.common.errors import DivergenceError
+from distkern.common.errors import DivergenceError, InputError
 from distkern.common.types import AbstractSource
 from distkern.engine.checkpoint import CheckpointFolder, RunWorkplace
 from distkern.engine.ending import DIVERGED, INTERRUPTED, Ending, Stopping, check_stages, ending, explosion
@@ -338,9 +338,16 @@ class Driver:
         if self.checkpoints is not None:
             start = time.perf_counter()
             assert self._residents is not None, "a stage belongs to a run"
-            path = self.checkpoints.save(
-                self._stage, state, self._history, counters.as_dict(), self._residents.groups()
-            )
+            residents = self._residents.groups
+            own = self._stage, state, self._history, counters.as_dict()
+            try:
+                path = self.checkpoints.save(*own, residents())
+            except InputError:
+                # a full disk, it may be, of the results that this checkpoint makes needless
+                if self._kept_passes is None:
+                    raise
+                self._kept_passes.clear()
+                path = self.checkpoints.save(*own, residents())
             self._residents.checkpointed(self.checkpoints.residents(self._stage))
             if self._kept_passes is not None:
                 self._kept_passes.clear()

@@ -96,12 +96,18 @@ def _copy(
 ) -> AbstractEstimator:
     """A copy of a model that says which rows its fit reads."""
     found = copy(model)
-    digest = hashlib.sha256(np.ascontiguousarray(model.coef_).tobytes()).hexdigest()[:16]
+    digest = hashlib.sha256()
+    for name, values in sorted(model._arrays().items()):
+        digest.update(
+            f"{name} {values.dtype} {values.shape} ".encode() + np.ascontiguousarray(values).tobytes()
+        )
     weights = model.mean_weight_, model.class_weights_, model.class_shares_
     seed = getattr(model, "seed_", None)
     data = update_data(model, [*old, *new])
     fresh = data.source if not old else update_data(model, new).source
-    found._begin(Begins(further, data, fresh, splits, n_earlier, prints, *weights, seed, digest))
+    found._begin(
+        Begins(further, data, fresh, splits, n_earlier, prints, *weights, seed, digest.hexdigest()[:16])
+    )
     return found
 
 

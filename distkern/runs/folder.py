@@ -97,7 +97,8 @@ def check_resumption(estimator: Estimator, source: Split, folder: Place, *, test
     _, problem = estimator.problem(data, has_test=test is not None)
     CheckpointFolder(folder / "checkpoints", estimator._identity(data, problem)).check()
     if (folder / "model.json").exists():
-        refuse_other_model(folder, estimator)
+        begins = getattr(estimator, "_begins", None)
+        refuse_other_model(folder, estimator, [data.source.fingerprint] if begins is None else begins.sources)
 
 
 def _is_unfinished(folder: Place) -> bool:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any, Literal
 
@@ -140,17 +140,27 @@ def _refuse_others_files(path: Place) -> None:
         ) from None
 
 
-def refuse_other_model(folder: Place, model: Any) -> None:
-    """Raise :class:`InputError` unless the model in ``folder`` has ``model``'s algorithm and parameters."""
+def refuse_other_model(folder: Place, model: Any, sources: Sequence[str]) -> None:
+    """Raise :class:`InputError` unless the model in ``folder`` has ``model``'s algorithm and parameters, and
+    has learned from these ``sources``, fingerprints of splits."""
     stored = _DESCRIPTION.read(_Model, read_description(folder), str(folder / "model.json"))
     ours = as_read(_params(model))
-    if stored.algorithm != model.name or stored.params != ours:
-        keys = [name for name in sorted(ours) if stored.params.get(name) != ours[name]]
-        raise InputError(
-            f"holds a finished model of another job ({keys[0] if keys else stored.algorithm} differs)",
-            where=str(folder),
-            hint="train to another folder or remove it",
-        )
+    # a run that has ended is the same under any other limit
+    keys = [name for name in sorted(ours) if name != "memory_limit" and stored.params.get(name) != ours[name]]
+    if stored.algorithm != model.name or keys:
+        what = f"of another job ({keys[0] if keys else stored.algorithm} differs)"
+    elif learned_from(folder) not in (None, tuple(dict.fromkeys(sources))):
+        what = "that has learned from other rows"
+    else:
+        return
+    hint = "train to another folder or remove it"
+    raise InputError(f"holds a finished model {what}", where=str(folder), hint=hint)
+
+
+def learned_from(folder: Place) -> tuple[str, ...] | None:
+    """Fingerprints of the splits that a finished model has learned from; None where it does not say."""
+    stored = _DESCRIPTION.read(_Model, read_description(folder), str(folder / "model.json"))
+    return None if stored.further is None else stored.further.sources
 
 
 def load_model(path: Location) -> Any:

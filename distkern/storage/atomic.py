@@ -189,19 +189,42 @@ def put_in_place(folder: Path, target: Path) -> None:
     """Flush a folder to the disk and give it the name of another one beside it, whose content is removed.
 
     Where the file system can exchange two names (Linux), there is no moment without a whole folder at the
-    target; elsewhere there is one between two renames.
+    target; elsewhere there is one between two renames, after which :func:`put_back` finds what was there.
     """
     fsync_tree(folder)
     if not target.exists() or is_empty_folder(target):
         os.replace(folder, target)
-    elif _exchange(folder, target):
-        _remove(folder)
+        _fsync(target.parent)
+        return
+    old = _old(folder)
+    if _exchange(folder, target):
+        # whoever begins anew under this name keeps what he makes
+        os.rename(folder, old)
     else:
-        old = folder.with_name(f"{folder.name}-old")
-        os.rename(target, old)
-        os.rename(folder, target)
-        _remove(old)
+        try:
+            os.rename(target, old)
+            os.rename(folder, target)
+        except BaseException:
+            put_back(folder, target)
+            raise
+    _remove(old)
     _fsync(target.parent)
+
+
+def put_back(folder: Path, target: Path) -> None:
+    """Give back the name of a folder that was to be replaced, if nothing has taken its place; else what is
+    left of it is removed."""
+    old = _old(folder)
+    if not os.path.lexists(old):
+        return
+    if os.path.lexists(target):
+        _remove(old)
+    else:
+        os.rename(old, target)
+
+
+def _old(folder: Path) -> Path:
+    return folder.with_name(f"{folder.name}-old")
 
 
 class StagedUpload(StagedFolder):
@@ -321,12 +344,20 @@ def _fsync(path: Path) -> None:
 
 
 def _exchange(first: Path, second: Path) -> bool:
-    """Swap two names in one step; False where the system or file system cannot."""
+    """Swap two names in one step; False where the system or file system cannot.
+
+    Raises
+    ------
+    FileNotFoundError
+        If one of them is gone.
+    """
     try:
         rename = ctypes.CDLL(None, use_errno=True).renameat2
     except (OSError, AttributeError):
         return False
     code = rename(_AT_FDCWD, os.fsencode(first), _AT_FDCWD, os.fsencode(second), _RENAME_EXCHANGE)
+    if code and ctypes.get_errno() == errno.ENOENT:
+        raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), str(first))
     return bool(code == 0)
 
 
@@ -347,7 +378,8 @@ def _host() -> str:
 
 
 def _remove_stale(target: Path) -> None:
-    """Remove partial folders for ``target`` whose process, of this machine, is gone."""
+    """Remove partial folders for ``target`` whose process, of this machine, is gone; put back what one of
+    them was about to replace."""
     if not target.parent.is_dir():
         return
     pattern = re.compile(
@@ -356,6 +388,8 @@ def _remove_stale(target: Path) -> None:
     for entry in target.parent.iterdir():
         match = pattern.fullmatch(entry.name)
         if match and not is_running(int(match["pid"]), match["born"] or ""):
+            with suppress(OSError):
+                put_back(entry.with_name(entry.name.removesuffix("-old")), target)
             shutil.rmtree(entry, ignore_errors=True)
 
 

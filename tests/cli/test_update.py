@@ -10,6 +10,7 @@ import pytest
 
 from cluster_processes import finish, settings_of, start_distkern
 from distkern.cli.main import main
+from distkern.jobs.folder import JobFolder, attached_facts
 from distkern.monitor.metrics import read
 from distkern.runs.persistence import load_model
 from distkern.storage.dataset import open_dataset
@@ -195,3 +196,33 @@ def test_labels_that_look_like_others_stay_what_they_are(folder, capsys):
     capsys.readouterr()
     assert made("typo", ["1", "2", "x"], "--like", "plain.zarr", "--positive", "y") == 2
     assert "no training row has the label 'y'" in capsys.readouterr().err
+
+
+def test_an_update_that_did_not_take_its_place_is_not_taken_for_another(folder, monkeypatch, capsys):
+    assert main(["train", "--data", "old.zarr", "--out", "m", *LINEAR]) == 0
+    with monkeypatch.context() as patched:
+        patched.setattr("distkern.cli.update._in_place", lambda *_: 1 / 0)
+        assert main(["update", "m", "--data", "new.zarr"]) != 0
+    assert load_model("m").updates_ == ()
+    assert (folder / ".m.update" / "model.json").exists()
+    assert main(["update", "m", "--data", "all.zarr", "--resume"]) == 0
+    assert load_model("m").updates_[-1]["rows"] == 900
+    assert [path.name for path in folder.iterdir() if path.name.startswith(".")] == []
+    capsys.readouterr()
+    # nor is a finished model that has learned from other rows
+    assert main(["train", "--data", "new.zarr", "--out", "m", *LINEAR, "--resume"]) == 2
+    assert "has learned from other rows" in capsys.readouterr().err
+
+
+def test_an_update_under_way_keeps_what_it_has_made(folder, capsys):
+    assert main(["train", "--data", "old.zarr", "--out", "m", *LINEAR]) == 0
+    staged = folder / ".m.update"
+    staged.mkdir()
+    (staged / "model.json").write_text("{}")
+    other = JobFolder(staged)
+    other.claim()
+    other.beat({"epoch": 1, **attached_facts()})
+    capsys.readouterr()
+    assert main(["update", "m", "--data", "new.zarr"]) == 2
+    assert "is training to it" in capsys.readouterr().err
+    assert (staged / "model.json").exists()

@@ -242,6 +242,37 @@ def test_a_replacement_is_whole(tmp_path, can_exchange, monkeypatch):
     assert os.listdir(tmp_path) == ["d"]
 
 
+@pytest.mark.parametrize("stopped", ["interrupted", "killed"])
+def test_what_was_to_be_replaced_is_put_back(tmp_path, stopped, monkeypatch):
+    """Where names cannot be exchanged there is a moment without the folder."""
+    monkeypatch.setattr(atomic, "_exchange", lambda first, second: False)
+    with staged_folder(tmp_path / "d") as staged:
+        (staged.path / "old").write_text("old")
+        staged.commit()
+    rename, calls = os.rename, []
+
+    def stop(source, target):
+        calls.append(target)
+        if len(calls) == 2:
+            raise KeyboardInterrupt
+        rename(source, target)
+
+    with pytest.raises(KeyboardInterrupt), staged_folder(tmp_path / "d") as staged:
+        monkeypatch.setattr(os, "rename", stop)
+        if stopped == "killed":
+            monkeypatch.setattr(atomic, "put_back", lambda folder, target: None)
+            monkeypatch.setattr(staged, "discard", lambda: None)
+        staged.commit()
+    monkeypatch.undo()
+    if stopped == "killed":
+        assert not (tmp_path / "d").exists()
+        monkeypatch.setattr(atomic, "is_running", lambda pid, born: False)
+        with staged_folder(tmp_path / "d"):
+            pass
+    assert os.listdir(tmp_path) == ["d"]
+    assert os.listdir(tmp_path / "d") == ["old"]
+
+
 def test_leftovers_of_dead_processes_are_removed(tmp_path):
     finished = subprocess.run([sys.executable, "-c", "import os; print(os.getpid())"], stdout=-1, check=True)
     host = atomic._host()
