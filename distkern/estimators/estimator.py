@@ -430,10 +430,13 @@ class AbstractEstimator(Updatable, Declared, BaseEstimator):  # type: ignore[mis
         return self
 
     def save(self, path: Location) -> None:
-        """Write a model folder that :func:`distkern.load_model` reads; see there for what it holds."""
-        from distkern.runs.persistence import save_model
+        """Write a model folder that :func:`distkern.load_model` reads; see there for what it holds.
 
-        save_model(self._fitted(), place_of(path))
+        A model that is there stays until this one is whole.
+        """
+        from distkern.runs.folder import save_over
+
+        save_over(self._fitted(), place_of(path))
 
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()

@@ -14,7 +14,8 @@ from distkern.engine.kept_passes import FOLDER as KEPT_PASSES
 from distkern.monitor import metrics
 from distkern.runs.algorithms import algorithms
 from distkern.runs.estimator import Estimator
-from distkern.runs.persistence import refuse_other_model
+from distkern.runs.persistence import refuse_other_model, save_model
+from distkern.storage.atomic import staged_folder
 from distkern.storage.dataset import Split
 from distkern.storage.places import Place, URLPlace, absolute, remove_tree
 
@@ -70,18 +71,36 @@ def check_folder(folder: Place, resume: bool) -> None:
         return
     if not folder.is_dir():
         raise InputError("is a file", where=str(folder), hint="give a folder for the model")
-    foreign = sorted(
-        path.name for path in folder.iterdir() if path.name not in _OF_A_RUN and path.name[0] != "."
-    )
-    # all algorithms are imported only to know the folders of their models
-    if foreign := [name for name in foreign if name not in _model_folders()]:
+    if foreign := _foreign(folder):
         raise InputError(
             f"holds other things than a model ({foreign[0]!r})", where=str(folder), hint="give a new folder"
         )
 
 
+def _foreign(folder: Place) -> list[str]:
+    """What is in the folder of a run that no run leaves there."""
+    names = sorted(path.name for path in folder.iterdir() if path.name[0] != ".")
+    others = [name for name in names if name not in _OF_A_RUN]
+    # all algorithms are imported only to know the folders of their models
+    return [name for name in others if name not in _model_folders()] if others else []
+
+
 def _model_folders() -> set[str]:
     return {folder for kind in algorithms().values() for folder in kind.folders}
+
+
+def save_over(model: Any, folder: Place) -> None:
+    """Write a model; one that is there stays until the new one is whole.
+
+    So it is where nothing else is in the folder of a disk: a report of the old model goes with it. Elsewhere
+    the new one is written beside what is there.
+    """
+    if not (isinstance(folder, Path) and (folder / "model.json").is_file()) or _foreign(folder):
+        save_model(model, folder)
+        return
+    with staged_folder(folder) as staged:
+        save_model(model, staged.path)
+        staged.commit()
 
 
 def check_resumption(estimator: Estimator, source: Split, folder: Place, *, test: Split | None) -> None:

@@ -120,7 +120,8 @@ class Builder:
         self.shape = Shape()
         self.nameless: str | None = None
         self.form = Form(self.options.sparse, self.options.scale, self.kinds)
-        self.labels = LabelEncoder(self.kinds is not None and self.kinds.has_own_na)
+        own_na = self.kinds is not None and self.kinds.has_own_na
+        self.labels = LabelEncoder(own_na, of_files=self.meter is not None)
         fields: list[tuple[str, Any]] = [(SOURCE_ROWS, np.int64)]
         if self.options.task != "none":
             fields.append(("targets", TARGET_TYPES[self.options.task]))

@@ -24,11 +24,14 @@ _LARGEST_INTEGER = 2**53
 class LabelEncoder:
     """Gives labels int32 codes in the order they are met; :meth:`finish` says which class each code is.
 
-    ``takes_nan``: among texts "nan" and "inf" are labels like others.
+    Parameters
+    ----------
+    takes_nan : among texts "nan" and "inf" are labels like others
+    of_files : texts may be numbers, as all is text in a file; else they stay what they are
     """
 
-    def __init__(self, takes_nan: bool = False) -> None:
-        self._takes_nan = takes_nan
+    def __init__(self, takes_nan: bool = False, *, of_files: bool = True) -> None:
+        self._takes_nan, self._of_files = takes_nan, of_files
         self._codes: dict[int | str, int] = {}
         self._places: list[str] = []
 
@@ -99,16 +102,17 @@ class LabelEncoder:
         known : classes of the rows that these are like, which may be of some of them alone; None where there
             are none
 
-        Labels that are all numbers become integers, also those written as text; otherwise all stay text as
-        written, as where the ``known`` are text. Raises :class:`InputError` for labels of the test rows that
-        no training row has, for numbers that are not integers, for a ``positive`` that makes other classes
-        than the ``known``, and, where there are none, for fewer than two classes or a ``positive`` that does
-        not occur.
+        Labels that are all numbers become integers, also those that a file writes as text; otherwise all stay
+        text as written, as where the ``known`` are text. Raises :class:`InputError` for labels of the test
+        rows that no training row has, for numbers that are not integers, for a ``positive`` that makes other
+        classes than the ``known``, and, where there are none, for fewer than two classes or a ``positive``
+        that does not occur.
         """
         raw = list(self._codes)
         numbers = [parse_number(label) if isinstance(label, str) else float(label) for label in raw]
         keys: list[int] | list[str]
         are_text = positive is None and known and all(isinstance(label, str) for label in known)
+        are_text = are_text or (not self._of_files and any(isinstance(label, str) for label in raw))
         if are_text or any(number is None for number in numbers):
             keys = [str(label) for label in raw]
         else:

@@ -257,12 +257,16 @@ def test_what_was_to_be_replaced_is_put_back(tmp_path, stopped, monkeypatch):
             raise KeyboardInterrupt
         rename(source, target)
 
-    with pytest.raises(KeyboardInterrupt), staged_folder(tmp_path / "d") as staged:
-        monkeypatch.setattr(os, "rename", stop)
-        if stopped == "killed":
-            monkeypatch.setattr(atomic, "put_back", lambda folder, target: None)
-            monkeypatch.setattr(staged, "discard", lambda: None)
-        staged.commit()
+    def replace_it():
+        with staged_folder(tmp_path / "d") as staged:
+            monkeypatch.setattr(os, "rename", stop)
+            if stopped == "killed":
+                monkeypatch.setattr(atomic, "put_back", lambda folder, target: None)
+                monkeypatch.setattr(staged, "discard", lambda: None)
+            staged.commit()
+
+    with pytest.raises(KeyboardInterrupt):
+        replace_it()
     monkeypatch.undo()
     if stopped == "killed":
         assert not (tmp_path / "d").exists()
