@@ -207,7 +207,7 @@ def shard(
 
         def report(found: Sequence[ColumnReport]) -> None:
             reports.extend(found)
-            if not as_json:
+            if not as_json and (check or not all(column.is_plain for column in found)):
                 from distkern.cli.tables import column_table, console
 
                 terminal.clear()
@@ -228,8 +228,9 @@ def shard(
             problems: list[InputError] = []
             try:
                 look(src, **how)
-                if not (reports or as_json):
-                    click.echo("rows of mere numbers, of which nothing is to be told")
+                if not (reports or as_json or notices):
+                    what = "rows of mere numbers" if like is None else f"rows like those of {like}"
+                    click.echo(f"{what}, of which nothing is to be told")
             except InputError as error:
                 problems = [*error.errors] if isinstance(error, Problems) else [error]
                 raise
@@ -247,7 +248,7 @@ def _tell_check(
 ) -> None:
     from distkern.cli.tables import note_line
 
-    if not (reports or as_json):
+    if not (reports or notices or as_json):
         return
     closing = "nothing was written: leave --check out, and give --out D.zarr"
     if problems:

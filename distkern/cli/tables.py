@@ -54,7 +54,7 @@ def note_line(note: str, word: str = "note") -> str:
 
 def column_table(columns: Sequence[ColumnReport]) -> Table:
     """What becomes of the columns of a table; of many those that are no mere numbers. A long name is cut."""
-    plain = [column for column in columns if column.kind == "numbers" and not (column.missing or column.note)]
+    plain = [column for column in columns if column.is_plain]
     shown = columns if len(columns) <= _MOST_COLUMNS else [one for one in columns if one not in plain]
     rows = [
         [

@@ -24,6 +24,7 @@ from distkern.solvers.base import AbstractSolver, Problem
 from distkern.solvers.dsg_density_ratio import DSGDensityRatio as DensityRatioSolver
 from distkern.solvers.hyperparameters import RANDOM_STATE, SCALE
 from distkern.storage.dataset import Dataset, Split
+from distkern.storage.table import are_alike
 
 
 def are_samples(X: Any, y: Any) -> bool:
@@ -79,7 +80,8 @@ def joined_splits(P: Split, Q: Split) -> TrainingData:
     """
     first, second = P.dataset, Q.dataset
     same = first.n_features == second.n_features and P.is_sparse == Q.is_sparse
-    if not same or first.feature_names != second.feature_names or first.table != second.table:
+    same = same and first.feature_names == second.feature_names
+    if not (same and are_alike(first.table, second.table)):
         raise InputError(
             f"has other columns than {first.path}",
             where=str(second.path),

@@ -74,8 +74,12 @@ def choose_columns(
             raise InputError(f"two columns are named {name!r}", where=where, hint="rename one of them")
         there.add(name)
     target = _target(names, where=where, options=options)
-    weight = _beside(names, options.weight, "to hold weights", where, options)
-    group = _beside(names, options.group, "to hold groups", where, options)
+
+    def beside(wanted: str | None, role: str) -> int | None:
+        return _beside(names, wanted, role, where, options, has_header=has_header)
+
+    weight = beside(options.weight, "to hold weights")
+    group = beside(options.group, "to hold groups")
     for role, own, others in (("weight", weight, {target}), ("group", group, {target, weight})):
         if own is not None and own in others:
             other = "target" if own == target else "weight"
@@ -84,23 +88,26 @@ def choose_columns(
                 where=where,
                 hint=f"give --{other} COLUMN",
             )
-    id_ = _beside(names, options.id, "to be kept as id", where, options)
+    id_ = beside(options.id, "to be kept as id")
     wanted = (options.features if has_header else None) or ()
     known = frozenset(wanted)
     left_out = {target, weight, group}
     if id_ is not None and names[id_] not in known:
         left_out.add(id_)
-    left_out |= {_beside(names, name, "to leave out", where, options) for name in options.drop}
+    left_out |= {beside(name, "to leave out") for name in options.drop}
     # where one is missing, what is unknown may be it under another name
     if options.unknown is not None and known and known <= there:
         unknown = [at for at, name in enumerate(names) if name not in known and at not in left_out]
         options.unknown.update(names[at] for at in unknown if names[at] not in options.ignored)
         left_out |= {*unknown}
-    if has_header:
-        ignored = {*options.ignored} - known
-        left_out |= {at for at, name in enumerate(names) if name in ignored}
+    ignored = {at for at, name in enumerate(names) if name in options.ignored and name not in known}
+    n_known = None if options.kinds is None else options.kinds.n_known
+    # columns without names are those that are left out where the file is as wide with them
+    if has_header or (n_known is not None and len(names) - len(left_out | ignored) == n_known):
+        left_out |= ignored
     for name in () if options.kinds is None or options.features is not None else options.kinds.keep_na:
-        _beside(names, name, "to keep the texts of", where, options)
+        if name not in names and not options.may_lack:
+            raise _no_column(names, name, "to keep the texts of", where)
     features = tuple(position for position in range(len(names)) if position not in left_out)
     if wanted:
         order = order_by_name([names[at] for at in features], wanted, where=where, whose="the training data")
@@ -112,12 +119,21 @@ def choose_columns(
 
 
 def _beside(
-    names: Sequence[str], wanted: str | None, role: str, where: str, options: ReadOptions
+    names: Sequence[str],
+    wanted: str | None,
+    role: str,
+    where: str,
+    options: ReadOptions,
+    *,
+    has_header: bool = True,
 ) -> int | None:
     """The position of a column that is neither target nor feature; None for one that need not be there."""
     if wanted is None or (options.may_lack and wanted not in names and not wanted.lstrip("-").isdecimal()):
         return None
-    return _position(names, wanted, role, where)
+    position = _position(names, wanted, role, where)
+    if has_header and options.kinds is not None:
+        options.kinds.names_of[wanted] = names[position]
+    return position
 
 
 def _target(names: Sequence[str], *, where: str, options: ReadOptions) -> int | None:
@@ -133,12 +149,7 @@ def _position(names: Sequence[str], wanted: str, role: str, where: str) -> int:
     try:
         position = int(wanted)
     except ValueError:
-        close = difflib.get_close_matches(wanted, names, n=1, cutoff=0.0)
-        hint = f"did you mean {close[0]!r}?"
-        if len(names) == 1 and (mark := next((mark for mark in "\t;|," if mark in names[0]), "")):
-            hint = f"the only column is {names[0]!r}, whose parts are separated by {mark!r}: give that as "
-            hint += "--delimiter, or leave --delimiter out"
-        raise InputError(f"there is no column {wanted!r} {role}", where=where, hint=hint) from None
+        raise _no_column(names, wanted, role, where) from None
     if not -len(names) <= position < len(names):
         raise InputError(
             f"there is no column number {position} {role}",
@@ -146,6 +157,15 @@ def _position(names: Sequence[str], wanted: str, role: str, where: str) -> int:
             hint=f"columns count from 0 to {len(names) - 1}; or give the name",
         )
     return position % len(names)
+
+
+def _no_column(names: Sequence[str], wanted: str, role: str, where: str) -> InputError:
+    close = difflib.get_close_matches(wanted, names, n=1, cutoff=0.0)
+    hint = f"did you mean {close[0]!r}?"
+    if len(names) == 1 and (mark := next((mark for mark in "\t;|," if mark in names[0]), "")):
+        hint = f"the only column is {names[0]!r}, whose parts are separated by {mark!r}: give that as "
+        hint += "--delimiter, or leave --delimiter out"
+    return InputError(f"there is no column {wanted!r} {role}", where=where, hint=hint)
 
 
 class TableRows:
@@ -205,8 +225,8 @@ class TableRows:
         if columns.weight is not None:
             weights = self._weights(arrays[columns.weight], place(columns.weight))
         if columns.id is not None:
-            _refuse_missing(arrays[columns.id], place(columns.id))
-            ids = np.array([str(value) for value in arrays[columns.id].to_pylist()], dtype=object)
+            texts_of_ids = arrays[columns.id].to_pylist()
+            ids = np.array(["" if value is None else str(value) for value in texts_of_ids], dtype=object)
         if columns.group is not None:
             texts = [word_of(value, frozenset()) for value in arrays[columns.group].to_pylist()]
             name = columns.names[columns.group]
@@ -321,6 +341,8 @@ class TableRows:
             column = column.cast(column.type.value_type)
         if pa.types.is_boolean(column.type):
             column = column.cast(pa.int8())
+        if pa.types.is_decimal(column.type):
+            column = column.cast(pa.float64())
         if not is_number(column.type):
             raise InputError(
                 f"the target column holds {column.type}, neither numbers nor text",

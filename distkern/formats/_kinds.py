@@ -10,7 +10,7 @@ from typing import Any, Literal, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from distkern.common.errors import InputError, Problems
+from distkern.common.errors import InputError
 from distkern.formats import _texts
 from distkern.formats._arrow import TICKS, any_matches, are_numbers, first_beyond, in_numpy, is_plain, is_text
 from distkern.formats._lines import parse_number
@@ -18,11 +18,12 @@ from distkern.formats._words import (
     BOOLEANS,
     MISSING,
     MISSING_LABELS,
-    TEXT_FEATURES,
+    Refusals,
     are_booleans,
     hashed,
     most_common,
     names_of_values,
+    width_of,
     word_of,
 )
 
@@ -47,7 +48,7 @@ _A = {
 _LEADING_ZERO = r"^0\d+$"
 
 
-class TableKinds:
+class TableKinds(Refusals):
     """What each column of some tables holds: numbers, booleans, dates, times, categories or texts.
 
     A column's kind is decided on the first rows that are read of it, and stays: a later value of another kind
@@ -76,20 +77,23 @@ class TableKinds:
     kinds : by name of column
     levels : code of each category, by name of column
     rules : what the numbers of a column are of ("%", a currency), or the order of day and month in its dates
-    decimal : as above, of the last file that told
+    decimal : as above, of the file that is read
+    usual_decimal : of the first file that told
+    names_of : name of a column, by the position that its user gave for it
     target : name of the column with the target, if it holds numbers
-    problems : what was refused, by name of column, where :attr:`collects` is set; else it is raised at once
     overflowing : columns of categories with too many of them, which are left out
     with_zeros : columns of numbers some of which begin with a zero that means nothing
     told : what the user should know of the files, a sentence each
     missing : values that are missing, by name of column
     order : names of the columns of the first table
-    as_category, leave_out, as_dates, as_missing : how its user says that a column, ``{}``, holds categories,
-        or is left out, or how its dates are written, or that a text stands for a missing value
+    as_category, as_columns, leave_out, as_dates, as_missing : how its user says that a column, ``{}``, holds
+        categories, or gets a feature for each, or is left out, or how its dates are written, or that a text
+        stands for a missing value
     """
 
     as_category = "give --categorical {}=onehot (or target, or drop)"
     leave_out = "give --drop {}"
+    as_columns = "give --categorical {}=onehot (or drop)"
     as_dates = "give --day-first or --month-first"
     as_missing = "--na {} if it stands for a missing value"
 
@@ -111,14 +115,15 @@ class TableKinds:
     ) -> None:
         self._unused = frozenset(unused)
         self._na = None if na is None else frozenset(na)
+        own = [parse_number(word) for word in na or ()]
+        self._numbers_of_na = [number for number in own if number is not None and np.isfinite(number)]
         self.keep_na = frozenset(keep_na)
         self.rules: dict[str, str] = dict(rules or {})
-        self.decimal = decimal
+        self.decimal = self.usual_decimal = decimal
+        self.names_of: dict[str, str] = {}
         self._day_first = day_first
         self.target: str | None = None
-        self.collects = False
-        self.problems: dict[str, InputError] = {}
-        self._n_refused: dict[str, int] = {}
+        super().__init__()
         self.overflowing: set[str] = set()
         self.with_zeros: set[str] = set()
         self.told: list[str] = []
@@ -140,11 +145,23 @@ class TableKinds:
         return all(kind in ("number", "text") for kind in self.kinds.values())
 
     @property
-    def is_plain(self) -> bool:
-        """Nothing but numbers as Python writes them, and none is missing."""
+    def is_mere(self) -> bool:
+        """Nothing but numbers that are in no unit, none of which is missing."""
         rules = any(name != self.target for name in self.rules)
-        others = self.missing or rules or self.decimal == "," or "text" in self.kinds.values()
-        return self.all_numbers and not others
+        return self.all_numbers and not (self.missing or rules or "text" in self.kinds.values())
+
+    @property
+    def has_header(self) -> bool | None:
+        """Whether files have a header line, of columns that have no names in a model; None: it is looked for.
+
+        A line without numbers is one where the columns have some.
+        """
+        return None if self._is_named or not self._fixed else "number" in self.kinds.values()
+
+    @property
+    def n_known(self) -> int | None:
+        """Columns of features that tables of a model have, which are read later."""
+        return len(self.order) if self._fixed and self.order is not None else None
 
     @property
     def has_own_na(self) -> bool:
@@ -164,13 +181,14 @@ class TableKinds:
         """Whether a column holds numbers that are written as Python writes them, as far as is known."""
         return self.kinds.get(key) == "number" and key not in self.rules and key not in self.keep_na
 
-    def tell_form(self, file: str, delimiter: str, decimal: str) -> None:
-        """How the fields of a text file, and the decimals in them, are separated."""
+    def tell_form(self, file: str, delimiter: str, decimal: str | None) -> None:
+        """How the fields of a text file, and the decimals in them, are separated; None: it does not tell."""
         self.decimal = decimal
-        said = f"fields are separated by {delimiter!r}, decimals by {decimal!r}"
-        if (delimiter, decimal) not in ((",", "."), ("\t", ".")) and not any(
-            said in told for told in self.told
-        ):
+        self.usual_decimal = self.usual_decimal or decimal
+        said = f"fields are separated by {delimiter!r}"
+        said += "" if decimal is None else f", decimals by {decimal!r}"
+        is_usual = delimiter in ",\t" and decimal != ","
+        if not (is_usual or any(said in told for told in self.told)):
             self.told.append(f"{file}: {said} (--delimiter and --decimal say otherwise)")
 
     def width(self, key: str) -> int:
@@ -182,23 +200,6 @@ class TableKinds:
         if "text" not in self.kinds.values():
             return tuple(keys)
         return tuple(name for key in keys for name in names_of_values(key, self.width(key)))
-
-    def refuse(self, key: str, error: InputError, count: int = 1) -> None:
-        """Raise what is wrong with so many rows of a column, or keep it for :meth:`raise_problems`."""
-        if not self.collects:
-            raise error
-        self.problems.setdefault(key, error)
-        self._n_refused[key] = self._n_refused.get(key, 0) + count
-
-    def raise_problems(self) -> None:
-        """Raise what was kept, all of it at once: of each column the first place, and how many rows more."""
-        found = []
-        for key, error in self.problems.items():
-            more = self._n_refused[key] - 1
-            what = f"{error.what} (and {more:,} more row{'s' * (more > 1)})" if more else error.what
-            found.append(InputError(what, where=error.where, hint=error.hint))
-        if found:
-            raise found[0] if len(found) == 1 else Problems(found)
 
     def keys(self, names: Sequence[str], *, has_header: bool, file: str) -> tuple[str, ...]:
         """The names under which columns are known: those of the first table where a file has none."""
@@ -241,12 +242,20 @@ class TableKinds:
             self.kinds[key] = "category"
         elif is_text(kind):
             self._decide_texts(key, values)
-        else:
+        elif pa.types.is_boolean(kind):
+            self.kinds[key] = "boolean"
+        elif not pa.types.is_null(kind):
             self.kinds[key] = "number"
+
+    def settle(self) -> None:
+        """Decide the kind of columns in which nothing is."""
+        self.kinds |= dict.fromkeys(self.unknown(self.order or ()), "number")
 
     def _decide_texts(self, key: str, values: Any) -> None:
         """What most words are: one that is not is rather a mistake, to be refused, than the name of a
-        category."""
+        category. Without any, nothing is decided."""
+        if values.null_count == len(values):
+            return
         if self.decimal != "," and are_numbers(values):
             self.kinds[key] = "number"
             if any_matches(values, _LEADING_ZERO):
@@ -254,6 +263,8 @@ class TableKinds:
             return
         words = {word.strip() for word in values.unique().to_pylist() if word is not None}
         some = sorted(words - self.na_of(key))
+        if not some:
+            return
         numbers, units = _texts.numbers_of(some, self.decimal or ".")
         fine = _texts.parsed(some, numbers)
         if key == self.target or 2 * sum(fine) >= len(some):
@@ -261,6 +272,8 @@ class TableKinds:
             unit = most_common(unit for unit, is_fine in zip(units, fine, strict=True) if is_fine and unit)
             if unit:
                 self.rules[key] = unit
+            if unit == "%" and key == self.target:
+                self.told.append(f"the target {key!r} is in percent, and is learned as shares: 5% is 0.05")
             if any_matches(values, _LEADING_ZERO):
                 self.with_zeros.add(key)
         elif are_booleans(set(some)):
@@ -272,24 +285,6 @@ class TableKinds:
         else:
             self.kinds[key] = "category"
 
-    def _order_of_dates(self, key: str, words: Sequence[str | None]) -> tuple[str | None, str | None]:
-        """Settle the order of day and month in a column by the first dates that tell; else a word that leaves
-        it open, and why."""
-        if key in self.rules:
-            return None, None
-        orders, unsure = _texts.order_of_dates([word for word in words if word is not None])
-        if len(orders) > 1:
-            what = "in {} and others of the column the day is first, in some the month"
-            return next(word for word in words if word and _texts.tells_order(word)), what
-        if orders:
-            self.rules[key] = next(iter(orders))
-        elif unsure is not None and self._day_first is None:
-            what = "whether the day or the month is first in {} is told by no other date of the first rows"
-            return unsure, what
-        elif unsure is not None:
-            self.rules[key] = _texts.DAY_FIRST if self._day_first else _texts.MONTH_FIRST
-        return None, None
-
     def features(
         self, keys: Sequence[str], columns: Iterable[Any], places: Sequence[Callable[[int], str]], n_rows: int
     ) -> NDArray[np.float64]:
@@ -298,7 +293,7 @@ class TableKinds:
         first = 0
         for key, column, place in zip(keys, columns, places, strict=True):
             last = first + self.width(key)
-            if self.kinds[key] == "text":
+            if self.kinds.get(key) == "text":
                 found[:, first:last] = self._hashed(key, column)
             else:
                 found[:, first] = self.numbers(key, column, place)
@@ -325,8 +320,11 @@ class TableKinds:
         import pyarrow as pa
         from pyarrow import compute
 
-        kind, of = self.kinds[key], values.type
+        kind, of = self.kinds.get(key, "number"), values.type
         if key in self._unused or key in self.overflowing:
+            return np.full(len(values), np.nan)
+        if key not in self.kinds:
+            self.missing[key] = self.missing.get(key, 0) + len(values)
             return np.full(len(values), np.nan)
         if pa.types.is_dictionary(of) and not (is_text(of.value_type) or kind == "category"):
             values, of = values.cast(of.value_type), of.value_type
@@ -358,6 +356,9 @@ class TableKinds:
             error = InputError(what, where=place(0), hint=f"encode it as numbers, or {hint}")
             self.refuse(key, error, len(values))
             return np.full(len(values), np.nan)
+        if kind == "number" and self._numbers_of_na and key not in self.keep_na:
+            # however they are written
+            numbers = np.where(np.isin(numbers, self._numbers_of_na), np.nan, numbers)
         absent = int(np.count_nonzero(np.isnan(numbers)))
         if absent and key not in self.overflowing:
             if self._refuses_missing and kind != "category":
@@ -414,9 +415,16 @@ class TableKinds:
             elif not self._fixed:
                 hint += f", or {self.as_category.format(key)}"
             if kind == "date":
-                unsure, why = self._order_of_dates(key, words)
-                if why is not None:
-                    refuse([words.index(unsure)], why, self.as_dates.format(key))
+                unsure, why = None, ""
+                if key not in self.rules:
+                    order, unsure, why = _texts.settled_order(words, self._day_first)
+                    self.rules |= {} if order is None else {key: order}
+                if unsure is not None:
+                    how = "write dates as 2024-12-31" if self._fixed else self.as_dates.format(key)
+                    if _texts.tells_order(unsure) and not self._fixed:
+                        # no order mends that
+                        how = self.as_category.format(key)
+                    refuse([words.index(unsure)], why, how)
                     return np.full(len(indices), np.nan)
             of_words[:-1], fine, what = self._values(key, kind, words)
             odd = [position for position, is_fine in enumerate(fine) if not is_fine]
@@ -490,8 +498,3 @@ class TableKinds:
             levels[word] = len(levels)
             return len(levels) - 1
         return MAX_LEVELS
-
-
-def width_of(kind: Kind | None) -> int:
-    """Numbers that a value becomes."""
-    return TEXT_FEATURES if kind == "text" else 1

@@ -28,7 +28,7 @@ _CLOCK = (
     r"(?P<hour>\d{1,2}):(?P<minute>\d\d)(?::(?P<second>[0-5]\d(?:\.\d{1,9})?))?"
     r"(?: ?(?P<half>[AaPp])\.?[Mm]\.?)?"
 )
-_ZONE = r"(?P<zone>Z|[+-](?:[01]\d|2[0-3]):?[0-5]\d)?"
+_ZONE = r"(?P<zone>Z| ?UTC|[+-](?:[01]\d|2[0-3])(?::?[0-5]\d)?)?"
 _TIME = re.compile(_CLOCK)
 _ISO_TIME = rf"(?:[T ](?:(?P<only_hour>\d\d)|{_CLOCK}))?{_ZONE}"
 _ISO = re.compile(rf"(?P<year>\d{{4}})[-/.](?P<month>\d{{1,2}})[-/.](?P<day>\d{{1,2}}){_ISO_TIME}")
@@ -54,7 +54,8 @@ DAY_FIRST, MONTH_FIRST = "day first", "month first"
 def _pattern(decimal: str) -> str:
     """The regular expression (of RE2) of a number, with what it is of and in parentheses where negative."""
     groups = "|".join(rf"(?:{mark}\d{{3}})+" for mark in _THOUSANDS[decimal])
-    whole = rf"(?P<whole>\d{{1,3}}(?:{groups})|\d*)"
+    # what stands before thousands begins with no 0: in 0,512 the comma is before decimals
+    whole = rf"(?P<whole>[1-9]\d{{0,2}}(?:{groups})|\d*)"
     return (
         rf"^(?P<outer>(?:{_CURRENCY})?){_GAP}(?P<open>\(?)(?P<sign>[-+{_MINUS}]?)(?P<before>(?:{_CURRENCY})?)"
         rf"{_GAP}(?P<minus>[-+{_MINUS}]?){whole}"
@@ -96,16 +97,16 @@ def numbers_of(words: Sequence[str | None], decimal: str = ".") -> tuple[NDArray
     return values, compute.binary_join_element_wise(*places, "").fill_null("").to_pylist()
 
 
-def decimal_of(words: Sequence[str]) -> str | None:
+def decimal_of(words: Sequence[str]) -> tuple[str | None, bool]:
     """What stands before the decimals of those words that are numbers, by those that can be read in one way
-    alone; None where these say nothing and others can be read in two ways."""
+    alone, None where these say nothing; and whether others can then be read in two ways."""
     ours, theirs = (numbers_of(words, decimal)[0] for decimal in (".", ","))
     point, comma = ~np.isnan(ours) & np.isnan(theirs), np.isnan(ours) & ~np.isnan(theirs)
     n_point, n_comma = np.count_nonzero(point), np.count_nonzero(comma)
     if n_point != n_comma:
-        return "." if n_point > n_comma else ","
+        return "." if n_point > n_comma else ",", False
     differ = ~np.isnan(ours) & ~np.isnan(theirs) & (ours != theirs)
-    return None if differ.any() else "."
+    return None, bool(differ.any())
 
 
 def order_of_dates(words: Sequence[str]) -> tuple[set[str], str | None]:
@@ -125,14 +126,30 @@ def order_of_dates(words: Sequence[str]) -> tuple[set[str], str | None]:
     return orders, unsure
 
 
+def settled_order(words: Sequence[str | None], day_first: bool | None) -> tuple[str | None, str | None, str]:
+    """The order of day and month, by the dates that tell, else by what the user says; None where it does not
+    matter. Or a word that leaves it open, and why.
+    """
+    orders, unsure = order_of_dates([word for word in words if word is not None])
+    if len(orders) > 1:
+        odd = next(word for word in words if word and tells_order(word))
+        return None, odd, "in {} and others of the column the day is first, in some the month"
+    if orders:
+        return next(iter(orders)), None, ""
+    if unsure is not None and day_first is None:
+        why = "whether the day or the month is first in {} is told by no other date of the first rows"
+        return None, unsure, why
+    return None if unsure is None else DAY_FIRST if day_first else MONTH_FIRST, None, ""
+
+
 def tells_order(word: str) -> bool:
     """Whether a word says itself that the day or the month is first."""
     return bool(order_of_dates([word])[0])
 
 
 def is_date(word: str) -> bool:
-    """Whether a word is written as a date."""
-    return any(pattern.fullmatch(word) for pattern in (_ISO, _EITHER, *_NAMED))
+    """Whether a word is a date, with the day or the month first."""
+    return not all(np.isnan(_date_of(word, order)) for order in (DAY_FIRST, MONTH_FIRST))
 
 
 def is_time(word: str) -> bool:
@@ -202,9 +219,13 @@ def _date_of(word: str, order: str) -> float:
         moment = datetime(year, month, day, hour, int(parts["minute"] or 0), tzinfo=UTC)
     except ValueError:
         return np.nan
-    away, zone = 0, parts["zone"]
-    if zone and zone != "Z":
-        away = (3600 * int(zone[1:3]) + 60 * int(zone[-2:])) * (-1 if zone[0] == "-" else 1)
+    away, zone = 0, parts["zone"] or ""
+    if zone[:1] in ("+", "-"):
+        if len(zone) == 3 and parts["minute"] is None:
+            # 2024-01-01-05 is none
+            return np.nan
+        minutes = int(zone[-2:]) if len(zone) > 3 else 0
+        away = (3600 * int(zone[1:3]) + 60 * minutes) * (-1 if zone[0] == "-" else 1)
     return (moment - _EPOCH) // timedelta(seconds=1) - away + float(parts["second"] or 0)
 
 

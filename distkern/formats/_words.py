@@ -1,4 +1,4 @@
-"""What single words of a table mean: missing, yes, no, or words of a text."""
+"""What single words of a table mean, missing, yes, no, or words of a text, and what is wrong with some."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from distkern.common.errors import InputError, Problems
 from distkern.common.names import written
 
 #: what stands for a missing label or group, where its user does not say: classes may be + and -
@@ -72,6 +73,43 @@ def hashed(texts: Sequence[str]) -> NDArray[np.float64]:
     return np.asarray(counted.toarray(), dtype=np.float64)
 
 
+def width_of(kind: str | None) -> int:
+    """Numbers that a value of such a column becomes."""
+    return TEXT_FEATURES if kind == "text" else 1
+
+
 def names_of_values(key: str, width: int) -> tuple[str, ...]:
     """Names of the numbers that a value of a column becomes."""
     return (key,) if width == 1 else tuple(f"{key} words {at + 1}" for at in range(width))
+
+
+class Refusals:
+    """What is wrong with the columns of tables: raised at once, or kept to be told together.
+
+    Attributes
+    ----------
+    collects : what is refused is kept
+    problems : it, by name of column, the first of each
+    """
+
+    def __init__(self) -> None:
+        self.collects = False
+        self.problems: dict[str, InputError] = {}
+        self._n_refused: dict[str, int] = {}
+
+    def refuse(self, key: str, error: InputError, count: int = 1) -> None:
+        """Raise what is wrong with so many rows of a column, or keep it for :meth:`raise_problems`."""
+        if not self.collects:
+            raise error
+        self.problems.setdefault(key, error)
+        self._n_refused[key] = self._n_refused.get(key, 0) + count
+
+    def raise_problems(self) -> None:
+        """Raise what was kept, all of it at once: of each column the first place, and how many rows more."""
+        found = []
+        for key, error in self.problems.items():
+            more = self._n_refused[key] - 1
+            what = f"{error.what} (and {more:,} more row{'s' * (more > 1)})" if more else error.what
+            found.append(InputError(what, where=error.where, hint=error.hint))
+        if found:
+            raise found[0] if len(found) == 1 else Problems(found)

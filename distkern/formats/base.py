@@ -79,6 +79,14 @@ class ReadOptions:
     encoding: str | None = None
     unknown: set[str] | None = None
 
+    def __post_init__(self) -> None:
+        if self.decimal not in (None, ".", ",") or (self.delimiter is not None and len(self.delimiter) != 1):
+            raise InputError(
+                f"{self.delimiter!r} and {self.decimal!r} are no such marks",
+                where="--delimiter, --decimal",
+                hint="give one character as the delimiter, and . or , before decimals",
+            )
+
     def na_of(self, column: str, *, is_label: bool = False) -> frozenset[str]:
         """The texts that stand for a missing value of a column."""
         return MISSING_LABELS if self.kinds is None else self.kinds.na_of(column, is_label=is_label)

@@ -22,6 +22,7 @@ from distkern.formats.base import CHUNK_BYTES, AbstractFormat, InputFile, RawChu
 _DELIMITERS = (",", "\t", ";", "|")
 #: what may be a decimal comma: outside quotation marks where the comma is no delimiter, else inside
 _COMMA, _QUOTED_COMMA = re.compile(rb"\d,\d"), re.compile(rb'"[^"\n]*\d,\d')
+_POINT = re.compile(rb"\d\.\d")
 _NOT_UTF8 = "save the file as UTF-8, or give --encoding, which is cp1252 for most of Western Europe"
 #: of a file, to tell the delimiter by
 _FIRST_LINES = 20
@@ -112,7 +113,9 @@ def _read_header(block: LineBlock, file: str, options: ReadOptions) -> tuple[_Li
     text = _decode(block.text[blank:end].rstrip(b"\r\n"), where)
     delimiter = options.delimiter or _delimiter(block.text[blank:], file)
     fields = [field.strip() for field in _fields(text, delimiter, where)]
-    has_header = _is_header(fields, where) if options.header is None else options.header
+    has_header = options.header
+    if has_header is None:
+        has_header = _is_header(fields, where, None if options.kinds is None else options.kinds.has_header)
     if has_header:
         names: Sequence[str] = fields
         block = LineBlock(block.text[end:], line + block.text[blank:end].count(b"\n"))
@@ -139,8 +142,11 @@ def _delimiter(text: bytes, file: str) -> str:
     return next(iter(alike or there), usual)
 
 
-def _is_header(fields: Sequence[str], where: str) -> bool:
+def _is_header(fields: Sequence[str], where: str, by_words: bool | None) -> bool:
+    """Whether a line names the columns; ``by_words``: of columns without names, if it has words alone."""
     numeric = [field for field in fields if parse_number(field) is not None]
+    if by_words is not None:
+        return by_words and not numeric
     if not numeric:
         return True
     counted = [[str(first + step) for step in range(len(numeric))] for first in (0, 1)]
@@ -193,6 +199,7 @@ class _LineLayout:
         if not lines.size:
             return None
         arrays = self._typed(block.text, len(lines)) or self._words(block, len(lines), first_row)
+        self.rows.decide(arrays)
         return self.rows.chunk(arrays, first_row, lines, blank_lines=n_blank)
 
     def decide(self, block: LineBlock, first_row: int) -> None:
@@ -204,19 +211,29 @@ class _LineLayout:
         if self.kinds.target is not None and self.target is not None:
             wanted[self.kinds.target] = self.target
         unknown = self.kinds.unknown(wanted)
-        if self.decimal is not None and not unknown:
+        # columns in which nothing was yet are decided as they are read, see chunk()
+        unknown = unknown if first_row == 1 else []
+        if self.decimal is not None and first_row > 1:
             return
-        has_commas = (_QUOTED_COMMA if self.delimiter == "," else _COMMA).search(block.text) is not None
-        looks = self.decimal is None and (has_commas or self.kinds.decimal == ",")
+        looks = self.decimal is None and (self._has_commas(block.text) or self.kinds.usual_decimal == ",")
         columns = {}
         if looks or unknown:
             words = self._words(block, len(_lines_of_rows(block)[0]), first_row)
             columns = {key: words[at] for key, at in wanted.items()}
-        if self.decimal is None:
-            self.decimal = self._decimal(columns) if looks else "."
-        self.kinds.tell_form(self.file, self.delimiter, self.decimal)
+        if looks:
+            self.decimal = self._decimal(columns)
+        elif self.decimal is None and _POINT.search(block.text):
+            # a comma that comes later stands between thousands
+            self.decimal = "."
+        if first_row == 1 or self.decimal is not None:
+            self.kinds.tell_form(self.file, self.delimiter, self.decimal)
         for key in unknown:
             self.kinds.decide(key, columns[key], from_text=True)
+
+    def _has_commas(self, text: bytes) -> bool:
+        if self.delimiter == ",":
+            return b'"' in text and _QUOTED_COMMA.search(text) is not None
+        return _COMMA.search(text) is not None
 
     def _typed(self, text: bytes, n_rows: int) -> list[Any] | None:
         """The columns by Arrow, or None if anything at all is unusual, or a target or weight is missing."""
@@ -234,17 +251,18 @@ class _LineLayout:
         fields = self._fields(block, first_row)
         return [pa.array([row[at] for row in fields], pa.string()) for at in range(len(self.columns.names))]
 
-    def _decimal(self, columns: Mapping[str, Any]) -> str:
+    def _decimal(self, columns: Mapping[str, Any]) -> str | None:
         assert self.kinds is not None
-        words = {word.strip() for column in columns.values() for word in column.unique().to_pylist()}
-        found = decimal_of(sorted(words)) or self.kinds.decimal
-        if found is None and self.delimiter != ",":
+        words = {word.strip() for column in columns.values() for word in column.unique().to_pylist() if word}
+        found, is_open = decimal_of(sorted(words))
+        found = found or self.kinds.usual_decimal
+        if found is None and is_open and self.delimiter != ",":
             raise InputError(
                 "whether commas in numbers stand before decimals or between thousands is told by no number",
                 where=self.file,
                 hint="give --decimal , or --decimal .",
             )
-        return found or "."
+        return found or ("." if is_open else None)
 
     def _arrays(self, text: bytes, n_rows: int, *, as_words: bool = False) -> list[Any] | None:
         """The columns that are wanted, None for others, by Arrow; or None if anything at all is unusual.

@@ -39,10 +39,13 @@ class Parquet(AbstractFormat):
         with file.open() as stream:
             try:
                 table = parquet.ParquetFile(stream, page_checksum_verification=True)
+                described = table.schema_arrow.pandas_metadata or {}
+                index = {name for name in described.get("index_columns", ()) if isinstance(name, str)}
+                said = {options.id, options.target, options.group, options.weight}
                 names = [
                     name
                     for name in table.schema_arrow.names
-                    if not name.startswith("__index_level_") or name == options.id
+                    if not (name in index or name.startswith("__index_level_")) or name in said
                 ]
                 columns = choose_columns(names, where=file.url, options=options)
                 rows = TableRows(file.url, columns, options, from_text=False)

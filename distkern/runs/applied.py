@@ -25,7 +25,8 @@ def preparation_of(estimator: Any, dataset: Dataset) -> Preparation | None:
     own: Scaling | None = estimator.scaling_
     width = estimator.n_features_in_
     if estimator.table_ is not None:
-        names, width = estimator.table_.features, estimator.table_.n_features
+        own_names = estimator.table_.is_named or not estimator.table_.is_mere
+        names, width = estimator.table_.features if own_names else None, estimator.table_.n_features
     return preparation_for(dataset, width, None if names is None else tuple(names), own, estimator.table_)
 
 

@@ -179,7 +179,7 @@ def _learned_frame(
     check_consistent_length(X, targets)
     frame = fit_frame(X, targets, task, groups, sample_weight)
     for sentence in frame.told:
-        warnings.warn(sentence, UserWarning, stacklevel=6)
+        warnings.warn(sentence, UserWarning, stacklevel=7)
     return targets, frame
 
 
@@ -214,7 +214,7 @@ def _spooled_frame(
     path = temporary_folder(stack) / "rows.zarr"
     dataset = write_dataset(chunks, path, task=cast("Task", task), kinds=kinds, report=reports.extend)
     for sentence in (*kinds.told, *told_columns(reports, left_out=True)):
-        warnings.warn(sentence, UserWarning, stacklevel=6)
+        warnings.warn(sentence, UserWarning, stacklevel=7)
     return dataset.train
 
 
@@ -326,6 +326,9 @@ def rows_for(estimator: Any, X: Any) -> GivenRows:
         return GivenRows(split, preparation_of(estimator, split.dataset), split.dtype)
     refuse_path(X)
     wanted, table = getattr(estimator, "dtype_", None), estimator.table_
+    if table is not None and table.is_mere and not is_mixed(X):
+        # numbers that become themselves
+        table = None
     single: np.dtype[Any] = np.dtype(np.float32)
     is_encoded = table is not None and _are_encoded(table, X)
     if table is not None and not is_encoded:

@@ -26,7 +26,7 @@ from distkern.storage.manifest import FILE, SOURCE_ROWS, Manifest, SplitEntry
 from distkern.storage.preparation import Like
 from distkern.storage.scaling import KINDS, ScalingFit, ScalingKind, refuse_for_sparse
 from distkern.storage.spool import Spool, in_field, in_order, shuffled
-from distkern.storage.table import told_blank
+from distkern.storage.table import told_blank, told_unknown
 from distkern.storage.table_fit import KnownRows, TableFit, TableOptions, TablePiece
 from distkern.storage.table_report import ColumnReport
 
@@ -98,7 +98,8 @@ class Builder:
     like : how other rows were prepared, as these are to be
     indices : what was found in svmlight files
     report : called with what every column of a table becomes, before shards are written
-    checks : also of tables of mere numbers, which then are gone through for that; and nothing more is done
+    checks : nothing more is done than telling what is to be told
+    unknown : columns of tables that what the rows are to be like does not have
     meter, test_meter : of the files with the training and the test rows, if they are files
     """
 
@@ -113,6 +114,7 @@ class Builder:
     indices: Indices = field(default_factory=Indices)
     report: Report = lambda columns: None
     checks: bool = False
+    unknown: set[str] = field(default_factory=set)
     meter: Meter | None = None
     test_meter: Meter | None = None
 
@@ -164,6 +166,7 @@ class Builder:
         if options.test_fraction is not None:
             drawn = (test_spool, Fraction(repr(float(options.test_fraction))), options.seed)
         seed = options.seed if options.shuffle else None
+        self.of_test = False
         self._feed(
             Collector(train_spool, self.shape, self._records, self.form, fits=True, seed=seed, drawn=drawn),
             train,
@@ -173,6 +176,8 @@ class Builder:
         if self.table_options.group is not None:
             self._refuse_one_group(train_spool)
         if test is not None:
+            # whose weights and groups nobody asks for
+            self.of_test = True
             tests = Collector(test_spool, self.shape, self._records, self.form)
             self._feed(tests, test, "reading test rows", self.test_meter)
         if not train_spool.n_rows:
@@ -201,7 +206,7 @@ class Builder:
             blank += chunk.blank_lines
             if chunk.names is None:
                 self.nameless = chunk.file
-            if self.nameless is not None and self.kinds is not None and not self.kinds.is_plain:
+            if self.nameless is not None and self.kinds is not None and not self.kinds.is_mere:
                 raise InputError(
                     "has no columns of categories, dates or missing values, as other files have",
                     where=self.nameless,
@@ -228,9 +233,16 @@ class Builder:
         if self.options.task != "none":
             found["targets"] = self._targets(chunk)
         for name, values in (("weights", chunk.weights), ("group_keys", chunk.group_keys)):
-            # test rows have none
-            if values is not None and name in (self.record.names or ()):
+            if name not in (self.record.names or ()):
+                continue
+            if values is not None:
                 found[name] = values
+            elif not self.of_test:
+                raise InputError(
+                    f"has no column of {name.partition('_')[0]}s, as other files have",
+                    where=chunk.file,
+                    hint="give files with the same columns",
+                )
         return found
 
     def _targets(self, chunk: RawChunk) -> NDArray[Any]:
@@ -258,16 +270,14 @@ class Builder:
     def _encoded(
         self, spool: Spool, classes: Sequence[Any] | None, mapping: NDArray[np.int32] | None
     ) -> KnownRows | None:
-        """How the columns of tables become features, fitted on the training rows; None for mere numbers."""
+        """How the columns of tables become features, fitted on the training rows; None without tables."""
         kinds = self.kinds
         if self.like is not None:
             return None if self.like.table is None else KnownRows(self.like.table)
         options = self.table_options
         if kinds is None or kinds.order is None:
             return None
-        is_needed = not kinds.is_plain or bool(options.ignored or options.keep_na) or options.na is not None
-        if not (is_needed or self.checks):
-            return None
+        kinds.settle()
         target = (self.shape.target_name or "target") if self.options.task == "regression" else None
         is_named = self.shape.names is not None
         fit = TableFit(kinds, options, spool.n_rows, target, classes, is_named=is_named)
@@ -300,6 +310,11 @@ class Builder:
             self.form.fit.update(encoded.train(rows, in_field(records, "group_keys")))
         return encoded
 
+    def _tell_unseen(self, encoded: KnownRows) -> None:
+        rows = "test rows" if self.like is None else "rows"
+        for told in encoded.table.told_unseen(encoded.unseen, rows):
+            self.notice(told)
+
     def _classes(
         self, spool: Spool
     ) -> tuple[tuple[int, ...] | tuple[str, ...] | None, NDArray[np.int32] | None]:
@@ -330,13 +345,21 @@ class Builder:
         encoded = self._encoded(train_spool, classes, mapping)
         if self.kinds is not None:
             self.kinds.raise_problems()
+        if self.unknown:
+            self.notice(told_unknown(self.unknown))
         if self.checks:
+            if self.like is not None and encoded is not None:
+                for rows, _ in train_spool.pieces(max(1, CHUNK_BYTES // (8 * self.shape.width))):
+                    encoded.train(rows)
+                self._tell_unseen(encoded)
             raise Checked
         table = None if encoded is None else encoded.table
         width, is_sparse = self.shape.width, bool(self.form.is_sparse)
         names = self.shape.names
         if table is not None:
-            width, names = table.n_features, table.features
+            width = table.n_features
+            # columns of mere numbers without names are any numbers
+            names = table.features if table.is_named or not table.is_mere else None
         assert self.form.fit is not None
         scaling = self.form.fit.result(width) if self.like is None else self.like.scaling
         present = {"train": train_spool} | ({"test": test_spool} if test_spool.n_rows else {})
@@ -387,9 +410,7 @@ class Builder:
                 of_table=None if encoded is None else encoded.train if is_train else encoded.test,
             )
         if encoded is not None:
-            rows = "test rows" if self.like is None else "rows"
-            for told in encoded.table.told_unseen(encoded.unseen, rows):
-                self.notice(told)
+            self._tell_unseen(encoded)
         if scaling.kind == "unit" and zero_rows:
             self.notice(
                 f"{zero_rows:,} of {done:,} rows {'has' if zero_rows == 1 else 'have'} norm 0: "

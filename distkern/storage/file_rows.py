@@ -153,7 +153,7 @@ class FileRows:
         width = chunk.features.shape[1]
         table = self._table
         n_columns = self.n_features if table is None else table.starts[-1]
-        if table is not None and chunk.names is None:
+        if table is not None and chunk.names is None and not table.is_mere:
             raise InputError(
                 "has no columns of categories, dates or missing values, as the training data have",
                 where=chunk.file,

@@ -77,7 +77,8 @@ class _Columns:
             if is_text(array.type):
                 found = array[:_MOST_ROWS].unique().drop_null()
                 words.update(found.filter(compute.match_substring_regex(found, r"\d[.,]\d")).to_pylist())
-        kinds.decimal = decimal_of(sorted(word.strip() for word in words)) or "."
+        kinds.decimal = decimal_of(sorted(word.strip() for word in words))[0] or "."
+        kinds.usual_decimal = kinds.decimal
         if kinds.decimal == ",":
             kinds.told.append("decimals of numbers that are texts in X are taken to follow a comma")
 
@@ -150,10 +151,17 @@ def _array(values: Any) -> Any:
         return pa.DictionaryArray.from_arrays(pa.array(codes, mask=codes < 0), levels)
     try:
         return in_one_piece(pa.array(values, from_pandas=True))
-    except (pa.ArrowInvalid, pa.ArrowTypeError, pa.ArrowNotImplementedError):
+    except (pa.ArrowInvalid, pa.ArrowTypeError, pa.ArrowNotImplementedError, OverflowError):
         # values of several kinds: they are told apart as texts
-        texts = [None if value is None or value != value else written(value) for value in values]
-        return pa.array(texts, pa.string())
+        return pa.array([None if _is_missing(value) else written(value) for value in values], pa.string())
+
+
+def _is_missing(value: Any) -> bool:
+    try:
+        return value is None or bool(value != value)
+    except (TypeError, ValueError):
+        # pandas.NA is neither equal nor unequal to itself, and nobody can say of an array
+        return type(value).__name__ == "NAType"
 
 
 def fit_frame(
@@ -172,6 +180,7 @@ def fit_frame(
     if task == "classification":
         found, targets = np.unique(targets, return_inverse=True)
         classes = found.tolist()
+    kinds.settle()
     fit = TableFit(kinds, TableOptions(), n_rows, target, classes, is_named=columns.is_named)
     parts = [slice(start, start + _MOST_ROWS) for start in range(0, n_rows, _MOST_ROWS)]
 
@@ -211,6 +220,7 @@ def frame_kinds(options: TableOptions | None = None) -> TableKinds:
     kinds.leave_out = "leave it out: X.drop(columns={!r})"
     kinds.as_dates = "make dates of the column: X[{0!r}] = pandas.to_datetime(X[{0!r}], dayfirst=...)"
     kinds.as_missing = ""
+    kinds.as_columns = "make columns of them: pandas.get_dummies(X, columns=[{!r}])"
     kinds.as_category = "make the column one of categories: X[{!r}].astype('category')"
     return kinds
 

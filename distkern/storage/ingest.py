@@ -7,6 +7,7 @@ import tempfile
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
+from itertools import chain
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -37,7 +38,6 @@ from distkern.storage.manifest import FILE, read_manifest
 from distkern.storage.places import Location, Place, URLPlace, absolute, place_of
 from distkern.storage.preparation import Like
 from distkern.storage.scaling import ScalingKind
-from distkern.storage.table import told_unknown
 from distkern.storage.table_fit import Impute, TableOptions
 
 Source: TypeAlias = Location
@@ -153,12 +153,6 @@ def shard(
         tuple(text),
         day_first,
     )
-    if decimal not in (None, ".", ",") or (delimiter is not None and len(delimiter) != 1):
-        raise InputError(
-            f"{delimiter!r} and {decimal!r} are no such marks",
-            where="--delimiter, --decimal",
-            hint="give one character as the delimiter, and . or , before decimals",
-        )
     refuse_untaken(
         [*train_files, *(test_files or ())],
         table_options.said(),
@@ -187,7 +181,7 @@ def shard(
         encoding=encoding,
     )
     if like is not None:
-        if scale is not None or table_options != TableOptions():
+        if scale is not None or replace(table_options, weight=None, group=None) != TableOptions():
             raise InputError(
                 "says how rows are prepared, and so do other options",
                 where="--like",
@@ -203,6 +197,11 @@ def shard(
         options = replace(options, scale=like.scaling.kind, positive=label)
         kinds = None if like.table is None else like.table.kinds()
         indices.from_zero = like.from_zero if zero_based is None else zero_based
+        if like.table is not None:
+            # weights and groups count as those of the rows before, where files have them
+            of_weights, of_groups = weight or like.table.weight, group or like.table.group
+            table_options = replace(table_options, weight=of_weights, group=of_groups)
+            read_options = replace(read_options, weight=of_weights, group=of_groups, may_lack=True)
         read_options = replace(
             read_options,
             target=like.target_name if target is None and task != "none" else target,
@@ -214,8 +213,11 @@ def shard(
     if kinds is not None:
         kinds.collects = True
     test_options = replace(read_options, may_lack=True)
-    made = _make(
-        (chunk for file in train_files for chunk in file.chunks(read_options)),
+    train: Chunks = (chunk for file in train_files for chunk in file.chunks(read_options))
+    if like is not None and (table_options.weight or table_options.group):
+        train, table_options = _with_roles(train, table_options, {weight, group}, notice)
+    return _make(
+        train,
         None if test_files is None else (chunk for file in test_files for chunk in file.chunks(test_options)),
         out,
         options,
@@ -231,10 +233,29 @@ def shard(
         test_meter=test_meter,
         report=report,
         checks=check_only,
+        unknown=unknown,
     )
-    if unknown and notice is not None:
-        notice(told_unknown(unknown))
-    return made
+
+
+def _with_roles(
+    chunks: Chunks, options: TableOptions, given: set[str | None], notice: Notice | None
+) -> tuple[Chunks, TableOptions]:
+    """Chunks, and which columns of weights and groups their files have; what they lack is told, or refused
+    where it was ``given``."""
+    first = next(chunks, None)
+    if first is None:
+        return iter(()), options
+    for role, found in (("weight", first.weights), ("group", first.group_keys)):
+        name = getattr(options, role)
+        if name is None or found is not None:
+            continue
+        if name in given:
+            raise InputError(f"there is no column {name!r}", where=f"--{role}", hint="check the name")
+        if notice is not None:
+            notice(f"there is no column {name!r} of {role}s, as the rows before had: each row is one")
+    weight = None if first.weights is None else options.weight
+    group = None if first.group_keys is None else options.group
+    return chain([first], chunks), replace(options, weight=weight, group=group)
 
 
 def check(sources: Source | Sequence[Source], *, report: Report, **how: Any) -> None:

@@ -92,7 +92,7 @@ class Manifest:
         trained = self.splits["train"].shards
         if width < 1 or (self.feature_names is not None and len(self.feature_names) != width):
             raise ValueError(f"other names than those of {width} features")
-        if self.table is not None and self.table.features != self.feature_names:
+        if self.table is not None and self.feature_names not in (None, self.table.features):
             raise ValueError("columns of a table that become other features")
         if factor is not None and len(factor) != (1 if self.scaling.kind == "ball" else width):
             raise ValueError(f"a scaling of {len(factor)} features for {width}")

@@ -106,11 +106,9 @@ def preparation_for(
         If the columns are others, or one of the scalings divided rows by their norms and the other did not.
     """
     where = str(dataset.path)
-    stored_columns = () if dataset.table is None else dataset.table.columns
-    # other columns may be there as well
-    if (table is None and dataset.table is not None) or not {*stored_columns}.issuperset(
-        () if table is None else table.columns
-    ):
+    from distkern.storage.table import are_alike
+
+    if not are_alike(table, dataset.table):
         raise InputError(
             "its columns became features in another way than those of the training data, as other rows said",
             where=where,

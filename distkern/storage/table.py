@@ -12,8 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from distkern.common.types import Floats
-from distkern.formats._kinds import Kind, TableKinds, width_of
-from distkern.formats._words import names_of_values
+from distkern.formats._kinds import Kind, TableKinds
+from distkern.formats._words import names_of_values, width_of
 
 Encoding: TypeAlias = Literal["number", "date", "time", "text", "onehot", "target", "drop"]
 
@@ -52,7 +52,7 @@ class Column:
     hours : some training row has a time of day
     span : the smallest and the largest number of the training rows, of a date in seconds since 1970
     levels : the categories of the training rows, sorted
-    has_missing : missing values are a category too, after all others
+    has_missing : values are missing in some training row: of categories one too, after all others
     means : (n_levels + has_missing, n_outputs) target means; those of a category that is unknown are
         ``default``
     outputs : names of the targets that there are means of, where there are several
@@ -83,6 +83,16 @@ class Column:
     def width(self) -> int:
         """Numbers that a value is read as."""
         return width_of(self.kind)
+
+    @property
+    def is_mere(self) -> bool:
+        """Its numbers, of which none is missing, are what they become, whatever other rows have."""
+        return self.encoding == "number" and not (self.flag or self.has_missing)
+
+    @property
+    def made(self) -> Any:
+        """What is the same of columns whose rows became features in one way."""
+        return self.name if self.is_mere else self
 
     @cached_property
     def features(self) -> tuple[str, ...]:
@@ -173,7 +183,7 @@ class Table:
     columns : those that rows have
     ignored : names of columns that later tables may have and that are left out
     is_named : files name the columns; else they stand in this order
-    id : name of the column of those that names the rows, if one does
+    id, weight, group : name of the column of those that names the rows, or has their weights or groups
     refuses_missing : rows with a missing value that is no category are refused
     na : texts that stand for a missing value, where the user has said so
     keep_na : columns in which these texts are what they say
@@ -185,6 +195,8 @@ class Table:
     is_named: bool = True
     refuses_missing: bool = False
     id: str | None = None
+    weight: str | None = None
+    group: str | None = None
     na: tuple[str, ...] | None = None
     keep_na: tuple[str, ...] = ()
     decimal: str = "."
@@ -193,6 +205,11 @@ class Table:
     def starts(self) -> tuple[int, ...]:
         """Where the values of each column begin in a row of values, and where the last ones end."""
         return tuple(accumulate((column.width for column in self.columns), initial=0))
+
+    @property
+    def is_mere(self) -> bool:
+        """Rows of numbers that nothing names the columns of may be of it."""
+        return all(column.is_mere for column in self.columns)
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -300,10 +317,21 @@ class Table:
             "is_named": self.is_named,
             "refuses_missing": self.refuses_missing,
             "id": self.id,
+            **({} if self.weight is None else {"weight": self.weight}),
+            **({} if self.group is None else {"group": self.group}),
             **({} if self.na is None else {"na": list(self.na)}),
             **({"keep_na": list(self.keep_na)} if self.keep_na else {}),
             **({"decimal": self.decimal} if self.decimal != "." else {}),
         }
+
+
+def are_alike(first: Table | None, second: Table | None) -> bool:
+    """Whether the columns that rows of two tables share, or of numbers for None, became features in one
+    way."""
+    if first is None or second is None:
+        return all(one is None or one.is_mere for one in (first, second))
+    theirs = {column.name: column.made for column in second.columns}
+    return all(theirs.get(column.name, column.made) == column.made for column in first.columns)
 
 
 def add_counts(total: dict[str, int], more: Mapping[str, int]) -> None:

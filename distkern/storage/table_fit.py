@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
+from functools import cached_property
 from itertools import accumulate
 from typing import Any, Literal, TypeAlias, get_args
 
@@ -235,7 +236,17 @@ class TableFit:
                 encoding: Encoding = "date" if days else "time" if kind == "time" else "number"
                 rule = self._kinds.rules.get(name, "")
                 span = None if kind in ("boolean", "time") else (self._facts[at].low, self._facts[at].high)
-                found = Column(name, kind, encoding, fill, flag=flag, hours=hours, span=span, rule=rule)
+                found = Column(
+                    name,
+                    kind,
+                    encoding,
+                    fill,
+                    flag=flag,
+                    hours=hours,
+                    span=span,
+                    rule=rule,
+                    has_missing=missing,
+                )
                 self.columns.append(found)
         self._tell()
 
@@ -263,7 +274,7 @@ class TableFit:
             error = InputError(
                 f"{n_levels:,} categories, and no means of the target can stand for them: there are {said}",
                 where=where,
-                hint=f"give --categorical {name}=onehot (or drop)",
+                hint=self._kinds.as_columns.format(name),
             )
             # without a target, which is a problem itself, there is no saying
             if self._kinds.target not in self._kinds.problems:
@@ -379,23 +390,38 @@ class TableFit:
 
     def result(self) -> Table:
         """The fitted table."""
-        columns = list(self.columns)
+        columns, name_of = list(self.columns), self._kinds.names_of
         for at, (counts, sums) in self._folds.items():
             total, of_level = sums.sum(axis=0), counts.sum(axis=0)
             prior = total.sum(axis=0) / max(1.0, of_level.sum())
             means = (total + _SMOOTHING * prior) / (of_level[:, None] + _SMOOTHING)
             rows = tuple(map(tuple, means.tolist()))
             columns[at] = replace(columns[at], means=rows, default=tuple(prior.tolist()))
+        said = self._options
+        nothing = tuple(column.name for column in columns if not self._stays(column))
         return Table(
-            tuple(columns),
-            self._options.ignored,
+            tuple(column for column in columns if self._stays(column)),
+            (*(name_of.get(name, name) for name in said.ignored), *nothing),
             self._is_named,
-            refuses_missing=self._options.impute == "none",
-            id=self._options.id,
-            na=self._options.na,
-            keep_na=self._options.keep_na,
-            decimal=self._kinds.decimal or ".",
+            refuses_missing=said.impute == "none",
+            **{
+                role: None if name is None else name_of.get(name, name)
+                for role, name in (("id", said.id), ("weight", said.weight), ("group", said.group))
+            },
+            na=said.na,
+            keep_na=said.keep_na,
+            decimal=self._kinds.usual_decimal or ".",
         )
+
+    def _stays(self, column: Column) -> bool:
+        """Whether later files must have it, where they name their columns: not if it becomes nothing."""
+        return column.encoding != "drop" or not self._is_named
+
+    @cached_property
+    def kept(self) -> tuple[list[int], list[int]]:
+        """Positions of the columns that later files must have, and of their values in a row."""
+        columns = [at for at, column in enumerate(self.columns) if self._stays(column)]
+        return columns, [place for at in columns for place in range(*self._starts[at : at + 2])]
 
     def folds(self, translated: NDArray[np.float64], group_keys: Keys | None = None) -> NDArray[np.intp]:
         """The fold (n_rows,) of a row, by its group or its values alone: neither those of one group nor equal
@@ -412,7 +438,8 @@ class TableFit:
         return (keys % np.uint64(_FOLDS)).astype(np.intp)
 
     def own_means(self, translated: NDArray[np.float64], keys: Keys | None) -> dict[int, NDArray[np.float64]]:
-        """Smoothed target means (n_rows, n_outputs) for each target-encoded column, by its position.
+        """Smoothed target means (n_rows, n_outputs) for each target-encoded column, by its position in the
+        table.
 
         A row's means are those of the training rows with its category that are outside its fold.
         """
@@ -426,7 +453,7 @@ class TableFit:
                 n_others[:, None] > 0, other_sums.sum(axis=1) / np.maximum(n_others, 1)[:, None], everything
             )
             means = (other_sums + _SMOOTHING * prior[:, None]) / (other_counts[:, :, None] + _SMOOTHING)
-            found[at] = means[folds, self._codes(at, translated)]
+            found[self.kept[0].index(at)] = means[folds, self._codes(at, translated)]
         return found
 
 
@@ -468,12 +495,13 @@ class EncodedRows(KnownRows):
     def train(self, rows: Rows, keys: Keys | None = None) -> Rows:
         """Training rows, with the target means of other rows."""
         values = self._fit.translated(np.asarray(converted(rows, sparse=False)))
-        encoded = self.table.encode(values, self._fit.own_means(values, keys))
+        encoded = self.table.encode(values[:, self._fit.kept[1]], self._fit.own_means(values, keys))
         return converted(encoded, sparse=isinstance(rows, SparseRows))
 
     def test(self, rows: Rows, keys: Keys | None = None) -> Rows:
         """Test rows."""
-        return super().train(self._fit.translated(np.asarray(converted(rows, sparse=False))))
+        values = self._fit.translated(np.asarray(converted(rows, sparse=False)))[:, self._fit.kept[1]]
+        return super().train(converted(values, sparse=isinstance(rows, SparseRows)))
 
 
 def _said(column: Column) -> str:

@@ -53,6 +53,11 @@ class ColumnReport:
     distinct: int | None
     note: str = ""
 
+    @property
+    def is_plain(self) -> bool:
+        """Numbers, of which nothing is to be told."""
+        return self.kind == "numbers" and not (self.missing or self.note)
+
 
 class Distinct:
     """Counts distinct numbers by their smallest hashes, in memory that does not grow: exactly up to 1,024,

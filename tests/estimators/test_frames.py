@@ -181,7 +181,7 @@ def test_a_frame_says_in_its_own_words_what_to_do():
         }
     )
     fitted = model().fit(typed, np.arange(80) % 2)
-    assert [column.kind for column in fitted.table_.columns] == ["date", "number", "number", "number"]
+    assert [column.kind for column in fitted.table_.columns] == ["date", "number", "boolean", "number"]
     # 1 January 2020, 00:00 in Berlin
     assert fitted.table_.columns[0].encoding == "date"
     assert fitted.scaling_.shift[0] == 18261 + 23 / 24

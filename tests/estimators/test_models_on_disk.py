@@ -33,6 +33,7 @@ KEYS = {
     "history",
     "ended",
     "found",
+    "seed",
     "further",
     "arrays",
     "fingerprint",

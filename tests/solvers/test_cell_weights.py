@@ -29,6 +29,7 @@ def stored(folder, X, y, weights):
     return shard(folder / "rows.csv", folder / "rows.zarr", target="y", weight="often", scale="none")
 
 
+@pytest.mark.filterwarnings("ignore:X does not have valid feature names")
 @pytest.mark.parametrize(
     ("loss", "kind"), [("hinge", "arrays"), ("squared_hinge", "dask"), ("squared_hinge", "stored")]
 )

@@ -59,10 +59,11 @@ def test_numbers_as_people_write_them(word, number, unit):
 
 
 def test_decimals_are_told_by_numbers_that_can_be_read_in_one_way():
-    assert decimal_of(["1,5", "1.200"]) == ","
-    assert decimal_of(["1.5", "1,200", "word"]) == "."
-    assert decimal_of(["1,200"]) is None
-    assert decimal_of(["12", "word"]) == "."
+    assert decimal_of(["1,5", "1.200"]) == (",", False)
+    assert decimal_of(["1.5", "1,200", "word"]) == (".", False)
+    assert decimal_of(["1,200"]) == (None, True)
+    assert decimal_of(["0,512"]) == (",", False)
+    assert decimal_of(["7", "word"]) == (None, False)
 
 
 @pytest.mark.parametrize(

@@ -456,7 +456,9 @@ def test_blank_lines_between_several_columns_are_counted(tmp_path):
 def test_a_column_that_was_left_out_may_hold_anything_later(tmp_path):
     data = made(tmp_path, written(tmp_path, "x,c,y\n1,,0\n2,,1\n"))
     assert data.feature_names == ("x",)
-    like = Like(1, ("x", "c"), "y", data.scaling, data.table)
+    like = Like(1, data.table.names, "y", data.scaling, data.table)
+    (block,) = FileRows([written(tmp_path, "x\n5\n", "b.csv")], like)
+    assert block.features.tolist() == [[5]]
     for value in ("2020-01-01", "word", "inf", "3"):
         (block,) = FileRows([written(tmp_path, f"x,c\n5,{value}\n", "b.csv")], like)
         assert block.features.tolist() == [[5]]
