@@ -103,7 +103,7 @@ def choose_columns(
     ignored = {at for at, name in enumerate(names) if name in options.ignored and name not in known}
     n_known = None if options.kinds is None else options.kinds.n_known
     # columns without names are those that are left out where the file is as wide with them
-    if has_header or (n_known is not None and len(names) - len(left_out | ignored) == n_known):
+    if has_header or (n_known is not None and len(names) - len((left_out | ignored) - {None}) == n_known):
         left_out |= ignored
     for name in () if options.kinds is None or options.features is not None else options.kinds.keep_na:
         if name not in names and not options.may_lack:
