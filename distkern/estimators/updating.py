@@ -171,6 +171,7 @@ def update_estimator(
     model: AbstractEstimator, X: Any, y: Any, sample_weight: Any, *, old: Any, listeners: Sequence[Listener]
 ) -> None:
     """See :meth:`~distkern.estimators.estimator.AbstractEstimator.update`."""
+    model._fitted()
     if isinstance(X, Split | Dataset):
         given = [] if old is None else old if isinstance(old, list) else [old]
         splits = [one.train if isinstance(one, Dataset) else one for one in (*given, X)]
