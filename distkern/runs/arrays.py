@@ -166,7 +166,7 @@ def explained(X: Any, *, is_fit: bool = False) -> Iterator[None]:
             raise
         what, hint = (
             "Input X contains NaN, and the model was fitted to rows without missing values",
-            "fill them in, or fit to pandas.DataFrame(X), whose missing values become their column's mean",
+            "fill them in, or fit to a frame with missing values, which become their column's mean",
         )
         if is_fit:
             what = "Input X contains NaN, and what is missing is filled in for tables alone"

@@ -193,7 +193,8 @@ def checked_weights(block: Block) -> Floats:
     features = np.asarray(block.features)
     if not np.isfinite(features).all():
         row = int(np.flatnonzero(~np.isfinite(features).all(axis=1))[0])
-        raise InputError("Input X contains NaN or infinity", where=f"X, block {block.index}, row {row}")
+        where, hint = f"X, block {block.index}, row {row}", "fill it in, or fit to write_dataset(X, y, path)"
+        raise InputError("Input X contains NaN or infinity", where=where, hint=hint)
     targets = block.targets
     if targets is not None and targets.dtype.kind == "f" and not np.isfinite(targets).all():
         raise InputError("Input y contains NaN or infinity", where=f"y, block {block.index}")

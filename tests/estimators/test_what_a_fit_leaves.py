@@ -62,7 +62,7 @@ def test_an_interrupted_fit_leaves_the_model_of_before():
 def test_a_folder_keeps_its_model_until_another_is_whole(tmp_path, monkeypatch):
     X, y = table()
     monkeypatch.chdir(tmp_path)
-    model = dk.NewtonClassifier(loss="logistic", **GIVEN).fit(X, y)
+    model = dk.NewtonClassifier(loss="least_squares", **GIVEN).fit(X, y)
     model.save("m")
     with monkeypatch.context() as patched:
         patched.setattr("distkern.runs.persistence.save_arrays", stop)
