@@ -26,7 +26,7 @@ from distkern.kernels import FEATURE_KERNELS, AbstractKernel
 from distkern.kernels.bandwidth import gamma_by_rule
 from distkern.runs.given import learn_names, learn_names_of_dataset, rows_for
 from distkern.solvers.hyperparameters import RANDOM_STATE, hyperparameters_of
-from distkern.storage.dataset import Split
+from distkern.storage.dataset import Dataset, Split
 from distkern.storage.preparation import Preparation
 from distkern.storage.scaling import Scaling
 from distkern.storage.table import Table
@@ -104,6 +104,8 @@ class RandomFeatures(Declared, ClassNamePrefixFeaturesOutMixin, TransformerMixin
     def _sample(self, X: Any) -> Rows:
         """Rows to check and to read gamma off: all of those in memory, some of the others."""
         self.scaling_ = self.table_ = None
+        if isinstance(X, Dataset):
+            X = X.train
         if isinstance(X, Split):
             self.n_features_in_, self.scaling_ = X.n_features, X.dataset.scaling
             learn_names_of_dataset(self, X.dataset)

@@ -105,6 +105,8 @@ class Rounds(Pass):
     combine : associative function of the answers of earlier and of later groups
     n_rounds : messages that are expected until the next pass, for those who watch
     state_bytes_per_row : resident memory of the state
+    message_bytes : of a message, where those of all rounds are worth counting: the driver keeps them while
+        the state is on workers
     kept_blocks : blocks that a process keeps as they were read, at most, if they take no more than
         ``KEPT_BLOCKS_BYTES`` and a block
     cost : of a process; its result is an answer, its operations are those of a round for each row
@@ -117,6 +119,7 @@ class Rounds(Pass):
     split: str = "train"
     n_rounds: int = 1
     state_bytes_per_row: float = 16.0
+    message_bytes: int = 0
     kept_blocks: int = 0
     cost: Cost = UNKNOWN
     reads_rows: ClassVar[bool] = False
@@ -171,6 +174,7 @@ class Rounds(Pass):
             state = int(largest * self.state_bytes_per_row) + self.cost.workspace_bytes + raw
             worker = loaded_bytes(self.cost) + state + copied + 2 * self.cost.result_bytes
             mode = f"rounds on {len(partitions)} worker{'s' if len(partitions) > 1 else ''}"
+            driver += self.n_rounds * self.message_bytes
         else:
             state = len(partitions) * (self.cost.workspace_bytes + raw) + all_bytes
             driver += self.cost.process_bytes + state

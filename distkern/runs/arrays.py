@@ -117,7 +117,9 @@ _LONGEST = 40
 
 
 def refuse_path(X: Any) -> None:
-    """Refuse the name of a file or a data set where rows are expected."""
+    """Refuse the name of a file or a data set, and a query of Polars, where rows are expected."""
+    if type(X).__name__ == "LazyFrame":
+        raise InputError("a LazyFrame, which is not computed", where="X", hint="give X.collect()")
     if isinstance(X, str | os.PathLike):
         path = os.fspath(X)
         hint = f"give distkern.open_dataset({path!r})"

@@ -215,6 +215,7 @@ class SDCA(AbstractExplicit[SDCAState]):
             operand,
             n_rounds=n_rounds,
             state_bytes_per_row=8.0 * outputs,
+            message_bytes=8 * size * outputs,
             cost=replace(footprint.cost(operations), compiled=True).holding(
                 task={
                     "a piece": (rows, numbers + problem.row_numbers + 4 * outputs, itemsize + 8),

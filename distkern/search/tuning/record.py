@@ -147,9 +147,9 @@ class SearchFolder:
             raise CorruptDataError(f"is {whose}", where=str(file), hint=_TRIAL.again)
         return trial
 
-    def keep(self, trial: Trial) -> None:
-        """Add a trial, which is never made again."""
-        if self.place is not None:
+    def keep(self, trial: Trial, *, stays: bool = True) -> None:
+        """Add a trial, which is never made again; unless it ``stays``, but by the next process."""
+        if self.place is not None and stays:
             content = {**asdict(trial), "search": self._search}
             write_text_atomic(self.place / "trials" / f"{trial.task.name}.json", _TRIAL.text(content))
             self.clear(trial.task)

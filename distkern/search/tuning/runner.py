@@ -188,8 +188,8 @@ class TrialRunner:
                 task = waiting.popleft()
             except IndexError:
                 return
-            trial = self._trial(task, executor)
-            self._search.folder.keep(trial)
+            trial, stays = self._trial(task, executor)
+            self._search.folder.keep(trial, stays=stays)
             self._tell(trial)
 
     def _tell(self, trial: Trial) -> None:
@@ -199,7 +199,8 @@ class TrialRunner:
                 self._search.candidates[trial.candidate], trial, self._done, self._search.n_trials
             )
 
-    def _trial(self, task: Task, executor: AbstractExecutor) -> Trial:
+    def _trial(self, task: Task, executor: AbstractExecutor) -> tuple[Trial, bool]:
+        """A trial, and whether it would end so with other memory, too."""
         search = self._search
         candidate = search.candidates[task.candidate]
         learned, held_out = self._parts[task.fold]
@@ -222,12 +223,13 @@ class TrialRunner:
         except (DivergenceError, MemoryBudgetError) as error:
             if isinstance(error, MemoryBudgetError) and not (search.own_space and candidate.number):
                 raise
-            return made(time.perf_counter() - started, failed=str(error))
+            failed = made(time.perf_counter() - started, failed=str(error))
+            return failed, not isinstance(error, MemoryBudgetError)
         finally:
             executor.machine = machine
         figures, last = measured.figures, model.history_[-1]
         value = search.metric.value(figures)
-        return made(
+        trial = made(
             round(float(last["seconds"] + figures["seconds"]), 4),
             value=value if math.isfinite(value) else None,
             losses=measured.losses,
@@ -238,6 +240,7 @@ class TrialRunner:
             found=dict(model.found_),
             failed=None if math.isfinite(value) else f"its {search.metric.name} is {value}",
         )
+        return trial, True
 
     def _stop_if_told(self) -> Listener:
         """A listener that ends a fit in the thread that drives it: others tell of progress as well."""
