@@ -399,7 +399,9 @@ class RandomFeatureBasis(AbstractBasis):
     def _draws(self, block: int) -> Draws:
         columns = self.columns_of(block)
         n_draws = (columns.stop - columns.start) // self.kernel.columns_per_draw
-        return Draws(self.sampler, self.seed, block, n_draws, self.n_input)
+        usual = self.block_size // self.kernel.columns_per_draw
+        n_usual = 0 if n_draws == usual else usual
+        return Draws(self.sampler, self.seed, block, n_draws, self.n_input, n_usual=n_usual)
 
     def _kept(self, block: int) -> AbstractFeatureBlock:
         draws = self._draws(block)

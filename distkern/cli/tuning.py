@@ -110,7 +110,7 @@ def within_chance(ranked: Sequence[Ranked]) -> str:
     near = sum(one.is_near for one in ranked)
     if near < 2:
         return ""
-    return f"{near} cannot be told apart (2 standard errors, the same rows): the one of least work is chosen"
+    return f"{near} cannot be told apart (2 standard errors, the same rows): one of little work is chosen"
 
 
 def at_an_end(ranked: Sequence[Ranked]) -> list[str]:
@@ -218,7 +218,8 @@ def train_best(
             evaluate_test_rows(dataset.test, (), found, metric.name, model, executor)
     if not found:
         return history, None
-    value = metric.value(found["test"].figures)
+    measured = metric.value(found["test"].figures)
+    value = measured if math.isfinite(measured) else None
     content = tuning_page(job, dataset, search, ranked, value)
     write_text_atomic(search_folder(job) / "report.html", content)
     return history, value

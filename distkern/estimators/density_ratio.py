@@ -93,24 +93,34 @@ def joined_splits(P: Split, Q: Split) -> TrainingData:
             where=str(second.path),
             hint="shard both with --scale none, or one file with the sample as its target",
         )
-    counts = np.array([Q.n_rows, P.n_rows], dtype=np.float64)
-    return TrainingData(JoinedSplits(P, Q), np.array([0, 1]), counts, np.ones(2), first.scaling)
+    both = Q, P
+    totals = [one.n_rows if one.weight_totals is None else one.weight_totals.sum() for one in both]
+    largest = [1.0 if one.largest_weights is None else one.largest_weights.max() for one in both]
+    return TrainingData(
+        JoinedSplits(P, Q),
+        np.array([0, 1]),
+        np.array(totals, dtype=np.float64),
+        np.array(largest, dtype=np.float64),
+        first.scaling,
+    )
 
 
 class JoinedSplits(JoinedRows):
-    """The blocks of two splits one after the other, without weights; targets are 1 and then 0."""
+    """The blocks of two splits one after the other, with their weights; targets are 1 and then 0."""
 
     def __init__(self, first: Split, second: Split) -> None:
-        functions = partial(_labelled, 1), partial(_labelled, 0)
+        weighs = not (first.weight_totals is None and second.weight_totals is None)
+        functions = partial(_labelled, 1, weighs), partial(_labelled, 0, weighs)
         super().__init__((first, second), functions, first.n_features, first.dtype)
         self.is_shuffled = False
         self.reader_bytes = max(first.reader_bytes, second.reader_bytes)
 
 
-def _labelled(label: int, block: Block) -> Block:
-    """A block, all of one label."""
+def _labelled(label: int, weighs: bool, block: Block) -> Block:
+    """A block, all of one label, with a weight for each row if some rows have one."""
     targets: NDArray[np.int32] = np.full(block.n_rows, label, dtype=np.int32)
-    return replace(block, targets=targets, weights=None)
+    weights = np.ones(block.n_rows) if weighs and block.weights is None else block.weights
+    return replace(block, targets=targets, weights=weights)
 
 
 class PermutationTest(NamedTuple):

@@ -101,13 +101,26 @@ class FoldedSample:
         if self.classes is not None:
             values = np.asarray(model.decision_function(_array(held_out)))
             codes = np.asarray(held_out.targets)
-            losses = log_losses(values.reshape(len(codes), -1), codes, held_out.weights)
+            values = of_all_classes(values.reshape(len(codes), -1), model.classes_, self.classes)
+            losses = log_losses(values, codes, held_out.weights)
             return by_group(losses, held_out.group_keys)
         found = np.asarray(model.predict(_array(held_out)))
         weights = held_out.weights
         shares = np.ones(len(truth)) if weights is None else weights / weights.mean()
         losses = np.asarray(shares * np.square(found - truth) / (float(np.var(truth)) or 1.0))
         return by_group(losses, held_out.group_keys)
+
+
+def of_all_classes(values: Array, known: NDArray[Any], classes: NDArray[Any]) -> Array:
+    """Decision values (n_rows, n_outputs) of a model that has met the classes ``known``, as those of one of
+    all ``classes``: no class is less likely than one that it has not met."""
+    if len(known) == len(classes):
+        return values
+    if values.shape[1] == 1:
+        values = np.hstack([-values, values])
+    found = np.repeat(values.min(axis=1, keepdims=True), len(classes), axis=1)
+    found[:, np.searchsorted(classes, known)] = values
+    return found
 
 
 def drawn_shares(rate: float, shares: Array | None, n_rows: int) -> Array:

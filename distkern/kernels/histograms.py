@@ -128,9 +128,10 @@ class AbstractAdditiveKernel(AbstractNonNegativeKernel, AbstractFeatureKernel, A
     def feature_block(self, draws: Draws, dtype: DTypeLike) -> AdditiveBlock:
         n_input, positions = draws.n_input, draws.positions
         first = int(draws.shared_words(Stream.COLUMNS, 1)[0] % n_input)
-        columns = (first + draws.block * draws.n_draws + positions) % n_input
+        columns = (first + draws.n_before + positions) % n_input
         # a point of d coordinates serves d draws in turn, so that each column has a sequence of its own
-        points = Draws(draws.sampler, draws.seed, draws.block, -(-draws.n_draws // n_input), n_input)
+        n_draws, n_usual = (-(-number // n_input) for number in (draws.n_draws, draws.n_usual))
+        points = Draws(draws.sampler, draws.seed, draws.block, n_draws, n_input, n_usual=n_usual)
         omega = self.quantiles(points.uniforms(n_input)[positions // n_input, columns])
         kind = np.dtype(np.float64 if self.heavy else dtype)
         return AdditiveBlock(columns, omega.astype(kind), n_input, draws.n_draws)

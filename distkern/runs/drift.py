@@ -109,7 +109,9 @@ def drift_pass(model: Any, source: AbstractSource, low: Array, high: Array) -> R
     width = source.n_features
     bounds = np.full((2, width), np.nan)
     if len(low):
-        beyond = _ROUNDING * (high - low)
+        # what is known may be of double precision, and what is read of single
+        single = np.finfo(np.float32).eps * np.maximum(np.abs(low), np.abs(high))
+        beyond = _ROUNDING * (high - low) + single
         bounds = np.stack([_scaled(model, low - beyond), _scaled(model, high + beyond)])
     cost = Cost().holding(
         task={"tiles": (4, TILE_BYTES), "sums": (8, width, 8)}, result={"sums": (3, width, 8)}

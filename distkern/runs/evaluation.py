@@ -351,6 +351,7 @@ def _figures(
         figures |= {"auc": ranking.area, "average_precision": ranking.average_precision}
     if counts.calibration is not None:
         figures |= counts.calibration.figures
-    figures["objective"] = model.objective_value(counts.losses, n_known)
+    # rows of classes that the model does not know have no losses
+    figures["objective"] = model.objective_value(counts.losses, n_known) if n_known else None
     figures["seconds"] = round(seconds, 4)
     return figures

@@ -392,7 +392,9 @@ def _trial(model: Any, given: LabelledRows, rows: Block, how: Measuring) -> tupl
 
 
 def _log_loss(chances: NDArray[Any], codes: NDArray[Any]) -> float:
-    return Calibration.of(chances, codes).figures["log_loss"]
+    loss = Calibration.of(chances, codes).figures["log_loss"]
+    assert loss is not None, "there are rows"
+    return loss
 
 
 def _squares(values: NDArray[Any], targets: NDArray[Any]) -> float:

@@ -67,12 +67,14 @@ class Calibration:
         )
 
     @property
-    def figures(self) -> dict[str, float]:
+    def figures(self) -> dict[str, float | None]:
         """``log_loss`` and ``brier_score``, means over rows, as scikit-learn has them; ``calibration_error``:
         by how much the mean p of a bin differs from the share that comes true, averaged with the rows of the
-        bins (Naeini, Cooper and Hauskrecht 2015).
+        bins (Naeini, Cooper and Hauskrecht 2015). None without rows.
         """
-        n_rows = max(int(self.counts.sum()), 1)
+        n_rows = int(self.counts.sum())
+        if not n_rows:
+            return dict.fromkeys(("log_loss", "brier_score", "calibration_error"))
         return {
             "log_loss": self.log_losses / n_rows,
             "brier_score": self.squares / n_rows,

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from distkern.common.held_out import Keys, keys_of, row_keys
+from distkern.common.held_out import Keys, keys_of, row_keys, stirred_bits
 from distkern.common.scores import log_losses, row_log_losses
 from distkern.common.types import Array, Block
 from distkern.runs.ranking import row_squares
@@ -73,7 +73,7 @@ class Losing:
     Attributes
     ----------
     figure : "error", "accuracy", "brier_score" or "log_loss"
-    share : of the rows whose log losses are summed, drawn by their content
+    share : of the rows whose log losses are summed, drawn by their content and their place
     """
 
     figure: str
@@ -101,8 +101,10 @@ class Losing:
         """
         keys = keys_of(block)
         if self.figure == "log_loss":
-            # bits that do not say the group
-            taken = (row_keys(block.features) % np.uint64(2**32)) < self.share * 2**32
+            # bits that do not say the group, and that equal rows do not share
+            places = np.uint64(block.index) * np.uint64(2**32) + np.arange(block.n_rows, dtype=np.uint64)
+            drawn = stirred_bits(row_keys(block.features) + stirred_bits(places))
+            taken = (drawn % np.uint64(2**32)) < self.share * 2**32
             keys, values, codes = keys[taken], values[taken], codes[taken]
             chances = None if chances is None else chances[taken]
         if chances is None and self.figure == "log_loss":

@@ -56,6 +56,7 @@ class Draws:
     n_draws : draws of the whole block
     n_input : columns of the rows
     chosen : positions within the block of the draws that are wanted (None for all)
+    n_usual : draws of a block before, where this is the last one, which may have fewer; 0: as many
     """
 
     sampler: AbstractSampler
@@ -64,6 +65,12 @@ class Draws:
     n_draws: int
     n_input: int
     chosen: tuple[int, ...] | None = None
+    n_usual: int = 0
+
+    @property
+    def n_before(self) -> int:
+        """Draws of all blocks before."""
+        return self.block * (self.n_usual or self.n_draws)
 
     def choose(self, positions: Sequence[int]) -> Draws:
         """The draws of the same block at some positions within it."""

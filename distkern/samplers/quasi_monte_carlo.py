@@ -39,7 +39,7 @@ class QuasiMonteCarlo(AbstractSampler):
                 where="sampler",
                 hint="use orthogonal (rbf, matern) or monte_carlo",
             )
-        first = draws.block * draws.n_draws
+        first = draws.n_before
         if first + draws.n_draws > _MAX_POINTS:
             raise InputError(
                 f"sampler quasi_monte_carlo has {_MAX_POINTS} draws at most",

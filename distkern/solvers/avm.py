@@ -25,6 +25,8 @@ from distkern.solvers.hyperparameters import CORESET, SEARCHED_GAMMA, SEARCHED_L
 from distkern.solvers.measuring import Figures
 from distkern.solvers.risk import Risk
 
+#: most steps of a stage whose pass over the rows makes fewer
+_FEW_STEPS = 2**14
 #: default number of landmarks; a step is cheap, and gradients are moved to them
 USUAL_LANDMARKS = 2048
 _N_LANDMARKS = replace(
@@ -67,7 +69,9 @@ class AVM(AbstractCoresetSolver[AVMState]):
     """
 
     stages: int = parameter(10, Whole(), help="passes over the rows, measured after each")
-    steps_per_stage: int | float | None = rows_of_stage("one pass")
+    steps_per_stage: int | float | None = rows_of_stage(
+        "one pass, or more where that would be less than lam steps (at most 2^14 of them)"
+    )
     order: str = order_of_rows()
     projection: bool = parameter(True, FLAG, help="keep w in the ball that holds the optimum")
     average: bool = parameter(
@@ -85,6 +89,11 @@ class AVM(AbstractCoresetSolver[AVMState]):
     }
     # objectives of up to 11 times that of the model 0 came down again (measured)
     explosion = 100.0
+
+    def rows_of_stage(self, problem: Problem) -> int:
+        # steps of 1 / t forget the first ones after some lam of them, whatever the number of rows
+        least = 1 if isinstance(self.lam, str) else min(math.ceil(self.lam), _FEW_STEPS)
+        return problem.rows_of(self.steps_per_stage, max(problem.n_rows, least))
 
     states, old_rows = AVMState, OldRows.LEFT
     kept = ("accumulated", "early", "inverse_sum", "step", "first_averaged")

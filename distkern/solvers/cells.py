@@ -361,7 +361,7 @@ class Cells(AbstractSolver[CellsState]):
     @property
     def _is_costly(self) -> bool:
         """Whether C, if it is given, needs double precision; memory is planned before C is searched."""
-        return not isinstance(self.C, str) and self.C > _MOST_SINGLE_COST
+        return not isinstance(self.C, str) and self.C * self.risk.mean_weight > _MOST_SINGLE_COST
 
     def finished(self, state: CellsState) -> bool:
         return state.stage == 2

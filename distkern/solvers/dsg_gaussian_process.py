@@ -178,7 +178,7 @@ class DSGGaussianProcess(UnpolishedDSG):
             n_rows,
             self.most_blocks,
         )
-        noise = posterior.best_noise() if self.noise is None else self.noise
+        noise = posterior.best_noise(np.finfo(problem.dtype).eps) if self.noise is None else self.noise
         nu = noise**2 / n_rows
         shrunk = posterior.levels + nu * self.most_blocks
         coefficients = np.zeros_like(state.coefficients)
@@ -245,11 +245,16 @@ class Posterior:
         determinant = logarithms + (n - len(self.levels)) * math.log(variance)
         return -0.5 * (n / variance * residual + determinant + n * math.log(2 * math.pi))
 
-    def best_noise(self) -> float:
-        """The noise s from 0.001 to 3 at which the evidence is largest."""
+    def best_noise(self, rounding: float = 0.0) -> float:
+        """The noise s from 0.001 to 3 at which the evidence is largest.
+
+        It is no smaller than what ``rounding`` makes of the matrix, a share of its largest eigenvalue: the
+        evidence and the deviations are of nothing there.
+        """
         from scipy.optimize import minimize_scalar
 
-        tried = np.geomspace(*_NOISES, 60)
+        least = math.sqrt(rounding * float(self.levels.max(initial=0.0)) * self.n_rows / self.n_blocks)
+        tried = np.geomspace(min(max(_NOISES[0], least), 0.5 * _NOISES[1]), _NOISES[1], 60)
         place = int(np.argmax([self.evidence(noise) for noise in tried]))
         ends = tried[max(place - 1, 0)], tried[min(place + 1, len(tried) - 1)]
         found = minimize_scalar(

@@ -146,7 +146,9 @@ class NORMA(AbstractStreamed[NORMAState]):
         """The rule of the step sizes gamma_t."""
         steps_of_stage = sum(-(-rows // self.batch_size) for rows in problem.block_rows)
         done = 0 if self.before is None else int(self.before.own["step"])
-        return FallingSteps(self.first_step, self.step_decay, done + self.stages * steps_of_stage)
+        # the default is for rows of weight 1
+        most = problem.max_relative_weight if self.step_size is None else 1.0
+        return FallingSteps(self.first_step / most, self.step_decay, done + self.stages * steps_of_stage)
 
     def step_hint(self) -> str:
         return f"step_size={self.first_step / 10:.3g}"

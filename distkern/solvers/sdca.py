@@ -181,7 +181,7 @@ class SDCA(AbstractExplicit[SDCAState]):
         return int(np.clip(round(_STEPS / problem.n_rows), self.least_passes, _MOST_PASSES))
 
     def converged(self, state: SDCAState) -> bool:
-        return state.stage > 0 and state.gap < self.tol * abs(state.objective)
+        return state.stage > 0 and state.gap <= self.tol * abs(state.objective)
 
     def shortfall(self, state: SDCAState) -> str:
         if not (state.stage and state.gap > self.tol * abs(state.objective)):

@@ -154,7 +154,7 @@ class TrialRunner:
         plan = plan_on(machine, candidate.estimator, rows, None, self._where.memory_limit)
         if plan.fits:
             return plan.machine
-        together = f" (a {self._where.jobs}th of it for each trial)" if self._where.jobs > 1 else ""
+        together = f" (1/{self._where.jobs} of it for each trial)" if self._where.jobs > 1 else ""
         raise MemoryBudgetError(
             f"does not fit with {in_words(candidate.settings)}{together}",
             where=whose_limit(machine, self._where.memory_limit),
@@ -238,7 +238,7 @@ class TrialRunner:
             n_stages=int(model.n_iter_),
             ended=model.ended_,
             found=dict(model.found_),
-            failed=None if math.isfinite(value) else f"its {search.metric.name} is {value}",
+            failed=None if math.isfinite(value) else search.metric.undefined(value),
         )
         return trial, True
 

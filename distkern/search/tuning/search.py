@@ -36,6 +36,8 @@ _FIGURES = {
     "regression": {"rmse": True, "mae": True, "r2": False, "pinball": True},
 }
 _OF_TWO = ("auc", "average_precision")
+#: that rows of one class, or of one target, have not
+_OF_SEVERAL = (*_OF_TWO, "r2")
 
 
 @dataclass(frozen=True)
@@ -74,7 +76,8 @@ class Metric:
         return cls(name, known[name])
 
     def value(self, figures: Mapping[str, Any]) -> float:
-        """Value of the metric among the figures of an evaluation.
+        """Value of the metric among the figures of an evaluation; NaN where it is not defined on the rows, as
+        it is not where all are of one class, or have one target.
 
         Raises
         ------
@@ -82,12 +85,20 @@ class Metric:
             If the model has no such figure.
         """
         value = figures.get(self.name)
+        if value is None and self.name in _OF_SEVERAL:
+            return float("nan")
         if value is None:
             known = ", ".join(name for names in _FIGURES.values() for name in names if name in figures)
             raise InputError(
                 f"these models have no {self.name!r}", where="metric", hint=f"take one of {known}"
             )
         return float(value)
+
+    def undefined(self, value: float) -> str:
+        """What is said of a trial with such a value."""
+        if self.name in _OF_SEVERAL and value != value:
+            return f"its held-out rows have no {self.name}: they are of one class, or have one target"
+        return f"its {self.name} is {value}"
 
     def rank(self, value: float | None) -> float:
         """A number that is smaller the better the value is; of a failed trial the largest of all."""

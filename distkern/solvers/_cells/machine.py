@@ -95,6 +95,16 @@ class CellMachine:
         return replace(self, rows=self.rows[support], coefficients=self.coefficients[support])
 
 
+def _quantiles(targets: Array, weights: Array, levels: Sequence[float]) -> Array:
+    """The quantile of each column of targets (n_rows, n_outputs) at its level, rows as they weigh."""
+    found = np.zeros(targets.shape[1])
+    for column, level in enumerate(levels):
+        order = np.argsort(targets[:, column], kind="stable")
+        shares = np.cumsum(weights[order])
+        found[column] = targets[order[np.searchsorted(shares, level * shares[-1])], column]
+    return found
+
+
 def solve_cell(
     settings: CellSettings,
     rows: Floats,
@@ -156,7 +166,10 @@ def solve_costs(
         nothing = np.zeros((0, n_outputs), rows.dtype)
         return [CellMachine(rows[:0], nothing, constants) for _ in costs_of_one]
     points, targets, importance, places = merged(rows[kept], targets[kept], importance[kept])
-    if is_real:
+    if is_real and settings.loss.levels is not None:
+        # what minimises the loss, as coefficients of at most C do not get back from a few targets far away
+        constants = _quantiles(targets, importance, settings.loss.levels)
+    elif is_real:
         constants = importance @ targets / importance.sum()
     same = (targets == targets[0]).all(axis=0)
     constants[same] = targets[0, same]

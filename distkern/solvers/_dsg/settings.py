@@ -127,7 +127,9 @@ class DSGSettings(Declared):
     @property
     def step_rule(self) -> StepRule:
         """gamma_t, the default included."""
-        return self.steps or StepRule(0.5 if self.precondition else 20.0, 0.02)
+        # 20 for the logistic loss, and less for those that bend more
+        usual = 20.0 if math.isinf(self.risk.loss.curvature) else min(20.0, 5.0 / self.curvature)
+        return self.steps or StepRule(0.5 if self.precondition else usual, 0.02)
 
     def damping_for(self, n_rows: int) -> float:
         """The damping for so many training rows: what tells a direction from noise is 1 / n."""
