@@ -26,8 +26,8 @@ from distkern.storage.manifest import FILE, SOURCE_ROWS, Manifest, SplitEntry
 from distkern.storage.preparation import Like
 from distkern.storage.scaling import KINDS, ScalingFit, ScalingKind, refuse_for_sparse
 from distkern.storage.spool import Spool, in_field, in_order, shuffled
-from distkern.storage.table import told_blank, told_unknown
-from distkern.storage.table_fit import KnownRows, TableFit, TableOptions, TablePiece
+from distkern.storage.table import KnownRows, told_blank, told_unknown
+from distkern.storage.table_fit import TableFit, TableOptions, TablePiece
 from distkern.storage.table_report import ColumnReport
 
 Task: TypeAlias = Literal["classification", "regression", "none"]

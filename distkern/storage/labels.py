@@ -217,7 +217,7 @@ def _one_class(label: str, place: str) -> InputError:
 
 def _not_an_integer(label: str, place: str) -> InputError:
     return InputError(
-        f"the label {label} is a number but not an integer (up to 2^53)",
+        f"the label {label} is a number but not an integer",
         where=place,
         hint="give --task regression, or --target COLUMN if the labels are in another column",
     )

@@ -11,6 +11,8 @@ from typing import Any, Literal, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from distkern.common.held_out import Keys
+from distkern.common.sparse import Rows, SparseRows, converted
 from distkern.common.types import Floats
 from distkern.formats._kinds import Kind, TableKinds
 from distkern.formats._words import names_of_values, width_of
@@ -323,6 +325,28 @@ class Table:
             **({"keep_na": list(self.keep_na)} if self.keep_na else {}),
             **({"decimal": self.decimal} if self.decimal != "." else {}),
         }
+
+
+class KnownRows:
+    """Rows as features of a table that was fitted on others.
+
+    Attributes
+    ----------
+    table : how
+    unseen : rows with values that no training row has, see :meth:`Table.unseen`
+    """
+
+    def __init__(self, table: Table) -> None:
+        self.table = table
+        self.unseen: dict[str, int] = {}
+
+    def train(self, rows: Rows, keys: Keys | None = None) -> Rows:
+        """Rows as they were read, with the keys of their groups, if there are any."""
+        values = np.asarray(converted(rows, sparse=False))
+        add_counts(self.unseen, self.table.unseen(values))
+        return converted(self.table.encode(values), sparse=isinstance(rows, SparseRows))
+
+    test = train
 
 
 def are_alike(first: Table | None, second: Table | None) -> bool:

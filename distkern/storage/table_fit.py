@@ -16,7 +16,7 @@ from distkern.common.held_out import Keys, keys_of
 from distkern.common.sparse import Rows, SparseRows, converted
 from distkern.common.types import Block, Floats
 from distkern.formats._kinds import MAX_LEVELS, Kind, TableKinds
-from distkern.storage.table import Column, Encoding, Table, add_counts
+from distkern.storage.table import Column, Encoding, KnownRows, Table
 from distkern.storage.table_report import NOTHING, ColumnReport, NumberFacts, TableSample, told_columns
 
 Impute: TypeAlias = Literal["mean", "median", "flag", "none"]
@@ -236,18 +236,8 @@ class TableFit:
                 encoding: Encoding = "date" if days else "time" if kind == "time" else "number"
                 rule = self._kinds.rules.get(name, "")
                 span = None if kind in ("boolean", "time") else (self._facts[at].low, self._facts[at].high)
-                found = Column(
-                    name,
-                    kind,
-                    encoding,
-                    fill,
-                    flag=flag,
-                    hours=hours,
-                    span=span,
-                    rule=rule,
-                    has_missing=missing,
-                )
-                self.columns.append(found)
+                how = {"flag": flag, "hours": hours, "span": span, "rule": rule, "has_missing": missing}
+                self.columns.append(Column(name, kind, encoding, fill, **how))
         self._tell()
 
     def _category(self, at: int, name: str, missing: bool) -> Column:
@@ -455,28 +445,6 @@ class TableFit:
             means = (other_sums + _SMOOTHING * prior[:, None]) / (other_counts[:, :, None] + _SMOOTHING)
             found[self.kept[0].index(at)] = means[folds, self._codes(at, translated)]
         return found
-
-
-class KnownRows:
-    """Rows as features of a table that was fitted on others.
-
-    Attributes
-    ----------
-    table : how
-    unseen : rows with values that no training row has, see :meth:`Table.unseen`
-    """
-
-    def __init__(self, table: Table) -> None:
-        self.table = table
-        self.unseen: dict[str, int] = {}
-
-    def train(self, rows: Rows, keys: Keys | None = None) -> Rows:
-        """Rows as they were read, with the keys of their groups, if there are any."""
-        values = np.asarray(converted(rows, sparse=False))
-        add_counts(self.unseen, self.table.unseen(values))
-        return converted(self.table.encode(values), sparse=isinstance(rows, SparseRows))
-
-    test = train
 
 
 class EncodedRows(KnownRows):

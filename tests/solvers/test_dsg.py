@@ -354,7 +354,8 @@ def test_refused(settings, message):
 def test_defaults():
     precondition, plain = (dsg(steps=None, precondition=choice) for choice in (True, False))
     assert precondition.step_rule == StepRule(0.5, 0.02)
-    assert plain.step_rule == StepRule(20.0, 0.02)
+    assert plain.step_rule == StepRule(5.0, 0.02)
+    assert dsg(steps=None, precondition=False, loss="logistic").step_rule == StepRule(20.0, 0.02)
     assert [plain.damping_for(n) for n in (10, 3000, 10**8)] == pytest.approx([1e-2, 1e-4, 1e-5])
     assert dsg(damping=0.3).damping_for(10) == 0.3
 
