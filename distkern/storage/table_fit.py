@@ -236,8 +236,8 @@ class TableFit:
                 encoding: Encoding = "date" if days else "time" if kind == "time" else "number"
                 rule = self._kinds.rules.get(name, "")
                 span = None if kind in ("boolean", "time") else (self._facts[at].low, self._facts[at].high)
-                how = {"flag": flag, "hours": hours, "span": span, "rule": rule, "has_missing": missing}
-                self.columns.append(Column(name, kind, encoding, fill, **how))
+                found = Column(name, kind, encoding, fill, flag=flag, hours=hours, span=span, rule=rule)
+                self.columns.append(replace(found, has_missing=missing))
         self._tell()
 
     def _category(self, at: int, name: str, missing: bool) -> Column:
