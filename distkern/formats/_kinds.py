@@ -141,8 +141,8 @@ class TableKinds(Refusals):
 
     @property
     def all_numbers(self) -> bool:
-        """Nothing but numbers is in the tables, or texts that become some."""
-        return all(kind in ("number", "text") for kind in self.kinds.values())
+        """Nothing but numbers is in the tables, yes and no, or texts that become some."""
+        return all(kind in ("number", "boolean", "text") for kind in self.kinds.values())
 
     @property
     def is_mere(self) -> bool:
