@@ -222,7 +222,7 @@ class _LineLayout:
             columns = {key: words[at] for key, at in wanted.items()}
         if looks:
             self.decimal = self._decimal(columns)
-        elif self.decimal is None and _POINT.search(block.text):
+        elif self.decimal is None and b"." in block.text and _POINT.search(block.text):
             # a comma that comes later stands between thousands
             self.decimal = "."
         if first_row == 1 or self.decimal is not None:

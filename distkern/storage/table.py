@@ -208,7 +208,7 @@ class Table:
         """Where the values of each column begin in a row of values, and where the last ones end."""
         return tuple(accumulate((column.width for column in self.columns), initial=0))
 
-    @property
+    @cached_property
     def is_mere(self) -> bool:
         """Rows of numbers that nothing names the columns of may be of it."""
         return all(column.is_mere for column in self.columns)
@@ -256,6 +256,9 @@ class Table:
 
         ``means``: of columns by position, (n, n_outputs), what stands for their categories in these rows.
         """
+        if self.is_mere and not np.isnan(values).any():
+            # numbers are what they become
+            return np.asarray(values, dtype=np.float64)
         encoded = np.zeros((len(values), self.n_features))
         own = means or {}
         first = 0

@@ -371,6 +371,8 @@ class TableFit:
     def translated(self, values: Floats) -> NDArray[np.float64]:
         """Values in which categories are their positions in the table and no longer those in which they were
         met; -1 for those that no training row has."""
+        if not self._order:
+            return np.asarray(values, dtype=np.float64)
         rows = np.array(values, dtype=np.float64)
         for at, order in self._order.items():
             place = self._starts[at]
@@ -433,6 +435,8 @@ class TableFit:
 
         A row's means are those of the training rows with its category that are outside its fold.
         """
+        if not self._folds:
+            return {}
         folds = self.folds(translated, keys)
         found = {}
         for at, (counts, sums) in self._folds.items():

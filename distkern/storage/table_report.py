@@ -91,7 +91,8 @@ class NumberFacts:
 
     def add(self, values: NDArray[np.float64]) -> None:
         """Take more numbers (n,), none of them missing."""
-        if not values.size:
+        # columns of two numbers are most of those of many
+        if not values.size or ((values == self.low) | (values == self.high)).all():
             return
         self.distinct.add(values)
         self.are_whole = self.are_whole and bool((values == np.floor(values)).all())
