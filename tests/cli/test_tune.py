@@ -55,6 +55,9 @@ def trials(model):
     """What is kept of each trial, but for the seconds."""
     found = {}
     for file in sorted(Path(model, "tune", "trials").iterdir()):
+        if file.name.startswith("."):
+            # half of one, of a process that was killed
+            continue
         content = json.loads(file.read_text())
         found[file.stem] = {
             key: value for key, value in content.items() if key not in ("seconds", "search", "fingerprint")
