@@ -307,3 +307,11 @@ def with_ones(rows: Rows) -> Rows:
 def count_nonzero(rows: Rows) -> int:
     """Numbers of the rows that are not zero."""
     return int(np.count_nonzero(rows.data if isinstance(rows, SparseRows) else rows))
+
+
+def sum_is_finite(rows: Rows) -> bool:
+    """Whether the sum of all numbers of rows is finite, as it is unless some number is not, or it overflows:
+    one cheap pass for the usual case."""
+    values = rows.data if isinstance(rows, SparseRows) else rows
+    with np.errstate(over="ignore", invalid="ignore"):
+        return bool(np.isfinite(np.sum(values)))

@@ -76,7 +76,14 @@ def choose_columns(
     target = _target(names, where=where, options=options)
 
     def beside(wanted: str | None, role: str) -> int | None:
-        return _beside(names, wanted, role, where, options, has_header=has_header)
+        """Where a column that is neither target nor feature is; None for one that need not be there."""
+        is_position = wanted is not None and wanted.lstrip("-").isdecimal()
+        if wanted is None or (options.may_lack and wanted not in names and not is_position):
+            return None
+        position = _position(names, wanted, role, where)
+        if has_header and options.kinds is not None:
+            options.kinds.names_of[wanted] = names[position]
+        return position
 
     weight = beside(options.weight, "to hold weights")
     group = beside(options.group, "to hold groups")
@@ -116,24 +123,6 @@ def choose_columns(
         hint = "a file needs at least one column besides the target"
         raise InputError("the file has no feature columns", where=where, hint=hint)
     return Columns(tuple(names), features, target, id_, weight, group)
-
-
-def _beside(
-    names: Sequence[str],
-    wanted: str | None,
-    role: str,
-    where: str,
-    options: ReadOptions,
-    *,
-    has_header: bool = True,
-) -> int | None:
-    """The position of a column that is neither target nor feature; None for one that need not be there."""
-    if wanted is None or (options.may_lack and wanted not in names and not wanted.lstrip("-").isdecimal()):
-        return None
-    position = _position(names, wanted, role, where)
-    if has_header and options.kinds is not None:
-        options.kinds.names_of[wanted] = names[position]
-    return position
 
 
 def _target(names: Sequence[str], *, where: str, options: ReadOptions) -> int | None:

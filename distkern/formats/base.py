@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from distkern.common.errors import DistkernError, InputError
 from distkern.common.registry import Family
-from distkern.common.sparse import Rows, SparseRows, first_place
+from distkern.common.sparse import Rows, SparseRows, first_place, sum_is_finite
 from distkern.common.types import Floats
 from distkern.common.urls import is_url, no_driver, redact_urls
 from distkern.formats._compressed import decompressed
@@ -257,11 +257,8 @@ def _fine_weights(weights: Floats, chunk: RawChunk, options: ReadOptions) -> Flo
 def refuse_non_finite(chunk: RawChunk, *, may_miss: bool = False) -> None:
     """Raise :class:`InputError` with the place of the first NaN or infinity in features or targets, of the
     first infinity alone if features may be missing."""
-    # a sum is finite unless some term is not (or it overflows): one cheap pass for the usual case
-    with np.errstate(over="ignore", invalid="ignore"):
+    if not sum_is_finite(chunk.features):
         values = chunk.features.data if isinstance(chunk.features, SparseRows) else chunk.features
-        suspicious = not np.isfinite(np.sum(values))
-    if suspicious:
         found = first_place(chunk.features, np.isinf(values) if may_miss else ~np.isfinite(values))
         if found is not None:
             row, column, value = found

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from distkern.bases.base import AbstractBasis
 from distkern.common import blas
 from distkern.common.errors import InputError
-from distkern.common.sparse import Rows, SparseRows, converted
+from distkern.common.sparse import Rows, SparseRows, converted, sum_is_finite
 from distkern.common.types import Floats
 from distkern.storage.preparation import Preparation
 
@@ -69,10 +69,7 @@ def _prepared(
             f"X has {values.shape[-1]} features, but the model expects {n_features} features", where="X"
         )
     numbers = values.data if isinstance(values, SparseRows) else values
-    with np.errstate(over="ignore", invalid="ignore"):
-        # a sum is finite unless some number is not (or it overflows): one cheap pass for the usual case
-        suspicious = not np.isfinite(np.sum(numbers))
-    if suspicious and not np.isfinite(numbers).all():
+    if not (sum_is_finite(values) or np.isfinite(numbers).all()):
         # arrays in memory have been looked at; those of Dask are met here
         raise InputError("Input X contains NaN or infinity", where="X", hint="fill the values in")
     if preparation is not None:

@@ -24,9 +24,8 @@ from distkern.solvers.explicit import FeatureState
 from distkern.solvers.hyperparameters import CORESET, SEARCHED_GAMMA, SEARCHED_LAM, a_loss
 from distkern.solvers.measuring import Figures
 from distkern.solvers.risk import Risk
+from distkern.solvers.streamed import few_steps
 
-#: most steps of a stage whose pass over the rows makes fewer
-_FEW_STEPS = 2**14
 #: default number of landmarks; a step is cheap, and gradients are moved to them
 USUAL_LANDMARKS = 2048
 _N_LANDMARKS = replace(
@@ -90,10 +89,9 @@ class AVM(AbstractCoresetSolver[AVMState]):
     # objectives of up to 11 times that of the model 0 came down again (measured)
     explosion = 100.0
 
-    def rows_of_stage(self, problem: Problem) -> int:
-        # steps of 1 / t forget the first ones after some lam of them, whatever the number of rows
-        least = 1 if isinstance(self.lam, str) else min(math.ceil(self.lam), _FEW_STEPS)
-        return problem.rows_of(self.steps_per_stage, max(problem.n_rows, least))
+    @property
+    def rows_to_forget(self) -> int:
+        return 1 if isinstance(self.lam, str) else few_steps(self.lam)
 
     states, old_rows = AVMState, OldRows.LEFT
     kept = ("accumulated", "early", "inverse_sum", "step", "first_averaged")

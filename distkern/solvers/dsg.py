@@ -104,7 +104,7 @@ class DSG(DSGSettings, AbstractSearchable[DSGState]):
     kernel : the kernel, with gamma or a rule for it
     sampler : how its random features are drawn
     steps : gamma_t; None: 0.5 / (1 + t / 50) with a preconditioner, which suits every loss, and without one
-        5 / c, at most 20, for the largest slope c of l', 20 where that jumps
+        min(20, 5 / c) / (1 + t / 50), for the largest slope c of l'; 20 / (1 + t / 50) where that jumps
     least_steps : least steps of a run, unless ``steps_per_stage`` is given
     and others, described in their declarations. "cdsg" takes an old block where (9) of Li and Poczos 2016
     allows it, see :func:`~distkern.solvers._dsg.settings.reusable_steps`, with V = mean |l'|^2

@@ -137,7 +137,8 @@ class NORMA(AbstractStreamed[NORMAState]):
 
     @property
     def first_step(self) -> float:
-        """gamma_1: by default 2 / the loss's curvature, or 4 where its slope jumps."""
+        """gamma_1 of rows of weight 1: by default 2 / the loss's curvature, or 4 where its slope jumps; the
+        default is divided by the largest weight."""
         curvature = self.risk.loss.curvature
         usual = 2.0 / curvature if math.isfinite(curvature) else 4.0
         return usual if self.step_size is None else self.step_size
@@ -146,7 +147,6 @@ class NORMA(AbstractStreamed[NORMAState]):
         """The rule of the step sizes gamma_t."""
         steps_of_stage = sum(-(-rows // self.batch_size) for rows in problem.block_rows)
         done = 0 if self.before is None else int(self.before.own["step"])
-        # the default is for rows of weight 1
         most = problem.max_relative_weight if self.step_size is None else 1.0
         return FallingSteps(self.first_step / most, self.step_decay, done + self.stages * steps_of_stage)
 

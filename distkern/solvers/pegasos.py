@@ -30,12 +30,10 @@ from distkern.solvers.streamed import (
     FeaturePiece,
     column_of,
     dense_column,
+    few_steps,
     measure_largest,
     sparse_column,
 )
-
-#: most steps of a stage whose pass over the rows makes fewer
-_FEW_STEPS = 2**14
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -333,10 +331,9 @@ class Pegasos(AbstractStreamed[PegasosState]):
             **{"scale": np.ones(outputs), "total": 0.0, "offset": offset, "step": 0},
         }
 
-    def rows_of_stage(self, problem: Problem) -> int:
-        # it takes some 1 / lam steps to forget the first ones, whatever the number of rows
-        least = min(math.ceil(1.0 / self.lam), _FEW_STEPS) * int(self.batch_size)
-        return problem.rows_of(self.steps_per_stage, max(problem.n_rows, least))
+    @property
+    def rows_to_forget(self) -> int:
+        return few_steps(1.0 / self.lam) * int(self.batch_size)
 
     def radius(self) -> float:
         """Radius of the ball that holds the optimum; infinite where w is not projected."""

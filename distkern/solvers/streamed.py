@@ -167,6 +167,15 @@ class BatchLoop(AbstractLoop):
         return total[run]
 
 
+#: most steps of a stage whose pass over the rows makes fewer
+_FEW_STEPS = 2**14
+
+
+def few_steps(number: float) -> int:
+    """So many steps, 2^14 at most, of a stage whose pass over few rows would make fewer."""
+    return min(math.ceil(number), _FEW_STEPS)
+
+
 class AbstractStreamed(AbstractExplicit[State]):
     """A solver over explicit features that streams rows to a loop."""
 
@@ -186,9 +195,15 @@ class AbstractStreamed(AbstractExplicit[State]):
         own: Any = self
         return int(own.batch_size)
 
+    @property
+    def rows_to_forget(self) -> int:
+        """Rows of the steps that forget the first ones, however many there are, see :func:`few_steps`."""
+        return 1
+
     def rows_of_stage(self, problem: Problem) -> int:
-        """Number of rows that a stage streams: one pass, unless ``steps_per_stage`` says otherwise."""
-        return problem.rows_of(self.steps_per_stage, problem.n_rows)
+        """Number of rows that a stage streams, unless ``steps_per_stage`` says otherwise: one pass, or more
+        where these would be fewer than ``rows_to_forget``."""
+        return problem.rows_of(self.steps_per_stage, max(problem.n_rows, self.rows_to_forget))
 
     def rows_streamed(self, problem: Problem) -> int:
         """Those of this run: where an update goes on with a stream, the same share of the rows as before."""

@@ -410,9 +410,12 @@ class TableFit:
         return column.encoding != "drop" or not self._is_named
 
     @cached_property
-    def kept(self) -> tuple[list[int], list[int]]:
+    def kept(self) -> tuple[list[int], list[int] | slice]:
         """Positions of the columns that later files must have, and of their values in a row."""
         columns = [at for at, column in enumerate(self.columns) if self._stays(column)]
+        if len(columns) == len(self.columns):
+            # no copy of the rows
+            return columns, slice(None)
         return columns, [place for at in columns for place in range(*self._starts[at : at + 2])]
 
     def folds(self, translated: NDArray[np.float64], group_keys: Keys | None = None) -> NDArray[np.intp]:

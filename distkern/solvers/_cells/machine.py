@@ -95,16 +95,6 @@ class CellMachine:
         return replace(self, rows=self.rows[support], coefficients=self.coefficients[support])
 
 
-def _quantiles(targets: Array, weights: Array, levels: Sequence[float]) -> Array:
-    """The quantile of each column of targets (n_rows, n_outputs) at its level, rows as they weigh."""
-    found = np.zeros(targets.shape[1])
-    for column, level in enumerate(levels):
-        order = np.argsort(targets[:, column], kind="stable")
-        shares = np.cumsum(weights[order])
-        found[column] = targets[order[np.searchsorted(shares, level * shares[-1])], column]
-    return found
-
-
 def solve_cell(
     settings: CellSettings,
     rows: Floats,
@@ -168,7 +158,9 @@ def solve_costs(
     points, targets, importance, places = merged(rows[kept], targets[kept], importance[kept])
     if is_real and settings.loss.levels is not None:
         # what minimises the loss, as coefficients of at most C do not get back from a few targets far away
-        constants = _quantiles(targets, importance, settings.loss.levels)
+        pairs = zip(targets.T, settings.loss.levels, strict=True)
+        how: dict[str, Any] = {"method": "inverted_cdf", "weights": importance}
+        constants = np.array([np.quantile(column, level, **how) for column, level in pairs])
     elif is_real:
         constants = importance @ targets / importance.sum()
     same = (targets == targets[0]).all(axis=0)
