@@ -5,11 +5,12 @@
 Rows are generated (:mod:`workflows.scale.rows`), sharded, learned from by every job and predicted within
 512 MiB. Every measurement is a file in ``OUT/records`` that is written when it ends: the same command again
 does what is missing and writes the report anew. ``--kills 10`` kills every training run ten times more and
-compares the model that it leaves.
+compares the model that it leaves; ``--workers 2 --workers 16`` measures with both numbers.
 """
 
 from __future__ import annotations
 
+from itertools import product
 from pathlib import Path
 
 import click
@@ -19,7 +20,7 @@ from workflows.records import Records
 from workflows.scale import tables
 from workflows.scale.peers import NAMES
 from workflows.scale.rows import N_FEATURES, TARGETS
-from workflows.scale.runs import JOBS, PREDICTING, TRAINING, Scale
+from workflows.scale.runs import JOBS, PREDICTING, TRAINING, WORKERS, Scale
 
 _TITLE = "How seconds, memory and files grow with the rows"
 
@@ -36,6 +37,14 @@ _TITLE = "How seconds, memory and files grow with the rows"
     default=0,
     help="How often each training run is killed in a second one [0].",
 )
+@click.option(
+    "--workers",
+    type=click.IntRange(1),
+    multiple=True,
+    default=(WORKERS,),
+    show_default=True,
+    help="Of each of our jobs, and threads of a peer.",
+)
 @click.option("--limit", default=14400.0, show_default=True, help="Seconds of a command, at most.")
 @click.option("--note", default="", help="For the report, of the machine: 'beside other work', say.")
 @click.option("--report-only", is_flag=True, help="Measure nothing.")
@@ -46,6 +55,7 @@ def main(
     jobs: tuple[str, ...],
     peers: tuple[str, ...],
     kills: int,
+    workers: tuple[int, ...],
     limit: float,
     note: str,
     report_only: bool,
@@ -53,13 +63,15 @@ def main(
     """Measure what is missing, and write the report."""
     records = Records(out / "records")
     if not report_only:
-        scale = Scale(records, out / "rows", limit, click.echo)
-        for n_rows in sorted(rows):
-            for target in targets:
+        for n_rows, target in product(sorted(rows), targets):
+            for n_workers in workers:
+                scale = Scale(records, out / "rows", limit, click.echo, n_workers)
                 scale.measure(n_rows, target, jobs, peers, kills)
+            scale.remove(n_rows, target)
     words = (
-        f"{report.made()}{note and f' ({note})'}. Rows of {N_FEATURES} numbers, 100,000 test rows. Two "
-        f"workers train within {TRAINING} each and predict within {PREDICTING}; peers have two threads."
+        f"{report.made()}{note and f' ({note})'}. Rows of {N_FEATURES} numbers, 100,000 test rows. "
+        f"Workers train within {TRAINING} each and predict within {PREDICTING}. There are {WORKERS} of "
+        "them where no number is said; peers have as many threads."
     )
     sections = [section for section in tables.sections(records) if section[0].rows]
     for path in report.write(_TITLE, words, sections, out / "report"):

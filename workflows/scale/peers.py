@@ -1,4 +1,4 @@
-"""A peer in a process of its own: ``python -m workflows.scale.peers NAME TRAIN.npy TEST.npy TARGET``.
+"""A peer in a process of its own: ``python -m workflows.scale.peers NAME TRAIN.npy TEST.npy TARGET THREADS``.
 
 The answer is the last line that it prints, a JSON object with the error and the peak of memory.
 """
@@ -30,8 +30,8 @@ def read(path: Path) -> Iterator[tuple[Array, Array]]:
         yield part[:, :N_FEATURES], part[:, N_FEATURES]
 
 
-def lightgbm(path: Path, target: str) -> Predict:
-    """200 trees of 63 leaves on two threads. Rows come in pieces, twice: for the bins, then into them."""
+def lightgbm(path: Path, target: str, threads: int) -> Predict:
+    """200 trees of 63 leaves. Rows come in pieces, twice: for the bins, then into them."""
     import lightgbm
 
     class Rows(lightgbm.Sequence):
@@ -48,7 +48,7 @@ def lightgbm(path: Path, target: str) -> Predict:
         "objective": "binary" if target == "class" else "regression",
         "num_leaves": _LEAVES,
         "learning_rate": 0.1,
-        "num_threads": 2,
+        "num_threads": threads,
         "verbose": -1,
         "seed": 0,
     }
@@ -56,8 +56,8 @@ def lightgbm(path: Path, target: str) -> Predict:
     return lambda X: model.predict(X) > 0.5 if target == "class" else model.predict(X)
 
 
-def sgd(path: Path, target: str) -> Predict:
-    """scikit-learn's linear machine of the logistic or the square loss, three times over the rows."""
+def sgd(path: Path, target: str, threads: int) -> Predict:
+    """scikit-learn's linear machine of the logistic or square loss: one thread, three times over the rows."""
     from sklearn.linear_model import SGDClassifier, SGDRegressor
 
     is_real = target == "real"
@@ -79,6 +79,6 @@ def error(predict: Predict, path: Path, target: str) -> float:
 
 
 if __name__ == "__main__":
-    name, train, test, target = sys.argv[1:]
-    predict = {"lightgbm": lightgbm, "sgd": sgd}[name](Path(train), target)
+    name, train, test, target, threads = sys.argv[1:]
+    predict = {"lightgbm": lightgbm, "sgd": sgd}[name](Path(train), target, int(threads))
     print(json.dumps({"error": error(predict, Path(test), target), "peak": peak_bytes()}))

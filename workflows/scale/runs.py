@@ -23,6 +23,8 @@ from workflows.scale import rows
 #: of a process that trains, and of one that predicts
 TRAINING, PREDICTING = "1GiB", "512MiB"
 N_TEST = 100_000
+#: unless others are asked for
+WORKERS = 2
 #: seconds between two looks at what a run has kept
 _LOOK = 0.2
 #: name -> what is said to ``train``; nothing is said to the first
@@ -39,18 +41,25 @@ REAL = ("auto", "newton", "dsg", "cells")
 
 
 class Scale:
-    """Measurements, each made once; what lies on disk for them goes again.
+    """Measurements, each made once.
 
     Parameters
     ----------
     folder : where rows, data sets and models lie meanwhile
     limit : seconds of a command
+    n_workers : of each of our jobs, and threads of a peer
     """
 
     def __init__(
-        self, records: Records, folder: Path, limit: float, tell: Callable[[str], None] = print
+        self,
+        records: Records,
+        folder: Path,
+        limit: float,
+        tell: Callable[[str], None] = print,
+        n_workers: int = WORKERS,
     ) -> None:
         self.records, self.folder, self.limit, self.tell = records, folder, limit, tell
+        self.n_workers = n_workers
 
     def measure(
         self, n_rows: int, target: str, jobs: Sequence[str], peers: Sequence[str], kills: int = 0
@@ -62,17 +71,20 @@ class Scale:
             (f"killed/{job}", lambda name: self.killed(name, n_rows, target, kills)) for job in known if kills
         ]
         tasks += [(peer, lambda name: self.peer(name, n_rows, target)) for peer in peers]
-        asked = {"rows": n_rows, "target": target, "workers": 2}
+        asked = {"rows": n_rows, "target": target, "workers": self.n_workers}
         for key, task in tasks:
             name = key.rpartition("/")[2]
             own = {**asked, "said": JOBS.get(name, []), **({"kills": kills} if key != name else {})}
 
             def measured(task: Callable[[str], Record] = task, key: str = key, name: str = name) -> Record:
-                self.tell(f"{key}, {target}, {n_rows:,} rows ...")
+                self.tell(f"{key}, {target}, {n_rows:,} rows, {self.n_workers} workers ...")
                 self.shard(n_rows, target)
                 return task(name)
 
-            self.records.measured(f"{key}/{target}/{n_rows}", own, measured)
+            self.records.measured(self._key(key, n_rows, target), own, measured)
+
+    def remove(self, n_rows: int, target: str) -> None:
+        """What lies on disk of a size."""
         shutil.rmtree(self._place(n_rows, target), ignore_errors=True)
 
     def shard(self, n_rows: int, target: str) -> None:
@@ -103,7 +115,7 @@ class Scale:
             return found
         lines = [json.loads(line) for line in (model / "metrics.jsonl").read_text().splitlines()]
         last = [line for line in lines if line.get("test_error") is not None][-1]
-        words = ["predict", model, "--data", data, "--split", "train", "--workers", "2"]
+        words = ["predict", model, "--data", data, "--split", "train", *self._workers()]
         predicted = self._command(*words, "--memory-limit", PREDICTING, "--out", predictions)
         error = last["test_error"] if target == "class" else last["test_error"] ** 0.5
         found |= {"error": error, "passes": last["passes"], "bytes": _bytes(model), "predict": predicted}
@@ -112,7 +124,7 @@ class Scale:
 
     def killed(self, name: str, n_rows: int, target: str, kills: int) -> Record:
         """Whether a run that is killed so many times and goes on leaves the same model."""
-        whole = self.records.get(f"{name}/{target}/{n_rows}")
+        whole = self.records.get(self._key(name, n_rows, target))
         if whole is None or "failed" in whole:
             return {"failed": "the run without kills did not end well"}
         place = self._place(n_rows, target)
@@ -132,8 +144,8 @@ class Scale:
         """A peer, in a process of its own."""
         place = self._place(n_rows, target)
         files = [str(place / f"{part}.npy") for part in ("train", "test")]
-        words = [sys.executable, "-m", "workflows.scale.peers", name, *files, target]
-        found, output = run(words, threads=2, limit=self.limit)
+        words = [sys.executable, "-m", "workflows.scale.peers", name, *files, target, f"{self.n_workers}"]
+        found, output = run(words, threads=self.n_workers, limit=self.limit)
         if "failed" in found:
             return found
         answer = json.loads(output.splitlines()[-1])
@@ -144,7 +156,15 @@ class Scale:
 
     def _training(self, name: str, place: Path, model: Path) -> list[str | Path]:
         words: list[str | Path] = ["train", "--data", place / "data.zarr", *JOBS[name], "--out", model]
-        return [*words, "--workers", "2", "--memory-limit", TRAINING, "--no-dashboard"]
+        return [*words, *self._workers(), "--memory-limit", TRAINING, "--no-dashboard"]
+
+    def _workers(self) -> tuple[str, str]:
+        return "--workers", f"{self.n_workers}"
+
+    def _key(self, name: str, n_rows: int, target: str) -> str:
+        """Measurements with as many workers as usual have no name of their number."""
+        folder = "" if self.n_workers == WORKERS else f"workers-{self.n_workers}/"
+        return f"{folder}{name}/{target}/{n_rows}"
 
     def _command(self, *words: str | Path) -> Record:
         with peaks() as peak:

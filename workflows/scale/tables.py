@@ -11,7 +11,7 @@ import numpy as np
 from workflows.records import Record, Records
 from workflows.report import Plot, Section, Table
 from workflows.scale.rows import TARGETS
-from workflows.scale.runs import JOBS
+from workflows.scale.runs import JOBS, WORKERS
 
 _MIB = 2**20
 _HEADER = (
@@ -29,10 +29,10 @@ _HEADER = (
 
 
 def sections(records: Records) -> list[Section]:
-    """A section for each target, then exponents and runs that were killed."""
+    """A section for each target, then exponents, other numbers of workers, and runs that were killed."""
     by_target = {target: _found(records, target) for target in TARGETS}
     parts: list[Section] = [_of_target(target, found) for target, found in by_target.items()]
-    return [*parts, (_exponents(by_target), ()), (_killed(records), ())]
+    return [*parts, (_exponents(by_target), ()), _more_workers(records, by_target), (_killed(records), ())]
 
 
 def _found(records: Records, target: str) -> dict[str, dict[int, Record]]:
@@ -40,7 +40,8 @@ def _found(records: Records, target: str) -> dict[str, dict[int, Record]]:
     found: dict[str, dict[int, Record]] = defaultdict(dict)
     for key, one in records.under(""):
         who, of, n_rows = key.rsplit("/", 2)
-        if of == target and not who.startswith("killed"):
+        # a folder has runs of another kind
+        if of == target and "/" not in who:
             found[who][int(n_rows)] = one
     order = ["shard", *JOBS]
     names = sorted(found, key=lambda who: (order.index(who) if who in order else len(order), who))
@@ -129,6 +130,65 @@ def _interval(sizes: Sequence[float], values: Sequence[float]) -> str:
     # no sign of zero
     slope = round(slope, 2) + 0.0
     return f"{slope:.2f}" if math.isnan(half) else f"{slope:.2f} ± {half:.2f}"
+
+
+def _more_workers(records: Records, by_target: dict[str, dict[str, dict[int, Record]]]) -> Section:
+    """Measurements that were made with other numbers of workers than usual, beside those with as many."""
+    found: dict[tuple[str, str, int], dict[int, Record]] = defaultdict(dict)
+    for key, one in records.under(""):
+        number, _, rest = key.partition("/")
+        if number.startswith("workers-") and "failed" not in one:
+            who, target, n_rows = rest.rsplit("/", 2)
+            if "/" not in who:
+                found[target, who, int(n_rows)][int(number.removeprefix("workers-"))] = one
+    rows, lines = [], {}
+    for (target, who, n_rows), numbers in sorted(found.items()):
+        usual = by_target[target].get(who, {}).get(n_rows)
+        if usual and "failed" not in usual:
+            numbers[WORKERS] = usual
+        fewest = min(numbers)
+        bits = {one.get("bits") for one in numbers.values()}
+        for n_workers, one in sorted(numbers.items()):
+            faster = numbers[fewest]["wall_seconds"] / one["wall_seconds"]
+            same = "" if bits == {None} else "the same bits" if len(bits) == 1 else "OTHER BITS"
+            predicted = one.get("predict", {}).get("wall_seconds")
+            rows.append(
+                (
+                    _name(who),
+                    target,
+                    f"{n_rows:,}",
+                    f"{n_workers}",
+                    f"{one['wall_seconds']:.0f}",
+                    f"{one['cpu_seconds']:.0f}",
+                    f"{faster:.1f}",
+                    f"{100 * faster * fewest / n_workers:.0f} %",
+                    _mib(one.get("driver_peak")),
+                    same,
+                    "" if predicted is None else f"{predicted:.0f}",
+                )
+            )
+        lines[f"{who}, {target}, {n_rows:,} rows"] = [
+            (float(n), one["wall_seconds"]) for n, one in sorted(numbers.items())
+        ]
+    header = (
+        "who",
+        "target",
+        "rows",
+        "workers",
+        "wall s",
+        "CPU s",
+        "times as fast",
+        "of proportion",
+        "driver MiB",
+        "model",
+        "predict s",
+    )
+    text = (
+        "How many times as fast as with the fewest workers, and the share of what would be in proportion to "
+        "the workers. Peers have as many threads."
+    )
+    plots = [Plot("workers", "Wall seconds by workers", "workers", "seconds", lines)] if lines else []
+    return Table("More workers", text, header, rows), plots
 
 
 def _killed(records: Records) -> Table:
