@@ -69,14 +69,19 @@ def test_the_report_has_what_was_measured(tmp_path):
     records.put("killed/newton/class/1000", killed)
     more = {"asked": {"rows": 10_000}, "wall_seconds": 25.0, "cpu_seconds": 210.0, "bits": "b", "error": 0.1}
     records.put("workers-8/newton/class/10000", more)
+    records.put("workers-16/newton/class/10000", {**more, "bits": "c", "wall_seconds": 12.5})
+    records.put("workers-16/cells/class/10000", more)
     records.put("workers-8/killed/newton/class/10000", killed)
     of_class, of_real, exponents, more, killed = (section[0].rows for section in tables.sections(records))
     assert of_class[0] == ("**newton**", "1,000", "10.00 %", "10", "20", "128", "", "1", "killed", "")
     assert of_real[1] == ("sgd", "10,000", "0.5000", "100", "200", "128", "", "", "", "")
     assert exponents[0] == ("**newton**", "class", "1,000 to 10,000", "1.00", "1.00", "0.00", "", "0.00")
-    assert more[0][:5] == ("**newton**", "class", "10,000", "2", "100")
-    assert more[0][6:] == ("1.0", "100 %", "", "OTHER BITS", "")
-    assert more[1][3:8] == ("8", "25", "210", "4.0", "100 %")
+    assert more[1][:5] == ("**newton**", "class", "10,000", "2", "100")
+    newton = more[1:]
+    assert more[0][6:] == ("1.0", "100 %", "", "", "")
+    assert newton[0][6:] == ("1.0", "100 %", "", "OTHER BITS", "")
+    assert newton[1][3:8] == ("8", "25", "210", "4.0", "100 %")
+    assert newton[2][3:8] == ("16", "12", "210", "8.0", "100 %")
     assert killed == [("**newton**", "class", "1,000", "7", "61", "OTHER BITS")]
 
 

@@ -147,10 +147,10 @@ def _more_workers(records: Records, by_target: dict[str, dict[str, dict[int, Rec
         if usual and "failed" not in usual:
             numbers[WORKERS] = usual
         fewest = min(numbers)
-        bits = {one.get("bits") for one in numbers.values()}
+        bits = [one["bits"] for one in numbers.values() if "bits" in one]
+        same = "" if len(bits) < 2 else "the same bits" if len(set(bits)) == 1 else "OTHER BITS"
         for n_workers, one in sorted(numbers.items()):
             faster = numbers[fewest]["wall_seconds"] / one["wall_seconds"]
-            same = "" if bits == {None} else "the same bits" if len(bits) == 1 else "OTHER BITS"
             predicted = one.get("predict", {}).get("wall_seconds")
             rows.append(
                 (
