@@ -83,7 +83,8 @@ class Cells(AbstractSolver[CellsState]):
 
     An update keeps the map, the kernel, C, the unit of targets, class weights, the sigmoids and the cells
     of the model before. The cells that get new rows, be it as neighbours, are solved again from their old and
-    new rows, and those that have too many are cut; all others keep their machines.
+    new rows, and those that have too many are cut; all others keep their machines. Where ``overlap`` is
+    ``auto``, and less for all rows than for those before, margins at borders become narrower by as much.
     """
 
     risk: Risk
@@ -332,6 +333,9 @@ class Cells(AbstractSolver[CellsState]):
 
     def _updating(self, layout: CellLayout, state: CellsState, before: Before) -> Updating:
         risk = scaled_risk(self.risk, state.center, state.target_scale)
+        old = self._overlap(self._old_rows(layout.problem), layout.problem.n_features)
+        # a share of rows near a border is about in proportion to the distance from it
+        before = replace(before, margins=layout.overlap / old if old else 1.0)
         return Updating(layout, before, risk, self.settings(risk, state.settled))
 
     @property
@@ -339,16 +343,30 @@ class Cells(AbstractSolver[CellsState]):
         return SearchSpace(self.kernel, self.gamma, self.C, self.scale, self.metric, self.search, self.ladder)
 
     def _layout(self, problem: Problem) -> CellLayout:
-        quadratic, rows = self.risk.loss.is_quadratic, self.max_cell_rows
         # cells stay as large as they are allowed to be in the model that is updated
-        n_rows = sum(problem.block_rows[: None if self.before is None else self.before.n_blocks])
-        if isinstance(rows, str):
-            rows = auto_cell_rows(n_rows, problem.n_features, quadratic=quadratic)
-        overlap = auto_overlap(n_rows, rows) if isinstance(self.overlap, str) else self.overlap
-        rows = min(rows, n_rows)
+        n_rows = self._old_rows(problem)
+        rows = min(self._cell_rows(n_rows, problem.n_features), n_rows)
+        overlap = self._overlap(problem.n_rows, problem.n_features)
         _dual(self.risk)
         maps = (*self._space.maps(problem.n_features), self._space.map_choice)
+        quadratic = self.risk.loss.is_quadratic
         return CellLayout(problem, rows, overlap, quadratic, self.search, maps, self._is_costly)
+
+    def _old_rows(self, problem: Problem) -> int:
+        """Rows of the model that is updated, or all."""
+        return sum(problem.block_rows[: None if self.before is None else self.before.n_blocks])
+
+    def _cell_rows(self, n_rows: int, n_features: int) -> int:
+        """Rows of a cell where there are so many."""
+        if not isinstance(self.max_cell_rows, str):
+            return self.max_cell_rows
+        return auto_cell_rows(n_rows, n_features, quadratic=self.risk.loss.is_quadratic)
+
+    def _overlap(self, n_rows: int, n_features: int) -> float:
+        """The share of neighbours where there are so many rows."""
+        if not isinstance(self.overlap, str):
+            return self.overlap
+        return auto_overlap(n_rows, self._cell_rows(n_rows, n_features))
 
     def settings(self, risk: Risk, settled: Settled) -> CellSettings:
         """Settings that the machines of all cells share."""

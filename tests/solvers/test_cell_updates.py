@@ -151,6 +151,35 @@ def test_a_touched_cell_has_the_machine_of_its_old_and_new_rows(model, old, loca
     assert n_checked
 
 
+def learned_from(model, X):
+    """In how many cells a row is on average, neighbours included."""
+    coordinates = model.places_.rows(X)
+    order, buckets, _ = model.places_.sorted_rows(coordinates)
+    n_rows = 0
+    for bucket in range(len(model.machines_)):
+        tree = Machines.of(model.parts_.load(bucket)).tree
+        n_rows += sum(len(part) for _, part, _ in tree.members(coordinates[order[buckets == bucket]]))
+    return n_rows / len(X)
+
+
+def test_borders_have_fewer_neighbours_once_there_are_many_cells(old):
+    few = Classifier(max_cell_rows=400, random_state=0).fit(*old)
+    more = rows(3000, seed=3)
+    after, *_ = updated(few, old, [more])
+    X, y = (np.concatenate(side) for side in zip(old, more, strict=True))
+    anew = Classifier(max_cell_rows=400, random_state=0).fit(X, y)
+    # 3,000 rows are few cells of 400, which share three tenths of their rows, and 6,000 are not
+    assert learned_from(few, old[0]) > 1.7
+    assert learned_from(after, X) < 1.25 * learned_from(anew, X)
+    n_nodes = len(few.places_.tree.margins)
+    np.testing.assert_allclose(after.places_.tree.margins[:n_nodes], few.places_.tree.margins / 3, rtol=1e-6)
+    assert after.score(*rows(3000, seed=4)) > few.score(*rows(3000, seed=4))
+    # a share that is given is that of all rows
+    given = Classifier(max_cell_rows=400, overlap=0.3, random_state=0).fit(*old)
+    wide, *_ = updated(given, old, [more])
+    np.testing.assert_array_equal(wide.places_.tree.margins[:n_nodes], given.places_.tree.margins)
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("scheduler", ["threads", "processes"])
 def test_an_update_has_the_same_bits_on_every_executor(model, old, local, scheduler):

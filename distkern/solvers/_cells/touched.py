@@ -45,16 +45,19 @@ class Before:
     state : that its run ended with, or what of it is known, as stage 0
     machines : of its buckets
     n_blocks : blocks of its own rows, which come before those of the new ones
+    margins : what the margins of its trees are multiplied by: cells of more rows have fewer neighbours
     """
 
     state: CellsState
     machines: Loads
     n_blocks: int
+    margins: float = 1.0
 
     @property
     def places(self) -> Places:
-        """Where it has its machines."""
-        return self.state.places
+        """Where it has its machines, with margins as they are now."""
+        places = self.state.places
+        return replace(places, tree=places.tree.narrowed(self.margins))
 
 
 @dataclass(frozen=True)
@@ -67,6 +70,7 @@ class Touched:
     new, n_parts : the new rows, and in how many parts they are
     machines : of the model before
     most : rows of a bucket
+    margins : see :class:`Before`
     cuts : what :func:`cut_again` stored, by the place of the bucket; None before
     """
 
@@ -75,6 +79,7 @@ class Touched:
     n_parts: int
     machines: Loads
     most: int
+    margins: float = 1.0
     cuts: ArrayStore | None = None
 
     def parts(self, bucket: int, place: int) -> Iterator[tuple[bool, Mapping[str, NDArray[Any]]]]:
@@ -135,7 +140,7 @@ def cut_again(
     The record has how many cells are "touched".
     """
     bucket, place = item
-    tree = Machines.of(operand.machines.load(bucket)).tree
+    tree = Machines.of(operand.machines.load(bucket)).tree.narrowed(operand.margins)
     counts = _counts(operand, bucket, place, tree)
     touched = counts[:, 1] > 0
     cells = np.arange(tree.n_leaves)

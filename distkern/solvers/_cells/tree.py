@@ -75,6 +75,10 @@ class Tree:
         """The first node, or the only leaf, written like those of :attr:`children`."""
         return 0 if len(self.directions) else -1
 
+    def narrowed(self, share: float) -> Tree:
+        """The same half spaces, whose margins are so much as wide."""
+        return self if share == 1.0 else replace(self, margins=self.margins * np.float32(share))
+
     def leaves(self, rows: Floats) -> NDArray[np.int32]:
         """The leaf of each row (n, d), (n,); it depends on that row alone."""
         found = np.full(len(rows), self.root, dtype=np.int32)

@@ -89,7 +89,8 @@ class Updating:
         rows, new = (problem.workplace.slices(f"moved/{name}", layout.columns()) for name in ("old", "new"))
         cut = Cut(rows, len(self.old), self.risk, layout.cell_rows, layout.overlap, problem.seed)
         solving = Solving(cut, self.settings)
-        return Touched(solving, new, len(self.new), self.before.machines, layout.bucket_rows)
+        machines, margins = self.before.machines, self.before.margins
+        return Touched(solving, new, len(self.new), machines, layout.bucket_rows, margins)
 
     @cached_property
     def _cuts(self) -> ArrayStore:
