@@ -167,9 +167,9 @@ def _more_workers(records: Records, by_target: dict[str, dict[str, dict[int, Rec
                     "" if predicted is None else f"{predicted:.0f}",
                 )
             )
-        lines[f"{who}, {target}, {n_rows:,} rows"] = [
-            (float(n), one["wall_seconds"]) for n, one in sorted(numbers.items())
-        ]
+        if len(numbers) > 1:
+            name = f"{who}, {target}, {n_rows:,} rows"
+            lines[name] = [(float(n), one["wall_seconds"]) for n, one in sorted(numbers.items())]
     header = (
         "who",
         "target",
