@@ -71,7 +71,8 @@ def test_the_report_has_what_was_measured(tmp_path):
     records.put("workers-8/newton/class/10000", more)
     records.put("workers-16/newton/class/10000", {**more, "bits": "c", "wall_seconds": 12.5})
     records.put("workers-16/cells/class/10000", more)
-    records.put("workers-8/killed/newton/class/10000", killed)
+    records.put("workers-8/killed/newton/class/10000", {**killed, "asked": {"rows": 10_000, "workers": 8}})
+    records.put("workers-8/newton/real/10000", {"asked": {"rows": 10_000}, "failed": "took more than 60 s"})
     of_class, of_real, exponents, more, killed = (section[0].rows for section in tables.sections(records))
     assert of_class[0] == ("**newton**", "1,000", "10.00 %", "10", "20", "128", "", "1", "killed", "")
     assert of_real[1] == ("sgd", "10,000", "0.5000", "100", "200", "128", "", "", "", "")
@@ -82,7 +83,12 @@ def test_the_report_has_what_was_measured(tmp_path):
     assert newton[0][6:] == ("1.0", "100 %", "", "OTHER BITS", "")
     assert newton[1][3:8] == ("8", "25", "210", "4.0", "100 %")
     assert newton[2][3:8] == ("16", "12", "210", "8.0", "100 %")
-    assert killed == [("**newton**", "class", "1,000", "7", "61", "OTHER BITS")]
+    # what failed is told, and not left out
+    assert more[4] == ("**newton**", "real", "10,000", "8", "took more than 60 s", *[""] * 6)
+    assert killed == [
+        ("**newton**", "class", "1,000", "2", "7", "61", "OTHER BITS"),
+        ("**newton**", "class", "10,000", "8", "7", "61", "OTHER BITS"),
+    ]
 
 
 def test_updates_stand_beside_models_that_are_trained_anew(tmp_path):

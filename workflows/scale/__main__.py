@@ -43,7 +43,7 @@ _TITLE = "How seconds, memory and files grow with the rows"
     multiple=True,
     default=(WORKERS,),
     show_default=True,
-    help="Of each of our jobs, and threads of a peer.",
+    help="Of each of our jobs, and threads of LightGBM.",
 )
 @click.option("--limit", default=14400.0, show_default=True, help="Seconds of a command, at most.")
 @click.option("--note", default="", help="For the report, of the machine: 'beside other work', say.")
@@ -71,7 +71,7 @@ def main(
     words = (
         f"{report.made()}{note and f' ({note})'}. Rows of {N_FEATURES} numbers, 100,000 test rows. "
         f"Workers train within {TRAINING} each and predict within {PREDICTING}. There are {WORKERS} of "
-        "them where no number is said; peers have as many threads."
+        "them where no number is said; LightGBM has as many threads."
     )
     sections = [section for section in tables.sections(records) if section[0].rows]
     for path in report.write(_TITLE, words, sections, out / "report"):

@@ -1,4 +1,4 @@
-"""A peer in a process of its own: ``python -m workflows.scale.peers NAME TRAIN.npy TEST.npy TARGET THREADS``.
+"""A peer in a process of its own: ``python -m workflows.scale.peers NAME TRAIN.npy TEST.npy TARGET``.
 
 The answer is the last line that it prints, a JSON object with the error and the peak of memory.
 """
@@ -21,6 +21,8 @@ Predict = Callable[[Array], Array]
 
 _EPOCHS, _TREES, _LEAVES = 3, 200, 63
 NAMES = ("lightgbm", "sgd")
+#: those that take as long whatever threads there are
+OF_ONE_THREAD = ("sgd",)
 
 
 def read(path: Path) -> Iterator[tuple[Array, Array]]:
@@ -31,8 +33,11 @@ def read(path: Path) -> Iterator[tuple[Array, Array]]:
         yield part[:, :N_FEATURES], part[:, N_FEATURES]
 
 
-def lightgbm(path: Path, target: str, threads: int) -> Predict:
-    """200 trees of 63 leaves. Rows come in pieces, twice: for the bins, then into them."""
+def lightgbm(path: Path, target: str) -> Predict:
+    """200 trees of 63 leaves, on as many threads as OpenMP may take.
+
+    Rows come in pieces, twice: for the bins, then into them.
+    """
     import lightgbm
 
     rows = np.load(path, mmap_mode="r")
@@ -60,7 +65,6 @@ def lightgbm(path: Path, target: str, threads: int) -> Predict:
         "objective": "binary" if target == "class" else "regression",
         "num_leaves": _LEAVES,
         "learning_rate": 0.1,
-        "num_threads": threads,
         "verbose": -1,
         "seed": 0,
     }
@@ -68,7 +72,7 @@ def lightgbm(path: Path, target: str, threads: int) -> Predict:
     return lambda X: model.predict(X) > 0.5 if target == "class" else model.predict(X)
 
 
-def sgd(path: Path, target: str, threads: int) -> Predict:
+def sgd(path: Path, target: str) -> Predict:
     """scikit-learn's linear machine of the logistic or square loss: one thread, three times over the rows."""
     from sklearn.linear_model import SGDClassifier, SGDRegressor
 
@@ -91,6 +95,6 @@ def error(predict: Predict, path: Path, target: str) -> float:
 
 
 if __name__ == "__main__":
-    name, train, test, target, threads = sys.argv[1:]
-    predict = {"lightgbm": lightgbm, "sgd": sgd}[name](Path(train), target, int(threads))
+    name, train, test, target = sys.argv[1:]
+    predict = {"lightgbm": lightgbm, "sgd": sgd}[name](Path(train), target)
     print(json.dumps({"error": error(predict, Path(test), target), "peak": peak_bytes()}))

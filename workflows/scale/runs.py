@@ -19,6 +19,7 @@ from workflows.orphans import killed_with_this
 from workflows.processes import ROOT, distkern, environment, peaks, run
 from workflows.records import Record, Records
 from workflows.scale import rows
+from workflows.scale.peers import OF_ONE_THREAD
 
 #: of a process that trains, and of one that predicts
 TRAINING, PREDICTING = "1GiB", "512MiB"
@@ -47,7 +48,7 @@ class Scale:
     ----------
     folder : where rows, data sets and models lie meanwhile
     limit : seconds of a command
-    n_workers : of each of our jobs, and threads of a peer
+    n_workers : of each of our jobs, and threads of LightGBM
     """
 
     def __init__(
@@ -70,7 +71,9 @@ class Scale:
         tasks += [
             (f"killed/{job}", lambda name: self.killed(name, n_rows, target, kills)) for job in known if kills
         ]
-        tasks += [(peer, lambda name: self.peer(name, n_rows, target)) for peer in peers]
+        # nothing new is learned of a thread with another number of workers
+        apart = () if self.n_workers == WORKERS else OF_ONE_THREAD
+        tasks += [(peer, lambda name: self.peer(name, n_rows, target)) for peer in peers if peer not in apart]
         asked = {"rows": n_rows, "target": target, "workers": self.n_workers}
         for key, task in tasks:
             name = key.rpartition("/")[2]
@@ -144,7 +147,7 @@ class Scale:
         """A peer, in a process of its own."""
         place = self._place(n_rows, target)
         files = [str(place / f"{part}.npy") for part in ("train", "test")]
-        words = [sys.executable, "-m", "workflows.scale.peers", name, *files, target, f"{self.n_workers}"]
+        words = [sys.executable, "-m", "workflows.scale.peers", name, *files, target]
         found, output = run(words, threads=self.n_workers, limit=self.limit)
         if "failed" in found:
             return found

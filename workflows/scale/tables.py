@@ -137,39 +137,40 @@ def _more_workers(records: Records, by_target: dict[str, dict[str, dict[int, Rec
     found: dict[tuple[str, str, int], dict[int, Record]] = defaultdict(dict)
     for key, one in records.under(""):
         number, _, rest = key.partition("/")
-        if number.startswith("workers-") and "failed" not in one:
+        if number.startswith("workers-"):
             who, target, n_rows = rest.rsplit("/", 2)
             if "/" not in who:
                 found[target, who, int(n_rows)][int(number.removeprefix("workers-"))] = one
     rows, lines = [], {}
     for (target, who, n_rows), numbers in sorted(found.items()):
         usual = by_target[target].get(who, {}).get(n_rows)
-        if usual and "failed" not in usual:
+        if usual:
             numbers[WORKERS] = usual
-        fewest = min(numbers)
+        ended = {n_workers: one["wall_seconds"] for n_workers, one in numbers.items() if "failed" not in one}
         bits = [one["bits"] for one in numbers.values() if "bits" in one]
         same = "" if len(bits) < 2 else "the same bits" if len(set(bits)) == 1 else "OTHER BITS"
         for n_workers, one in sorted(numbers.items()):
-            faster = numbers[fewest]["wall_seconds"] / one["wall_seconds"]
+            names = (_name(who), target, f"{n_rows:,}", f"{n_workers}")
+            if "failed" in one:
+                rows.append((*names, one["failed"], *[""] * 6))
+                continue
+            faster = ended[min(ended)] / one["wall_seconds"]
             predicted = one.get("predict", {}).get("wall_seconds")
             rows.append(
                 (
-                    _name(who),
-                    target,
-                    f"{n_rows:,}",
-                    f"{n_workers}",
+                    *names,
                     f"{one['wall_seconds']:.0f}",
                     f"{one['cpu_seconds']:.0f}",
                     f"{faster:.1f}",
-                    f"{100 * faster * fewest / n_workers:.0f} %",
+                    f"{100 * faster * min(ended) / n_workers:.0f} %",
                     _mib(one.get("driver_peak")),
                     same,
                     "" if predicted is None else f"{predicted:.0f}",
                 )
             )
-        if len(numbers) > 1:
-            name = f"{who}, {target}, {n_rows:,} rows"
-            lines[name] = [(float(n), one["wall_seconds"]) for n, one in sorted(numbers.items())]
+        if len(ended) > 1:
+            points = [(float(n_workers), seconds) for n_workers, seconds in sorted(ended.items())]
+            lines[f"{who}, {target}, {n_rows:,} rows"] = points
     header = (
         "who",
         "target",
@@ -185,7 +186,7 @@ def _more_workers(records: Records, by_target: dict[str, dict[str, dict[int, Rec
     )
     text = (
         "How many times as fast as with the fewest workers, and the share of what would be in proportion to "
-        "the workers. Peers have as many threads."
+        "the workers. LightGBM has as many threads."
     )
     plots = [Plot("workers", "Wall seconds by workers", "workers", "seconds", lines)] if lines else []
     return Table("More workers", text, header, rows), plots
@@ -194,16 +195,18 @@ def _more_workers(records: Records, by_target: dict[str, dict[str, dict[int, Rec
 def _killed(records: Records) -> Table:
     rows = [
         (
-            _name(key.split("/")[0]),
-            key.split("/")[1],
+            _name(key.split("/")[-3]),
+            key.split("/")[-2],
             f"{one['asked']['rows']:,}",
+            f"{one['asked'].get('workers', WORKERS)}",
             f"{one.get('killed', '')}",
             f"{one['all_seconds']:.0f}" if "all_seconds" in one else "",
             one.get("failed") or ("the same bits" if one["same_bits"] else "OTHER BITS"),
         )
-        for key, one in records.under("killed")
+        for key, one in records.under("")
+        if "killed" in key.split("/")[:-3]
     ]
-    header = ("who", "target", "rows", "kills", "wall s", "model")
+    header = ("who", "target", "rows", "workers", "kills", "wall s", "model")
     text = (
         "Driver and workers by SIGKILL, each time when something new has been kept and up to 1 / (kills + 1) "
         "of the whole run's seconds have passed since. Seconds are those of all tries."
