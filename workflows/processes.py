@@ -133,3 +133,19 @@ def question(module: str, asked: Mapping[str, object], *, limit: float, threads:
     if "failed" in found:
         return found
     return {**json.loads(output.splitlines()[-1])}
+
+
+@contextmanager
+def at_most(cpu_seconds: float) -> Iterator[None]:
+    """End what takes longer."""
+
+    def over(*_: object) -> None:
+        raise TimeoutError(f"took more than {cpu_seconds:g} CPU seconds")
+
+    before = signal.signal(signal.SIGPROF, over)
+    signal.setitimer(signal.ITIMER_PROF, cpu_seconds)
+    try:
+        yield
+    finally:
+        signal.setitimer(signal.ITIMER_PROF, 0.0)
+        signal.signal(signal.SIGPROF, before)

@@ -13,6 +13,7 @@ from sklearn.linear_model import LogisticRegression, Ridge
 
 import distkern as dk
 from distkern.storage.ingest import write_dataset
+from workflows import processes
 from workflows.defaults import methods, tables
 from workflows.defaults.methods import Source, questions
 from workflows.records import Records
@@ -82,9 +83,9 @@ def test_what_takes_too_long_ends():
         while time.process_time() < start + seconds:
             pass
 
-    with pytest.raises(TimeoutError, match=r"more than 0\.2 CPU seconds"), methods.at_most(0.2):
+    with pytest.raises(TimeoutError, match=r"more than 0\.2 CPU seconds"), processes.at_most(0.2):
         work(20.0)
-    with methods.at_most(0.2):
+    with processes.at_most(0.2):
         pass
     # the clock has stopped
     work(0.6)

@@ -1,13 +1,17 @@
 """What is chosen with nothing set beside boosted trees with a search of their own, by proper scores::
 
-    python -m workflows.defaults.beside --out figures --files datasets
+    python -m workflows.defaults.beside --work figures --suite ../shared/datasets/suite
+    python -m workflows.defaults.beside --work figures --files datasets
 
 LightGBM tries 15, 63 and 255 leaves with rates of .05 and .1, each until 30 rounds have not lowered the loss
-of a fifth of the rows, and keeps the best of the six. Both learn from the same rows in one thread, which the
-seed draws, and are measured on the same test rows. The sets are published ones, whose files lie in the folder
-``--files`` and whose values stay as they are, and generated ones; ``--set`` names some of them, ``--data``
-sets of your own instead. Every fit has a process of its own and is a file in ``OUT/records`` when it ends:
-the same command again does what is missing and writes the report anew.
+of a fifth of the rows, and keeps the best of the six. CatBoost, perpetual and xRFM have nothing set. All
+learn from the same rows in one thread, as pandas reads them, and are measured on the same test rows.
+
+``--suite`` is a folder with an ``index.tsv``, whose tables are split by the seed. Without it the sets are
+published ones, whose files lie in the folder ``--files``, and generated ones; ``--data`` adds sets of your
+own. Every fit has a process of its own and is a file in ``WORK/records`` when it ends: the same command
+again does what is missing and writes the report anew. ``--tag`` names a version of the package: the records
+of peers serve all versions.
 """
 
 from __future__ import annotations
@@ -18,48 +22,117 @@ from pathlib import Path
 import click
 
 from workflows import report
-from workflows.averages import failed, of_seeds
+from workflows.averages import failed
 from workflows.defaults import sets, verdicts
-from workflows.defaults.fits import WHO, measured
+from workflows.defaults.apart import answer_apart, is_missing
+from workflows.defaults.fits import label, measured, run_of
 from workflows.defaults.sets import Set
-from workflows.pool import Question, answer
+from workflows.defaults.systems import LABELS, LIGHTGBM, OURS, PEERS, SYSTEMS, is_installed
+from workflows.pool import Question
 from workflows.records import Records
 
 _TITLE = "What is chosen with nothing set beside boosted trees"
 
 
-def questions(found: Sequence[Set], seeds: int, rows: int, out: Path, limit: float) -> Iterator[Question]:
-    """All fits: every set with the first seed, both of it in turn, before any with the second."""
-    for seed in range(seeds):
-        for one in found:
-            for who in WHO:
-                asked = {"name": one.name, "who": who, "seed": seed, "rows": rows}
-                asked |= {"positives": one.positives, "fingerprint": one.fingerprint}
-                given = {"path": one.path, "out": str(out), "limit": limit}
-                yield Question(f"{one.name}/{seed}/{who}", measured, asked, given)
+class _Listed(click.ParamType):
+    """Names or numbers, separated by commas."""
+
+    name = "A,B"
+
+    def __init__(self, kind: type = str, among: Sequence[str] = ()) -> None:
+        self.kind, self.among = kind, among
+
+    def convert(self, value: object, param: click.Parameter | None, ctx: click.Context | None) -> tuple:
+        if isinstance(value, tuple):
+            return value
+        words = [word.strip() for word in str(value).split(",") if word.strip()]
+        for word in words:
+            if self.among and word.partition("@")[0] not in self.among:
+                self.fail(f"{word!r} is none of {', '.join(self.among)}", param, ctx)
+        try:
+            return tuple(dict.fromkeys(map(self.kind, words)))
+        except ValueError:
+            self.fail(f"{value!r}: give whole numbers, separated by commas", param, ctx)
+
+
+def questions(
+    found: Sequence[Set],
+    systems: Sequence[str],
+    seeds: Sequence[int],
+    rows: int,
+    work: Path,
+    limit: float,
+    *,
+    tag: str = "",
+    states: Sequence[int] = (),
+) -> Iterator[Question]:
+    """All fits: every set with the first seed, all systems of it in turn, before any with the second.
+
+    Parameters
+    ----------
+    rows : to learn from, at most
+    states : random states of the fits; none: that of the seed
+    """
+    for seed in seeds:
+        for state in states or (seed,):
+            for one in found:
+                for system in systems:
+                    mine = tag if system == OURS else ""
+                    asked = {"name": one.name, "system": system, "tag": mine, "seed": seed, "state": state}
+                    asked |= {"rows": min(rows, one.most_rows or rows), "positives": one.positives}
+                    asked |= {"task": one.task, "split": one.split, "fingerprint": one.fingerprint}
+                    given = {"path": one.path, "out": str(work), "limit": limit}
+                    key = f"{one.name}/{run_of(seed, state)}/{label(system, tag)}"
+                    yield Question(key, measured, asked, given)
+
+
+def installed(systems: Sequence[str]) -> list[str]:
+    """Those whose packages are there; a line about each of the others."""
+    for system in systems:
+        if not is_installed(system):
+            click.echo(f"{LABELS[system]} is skipped: its package is not installed (pip install {system})")
+    return [system for system in systems if is_installed(system)]
 
 
 @click.command(help=__doc__.replace("::\n", ":\n\n\b"))
-@click.option("--out", type=click.Path(path_type=Path), required=True, help="Folder for records and report.")
-@click.option("--files", type=click.Path(exists=True, path_type=Path), help="Folder of the published sets.")
 @click.option(
-    "--set", "names", multiple=True, type=click.Choice(sets.NAMES), help="Data sets of the list [all]."
+    "--work", type=click.Path(path_type=Path), required=True, help="Folder for records, rows and report."
 )
-@click.option("--data", multiple=True, help="PATH.zarr with test rows; PATH.zarr:0.02 with few positives.")
-@click.option("--seeds", type=click.IntRange(1), default=3, show_default=True, help="0, 1, ...")
 @click.option(
-    "--rows", type=click.IntRange(500), default=60_000, show_default=True, help="To learn from, at most."
+    "--suite", type=click.Path(exists=True, path_type=Path), help="Folder with an index.tsv and its tables."
+)
+@click.option("--files", type=click.Path(exists=True, path_type=Path), help="Folder of the published sets.")
+@click.option("--sets", "names", type=_Listed(), default=(), help="Some of the sets [all].")
+@click.option("--data", multiple=True, help="PATH.zarr with test rows; PATH.zarr:0.02 with few positives.")
+@click.option("--half", type=click.IntRange(0, 1), help="One half of the suite, by a digest of the names.")
+@click.option("--seeds", type=_Listed(int), default=(0, 1, 2), show_default=True, help="Of the rows.")
+@click.option("--states", type=_Listed(int), default=(), help="random_state of the fits [that of the seed].")
+@click.option(
+    "--peers", type=_Listed(str, list(SYSTEMS)), default=PEERS, show_default=True, help="Beside LightGBM."
+)
+@click.option(
+    "--systems", type=_Listed(str, list(SYSTEMS)), default=(), help="What is fitted [distkern and all peers]."
+)
+@click.option("--tag", default="", help="Of the package's version; distkern@TAG may be a peer.")
+@click.option(
+    "--rows", type=click.IntRange(100), default=60_000, show_default=True, help="To learn from, at most."
 )
 @click.option("--processes", type=click.IntRange(1), default=1, help="Side by side, of one thread each [1].")
-@click.option("--limit", default=3600.0, show_default=True, help="CPU seconds of a fit.")
+@click.option("--limit", default=300.0, show_default=True, help="CPU seconds of a fit.")
 @click.option("--note", default="", help="For the report, of the machine: 'one busy core', say.")
 @click.option("--report-only", is_flag=True, help="Measure nothing.")
 def main(
-    out: Path,
+    work: Path,
+    suite: Path | None,
     files: Path | None,
     names: tuple[str, ...],
     data: tuple[str, ...],
-    seeds: int,
+    half: int | None,
+    seeds: tuple[int, ...],
+    states: tuple[int, ...],
+    peers: tuple[str, ...],
+    systems: tuple[str, ...],
+    tag: str,
     rows: int,
     processes: int,
     limit: float,
@@ -67,23 +140,48 @@ def main(
     report_only: bool,
 ) -> None:
     """Measure what is missing, and write the report."""
-    records, listed = Records(out / "records"), names or (() if data else sets.NAMES)
-    own = [sets.given(one) for one in data]
-    measured_sets = [*listed, *(one.name for one in own)]
-    if len(set(measured_sets)) < len(measured_sets):
-        raise click.UsageError(f"two sets have one name: {', '.join(measured_sets)}")
+    records, found = Records(work / "records"), _sets(work, suite, files, names, data, half)
+    ours, beside = label(OURS, tag), list(dict.fromkeys([LIGHTGBM, *peers]))
     if not report_only:
-        found = [*(sets.named(name, files, out / "data") for name in listed), *own]
-        asked = list(questions(found, seeds, rows, out, limit))
-        answer(records, asked, processes, click.echo, fresh=True)
+        fitted = installed(systems or [OURS, *(one for one in beside if "@" not in one)])
+        asked = list(questions(found, fitted, seeds, rows, work, limit, tag=tag, states=states))
+        missing = [one for one in asked if is_missing(records, one)]
+        answer_apart(records, missing, processes, click.echo)
     words = (
-        f"{report.made()}{note and f' ({note})'}; processes of one thread; {of_seeds(seeds)}.\n\n"
-        f"At most {rows:,} training rows that the seed draws, {sets.TEST_ROWS:,} test rows at most, the same "
-        f"for all; columns in their own units. A fit of more than {limit:g} CPU seconds is ended."
+        f"{report.made()}{note and f' ({note})'}; processes of one thread; "
+        f"seeds {', '.join(map(str, seeds))}.\n\n"
+        f"At most {rows:,} training rows and {sets.TEST_ROWS:,} test rows, which the seed draws, the same "
+        f"for all; columns as they are. A fit of more than {limit:g} CPU seconds is ended."
     )
-    parts = [*verdicts.sections(records, out, measured_sets), failed(records)]
-    for path in report.write(_TITLE, words, [one for one in parts if one[0].rows], out / "report"):
+    parts = [*verdicts.sections(records, work, [one.name for one in found], ours, beside), failed(records)]
+    for path in report.write(_TITLE, words, [one for one in parts if one[0].rows], work / "report"):
         click.echo(f"written: {path}")
+
+
+def _sets(
+    work: Path,
+    suite: Path | None,
+    files: Path | None,
+    names: Sequence[str],
+    data: Sequence[str],
+    half: int | None,
+) -> list[Set]:
+    """What is asked for, every name once."""
+    own = [sets.given(one) for one in data]
+    if suite is not None:
+        found = [*sets.of_suite(suite, names, half), *own]
+    elif half is not None:
+        raise click.UsageError("--half is of a --suite")
+    else:
+        unknown = [name for name in names if name not in sets.NAMES]
+        if unknown:
+            raise click.UsageError(f"{', '.join(unknown)}: none of {', '.join(sets.NAMES)}; or give --suite")
+        listed = names or (() if data else sets.NAMES)
+        found = [*(sets.named(name, files, work / "data") for name in listed), *own]
+    known = [one.name for one in found]
+    if len(set(known)) < len(known):
+        raise click.UsageError(f"two sets have one name: {', '.join(known)}")
+    return found
 
 
 if __name__ == "__main__":

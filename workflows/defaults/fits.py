@@ -1,119 +1,165 @@
-"""One fit of :mod:`workflows.defaults.beside`: what the package chooses, or boosted trees with a search."""
+"""One fit of :mod:`workflows.defaults.beside`, in a process of its own::
+
+    python -m workflows.defaults.fits '{"name": "yeast3", "system": "distkern", ...}'
+
+prints the record as one line of JSON.
+"""
 
 from __future__ import annotations
 
+import json
+import math
 import os
+import resource
+import sys
 import time
 import warnings
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-import dask
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.model_selection import train_test_split
 
-import distkern
 from workflows.defaults import scores
-from workflows.defaults.methods import FEW_ROWS, at_most
 from workflows.defaults.sets import Set
+from workflows.defaults.systems import LIGHTGBM, OURS, SYSTEMS
+from workflows.pool import Question
+from workflows.processes import at_most, peak_bytes
 from workflows.records import Record
+from workflows.work import Work
 
 Array = NDArray[Any]
 
-OURS, THEIRS = "distkern", "LightGBM"
-WHO = (OURS, THEIRS)
-
-_LEAVES, _RATES, _MOST_ROUNDS, _PATIENCE = (15, 63, 255), (0.05, 0.1), 2000, 30
+#: what :mod:`workflows.defaults.verdicts` compares a system with first
+THEIRS = LIGHTGBM
 #: of what a model has for each test row, what pairs are made of
 _KEPT = ("squared", "loss", "wrong", "score", "positive")
-
-
-def boosted(X: Any, y: Array, seed: int, *, is_real: bool) -> Any:
-    """The best of six LightGBM models on rows that are held out of their own."""
-    import lightgbm
-
-    kind = lightgbm.LGBMRegressor if is_real else lightgbm.LGBMClassifier
-    shares = None if is_real or np.unique(y, return_counts=True)[1].min() < 2 else y
-    rows, asked, targets, truth = train_test_split(X, y, test_size=0.2, random_state=seed, stratify=shares)
-    if not is_real:
-        # of few rows a class may be among those that are held out alone, which LightGBM refuses
-        known = np.flatnonzero(np.isin(truth, targets))
-        asked, truth = _taken(asked, known), truth[known]
-    models = []
-    for leaves in _LEAVES:
-        for rate in _RATES:
-            model = kind(
-                n_estimators=_MOST_ROUNDS,
-                num_leaves=leaves,
-                learning_rate=rate,
-                n_jobs=1,
-                verbose=-1,
-                random_state=seed,
-            )
-            patience = lightgbm.early_stopping(_PATIENCE, verbose=False)
-            models.append(model.fit(rows, targets, eval_set=[(asked, truth)], callbacks=[patience]))
-    return min(models, key=lambda model: next(iter(model.best_score_["valid_0"].values())))
-
-
-def chosen(X: Any, y: Array, seed: int, *, is_real: bool) -> Any:
-    """The machine that the package chooses."""
-    kind = distkern.KernelRegressor if is_real else distkern.KernelClassifier
-    return kind(random_state=seed).fit(X, y)
+#: CPU seconds, beyond the limit of a fit, after which a process that does not end by itself is killed
+_GRACE = 60.0
+_LONGEST = 500
 
 
 def measured(
     *,
     name: str,
-    who: str,
+    system: str,
+    tag: str,
     seed: int,
+    state: int,
     rows: int,
     positives: float | None,
+    task: str,
+    split: str,
     fingerprint: str,
     path: str,
     out: str,
     limit: float,
 ) -> Record:
-    """Fit to rows that the seed draws of a set, and score on test rows that are the same for all.
+    """Fit to rows that the seed draws of a set, and score on test rows that are the same for all systems.
 
     Parameters
     ----------
-    path : of the set's ``.zarr``; "" of a generated one
+    tag : of the package's version; "" of other systems
+    seed, state : of the rows, and of the fit
+    path : of the ``.zarr`` or the table; "" of a generated set
     out : of what is kept for each test row, see :func:`kept_at`
     limit : CPU seconds of the fit, at most
 
     Returns
     -------
-    cpu_seconds : of the fit with its search, after one to a few rows has made what is compiled once
-    chosen : the package's algorithm
-    log loss, error, calibration, AUC; or RMSE
+    cpu_seconds : user and system seconds of the fit with its search, without import_seconds and
+        compile_seconds, which are told apart; predict_seconds, wall_seconds and peak_bytes
+    loss, loss_error : mean of the test rows, log loss or squared error, and its standard error
+    constant : loss of the training rows' shares, or of their mean
+    told, told_error, told_by : what the fit says of itself on rows that it did not learn from
+    chosen, because, machine, compared : the package's algorithm, and losses that its choice compared (of
+        real targets in units of their variance)
+    error, calibration, AUC, classes (share, mean probability, standard error of their difference)
     """
-    one = Set(name, path, positives, fingerprint)
+    one = Set(name, path, positives, fingerprint, task, split)
     table = one.rows(seed)
-    X, fresh = table.cleaned if who == THEIRS and table.cleaned is not None else (table.X, table.fresh)
+    X, fresh = table.cleaned if system != OURS and table.cleaned is not None else (table.X, table.fresh)
     numbers = np.random.default_rng(seed).permutation(len(table.y))[:rows]
     X, y = _taken(X, numbers), table.y[numbers]
-    fit = chosen if who == OURS else boosted
-    with warnings.catch_warnings(), dask.config.set(scheduler="synchronous"):
+    with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        fit(_taken(X, slice(FEW_ROWS)), y[:FEW_ROWS], seed, is_real=table.is_real)
-        start = time.process_time()
-        with at_most(limit):
-            model = fit(X, y, seed, is_real=table.is_real)
-        seconds = time.process_time() - start
+        wall, work = time.perf_counter(), Work(compiles=system == OURS)
+        with at_most(limit), work:
+            model = SYSTEMS[system](X, y, state, is_real=table.is_real)
+        wall, start = time.perf_counter() - wall, time.process_time()
         by_row = scores.by_row(model, fresh, table.truth, is_real=table.is_real)
-    _keep(kept_at(Path(out), name, seed, who), {key: by_row[key] for key in _KEPT if key in by_row})
-    said = getattr(model, "algorithm_", None)
-    told = {} if said is None else {"chosen": said}
-    return {"cpu_seconds": seconds, **told, **scores.figures(by_row)}
+        predicting = time.process_time() - start
+    kept = {key: by_row[key] for key in _KEPT if key in by_row} | {"row": table.numbers}
+    _keep(kept_at(Path(out), name, run_of(seed, state), label(system, tag)), kept)
+    return {
+        "cpu_seconds": work.seconds,
+        "import_seconds": work.imports,
+        "compile_seconds": work.compiles,
+        "predict_seconds": predicting,
+        "wall_seconds": wall,
+        "peak_bytes": peak_bytes(),
+        "train_rows": len(y),
+        "test_rows": len(table.truth),
+        "columns": int(X.shape[1]),
+        "is_real": table.is_real,
+        **scores.figures(by_row),
+        "constant": scores.constant(y, table.truth, is_real=table.is_real),
+        **_said(model, y, is_real=table.is_real),
+    }
 
 
-def kept_at(out: Path, name: str, seed: int, who: str) -> Path:
+def label(system: str, tag: str) -> str:
+    """The name of a system's records: peers do not depend on the package's version."""
+    return f"{system}@{tag}" if system == OURS and tag else system
+
+
+def run_of(seed: int, state: int) -> str:
+    """The name of a split and of another state of the fit, if it is another."""
+    return str(seed) if seed == state else f"{seed}-{state}"
+
+
+def kept_at(out: Path, name: str, run: str, who: str) -> Path:
     """Where the losses of each test row lie."""
-    return out / "rows" / name / str(seed) / f"{who}.npz"
+    return out / "rows" / name / run / f"{who}.npz"
 
 
-def _taken(X: Any, numbers: Array | slice) -> Any:
+def _said(model: Any, y: Array, *, is_real: bool) -> Record:
+    """What a model says of itself."""
+    rounds = getattr(model, "rounds", None)
+    if not hasattr(model, "algorithm_"):
+        return {} if rounds is None else {"rounds": rounds}
+    history = getattr(model, "history_", ())
+    every = ((one["name"], one["loss"]) for line in history for one in line.get("candidates", ()))
+    compared = list(dict.fromkeys(every))
+    found: Record = {
+        "chosen": model.algorithm_,
+        "because": model.chosen_because_,
+        "machine": " ".join(repr(model.machine_).split())[:_LONGEST],
+        "compared": compared,
+    }
+    unit = float(np.var(y)) if is_real else 1.0
+    return found | _told(model, [unit * loss for _, loss in compared if math.isfinite(loss)])
+
+
+def _told(model: Any, losses: Sequence[float]) -> Record:
+    """The model's score on rows that it did not learn from, or the least loss that its choice compared."""
+    score = getattr(model, "held_out_score_", None)
+    if score is not None:
+        error = getattr(model, "held_out_error_", None)
+        if isinstance(score, Mapping):
+            score, error = score["score"], score.get("error")
+        elif isinstance(score, tuple):
+            score, error = score[:2]
+        return {
+            "told": float(score),
+            "told_error": None if error is None else float(error),
+            "told_by": "held_out_score_",
+        }
+    return {"told": min(losses), "told_error": None, "told_by": "candidates"} if losses else {}
+
+
+def _taken(X: Any, numbers: Array) -> Any:
     return X.iloc[numbers] if hasattr(X, "iloc") else X[numbers]
 
 
@@ -124,3 +170,17 @@ def _keep(path: Path, arrays: dict[str, Array]) -> None:
     with partial.open("wb") as file:
         np.savez_compressed(file, **arrays)  # type: ignore[arg-type]
     os.replace(partial, path)
+
+
+def main(text: str) -> None:
+    """Answer a question, and print the answer."""
+    given = json.loads(text)
+    # compiled loops that do not return to Python see no signal
+    seconds = math.ceil(time.process_time() + given["limit"] + _GRACE)
+    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+    resource.setrlimit(resource.RLIMIT_CPU, (seconds, resource.RLIM_INFINITY))
+    print(json.dumps(Question("", measured, given).answer()))
+
+
+if __name__ == "__main__":
+    main(sys.argv[1])

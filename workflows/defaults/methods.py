@@ -4,11 +4,9 @@ from __future__ import annotations
 
 import functools
 import inspect
-import signal
 import time
 import warnings
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -20,6 +18,7 @@ import scipy.sparse as sp
 import distkern
 from distkern.estimators.base import AbstractClassifier, AbstractRegressor
 from workflows.pool import Question
+from workflows.processes import at_most
 from workflows.records import Record
 from workflows.subsets import gathered
 
@@ -71,22 +70,6 @@ def algorithms(*, is_real: bool) -> dict[str, type[Any]]:
         if inspect.isclass(kind) and issubclass(kind, base) and kind is not distkern.DSGDensityRatio:
             found[kind.name.removesuffix("_regressor")] = kind
     return {AUTO: found.pop(AUTO), **found}
-
-
-@contextmanager
-def at_most(cpu_seconds: float) -> Iterator[None]:
-    """End what takes longer."""
-
-    def over(*_: object) -> None:
-        raise TimeoutError(f"took more than {cpu_seconds:g} CPU seconds")
-
-    before = signal.signal(signal.SIGPROF, over)
-    signal.setitimer(signal.ITIMER_PROF, cpu_seconds)
-    try:
-        yield
-    finally:
-        signal.setitimer(signal.ITIMER_PROF, 0.0)
-        signal.signal(signal.SIGPROF, before)
 
 
 def scored(*, method: str, seed: int, rows: int, fingerprint: str, data: str, limit: float) -> Record:

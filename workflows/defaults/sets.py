@@ -1,9 +1,9 @@
-"""The data sets of :mod:`workflows.defaults.beside`: published ones, as they are, and generated ones."""
+"""The data sets of :mod:`workflows.defaults.beside`: a folder's, published ones, and generated ones."""
 
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -12,10 +12,7 @@ import click
 import numpy as np
 from numpy.typing import NDArray
 
-import distkern
-from distkern.storage.ingest import shard
-from workflows.defaults import messy, synthetic
-from workflows.subsets import gathered
+from workflows.defaults import messy, suite, synthetic
 
 Array = NDArray[Any]
 
@@ -33,6 +30,7 @@ class Rows:
     X, fresh : arrays, sparse matrices or frames, whose rows are those of the targets ``y`` and ``truth``
     is_real : targets are numbers, not classes
     cleaned : the same as boosted trees are given them, where that differs
+    fresh_numbers : which rows of the set are the test rows; None if they are the same with all seeds
     """
 
     X: Any
@@ -41,6 +39,12 @@ class Rows:
     truth: Array
     is_real: bool
     cleaned: tuple[Any, Any] | None = None
+    fresh_numbers: Array | None = None
+
+    @property
+    def numbers(self) -> Array:
+        """What tells test rows apart, whatever the seed."""
+        return np.arange(len(self.truth)) if self.fresh_numbers is None else self.fresh_numbers
 
 
 @dataclass(frozen=True)
@@ -49,20 +53,33 @@ class Set:
 
     Attributes
     ----------
-    path : of the ``.zarr``; "" of a generated one
+    path : of the ``.zarr``, or of a suite's table; "" of a generated one
     positives : share of rows with the second of two labels that is drawn, of training and of test rows
     fingerprint : of the rows, or of the program that generates them
+    task, split : of a suite's table, see :mod:`workflows.defaults.suite`
+    most_rows : training rows of a suite's table
     """
 
     name: str
     path: str
     positives: float | None
     fingerprint: str
+    task: str = ""
+    split: str = ""
+    most_rows: int | None = None
 
     def rows(self, seed: int) -> Rows:
-        """All rows; of a set whose positives are few, those that the seed draws."""
+        """All rows, of a suite's table on the sides that the seed draws.
+
+        Of a set whose positives are few, those that the seed draws.
+        """
+        if self.task:
+            return self._of_table(seed)
         if not self.path:
             return _GENERATED[self.name]()
+        import distkern
+        from workflows.subsets import gathered
+
         dataset = distkern.open_dataset(self.path)
         (X, y), (fresh, truth) = gathered(dataset.train), gathered(dataset.test)
         if self.positives is not None:
@@ -70,6 +87,16 @@ class Set:
             fresh, truth = rare(fresh, truth, self.positives, _TEST_SEED)
         few = np.random.default_rng(_TEST_SEED).permutation(len(truth))[:TEST_ROWS]
         return Rows(X, y, fresh[few], truth[few], dataset.task == "regression")
+
+    def _of_table(self, seed: int) -> Rows:
+        frame, y = suite.read(Path(self.path), self.task)
+        train, test = suite.sides(frame, y, seed, self.task, self.split)
+        test = np.sort(np.random.default_rng(_TEST_SEED).permutation(test)[:TEST_ROWS])
+        kind, _, column = self.split.partition(" ")
+        if kind == "group":
+            frame = frame.drop(columns=column)
+        is_real = self.task == suite.REGRESSION
+        return Rows(frame.iloc[train], y[train], frame.iloc[test], y[test], is_real, fresh_numbers=test)
 
 
 @dataclass(frozen=True)
@@ -131,6 +158,9 @@ def named(name: str, files: Path | None, folder: Path) -> Set:
     if name in _GENERATED:
         program = Path(str(_PROGRAMS[name].__file__)).read_bytes()
         return Set(name, "", None, hashlib.sha256(program).hexdigest()[:16])
+    import distkern
+    from distkern.storage.ingest import shard
+
     source, positives = _RARE.get(name, (name, None))
     out, published = folder / f"{source}.zarr", _PUBLISHED[source]
     if not out.exists():
@@ -142,8 +172,30 @@ def named(name: str, files: Path | None, folder: Path) -> Set:
     return Set(name, str(out), positives, distkern.open_dataset(out).fingerprint)
 
 
+def of_suite(folder: Path, names: Sequence[str] = (), half: int | None = None) -> list[Set]:
+    """Tables of a folder, the smallest first: those that are named, of a half of the suite or of both."""
+    index = suite.listed(folder)
+    unknown = [name for name in names if name not in set(index["name"])]
+    if unknown:
+        raise click.UsageError(f"{folder / suite.INDEX} does not list {', '.join(unknown)}")
+    wanted = set(names or index["name"])
+    if half is not None:
+        wanted &= suite.half(list(index["name"]), half)
+    found = []
+    for row in index.to_dict("records"):
+        name = row["name"]
+        if name not in wanted:
+            continue
+        path, most = suite.file_of(folder, name), round((1.0 - suite.TEST_SHARE) * int(row["rows"]))
+        mark = suite.fingerprint(path)
+        found.append(Set(name, str(path), None, mark, row["task"], row.get("split", ""), most))
+    return found
+
+
 def given(text: str) -> Set:
     """A set of the user's with test rows: ``PATH.zarr``, or ``PATH.zarr:0.02`` for so few positives."""
+    import distkern
+
     path, _, share = text.rpartition(":") if not Path(text).exists() else (text, "", "")
     try:
         positives = float(share) if share else None

@@ -1,161 +1,410 @@
-"""The report of :mod:`workflows.defaults.beside`: scores of both, what is worse, and at what cost."""
+"""The report of :mod:`workflows.defaults.beside`: what is worse, at what cost, and what is told."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import partial
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
 from workflows.averages import text
-from workflows.defaults.fits import OURS, THEIRS, WHO, kept_at
+from workflows.defaults.fits import kept_at
 from workflows.defaults.scores import Difference, auc_lost, paired
+from workflows.defaults.systems import LABELS
 from workflows.records import Record, Records
 from workflows.report import Section, Table
 
-_SCORES = ("log loss", "AUC", "error", "calibration", "RMSE", "cpu_seconds")
-#: of which there are verdicts
-_LOSS, _ERROR, _AUC = "loss", "error", "AUC"
+#: what the summary asks for: most per cent behind a peer, and multiple of its CPU seconds
+_BEHIND, _MOST_CPU = 10.0, 4.0
+#: most that a told score and a mean probability may be off, the error of calibration, and rows that tell it
+_TOLD, _SHARE, _CALIBRATION, _TELLING_ROWS = 0.15, 0.05, 0.02, 2000
+#: most spread of the loss over random states
+_SPREAD = 0.03
+_CERTAIN = 2.0
+
+Runs = dict[str, Record]
 
 
 @dataclass(frozen=True)
 class Compared:
-    """A set, of the seeds for which neither fit failed; or one of which ours failed with every seed.
+    """A set beside a peer, of the runs for which neither failed.
 
     Attributes
     ----------
-    seeds : records by who
-    differences : by how much ours is worse; empty where ours failed
+    runs : names of seeds (and of other random states), records by it of ours and theirs
+    differences : of the loss, the error and the AUC, by how much ours is worse; none if ours failed
     """
 
     name: str
-    seeds: dict[str, list[Record]]
-    differences: dict[str, Difference]
+    ours: Runs
+    theirs: Runs
+    differences: Mapping[str, Difference]
+
+    @property
+    def failed(self) -> bool:
+        """Whether all fits of ours did."""
+        return not self.differences
+
+    @property
+    def steps(self) -> float:
+        """How much larger our loss is, in units of two standard errors: above 1 it is worse."""
+        if self.failed:
+            return float("inf")
+        loss = self.differences["loss"]
+        size = _CERTAIN * loss.error
+        return loss.mean / size if size else float(np.sign(loss.mean)) * float("inf") if loss.mean else 0.0
+
+    @property
+    def percent(self) -> float:
+        """How much larger our loss is, in per cent of theirs."""
+        theirs = _mean(self.theirs, "loss")
+        if self.failed:
+            return float("inf")
+        return 100.0 * self.differences["loss"].mean / theirs if theirs else 0.0
 
     @property
     def ratio(self) -> float:
-        """CPU seconds of ours, as a multiple of theirs."""
-        if not self.differences:
-            return np.inf
-        mine, other = (np.mean([one["cpu_seconds"] for one in self.seeds[who]]) for who in WHO)
-        return float(mine / other)
-
-    @property
-    def is_cheap(self) -> bool:
-        """Whether ours takes at most their CPU seconds."""
-        return self.ratio <= 1.0
-
-    def is_good(self, names: Sequence[str] = (_LOSS, _ERROR, _AUC)) -> bool:
-        """Whether ours is not worse in any of these."""
-        return bool(self.differences) and not any(
-            self.differences[name].verdict == "worse" for name in names if name in self.differences
-        )
+        """Our CPU seconds, as a multiple of theirs."""
+        if self.failed:
+            return float("inf")
+        return _mean(self.ours, "cpu_seconds") / max(_mean(self.theirs, "cpu_seconds"), 1e-9)
 
 
-def compared(records: Records, out: Path, names: Sequence[str]) -> list[Compared]:
-    """Sets that can be; not those of which there is too little yet, or of which only theirs failed."""
+def _mean(runs: Runs, name: str) -> float:
+    return float(np.mean([one[name] for one in runs.values()]))
+
+
+def well(records: Records, name: str, who: str) -> Runs:
+    """Records of a set and a system that did not fail, by the name of the run."""
+    every = ((key.split("/"), one) for key, one in records.under(name))
+    return {run: one for (run, mine), one in every if mine == who and "failed" not in one}
+
+
+def compared(records: Records, work: Path, names: Sequence[str], ours: str, theirs: str) -> list[Compared]:
+    """Sets that can be compared, losses first; not those of which only theirs failed."""
     found = []
     for name in names:
-        of = {who: _well(records, name, who) for who in WHO}
-        both = sorted(of[OURS].keys() & of[THEIRS].keys())
+        mine, other = well(records, name, ours), well(records, name, theirs)
+        both = [run for run in mine if run in other and mine[run]["train_rows"] == other[run]["train_rows"]]
+        runs = [{run: of[run] for run in both} for of in (mine, other)]
         if both:
-            seeds = {who: [of[who][seed] for seed in both] for who in WHO}
-            found.append(Compared(name, seeds, _differences(out, name, both)))
-        elif of[THEIRS] and not of[OURS] and any(key.endswith(OURS) for key, _ in records.under(name)):
-            found.append(Compared(name, {who: [] for who in WHO}, {}))
-    return found
+            found.append(Compared(name, *runs, _differences(work, name, both, ours, theirs)))
+        elif other and not mine and any(key.endswith(f"/{ours}") for key, _ in records.under(name)):
+            found.append(Compared(name, {}, other, {}))
+    return sorted(found, key=lambda one: (-one.steps, one.name))
 
 
-def _well(records: Records, name: str, who: str) -> dict[int, Record]:
-    """Records that did not fail, by seed."""
-    every = ((key.split("/"), one) for key, one in records.under(name))
-    return {int(seed): one for (seed, mine), one in every if mine == who and "failed" not in one}
+def _differences(work: Path, name: str, runs: Sequence[str], ours: str, theirs: str) -> dict[str, Difference]:
+    kept = [[np.load(kept_at(work, name, run, who)) for run in runs] for who in (ours, theirs)]
 
+    def of(what: str) -> list[list[np.ndarray]]:
+        return [[one[what].astype(float) for one in side] for side in kept]
 
-def _differences(out: Path, name: str, seeds: Sequence[int]) -> dict[str, Difference]:
-    kept = {who: [np.load(kept_at(out, name, seed, who)) for seed in seeds] for who in WHO}
-
-    def of(what: str) -> tuple[list[np.ndarray], list[np.ndarray]]:
-        mine, other = ([one[what].astype(float) for one in kept[who]] for who in WHO)
-        return mine, other
-
-    first = kept[OURS][0]
-    if "squared" in first:
-        return {_LOSS: paired(*of("squared"))}
-    differences = {_LOSS: paired(*of("loss")), _ERROR: paired(*of("wrong"))}
-    if "score" in first:
-        differences[_AUC] = auc_lost(*of("score"), first["positive"])
+    rows = [one["row"] for one in kept[0]]
+    if "squared" in kept[0][0]:
+        return {"loss": paired(*of("squared"), rows)}
+    differences = {"loss": paired(*of("loss"), rows), "error": paired(*of("wrong"), rows)}
+    if all("score" in one for side in kept for one in side):
+        differences["AUC"] = auc_lost(*of("score"), [one["positive"] for one in kept[0]])
     return differences
 
 
-def sections(records: Records, out: Path, names: Sequence[str]) -> list[Section]:
-    """All of the report but what failed."""
-    found = compared(records, out, names)
-    return [(_totals(found), ()), (_verdicts(found), ()), (_scores(records, names), ())]
+def sections(
+    records: Records, work: Path, names: Sequence[str], ours: str, peers: Sequence[str]
+) -> list[Section]:
+    """All of the report but what failed.
+
+    Parameters
+    ----------
+    ours, peers : as records are named; the first peer is the one whose differences order the sets
+    """
+    beside = {peer: compared(records, work, names, ours, peer) for peer in peers}
+    beside = {peer: found for peer, found in beside.items() if found}
+    mine = {name: well(records, name, ours) for name in names}
+    mine = {name: runs for name, runs in mine.items() if runs}
+    tables = [_summary(beside, mine), *(_verdicts(peer, found) for peer, found in beside.items())]
+    tables += [_truth(mine), _chosen(mine), _scores(records, names, [ours, *peers])]
+    return [(table, ()) for table in tables]
 
 
-def _totals(found: Sequence[Compared]) -> Table:
-    with_it = {
-        name: [one for one in found if name in one.differences or not one.differences]
-        for name in (_LOSS, _ERROR, _AUC)
-    }
-    rows = [
-        (f"not worse in {name}", *_count(sets, partial(Compared.is_good, names=[name])))
-        for name, sets in with_it.items()
+def _name(who: str) -> str:
+    return LABELS.get(who, who)
+
+
+# -- what it must show
+
+
+def _summary(beside: Mapping[str, Sequence[Compared]], mine: Mapping[str, Runs]) -> Table:
+    rows: list[tuple[str, ...]] = []
+    for peer, found in beside.items():
+        label = _name(peer)
+        rows += [
+            _counted(f"not worse than {label} by two standard errors", found, lambda one: one.steps <= 1.0),
+            _counted(
+                f"not behind {label} by more than {_BEHIND:g} % of the loss",
+                found,
+                lambda one: one.percent <= _BEHIND,
+            ),
+            _counted(f"better than {label} by two standard errors", found, lambda one: one.steps < -1.0),
+            *_costs(label, [one for one in found if not one.failed]),
+        ]
+    return Table(
+        "Summary",
+        "The loss is the log loss, or the squared error of real targets. A set of which every fit of ours "
+        "failed counts as worse; one of which every fit of a peer did is not compared with it. CPU seconds "
+        "are those of the fit with its search, without imports and compilation.",
+        ("what", "sets", "share", "not"),
+        [*rows, *_truths(mine), *_spreads(mine)],
+    )
+
+
+def _counted(
+    what: str, items: Sequence[Any], reached: Callable[[Any], bool], name: Callable[[Any], str] | None = None
+) -> tuple[str, ...]:
+    """``k of n``, the share, and the names of the others."""
+    others = [name(one) if name else one.name for one in items if not reached(one)]
+    n = len(items)
+    share = f"{100.0 * (n - len(others)) / n:.0f} %" if n else ""
+    shown = others if len(others) <= n / 2 or n < 10 else [f"{len(others)} sets"]
+    return what, f"{n - len(others)} of {n}", share, ", ".join(shown)
+
+
+def _costs(label: str, found: Sequence[Compared]) -> list[tuple[str, ...]]:
+    if not found:
+        return []
+    ours, theirs = (
+        sum(_mean(runs, "cpu_seconds") for runs in side)
+        for side in ([one.ours for one in found], [one.theirs for one in found])
+    )
+    ratios = [one.ratio for one in found]
+    total = f"all: {ours:,.0f} s, {label} {theirs:,.0f} s, ratio {ours / max(theirs, 1e-9):.2f}"
+    worst = max(found, key=lambda one: one.ratio)
+    return [
+        _counted(f"at most {label}'s CPU seconds ({total})", found, lambda one: one.ratio <= 1.0),
+        _counted(
+            f"at most {_MOST_CPU:g} times {label}'s (median {np.median(ratios):.2f}, most {worst.ratio:.1f} "
+            f"on {worst.name})",
+            found,
+            lambda one: one.ratio <= _MOST_CPU,
+        ),
     ]
-    rows.append(("not worse in any of them", *_count(found, Compared.is_good)))
-    rows.append((f"in at most {THEIRS}'s CPU seconds", *_count(found, lambda one: one.is_cheap)))
-    rows.append(("both", *_count(found, lambda one: one.is_good() and one.is_cheap)))
+
+
+# -- whether what is told is true
+
+
+@dataclass(frozen=True)
+class Truth:
+    """What our runs of a set told of themselves and what the test rows say, means over the runs."""
+
+    name: str
+    told: float | None
+    measured: float
+    error: float
+    calibration: float | None
+    apart: float | None
+    apart_error: float | None
+    rows: int
+    told_by: str
+
+    @classmethod
+    def of(cls, name: str, runs: Runs) -> Truth:
+        """Of all runs, the errors as if all had one test set."""
+        every = list(runs.values())
+        errors = [float(np.hypot(one["loss_error"], one.get("told_error") or 0.0)) for one in every]
+        apart = [pair for pair in map(_apart, every) if pair is not None]
+        has_told = all(one.get("told") is not None for one in every)
+        return cls(
+            name,
+            _mean(runs, "told") if has_told else None,
+            _mean(runs, "loss"),
+            float(np.sqrt(np.mean(np.square(errors)))),
+            _mean(runs, "calibration") if all("calibration" in one for one in every) else None,
+            float(np.mean([one for one, _ in apart])) if apart else None,
+            float(np.mean([error for _, error in apart])) if apart else None,
+            int(_mean(runs, "test_rows")),
+            "/".join(dict.fromkeys(str(one.get("told_by", "")) for one in every)),
+        )
+
+    @property
+    def off(self) -> float:
+        """The measured loss less the one that was told, as a share of the measured."""
+        assert self.told is not None
+        return (self.measured - self.told) / self.measured if self.measured else 0.0
+
+    @property
+    def is_true(self) -> bool:
+        """Within two standard errors."""
+        return self.told is not None and abs(self.measured - self.told) <= _CERTAIN * self.error
+
+
+def _apart(one: Record) -> tuple[float, float] | None:
+    """Of the class whose mean probability is farthest from its share: how far, and its standard error.
+
+    Both are shares of the share; classes of so few test rows that chance alone is farther are left out.
+    """
+    found = [
+        (mean / share - 1.0, error / share)
+        for share, mean, error in one.get("classes", ())
+        if share > 0 and error / share <= _SHARE / _CERTAIN
+    ]
+    return max(found, key=lambda pair: abs(pair[0])) if found else None
+
+
+def _truths(mine: Mapping[str, Runs]) -> list[tuple[str, ...]]:
+    every = [Truth.of(name, runs) for name, runs in mine.items()]
+    told = [one for one in every if one.told is not None]
+    sure = [one for one in every if one.calibration is not None and one.rows >= _TELLING_ROWS]
+    shares = [one for one in every if one.apart is not None]
+    return [
+        _counted("told score within two standard errors of the measured", told, lambda one: one.is_true),
+        _counted(f"told score at most {_TOLD:.0%} off", told, lambda one: abs(one.off) <= _TOLD),
+        _counted(
+            f"calibration error at most {_CALIBRATION:g}, of {_TELLING_ROWS:,} test rows or more",
+            sure,
+            lambda one: one.calibration <= _CALIBRATION,
+        ),
+        _counted(
+            f"mean probability of every class within {_SHARE:.0%} of its share, where rows tell",
+            shares,
+            lambda one: abs(one.apart) <= _SHARE,
+        ),
+    ]
+
+
+def _truth(mine: Mapping[str, Runs]) -> Table:
+    every = [Truth.of(name, runs) for name, runs in mine.items()]
+    every.sort(key=lambda one: -abs((one.measured - one.told) / one.error) if one.told is not None else 1.0)
+    rows = [
+        (
+            one.name,
+            "" if one.told is None else f"{one.told:.4g}",
+            f"{one.measured:.4g} ± {one.error:.2g}",
+            "" if one.told is None else f"{100 * one.off:+.1f} %",
+            "" if one.told is None else f"{(one.measured - one.told) / (_CERTAIN * one.error):+.2f}",
+            "" if one.calibration is None else f"{one.calibration:.4f}",
+            "" if one.apart is None else f"{100 * one.apart:+.1f} ± {100 * one.apart_error:.1f} %",
+            f"{one.rows:,}",
+            one.told_by,
+        )
+        for one in every
+    ]
     words = (
-        f"The loss is the log loss, or the squared error of real targets. A set of which every fit of {OURS} "
-        f"failed counts as worse; one of which every fit of {THEIRS} did is not compared."
+        "The loss that a fit tells of itself, on rows that it did not learn from, and the loss of the test "
+        "rows with its standard error (and that of the told one, where it is told). Apart is measured less "
+        "told, in per cent of the measured and in units of two standard errors. Calibration is the error of "
+        "the largest chance in ten bins. Probability is that of the class whose mean probability is farthest "
+        "from its share, in per cent of the share, among classes with enough test rows to tell."
     )
-    return Table("Totals", words, ("what", "sets", "not"), rows)
+    header = ("set", "told", "measured", "apart", "2 SE", "calibration", "probability", "test rows", "by")
+    return Table("Told and measured", words, header, rows)
 
 
-def _count(sets: Sequence[Compared], reached: Callable[[Compared], bool]) -> tuple[str, str]:
-    """``k of n``, and the names of the others."""
-    others = [one.name for one in sets if not reached(one)]
-    return f"{len(sets) - len(others)} of {len(sets)}", ", ".join(others)
+# -- how steady it is
 
 
-def _verdicts(found: Sequence[Compared]) -> Table:
-    rows = []
+def _spreads(mine: Mapping[str, Runs]) -> list[tuple[str, ...]]:
+    """Of sets with several random states on the same rows."""
+    found = [(name, wide) for name, runs in mine.items() if (wide := _spread(runs)) is not None]
+    if not found:
+        return []
+    return [
+        _counted(
+            f"spread of the loss over random states at most {_SPREAD:.0%} (largest less least, of the mean; "
+            f"median {100 * np.median([wide for _, wide in found]):.1f} %)",
+            found,
+            lambda pair: pair[1] <= _SPREAD,
+            lambda pair: f"{pair[0]} {100 * pair[1]:.0f} %",
+        )
+    ]
+
+
+def _spread(runs: Runs) -> float | None:
+    by_seed: dict[str, list[float]] = {}
+    for run, one in runs.items():
+        by_seed.setdefault(run.partition("-")[0], []).append(one["loss"])
+    wide = [np.ptp(losses) / np.mean(losses) for losses in by_seed.values() if len(losses) > 1]
+    return float(np.mean(wide)) if wide else None
+
+
+# -- every set
+
+
+def _verdicts(peer: str, found: Sequence[Compared]) -> Table:
+    label, rows = _name(peer), []
     for one in found:
-        cells = [_verdict(name, one.differences.get(name)) for name in (_LOSS, _ERROR, _AUC)]
-        chosen = dict.fromkeys(record["chosen"] for record in one.seeds[OURS])
-        ratio = f"{one.ratio:.2f}" if one.differences else "failed"
-        rows.append((one.name, ", ".join(chosen), *cells, ratio, str(len(one.seeds[OURS]))))
+        if one.failed:
+            rows.append((one.name, "failed", *("" for _ in range(8))))
+            continue
+        some = next(iter(one.ours.values()))
+        word = "**worse**" if one.steps > 1.0 else "better" if one.steps < -1.0 else "as good"
+        cells = [_difference(one.differences.get(name), name) for name in ("error", "AUC")]
+        seconds = [f"{_mean(runs, 'cpu_seconds'):.1f}" for runs in (one.ours, one.theirs)]
+        pair = [f"{_mean(runs, 'loss'):.4g}" for runs in (one.ours, one.theirs)]
+        shape = f"{some['train_rows']:,} x {some['columns']}"
+        shown = (f"{one.steps:+.2f}", f"{one.percent:+.1f} %", " / ".join(pair), *cells)
+        rows.append(
+            (one.name, word, *shown, " / ".join(seconds), f"{one.ratio:.2f}", shape, str(len(one.ours)))
+        )
     words = (
-        f"{OURS} less {THEIRS}, with the standard error over the test rows: each row's losses, both models', "
-        "are subtracted and averaged over the seeds; of the AUC the error is DeLong's. Worse or better is a "
-        "difference of more than two standard errors. Errors do not say how much another draw of the "
-        "training rows would change; the spread of the scores below does."
+        f"Ours and {label}, the largest losses first. 2 SE: our loss less theirs, in units of two standard "
+        "errors of the paired differences of the test rows; above 1 ours is worse, below -1 better. Per cent "
+        "are of their loss. Errors and AUC: ours less theirs, with the standard error (of the AUC DeLong's). "
+        "Standard errors are over the test rows: they do not say how much other training rows would change."
     )
-    return Table("Verdicts", words, ("set", "chosen", _LOSS, _ERROR, _AUC, "CPU ratio", "seeds"), rows)
+    losses = ("2 SE", "of the loss", "losses", "error", "AUC")
+    header = ("set", "verdict", *losses, "CPU s", "ratio", "rows", "runs")
+    return Table(f"Beside {label}", words, header, rows)
 
 
-def _verdict(name: str, found: Difference | None) -> str:
+def _difference(found: Difference | None, name: str) -> str:
     if found is None:
         return ""
     # of the AUC it is kept by how much theirs is larger
-    mean = -found.mean if name == _AUC else found.mean
-    word = "**worse**" if found.verdict == "worse" else found.verdict
-    return f"{word}, {mean:+.2g} ± {found.error:.1g}"
+    mean = -found.mean if name == "AUC" else found.mean
+    bold = "**" if found.verdict == "worse" else ""
+    return f"{bold}{mean:+.2g} ± {found.error:.1g}{bold}"
 
 
-def _scores(records: Records, names: Sequence[str]) -> Table:
+def _chosen(mine: Mapping[str, Runs]) -> Table:
+    rows = []
+    for name, runs in mine.items():
+        every = list(runs.values())
+        below = _mean(runs, "loss") / max(_mean(runs, "constant"), 1e-300)
+        seconds = [f"{_mean(runs, f'{kind}_seconds'):.1f}" for kind in ("cpu", "import", "compile")]
+        spread = _spread(runs)
+        rows.append(
+            (
+                name,
+                ", ".join(dict.fromkeys(one.get("chosen", "") for one in every)),
+                "; ".join(dict.fromkeys(one.get("because", "") for one in every)),
+                f"{below:.3f}",
+                *seconds,
+                "" if spread is None else f"{100 * spread:.1f} %",
+            )
+        )
+    words = (
+        "What the package chose and why; its loss as a multiple of the constant's (training shares, or the "
+        "mean: above 1 is worse than no model); CPU seconds of the fit, of imports and of numba's compiler; "
+        "spread of the loss over random states."
+    )
+    header = ("set", "chosen", "because", "of the constant", "fit s", "import s", "compile s", "spread")
+    return Table("What was chosen", words, header, rows)
+
+
+_SCORES = ("log loss", "AUC", "error", "calibration", "RMSE", "cpu_seconds", "predict_seconds")
+
+
+def _scores(records: Records, names: Sequence[str], systems: Sequence[str]) -> Table:
     rows = []
     for name in names:
-        for who in WHO:
-            seeds = list(_well(records, name, who).values())
-            if seeds:
-                cells = [text([one[score] for one in seeds if score in one]) for score in _SCORES]
-                rows.append((name, who, *cells))
-    words = (
-        "Means and standard deviations of the seeds that have ended. Calibration is the expected error of "
-        "the largest chance in ten bins; CPU seconds are of the whole fit with its search."
-    )
-    return Table("Scores", words, ("set", "model", *_SCORES[:-1], "CPU s"), rows)
+        for who in systems:
+            runs = list(well(records, name, who).values())
+            if runs:
+                cells = [text([one[score] for one in runs if score in one]) for score in _SCORES]
+                rows.append((name, _name(who), *cells))
+    words = "Means and standard deviations over the seeds."
+    header = ("set", "model", *_SCORES[:-2], "CPU s", "predict CPU s")
+    return Table("Scores", words, header, rows)

@@ -28,7 +28,7 @@ from sklearn.metrics import log_loss, roc_auc_score
 import distkern as dk
 from workflows import report
 from workflows.averages import failed
-from workflows.defaults.fits import boosted
+from workflows.defaults.systems import boosted
 from workflows.pool import Question, answer
 from workflows.processes import distkern
 from workflows.records import Record, Records
