@@ -57,7 +57,7 @@ class Columns:
 
     def native(self, X: Any) -> Any:
         """Return a frame of numbers and pandas' categories of the training rows, with plain names."""
-        return self._frame(X, lambda column, known: pandas.Categorical(_texts(column), categories=known))
+        return self._frame(X, _categories)
 
     def texts(self, X: Any) -> Any:
         """Return a frame of numbers and of texts, a word where one is missing."""
@@ -67,7 +67,7 @@ class Columns:
         """Return a frame of numbers and of indicators of frequent values."""
 
         def columns(column: pandas.Series, known: pandas.Index) -> pandas.DataFrame:
-            values = pandas.Categorical(_texts(column), categories=known[:_MOST_INDICATORS])
+            values = _categories(column, known[:_MOST_INDICATORS])
             return pandas.get_dummies(pandas.Series(values), dtype=float)
 
         return self._frame(X, columns)
@@ -90,6 +90,12 @@ class Columns:
 
 def _texts(column: pandas.Series) -> pandas.Series:
     return column.astype("string")
+
+
+def _categories(column: pandas.Series, known: pandas.Index) -> pandas.Categorical:
+    """Values that are not known are missing."""
+    values = _texts(column)
+    return pandas.Categorical(values.where(values.isin(known)), categories=known)
 
 
 @dataclass(frozen=True)
