@@ -181,8 +181,7 @@ def perpetual(X: Any, y: Array, seed: int, *, is_real: bool) -> Peer:
     from perpetual import PerpetualBooster
 
     columns, (classes, targets) = Columns.of(X), _codes(y, is_real)
-    objective = "SquaredLoss" if is_real else "LogLoss" if len(classes) == 2 else "SoftmaxLoss"
-    model = PerpetualBooster(objective=objective, num_threads=1, seed=seed)
+    model = PerpetualBooster(objective="SquaredLoss" if is_real else "LogLoss", num_threads=1, seed=seed)
     model.fit(columns.native(X), targets.astype(float))
     return Peer(model, columns.native, classes)
 
@@ -205,7 +204,8 @@ def xrfm(X: Any, y: Array, seed: int, *, is_real: bool) -> Peer:
         mean, size = targets.mean(), targets.std()
         targets, truth = ((one[:, None] - mean) / size for one in (targets, truth))
         targets, truth = targets.astype(np.float32), truth.astype(np.float32)
-    model = xRFM(device="cpu", tuning_metric="mse" if is_real else "brier", random_state=seed)
+    metric = "mse" if is_real else "brier"
+    model = xRFM(device="cpu", tuning_metric=metric, n_threads=1, random_state=seed, verbose=False)
     model.fit(rows, targets, asked, truth)
     scaled = _Scaled(model, mean, size) if is_real else model
     return Peer(scaled, lambda raw: numbers.transform(columns.indicators(raw)).astype(np.float32), classes)
