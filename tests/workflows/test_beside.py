@@ -55,7 +55,8 @@ def answered(records, asked):
 
 
 def report_of(records, work, names, ours="distkern", peers=("lightgbm",)):
-    return {table.title: table.rows for table, _ in verdicts.sections(records, work, names, ours, peers)}
+    there = verdicts.Measured(records, work)
+    return {table.title: table.rows for table, _ in verdicts.sections(there, names, ours, peers)}
 
 
 def test_both_are_measured_on_the_same_rows_and_compared_by_row(source, tmp_path, monkeypatch):
@@ -107,9 +108,11 @@ def test_a_fit_that_failed_is_worse_and_a_peer_that_failed_is_not_compared(tmp_p
         records.put(f"{name}/0/lightgbm", theirs)
     # has not been measured yet
     records.put("d/0/lightgbm", well)
-    found = verdicts.compared(records, tmp_path, ["a", "b", "c", "d"], "distkern", "lightgbm")
+    there = verdicts.Measured(records, tmp_path, [0])
+    found = verdicts.compared(there, ["a", "b", "c", "d"], "distkern", "lightgbm")
     assert [(one.name, one.failed, one.steps, one.percent) for one in found] == [("a", True, np.inf, np.inf)]
     assert len(failed(records)[0].rows) == 4
+    assert not verdicts.compared(verdicts.Measured(records, tmp_path, [1]), ["a"], "distkern", "lightgbm")
 
 
 def test_a_fit_over_its_cpu_seconds_is_ended_and_asked_again_with_more(source, tmp_path, monkeypatch):

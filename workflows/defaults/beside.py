@@ -153,7 +153,8 @@ def main(
         f"At most {rows:,} training rows and {sets.TEST_ROWS:,} test rows, which the seed draws, the same "
         f"for all; columns as they are. A fit of more than {limit:g} CPU seconds is ended."
     )
-    parts = [*verdicts.sections(records, work, [one.name for one in found], ours, beside), failed(records)]
+    there = verdicts.Measured(records, work, seeds)
+    parts = [*verdicts.sections(there, [one.name for one in found], ours, beside), failed(records)]
     for path in report.write(_TITLE, words, [one for one in parts if one[0].rows], work / "report"):
         click.echo(f"written: {path}")
 

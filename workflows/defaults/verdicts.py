@@ -76,22 +76,46 @@ def _mean(runs: Runs, name: str) -> float:
     return float(np.mean([one[name] for one in runs.values()]))
 
 
-def well(records: Records, name: str, who: str) -> Runs:
-    """Records of a set and a system that did not fail, by the name of the run."""
-    every = ((key.split("/"), one) for key, one in records.under(name))
-    return {run: one for (run, mine), one in every if mine == who and "failed" not in one}
+@dataclass(frozen=True)
+class Measured:
+    """What a folder has of some seeds.
+
+    Attributes
+    ----------
+    work : where the losses of each test row are
+    seeds : of the rows; None: all that there are
+    """
+
+    records: Records
+    work: Path
+    seeds: Sequence[int] | None = None
+
+    def runs(self, name: str, who: str) -> Runs:
+        """Records of a set and a system that did not fail, by the name of the run."""
+        return {run: one for run, one in self._every(name, who).items() if "failed" not in one}
+
+    def has_failed(self, name: str, who: str) -> bool:
+        """Whether there are fits and none did well."""
+        return bool(self._every(name, who)) and not self.runs(name, who)
+
+    def _every(self, name: str, who: str) -> Runs:
+        every = ((key.split("/"), one) for key, one in self.records.under(name))
+        return {run: one for (run, mine), one in every if mine == who and self._is_asked(run)}
+
+    def _is_asked(self, run: str) -> bool:
+        return self.seeds is None or int(run.partition("-")[0]) in self.seeds
 
 
-def compared(records: Records, work: Path, names: Sequence[str], ours: str, theirs: str) -> list[Compared]:
+def compared(there: Measured, names: Sequence[str], ours: str, theirs: str) -> list[Compared]:
     """Sets that can be compared, losses first; not those of which only theirs failed."""
     found = []
     for name in names:
-        mine, other = well(records, name, ours), well(records, name, theirs)
+        mine, other = there.runs(name, ours), there.runs(name, theirs)
         both = [run for run in mine if run in other and mine[run]["train_rows"] == other[run]["train_rows"]]
         runs = [{run: of[run] for run in both} for of in (mine, other)]
         if both:
-            found.append(Compared(name, *runs, _differences(work, name, both, ours, theirs)))
-        elif other and not mine and any(key.endswith(f"/{ours}") for key, _ in records.under(name)):
+            found.append(Compared(name, *runs, _differences(there.work, name, both, ours, theirs)))
+        elif other and there.has_failed(name, ours):
             found.append(Compared(name, {}, other, {}))
     return sorted(found, key=lambda one: (-one.steps, one.name))
 
@@ -111,21 +135,19 @@ def _differences(work: Path, name: str, runs: Sequence[str], ours: str, theirs: 
     return differences
 
 
-def sections(
-    records: Records, work: Path, names: Sequence[str], ours: str, peers: Sequence[str]
-) -> list[Section]:
+def sections(there: Measured, names: Sequence[str], ours: str, peers: Sequence[str]) -> list[Section]:
     """All of the report but what failed.
 
     Parameters
     ----------
     ours, peers : as records are named; the first peer is the one whose differences order the sets
     """
-    beside = {peer: compared(records, work, names, ours, peer) for peer in peers}
+    beside = {peer: compared(there, names, ours, peer) for peer in peers}
     beside = {peer: found for peer, found in beside.items() if found}
-    mine = {name: well(records, name, ours) for name in names}
+    mine = {name: there.runs(name, ours) for name in names}
     mine = {name: runs for name, runs in mine.items() if runs}
     tables = [_summary(beside, mine), *(_verdicts(peer, found) for peer, found in beside.items())]
-    tables += [_truth(mine), _chosen(mine), _scores(records, names, [ours, *peers])]
+    tables += [_truth(mine), _chosen(mine), _scores(there, names, [ours, *peers])]
     return [(table, ()) for table in tables]
 
 
@@ -397,11 +419,11 @@ def _chosen(mine: Mapping[str, Runs]) -> Table:
 _SCORES = ("log loss", "AUC", "error", "calibration", "RMSE", "cpu_seconds", "predict_seconds")
 
 
-def _scores(records: Records, names: Sequence[str], systems: Sequence[str]) -> Table:
+def _scores(there: Measured, names: Sequence[str], systems: Sequence[str]) -> Table:
     rows = []
     for name in names:
         for who in systems:
-            runs = list(well(records, name, who).values())
+            runs = list(there.runs(name, who).values())
             if runs:
                 cells = [text([one[score] for one in runs if score in one]) for score in _SCORES]
                 rows.append((name, _name(who), *cells))
