@@ -8,6 +8,7 @@ import pytest
 from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import log_loss, roc_auc_score
 
+from distkern.common.errors import InputError
 from distkern.storage.ingest import write_dataset
 from workflows.averages import failed
 from workflows.defaults import apart, beside, messy, scores, sets, suite, systems, verdicts
@@ -231,6 +232,18 @@ def test_peers_beat_the_constant(folder, tmp_path, system):
     asked = beside.questions(sets.of_suite(folder), [system], (0,), 200, tmp_path, 60.0)
     for found in answered(records, list(asked)):
         assert found["loss"] < 0.8 * found["constant"], found
+
+
+def test_columns_that_are_refused_become_categories_as_the_message_advises():
+    generator = np.random.default_rng(0)
+    children = generator.choice(["1", "2", "more"], 200)
+    X = pandas.DataFrame({"size": generator.standard_normal(200), "the children": children})
+    model = systems.chosen(X, (children == "more").astype(int), 0, is_real=False)
+    assert model.remedied_ == ["the children"]
+    assert (model.predict(X) == (children == "more")).all()
+    # other refusals are not
+    with pytest.raises(InputError, match="the target is missing"):
+        systems.chosen(X[["size"]], np.full(200, np.nan), 0, is_real=True)
 
 
 def test_absent_packages_are_skipped_with_a_line(monkeypatch, capsys):

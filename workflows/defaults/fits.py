@@ -74,7 +74,7 @@ def measured(
     constant : loss of the training rows' shares, or of their mean
     told, told_error, told_by : what the fit says of itself on rows that it did not learn from
     chosen, because, machine, compared : the package's algorithm, and losses that its choice compared (of
-        real targets in units of their variance)
+        real targets in units of their variance); remedied, columns that it refused as they are
     error, calibration, AUC, classes (share, mean probability, standard error of their difference)
     """
     one = Set(name, path, positives, fingerprint, task, split)
@@ -137,6 +137,7 @@ def _said(model: Any, y: Array, *, is_real: bool) -> Record:
         "because": model.chosen_because_,
         "machine": " ".join(repr(model.machine_).split())[:_LONGEST],
         "compared": compared,
+        "remedied": getattr(model, "remedied_", []),
     }
     unit = float(np.var(y)) if is_real else 1.0
     return found | _told(model, [unit * loss for _, loss in compared if math.isfinite(loss)])

@@ -5,7 +5,9 @@ All take the same frame, array or sparse matrix. Peers whose package is not inst
 
 from __future__ import annotations
 
+import ast
 import importlib.util
+import re
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
@@ -27,6 +29,8 @@ _HELD_OUT = 0.2
 #: categories of a column that xRFM has an indicator of, the most frequent ones
 _MOST_INDICATORS = 100
 _MISSING = "missing"
+#: how the package's message names a column that is to become one of categories
+_ADVICE = re.compile(r"X\[('[^']*'|\"[^\"]*\")\]\.astype\('category'\)")
 
 
 def is_installed(system: str) -> bool:
@@ -129,14 +133,27 @@ class Peer:
 
 
 def chosen(X: Any, y: Array, seed: int, *, is_real: bool) -> Any:
-    """Fit what the package chooses with nothing set."""
+    """Fit what the package chooses with nothing set.
+
+    Columns that it refuses because only some of their values are numbers become categories, as its message
+    advises; ``remedied_`` of the model names them.
+    """
     import dask
 
     import distkern
+    from distkern.common.errors import InputError
 
     kind = distkern.KernelRegressor if is_real else distkern.KernelClassifier
     with dask.config.set(scheduler="synchronous"):
-        return kind(n_jobs=1, random_state=seed).fit(X, y)
+        try:
+            return kind(n_jobs=1, random_state=seed).fit(X, y)
+        except InputError as error:
+            columns = [ast.literal_eval(name) for name in _ADVICE.findall(str(error))]
+            if not columns:
+                raise
+        model = kind(n_jobs=1, random_state=seed).fit(X.astype(dict.fromkeys(columns, "category")), y)
+        model.remedied_ = columns
+        return model
 
 
 def boosted(X: Any, y: Array, seed: int, *, is_real: bool) -> Peer:

@@ -358,7 +358,7 @@ def _verdicts(peer: str, found: Sequence[Compared]) -> Table:
     label, rows = _name(peer), []
     for one in found:
         if one.failed:
-            rows.append((one.name, "failed", *("" for _ in range(8))))
+            rows.append((one.name, "failed", *("" for _ in range(9))))
             continue
         some = next(iter(one.ours.values()))
         word = "**worse**" if one.steps > 1.0 else "better" if one.steps < -1.0 else "as good"
@@ -395,7 +395,7 @@ def _chosen(mine: Mapping[str, Runs]) -> Table:
     for name, runs in mine.items():
         every = list(runs.values())
         below = _mean(runs, "loss") / max(_mean(runs, "constant"), 1e-300)
-        seconds = [f"{_mean(runs, f'{kind}_seconds'):.1f}" for kind in ("cpu", "import", "compile")]
+        spent = [f"{_mean(runs, f'{kind}_seconds'):.1f}" for kind in ("cpu", "import", "compile")]
         spread = _spread(runs)
         rows.append(
             (
@@ -403,16 +403,19 @@ def _chosen(mine: Mapping[str, Runs]) -> Table:
                 ", ".join(dict.fromkeys(one.get("chosen", "") for one in every)),
                 "; ".join(dict.fromkeys(one.get("because", "") for one in every)),
                 f"{below:.3f}",
-                *seconds,
+                *spent,
                 "" if spread is None else f"{100 * spread:.1f} %",
+                ", ".join(dict.fromkeys(name for one in every for name in one.get("remedied", ()))),
             )
         )
     words = (
         "What the package chose and why; its loss as a multiple of the constant's (training shares, or the "
         "mean: above 1 is worse than no model); CPU seconds of the fit, of imports and of numba's compiler; "
-        "spread of the loss over random states."
+        "spread of the loss over random states. Columns that the package refuses, of numbers and "
+        "words, became categories, as its message advises."
     )
-    header = ("set", "chosen", "because", "of the constant", "fit s", "import s", "compile s", "spread")
+    seconds = ("fit s", "import s", "compile s")
+    header = ("set", "chosen", "because", "of the constant", *seconds, "spread", "refused columns")
     return Table("What was chosen", words, header, rows)
 
 
