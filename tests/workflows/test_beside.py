@@ -1,7 +1,9 @@
 """The workflow that puts what is chosen beside boosted trees: sets, scores, pairs and verdicts."""
 
+import builtins
 import gzip
 
+import click
 import numpy as np
 import pandas
 import pytest
@@ -14,6 +16,7 @@ from workflows.averages import failed
 from workflows.defaults import apart, beside, messy, scores, sets, suite, systems, verdicts
 from workflows.defaults.apart import answer_apart, is_missing
 from workflows.records import Records
+from workflows.work import Work
 
 
 @pytest.fixture
@@ -96,7 +99,7 @@ def test_both_are_measured_on_the_same_rows_and_compared_by_row(source, tmp_path
     assert [is_missing(records, one) for one in again] == [False, True]
     records.put(again[1].key, {**ours, "asked": again[1].asked, "loss": 1.02 * ours["loss"]})
     words, count, *_ = report_of(records, tmp_path, [own.name], "distkern@new")["Summary"][-1]
-    assert words.startswith("spread of the loss over random states at most 3%")
+    assert words.startswith("spread of the loss over random states at most 3 %")
     assert count == "1 of 1"
 
 
@@ -244,6 +247,28 @@ def test_columns_that_are_refused_become_categories_as_the_message_advises():
     # other refusals are not
     with pytest.raises(InputError, match="the target is missing"):
         systems.chosen(X[["size"]], np.full(200, np.nan), 0, is_real=True)
+
+
+def test_seconds_of_imports_are_told_apart(tmp_path, monkeypatch):
+    burn = "import time\nstart = time.process_time()\nwhile time.process_time() < start + {}: pass\n"
+    (tmp_path / "costly_module.py").write_text(burn.format(0.1))
+    monkeypatch.syspath_prepend(tmp_path)
+    with Work() as work:
+        import costly_module  # noqa: F401
+
+        exec(burn.format(0.05))
+    assert work.imports == pytest.approx(0.1, abs=0.04)
+    assert work.seconds == pytest.approx(0.05, abs=0.02)
+    assert builtins.__import__.__module__ != "workflows.work"
+
+
+def test_peers_may_be_earlier_versions_but_only_systems_are_fitted():
+    assert beside._Listed(str, ["distkern"], tags=True).convert("distkern@old", None, None) == (
+        "distkern@old",
+    )
+    with pytest.raises(click.BadParameter, match="'distkern@old' is none of distkern"):
+        beside._Listed(str, ["distkern"]).convert("distkern@old", None, None)
+    assert beside._Listed(int).convert("0, 2,2", None, None) == (0, 2)
 
 
 def test_absent_packages_are_skipped_with_a_line(monkeypatch, capsys):

@@ -39,15 +39,15 @@ class _Listed(click.ParamType):
 
     name = "A,B"
 
-    def __init__(self, kind: type = str, among: Sequence[str] = ()) -> None:
-        self.kind, self.among = kind, among
+    def __init__(self, kind: type = str, among: Sequence[str] = (), *, tags: bool = False) -> None:
+        self.kind, self.among, self.tags = kind, among, tags
 
     def convert(self, value: object, param: click.Parameter | None, ctx: click.Context | None) -> tuple:
         if isinstance(value, tuple):
             return value
         words = [word.strip() for word in str(value).split(",") if word.strip()]
         for word in words:
-            if self.among and word.partition("@")[0] not in self.among:
+            if self.among and (word.partition("@")[0] if self.tags else word) not in self.among:
                 self.fail(f"{word!r} is none of {', '.join(self.among)}", param, ctx)
         try:
             return tuple(dict.fromkeys(map(self.kind, words)))
@@ -108,7 +108,11 @@ def installed(systems: Sequence[str]) -> list[str]:
 @click.option("--seeds", type=_Listed(int), default=(0, 1, 2), show_default=True, help="Of the rows.")
 @click.option("--states", type=_Listed(int), default=(), help="random_state of the fits [that of the seed].")
 @click.option(
-    "--peers", type=_Listed(str, list(SYSTEMS)), default=PEERS, show_default=True, help="Beside LightGBM."
+    "--peers",
+    type=_Listed(str, list(SYSTEMS), tags=True),
+    default=PEERS,
+    show_default=True,
+    help="Beside LightGBM.",
 )
 @click.option(
     "--systems", type=_Listed(str, list(SYSTEMS)), default=(), help="What is fitted [distkern and all peers]."

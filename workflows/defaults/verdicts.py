@@ -282,14 +282,14 @@ def _truths(mine: Mapping[str, Runs]) -> list[tuple[str, ...]]:
     shares = [one for one in every if one.apart is not None]
     return [
         _counted("told score within two standard errors of the measured", told, lambda one: one.is_true),
-        _counted(f"told score at most {_TOLD:.0%} off", told, lambda one: abs(one.off) <= _TOLD),
+        _counted(f"told score at most {100 * _TOLD:g} % off", told, lambda one: abs(one.off) <= _TOLD),
         _counted(
             f"calibration error at most {_CALIBRATION:g}, of {_TELLING_ROWS:,} test rows or more",
             sure,
             lambda one: one.calibration <= _CALIBRATION,
         ),
         _counted(
-            f"mean probability of every class within {_SHARE:.0%} of its share, where rows tell",
+            f"mean probability of every class within {100 * _SHARE:g} % of its share, where rows tell",
             shares,
             lambda one: abs(one.apart) <= _SHARE,
         ),
@@ -334,7 +334,7 @@ def _spreads(mine: Mapping[str, Runs]) -> list[tuple[str, ...]]:
         return []
     return [
         _counted(
-            f"spread of the loss over random states at most {_SPREAD:.0%} (largest less least, of the mean; "
+            f"spread of the loss over random states at most {100 * _SPREAD:g} % (largest less least, of the mean; "
             f"median {100 * np.median([wide for _, wide in found]):.1f} %)",
             found,
             lambda pair: pair[1] <= _SPREAD,
@@ -385,7 +385,7 @@ def _difference(found: Difference | None, name: str) -> str:
     if found is None:
         return ""
     # of the AUC it is kept by how much theirs is larger
-    mean = -found.mean if name == "AUC" else found.mean
+    mean = 0.0 - found.mean if name == "AUC" else found.mean
     bold = "**" if found.verdict == "worse" else ""
     return f"{bold}{mean:+.2g} ± {found.error:.1g}{bold}"
 
