@@ -334,8 +334,8 @@ def _spreads(mine: Mapping[str, Runs]) -> list[tuple[str, ...]]:
         return []
     return [
         _counted(
-            f"spread of the loss over random states at most {100 * _SPREAD:g} % (largest less least, of the mean; "
-            f"median {100 * np.median([wide for _, wide in found]):.1f} %)",
+            f"spread of the loss over random states at most {100 * _SPREAD:g} % (largest less least, of the "
+            f"mean; median {100 * np.median([wide for _, wide in found]):.1f} %)",
             found,
             lambda pair: pair[1] <= _SPREAD,
             lambda pair: f"{pair[0]} {100 * pair[1]:.0f} %",
