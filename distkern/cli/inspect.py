@@ -12,6 +12,7 @@ import numpy as np
 from distkern.cli import options
 from distkern.common.choices import Compared
 from distkern.common.errors import InputError
+from distkern.common.labels import label_texts, plain_labels
 from distkern.monitor.text import in_bytes
 from distkern.storage.places import Place
 
@@ -90,7 +91,7 @@ def _dataset(path: Place) -> Found:
     for name, split in (("train", dataset.train), ("test", dataset.test)):
         if split is not None:
             record[name] = {"n_rows": split.n_rows, "n_shards": split.n_blocks}
-    record["classes"] = None if dataset.classes is None else list(np.asarray(dataset.classes).tolist())
+    record["classes"] = None if dataset.classes is None else plain_labels(dataset.classes)
     record["feature_names"] = None if dataset.feature_names is None else list(dataset.feature_names)
     record |= {"target_name": dataset.target_name, "group_name": dataset.group_name}
     copy = column_facts(dataset)
@@ -124,8 +125,8 @@ def _model(path: Place) -> Found:
     if names is not None:
         facts["columns"] = ", ".join(shorten(names.tolist()))
     if hasattr(model, "classes_"):
-        record["classes"] = np.asarray(model.classes_).tolist()
-        facts["classes"] = ", ".join(str(label) for label in record["classes"])
+        record["classes"] = plain_labels(model.classes_)
+        facts["classes"] = ", ".join(label_texts(model.classes_))
     if model.task == "regression":
         centers = [float(center) for center in model.target_center_]
         record["targets"] = {"center": centers, "scale": model.target_scale_}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shlex
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
@@ -14,6 +14,8 @@ import click
 from distkern.cli import options
 from distkern.common import interrupts
 from distkern.common.errors import InputError, Problems
+from distkern.common.labels import plain_labels
+from distkern.common.names import written
 from distkern.monitor.style import short_number
 from distkern.monitor.text import in_bytes, in_time
 from distkern.storage.places import Place, size_of_tree
@@ -29,6 +31,8 @@ if TYPE_CHECKING:
 
 #: steps of a progress bar
 _STEPS = 1000
+#: classes that are listed
+_MOST_CLASSES = 20
 
 
 @click.command(cls=options.taking_several("--test"))
@@ -54,9 +58,8 @@ _STEPS = 1000
 @click.option(
     "--task",
     type=click.Choice(["classification", "regression", "none"]),
-    default="classification",
-    show_default=True,
-    help="What the target is: labels, numbers, or nothing that is read.",
+    help="What the target is: labels, numbers, or nothing that is read.  [default: that of --like, else "
+    "classification]",
 )
 @click.option(
     "--impute",
@@ -100,7 +103,7 @@ _STEPS = 1000
     "--like",
     metavar="D.zarr|M",
     help="Prepare the rows as those of this data set or model were: its columns, categories and scaling, and "
-    "a data set's --positive.",
+    "a data set's --positive, and its --task.",
 )
 @click.option(
     "--keep-na",
@@ -226,8 +229,9 @@ def shard(
             dataset = ingest(src, out, columns=columns, overwrite=overwrite, **how)
         else:
             problems: list[InputError] = []
+            rows_of_labels: dict[Any, int] = {}
             try:
-                look(src, **how)
+                rows_of_labels = look(src, **how)
                 if not (reports or as_json or notices):
                     what = "rows of mere numbers" if like is None else f"rows like those of {like}"
                     click.echo(f"{what}, of which nothing is to be told")
@@ -236,15 +240,21 @@ def shard(
                 raise
             finally:
                 terminal.clear()
-                _tell_check(reports, notices, problems, as_json)
+                _tell_check(reports, notices, problems, rows_of_labels, as_json)
             return
     seconds = time.perf_counter() - started
     facts = _facts(dataset, seconds) | {"table": [*map(asdict, reports)], "notices": notices}
+    if facts["class_rows"] and not as_json:
+        _print_classes(facts["class_rows"], len(facts["classes"]))
     options.tell(as_json, facts, _closing_line(dataset, out, seconds, notices))
 
 
 def _tell_check(
-    reports: list[ColumnReport], notices: list[str], problems: list[InputError], as_json: bool
+    reports: list[ColumnReport],
+    notices: list[str],
+    problems: list[InputError],
+    rows_of_labels: dict[Any, int],
+    as_json: bool,
 ) -> None:
     from distkern.cli.tables import note_line
 
@@ -254,7 +264,10 @@ def _tell_check(
     if problems:
         closing = "nothing was written, and nothing will be before this is mended:"
     told = [{"where": one.where, "what": one.what, "hint": one.hint} for one in problems]
-    facts = {"table": [*map(asdict, reports)], "notices": notices, "problems": told}
+    classes = rows_of_classes([*rows_of_labels], {"train": [*rows_of_labels.values()]})
+    if classes and not as_json:
+        _print_classes(classes, len(rows_of_labels))
+    facts = {"table": [*map(asdict, reports)], "notices": notices, "problems": told, "class_rows": classes}
     options.tell(as_json, facts, "\n".join([*map(note_line, notices), closing]))
 
 
@@ -271,14 +284,14 @@ def _like(path: str) -> Like:
         names = data.feature_names
         if data.table is not None:
             names = data.table.names if data.table.is_named else None
-        classes = () if data.classes is None else tuple(data.classes.tolist())
         return Like(
             data.n_features,
             names,
             data.target_name,
             data.scaling,
             data.table,
-            classes,
+            data.classes,
+            data.task,
             positive=data.options.get("positive"),
             from_zero=bool(data.options.get("zero_based")),
         )
@@ -353,7 +366,14 @@ def _facts(dataset: Dataset, seconds: float) -> dict[str, Any]:
             "class_counts": None if split.class_counts is None else split.class_counts.tolist(),
         }
     facts["group"] = dataset.group_name
-    facts["classes"] = None if dataset.classes is None else dataset.classes.tolist()
+    labels = [] if dataset.classes is None else plain_labels(dataset.classes)
+    facts["classes"] = labels or None
+    counts = {
+        name: split.class_counts.tolist()
+        for name, split in _splits(dataset).items()
+        if split.class_counts is not None
+    }
+    facts["class_rows"] = rows_of_classes(labels, counts)
     facts |= {
         "scaling": dataset.scaling.kind,
         "bytes": size_of_tree(dataset.path),
@@ -361,6 +381,34 @@ def _facts(dataset: Dataset, seconds: float) -> dict[str, Any]:
     }
     facts["columns"] = column_facts(dataset)
     return facts | {"fingerprint": dataset.fingerprint}
+
+
+def rows_of_classes(labels: Sequence[Any], counts: Mapping[str, Sequence[int]]) -> list[dict[str, Any]]:
+    """The label and the rows in each split of up to 20 classes; of more, of the 10 largest and the 10 smallest.
+
+    A class that nobody meant is a rare one.
+    """
+    codes = list(range(len(labels)))
+    if len(codes) > _MOST_CLASSES:
+        by_rows = sorted(codes, key=lambda code: -sum(rows[code] for rows in counts.values()))
+        codes = by_rows[: _MOST_CLASSES // 2] + by_rows[-_MOST_CLASSES // 2 :]
+    return [{"label": labels[code], **{name: rows[code] for name, rows in counts.items()}} for code in codes]
+
+
+def _print_classes(classes: Sequence[Mapping[str, Any]], n_classes: int) -> None:
+    from distkern.cli.tables import console, shortened, table
+
+    names = [name for name in classes[0] if name != "label"]
+    rows = [[_seen(one["label"], shortened), *(f"{one[name]:,}" for name in names)] for one in classes]
+    if n_classes > len(classes):
+        rows.insert(len(classes) // 2, [f"{n_classes - len(classes):,} more", *("..." for _ in names)])
+    console().print(table(("class", *(f"{name} rows" for name in names)), rows))
+
+
+def _seen(label: Any, shortened: Callable[[str], str]) -> str:
+    """A label with quotation marks where it begins or ends with a blank."""
+    text = written(label)
+    return shortened(text if text == text.strip() else repr(text))
 
 
 def column_facts(dataset: Dataset) -> dict[str, int] | None:

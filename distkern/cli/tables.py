@@ -52,13 +52,18 @@ def note_line(note: str, word: str = "note") -> str:
     return textwrap.fill(said, 80, subsequent_indent="  ", break_long_words=False, break_on_hyphens=False)
 
 
+def shortened(name: str) -> str:
+    """A name of a column or class, cut where it is long."""
+    return name if len(name) <= _LONGEST else f"{name[: _LONGEST - 3]}..."
+
+
 def column_table(columns: Sequence[ColumnReport]) -> Table:
     """What becomes of the columns of a table; of many those that are no mere numbers. A long name is cut."""
     plain = [column for column in columns if column.is_plain]
     shown = columns if len(columns) <= _MOST_COLUMNS else [one for one in columns if one not in plain]
     rows = [
         [
-            column.name if len(column.name) <= _LONGEST else f"{column.name[: _LONGEST - 3]}...",
+            shortened(column.name),
             column.kind,
             column.becomes,
             f"{column.missing:,}" if column.missing else "",

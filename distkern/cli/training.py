@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from distkern.common.errors import InputError, MemoryBudgetError
+from distkern.common.labels import label_texts
 from distkern.storage.places import place_of
 
 if TYPE_CHECKING:
@@ -300,7 +301,7 @@ def data_facts(dataset: Dataset) -> dict[str, str]:
         per_row = dataset.train.n_entries / dataset.n_rows
         facts["stored"] = f"sparse, {per_row:,.1f} numbers a row ({per_row / dataset.n_features:.2%})"
     if dataset.classes is not None:
-        facts["classes"] = ", ".join(str(label) for label in shorten(dataset.classes.tolist()))
+        facts["classes"] = ", ".join(shorten(label_texts(dataset.classes)))
     facts["scaling"] = str(dataset.scaling.kind)
     facts["fingerprint"] = str(dataset.fingerprint)
     return facts

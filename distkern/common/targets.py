@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from datetime import date
+from decimal import Decimal
 from typing import Any
 
 import numpy as np
@@ -64,15 +66,20 @@ def refuse_one_group(keys: NDArray[np.uint64], where: str) -> None:
 
 def plain_targets(y: Any, where: str = "y", first_row: int = 1, what: str = "target") -> NDArray[Any]:
     """Targets, or ``what`` else rows have, (n,) of a list, an array or a series of pandas, Polars or Arrow:
-    numbers, or texts as they are.
+    booleans, numbers, dates (datetime64, those with a time zone in UTC), or texts as they are.
 
     Raises
     ------
     InputError
-        With the number of the first row, counted from ``first_row``, that has none: None, NaN, NaT or NA.
+        With the number of the first row, counted from ``first_row``, that has none: None, NaN, NaT or NA; for
+        durations, for bytes that are not UTF-8, and for integers of more than 64 bits.
     """
     values = np.asarray(y)
     kind, hint = values.dtype.kind, "give the row one, or leave it out"
+
+    def place(at: int) -> str:
+        return f"{where}, row {first_row + at} (index {first_row + at - 1})"
+
     if kind in "OU":
         from pandas import isna
 
@@ -83,30 +90,83 @@ def plain_targets(y: Any, where: str = "y", first_row: int = 1, what: str = "tar
     else:
         missing = np.isnan(values) if kind in "fcmM" else np.zeros(0, dtype=bool)
     if missing.any():
-        row = first_row + int(np.argwhere(np.atleast_1d(missing))[0, 0])
-        raise InputError(f"the {what} is missing", where=f"{where}, row {row} (index {row - 1})", hint=hint)
-    if kind == "O" and all(isinstance(value, _NUMBERS) for value in values.flat):
-        # what pandas and Arrow keep beside a mask of what is missing
-        return np.array(values.tolist())
+        row = int(np.argwhere(np.atleast_1d(missing))[0, 0])
+        raise InputError(f"the {what} is missing", where=place(row), hint=hint)
+    if kind == "m":
+        raise InputError(
+            f"the {what}s are durations", where=where, hint="give numbers, as y / numpy.timedelta64(1, 's')"
+        )
+    if kind == "S":
+        values, kind = values.astype(object), "O"
+    return _of_objects(values, place) if kind == "O" and values.ndim == 1 else values
+
+
+def _of_objects(values: NDArray[Any], place: Callable[[int], str]) -> NDArray[Any]:
+    """Objects as the array of numbers, dates or texts that they are, else as they are."""
+    kinds = {type(value) for value in values}
+    if all(issubclass(kind, _NUMBERS) for kind in kinds):
+        # what pandas and Arrow keep beside a mask of what is missing, and decimals
+        numbers = [_number_of(value) if isinstance(value, Decimal) else value for value in values]
+        found = np.array(numbers)
+        is_integer = all(isinstance(number, int | np.integer) for number in numbers)
+        if is_integer and found.dtype.kind not in "biu":
+            at = max(range(len(numbers)), key=lambda row: abs(int(numbers[row])))
+            hint = "give texts, or numbers of one type"
+            raise InputError(f"{numbers[at]} is beyond integers of 64 bits", where=place(at), hint=hint)
+        return found
+    if kinds == {date}:
+        return values.astype("M8[D]")
+    if all(issubclass(kind, date | np.datetime64) for kind in kinds):
+        from pandas import to_datetime
+
+        return np.asarray(to_datetime(list(values), utc=True).tz_localize(None))
+    if all(issubclass(kind, bytes) for kind in kinds):
+        texts = []
+        for row, value in enumerate(values):
+            try:
+                texts.append(value.decode())
+            except UnicodeDecodeError as error:
+                hint = "give texts"
+                raise InputError("the bytes are not UTF-8 text", where=place(row), hint=hint) from error
+        return np.array(texts, dtype=object)
     return values
 
 
+def _number_of(value: Decimal) -> int | float:
+    return int(value) if value == value.to_integral_value() else float(value)
+
+
 def targets_of_rows(y: Any, n_rows: int, where: str = "y", first_row: int = 1) -> NDArray[Any]:
-    """Targets (n_rows,) as files hold them: numbers, or labels as str objects.
+    """Targets (n_rows,) as files hold them: booleans, numbers, dates, or labels as str objects.
 
     Raises
     ------
     InputError
-        If there is not one for each row, or as :func:`plain_targets`.
+        If there is not one for each row, if they are of several types or none of these, or as
+        :func:`plain_targets`.
     """
     values = plain_targets(y, where, first_row)
     if values.shape != (n_rows,):
         raise InputError("targets must have shape (n,)", where=where, hint="give one per row")
-    if values.dtype.kind == "S":
-        values = values.astype(str)
-    if values.dtype.kind in "OU":
-        return np.array([str(label) for label in values.tolist()], dtype=object)
+    if values.dtype.kind == "U":
+        return values.astype(object)
+    refuse_unknown(values, where, first_row)
     return values
 
 
-_NUMBERS = (bool, int, float, np.number, np.bool_)
+def refuse_unknown(values: NDArray[Any], where: str = "y", first_row: int = 1) -> None:
+    """Raise :class:`InputError` for objects (n,) that are not all texts, naming the first."""
+    if values.dtype.kind not in "OV":
+        return
+    wrong = [row for row, value in enumerate(values) if not isinstance(value, str)]
+    if not wrong:
+        return
+    row = first_row + wrong[0]
+    kinds = sorted({type(value).__name__ for value in values})
+    what = f"the target is a {type(values[wrong[0]]).__name__}"
+    what += f", and others are of {', '.join(kinds)}" if len(kinds) > 1 else ""
+    hint = "give texts, numbers, booleans or dates, all of one type"
+    raise InputError(what, where=f"{where}, row {row} (index {row - 1})", hint=hint)
+
+
+_NUMBERS = (bool, int, float, np.number, np.bool_, Decimal)

@@ -12,6 +12,7 @@ from sklearn.base import ClassifierMixin, RegressorMixin
 from sklearn.utils import check_consistent_length, column_or_1d
 
 from distkern.common.errors import InputError
+from distkern.common.labels import code_of, plain_labels
 from distkern.common.parameters import NOT_NEGATIVE, Parameter
 from distkern.common.targets import plain_targets
 from distkern.common.types import Floats
@@ -151,8 +152,9 @@ class AbstractClassifier(ClassifierMixin, Explainable, AbstractEstimator):  # ty
             if sample_weight is not None:
                 check_consistent_length(labels, sample_weight)
                 labels = labels[np.asarray(sample_weight) > 0]
-            missing = np.setdiff1d(np.asarray(classes), labels).tolist()
-            unknown = np.setdiff1d(labels, np.asarray(classes)).tolist()
+            known = np.unique(plain_targets(classes, "classes"))
+            missing = plain_labels(np.setdiff1d(known, labels))
+            unknown = plain_labels(np.setdiff1d(labels, known))
             if missing:
                 raise InputError(
                     f"the first batch has no row of class {missing[0]!r}",
@@ -163,23 +165,25 @@ class AbstractClassifier(ClassifierMixin, Explainable, AbstractEstimator):  # ty
                 raise InputError(
                     f"label {unknown[0]!r} is not among the classes",
                     where="y",
-                    hint=f"correct it, or give it too: {np.unique(np.asarray(classes)).tolist()}",
+                    hint=f"correct it, or give it too: {plain_labels(known)}",
                 )
         return self.fit(X, y, sample_weight)
 
     def _check_known(self, classes: Any) -> None:
         """Refuse classes of a later batch that are not those of the model."""
-        if classes is not None and not np.array_equal(np.unique(np.asarray(classes)), self.classes_):
+        if classes is not None and not np.array_equal(
+            np.unique(plain_targets(classes, "classes")), self.classes_
+        ):
             raise InputError(
                 "is not what the first call gave",
                 where="classes",
-                hint=f"leave it out: {self.classes_.tolist()}",
+                hint=f"leave it out: {plain_labels(self.classes_)}",
             )
 
     def problem(self, data: TrainingData, *, has_test: bool) -> tuple[AbstractSolver[Any], Problem]:
         if len(data.classes) < 2:
             raise InputError(
-                f"the training data has one class only ({data.classes.tolist()})",
+                f"the training data has one class only ({plain_labels(data.classes)})",
                 where="y",
                 hint="a classifier needs at least 2 classes",
             )
@@ -261,11 +265,10 @@ class AbstractClassifier(ClassifierMixin, Explainable, AbstractEstimator):  # ty
         weighting: Mapping[Any, Any], classes: NDArray[Any], class_totals: NDArray[np.float64]
     ) -> NDArray[np.float64]:
         """The weight of each class, (n_classes,), 1 where none is given; job files have labels as texts."""
-        weights, labels = np.ones(len(classes)), classes.tolist()
-        written = {str(label): label for label in labels}
-        for given, weight in weighting.items():
-            label = given if given in labels else written.get(given, given)
-            if label not in labels:
+        weights, labels = np.ones(len(classes)), plain_labels(classes)
+        for label, weight in weighting.items():
+            code = code_of(labels, label)
+            if code is None:
                 raise InputError(
                     f"class {label!r} is not in the data", where="class_weight", hint=f"classes: {labels}"
                 )
@@ -275,7 +278,7 @@ class AbstractClassifier(ClassifierMixin, Explainable, AbstractEstimator):  # ty
                     where="class_weight",
                     hint=f"use {NOT_NEGATIVE.description}",
                 )
-            weights[labels.index(label)] = float(weight)
+            weights[code] = float(weight)
         if weights @ class_totals == 0:
             raise InputError(
                 "every class that has rows weighs 0", where="class_weight", hint="give one of them a weight"

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from sklearn.utils import Tags, check_random_state
 
 from distkern.common.errors import InputError
+from distkern.common.labels import plain_labels
 from distkern.common.targets import plain_targets
 from distkern.common.types import Block
 from distkern.engine.dask.arrays import in_turn, is_dask
@@ -285,9 +286,9 @@ class DSGDensityRatio(AbstractDSG, AbstractClassifier, solver=DensityRatioSolver
             unknown = ~np.isin(labels, self.classes_)
             if unknown.any():
                 raise InputError(
-                    f"label {labels[unknown].tolist()[0]!r} is none of the training rows'",
+                    f"label {plain_labels(labels[unknown])[0]!r} is none of the training rows'",
                     where="y",
-                    hint=f"they have {self.classes_.tolist()}",
+                    hint=f"they have {plain_labels(self.classes_)}",
                 )
             of_p = labels == self.classes_[1]
         if of_p.all() or not of_p.any():

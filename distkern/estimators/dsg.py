@@ -13,6 +13,7 @@ from sklearn.utils.multiclass import check_classification_targets
 
 from distkern.bases.random_features import RandomFeatureBasis
 from distkern.common.errors import CorruptDataError, InputError
+from distkern.common.labels import plain_labels
 from distkern.common.parameters import AUTO
 from distkern.common.sparse import Rows, SparseRows, converted
 from distkern.common.targets import plain_targets
@@ -240,17 +241,17 @@ class DSGClassifier(AbstractDSG, AbstractClassifier, solver=DSG):
         elif classes is None:
             raise InputError("is missing", where="classes", hint="give all labels in the first call")
         else:
-            known = np.unique(np.asarray(classes))
+            known = np.unique(plain_targets(classes, "classes"))
             if len(known) < 2:
                 raise InputError("holds one label only", where="classes", hint="give at least two")
         places = np.searchsorted(known, labels)
         codes = np.minimum(places, len(known) - 1).astype(np.int32)
-        unseen = labels[known[codes] != labels].tolist()
+        unseen = plain_labels(labels[known[codes] != labels])
         if unseen:
             raise InputError(
                 f"label {unseen[0]!r} is not among the classes",
                 where="y",
-                hint=f"classes of the first call: {known.tolist()}",
+                hint=f"classes of the first call: {plain_labels(known)}",
             )
         # a batch that is refused leaves no classes behind
         self.classes_, self.class_weights_ = known, None

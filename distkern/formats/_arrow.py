@@ -48,6 +48,15 @@ def is_number(kind: Any) -> bool:
     return bool(pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_boolean(kind))
 
 
+def is_label(kind: Any) -> bool:
+    """Whether values of an Arrow type may be labels: numbers, booleans, decimals, dates and bytes."""
+    import pyarrow as pa
+
+    is_date = pa.types.is_date(kind) or pa.types.is_timestamp(kind)
+    is_bytes = pa.types.is_binary(kind) or pa.types.is_large_binary(kind) or pa.types.is_binary_view(kind)
+    return is_number(kind) or bool(is_date or is_bytes or pa.types.is_decimal(kind))
+
+
 def is_text(kind: Any) -> bool:
     """Whether an Arrow type is one of texts."""
     import pyarrow as pa

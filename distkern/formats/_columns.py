@@ -12,9 +12,9 @@ from numpy.typing import NDArray
 
 from distkern.common.errors import InputError
 from distkern.common.names import order_by_name
-from distkern.common.targets import keys_of_texts
+from distkern.common.targets import keys_of_texts, plain_targets
 from distkern.common.types import Floats
-from distkern.formats._arrow import in_numpy, is_number, is_text
+from distkern.formats._arrow import in_numpy, is_label, is_number, is_text
 from distkern.formats._kinds import LABELS_OR_NUMBERS
 from distkern.formats._lines import parse_number
 from distkern.formats._words import word_of
@@ -209,8 +209,10 @@ class TableRows:
 
         targets = weights = ids = group_keys = None
         if self.target is not None:
-            of_target = self._labels if self._options.target_kind == "label" else self._target_numbers
-            targets = of_target(arrays[self.target], place(self.target))
+            if self._options.target_kind == "label":
+                targets = self._labels(arrays[self.target], place(self.target), first_row)
+            else:
+                targets = self._target_numbers(arrays[self.target], place(self.target))
         if columns.weight is not None:
             weights = self._weights(arrays[columns.weight], place(columns.weight))
         if columns.id is not None:
@@ -240,6 +242,7 @@ class TableRows:
             ids=ids,
             weights=weights,
             group_keys=group_keys,
+            is_untyped=self._from_text,
             **more,
         )
 
@@ -305,8 +308,11 @@ class TableRows:
             kinds.decide(name, column, from_text=True)
         return kinds.target_numbers(column, place)
 
-    def _labels(self, column: Any, place: Callable[[int], str]) -> NDArray[Any]:
-        """Labels (n,): str objects of a column of texts, else its numbers."""
+    def _labels(self, column: Any, place: Callable[[int], str], first_row: int) -> NDArray[Any]:
+        """Labels (n,): str objects of a column of texts, else booleans, numbers or dates.
+
+        Texts of a typed file keep blanks around them.
+        """
         import pyarrow as pa
 
         if column.null_count:
@@ -324,21 +330,22 @@ class TableRows:
             na = self._options.na_of(str(self._columns.target_name), is_label=True) | {""}
             self._refuse_missing_texts(column, na, place)
             encoded = column if pa.types.is_dictionary(column.type) else column.dictionary_encode()
-            words = np.array([*(word.strip() for word in encoded.dictionary.to_pylist()), None], dtype=object)
+            texts = encoded.dictionary.to_pylist()
+            words = np.array(
+                [*(text.strip() if self._from_text else text for text in texts), None], dtype=object
+            )
             return np.asarray(words[in_numpy(encoded.indices)])
         if pa.types.is_dictionary(column.type):
             column = column.cast(column.type.value_type)
-        if pa.types.is_boolean(column.type):
-            column = column.cast(pa.int8())
-        if pa.types.is_decimal(column.type):
-            column = column.cast(pa.float64())
-        if not is_number(column.type):
+        if not is_label(column.type):
             raise InputError(
                 f"the target column holds {column.type}, neither numbers nor text",
                 where=place(0),
                 hint="give --target COLUMN",
             )
-        return in_numpy(column)
+        if is_number(column.type):
+            return in_numpy(column)
+        return plain_targets(column, f"{self._file}, column {self._columns.target_name!r}", first_row)
 
     def _refuse_missing_texts(self, column: Any, na: frozenset[str], place: Callable[[int], str]) -> None:
         """Refuse targets whose texts, or nothing, stand for a missing value."""

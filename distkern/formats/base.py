@@ -106,7 +106,8 @@ class RawChunk:
     ----------
     features : (n_rows, n_features) float32 or float64, all finite: an array, or sparse rows if that is what
         the format holds
-    targets : (n_rows,) integers, floats, or str objects; None when no target is read
+    targets : (n_rows,) booleans, numbers, dates, or str objects; None when no target is read
+    is_untyped : targets are those of a text file, and what they are depends on the rest of it
     first_row : number of the first row in its file, counted from 1, comments and header not counted
     file : name of the file
     lines : (n_rows,) line numbers counted from 1 (text formats), else None
@@ -133,6 +134,7 @@ class RawChunk:
     weights: Floats | None = None
     group_keys: NDArray[np.uint64] | None = None
     blank_lines: int = 0
+    is_untyped: bool = False
 
     @property
     def n_rows(self) -> int:

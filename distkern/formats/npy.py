@@ -22,6 +22,7 @@ from numpy.typing import NDArray
 from distkern.common.errors import InputError
 from distkern.common.sparse import MAX_FEATURES as MOST_COLUMNS
 from distkern.common.sparse import SparseRows
+from distkern.common.targets import targets_of_rows
 from distkern.formats._columns import choose_columns
 from distkern.formats.base import (
     CHUNK_BYTES,
@@ -200,11 +201,11 @@ def _header(stream: Any, label: str) -> tuple[tuple[int, ...], bool, np.dtype[An
         ) from error
     if any(size < 0 for size in shape):
         raise InputError(f"the array has shape {shape}", where=label, hint="write it with numpy.save")
-    if dtype.hasobject or dtype.kind not in "biufUS" or not dtype.itemsize:
+    if dtype.hasobject or dtype.kind not in "biufUSM" or not dtype.itemsize:
         raise InputError(
             f"the array holds {dtype}, not numbers",
             where=label,
-            hint="store numbers (text is allowed for labels)",
+            hint="store numbers (labels may be texts or dates)",
         )
     return tuple(shape), bool(fortran_order), dtype
 
@@ -357,19 +358,14 @@ def _finish(*arrays: _StoredArray | None) -> None:
 
 
 def _labels(values: NDArray[Any], start: int, label: str) -> NDArray[Any]:
-    if values.dtype.kind == "b":
-        return values.astype(np.int8)
+    if values.dtype.kind in "biu":
+        return values.astype(values.dtype.newbyteorder("="))
     if values.dtype.kind == "f":
         return values.astype(np.float64)
-    if values.dtype.kind not in "US":
-        return values.astype(values.dtype.newbyteorder("="))
-    try:
-        words = np.array([str(word).strip() for word in values.astype(str)], dtype=object)
-    except UnicodeDecodeError as error:
-        raise InputError("the labels are not ASCII bytes", where=label, hint="store them as str") from error
-    empty = np.flatnonzero(words == "")
-    if empty.size:
-        row = start + int(empty[0])
+    labels = targets_of_rows(values, len(values), label, start + 1)
+    empty = [row for row, text in enumerate(labels) if isinstance(text, str) and not text.strip()]
+    if empty:
+        row = start + empty[0]
         where = f"{label}, row {row + 1} (index {row})"
         raise InputError("the label is empty", where=where, hint=FILL_OR_DROP)
-    return words
+    return labels

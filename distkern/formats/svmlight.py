@@ -21,6 +21,8 @@ _COMMENT = re.compile(rb"#[^\n]*")
 _QUERY = re.compile(rb"^([ \t]*[^\s:]+[ \t]+)qid:[0-9]+(?=\s)", re.MULTILINE)
 _ZERO = re.compile(rb"[ \t]0+:")
 _INDEX = re.compile(r"[0-9]{1,18}")
+#: of integers that floats hold
+_FEW_DIGITS = 15
 _SPACES = bytes.maketrans(b"\t\r", b"  ")
 _ONE_PER_LINE = bytes.maketrans(b": ", b"\n\n")
 
@@ -31,9 +33,10 @@ _Entries = tuple[NDArray[Any], NDArray[np.int64], NDArray[np.int64], Floats, NDA
 class Svmlight(AbstractFormat):
     """Sparse text rows; whether they are stored so depends on how many numbers are zero.
 
-    ``qid:`` fields and ``#`` comments are skipped, labels may be words. Indices count from 1, unless the
-    first block of the first file has an index 0, or the user says what they do; an index 0 that comes
-    later is refused, as are indices that do not increase within a row.
+    ``qid:`` fields and ``#`` comments are skipped. Labels may be words without commas: lists of labels
+    (``1,3``) are refused. Indices count from 1, unless the first block of the first file has an index 0, or
+    the user says what they do; an index 0 that comes later is refused, as are indices that do not increase
+    within a row.
     """
 
     name: ClassVar[str] = "svmlight"
@@ -52,7 +55,7 @@ class Svmlight(AbstractFormat):
     def read(self, file: InputFile, options: ReadOptions) -> Iterator[RawChunk]:
         width = 0
         first_row = 1
-        indices, words = options.indices, options.target_kind == "label"
+        indices, words = options.indices, options.target_kind != "number"
         with file.open() as stream:
             for block in line_blocks(stream, file.url, block_bytes=2**20):
                 if indices.from_zero is None:
@@ -67,6 +70,8 @@ class Svmlight(AbstractFormat):
                         where=f"{file.url}, row {first_row + row} (line {lines[row]})",
                         hint="correct the index, or number the features anew",
                     )
+                if options.target_kind == "label":
+                    _refuse_lists(labels, file.url, first_row, lines)
                 indptr = np.searchsorted(rows, np.arange(len(labels) + 1)).astype(np.int64)
                 written = SparseRows(values, columns.astype(np.int32), indptr, width)
                 yield RawChunk(
@@ -76,8 +81,21 @@ class Svmlight(AbstractFormat):
                     file.url,
                     lines=lines,
                     may_widen=True,
+                    is_untyped=True,
                 )
                 first_row += len(labels)
+
+
+def _refuse_lists(labels: NDArray[Any], file: str, first_row: int, lines: NDArray[np.int64]) -> None:
+    """Refuse rows of several labels, by the first of them."""
+    lists = {label for label in {*labels.tolist()} if "," in label} if labels.dtype.kind == "O" else None
+    if lists:
+        row = next(row for row, label in enumerate(labels) if label in lists)
+        raise InputError(
+            f"the row has a list of labels, {labels[row]!r} (multi-label data)",
+            where=f"{file}, row {first_row + row} (line {lines[row]})",
+            hint="give each row one label: a data set for each class, or one row for each of its labels",
+        )
 
 
 def _parse(block: LineBlock, file: str, first_row: int, first: int, words: bool) -> _Entries:
@@ -120,7 +138,7 @@ def _parse_fast(text: bytes, first_line: int, first: int, words: bool) -> _Entri
         return None
     labels: NDArray[Any] | None = None
     numbers = _numbers(text, len(starts))
-    if numbers is None and words:
+    if words and (numbers is None or not _are_plain(characters, digit, starts[is_label], ends[is_label])):
         # the labels are taken out, and a number put in their place
         labels = _words(text, starts[is_label], ends[is_label])
         at_label = np.zeros(len(text) + 1, dtype=np.int8)
@@ -133,8 +151,24 @@ def _parse_fast(text: bytes, first_line: int, first: int, words: bool) -> _Entri
     rows, columns = row[is_index], numbers[is_index].astype(np.int64) - first
     if np.any(columns < 0) or np.any((np.diff(columns) <= 0) & (np.diff(rows) == 0)):
         return None
-    found = numbers[is_label] if labels is None else labels
+    found: NDArray[Any] = numbers[is_label] if labels is None else labels
+    if words and labels is None:
+        found = found.astype(np.int64)
     return found, rows, columns, numbers[is_value], line[is_label] + first_line
+
+
+def _are_plain(
+    characters: NDArray[np.uint8],
+    digit: NDArray[np.bool_],
+    starts: NDArray[np.int64],
+    ends: NDArray[np.int64],
+) -> bool:
+    """Whether all labels are integers of few digits, with or without a sign, and none begins with a 0."""
+    first = characters[starts]
+    starts = starts + ((first == ord("+")) | (first == ord("-")))
+    length, other = ends - starts, np.concatenate(([0], np.cumsum(~digit, dtype=np.int64)))
+    is_integer = (length > 0) & (length <= _FEW_DIGITS) & (other[starts] == other[ends])
+    return bool(np.all(is_integer & ((length == 1) | (characters[starts] != ord("0")))))
 
 
 def _words(text: bytes, starts: NDArray[np.int64], ends: NDArray[np.int64]) -> NDArray[Any] | None:
@@ -145,7 +179,15 @@ def _words(text: bytes, starts: NDArray[np.int64], ends: NDArray[np.int64]) -> N
         return None
     if any(NOT_FINITE.fullmatch(label) for label in set(labels)):
         return None
-    return np.array(labels, dtype=object)
+    return _unsigned(labels)
+
+
+def _unsigned(labels: list[str]) -> NDArray[Any]:
+    """Labels without a plus sign before a number, as :func:`_are_plain` labels are read."""
+    signed = {
+        label: label[1:] for label in set(labels) if label[0] == "+" and parse_number(label) is not None
+    }
+    return np.array([signed.get(label, label) for label in labels] if signed else labels, dtype=object)
 
 
 def _numbers(text: bytes, expected: int) -> Floats | None:
@@ -172,7 +214,6 @@ def _parse_slowly(
     """Line by line: says what is wrong and where, and takes the spellings that the fast way leaves out."""
     labels: list[float] = []
     texts: list[str] = []
-    are_words = False
     rows: list[int] = []
     columns: list[int] = []
     values: list[float] = []
@@ -195,7 +236,7 @@ def _parse_slowly(
                 )
             if "\ufffd" in tokens[0]:
                 raise InputError("the label is not UTF-8 text", where=where, hint="save the file as UTF-8")
-            label, are_words = 0.0, True
+            label = 0.0
         if not np.isfinite(label):
             raise not_finite(label, f"{where}, target")
         previous = first - 1
@@ -219,7 +260,7 @@ def _parse_slowly(
         texts.append(tokens[0])
         lines.append(number)
     return (
-        np.array(texts, dtype=object) if are_words else np.array(labels, dtype=np.float64),
+        _unsigned(texts) if words else np.array(labels, dtype=np.float64),
         np.array(rows, dtype=np.int64),
         np.array(columns, dtype=np.int64),
         np.array(values, dtype=np.float64),

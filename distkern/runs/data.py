@@ -10,8 +10,9 @@ from numpy.typing import NDArray
 
 from distkern.common.errors import InputError
 from distkern.common.held_out import Keys, groups_of
+from distkern.common.labels import kind_of
 from distkern.common.sparse import Rows, SparseRows, converted, distinct
-from distkern.common.targets import refuse_one_group
+from distkern.common.targets import refuse_one_group, refuse_unknown
 from distkern.common.types import AbstractSource, Block, Floats
 from distkern.passes import Reduce
 from distkern.runs.arrays import ArraySource
@@ -180,10 +181,18 @@ def merged(
 
 @dataclass(frozen=True)
 class _Described:
-    """Per label, or of other targets for None: total weight, largest weight; keys of two groups, if any."""
+    """What is known of targets.
 
-    totals: dict[Any, float]
-    largest: dict[Any, float]
+    Attributes
+    ----------
+    labels : (n_labels,) sorted; None for other targets
+    totals, largest : (n_labels,), or (1,) of all rows: sum and largest of the weights
+    keys : of two groups, if there are groups
+    """
+
+    labels: NDArray[Any] | None
+    totals: NDArray[np.float64]
+    largest: NDArray[np.float64]
     keys: Keys | None
 
 
@@ -207,27 +216,35 @@ def checked_weights(block: Block) -> Floats:
 
 def _describe(block: Block, task: str) -> _Described:
     weights = checked_weights(block)
-    codes, names = None, [None]
+    labels = codes = None
     if task == "classification" and block.targets is not None:
+        refuse_unknown(block.targets, f"y, block {block.index}")
         labels, codes = np.unique(block.targets, return_inverse=True)
-        names = labels.tolist()
-    totals, largest = _by_class(codes, len(names), weights, len(weights))
-    return _Described(
-        dict(zip(names, totals.tolist(), strict=True)),
-        dict(zip(names, largest.tolist(), strict=True)),
-        None if block.group_keys is None else np.unique(block.group_keys)[:2],
-    )
+    totals, largest = _by_class(codes, 1 if labels is None else len(labels), weights, len(weights))
+    keys = None if block.group_keys is None else np.unique(block.group_keys)[:2]
+    return _Described(labels, totals, largest, keys)
 
 
 def _merge_described(first: _Described, second: _Described) -> _Described:
-    totals, largest = dict(first.totals), dict(first.largest)
-    for label, total in second.totals.items():
-        totals[label] = totals.get(label, 0.0) + total
-        largest[label] = max(largest.get(label, 0.0), second.largest[label])
     keys = None
     if first.keys is not None and second.keys is not None:
         keys = np.union1d(first.keys, second.keys)[:2]
-    return _Described(totals, largest, keys)
+    if first.labels is None or second.labels is None:
+        totals, largest = first.totals + second.totals, np.maximum(first.largest, second.largest)
+        return _Described(None, totals, largest, keys)
+    if not len(first.labels) or not len(second.labels):
+        return first if len(first.labels) else second
+    kinds = kind_of(first.labels), kind_of(second.labels)
+    if kinds[0] != kinds[1]:
+        what = f"some blocks have labels of kind {kinds[0]}, and others of kind {kinds[1]}"
+        raise InputError(what, where="y", hint="give labels of one type")
+    labels = np.union1d(first.labels, second.labels)
+    totals, largest = np.zeros(len(labels)), np.zeros(len(labels))
+    for known, part in ((first.labels, first), (second.labels, second)):
+        places = np.searchsorted(labels, known)
+        totals[places] += part.totals
+        largest[places] = np.maximum(largest[places], part.largest)
+    return _Described(labels, totals, largest, keys)
 
 
 def describing(task: str) -> Reduce[Any]:
@@ -241,14 +258,13 @@ def from_described(source: Any, described: _Described) -> TrainingData:
 
     if described.keys is not None:
         refuse_one_group(described.keys, "groups")
-    if None in described.totals:
-        labels, classes = [None], _NO_CLASSES
-    else:
-        labels = sorted(described.totals)
-        classes = np.asarray(labels)
+    classes, totals = _NO_CLASSES, described.totals
+    if described.labels is not None:
+        classes = described.labels
+        if classes.dtype.kind == "O":
+            classes = np.array(classes.tolist(), dtype=str)
         check_classification_targets(classes)
         source = source.with_classes(classes)
-    totals, largest = ([found[label] for label in labels] for found in (described.totals, described.largest))
-    if not sum(totals):
+    if not totals.sum():
         raise InputError("all rows weigh 0", where="sample_weight", hint="give some of them a weight")
-    return TrainingData(source, classes, np.array(totals), np.array(largest))
+    return TrainingData(source, classes, totals, described.largest)

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from distkern.common.labels import plain_labels
 from distkern.common.sparse import Rows, values_at, with_values
 from distkern.common.types import Block, Floats
 from distkern.monitor.explanation import Output
@@ -147,7 +148,7 @@ def outputs_of(model: Any) -> tuple[Output, ...]:
     if model.task == "regression":
         levels = quantiles_of(model)
         return levels if len(levels) > 1 else ("",)
-    classes = tuple(model.classes_.tolist())
+    classes = tuple(plain_labels(model.classes_))
     return classes[1:] if len(classes) == 2 else classes
 
 

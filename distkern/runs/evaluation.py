@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from distkern.bases.routing import Found
 from distkern.common import blas
 from distkern.common.errors import InputError
+from distkern.common.labels import plain_labels
 from distkern.common.targets import plain_targets
 from distkern.common.types import Block, Floats
 from distkern.engine.dask.arrays import is_dask
@@ -240,8 +241,8 @@ def evaluate_split(
         figures = {compared: fmean(losses), **figures}
     return Evaluation(
         figures,
-        tuple(split.dataset.classes.tolist()),
-        tuple(model.classes_.tolist()),
+        tuple(plain_labels(split.dataset.classes)),
+        tuple(plain_labels(model.classes_)),
         total.confusion,
         ranking,
         total.calibration,
@@ -300,9 +301,9 @@ def evaluation_pass(
 
 
 def _counting_pass(model: Any, split: Split, found: Found | None, compared: str | None) -> Stream[_Counted]:
-    applied, known = Applied.to(split, model, found), model.classes_.tolist()
+    applied, known = Applied.to(split, model, found), plain_labels(model.classes_)
     assert split.dataset.classes is not None
-    labels = split.dataset.classes.tolist()
+    labels = plain_labels(split.dataset.classes)
     codes = np.array([known.index(label) if label in known else -1 for label in labels], dtype=np.int64)
     if (codes < 0).all():
         raise InputError(

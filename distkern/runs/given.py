@@ -29,8 +29,9 @@ from sklearn.utils.validation import (
 )
 
 from distkern.common.errors import InputError
+from distkern.common.labels import plain_labels
 from distkern.common.sparse import Rows, SparseRows, converted
-from distkern.common.targets import keys_of_groups, plain_targets, refuse_one_group
+from distkern.common.targets import keys_of_groups, plain_targets, refuse_one_group, refuse_unknown
 from distkern.common.types import AbstractSource
 from distkern.engine.dask.arrays import DaskArraySource, is_dask, map_frame, map_rows, map_source, partitions
 from distkern.runs.arrays import explained, refuse_labels, refuse_path
@@ -122,6 +123,8 @@ def training_data(
         y = plain_targets(y)
         if task == "regression":
             refuse_labels(y)
+        else:
+            refuse_unknown(y)
     rows, scaling = X, None
     if mixed:
         y, frame = _learned_frame(X, y, sample_weight, groups, task)
@@ -443,10 +446,11 @@ def held_out_rows(estimator: Any, data: TrainingData, given: Any) -> AbstractSou
 
 def codes_of_labels(classes: NDArray[Any], labels: NDArray[Any], where: str) -> NDArray[np.int32]:
     """The places of labels among classes; :class:`InputError` for one that is none of them."""
-    places = {label: code for code, label in enumerate(classes.tolist())}
-    found = [places.get(label, -1) for label in labels.tolist()]
+    places = {label: code for code, label in enumerate(plain_labels(classes))}
+    given = plain_labels(labels)
+    found = [places.get(label, -1) for label in given]
     if -1 in found:
-        label = labels.tolist()[found.index(-1)]
+        label = given[found.index(-1)]
         raise InputError(
             f"label {label!r} of row {found.index(-1)} is none of the training rows'",
             where=where,

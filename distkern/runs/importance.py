@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from distkern.bases.placed import AbstractPlacedBasis
 from distkern.bases.routing import combining_cost
 from distkern.common import blas
+from distkern.common.labels import plain_labels
 from distkern.common.rng import Purpose, stream
 from distkern.common.sparse import Rows, SparseRows, values_at, with_values
 from distkern.common.types import AbstractSource, Block
@@ -106,9 +107,10 @@ class LabelledRows:
         """Real targets, or codes of the model's classes, -1 for others."""
         if model.task == "regression":
             return targets.astype(np.float64)
-        known = {label: code for code, label in enumerate(model.classes_.tolist())}
-        named = targets if self.labels is None else self.labels[targets]
-        return np.array([known.get(label, -1) for label in named.tolist()])
+        known = {label: code for code, label in enumerate(plain_labels(model.classes_))}
+        labels = plain_labels(targets if self.labels is None else self.labels)
+        codes: NDArray[Any] = np.array([known.get(label, -1) for label in labels])
+        return codes if self.labels is None else np.asarray(codes[targets])
 
 
 @dataclass(frozen=True)

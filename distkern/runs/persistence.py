@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from distkern.common.errors import DistkernError, InputError
+from distkern.common.labels import code_of, date_text, plain_labels
 from distkern.common.types import Array
 from distkern.common.version import __version__
 from distkern.monitor.explanation import Explanation
@@ -213,8 +214,11 @@ def _restored(
         weights = described.params.get("class_weight")
         if isinstance(weights, dict):
             # the keys of JSON are texts
-            labels = {str(label): label for label in model.classes_.tolist()}
-            model.class_weight = {labels.get(key, key): weight for key, weight in weights.items()}
+            labels = plain_labels(model.classes_)
+            model.class_weight = {}
+            for key, weight in weights.items():
+                code = code_of(labels, key)
+                model.class_weight[key if code is None else labels[code]] = weight
     model.table_, model.zero_based_ = described.table, described.zero_based
     model.n_features_in_ = described.n_features if described.table is None else len(described.table.columns)
     if described.feature_names is not None:
@@ -259,6 +263,8 @@ def _params(model: Any) -> dict[str, Any]:
 
 
 def _plain(value: Any) -> Any:
+    if isinstance(value, np.datetime64):
+        return date_text(value)
     if isinstance(value, np.generic):
         return value.item()
     if isinstance(value, np.ndarray):

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from distkern.bases.placed import AbstractPlacedBasis
 from distkern.bases.routing import Found, Routing, combining_cost
 from distkern.common import blas, interrupts
+from distkern.common.labels import label_texts
 from distkern.common.sparse import SparseRows
 from distkern.common.stores import Store
 from distkern.common.types import AbstractSource, Block, Floats, Reader
@@ -181,7 +182,8 @@ def rows_of(model: Estimator) -> Like:
         model.target_name_,
         model.scaling_ or Scaling(),
         model.table_,
-        tuple(np.asarray(getattr(model, "classes_", ())).tolist()),
+        getattr(model, "classes_", None),
+        cast(Any, model.task),
         from_zero=model.zero_based_,
     )
 
@@ -317,17 +319,16 @@ def _cost(
     return cost.holding(task={"coefficients": (2, model.coef_.nbytes), **answers}, result=answers)
 
 
-def _predicted(model: Estimator, output: str) -> tuple[list[Any], list[str] | None, np.dtype[Any]]:
-    """The labels that predictions may be, names of their columns if there are several, and their dtype."""
+def _predicted(model: Estimator, output: str) -> tuple[NDArray[Any] | None, list[str] | None, np.dtype[Any]]:
+    """The classes if predictions are labels, names of their columns if there are several, and their dtype."""
     number = np.dtype(np.float64)
     n_outputs = model.coef_.shape[1]
     if model.task == "none":
-        return ([-1, 1], None, np.dtype(np.int64)) if output == "label" else ([], None, number)
+        return None, None, np.dtype(np.int64) if output == "label" else number
     if model.task == "regression":
-        return [], None if n_outputs == 1 else [str(column) for column in range(n_outputs)], number
+        return None, None if n_outputs == 1 else [str(column) for column in range(n_outputs)], number
     classes: NDArray[Any] = cast(Any, model).classes_
-    labels = classes.tolist()
     if output == "label":
-        return labels, None, classes.dtype
-    several = len(labels) > 2 or output == "probability"
-    return labels, [str(label) for label in labels] if several else None, number
+        return classes, None, classes.dtype
+    several = len(classes) > 2 or output == "probability"
+    return None, label_texts(classes) if several else None, number

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from distkern.common.errors import InputError
+from distkern.common.labels import plain_labels
 from distkern.common.types import AbstractSource, Block
 from distkern.runs.applied import preparation_of
 from distkern.runs.data import TrainingData, check_task
@@ -76,16 +77,18 @@ def _codes(model: Any, split: Split) -> NDArray[np.int32] | None:
     labels = split.dataset.classes
     if model.task != "classification" or labels is None:
         return None
-    known = model.classes_.tolist()
+    known = plain_labels(model.classes_)
     counts = split.class_counts
-    for code, label in enumerate(labels.tolist()):
+    for code, label in enumerate(plain_labels(labels)):
         if label not in known and (counts is None or counts[code]):
             raise InputError(
                 f"has rows of class {label!r}, which the model does not know",
                 where=str(split.dataset.path),
                 hint=f"leave them out (its classes are {known[:12]}), or train on the old and the new rows",
             )
-    return np.array([known.index(label) if label in known else -1 for label in labels.tolist()], np.int32)
+    return np.array(
+        [known.index(label) if label in known else -1 for label in plain_labels(labels)], np.int32
+    )
 
 
 def made_block(

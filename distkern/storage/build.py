@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from distkern.common.errors import InputError, unknown_name
+from distkern.common.labels import plain_labels
 from distkern.common.sparse import SparseRows, converted
 from distkern.common.targets import DIFFERENT
 from distkern.formats._kinds import TableKinds
@@ -21,7 +22,7 @@ from distkern.storage.atomic import StagedFolder, disk_full, free_bytes, write_t
 from distkern.storage.collect import Collector, Form, Shape
 from distkern.storage.columns import FOLDER
 from distkern.storage.dataset import TARGET_TYPES, Dataset
-from distkern.storage.labels import LabelEncoder, told_numbers
+from distkern.storage.labels import LabelEncoder, told_alike, told_numbers
 from distkern.storage.manifest import FILE, SOURCE_ROWS, Manifest, SplitEntry
 from distkern.storage.preparation import Like
 from distkern.storage.scaling import KINDS, ScalingFit, ScalingKind, refuse_for_sparse
@@ -84,7 +85,16 @@ class Options:
 
 
 class Checked(Exception):
-    """All is said that was to be said of the files."""
+    """All is said that was to be said of the files.
+
+    Attributes
+    ----------
+    rows_of_labels : training rows of each label
+    """
+
+    def __init__(self, labels: Sequence[Any], counts: Sequence[int]) -> None:
+        super().__init__()
+        self.rows_of_labels = dict(zip(labels, counts, strict=True))
 
 
 @dataclass
@@ -121,9 +131,10 @@ class Builder:
     def __post_init__(self) -> None:
         self.shape = Shape()
         self.nameless: str | None = None
+        self.rows_of_classes: list[int] = []
         self.form = Form(self.options.sparse, self.options.scale, self.kinds)
         own_na = self.kinds is not None and self.kinds.has_own_na
-        self.labels = LabelEncoder(own_na, of_files=self.meter is not None)
+        self.labels = LabelEncoder(own_na)
         fields: list[tuple[str, Any]] = [(SOURCE_ROWS, np.int64)]
         if self.options.task != "none":
             fields.append(("targets", TARGET_TYPES[self.options.task]))
@@ -315,34 +326,37 @@ class Builder:
         for told in encoded.table.told_unseen(encoded.unseen, rows):
             self.notice(told)
 
-    def _classes(
-        self, spool: Spool
-    ) -> tuple[tuple[int, ...] | tuple[str, ...] | None, NDArray[np.int32] | None]:
+    def _classes(self, spool: Spool) -> tuple[NDArray[Any] | None, NDArray[np.int32] | None]:
         if self.kinds is not None and (self.shape.target_name or "target") in self.kinds.problems:
             return None, None
         try:
             counts = np.zeros(self.labels.n_codes, dtype=np.int64)
             for records in spool.records():
                 counts += np.bincount(records["targets"], minlength=len(counts))
-            # rows that are like some of no labels are as any others
-            known = None if self.like is None else self.like.classes or None
-            found = self.labels.finish(counts, self.options.positive, known=known)
+            classes, mapping = self.labels.finish(
+                counts, self.options.positive, known=None if self.like is None else self.like.classes
+            )
         except InputError as error:
             self._refuse_target(error)
             return None, None
-        if told := told_numbers(found[0]):
-            self.notice(told)
-        return found
+        labels = plain_labels(classes)
+        rows = np.bincount(mapping, weights=counts, minlength=len(labels))
+        self.rows_of_classes = rows.astype(np.int64).tolist()
+        for told in (told_numbers(labels), *told_alike(labels, self.rows_of_classes)):
+            if told:
+                self.notice(told)
+        return classes, mapping
 
     def _write(self, train_spool: Spool, test_spool: Spool) -> Manifest:
         from distkern.storage._zarr import create_group
 
         options = self.options
-        classes: tuple[int, ...] | tuple[str, ...] | None = None
+        classes: NDArray[Any] | None = None
         mapping: NDArray[np.int32] | None = None
         if options.task == "classification":
             classes, mapping = self._classes(train_spool)
-        encoded = self._encoded(train_spool, classes, mapping)
+        labels = None if classes is None else plain_labels(classes)
+        encoded = self._encoded(train_spool, labels, mapping)
         if self.kinds is not None:
             self.kinds.raise_problems()
         if self.unknown:
@@ -352,7 +366,7 @@ class Builder:
                 for rows, _ in train_spool.pieces(max(1, CHUNK_BYTES // (8 * self.shape.width))):
                     encoded.train(rows)
                 self._tell_unseen(encoded)
-            raise Checked
+            raise Checked(labels or (), self.rows_of_classes)
         table = None if encoded is None else encoded.table
         width, is_sparse = self.shape.width, bool(self.form.is_sparse)
         names = self.shape.names
@@ -421,7 +435,7 @@ class Builder:
             options.task,
             width,
             names,
-            classes,
+            None if labels is None else tuple(labels),
             scaling,
             splits,
             made.to_json() | ({"zero_based": True} if self.indices.from_zero else {}),
@@ -429,4 +443,5 @@ class Builder:
             self.shape.target_name,
             table,
             self.table_options.group,
+            None if classes is None or classes.dtype.kind != "M" else classes.dtype.str,
         )

@@ -38,7 +38,8 @@ class Dataset:
     path : absolute path of its folder, or its URL
     task : "classification", "regression" or "none"
     train, test : the splits; ``test`` is None if there is none
-    classes : (n_classes,) labels in the order of their codes, integers or text; None unless classification
+    classes : (n_classes,) labels in the order of their codes: booleans, numbers, dates or texts; None unless
+        classification
     n_features : columns
     is_sparse : the shards hold :class:`~distkern.common.sparse.SparseRows`
     feature_names : their names, where the input had some
@@ -58,7 +59,9 @@ class Dataset:
         self.feature_names = manifest.feature_names
         self.target_name, self.group_name = manifest.target_name, manifest.group_name
         self.table = manifest.table
-        self.classes: NDArray[Any] | None = None if manifest.classes is None else np.array(manifest.classes)
+        self.classes: NDArray[Any] | None = None
+        if manifest.classes is not None:
+            self.classes = np.array(manifest.classes, dtype=manifest.dates)
         self.scaling: Scaling = manifest.scaling
         self.options = manifest.options
         self.fingerprint = fingerprint

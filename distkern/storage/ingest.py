@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import tempfile
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import suppress
 from dataclasses import replace
 from itertools import chain
 from typing import Any, TypeAlias
@@ -55,7 +54,7 @@ def shard(
     test: Source | Sequence[Source] | None = None,
     test_fraction: float | None = None,
     target: str | None = None,
-    task: Task = "classification",
+    task: Task | None = None,
     positive: str | None = None,
     scale: ScalingKind | None = None,
     rows_per_shard: int | None = None,
@@ -95,7 +94,8 @@ def shard(
     test_fraction : this share of the rows (rounded up; with groups, of these), drawn at random, becomes the
         test split instead
     target : column (CSV, Parquet; default the last) or array (.npz) with the target
-    task : "classification" (labels), "regression" (numbers) or "none"
+    task : "classification" (labels), "regression" (numbers) or "none"; None: that of ``like``, else
+        "classification"
     positive : this label against all others; classes are then ("not V", "V")
     scale : how to scale features, see :class:`distkern.storage.scaling.Scaling`; fitted on training rows
         only. The default is "minmax" for dense rows (the papers scale to [0, 1] and the solvers' defaults
@@ -114,8 +114,8 @@ def shard(
     delimiter, decimal : of CSV files: what stands between fields, and before the decimals of numbers; None:
         looked at in the first rows, and told
     encoding : of CSV files, as Python calls it; None: UTF-8
-    like : prepare rows as these were, with their ``positive``, fitting nothing; excludes ``scale`` and what
-        is said of tables
+    like : prepare rows as these were, with their ``positive`` and task, fitting nothing; excludes ``scale``
+        and what is said of tables
     report : called with what every column of a table becomes, before shards are written
     check_only : raise :class:`~distkern.storage.build.Checked` then; see :func:`check`
     progress : called as (what, rows, bytes, rows in all or None)
@@ -127,6 +127,8 @@ def shard(
         For anything wrong with the input, naming file, row and column; for a full disk; for an ``out`` that
         exists.
     """
+    if task is None:
+        task = "classification" if like is None else like.task
     options = Options(task, positive, scale, test_fraction, rows_per_shard, shuffle, seed, sparse)
     _check(options, test, "--test, --test-fraction")
     for source in _listed(sources):
@@ -258,14 +260,20 @@ def _with_roles(
     return chain([first], chunks), replace(options, weight=weight, group=group)
 
 
-def check(sources: Source | Sequence[Source], *, report: Report, **how: Any) -> None:
+def check(sources: Source | Sequence[Source], *, report: Report, **how: Any) -> dict[Any, int]:
     """Call ``report`` with what :func:`shard` would make of every column of a table, and write nothing.
+
+    Returns the training rows of each label.
 
     Rows lie in the folder for temporary files while they are looked at. Raises as :func:`shard`.
     """
 
-    with tempfile.TemporaryDirectory(prefix="distkern-") as folder, suppress(Checked):
-        shard(sources, f"{folder}/checked.zarr", report=report, check_only=True, **how)
+    with tempfile.TemporaryDirectory(prefix="distkern-") as folder:
+        try:
+            shard(sources, f"{folder}/checked.zarr", report=report, check_only=True, **how)
+        except Checked as checked:
+            return checked.rows_of_labels
+    raise AssertionError("what is checked is not written")
 
 
 def write_dataset(

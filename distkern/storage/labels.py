@@ -1,15 +1,26 @@
-"""Class labels as codes: provisional ones while reading, final ones when all labels are known."""
+"""Class labels as codes: provisional ones while reading, final ones when all labels are known.
+
+Labels become the classes that ``fit`` makes of the same target in memory. Booleans stay False and True,
+integers integers of 64 bits, floats floats and dates dates. Texts stay what they say: "01" is not "1". Text
+files have no types: their labels become what ``fit`` makes of the column that ``pandas.read_csv`` reads, see
+:func:`kind_of_words`.
+"""
 
 from __future__ import annotations
 
 import difflib
-from collections.abc import Sequence
+import re
+import unicodedata
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from distkern.common.errors import InputError
+from distkern.common.labels import LabelKind, date_text, kind_of, label_texts, plain_labels
+from distkern.common.names import written
 from distkern.formats._lines import parse_number
 from distkern.formats.base import RawChunk, not_finite
 
@@ -18,7 +29,79 @@ MAX_CLASSES = 10_000
 _MANY_VALUES, _MANY_SHARE = 100, 0.1
 #: more than so many whole numbers are rarely the names of classes
 _MANY_NUMBERS = 32
-_LARGEST_INTEGER = 2**53
+#: floats beyond do not tell all integers apart
+_EXACT = 2**53
+#: groups of labels that are almost the same, of which is told
+_MOST_ALIKE = 5
+
+_BOOLEANS = {word: word[0] in "tT" for word in ("True", "TRUE", "true", "False", "FALSE", "false")}
+_INTEGER, _LEADING_ZERO = re.compile(r"[+-]?[0-9]+"), re.compile(r"[+-]?0[0-9]")
+#: around a label, where they say little
+_MARKS = ".,;:'\"` "
+
+_REGRESSION = "give --task regression, or --target COLUMN if the labels are in another column"
+
+
+# -- labels of text files
+
+
+def kind_of_words(words: Iterable[str]) -> LabelKind:
+    """The kind of all labels of a text file: booleans, numbers or texts, as ``pandas.read_csv`` reads them.
+
+    Numbers are texts where reading them as numbers would merge or change some: where one begins with a zero
+    (01), where integers need more than 64 bits, and where there are fractions or exponents beyond 2^53.
+    """
+    words = list(words)
+    if all(word in _BOOLEANS for word in words):
+        return "boolean"
+    if any(parse_number(word) is None or _LEADING_ZERO.match(word) for word in words):
+        return "text"
+    numbers = [_number(word) for word in words]
+    if any(isinstance(number, float) for number in numbers):
+        is_exact = all(abs(number) <= _EXACT for number in numbers)
+    else:
+        is_exact = _fit_64_bits(numbers)
+    return "number" if is_exact else "text"
+
+
+def _number(word: str) -> int | float:
+    return int(word) if _INTEGER.fullmatch(word) else float(word)
+
+
+def _fit_64_bits(numbers: Sequence[Any]) -> bool:
+    """Whether one type of integers holds all of them."""
+    low, high = min(numbers), max(numbers)
+    return bool(low >= -(2**63) and high < 2**63) or bool(low >= 0 and high < 2**64)
+
+
+def _label_of_word(word: str, kind: LabelKind) -> bool | int | float | str | None:
+    """The label of a kind that a text says; None if it says none."""
+    if kind == "boolean":
+        return _BOOLEANS.get(word)
+    if kind == "number":
+        return None if parse_number(word) is None else _number(word)
+    if kind == "date":
+        try:
+            value = np.datetime64(word)
+        except ValueError:
+            return None
+        return None if np.isnat(value) else date_text(value)
+    return word
+
+
+# -- the encoder
+
+
+@dataclass(frozen=True, slots=True)
+class _Met:
+    """A label as it was met: its kind, None for a word of a text file, and where it was met first."""
+
+    label: Any
+    kind: LabelKind | None
+    place: str
+
+    def refused(self, why: str, hint: str) -> InputError:
+        return InputError(f"the label {self.label!r} {why}", where=self.place, hint=hint)
 
 
 class LabelEncoder:
@@ -26,14 +109,15 @@ class LabelEncoder:
 
     Parameters
     ----------
-    takes_nan : among texts "nan" and "inf" are labels like others
-    of_files : texts may be numbers, as all is text in a file; else they stay what they are
+    takes_nan : "nan" and "inf" in text files are labels like others
     """
 
-    def __init__(self, takes_nan: bool = False, *, of_files: bool = True) -> None:
-        self._takes_nan, self._of_files = takes_nan, of_files
-        self._codes: dict[int | str, int] = {}
-        self._places: list[str] = []
+    def __init__(self, takes_nan: bool = False) -> None:
+        self._takes_nan = takes_nan
+        self._codes: dict[LabelKind | None, dict[Any, int]] = {}
+        self._met: list[_Met] = []
+        #: of dates the finest unit
+        self._dates = np.dtype("M8[D]")
 
     def encode(self, chunk: RawChunk) -> NDArray[np.int32]:
         """Provisional codes (n_rows,) of a chunk's labels.
@@ -47,52 +131,61 @@ class LabelEncoder:
         if values is None:
             raise InputError("the rows have no labels", where=chunk.file, hint="give --task none")
         if values.dtype.kind == "O":
-            return self._encode_words(chunk, values)
+            return self._encode_texts(chunk, values, None if chunk.is_untyped else "text")
+        kind: LabelKind | None = kind_of(values)
+        if kind == "date":
+            self._dates = np.promote_types(self._dates, values.dtype)
         distinct, first, inverse = np.unique(values, return_index=True, return_inverse=True)
+        labels = plain_labels(distinct)
+        if chunk.is_untyped:
+            # other parts of the file may have words
+            kind, labels = None, [str(label) for label in labels]
         codes = np.empty(len(distinct), dtype=np.int32)
         # in the order of the rows, so that the code of a label does not depend on the values of others
         for position in np.argsort(first):
-            number, row = distinct[position].item(), int(first[position])
-            label = _as_integer(number)
-            if label is None:
-                raise _not_an_integer(repr(number), chunk.place(row))
-            codes[position] = self._code(label, chunk, row)
+            codes[position] = self._code(labels[position], kind, chunk, int(first[position]))
         return codes[inverse.reshape(-1)]
 
     @property
     def n_codes(self) -> int:
         """Provisional codes so far."""
-        return len(self._codes)
+        return len(self._met)
 
-    def _encode_words(self, chunk: RawChunk, words: NDArray[Any]) -> NDArray[np.int32]:
-        known = self._codes
-        codes = np.empty(len(words), dtype=np.int32)
-        for row, word in enumerate(words):
-            code = known.get(word)
-            codes[row] = self._code(word, chunk, row) if code is None else code
+    def _encode_texts(
+        self, chunk: RawChunk, texts: NDArray[Any], kind: LabelKind | None
+    ) -> NDArray[np.int32]:
+        known = self._codes.setdefault(kind, {})
+        codes = np.empty(len(texts), dtype=np.int32)
+        for row, text in enumerate(texts):
+            code = known.get(text)
+            codes[row] = self._code(text, kind, chunk, row) if code is None else code
         return codes
 
-    def _code(self, label: int | str, chunk: RawChunk, row: int) -> int:
-        code = self._codes.get(label)
+    def _code(self, label: Any, kind: LabelKind | None, chunk: RawChunk, row: int) -> int:
+        known = self._codes.setdefault(kind, {})
+        code = known.get(label)
         if code is not None:
             return code
-        if isinstance(label, str) and not self._takes_nan:
+        met = _Met(label, kind, chunk.place(row))
+        if kind is None and not self._takes_nan:
             number = parse_number(label)
             if number is not None and not np.isfinite(number):
-                raise not_finite(number, f"{chunk.place(row)}, target")
-        if len(self._codes) == MAX_CLASSES:
+                raise not_finite(number, f"{met.place}, target")
+        if kind == "number":
+            _refuse_fraction(label, met)
+        if len(self._met) == MAX_CLASSES:
             raise InputError(
                 f"more than {MAX_CLASSES:,} distinct labels",
-                where=chunk.place(row),
+                where=met.place,
                 hint="give --task regression for a numeric target, or --target COLUMN for another column",
             )
-        self._codes[label] = code = len(self._codes)
-        self._places.append(chunk.place(row))
+        known[label] = code = len(self._met)
+        self._met.append(met)
         return code
 
     def finish(
-        self, train_counts: NDArray[np.int64], positive: str | None, *, known: Sequence[Any] | None = None
-    ) -> tuple[tuple[int, ...] | tuple[str, ...], NDArray[np.int32]]:
+        self, train_counts: NDArray[np.int64], positive: str | None, *, known: NDArray[Any] | None = None
+    ) -> tuple[NDArray[Any], NDArray[np.int32]]:
         """The classes in sorted order and the class of every provisional code.
 
         Parameters
@@ -102,70 +195,100 @@ class LabelEncoder:
         known : classes of the rows that these are like, which may be of some of them alone; None where there
             are none
 
-        Labels that are all numbers become integers, also those that a file writes as text; otherwise all stay
-        text as written, as where the ``known`` are text. Raises :class:`InputError` for labels of the test
-        rows that no training row has, for numbers that are not integers, for a ``positive`` that makes other
-        classes than the ``known``, and, where there are none, for fewer than two classes or a ``positive``
-        that does not occur.
+        Raises
+        ------
+        InputError
+            For labels of two kinds, for labels of the test rows that no training row has, for numbers that
+            are not integers, for a ``positive`` that makes other classes than the ``known``, and, where there
+            are none, for fewer than two classes or a ``positive`` that does not occur.
         """
-        raw = list(self._codes)
-        numbers = [parse_number(label) if isinstance(label, str) else float(label) for label in raw]
-        keys: list[int] | list[str]
-        are_text = positive is None and known and all(isinstance(label, str) for label in known)
-        are_text = are_text or (not self._of_files and any(isinstance(label, str) for label in raw))
-        if are_text or any(number is None for number in numbers):
-            keys = [str(label) for label in raw]
-        else:
-            keys = [
-                self._integer(label, number, place)
-                for label, number, place in zip(raw, numbers, self._places, strict=True)
-            ]
+        keys, kind = self._of_one_kind(None if positive is not None else known)
         if positive is not None:
             return self._one_against_rest(keys, positive, train_counts, known)
-        ordered: list[Any] = sorted(set(keys))
+        ordered = sorted(set(keys))
         place_of = {label: position for position, label in enumerate(ordered)}
         mapping = np.array([place_of[key] for key in keys], dtype=np.int32)
         totals = np.bincount(mapping, weights=train_counts, minlength=len(ordered))
         self._check_classes(ordered, keys, totals, int(train_counts.sum()))
         if len(ordered) < 2 and known is None:
-            raise _one_class(str(ordered[0]), self._places[0])
-        return tuple(ordered), mapping
+            raise _one_class(written(ordered[0]), self._met[0].place)
+        return np.array(ordered, dtype=self._dates if kind == "date" else None), mapping
 
-    def _integer(self, label: int | str, number: float | None, place: str) -> int:
-        integer = label if isinstance(label, int) else _as_integer(number)
-        if integer is None:
-            raise _not_an_integer(repr(label), place)
-        return integer
+    def _of_one_kind(self, known: NDArray[Any] | None) -> tuple[list[Any], LabelKind]:
+        """The label of each provisional code, all of one kind.
+
+        It is the kind of the labels that have one, else that of the ``known`` classes, else what
+        :func:`kind_of_words` says.
+        """
+        typed = {met.kind: met for met in reversed(self._met) if met.kind is not None}
+        known_kind = None if known is None else kind_of(known)
+        kind: LabelKind
+        if known_kind == "text":
+            # a class of that name may be a number in another file
+            kind = "text"
+        elif typed:
+            kind, *others = typed
+            if others:
+                raise _two_kinds(typed[others[0]], typed[kind])
+        else:
+            kind = known_kind or kind_of_words(met.label for met in self._met)
+        keys = []
+        for met in self._met:
+            key = met.label
+            if met.kind is None:
+                key = _label_of_word(met.label, kind)
+                if key is None:
+                    of = "of these labels" if kind in typed else "of what these rows are to be like"
+                    raise met.refused(f"is no {kind}, as others {of} are", "correct it, or leave the row out")
+            elif met.kind != kind:
+                key = written(key)
+            if kind == "number":
+                _refuse_fraction(key, met)
+            keys.append(key)
+        if kind != "number":
+            return keys, kind
+        is_float = any(isinstance(key, float) for key in keys)
+        if not (
+            all(abs(key) <= _EXACT for key in keys if isinstance(key, int))
+            if is_float
+            else _fit_64_bits(keys)
+        ):
+            largest = max(range(len(keys)), key=lambda code: abs(keys[code]))
+            raise self._met[largest].refused(
+                "has no type of numbers with the others, which are floats or negative",
+                "give all labels as texts, or as integers of 64 bits",
+            )
+        return [float(key) for key in keys] if is_float else keys, kind
 
     def _one_against_rest(
-        self,
-        keys: list[int] | list[str],
-        positive: str,
-        train_counts: NDArray[np.int64],
-        known: Sequence[Any] | None,
-    ) -> tuple[tuple[str, ...], NDArray[np.int32]]:
-        label = positive.strip()
-        number = _as_integer(parse_number(label)) if keys and isinstance(keys[0], int) else None
-        wanted: int | str = label if number is None else number
-        mapping = np.array([key == wanted for key in keys], dtype=np.int32)
+        self, keys: list[Any], positive: str, train_counts: NDArray[np.int64], known: NDArray[Any] | None
+    ) -> tuple[NDArray[Any], NDArray[np.int32]]:
+        texts, label = [written(key) for key in keys], positive.strip()
+        number = parse_number(label)
+        wanted = label
+        if number is not None and not isinstance(keys[0], str):
+            wanted = written(_number(label) if np.isfinite(number) else number)
+        elif isinstance(keys[0], bool):
+            wanted = str(_BOOLEANS.get(label, label))
+        mapping = np.array([text == wanted for text in texts], dtype=np.int32)
         totals = np.bincount(mapping, weights=train_counts, minlength=2)
-        names = (f"not {wanted}", str(wanted))
+        names = (f"not {wanted}", wanted)
         if known is not None:
-            written = (f"not {label}", label)
-            names = written if {*known} <= {*written} else names
-            if not {*known} <= {*names}:
-                told = ", ".join(map(repr, known[:10])) + (", ..." if len(known) > 10 else "")
+            before, as_given = {*label_texts(known)}, (f"not {label}", label)
+            names = as_given if before <= {*as_given} else names
+            if not before <= {*names}:
+                told = ", ".join(map(repr, label_texts(known)[:10])) + (", ..." if len(known) > 10 else "")
                 raise InputError(
                     f"the rows would be of classes {names[0]!r} and {names[1]!r}, and those that they are to "
                     f"be like are of {told}",
                     where=f"--positive {positive}",
                     hint="leave it out, or give the label that these are of against the rest",
                 )
-            return (
-                (names, mapping) if len({*mapping.tolist()}) == 2 else ((names[mapping.max()],), 0 * mapping)
-            )
+            if len({*mapping.tolist()}) == 2:
+                return np.array(names), mapping
+            return np.array([names[mapping.max()]]), 0 * mapping
         if not totals[1]:
-            labels = [str(key) for key in sorted(set(keys))]  # type: ignore[type-var]
+            labels = [written(key) for key in sorted(set(keys))]
             near = difflib.get_close_matches(positive, labels, n=1)
             shown = ", ".join(labels[:10]) + (", ..." if len(labels) > 10 else "")
             hint = f"did you mean {near[0]!r}?" if near else f"the labels are {shown}"
@@ -173,38 +296,39 @@ class LabelEncoder:
                 f"no training row has the label {positive!r}", where=f"--positive {positive}", hint=hint
             )
         if not totals[0]:
-            raise _one_class(str(wanted), self._places[0])
-        return names, mapping
+            raise _one_class(wanted, self._met[0].place)
+        return np.array(names), mapping
 
-    def _check_classes(
-        self, ordered: list[Any], keys: list[int] | list[str], totals: NDArray[Any], n_rows: int
-    ) -> None:
+    def _check_classes(self, ordered: list[Any], keys: list[Any], totals: NDArray[Any], n_rows: int) -> None:
         many = len(ordered) > max(_MANY_VALUES, _MANY_SHARE * n_rows)
-        if many and isinstance(ordered[0], int):
+        if many and not isinstance(ordered[0], str):
             raise InputError(
                 f"{len(ordered):,} different numbers as labels of {n_rows:,} training rows",
-                where=self._places[0],
+                where=self._met[0].place,
                 hint="give --task regression, or --target COLUMN if the labels are in another column",
             )
         for label, total in zip(ordered, totals, strict=True):
             if not total:
-                where = self._places[keys.index(label)]
                 hint = "correct it, leave the row out, or change --seed if the test rows were drawn"
                 if told_numbers(ordered):
                     hint = f"give --task regression if the target is a quantity, or {hint}"
                 raise InputError(
-                    f"the label {str(label)!r} is in the test rows but not in any training row",
-                    where=where,
+                    f"the label {written(label)!r} is in the test rows but not in any training row",
+                    where=self._met[keys.index(label)].place,
                     hint=hint,
                 )
 
 
-def told_numbers(labels: Sequence[int | str]) -> str:
-    """A sentence on labels that are so many whole numbers that they may be a quantity, else ""."""
-    if len(labels) <= _MANY_NUMBERS or isinstance(labels[0], str):
-        return ""
-    many = f"the target has {len(labels):,} different whole numbers, which are taken for classes"
-    return f"{many}; give --task regression if it is a quantity"
+def _refuse_fraction(label: float, met: _Met) -> None:
+    if isinstance(label, float) and not label.is_integer():
+        raise met.refused("is a number but not an integer", _REGRESSION)
+
+
+def _two_kinds(met: _Met, other: _Met) -> InputError:
+    return met.refused(
+        f"is a {met.kind}, and {other.label!r} ({other.place}) is a {other.kind}",
+        "give labels of one type in all files",
+    )
 
 
 def _one_class(label: str, place: str) -> InputError:
@@ -215,16 +339,32 @@ def _one_class(label: str, place: str) -> InputError:
     )
 
 
-def _not_an_integer(label: str, place: str) -> InputError:
-    return InputError(
-        f"the label {label} is a number but not an integer",
-        where=place,
-        hint="give --task regression, or --target COLUMN if the labels are in another column",
-    )
+# -- sentences on classes
 
 
-def _as_integer(number: float | None) -> int | None:
-    if number is None or not float(number).is_integer():
-        return None
-    integer = int(number)
-    return integer if abs(integer) <= _LARGEST_INTEGER else None
+def told_numbers(labels: Sequence[Any]) -> str:
+    """A sentence on labels that are so many whole numbers that they may be a quantity, else ""."""
+    if len(labels) <= _MANY_NUMBERS or isinstance(labels[0], str):
+        return ""
+    many = f"the target has {len(labels):,} different whole numbers, which are taken for classes"
+    return f"{many}; give --task regression if it is a quantity"
+
+
+def told_alike(labels: Sequence[Any], counts: Sequence[int]) -> list[str]:
+    """A sentence on each group of texts that differ in case, blanks, marks around them or the writing of a
+    number alone, with the rows of each."""
+    groups: dict[Any, list[int]] = {}
+    for code, label in enumerate(labels):
+        if isinstance(label, str):
+            text = " ".join(unicodedata.normalize("NFKC", label).casefold().split())
+            number = parse_number(text)
+            groups.setdefault(text.strip(_MARKS) or text if number is None else number, []).append(code)
+    found = []
+    for codes in groups.values():
+        if len(codes) > 1:
+            *first, last = [f"{labels[code]!r} ({counts[code]:,} rows)" for code in codes]
+            found.append(
+                f"the labels {', '.join(first)} and {last} look alike, and each is a class of its own"
+            )
+    more = len(found) - _MOST_ALIKE
+    return found[:_MOST_ALIKE] + ([f"{more:,} more groups of labels look alike"] if more > 0 else [])

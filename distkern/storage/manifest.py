@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import asdict, dataclass
 from typing import Any, Literal
+
+import numpy as np
 
 from distkern.common.errors import InputError
 from distkern.storage.description import Description
@@ -16,6 +19,8 @@ FILE = "manifest.json"
 _DESCRIPTION = Description("distkern-dataset", "a data set", VERSION, "make one with `distkern shard`")
 #: name of the array of the rows' numbers in their source
 SOURCE_ROWS = "source_rows"
+#: types of NumPy that labels may have which are dates
+_DATES = re.compile(r"[<>=]M8\[(Y|M|W|D|h|m|s|ms|us|ns)\]")
 #: keys of a shard that are left out where they have no value
 _OPTIONAL = {"entries", "weights_crc32c", "weight_totals", "largest_weights", "group_keys_crc32c"}
 
@@ -74,7 +79,7 @@ class Manifest:
     task: Literal["classification", "regression", "none"]
     n_features: int
     feature_names: tuple[str, ...] | None
-    classes: tuple[int | str, ...] | None
+    classes: tuple[bool | int | float | str, ...] | None
     scaling: Scaling
     splits: dict[str, SplitEntry]
     options: dict[str, Any]
@@ -82,6 +87,7 @@ class Manifest:
     target_name: str | None = None
     table: Table | None = None
     group_name: str | None = None
+    dates: str | None = None
 
     def __post_init__(self) -> None:
         width, shards = self.n_features, [shard for split in self.splits.values() for shard in split.shards]
@@ -98,6 +104,10 @@ class Manifest:
             raise ValueError(f"a scaling of {len(factor)} features for {width}")
         if (n_classes is None) == (self.task == "classification"):
             raise ValueError(f"task {self.task} with {n_classes} classes")
+        if self.dates is not None:
+            if not _DATES.fullmatch(self.dates):
+                raise ValueError(f"labels that are dates of type {self.dates}")
+            np.array(self.classes, dtype=self.dates)
         if any((shard.group_keys_crc32c is None) != (self.group_name is None) for shard in trained):
             raise ValueError("groups that are not those of the rows")
         for shard in shards:
@@ -128,6 +138,7 @@ class Manifest:
             "group_name": self.group_name,
             "table": None if self.table is None else self.table.to_json(),
             "classes": self.classes,
+            "dates": self.dates,
             "scaling": self.scaling.to_json(),
             "splits": {
                 name: {
@@ -138,7 +149,7 @@ class Manifest:
             },
             "options": self.options,
         }
-        optional = ("features", "target_name", "group_name", "table")
+        optional = ("features", "target_name", "group_name", "table", "dates")
         return {name: value for name, value in content.items() if value is not None or name not in optional}
 
     @property

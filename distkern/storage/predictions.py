@@ -18,6 +18,7 @@ from numpy.lib import format as npy_format
 from numpy.typing import NDArray
 
 from distkern.common.errors import InputError
+from distkern.common.labels import label_texts, plain_labels
 from distkern.storage.atomic import StagedFolder, already_there, explain_errors, staged_folder
 from distkern.storage.parts import SharedFolder
 from distkern.storage.places import Place
@@ -65,7 +66,7 @@ def open_predictions(
     columns: list[str] | None,
     dtype: np.dtype[Any],
     rows_per_chunk: int,
-    classes: list[Any],
+    classes: NDArray[Any] | None,
     *,
     n_rows: int | None = None,
     id: str | None = None,
@@ -76,7 +77,8 @@ def open_predictions(
     ----------
     columns : names of the columns of two-dimensional predictions; None for one column
     rows_per_chunk : of zarr; where ``n_rows`` is known, the rows of every block but the last
-    classes : labels; in zarr, text predictions are stored as positions in this list
+    classes : the sorted labels, if predictions are labels: in .csv they are as readers write them; in .zarr
+        texts and dates are stored as positions in this list, in .npy texts have no more letters than these
     n_rows : of all blocks; None for rows that come in order, of which nobody knows how many there will be
     id : of such rows: with the texts of this column; a .npy file has no place for them
 
@@ -102,19 +104,22 @@ def open_predictions(
         if path.suffix == ".zarr":
             yield _Zarr(staged, inner, dtype, rows_per_chunk, classes, n_rows, id)
         elif path.suffix == ".npy":
+            if classes is not None and dtype.kind == "O":
+                dtype = np.asarray(classes.tolist()).dtype
             yield _Npy(staged, inner, dtype, n_rows)
         else:
             key = id if n_rows is None else "row"
-            yield _Csv(staged, ([] if key is None else [key]) + (columns or ["prediction"]))
+            first_line = ([] if key is None else [key]) + (columns or ["prediction"])
+            yield _Csv(staged, first_line, are_labels=classes is not None)
 
 
 class _Zarr(Predictions):
     """A zarr group with an array ``predictions``, (n_rows,) or (n_rows, n_outputs), crc32c on every chunk.
 
-    Text labels are stored as int32 positions in ``classes``, which the group's attributes keep: zarr v3 has
-    no settled encoding of text. Beside them are the numbers ``row`` of the rows or, of ids, ``id_bytes``
-    (their UTF-8, one after the other) and ``id_ends`` (where each ends). Where blocks come in any order, a
-    chunk is a block, so that no two processes write to one.
+    Labels that are texts or dates are stored as int32 positions in ``classes``, which the group's attributes
+    keep: zarr v3 has no settled encoding of these. Beside them are the numbers ``row`` of the rows or, of
+    ids, ``id_bytes`` (their UTF-8, one after the other) and ``id_ends`` (where each ends). Where blocks come
+    in any order, a chunk is a block, so that no two processes write to one.
     """
 
     def __init__(
@@ -123,7 +128,7 @@ class _Zarr(Predictions):
         inner: tuple[int, ...],
         dtype: np.dtype[Any],
         rows_per_chunk: int,
-        classes: list[Any],
+        classes: NDArray[Any] | None,
         n_rows: int | None,
         id: str | None,
     ) -> None:
@@ -131,9 +136,9 @@ class _Zarr(Predictions):
 
         super().__init__(staged)
         self._in_order, self._n_bytes = n_rows is None, 0
-        self._classes = np.asarray(classes) if dtype.kind in "OU" else None
+        self._classes = classes if dtype.kind in "OUM" else None
         attributes: dict[str, Any] = {"encoding-type": "distkern-predictions", "encoding-version": 1}
-        attributes |= {} if self._classes is None else {"classes": classes}
+        attributes |= {} if self._classes is None else {"classes": plain_labels(self._classes)}
         attributes |= {} if id is None else {"id": id}
         create_group(staged.path, attributes)
         stored = dtype if self._classes is None else np.dtype(np.int32)
@@ -192,7 +197,8 @@ class _Npy(Predictions):
             self._n_rows = start + len(content)
         with open(self._file, "r+b") as file:
             file.seek(self._start + start * (content.nbytes // max(1, len(content))))
-            file.write(content.data)
+            # dates have no buffer of their own
+            file.write(content.view(np.uint8).data if content.size else b"")
 
     def commit(self) -> None:
         with open(self._file, "r+b") as file:
@@ -203,9 +209,9 @@ class _Npy(Predictions):
 class _Csv(Predictions):
     """A file for each block, put together at the end: how long a line is, is not known before."""
 
-    def __init__(self, staged: StagedFolder, first_line: list[str]) -> None:
+    def __init__(self, staged: StagedFolder, first_line: list[str], *, are_labels: bool) -> None:
         super().__init__(staged)
-        self._folder, self._first_line = staged.path, first_line
+        self._folder, self._first_line, self._are_labels = staged.path, first_line, are_labels
 
     def write(self, number: int, start: int, values: NDArray[Any], keys: NDArray[Any] | None) -> None:
         # renamed: who was taken for dead may still write
@@ -213,7 +219,10 @@ class _Csv(Predictions):
         with open(partial, "wb") as file:
             for first in range(0, len(values), _ROWS_AS_TEXT):
                 part = slice(first, first + _ROWS_AS_TEXT)
-                rows = values[part].reshape(len(values[part]), -1).tolist()
+                if self._are_labels:
+                    rows = [[text] for text in label_texts(values[part])]
+                else:
+                    rows = values[part].reshape(len(values[part]), -1).tolist()
                 if keys is not None:
                     rows = [[key, *row] for key, row in zip(keys[part].tolist(), rows, strict=True)]
                 _write_lines(file, rows)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
@@ -32,7 +32,8 @@ class Like:
     target_name : of the target, likewise
     scaling : of the features
     table : how columns became features, if they are no mere numbers
-    classes : what the labels were; () where there were none
+    classes : what the labels were; None where there were none
+    task : what the rows were for
     positive : the label that was against the rest, where that is known
     from_zero : whether the indices of svmlight files start at 0; None where nothing is known of that
     """
@@ -42,7 +43,8 @@ class Like:
     target_name: str | None
     scaling: Scaling
     table: Table | None
-    classes: tuple[Any, ...] = ()
+    classes: NDArray[Any] | None = None
+    task: Literal["classification", "regression", "none"] = "classification"
     positive: str | None = None
     from_zero: bool | None = None
 

@@ -45,10 +45,10 @@ def test_types_of_features(tmp_path, dtype):
 @pytest.mark.parametrize(
     ("labels", "expected"),
     [
-        (np.array(["a", "b ", "a", "c"]), ["a", "b", "a", "c"]),
+        (np.array(["a", "b ", "a", "c"]), ["a", "b ", "a", "c"]),
         (np.array([b"a", b"b", b"a", b"c"]), ["a", "b", "a", "c"]),
         (np.array([[1], [2], [1], [3]], dtype=np.uint8), [1, 2, 1, 3]),
-        (np.array([True, False, True, True]), [1, 0, 1, 1]),
+        (np.array([True, False, True, True]), [True, False, True, True]),
     ],
 )
 def test_types_of_labels(tmp_path, labels, expected):

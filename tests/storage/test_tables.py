@@ -301,7 +301,7 @@ def test_what_stands_for_a_missing_value_is_no_label(tmp_path, name, word):
     ):
         made(tmp_path, source)
     classes = made(tmp_path, source, na=[""]).classes
-    assert classes.tolist() == sorted(["a", "b", word.strip()])
+    assert classes.tolist() == sorted(["a", "b", word.strip() if name.endswith("csv") else word])
 
 
 def test_other_words_for_missing_values(tmp_path):
