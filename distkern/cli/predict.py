@@ -121,8 +121,7 @@ def predict(
         notes = [
             f"{file} does not name its columns: taken in the order of training" for file in rows.by_position
         ]
-        if rows.blank_lines:
-            notes.append(told_blank(rows.blank_lines))
+        notes += told_blank(rows.blank_lines, rows.repeated_headers)
         if rows.unknown:
             notes.append(told_unknown(rows.unknown))
         notes += rows.told_unseen

@@ -384,7 +384,7 @@ def _facts(dataset: Dataset, seconds: float) -> dict[str, Any]:
 
 
 def rows_of_classes(labels: Sequence[Any], counts: Mapping[str, Sequence[int]]) -> list[dict[str, Any]]:
-    """The label and the rows in each split of up to 20 classes; of more, of the 10 largest and the 10 smallest.
+    """The label and the rows in each split of up to 20 classes, of more of the 10 largest and 10 smallest.
 
     A class that nobody meant is a rare one.
     """

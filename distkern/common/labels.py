@@ -42,7 +42,7 @@ def label_texts(labels: Any) -> list[str]:
 
 
 def code_of(labels: Sequence[Any], given: Any) -> int | None:
-    """Return the place among plain labels of a label, or of its text, as JSON has it; None if it is absent."""
+    """Return the place among plain labels of a label, or of its text, as JSON has it; else None."""
     (label,) = plain_labels(np.asarray(given).reshape(1))
     if label in labels:
         return labels.index(label)

@@ -119,6 +119,7 @@ class RawChunk:
     weights : (n_rows,) float64, likewise
     group_keys : (n_rows,) uint64 of :mod:`~distkern.common.targets`, likewise
     blank_lines : those among the rows' lines that are no rows (text formats)
+    repeated_headers : those of them that name the columns again, which are not among the blank ones
     """
 
     features: Rows
@@ -134,6 +135,7 @@ class RawChunk:
     weights: Floats | None = None
     group_keys: NDArray[np.uint64] | None = None
     blank_lines: int = 0
+    repeated_headers: int = 0
     is_untyped: bool = False
 
     @property

@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
 from typing import Any, ClassVar
@@ -36,7 +37,8 @@ class Csv(AbstractFormat):
     ``header`` says what it is, because guessing wrong would lose a row or invent one.
 
     A row may go over several lines, in fields between quotation marks. A blank line is no row, and is
-    counted; in a file of one column it is a row whose value is missing.
+    counted; in a file of one column it is a row whose value is missing. So is the line of the names where it
+    comes again, as in files that were put together.
     """
 
     name: ClassVar[str] = "csv"
@@ -56,7 +58,7 @@ class Csv(AbstractFormat):
 
     def read(self, file: InputFile, options: ReadOptions) -> Iterator[RawChunk]:
         layout: _LineLayout | None = None
-        first_row = 1
+        first_row, n_repeated = 1, 0
         with file.open() as stream:
             for block in line_blocks(in_utf8(stream, file.url, options.encoding), file.url, quoted=True):
                 _check_characters(block, file.url)
@@ -64,12 +66,18 @@ class Csv(AbstractFormat):
                     if not block.text.strip():
                         continue
                     layout, block = _read_header(block, file.url, options)
+                block, n_blanked = layout.without_headers(block)
+                n_repeated += n_blanked
                 layout.decide(block, first_row)
                 for piece in layout.pieces(block):
                     chunk = layout.chunk(piece, first_row)
-                    if chunk is not None:
-                        yield chunk
-                        first_row += chunk.n_rows
+                    if chunk is None:
+                        continue
+                    n_there = min(n_blanked, chunk.blank_lines)
+                    n_blanked -= n_there
+                    n_blank = chunk.blank_lines - n_there
+                    yield replace(chunk, blank_lines=n_blank, repeated_headers=n_repeated)
+                    first_row, n_repeated = first_row + chunk.n_rows, 0
 
 
 def _check_characters(block: LineBlock, file: str) -> None:
@@ -118,11 +126,12 @@ def _read_header(block: LineBlock, file: str, options: ReadOptions) -> tuple[_Li
         has_header = _is_header(fields, where, None if options.kinds is None else options.kinds.has_header)
     if has_header:
         names: Sequence[str] = fields
+        header = block.text[blank:end].rstrip(b"\r\n")
         block = LineBlock(block.text[end:], line + block.text[blank:end].count(b"\n"))
     else:
-        names = [str(position) for position in range(len(fields))]
+        names, header = [str(position) for position in range(len(fields))], b""
     columns = choose_columns(names, where=where, options=options, has_header=has_header)
-    return _LineLayout(file, delimiter, columns, options, has_header), block
+    return _LineLayout(file, delimiter, columns, options, header), block
 
 
 def _delimiter(text: bytes, file: str) -> str:
@@ -163,7 +172,7 @@ class _LineLayout:
     """How the lines of one file become rows."""
 
     def __init__(
-        self, file: str, delimiter: str, columns: Columns, options: ReadOptions, has_header: bool
+        self, file: str, delimiter: str, columns: Columns, options: ReadOptions, header: bytes
     ) -> None:
         self.file = file
         self.delimiter = delimiter
@@ -171,7 +180,8 @@ class _LineLayout:
         self.is_label = options.target_kind == "label"
         self.kinds = options.kinds
         self.decimal = options.decimal
-        self.rows = TableRows(file, columns, options, from_text=True, has_header=has_header)
+        self.rows = TableRows(file, columns, options, from_text=True, has_header=bool(header))
+        self.header = header
         self.keys, self.target = self.rows.keys, self.rows.target
         if self.kinds is not None and self.target is not None and not self.is_label:
             self.kinds.target = columns.target_name
@@ -179,6 +189,26 @@ class _LineLayout:
         self.is_single = len(columns.names) == 1
         read_twice = columns.id is not None and columns.id in (self.target, *columns.features)
         self.is_plain = not self.is_single and not read_twice
+
+    def without_headers(self, block: LineBlock) -> tuple[LineBlock, int]:
+        """A block whose lines of names are blank, and how many these are."""
+        if not self.header or self.header not in block.text:
+            return block, 0
+        again = re.compile(rb"^(?:\xef\xbb\xbf)?" + re.escape(self.header) + rb"(?=\r?$)", re.MULTILINE)
+        # a line that goes on from a quoted field is none
+        starts = {0, *(row_ends(block.text) + 1).tolist()}
+        found = [match for match in again.finditer(block.text) if match.start() in starts]
+        if found and self.is_single:
+            line = block.first_line + block.text.count(b"\n", 0, found[0].start())
+            raise InputError(
+                "the name of the column comes again",
+                where=f"{self.file}, line {line}",
+                hint="remove the line",
+            )
+        text = bytearray(block.text)
+        for match in reversed(found):
+            del text[match.start() : match.end()]
+        return LineBlock(bytes(text), block.first_line), len(found)
 
     def pieces(self, block: LineBlock) -> Iterator[LineBlock]:
         """Whole lines in pieces whose numbers are few enough."""

@@ -119,7 +119,8 @@ class RowsWriter:
         n_rows: int | None = None,
     ) -> None:
         self._folder, self._row_shape = folder, row_shape
-        self._dtype, self._rows_per_chunk = np.dtype(dtype), max(1, rows_per_chunk)
+        # of the types that NumPy has for uint64, zarr knows the usual one
+        self._dtype, self._rows_per_chunk = np.dtype(np.dtype(dtype).str), max(1, rows_per_chunk)
         self._checksums: dict[str, int] = {}
         self._array: zarr.Array[Any] | None = None if n_rows is None else self._create(n_rows)
         self._waiting: list[NDArray[Any]] = []

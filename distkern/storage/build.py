@@ -211,9 +211,10 @@ class Builder:
             raise InputError("the rows have no features", where="the input", hint="check the files")
 
     def _feed(self, collector: Collector, chunks: Chunks, what: str, meter: Meter | None) -> None:
-        rows = n_bytes = blank = 0
+        rows = n_bytes = blank = repeated = 0
         for chunk in chunks:
             collector.add(chunk)
+            repeated += chunk.repeated_headers
             blank += chunk.blank_lines
             if chunk.names is None:
                 self.nameless = chunk.file
@@ -229,8 +230,8 @@ class Builder:
             share = 0.0 if meter is None else meter.share
             self.progress(what, rows, n_bytes, round(rows / share) if share else None)
         collector.flush()
-        if blank:
-            self.notice(told_blank(blank))
+        for told in told_blank(blank, repeated):
+            self.notice(told)
 
     def _refuse_one_group(self, spool: Spool) -> None:
         first = next((records["group_keys"][0] for records in spool.records()), None)

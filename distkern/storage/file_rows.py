@@ -66,7 +66,7 @@ class FileRows:
     meter : how much of the files has been read
     unseen : rows with values that no training row has, see :meth:`Table.unseen`; filled as they are read
     unknown : columns that the model does not know, which are left out; filled as files are read
-    blank_lines : lines that are no rows; counted as they are read
+    blank_lines, repeated_headers : lines that are no rows; counted as they are read
     """
 
     def __init__(
@@ -120,7 +120,7 @@ class FileRows:
         self.id = self._options.id
         self._has_ids: bool | None = None
         self.unseen: dict[str, int] = {}
-        self.blank_lines = 0
+        self.blank_lines = self.repeated_headers = 0
         self.n_features, self._scaling = like.n_features, like.scaling
         self.by_position: list[str] = []
 
@@ -146,6 +146,7 @@ class FileRows:
                     hint="give files with the same columns",
                 )
             self._has_ids = chunk.ids is not None
+            self.repeated_headers += chunk.repeated_headers
             self.blank_lines += chunk.blank_lines
             yield from self._blocks(chunk)
 

@@ -23,7 +23,12 @@ def folder(tmp_path, monkeypatch):
 
 def test_the_closing_line_says_what_to_type_next(folder, capsys):
     assert main(["shard", "part1.csv", "--out", "d.zarr", "--test-fraction", "0.1"]) == 0
-    line, following = capsys.readouterr().out.splitlines()
+    *classes, line, following = capsys.readouterr().out.splitlines()
+    assert [line.split() for line in classes if line.strip(" ─")] == [
+        ["class", "train", "rows", "test", "rows"],
+        ["a", "18", "2"],
+        ["b", "18", "2"],
+    ]
     assert line.startswith("d.zarr: 36 train + 4 test rows, 2 features, 2 classes, 1 + 1 shards, ")
     assert following == "next: distkern train --data d.zarr --out model"
 
