@@ -90,11 +90,13 @@ def _told(parameters: Mapping[str, Parameter]) -> dict[str, dict[str, Any]]:
 
 
 def _show(name: str, facts: dict[str, Any], *, whole: bool) -> None:
+    from rich.text import Text
+
     from distkern.cli.tables import console, fact_table
 
     named, _, title = facts["what"].rpartition(": ")
     title = title if named.lower() == name else facts["what"]
-    console().print(f"[bold]{name}[/bold]: {title}")
+    console().print(Text.assemble((name, "bold"), f": {title}"))
     if whole:
         shown = {key: f"{values}\n{meaning}" for key, (values, meaning) in in_words(facts).items()}
     else:

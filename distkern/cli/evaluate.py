@@ -120,13 +120,13 @@ def evaluate(
     from distkern.cli.tables import console, table
 
     printed = console()
-    printed.print(f"{model} on {data}", markup=False)
+    printed.print(f"{model} on {data}")
     printed.print(table(("", *names), figure_rows(measured)))
     for name, evaluation in measured.items():
         for line in confusion_lines(evaluation, name):
             printed.print(line)
     if html is not None:
-        printed.print(f"page in {html}", markup=False)
+        printed.print(f"page in {html}")
 
 
 def _check_page(place: Place) -> None:

@@ -44,7 +44,7 @@ def inspect(path: Place, as_json: bool) -> None:
         return
     from distkern.cli.tables import console, fact_table
 
-    console().print(f"{path}: {kind}", markup=False)
+    console().print(f"{path}: {kind}")
     console().print(fact_table(found.facts))
     if found.hyperparameters:
         console().print("\nhyperparameters")

@@ -28,9 +28,7 @@ def jobs(runs: Place, scheduler: str | None, as_json: bool) -> None:
     Example:
       distkern jobs --runs /shared/models --scheduler tcp://10.0.0.5:8786
     """
-    from rich.console import Console
-
-    from distkern.cli.tables import table
+    from distkern.cli.tables import console, table
     from distkern.common.errors import CorruptDataError
     from distkern.jobs.folder import JobIndex
     from distkern.monitor.text import in_time
@@ -66,8 +64,8 @@ def jobs(runs: Place, scheduler: str | None, as_json: bool) -> None:
         )
         for row in rows
     ]
-    console = Console(highlight=False, width=max(80, *(len(row["id"]) + 50 for row in rows)))
-    console.print(table(("id", "state", "algorithm", "stage", "age"), lines, text=(0, 1, 2)))
+    printed = console(max(80, *(len(row["id"]) + 50 for row in rows)))
+    printed.print(table(("id", "state", "algorithm", "stage", "age"), lines, text=(0, 1, 2)))
 
 
 def _facts(name: str, folder: Any, told: dict[str, Any] | None = None) -> dict[str, Any]:

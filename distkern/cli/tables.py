@@ -17,9 +17,9 @@ from distkern.storage.table_report import ColumnReport
 _MOST_COLUMNS, _LONGEST = 60, 24
 
 
-def console() -> Console:
-    """Prints to standard output, 80 columns wide."""
-    return Console(width=80, highlight=False)
+def console(width: int = 80) -> Console:
+    """Prints to standard output texts as they are: names of users are no markup and no emoji."""
+    return Console(width=width, highlight=False, markup=False, emoji=False)
 
 
 def table(header: Sequence[str], rows: Iterable[Sequence[str]], *, text: Sequence[int] = (0,)) -> Table:
@@ -28,7 +28,7 @@ def table(header: Sequence[str], rows: Iterable[Sequence[str]], *, text: Sequenc
     for number, name in enumerate(header):
         # names and numbers are in one piece, all else is broken between words
         is_whole = number == 0 or number not in text
-        made.add_column(name, justify="left" if number in text else "right", no_wrap=is_whole)
+        made.add_column(Text(name), justify="left" if number in text else "right", no_wrap=is_whole)
     for row in rows:
         made.add_row(*(Text(cell) for cell in row))
     return made

@@ -12,6 +12,7 @@ from bokeh.document import Document
 from bokeh.embed import components
 from bokeh.models import ColumnDataSource, FixedTicker, HoverTool, MultiLine, Range1d, Scatter, Text
 from bokeh.models.annotations import Title
+from bokeh.models.text import PlainText
 from bokeh.plotting import figure
 from bokeh.resources import Resources
 from bokeh.settings import settings
@@ -23,6 +24,8 @@ _LINES = ("xs", "ys", "colour", "dash")
 _POINTS = ("x", "y", "value", "label", "place", "colour", "marker")
 #: more points than this are drawn as a line only, and more than the second thinned out
 _MOST_DOTS, _MOST_POINTS = 100, 600
+#: what begins TeX in a text of Bokeh's
+_TEX = ("$$", "\\[", "\\(")
 #: shades of a cell, by the logarithm of what it holds
 _SHADES, _FAINTEST = 8, 0.15
 
@@ -112,8 +115,8 @@ class Figure:
         if plot == self._shown:
             return
         self._shown = plot
-        self._title.text = plot.title
-        self.figure.xaxis[0].axis_label = plot.x.label
+        self._title.text = _plain(plot.title)
+        self.figure.xaxis[0].axis_label = _plain(plot.x.label)
         self._hover.tooltips = [("@label", "@value"), (plot.x.label, "@place")]
         known = [(curve, _known(curve)) for curve in plot.curves]
         places, values = ([pair[axis] for _, pairs in known for pair in pairs] for axis in (0, 1))
@@ -161,7 +164,7 @@ class Figure:
         ticks = _ticks(values, axis, is_log=is_log, is_across=is_across)
         labels = {way(tick): _told(tick, axis) for tick in ticks}
         shown.ticker = FixedTicker(ticks=list(labels))
-        shown.update(major_label_overrides=labels)
+        shown.update(major_label_overrides={place: _plain(words) for place, words in labels.items()})
         if values:
             low, high = min(map(way, values)), max(map(way, values))
             if not is_across:
@@ -185,6 +188,11 @@ def embedded(plots: Sequence[Plot]) -> tuple[str, Iterator[str]]:
     finally:
         settings.perform_document_validation.unset_value()
     return f"{Resources(mode='inline', components=['bokeh']).render_js()}{script}", iter(places)
+
+
+def _plain(words: str) -> str | PlainText:
+    """A text that Bokeh draws as it is, and not as the TeX that its marks say."""
+    return PlainText(text=words) if any(mark in words for mark in _TEX) else words
 
 
 def _known(curve: Curve) -> list[tuple[float, float]]:

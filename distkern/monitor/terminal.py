@@ -46,12 +46,12 @@ class Terminal:
 
     def __enter__(self) -> Terminal:
         if self.live:
-            console = Console(file=self._stream, highlight=False)
+            console = Console(file=self._stream, highlight=False, markup=False, emoji=False)
             self._progress = Progress(
-                TextColumn("{task.description}", table_column=Column(no_wrap=True)),
+                TextColumn("{task.description}", markup=False, table_column=Column(no_wrap=True)),
                 BarColumn(bar_width=_BAR),
                 TaskProgressColumn(),
-                TextColumn("{task.fields[rates]}", table_column=Column(no_wrap=True)),
+                TextColumn("{task.fields[rates]}", markup=False, table_column=Column(no_wrap=True)),
                 TimeRemainingColumn(compact=True),
                 console=console,
                 transient=True,
@@ -75,7 +75,7 @@ class Terminal:
     def line(self, text: str) -> None:
         """Write a line above the bar."""
         if self._progress is not None:
-            self._progress.console.print(text, markup=False, soft_wrap=True)
+            self._progress.console.print(text, soft_wrap=True)
         else:
             self._stream.write(text + "\n")
             self._stream.flush()

@@ -368,7 +368,7 @@ def add_counts(total: dict[str, int], more: Mapping[str, int]) -> None:
 
 
 def told_blank(blank: int, repeated: int) -> list[str]:
-    """Sentences on lines of text files that are no rows: blank ones, and names of the columns that come again."""
+    """Sentences on lines of text files that are no rows: blank ones, and repeated names of the columns."""
     found = []
     if blank:
         found.append("1 blank line is no row" if blank == 1 else f"{blank:,} blank lines are no rows")
