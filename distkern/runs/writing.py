@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from distkern.common.errors import InputError
-from distkern.common.targets import plain_targets
+from distkern.common.targets import plain_targets, refuse_unknown
 from distkern.engine.dask.arrays import is_dask, partitions
 from distkern.storage import ingest
 from distkern.storage.build import Notice, Task
@@ -76,7 +76,10 @@ def write_dataset(
             where="impute, categorical, drop, text, ...",
             hint="leave them out",
         )
-    y = None if y is None or task == "none" else y if is_dask(y) else plain_targets(y)
+    y = None if task == "none" else y
+    if y is not None and not is_dask(y):
+        y = plain_targets(y)
+        refuse_unknown(y)
     kinds = frame_kinds(options) if of_frame else None
     if kinds is not None:
         kinds.collects = True

@@ -220,7 +220,10 @@ class LabelEncoder:
         It is the kind of the labels that have one, else that of the ``known`` classes, else what
         :func:`kind_of_words` says.
         """
-        typed = {met.kind: met for met in reversed(self._met) if met.kind is not None}
+        typed: dict[LabelKind, _Met] = {}
+        for met in self._met:
+            if met.kind is not None:
+                typed.setdefault(met.kind, met)
         known_kind = None if known is None else kind_of(known)
         kind: LabelKind
         if known_kind == "text":
