@@ -26,8 +26,8 @@ def test_the_closing_line_says_what_to_type_next(folder, capsys):
     *classes, line, following = capsys.readouterr().out.splitlines()
     assert [line.split() for line in classes if line.strip(" ─")] == [
         ["class", "train", "rows", "test", "rows"],
-        ["a", "18", "2"],
-        ["b", "18", "2"],
+        ["a", "17", "3"],
+        ["b", "19", "1"],
     ]
     assert line.startswith("d.zarr: 36 train + 4 test rows, 2 features, 2 classes, 1 + 1 shards, ")
     assert following == "next: distkern train --data d.zarr --out model"

@@ -158,13 +158,14 @@ def test_a_page_that_cannot_be_written_is_refused_first(numbers, tmp_path, capsy
 def test_a_terminal_gets_tables(tmp_path, monkeypatch, capsys):
     generator = np.random.default_rng(3)
     features = generator.standard_normal((300, 2))
-    labels = np.where(features[:, 0] > 0, "up", "down")
+    # names of users are no markup of Rich's
+    labels = np.where(features[:, 0] > 0, "[/]up", "[red]:smile:")
     data = write_dataset([(features, labels)], tmp_path / "d.zarr", scale="none", test_fraction=0.2)
     SVRGClassifier(features="linear", loss="logistic", random_state=0).fit(data.train).save(tmp_path / "m")
     base = ["evaluate", str(tmp_path / "m"), "--data", str(tmp_path / "d.zarr"), "--scheduler", "synchronous"]
     assert main([*base, "--json"]) == 0
     record = json.loads(capsys.readouterr().out)
-    assert record["labels"] == record["predicted"] == ["down", "up"]
+    assert record["labels"] == record["predicted"] == ["[/]up", "[red]:smile:"]
     assert np.sum(record["confusion"]) == 60
     assert {"auc", "average_precision", "log_loss", "calibration_error"} <= record.keys()
     monkeypatch.setattr(sys.stdout, "isatty", lambda: True)
@@ -173,6 +174,10 @@ def test_a_terminal_gets_tables(tmp_path, monkeypatch, capsys):
     assert any(re.fullmatch(r" log loss +[\d.]+ +[\d.]+ *", line) for line in lines)
     for name, n_rows in (("train", 240), ("test", 60)):
         start = next(place for place, line in enumerate(lines) if line.startswith(f"{name} rows: true class"))
-        rows = [line for line in lines[start : start + 8] if re.match(r" (up|down) +\S+ +\S+ *$", line)]
+        rows = [
+            line
+            for line in lines[start : start + 8]
+            if re.match(r" (\[/\]up|\[red\]:smi…) +\S+ +\S+ *$", line)
+        ]
         cells = [line.split()[1:] for line in rows]
         assert sum(int(cell) for row in cells[-2:] for cell in row if cell != ".") == n_rows

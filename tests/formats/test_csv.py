@@ -1,16 +1,19 @@
 """CSV and TSV: every row is read right or refused with file, row and column."""
 
 import csv
+from functools import partial
 from typing import ClassVar
 
 import numpy as np
 import pytest
 
 from distkern.common.errors import InputError
+from distkern.formats import csv as csv_format
 from distkern.formats._columns import choose_columns
 from distkern.formats._files import expand
 from distkern.formats._lines import line_blocks
 from distkern.formats.base import ReadOptions
+from distkern.storage.ingest import shard
 
 
 def read(path, **options):
@@ -196,6 +199,25 @@ def test_a_row_may_go_over_several_lines(tmp_path):
     assert chunk.lines.tolist() == [3, 7, 9, 11]
     assert chunk.features.tolist() == [[1], [2], [3], [4]]
     assert chunk.blank_lines == 1
+
+
+def test_names_that_come_again_are_no_row(tmp_path, monkeypatch):
+    monkeypatch.setattr(csv_format, "line_blocks", partial(line_blocks, block_bytes=16))
+    text = "x,kind,y\n1,a,no\nx,kind,y\n\n"
+    text += '2,"b\nx,kind,y\n",yes\n\ufeffx,kind,y\r\nx,kind,y\n3,c,no\nx,kind,y\n'
+    chunks = [*read(written(tmp_path, text), id="kind")]
+    assert [label for chunk in chunks for label in chunk.targets] == ["no", "yes", "no"]
+    assert [line for chunk in chunks for line in chunk.lines] == [2, 5, 10]
+    data = tmp_path / "b.csv"
+    data.write_text("x,y\n1,no\nx,y\n2,yes\n\n3,no\nx,y\n")
+    told = []
+    assert shard(data, tmp_path / "d.zarr", notice=told.append).classes.tolist() == ["no", "yes"]
+    assert told == [
+        "1 blank line is no row",
+        "the names of the columns come again in 2 lines of the input, left out",
+    ]
+    with pytest.raises(InputError, match="line 3: the name of the column comes again"):
+        read(written(tmp_path, "x\na\nx\n"), target_kind="none")
 
 
 @pytest.mark.parametrize(("width", "n_rows"), [(2, 2000), (400, 50)])

@@ -53,6 +53,28 @@ def test_words_as_labels(tmp_path, monkeypatch):
         read(written(tmp_path, lines[0]), target_kind="number")
 
 
+def test_labels_are_integers_or_words_that_stay_as_written(tmp_path, monkeypatch):
+    large = 2**53 + 1
+    for fast in (True, False):
+        if not fast:
+            monkeypatch.setattr(svmlight, "_parse_fast", lambda *_: None)
+        (chunk,) = read(written(tmp_path, f"{large} 1:2\n-{large} 1:3\n+1 1:2\n"))
+        assert chunk.targets.tolist() == [str(large), f"-{large}", "1"]
+        (chunk,) = read(written(tmp_path, "01 1:2\n1.0 1:3\n+01 1:3\n"))
+        assert chunk.targets.tolist() == ["01", "1.0", "01"]
+        (chunk,) = read(written(tmp_path, "+1 1:2\n-10 1:3\n0 1:4\n"))
+        assert [int(label) for label in chunk.targets] == [1, -10, 0]
+
+
+@pytest.mark.parametrize("label", ["1,3", "a,b", ",1"])
+def test_lists_of_labels_are_refused(tmp_path, label):
+    path = written(tmp_path, f"1 1:2\n\n{label} 1:3\n")
+    with pytest.raises(InputError, match=rf"row 2 \(line 3\): the row has a list of labels, '{label}'"):
+        read(path)
+    (chunk,) = read(path, target_kind="none")
+    assert chunk.targets is None
+
+
 def test_indices_from_0(tmp_path):
     first, second = tmp_path / "a.svm", tmp_path / "b.svm"
     first.write_text("1 2:5 # 0:1\n0 0:3 1:4\n")

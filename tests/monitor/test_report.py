@@ -7,6 +7,7 @@ from html.parser import HTMLParser
 from itertools import pairwise
 
 import pytest
+from bokeh.models.text import PlainText
 
 from distkern.cli.job import Job
 from distkern.cli.training import run_job
@@ -178,6 +179,17 @@ def test_words_stand_where_numbers_are_not():
     figure = shown(Curve("a", [0, 2], [1.0, 2.0]), x=Axis("loss", words=("hinge", "odm", "logistic")))
     assert figure.figure.xaxis[0].major_label_overrides == {0.0: "hinge", 1.0: "odm", 2.0: "logistic"}
     assert figure._points.data["place"] == ["hinge", "logistic"]
+
+
+def test_words_of_users_are_no_formulas():
+    axis = Axis("$$a$$", words=(r"\[b\]", "c"))
+    figure = Figure(Plot(r"\(t\)", axis, PLAIN, [Curve("a", [0, 1], [1.0, 2.0])])).figure
+    words = figure.xaxis[0].major_label_overrides
+    assert [figure.title.text.text, figure.xaxis[0].axis_label.text] == [r"\(t\)", "$$a$$"]
+    assert all(
+        isinstance(text, PlainText) for text in (figure.title.text, figure.xaxis[0].axis_label, words[0.0])
+    )
+    assert words[1.0] == "c"
 
 
 def test_many_points_are_thinned_out_and_have_no_dots():

@@ -2,9 +2,12 @@
 
 import io
 import re
+from pathlib import Path
 
-from rich.console import ConsoleDimensions
+from rich.console import Console, ConsoleDimensions
 
+import distkern
+from distkern.cli.tables import table
 from distkern.engine.events import KINDS, Event
 from distkern.monitor.stages import stage_plots
 from distkern.monitor.terminal import Terminal
@@ -146,6 +149,20 @@ def test_a_bar_is_one_line_of_80_columns():
         # as many of the rates as there is room for
         assert ("rows/s" in line, "MiB/s" in line) == (length <= 35, length <= 20)
     assert "25%" not in drawn("reading", 100, None, rates)
+
+
+def test_what_users_name_is_no_markup():
+    assert drawn("[/]no [red]:smile:", 1, 4, "[/]").startswith("[/]no [red]:smile: ")
+    stream = Screen()
+    with Terminal(stream) as terminal:
+        terminal.line("[/]no [red]:smile:")
+    assert "[/]no [red]:smile:" in stream.getvalue()
+    printed = io.StringIO()
+    Console(file=printed, width=80).print(table(("[/]no", ":smile:"), [("[red]a", "[/b]")]))
+    assert all(name in printed.getvalue() for name in ("[/]no", ":smile:", "[red]a", "[/b]"))
+    for file in Path(distkern.__file__).parent.rglob("*.py"):
+        for call in re.findall(r"\b(?:Console|TextColumn)\(([^)].+)\)", file.read_text()):
+            assert "markup=False" in call, file
 
 
 def test_no_test_split_no_test_error():
