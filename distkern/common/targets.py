@@ -98,7 +98,7 @@ def plain_targets(y: Any, where: str = "y", first_row: int = 1, what: str = "tar
         )
     if kind == "S":
         values, kind = values.astype(object), "O"
-    return _of_objects(values, place) if kind == "O" and values.ndim == 1 else values
+    return _of_objects(values.reshape(-1), place).reshape(values.shape) if kind == "O" else values
 
 
 def _of_objects(values: NDArray[Any], place: Callable[[int], str]) -> NDArray[Any]:
@@ -155,9 +155,10 @@ def targets_of_rows(y: Any, n_rows: int, where: str = "y", first_row: int = 1) -
 
 
 def refuse_unknown(values: NDArray[Any], where: str = "y", first_row: int = 1) -> None:
-    """Raise :class:`InputError` for objects (n,) that are not all texts, naming the first."""
+    """Raise :class:`InputError` for objects, (n,) or (n, 1), that are not all texts, naming the first."""
     if values.dtype.kind not in "OV":
         return
+    values = values.reshape(-1)
     wrong = [row for row, value in enumerate(values) if not isinstance(value, str)]
     if not wrong:
         return

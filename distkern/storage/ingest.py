@@ -129,6 +129,8 @@ def shard(
     """
     if task is None:
         task = "classification" if like is None else like.task
+        if task == "none" and positive is not None:
+            task = "classification"
     options = Options(task, positive, scale, test_fraction, rows_per_shard, shuffle, seed, sparse)
     _check(options, test, "--test, --test-fraction")
     for source in _listed(sources):
