@@ -70,13 +70,10 @@ class Npy(AbstractFormat):
                 return
             names = [str(at) for at in range(math.prod(features.shape[1:]))]
             columns = choose_columns(names, where=file.url, options=options, has_header=False)
-            for chunk in _rows(features, None, file.url):
-                values = np.asarray(chunk.features)
-                targets = values[:, columns.target] if options.target_kind != "none" else None
-                rest = np.ascontiguousarray(values[:, list(columns.features)])
-                yield replace(
-                    chunk, features=rest, targets=targets, names=columns.feature_names, has_header=False
-                )
+            column = None if options.target_kind == "none" else columns.target
+            for chunk in _rows(features, None, file.url, column):
+                rest = np.ascontiguousarray(np.asarray(chunk.features)[:, list(columns.features)])
+                yield replace(chunk, features=rest, names=columns.feature_names, has_header=False)
 
 
 class Npz(AbstractFormat):
@@ -261,7 +258,10 @@ def _mapped(stream: Any, label: str) -> _StoredArray:
     return _StoredArray(shape, dtype, take, label)
 
 
-def _rows(features: _StoredArray, targets: _StoredArray | None, file: str) -> Iterator[RawChunk]:
+def _rows(
+    features: _StoredArray, targets: _StoredArray | None, file: str, column: int | None = None
+) -> Iterator[RawChunk]:
+    """Rows with their ``targets``, or with those in a ``column`` of the features."""
     if len(features.shape) < 2:
         raise InputError(
             f"the features have shape {features.shape}", where=features.label, hint="store (rows, features)"
@@ -287,8 +287,11 @@ def _rows(features: _StoredArray, targets: _StoredArray | None, file: str) -> It
     step = max(1, CHUNK_BYTES // max(1, 8 * width))
     for start in range(0, n_rows, step):
         count = min(step, n_rows - start)
-        chunk = numeric(features.take(count).reshape(count, width))
-        yield RawChunk(chunk, _next_labels(targets, start, count), start + 1, file)
+        rows = features.take(count).reshape(count, width)
+        labels = _next_labels(targets, start, count)
+        if column is not None:
+            labels = _labels(rows[:, column], start, features.label)
+        yield RawChunk(numeric(rows), labels, start + 1, file)
     _finish(features, targets)
 
 

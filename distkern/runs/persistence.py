@@ -280,9 +280,7 @@ def _plain(value: Any) -> Any:
 
 def _labels_to_json(labels: NDArray[Any]) -> dict[str, Any]:
     kind = {"O": "object", "U": "string", "S": "string"}.get(labels.dtype.kind, labels.dtype.str)
-    # dates as texts, which JSON has no others of
-    values = labels.astype(str) if labels.dtype.kind == "M" else labels
-    return {"dtype": kind, "values": values.tolist()}
+    return {"dtype": kind, "values": plain_labels(labels)}
 
 
 #: what the names of its arrays in a model's folder begin with

@@ -365,7 +365,9 @@ def told_alike(labels: Sequence[Any], counts: Sequence[int]) -> list[str]:
     found = []
     for codes in groups.values():
         if len(codes) > 1:
-            *first, last = [f"{labels[code]!r} ({counts[code]:,} rows)" for code in codes]
+            *first, last = [
+                f"{labels[code]!r} ({counts[code]:,} row{'s' * (counts[code] != 1)})" for code in codes
+            ]
             found.append(
                 f"the labels {', '.join(first)} and {last} look alike, and each is a class of its own"
             )

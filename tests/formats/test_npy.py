@@ -114,6 +114,15 @@ def test_a_target_array_may_be_named(tmp_path):
     np.testing.assert_array_equal(chunk.targets, [3, 1, 4, 1])
 
 
+@pytest.mark.parametrize("labels", [[False, True], [2**53, 2**53 + 1], [1.0, 2.0]])
+def test_a_column_of_labels_keeps_its_type(tmp_path, labels):
+    values = np.column_stack([np.array(labels), np.array(labels)])
+    np.save(tmp_path / "a.npy", values)
+    (chunk,) = read(tmp_path / "a.npy", target="-1")
+    assert chunk.targets.tolist() == labels
+    assert chunk.targets.dtype == values.dtype
+
+
 def test_npy_has_no_targets_and_no_second_array(tmp_path):
     np.save(tmp_path / "a.npy", X)
     with pytest.raises(InputError, match="--task none"):
