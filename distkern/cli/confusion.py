@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from distkern.common.names import written
 from distkern.monitor.text import in_percent
 
 if TYPE_CHECKING:
@@ -37,7 +38,8 @@ def confusion_lines(evaluation: Evaluation, split: str) -> Iterator[RenderableTy
         return
     yield f"{split} rows: true class down, predicted class across"
     rows, columns = (
-        [_shortened(str(label)) for label in labels] for labels in (evaluation.labels, evaluation.predicted)
+        [_shortened(written(label)) for label in labels]
+        for labels in (evaluation.labels, evaluation.predicted)
     )
     cells = [[f"{count:,}" if count else "." for count in row] for row in counts.tolist()]
     if _width(rows, columns, cells) > _WIDTH:
@@ -63,8 +65,8 @@ def mistakes(evaluation: Evaluation, most: int) -> list[tuple[str, str, str, str
     places = zip(*np.unravel_index(order, wrong.shape), strict=True)
     return [
         (
-            str(evaluation.labels[row]),
-            str(evaluation.predicted[column]),
+            written(evaluation.labels[row]),
+            written(evaluation.predicted[column]),
             f"{wrong[row, column]:,}",
             in_percent(wrong[row, column] / totals[row]),
         )

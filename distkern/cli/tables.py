@@ -13,8 +13,15 @@ from rich.text import Text
 
 from distkern.storage.table_report import ColumnReport
 
+#: control characters as they are escaped, which would move the cursor or colour what follows
+_CONTROL = {code: repr(chr(code))[1:-1] for code in (*range(10), *range(11, 32), *range(127, 160))}
 #: columns that are all listed, and characters of a name
 _MOST_COLUMNS, _LONGEST = 60, 24
+
+
+def literal(text: str) -> Text:
+    """A text that is printed as it is: no markup, no emoji, no control characters but line ends."""
+    return Text(text.translate(_CONTROL))
 
 
 def console(width: int = 80) -> Console:
@@ -28,9 +35,9 @@ def table(header: Sequence[str], rows: Iterable[Sequence[str]], *, text: Sequenc
     for number, name in enumerate(header):
         # names and numbers are in one piece, all else is broken between words
         is_whole = number == 0 or number not in text
-        made.add_column(Text(name), justify="left" if number in text else "right", no_wrap=is_whole)
+        made.add_column(literal(name), justify="left" if number in text else "right", no_wrap=is_whole)
     for row in rows:
-        made.add_row(*(Text(cell) for cell in row))
+        made.add_row(*map(literal, row))
     return made
 
 
@@ -40,7 +47,7 @@ def fact_table(facts: Mapping[str, str]) -> Table:
     made.add_column(no_wrap=True)
     made.add_column(overflow="fold")
     for name, value in facts.items():
-        made.add_row(Text(name), Text(value))
+        made.add_row(literal(name), literal(value))
     return made
 
 

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from distkern.common.errors import InputError
 from distkern.common.held_out import Keys
+from distkern.common.labels import plain_labels
 from distkern.common.names import order_by_name, written
 from distkern.common.targets import targets_of_rows
 from distkern.formats._arrow import in_one_piece, is_number, is_text
@@ -179,7 +180,7 @@ def fit_frame(
     target, classes = "target" if task == "regression" else None, None
     if task == "classification":
         found, targets = np.unique(targets, return_inverse=True)
-        classes = found.tolist()
+        classes = plain_labels(found)
     kinds.settle()
     fit = TableFit(kinds, TableOptions(), n_rows, target, classes, is_named=columns.is_named)
     parts = [slice(start, start + _MOST_ROWS) for start in range(0, n_rows, _MOST_ROWS)]

@@ -215,53 +215,56 @@ class LabelEncoder:
         return np.array(ordered, dtype=self._dates if kind == "date" else None), mapping
 
     def _of_one_kind(self, known: NDArray[Any] | None) -> tuple[list[Any], LabelKind]:
-        """The label of each provisional code, all of one kind.
-
-        It is the kind of the labels that have one, else that of the ``known`` classes, else what
-        :func:`kind_of_words` says.
-        """
-        typed: dict[LabelKind, _Met] = {}
-        for met in self._met:
-            if met.kind is not None:
-                typed.setdefault(met.kind, met)
-        known_kind = None if known is None else kind_of(known)
-        kind: LabelKind
-        if known_kind == "text":
-            # a class of that name may be a number in another file
-            kind = "text"
-        elif typed:
-            kind, *others = typed
-            if others:
-                raise _two_kinds(typed[others[0]], typed[kind])
-        else:
-            kind = known_kind or kind_of_words(met.label for met in self._met)
+        """The label of each provisional code, all of one kind."""
+        kind, is_typed = self._kind(known)
         keys = []
         for met in self._met:
             key = met.label
             if met.kind is None:
                 key = _label_of_word(met.label, kind)
                 if key is None:
-                    of = "of these labels" if kind in typed else "of what these rows are to be like"
-                    raise met.refused(f"is no {kind}, as others {of} are", "correct it, or leave the row out")
+                    like = "labels of the other files" if is_typed else "classes of --like"
+                    hint = "correct it, or leave the row out"
+                    raise met.refused(f"is not a {kind} like the {like}", hint)
             elif met.kind != kind:
                 key = written(key)
             if kind == "number":
                 _refuse_fraction(key, met)
             keys.append(key)
-        if kind != "number":
-            return keys, kind
-        is_float = any(isinstance(key, float) for key in keys)
-        if not (
-            all(abs(key) <= _EXACT for key in keys if isinstance(key, int))
-            if is_float
-            else _fit_64_bits(keys)
-        ):
-            largest = max(range(len(keys)), key=lambda code: abs(keys[code]))
+        return (self._of_one_type(keys) if kind == "number" else keys), kind
+
+    def _kind(self, known: NDArray[Any] | None) -> tuple[LabelKind, bool]:
+        """The kind of all labels, and whether some of them have it themselves.
+
+        Else it is that of the ``known`` classes, or what :func:`kind_of_words` says.
+        """
+        if known is not None and kind_of(known) == "text":
+            # a class of that name may be a number in another file
+            return "text", False
+        typed: dict[LabelKind, _Met] = {}
+        for met in self._met:
+            if met.kind is not None:
+                typed.setdefault(met.kind, met)
+        if typed:
+            (kind, first), *more = typed.items()
+            if more:
+                raise _two_kinds(more[0][1], first)
+            return kind, True
+        return kind_of_words(met.label for met in self._met) if known is None else kind_of(known), False
+
+    def _of_one_type(self, numbers: list[Any]) -> list[Any]:
+        """Numbers as floats if some are, else as they are; refused where that would merge or change some."""
+        is_float = any(isinstance(number, float) for number in numbers)
+        fit = not is_float and _fit_64_bits(numbers)
+        if is_float:
+            fit = all(abs(number) <= _EXACT for number in numbers if isinstance(number, int))
+        if not fit:
+            largest = max(range(len(numbers)), key=lambda code: abs(numbers[code]))
             raise self._met[largest].refused(
                 "has no type of numbers with the others, which are floats or negative",
                 "give all labels as texts, or as integers of 64 bits",
             )
-        return [float(key) for key in keys] if is_float else keys, kind
+        return [float(number) for number in numbers] if is_float else numbers
 
     def _one_against_rest(
         self, keys: list[Any], positive: str, train_counts: NDArray[np.int64], known: NDArray[Any] | None

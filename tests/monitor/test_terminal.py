@@ -158,8 +158,8 @@ def test_what_users_name_is_no_markup():
         terminal.line("[/]no [red]:smile:")
     assert "[/]no [red]:smile:" in stream.getvalue()
     printed = io.StringIO()
-    Console(file=printed, width=80).print(table(("[/]no", ":smile:"), [("[red]a", "[/b]")]))
-    assert all(name in printed.getvalue() for name in ("[/]no", ":smile:", "[red]a", "[/b]"))
+    Console(file=printed, width=80).print(table(("[/]no", ":smile:"), [("[red]a", "[/b]\x1b[2J")]))
+    assert all(name in printed.getvalue() for name in ("[/]no", ":smile:", "[red]a", r"[/b]\x1b[2J"))
     for file in Path(distkern.__file__).parent.rglob("*.py"):
         for call in re.findall(r"\b(?:Console|TextColumn)\(([^)].+)\)", file.read_text()):
             assert "markup=False" in call, file

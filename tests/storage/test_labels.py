@@ -74,8 +74,16 @@ def test_parts_of_two_formats_have_the_same_classes(typed, words, classes, tmp_p
 @pytest.mark.parametrize(
     ("typed", "other", "message"),
     [
-        (np.array([True, False]), ["0", "1"], r"b\.csv, row 1 .*the label '0' is no boolean, as others"),
-        (np.array([1, 2]), ["1", "x"], r"b\.csv, row 2 .*the label 'x' is no number, as others"),
+        (
+            np.array([True, False]),
+            ["0", "1"],
+            r"b\.csv, row 1 .*the label '0' is not a boolean like the labels of the other files",
+        ),
+        (
+            np.array([1, 2]),
+            ["1", "x"],
+            r"b\.csv, row 2 .*the label 'x' is not a number like the labels of the other files",
+        ),
         (
             np.array(["1", "2"]),
             np.array([1, 2]),
@@ -93,7 +101,16 @@ def test_parts_with_labels_of_two_kinds_are_refused(typed, other, message, tmp_p
         shard(parts(tmp_path, typed, other), tmp_path / "d.zarr")
 
 
-def test_later_files_have_the_labels_of_what_they_are_like(tmp_path):
+@pytest.mark.parametrize("other", [np.array([1.0, 2.0]), np.array([-1, 1])])
+def test_integers_that_have_no_type_with_others_are_refused(other, tmp_path):
+    large = np.array([2**64 - 1, 1], dtype=np.uint64)
+    with pytest.raises(
+        InputError, match=rf"a\.parquet, row 1 .*the label {2**64 - 1} has no type of numbers"
+    ):
+        shard(parts(tmp_path, large, other), tmp_path / "d.zarr")
+
+
+def test_later_files_have_the_labels_of_what_they_are_like(tmp_path, capsys):
     (tmp_path / "a.csv").write_text("x,y\n" + "1,True\n2,False\n" * 9)
     pd.DataFrame({"x": [1, 2], "y": [True, True]}).to_parquet(tmp_path / "b.parquet", index=False)
     (tmp_path / "c.csv").write_text("x,y\n3,True\n")
@@ -103,6 +120,10 @@ def test_later_files_have_the_labels_of_what_they_are_like(tmp_path):
         classes = open_dataset(tmp_path / f"{path}.zarr").classes
         assert classes.dtype == bool
         assert classes.tolist() == [False, True][-len(classes) :]
+    (tmp_path / "c.csv").write_text("x,y\n3,maybe\n")
+    out = ["--out", str(tmp_path / "e.zarr"), "--like", str(tmp_path / "a.csv.zarr")]
+    assert main(["shard", str(tmp_path / "c.csv"), *out]) == 2
+    assert "the label 'maybe' is not a boolean like the classes of --like" in capsys.readouterr().err
 
 
 def test_what_rows_are_like_says_the_task(tmp_path):
