@@ -367,11 +367,6 @@ def add_counts(total: dict[str, int], more: Mapping[str, int]) -> None:
         total[name] = total.get(name, 0) + count
 
 
-def told_blank(count: int) -> str:
-    """A sentence on lines of text files that are no rows."""
-    return "1 blank line is no row" if count == 1 else f"{count:,} blank lines are no rows"
-
-
 def told_unknown(names: Collection[str]) -> str:
     """A sentence on columns that a model does not know."""
     shown = ", ".join(map(repr, sorted(names)[:_SHOWN])) + (
