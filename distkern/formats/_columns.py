@@ -193,7 +193,7 @@ def _no_column(names: Sequence[str], wanted: str, role: str, where: str) -> Inpu
     if len(names) == 1 and (mark := next((mark for mark in "\t;|," if mark in names[0]), "")):
         hint = f"the only column is {names[0]!r}, whose parts are separated by {mark!r}: give that as "
         hint += "--delimiter, or leave --delimiter out"
-    elif len(names) == 1 and len(names[0].split()) > 1:
+    elif len(names) == 1 and len(names[0].split()) > 1 and names[0][0] != "#":
         hint = f"the only column is {names[0]!r}: give --delimiter whitespace if blanks separate its parts"
     return InputError(f"there is no column {wanted!r} {role}", where=where, hint=hint)
 

@@ -76,11 +76,13 @@ class Header:
     fields : what is in it
     is_named : it names the columns, and is no row
     where : file and line
+    text : the row as it is in the file, without its end
     """
 
     fields: tuple[str, ...]
     is_named: bool
     where: str
+    text: bytes
 
 
 def first_row(
@@ -92,12 +94,13 @@ def first_row(
         return None, block
     at = int(blank.argmin())
     where = f"{file}, line {block.lines[at]}"
-    (row,) = split([decoded(text, where) for text in block.part(at, at + 1).contents()], dialect, where)
+    (text,) = block.part(at, at + 1).contents()
+    (row,) = split([decoded(text, where)], dialect, where)
     fields = tuple(field.strip() for field in row)
     is_named = options.header
     if is_named is None:
         is_named = _is_header(fields, where, None if options.kinds is None else options.kinds.has_header)
-    return Header(fields, is_named, where), block.part(at + 1) if is_named else block
+    return Header(fields, is_named, where, text.rstrip(b"\r\n")), block.part(at + 1) if is_named else block
 
 
 def decoded(text: bytes, where: str) -> str:
@@ -209,7 +212,7 @@ def _named(header: Header, rows: Sequence[Sequence[str]], options: ReadOptions) 
     names, notes, is_short = list(header.fields), options.notes, False
     rows = [row for row in rows if row]
     begins = len(names) > 1 and not names[0].startswith("#")
-    if rows and begins and all(len(row) == len(names) + 1 for row in rows):
+    if len(rows) > 1 and begins and all(len(row) == len(names) + 1 for row in rows):
         if not any(row[-1].strip() for row in rows):
             names.append("")
         elif _is_index([row[0] for row in rows]):

@@ -16,6 +16,7 @@ class FileNotes:
     ----------
     blank_lines : lines of text files with nothing in them
     empty_rows : rows of delimiters alone
+    repeated_headers : lines that name the columns again, as in files that were put together
     comments : lines that begin with the mark of comments
     long_rows : rows that span several lines
     longest : lines of the longest of these, and where it is
@@ -25,6 +26,7 @@ class FileNotes:
 
     blank_lines: int = 0
     empty_rows: int = 0
+    repeated_headers: int = 0
     comments: int = 0
     long_rows: int = 0
     longest: tuple[int, str] = (1, "")
@@ -39,7 +41,8 @@ class FileNotes:
         """Say which columns come from the names of folders."""
         if names:
             shown = ", ".join(map(repr, names))
-            self.say(f"column{_s(len(names), 's come', ' comes')} from the names of folders: {shown}")
+            columns = _s(len(names), f"columns {shown} come", f"column {shown} comes")
+            self.say(f"{columns} from the names of folders")
 
     def told(self) -> list[str]:
         """The sentences."""
@@ -48,6 +51,9 @@ class FileNotes:
             told.append(
                 f"{_count(self.blank_lines, 'blank line')} {_s(self.blank_lines, 'are no rows', 'is no row')}"
             )
+        if self.repeated_headers:
+            lines = _count(self.repeated_headers, "line")
+            told.append(f"the names of the columns come again in {lines} of the input, left out")
         if self.comments:
             told.append(f"{_count(self.comments, 'comment line')} {_s(self.comments, 'are', 'is')} left out")
         if self.empty_rows:

@@ -22,6 +22,8 @@ from distkern.formats.base import CHUNK_BYTES, AbstractFormat, InputFile, RawChu
 #: what may be a decimal comma: outside quotation marks where the comma is no delimiter, else inside
 _COMMA, _QUOTED_COMMA = re.compile(rb"\d,\d"), re.compile(rb'"[^"\n]*\d,\d')
 _POINT = re.compile(rb"\d\.\d")
+#: of the order of bytes, which a file may begin with
+_MARK = b"\xef\xbb\xbf"
 #: rows behind the header, and bytes of them, that say which columns there are
 _FIRST_ROWS, _FIRST_BYTES = 1000, 2**17
 
@@ -36,7 +38,8 @@ class Csv(AbstractFormat):
     Rows are those that Python's csv module finds with ``strict=True``: a quotation mark that opens a field
     closes it at a delimiter or at the end of the row, or the file is refused. Fields between quotation marks
     may span several lines; how many rows do is noted. A blank line is no row, and is counted; in a file of
-    one column it is a row whose value is missing.
+    one column it is a row whose value is missing. The line of the names is no row either where it comes
+    again, as in files that were put together.
     """
 
     name: ClassVar[str] = "csv"
@@ -101,6 +104,7 @@ class _LineLayout:
         self.keys, self.target = self.rows.keys, self.rows.target
         if self.kinds is not None and self.target is not None and not self.is_label:
             self.kinds.target = self.columns.target_name
+        self.header, self.is_named = header.text, header.is_named
         self.width = self.columns.n_own
         # Arrow skips a blank line, and reads a column in one way
         self.is_single = self.width == 1
@@ -129,6 +133,14 @@ class _LineLayout:
     def rows_of(self, block: RowBlock) -> RowBlock:
         """The lines of a block that are rows; the others, and rows of several lines, are counted."""
         notes = self.options.notes
+        if self.header in block.text and self.is_named:
+            again = [text.removeprefix(_MARK).rstrip(b"\r\n") == self.header for text in block.contents()]
+            if self.is_single and any(again):
+                line = block.lines[again.index(True)]
+                what = "the name of the column comes again"
+                raise InputError(what, where=f"{self.file}, line {line}", hint="remove the line")
+            notes.repeated_headers += sum(again)
+            block = block.without(np.array(again, dtype=bool))
         if not self.is_single:
             blank = block.blank
             notes.blank_lines += int(np.count_nonzero(blank))
