@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import difflib
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
@@ -85,14 +86,12 @@ def choose_columns(
         # a model of columns without names knows nothing of folders
         names = [*own, *(key for key in keys if key not in own)]
     n_own = len(own)
-    dropped = {at for at, name in enumerate(names) if name in options.drop}
-    nothing = {*left_out, *dropped}
-    for name in options.drop:
-        if name not in names and name.lstrip("-").isdecimal():
-            nothing.add(_position(own, name, "to leave out", where))
+    nothing = {*left_out, *(at for at, name in enumerate(names) if name in options.drop)}
+    nothing |= said_by_position(options.drop, own)
+    roles = said_by_position((options.id, options.weight, options.group), own)
     there: set[str] = set()
     for position, name in enumerate(names):
-        if position in nothing:
+        if position in nothing or position in roles:
             continue
         if not name:
             raise InputError(
@@ -157,6 +156,17 @@ def choose_columns(
         hint = "a file needs at least one column besides the target"
         raise InputError("the file has no feature columns", where=where, hint=hint)
     return Columns(tuple(names), features, target, id_, weight, group, len(names) - n_own)
+
+
+def said_by_position(said: Iterable[str | None], names: Sequence[str]) -> set[int]:
+    """The columns that are said by their positions."""
+    found = set()
+    for word in said:
+        with suppress(TypeError, ValueError):
+            position = int(word or "")
+            if word not in names and -len(names) <= position < len(names):
+                found.add(position % len(names))
+    return found
 
 
 def _target(

@@ -5,11 +5,10 @@ from __future__ import annotations
 import csv
 import re
 from collections.abc import Sequence
-from contextlib import suppress
 from dataclasses import dataclass, replace
 
 from distkern.common.errors import InputError
-from distkern.formats._columns import Columns, choose_columns
+from distkern.formats._columns import Columns, choose_columns, said_by_position
 from distkern.formats._lines import LONGEST_LINE_BYTES, Ahead, parse_number
 from distkern.formats._rows import Dialect, RowBlock
 from distkern.formats.base import ReadOptions
@@ -226,11 +225,12 @@ def _named(header: Header, rows: Sequence[Sequence[str]], options: ReadOptions) 
             )
     rows = [row for row in rows if len(row) == len(names)]
     # a first row that is too short or too long is refused later, by its line
-    said = _positions(len(names), options)
+    roles = (options.target, options.id, options.weight, options.group, *options.drop)
+    said = said_by_position(roles, names)
     left_out, empty, copies, first = set(), [], [], dict[str, int]()
     for at, name in enumerate(names):
         values = [row[at].strip() for row in rows]
-        if at in said:
+        if at in said or (name == "" == options.id):
             continue
         if not name:
             if not any(values):
@@ -274,14 +274,3 @@ def _is_index(values: Sequence[str]) -> bool:
     are_counts = all(value.isdecimal() for value in values)
     are_names = all(value and parse_number(value) is None for value in values)
     return len(set(values)) == len(values) and (are_counts or are_names)
-
-
-def _positions(width: int, options: ReadOptions) -> set[int]:
-    """The columns of which the user says by position what they are."""
-    found = set()
-    for word in (options.target, options.id, options.weight, options.group, *options.drop):
-        with suppress(TypeError, ValueError):
-            position = int(word or "")
-            if -width <= position < width:
-                found.add(position % width)
-    return found

@@ -176,10 +176,10 @@ def place_of_row(file: str, first_row: int, row: int, lines: NDArray[np.int64] |
     return f"{file}, row {number} ({f'index {number - 1}' if lines is None else f'line {lines[row]}'})"
 
 
-def not_finite(value: float, where: str) -> InputError:
+def not_finite(value: float, where: str, hint: str = "fill the value in or leave the row out") -> InputError:
     """The error for a NaN or infinite number."""
     kind = "NaN (a missing value)" if np.isnan(value) else "infinite, or too large for a 64-bit number,"
-    return InputError(f"the value is {kind} and no kernel is defined on it", where=where, hint=FILL_OR_DROP)
+    return InputError(f"the value is {kind} and no kernel is defined on it", where=where, hint=hint)
 
 
 FILL_OR_DROP = "fill the value in or leave the row out"
@@ -282,7 +282,8 @@ def refuse_non_finite(chunk: RawChunk, *, may_miss: bool = False) -> None:
         found = first_place(chunk.features, np.isinf(values) if may_miss else ~np.isfinite(values))
         if found is not None:
             row, column, value = found
-            raise not_finite(value, chunk.place(row, column))
+            hint = f"{FILL_OR_DROP}, or give --na inf if that, as it is written, stands for a missing value"
+            raise not_finite(value, chunk.place(row, column), hint if may_miss else FILL_OR_DROP)
     if chunk.targets is not None and chunk.targets.dtype.kind == "f":
         bad = np.flatnonzero(~np.isfinite(chunk.targets))
         if bad.size:

@@ -162,25 +162,25 @@ class _LineLayout:
 
     def _refuse_odd(self, arrays: list[Any], block: RowBlock, first_row: int) -> None:
         """Refuse a value in a column that was left out because nothing else is there than in others."""
-        if not (self.odd.empty or self.odd.copies):
-            return
-        words = self._words(block, first_row)
+        words = self._words(block, first_row) if self.odd.copies else arrays
         for at, other in [*((at, None) for at in self.odd.empty), *self.odd.copies]:
             values = [(word or "").strip() for word in words[at].to_pylist()]
             wanted = [""] * len(values)
             if other is not None:
                 wanted = [(word or "").strip() for word in words[other].to_pylist()]
-            if values != wanted:
-                row = next(row for row, value in enumerate(values) if value != wanted[row])
-                what = f"column {at + 1} has no name, and the value {values[row][:60]!r}"
-                if other is not None:
-                    name = self.columns.names[at]
-                    what = f"columns {other + 1} and {at + 1} are both named {name!r}, and differ"
-                raise InputError(
-                    what,
-                    where=f"{self.file}, row {first_row + row} (line {block.lines[row]})",
-                    hint=f"name the column if it is a feature, or leave it out with --drop {at}",
+            if values == wanted:
+                continue
+            row = next(row for row, value in enumerate(values) if value != wanted[row])
+            what = f"column {at + 1} has no name, and the value {values[row][:60]!r}"
+            if other is not None:
+                what = (
+                    f"columns {other + 1} and {at + 1} are both named {self.columns.names[at]!r}, and differ"
                 )
+            raise InputError(
+                what,
+                where=f"{self.file}, row {first_row + row} (line {block.lines[row]})",
+                hint=f"name the column if it is a feature, or leave it out with --drop {at}",
+            )
 
     def decide(self, block: RowBlock, first_row: int) -> None:
         """What stands before decimals in the file, and what columns hold that are met for the first time."""
@@ -267,9 +267,9 @@ class _LineLayout:
             types[str(self.target)] = words if self.is_label or not is_mere else numbers
         if self.columns.weight is not None:
             types[str(self.columns.weight)] = pa.string() if as_words else pa.float64()
-        more = [self.columns.id, self.columns.group]
+        more = [self.columns.id, self.columns.group, *self.odd.empty]
         if as_words:
-            more += [*self.odd.empty, *(at for pair in self.odd.copies for at in pair)]
+            more += [at for pair in self.odd.copies for at in pair]
         types = dict.fromkeys((str(at) for at in more if at is not None), pa.string()) | types
         types = {at: of for at, of in types.items() if int(at) < self.width}
         text, escape = block.text, self.dialect.escape

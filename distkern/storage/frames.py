@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+import sys
 import warnings
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -147,8 +148,7 @@ def _in_arrow(X: Any) -> Any:
     """A frame of Polars as an Arrow table, which has no integers of 128 bits."""
     wide = [name for name, of in X.schema.items() if str(of) in ("Int128", "UInt128")]
     if wide:
-        import polars
-
+        polars = sys.modules["polars"]
         X = X.with_columns(polars.col(wide).cast(polars.Float64))
     return X.to_arrow()
 
