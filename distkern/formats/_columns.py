@@ -153,7 +153,7 @@ def choose_columns(
         order = order_by_name([names[at] for at in features], wanted, where=where, whose="the training data")
         features = features if order is None else tuple(features[at] for at in order.tolist())
     if not features:
-        hint = "a file needs at least one column besides the target"
+        hint = _other_delimiter(own) or "a file needs at least one column besides the target"
         raise InputError("the file has no feature columns", where=where, hint=hint)
     return Columns(tuple(names), features, target, id_, weight, group, len(names) - n_own)
 
@@ -199,13 +199,21 @@ def _position(names: Sequence[str], wanted: str, role: str, where: str, n_own: i
 
 def _no_column(names: Sequence[str], wanted: str, role: str, where: str) -> InputError:
     close = difflib.get_close_matches(wanted, names, n=1, cutoff=0.0)
-    hint = f"did you mean {close[0]!r}?"
-    if len(names) == 1 and (mark := next((mark for mark in "\t;|," if mark in names[0]), "")):
-        hint = f"the only column is {names[0]!r}, whose parts are separated by {mark!r}: give that as "
-        hint += "--delimiter, or leave --delimiter out"
-    elif len(names) == 1 and len(names[0].split()) > 1 and names[0][0] != "#":
-        hint = f"the only column is {names[0]!r}: give --delimiter whitespace if blanks separate its parts"
+    hint = _other_delimiter(names) or f"did you mean {close[0]!r}?"
     return InputError(f"there is no column {wanted!r} {role}", where=where, hint=hint)
+
+
+def _other_delimiter(names: Sequence[str]) -> str | None:
+    """What to do if the only name looks like those of several columns."""
+    if len(names) != 1:
+        return None
+    mark = next((mark for mark in "\t;|," if mark in names[0]), "")
+    if mark:
+        found = f"the only column is {names[0]!r}, whose parts are separated by {mark!r}: give that as "
+        return f"{found}--delimiter, or leave --delimiter out"
+    if len(names[0].split()) > 1 and names[0][0] != "#":
+        return f"the only column is {names[0]!r}: give --delimiter whitespace if blanks separate its parts"
+    return None
 
 
 class TableRows:

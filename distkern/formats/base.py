@@ -176,13 +176,16 @@ def place_of_row(file: str, first_row: int, row: int, lines: NDArray[np.int64] |
     return f"{file}, row {number} ({f'index {number - 1}' if lines is None else f'line {lines[row]}'})"
 
 
-def not_finite(value: float, where: str, hint: str = "fill the value in or leave the row out") -> InputError:
+def not_finite(value: float, where: str, hint: str | None = None) -> InputError:
     """The error for a NaN or infinite number."""
     kind = "NaN (a missing value)" if np.isnan(value) else "infinite, or too large for a 64-bit number,"
-    return InputError(f"the value is {kind} and no kernel is defined on it", where=where, hint=hint)
+    return InputError(
+        f"the value is {kind} and no kernel is defined on it", where=where, hint=hint or FILL_OR_DROP
+    )
 
 
 FILL_OR_DROP = "fill the value in or leave the row out"
+_IS_MISSING = ", or give --na {} if it stands for a missing value"
 
 
 #: of a text that stands for a missing value, and may be the name of something
@@ -255,7 +258,10 @@ class AbstractFormat(ABC):
         for chunk in self.read(file, options):
             if chunk.weights is not None:
                 chunk = replace(chunk, weights=_fine_weights(chunk.weights, chunk, options))
-            refuse_non_finite(chunk, may_miss=self.is_table and options.kinds is not None)
+            of_table = self.is_table and options.kinds is not None
+            # what stands for a missing value is known to a model
+            hint = _IS_MISSING if of_table and options.unknown is None else ""
+            refuse_non_finite(chunk, may_miss=of_table, hint=hint)
             yield chunk
 
 
@@ -274,16 +280,15 @@ def _fine_weights(weights: Floats, chunk: RawChunk, options: ReadOptions) -> Flo
     return np.where(is_fine, weights, 1.0)
 
 
-def refuse_non_finite(chunk: RawChunk, *, may_miss: bool = False) -> None:
+def refuse_non_finite(chunk: RawChunk, *, may_miss: bool = False, hint: str = "") -> None:
     """Raise :class:`InputError` with the place of the first NaN or infinity in features or targets, of the
-    first infinity alone if features may be missing."""
+    first infinity alone if features may be missing; ``hint`` says what else can be done about it, ``{}``."""
     if not sum_is_finite(chunk.features):
         values = chunk.features.data if isinstance(chunk.features, SparseRows) else chunk.features
         found = first_place(chunk.features, np.isinf(values) if may_miss else ~np.isfinite(values))
         if found is not None:
             row, column, value = found
-            hint = f"{FILL_OR_DROP}, or give --na inf if that, as it is written, stands for a missing value"
-            raise not_finite(value, chunk.place(row, column), hint if may_miss else FILL_OR_DROP)
+            raise not_finite(value, chunk.place(row, column), FILL_OR_DROP + hint.format(value))
     if chunk.targets is not None and chunk.targets.dtype.kind == "f":
         bad = np.flatnonzero(~np.isfinite(chunk.targets))
         if bad.size:

@@ -117,8 +117,9 @@ def test_lines_before_the_header(tmp_path):
     ):
         with pytest.raises(InputError, match=hint):
             read(tmp_path, text, target="y")
-    with pytest.raises(InputError, match="give --delimiter whitespace"):
-        read(tmp_path, ROWS.replace(",", "   "), target="y")
+    for target in ("y", None):
+        with pytest.raises(InputError, match="give --delimiter whitespace"):
+            read(tmp_path, ROWS.replace(",", "   "), target=target)
 
 
 def test_a_first_line_that_names_the_delimiter(tmp_path):
