@@ -176,6 +176,7 @@ def file_kinds(command: Command) -> Command:
         click.option(
             "--delimiter",
             metavar="MARK",
+            callback=read_by(lambda mark: {"\\t": "\t"}.get(mark, mark)),
             help="What separates the fields of CSV files: one character, or whitespace for runs of blanks "
             "and tabs.  [default: detected and reported]",
         ),

@@ -81,11 +81,12 @@ def choose_columns(
     with the same one, unless they are dropped by position, for a target or an id that is not there, and for
     features that are missing or not wanted.
     """
-    own = names
-    if options.unknown is None or options.features is not None:
-        # a model of columns without names knows nothing of folders
-        names = [*own, *(key for key in keys if key not in own)]
-    n_own = len(own)
+    own, n_own = names, len(names)
+    if options.unknown is not None and options.features is None:
+        # of a model of columns without names, which is told of no others
+        order = None if options.kinds is None else options.kinds.order
+        keys = [key for key in keys if key in (order or ())]
+    names = [*own, *(key for key in keys if key not in own)]
     nothing = {*left_out, *(at for at, name in enumerate(names) if name in options.drop)}
     nothing |= said_by_position(options.drop, own)
     roles = said_by_position((options.id, options.weight, options.group), own)

@@ -387,7 +387,9 @@ class _Scan:
             f"a quotation mark opens a field here, and the next one{other} does not close it, as {behind!r} "
             "follows",
             where=f"{self._file}, line {lines[0]}",
-            hint=_CLOSE,
+            hint=f"give --escape '\\' if a backslash stands before marks; else {_CLOSE}"
+            if self._text[closes - 1 : closes] == b"\\"
+            else _CLOSE,
         )
 
 

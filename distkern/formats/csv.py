@@ -145,7 +145,8 @@ class _LineLayout:
             blank = block.blank
             notes.blank_lines += int(np.count_nonzero(blank))
             block = block.without(blank)
-            is_there = block.text.startswith(self.no_values) or b"\n" + self.no_values in block.text
+            ends = [self.no_values + end for end in (b"\n", b"\r\n")]
+            is_there = any(block.text.startswith(end) or b"\n" + end in block.text for end in ends)
             if self.target is not None and is_there:
                 mark = self.dialect.mark.encode()
                 empty = np.array([not text.strip(mark + b"\r\n") for text in block.contents()], dtype=bool)

@@ -234,3 +234,5 @@ def test_bytes_and_wide_integers_are_read():
         fitted = NewtonClassifier(n_landmarks=8, random_state=0).fit(frame, [0, 1] * (n // 2))
         assert fitted.table_.features == ("b=u", "b=v", "n")
         np.testing.assert_array_equal(fitted.decision_function(frame), expected.decision_function(plain))
+    fitted = NewtonClassifier(n_landmarks=8).fit(plain, polars.Series([3, 5] * (n // 2), dtype=polars.Int128))
+    assert fitted.classes_.tolist() == [3, 5]

@@ -105,6 +105,10 @@ def test_quoted_labels_keep_what_they_say(tmp_path):
             '1,2,"a\n4,5,"b',
             r"line 3: .* the next one in line 4 does not close it, as 'b' follows; .*--no-quotes",
         ),
+        (
+            '1,2,"a \\"b\\" c"',
+            r"line 3: .* the next one does not close it.*; give --escape .* if a backslash",
+        ),
         ('"1" ,2,a', r"line 3: a quotation mark opens a field here, and the next one does not close it"),
         ('1,"2,a\n4,5"', r"row 2 \(line 3\).* 2 fields .*quotation marks hold several lines together"),
         ("1,2' 7\"\n4,5' 2\",b", r"row 2 \(line 3\): the row has 2 fields"),
