@@ -84,8 +84,8 @@ def choose_columns(
     own, n_own = names, len(names)
     if options.unknown is not None and options.features is None:
         # of a model of columns without names, which is told of no others
-        order = None if options.kinds is None else options.kinds.order
-        keys = [key for key in keys if key in (order or ())]
+        known_keys = () if options.kinds is None else options.kinds.order or ()
+        keys = [key for key in keys if key in known_keys]
     names = [*own, *(key for key in keys if key not in own)]
     nothing = {*left_out, *(at for at, name in enumerate(names) if name in options.drop)}
     nothing |= said_by_position(options.drop, own)

@@ -10,6 +10,7 @@ from pyarrow import parquet
 
 from distkern.common.errors import InputError
 from distkern.formats._files import expand
+from distkern.formats._kinds import TableKinds
 from distkern.formats._notes import FileNotes
 from distkern.formats.base import ReadOptions, rows_of
 from distkern.storage.table_fit import TableOptions
@@ -97,6 +98,12 @@ def test_values_in_the_names_of_folders_are_a_column(tmp_path, kind):
     if kind == "csv":
         found, chunks, _, _ = values(tmp_path / "hive" / "colour=red", header=False, target="0", drop=("1",))
         assert found[:, -1].tolist() == [2020] * 3 + [2021] * 3
+        # a model of such files reads the folders that it knows, and those of files in other places do not matter
+        (file, *_) = expand([str(tmp_path / "hive" / "colour=red")])
+        for order, width in ((("0", "1", "year"), 3), (("0", "1"), 2)):
+            like = TableKinds(dict.fromkeys(order, "category"), order=order, is_named=False, fixed=True)
+            how = ReadOptions("none", header=False, kinds=like, unknown=set())
+            assert next(file.chunks(how)).features.shape == (3, width)
 
 
 def test_a_column_of_the_file_is_not_replaced(tmp_path):
