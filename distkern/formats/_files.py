@@ -48,7 +48,7 @@ def expand(sources: Iterable[str | os.PathLike[str]], format_name: str | None = 
     files = [file for source in sources for file in _expand_one(os.fspath(source), format_name)]
     if not files:
         raise InputError("no input file given", hint="name at least one file, folder, pattern or URL")
-    keys = keys_of([file.url for file in files])
+    keys = keys_of(["" if file.url.startswith(_WEB) else file.url for file in files])
     return [replace(file, keys=own) for file, own in zip(files, keys, strict=True)]
 
 

@@ -98,7 +98,7 @@ def test_values_in_the_names_of_folders_are_a_column(tmp_path, kind):
     if kind == "csv":
         found, chunks, _, _ = values(tmp_path / "hive" / "colour=red", header=False, target="0", drop=("1",))
         assert found[:, -1].tolist() == [2020] * 3 + [2021] * 3
-        # a model of such files reads the folders that it knows, and those of files in other places do not matter
+        # a model of such files reads the folders that it knows, and no others
         (file, *_) = expand([str(tmp_path / "hive" / "colour=red")])
         for order, width in ((("0", "1", "year"), 3), (("0", "1"), 2)):
             like = TableKinds(dict.fromkeys(order, "category"), order=order, is_named=False, fixed=True)
