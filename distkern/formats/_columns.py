@@ -355,6 +355,8 @@ class TableRows:
         import pyarrow as pa
 
         name = str(self._options.weight)
+        if pa.types.is_dictionary(column.type):
+            column = column.cast(column.type.value_type)
         if is_number(column.type) or pa.types.is_decimal(column.type):
             return in_numpy(column.cast(pa.float64())).astype(np.float64)
         if not (self._from_text and is_text(column.type)):

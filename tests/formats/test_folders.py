@@ -91,6 +91,9 @@ def test_values_in_the_names_of_folders_are_a_column(tmp_path, kind):
         [2020, 2020, 2021, 2021] if kind == "parquet" else ["2020", "2020", "2021", "2021"]
     )
     assert {word for one in chunks for word in one.ids} == {"red"}
+    _, chunks, _, _ = values(tmp_path / "hive" / "colour=red", weight="year", group="colour", target="y")
+    assert [weight for one in chunks for weight in one.weights] == [2020, 2020, 2021, 2021]
+    assert len({key for one in chunks for key in one.group_keys}) == 1
     _, chunks, _, _ = values(tmp_path / "hive" / "colour=red" / "*" / f"part*.{kind}", drop=("colour",))
     assert chunks[0].names == ("x", "year")
     assert chunks[0].target_name == "y"
