@@ -266,7 +266,9 @@ def _named(header: Header, rows: Sequence[Sequence[str]], options: ReadOptions) 
             if len(empty) > 1
             else f"column {which} has neither name nor values and is left out"
         )
-    return names, Odd(frozenset(left_out), tuple(empty), tuple(copies))
+    # a model does not know them, whatever is in them
+    checked = () if options.features is not None else tuple(empty)
+    return names, Odd(frozenset(left_out), checked, tuple(copies))
 
 
 def _is_index(values: Sequence[str]) -> bool:
