@@ -100,6 +100,9 @@ def test_a_value_that_comes_late_in_such_a_column_is_refused(tmp_path, monkeypat
         InputError, match=r"row 9 \(line 10\): columns 1 and 2 are both named 'x', and differ"
     ):
         read(tmp_path, DOUBLED + "1,2,2,u\n", target="y")
+    # a model knows which columns it wants
+    known = {"target_kind": "none", "features": ("x", "c"), "ignored": ("y",), "unknown": set()}
+    assert read(tmp_path, TRAILING + "1,2,u,,late\n", **known)[0].n_rows == 9
 
 
 def test_lines_before_the_header(tmp_path):
