@@ -161,7 +161,7 @@ certificates = together(
 
 
 def file_kinds(command: Command) -> Command:
-    """``--format``, ``--header``, ``--delimiter``, ``--decimal``, ``--encoding``: what files are."""
+    """``--format``, ``--header``, ``--delimiter`` and the other options that say what files are."""
     from distkern.formats._files import COMPRESSIONS
     from distkern.formats.base import FORMATS
 
@@ -176,12 +176,34 @@ def file_kinds(command: Command) -> Command:
         click.option(
             "--delimiter",
             metavar="MARK",
-            help="What stands between the fields of CSV files.  [default: looked at, and told]",
+            callback=read_by(lambda mark: {"\\t": "\t"}.get(mark, mark)),
+            help="What separates the fields of CSV files: one character, or whitespace for runs of blanks "
+            "and tabs.  [default: detected and reported]",
         ),
         click.option(
             "--decimal",
             type=click.Choice([".", ","]),
             help="What stands before the decimals of numbers in CSV files.  [default: looked at, and told]",
+        ),
+        click.option(
+            "--no-quotes",
+            is_flag=True,
+            default=None,
+            help="Quotation marks in CSV files are characters like others, and each line is a row.",
+        ),
+        click.option(
+            "--escape",
+            metavar="MARK",
+            help="The character, such as \\, before delimiters and marks that are text in CSV files.",
+        ),
+        click.option(
+            "--comment", metavar="MARK", help="Skip lines of CSV files that begin with MARK, such as '#'."
+        ),
+        click.option(
+            "--skip-lines",
+            metavar="N",
+            type=click.IntRange(min=0),
+            help="Skip the first N lines of each CSV file, before the header.",
         ),
         click.option(
             "--encoding", metavar="NAME", help="Of CSV files, as cp1252, latin-1 or utf-16.  [default: UTF-8]"

@@ -53,6 +53,10 @@ def predict(
     delimiter: str | None,
     decimal: str | None,
     encoding: str | None,
+    no_quotes: bool | None,
+    escape: str | None,
+    comment: str | None,
+    skip_lines: int | None,
     decision: bool,
     proba: bool,
     threshold: float | str | None,
@@ -74,7 +78,7 @@ def predict(
     from distkern.runs.given import unknown_columns
     from distkern.runs.persistence import load_model
     from distkern.runs.scoring import files_for, predict_files_to, predict_to
-    from distkern.storage.table import told_blank, told_unknown
+    from distkern.storage.table import told_unknown
 
     if not out.endswith(_ENDINGS):
         raise InputError(
@@ -89,6 +93,10 @@ def predict(
         "delimiter": delimiter,
         "decimal": decimal,
         "encoding": encoding,
+        "no_quotes": no_quotes,
+        "escape": escape,
+        "comment": comment,
+        "skip_lines": skip_lines,
     }
     _check_source(files, data, split, how)
     fitted = options.with_threshold(load_model(model), threshold)
@@ -121,7 +129,7 @@ def predict(
         notes = [
             f"{file} does not name its columns: taken in the order of training" for file in rows.by_position
         ]
-        notes += told_blank(rows.blank_lines, rows.repeated_headers)
+        notes += rows.notes.told()
         if rows.unknown:
             notes.append(told_unknown(rows.unknown))
         notes += rows.told_unseen

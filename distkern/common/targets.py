@@ -74,7 +74,8 @@ def plain_targets(y: Any, where: str = "y", first_row: int = 1, what: str = "tar
         With the number of the first row, counted from ``first_row``, that has none: None, NaN, NaT or NA; for
         durations, for bytes that are not UTF-8, and for integers of more than 64 bits.
     """
-    values = np.asarray(y)
+    # NumPy has no integers of 128 bits, as Polars has
+    values = np.asarray(y.to_list() if str(getattr(y, "dtype", "")) in ("Int128", "UInt128") else y)
     kind, hint = values.dtype.kind, "give the row one, or leave it out"
 
     def place(at: int) -> str:

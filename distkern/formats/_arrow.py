@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from distkern.common.errors import InputError
 from distkern.formats._texts import DAYS
 
 #: a second of each unit of time
@@ -62,6 +63,26 @@ def is_text(kind: Any) -> bool:
     import pyarrow as pa
 
     return bool(pa.types.is_string(kind) or pa.types.is_large_string(kind) or pa.types.is_string_view(kind))
+
+
+def in_text(values: Any, where: str) -> Any:
+    """An Arrow array of bytes as texts in UTF-8, as old writers of Parquet store them; others as they are.
+
+    Raises :class:`InputError` at the place ``where`` for bytes that are no text.
+    """
+    import pyarrow as pa
+
+    of = values.type.value_type if pa.types.is_dictionary(values.type) else values.type
+    if not (pa.types.is_binary(of) or pa.types.is_large_binary(of) or pa.types.is_binary_view(of)):
+        return values
+    try:
+        if pa.types.is_dictionary(values.type):
+            return pa.DictionaryArray.from_arrays(values.indices, values.dictionary.cast(pa.string()))
+        return values.cast(pa.string())
+    except pa.ArrowInvalid as error:
+        raise InputError(
+            f"the column holds {of} that is no UTF-8 text", where=where, hint="leave the column out"
+        ) from error
 
 
 def are_numbers(values: Any) -> bool:

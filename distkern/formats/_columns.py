@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import difflib
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
@@ -15,6 +16,7 @@ from distkern.common.names import order_by_name
 from distkern.common.targets import keys_of_texts, plain_targets
 from distkern.common.types import Floats
 from distkern.formats._arrow import in_numpy, is_label, is_number, is_text
+from distkern.formats._folders import FolderKey
 from distkern.formats._kinds import LABELS_OR_NUMBERS
 from distkern.formats._lines import parse_number
 from distkern.formats._words import word_of
@@ -33,7 +35,10 @@ _EMPTY = "the value is missing (empty field)"
 
 @dataclass(frozen=True, slots=True)
 class Columns:
-    """The columns of a table: all names, and positions of the features and of what else there is."""
+    """The columns of a table: all names, and positions of the features and of what else there is.
+
+    The last ``n_keys`` are those that the names of folders say.
+    """
 
     names: tuple[str, ...]
     features: tuple[int, ...]
@@ -41,6 +46,12 @@ class Columns:
     id: int | None = None
     weight: int | None = None
     group: int | None = None
+    n_keys: int = 0
+
+    @property
+    def n_own(self) -> int:
+        """Columns that are in the file."""
+        return len(self.names) - self.n_keys
 
     @property
     def target_name(self) -> str | None:
@@ -52,109 +63,158 @@ class Columns:
 
 
 def choose_columns(
-    names: Sequence[str], *, where: str, options: ReadOptions, has_header: bool = True
+    names: Sequence[str],
+    *,
+    where: str,
+    options: ReadOptions,
+    has_header: bool = True,
+    left_out: Collection[int] = (),
+    keys: Sequence[str] = (),
 ) -> Columns:
     """Split a table's columns: ``options.target`` by name, else by position; default the last column.
 
-    Positions count from 0 and, where negative, from the end, as in pandas. Without a target kind every column
-    is a feature unless ``options.target`` names one to leave out. Where ``options.features`` are wanted and
-    the names are the table's own, the features are these, in this order. Raises :class:`InputError` for
-    columns without a name or with the same one, for a target or an id that is not there, and for features
-    that are missing or not wanted.
+    Positions count from 0 and, where negative, from the end, as in pandas, among the file's own columns.
+    Those of ``keys``, which the names of folders say, follow unless the file has them itself. Without a
+    target kind every column is a feature unless ``options.target`` names one to leave out. Where
+    ``options.features`` are wanted and the names are the table's own, the features are these, in this order.
+    Columns that are ``left_out`` are nothing. Raises :class:`InputError` for other columns without a name or
+    with the same one, unless they are dropped by position, for a target or an id that is not there, and for
+    features that are missing or not wanted.
     """
+    own, n_own = names, len(names)
+    if options.unknown is not None and options.features is None:
+        # of a model of columns without names, which is told of no others
+        known_keys = () if options.kinds is None else options.kinds.order or ()
+        keys = [key for key in keys if key in known_keys]
+    names = [*own, *(key for key in keys if key not in own)]
+    nothing = {*left_out, *(at for at, name in enumerate(names) if name in options.drop)}
+    nothing |= said_by_position(options.drop, own)
+    roles = said_by_position((options.id, options.weight, options.group), own)
     there: set[str] = set()
     for position, name in enumerate(names):
+        if position in nothing or position in roles:
+            continue
         if not name:
             raise InputError(
                 f"column {position + 1} has no name (is it a row index?)",
                 where=where,
-                hint="name it if it is a feature, else write the file without it",
+                hint=f"name it if it is a feature, else leave it out with --drop {position}",
             )
         if name in there:
-            raise InputError(f"two columns are named {name!r}", where=where, hint="rename one of them")
+            raise InputError(
+                f"two columns are named {name!r}",
+                where=where,
+                hint=f"rename one of them, or leave one out, as with --drop {position}",
+            )
         there.add(name)
-    target = _target(names, where=where, options=options)
+    target = _target(names, left_out, n_own, where=where, options=options)
 
     def beside(wanted: str | None, role: str) -> int | None:
         """Where a column that is neither target nor feature is; None for one that need not be there."""
         is_position = wanted is not None and wanted.lstrip("-").isdecimal()
         if wanted is None or (options.may_lack and wanted not in names and not is_position):
             return None
-        position = _position(names, wanted, role, where)
+        position = _position(names, wanted, role, where, n_own)
         if has_header and options.kinds is not None:
             options.kinds.names_of[wanted] = names[position]
         return position
 
     weight = beside(options.weight, "to hold weights")
     group = beside(options.group, "to hold groups")
-    for role, own, others in (("weight", weight, {target}), ("group", group, {target, weight})):
-        if own is not None and own in others:
-            other = "target" if own == target else "weight"
+    for role, taken, others in (("weight", weight, {target}), ("group", group, {target, weight})):
+        if taken is not None and taken in others:
+            other = "target" if taken == target else "weight"
             raise InputError(
-                f"column {names[own]!r} cannot be both {other} and {role}",
+                f"column {names[taken]!r} cannot be both {other} and {role}",
                 where=where,
                 hint=f"give --{other} COLUMN",
             )
     id_ = beside(options.id, "to be kept as id")
     wanted = (options.features if has_header else None) or ()
     known = frozenset(wanted)
-    left_out = {target, weight, group}
+    aside: set[int | None] = {target, weight, group, *nothing}
     if id_ is not None and names[id_] not in known:
-        left_out.add(id_)
-    left_out |= {beside(name, "to leave out") for name in options.drop}
+        aside.add(id_)
+    aside |= {beside(name, "to leave out") for name in options.drop}
     # where one is missing, what is unknown may be it under another name
     if options.unknown is not None and known and known <= there:
-        unknown = [at for at, name in enumerate(names) if name not in known and at not in left_out]
+        unknown = [at for at, name in enumerate(names) if name not in known and at not in aside]
         options.unknown.update(names[at] for at in unknown if names[at] not in options.ignored)
-        left_out |= {*unknown}
+        aside |= {*unknown}
     ignored = {at for at, name in enumerate(names) if name in options.ignored and name not in known}
     n_known = None if options.kinds is None else options.kinds.n_known
     # columns without names are those that are left out where the file is as wide with them
-    if has_header or (n_known is not None and len(names) - len((left_out | ignored) - {None}) == n_known):
-        left_out |= ignored
+    if has_header or (n_known is not None and len(names) - len((aside | ignored) - {None}) == n_known):
+        aside |= ignored
     for name in () if options.kinds is None or options.features is not None else options.kinds.keep_na:
         if name not in names and not options.may_lack:
             raise _no_column(names, name, "to keep the texts of", where)
-    features = tuple(position for position in range(len(names)) if position not in left_out)
+    features = tuple(position for position in range(len(names)) if position not in aside)
     if wanted:
         order = order_by_name([names[at] for at in features], wanted, where=where, whose="the training data")
         features = features if order is None else tuple(features[at] for at in order.tolist())
     if not features:
-        hint = "a file needs at least one column besides the target"
+        hint = _other_delimiter(own) or "a file needs at least one column besides the target"
         raise InputError("the file has no feature columns", where=where, hint=hint)
-    return Columns(tuple(names), features, target, id_, weight, group)
+    return Columns(tuple(names), features, target, id_, weight, group, len(names) - n_own)
 
 
-def _target(names: Sequence[str], *, where: str, options: ReadOptions) -> int | None:
-    wanted = options.target
-    if wanted is None:
-        return None if options.target_kind == "none" else len(names) - 1
-    return _position(names, wanted, "to be the target", where)
+def said_by_position(said: Iterable[str | None], names: Sequence[str]) -> set[int]:
+    """The columns that are said by their positions."""
+    found = set()
+    for word in said:
+        with suppress(TypeError, ValueError):
+            position = int(word or "")
+            if word not in names and -len(names) <= position < len(names):
+                found.add(position % len(names))
+    return found
 
 
-def _position(names: Sequence[str], wanted: str, role: str, where: str) -> int:
+def _target(
+    names: Sequence[str], left_out: Collection[int], n_own: int, *, where: str, options: ReadOptions
+) -> int | None:
+    if options.target is not None:
+        return _position(names, options.target, "to be the target", where, n_own)
+    if options.target_kind == "none":
+        return None
+    return next((at for at in reversed(range(n_own)) if at not in left_out), None)
+
+
+def _position(names: Sequence[str], wanted: str, role: str, where: str, n_own: int | None = None) -> int:
+    """Where a column is, by its name or by its position among the first ``n_own``."""
     if wanted in names:
         return list(names).index(wanted)
+    n_own = len(names) if n_own is None else n_own
     try:
         position = int(wanted)
     except ValueError:
         raise _no_column(names, wanted, role, where) from None
-    if not -len(names) <= position < len(names):
+    if not -n_own <= position < n_own:
         raise InputError(
             f"there is no column number {position} {role}",
             where=where,
-            hint=f"columns count from 0 to {len(names) - 1}; or give the name",
+            hint=f"columns count from 0 to {n_own - 1}; or give the name",
         )
-    return position % len(names)
+    return position % n_own
 
 
 def _no_column(names: Sequence[str], wanted: str, role: str, where: str) -> InputError:
     close = difflib.get_close_matches(wanted, names, n=1, cutoff=0.0)
-    hint = f"did you mean {close[0]!r}?"
-    if len(names) == 1 and (mark := next((mark for mark in "\t;|," if mark in names[0]), "")):
-        hint = f"the only column is {names[0]!r}, whose parts are separated by {mark!r}: give that as "
-        hint += "--delimiter, or leave --delimiter out"
+    hint = _other_delimiter(names) or f"did you mean {close[0]!r}?"
     return InputError(f"there is no column {wanted!r} {role}", where=where, hint=hint)
+
+
+def _other_delimiter(names: Sequence[str]) -> str | None:
+    """What to do if the only name looks like those of several columns."""
+    if len(names) != 1:
+        return None
+    mark = next((mark for mark in "\t;|," if mark in names[0]), "")
+    if mark:
+        found = f"the only column is {names[0]!r}, whose parts are separated by {mark!r}: give that as "
+        return f"{found}--delimiter, or leave --delimiter out"
+    if len(names[0].split()) > 1 and names[0][0] != "#":
+        return f"the only column is {names[0]!r}: give --delimiter whitespace if blanks separate its parts"
+    return None
 
 
 class TableRows:
@@ -168,14 +228,29 @@ class TableRows:
     """
 
     def __init__(
-        self, file: str, columns: Columns, options: ReadOptions, *, from_text: bool, has_header: bool = True
+        self,
+        file: str,
+        columns: Columns,
+        options: ReadOptions,
+        *,
+        from_text: bool,
+        has_header: bool = True,
+        folder_keys: Sequence[FolderKey] = (),
     ) -> None:
         self._file, self._columns, self._options = file, columns, options
+        named = {key.name: key for key in folder_keys}
+        self._folder_keys = [named[name] for name in columns.names[columns.n_own :]]
+        options.notes.of_folders(columns.names[columns.n_own :])
         self._from_text, self._has_header = from_text, has_header
         self.target = None if options.target_kind == "none" else columns.target
         self.keys = columns.feature_names
         if options.kinds is not None:
             self.keys = options.kinds.keys(self.keys, has_header=has_header, file=file)
+        for name, at in zip(self.keys, columns.features, strict=True):
+            # one file says too little of what they hold
+            if options.kinds is not None and at >= columns.n_own and options.kinds.unknown([name]):
+                sample = self._folder_keys[at - columns.n_own].sample(from_text=from_text)
+                options.kinds.decide(name, sample, from_text=from_text)
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -186,13 +261,13 @@ class TableRows:
         """Decide what columns hold that are met for the first time, by their own types or their texts."""
         kinds = self._options.kinds
         for key, at in zip(self.keys, self._columns.features, strict=True):
-            if kinds is not None and kinds.unknown([key]):
+            if kinds is not None and at < len(arrays) and kinds.unknown([key]):
                 kinds.decide(key, arrays[at], from_text=self._from_text)
 
     def chunk(
         self, arrays: Sequence[Any], first_row: int, lines: NDArray[np.int64] | None = None, **more: Any
     ) -> RawChunk:
-        """Rows of the table's columns, Arrow arrays by position, where those that are not read may be None.
+        """Rows of the file's columns, Arrow arrays by position, where those that are not read may be None.
 
         ``more`` are further fields of the chunk.
 
@@ -202,6 +277,10 @@ class TableRows:
             With the place of the first value that is not what its column holds.
         """
         columns, kinds = self._columns, self._options.kinds
+        if self._folder_keys:
+            n_rows = next(len(array) for array in arrays if array is not None)
+            more_columns = [key.column(n_rows, from_text=self._from_text) for key in self._folder_keys]
+            arrays = [*arrays, *more_columns]
 
         def place(at: int) -> Callable[[int], str]:
             where = f"column {columns.names[at]!r}"
@@ -279,6 +358,8 @@ class TableRows:
         import pyarrow as pa
 
         name = str(self._options.weight)
+        if pa.types.is_dictionary(column.type):
+            column = column.cast(column.type.value_type)
         if is_number(column.type) or pa.types.is_decimal(column.type):
             return in_numpy(column.cast(pa.float64())).astype(np.float64)
         if not (self._from_text and is_text(column.type)):

@@ -5,11 +5,15 @@ from __future__ import annotations
 import difflib
 import glob
 import os
-from collections.abc import Iterable, Sequence
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
+from fnmatch import fnmatchcase
 
 from distkern.common.errors import InputError
 from distkern.common.urls import is_url, redact_urls, refuse_password
 from distkern.formats._compressed import name_in_archive
+from distkern.formats._folders import keys_of
 from distkern.formats.base import FORMATS, InputFile, explain_errors, file_system_of
 
 COMPRESSIONS = {".gz": "gzip", ".xz": "xz", ".bz2": "bz2", ".zst": "zstd", ".zip": "zip"}
@@ -33,15 +37,19 @@ _WEB = ("http://", "https://")
 def expand(sources: Iterable[str | os.PathLike[str]], format_name: str | None = None) -> list[InputFile]:
     """The files meant by paths, folders, glob patterns and URLs, each source's in sorted order.
 
-    A folder stands for the files in it whose extension is known. Raises :class:`InputError` for what does not
-    exist, for an unknown extension (unless ``format_name`` says what the files are) and for an empty list.
+    A folder stands for the files in it, and in the folders in it, whose extension is known. Files and folders
+    whose names begin with ``_`` or ``.`` are left out there, as in what a pattern's wildcard matches. Folders
+    that are named ``key=value`` are columns of the files in them, see
+    :class:`~distkern.formats._folders.FolderKey`. Raises :class:`InputError` for what does not exist, for an
+    unknown extension (unless ``format_name`` says what the files are) and for an empty list.
     """
     if format_name is not None:
         FORMATS.find(format_name)
     files = [file for source in sources for file in _expand_one(os.fspath(source), format_name)]
     if not files:
         raise InputError("no input file given", hint="name at least one file, folder, pattern or URL")
-    return files
+    keys = keys_of(["" if file.url.startswith(_WEB) else file.url for file in files])
+    return [replace(file, keys=own) for file, own in zip(files, keys, strict=True)]
 
 
 def _expand_one(source: str, format_name: str | None) -> list[InputFile]:
@@ -62,14 +70,12 @@ def _expand_one(source: str, format_name: str | None) -> list[InputFile]:
 def _local(source: str) -> tuple[Sequence[str], bool]:
     path = os.path.expanduser(source)
     if os.path.isdir(path):
-        names = sorted(name for name in os.listdir(path) if name[0] not in "._")
-        inside = [os.path.join(path, name) for name in names]
-        return [item for item in inside if os.path.isfile(item)], True
+        return sorted(_inside(path), key=_by_parts), True
     if os.path.exists(path):
         return [path], False
-    matches = sorted(item for item in glob.glob(path, recursive=True) if os.path.isfile(item))
-    if matches:
-        return matches, False
+    found = [item for item in glob.glob(path, recursive=True) if os.path.isfile(item)]
+    if found:
+        return _visible(found, path), False
     folder, name = os.path.split(path)
     near: list[str] = []
     if os.path.isdir(folder or "."):
@@ -79,19 +85,58 @@ def _local(source: str) -> tuple[Sequence[str], bool]:
     raise InputError(what, where=source, hint=hint)
 
 
+def _inside(path: str) -> Iterator[str]:
+    """The files in a folder and in those in it, but for hidden ones; a folder is not entered from inside."""
+    entered: set[str] = set()
+    for folder, folders, names in os.walk(path, followlinks=True):
+        here = os.path.realpath(folder)
+        if here in entered:
+            folders.clear()
+            continue
+        entered.add(here)
+        folders[:] = [name for name in folders if name[0] not in "._"]
+        for name in names:
+            if name[0] not in "._" and os.path.isfile(os.path.join(folder, name)):
+                yield os.path.join(folder, name)
+
+
+def _by_parts(path: str) -> list[str]:
+    return re.split(r"[/\\]", path)
+
+
+def _visible(paths: Iterable[str], pattern: str) -> list[str]:
+    """Paths that match a pattern, in order, without those that a wildcard matches though they are hidden."""
+    said = {part for part in _by_parts(pattern) if part[:1] in ("_", ".")}
+    shown = []
+    for path in paths:
+        hidden = [part for part in _by_parts(path) if part[:1] in ("_", ".")]
+        if all(any(fnmatchcase(part, one) for one in said) for part in hidden):
+            shown.append(path)
+    if not shown:
+        raise InputError(
+            "every file that matches the pattern has a name, or a folder, that begins with _ or .",
+            where=redact_urls(pattern),
+            hint="write that into the pattern",
+        )
+    return sorted(shown, key=_by_parts)
+
+
 def _remote(source: str) -> tuple[Sequence[str], bool]:
     file_system, path = file_system_of(source)
     if glob.has_magic(path) and not file_system.exists(path):
-        matches = sorted(str(item) for item in file_system.glob(path))
+        matches = [str(item) for item in file_system.glob(path)]
         if not matches:
             raise InputError("no file matches the pattern", where=redact_urls(source), hint="check the URL")
-        return [file_system.unstrip_protocol(item) for item in matches], False
+        return [file_system.unstrip_protocol(item) for item in _visible(matches, path)], False
     if file_system.isfile(path):
         return [source], False
     if file_system.isdir(path):
-        inside = sorted(item["name"] for item in file_system.ls(path, detail=True) if item["type"] == "file")
-        visible = [item for item in inside if os.path.basename(item)[0] not in "._"]
-        return [file_system.unstrip_protocol(item) for item in visible], True
+        names = [str(name) for name in file_system.find(path)]
+        depth = len(_by_parts(path.rstrip("/")))
+        visible = [
+            name for name in names if all(part[:1] not in ("_", ".") for part in _by_parts(name)[depth:])
+        ]
+        return [file_system.unstrip_protocol(name) for name in sorted(visible, key=_by_parts)], True
     raise InputError("file not found", where=redact_urls(source), hint="check the URL")
 
 

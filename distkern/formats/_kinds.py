@@ -116,7 +116,7 @@ class TableKinds(Refusals):
         self._unused = frozenset(unused)
         self._na = None if na is None else frozenset(na)
         own = [parse_number(word) for word in na or ()]
-        self._numbers_of_na = [number for number in own if number is not None and np.isfinite(number)]
+        self._numbers_of_na = [number for number in own if number is not None and not np.isnan(number)]
         self.keep_na = frozenset(keep_na)
         self.rules: dict[str, str] = dict(rules or {})
         self.decimal = self.usual_decimal = decimal

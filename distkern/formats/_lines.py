@@ -6,10 +6,7 @@ import codecs
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import BinaryIO, Protocol
-
-import numpy as np
-from numpy.typing import NDArray
+from typing import BinaryIO, NoReturn, Protocol
 
 from distkern.common.errors import InputError
 
@@ -40,7 +37,7 @@ class Readable(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class LineBlock:
-    """Whole rows of a file, each ended by a newline; ``first_line`` is counted from 1."""
+    """Whole lines of a file, each ended by a newline; ``first_line`` is counted from 1."""
 
     text: bytes
     first_line: int
@@ -92,58 +89,22 @@ def in_utf8(stream: BinaryIO, file: str, encoding: str | None) -> Readable:
     return _Recoded(stream, file, encoding)
 
 
-def row_ends(text: bytes) -> NDArray[np.int64]:
-    """Where the newlines are that end rows: those between an even number of quotation marks and the next."""
-    characters = np.frombuffer(text, np.uint8)
-    ends: NDArray[np.int64] = np.flatnonzero(characters == ord("\n"))
-    if b'"' not in text:
-        return ends
-    marks_before = np.searchsorted(np.flatnonzero(characters == ord('"')), ends)
-    return np.compress(marks_before % 2 == 0, ends)
+def line_blocks(stream: Readable, file: str, block_bytes: int = BLOCK_BYTES) -> Iterator[LineBlock]:
+    """The lines of ``stream`` in blocks of about ``block_bytes``; a byte order mark is dropped.
 
-
-def _last_end(kept: bytes, piece: bytes) -> int:
-    """Behind the last newline of ``piece`` that ends a row, which may begin in ``kept``; 0 if none does."""
-    mark = b'"' * (kept.count(b'"') % 2)
-    if not mark and b'"' not in piece:
-        return piece.rfind(b"\n") + 1
-    ends = row_ends(mark + piece)
-    return int(ends[-1]) + 1 - len(mark) if len(ends) else 0
-
-
-def line_blocks(
-    stream: Readable, file: str, block_bytes: int = BLOCK_BYTES, *, quoted: bool = False
-) -> Iterator[LineBlock]:
-    """The rows of ``stream`` in blocks of about ``block_bytes``; a byte order mark is dropped.
-
-    A row is a line; ``quoted``: newlines between quotation marks end none.
-
-    Raises :class:`InputError` for NUL bytes (not a text file) and for rows of more than 64 MiB.
+    Raises :class:`InputError` for NUL bytes (not a text file) and for lines of more than 64 MiB.
     """
     kept = b""
     line = 1
-    start = True
+    stream = Ahead(stream)
     while True:
         piece = stream.read(block_bytes)
-        if start:
-            piece = piece.removeprefix(b"\xef\xbb\xbf")
-            start = False
-            if not piece:
-                piece = stream.read(block_bytes)
-        if b"\0" in piece:
-            raise InputError(
-                "not a text file (it has zero bytes)",
-                where=file,
-                hint="check the extension: compressed files need .gz, .xz, .bz2, .zst, .zip; or give "
-                "--encoding, as utf-16",
-            )
+        refuse_zeros(piece, file)
         if not piece:
-            if quoted and kept.count(b'"') % 2:
-                raise _not_closed(file, line)
             if kept:
                 yield LineBlock(kept + b"\n", line)
             return
-        cut = _last_end(kept, piece) if quoted else piece.rfind(b"\n") + 1
+        cut = piece.rfind(b"\n") + 1
         if cut:
             text = kept + piece[:cut]
             yield LineBlock(text, line)
@@ -152,16 +113,56 @@ def line_blocks(
         else:
             kept += piece
         if len(kept) > LONGEST_LINE_BYTES:
-            if quoted and kept.count(b'"') % 2:
-                raise _not_closed(file, line)
-            raise InputError(
-                "the line is longer than 64 MiB", where=f"{file}, line {line}", hint="check the file"
-            )
+            refuse_longest(file, line)
 
 
-def _not_closed(file: str, line: int) -> InputError:
-    return InputError(
-        "a quotation mark is not closed in the row that begins here",
-        where=f"{file}, line {line}",
-        hint="close it, and double the quotation marks inside a quoted field",
-    )
+class Ahead:
+    """A stream without its byte order mark, of which what comes next can be looked at."""
+
+    def __init__(self, stream: Readable) -> None:
+        self._stream = stream
+        self._next = b""
+        self.look(3)
+        self._next = self._next.removeprefix(b"\xef\xbb\xbf")
+
+    def look(self, size: int) -> bytes:
+        """The next ``size`` bytes, or all that there are; they are read later."""
+        while len(self._next) < size and (more := self._stream.read(size - len(self._next))):
+            self._next += more
+        return self._next[:size]
+
+    def skip_line(self) -> int:
+        """Read a line; the number of lines that were there, 1 or 0."""
+        size = 2**10
+        while True:
+            text = self.look(size)
+            found = re.search(rb"\r*\n|\r", text)
+            is_open = found is None or found.end() == size
+            if is_open and len(text) == size < LONGEST_LINE_BYTES:
+                size *= 2
+                continue
+            self.read(len(text) if found is None else found.end())
+            return int(bool(text))
+
+    def read(self, size: int) -> bytes:
+        """At most so many bytes, or none at the end."""
+        if not self._next:
+            return self._stream.read(size)
+        found, self._next = self._next[:size], self._next[size:]
+        return found
+
+
+def refuse_zeros(piece: bytes, file: str) -> None:
+    """Raise :class:`InputError` for bytes that are no text."""
+    if b"\0" in piece:
+        raise InputError(
+            "not a text file (it has zero bytes)",
+            where=file,
+            hint="check the extension: compressed files need .gz, .xz, .bz2, .zst, .zip; or give "
+            "--encoding, as utf-16",
+        )
+
+
+def refuse_longest(file: str, line: int) -> NoReturn:
+    """Raise :class:`InputError` for a line that is too long."""
+    raise InputError("the line is longer than 64 MiB", where=f"{file}, line {line}", hint="check the file")

@@ -6,7 +6,6 @@ the contract tests find it there. Those of text read blocks of lines by :mod:`di
 
 from __future__ import annotations
 
-import os
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -23,7 +22,11 @@ from distkern.common.sparse import Rows, SparseRows, first_place, sum_is_finite
 from distkern.common.types import Floats
 from distkern.common.urls import is_url, no_driver, redact_urls
 from distkern.formats._compressed import decompressed
+from distkern.formats._folders import FolderKey
 from distkern.formats._kinds import TableKinds
+from distkern.formats._meter import Meter
+from distkern.formats._notes import FileNotes
+from distkern.formats._rows import WHITESPACE
 from distkern.formats._words import MISSING_LABELS
 
 #: upper bound of the features of one chunk, in bytes (one row may be larger)
@@ -59,6 +62,10 @@ class ReadOptions:
     indices : where the indices of svmlight files start
     delimiter, decimal : of CSV files: what stands between fields, and before decimals; None: looked at
     encoding : of CSV files; None: UTF-8
+    no_quotes, escape, comment, skip_lines : of CSV files: quotation marks are characters like others; what
+        stands before a character that means nothing; what lines begin with that are no rows; lines before the
+        header
+    notes : filled with what there is to tell of the files
     unknown : filled with the columns that are not wanted, which are left out; None: they are refused
     """
 
@@ -77,15 +84,30 @@ class ReadOptions:
     delimiter: str | None = None
     decimal: str | None = None
     encoding: str | None = None
+    no_quotes: bool | None = None
+    escape: str | None = None
+    comment: str | None = None
+    skip_lines: int | None = None
+    notes: FileNotes = field(default_factory=FileNotes)
     unknown: set[str] | None = None
 
     def __post_init__(self) -> None:
-        if self.decimal not in (None, ".", ",") or (self.delimiter is not None and len(self.delimiter) != 1):
-            raise InputError(
-                f"{self.delimiter!r} and {self.decimal!r} are no such marks",
-                where="--delimiter, --decimal",
-                hint="give one character as the delimiter, and . or , before decimals",
-            )
+        if self.decimal not in (None, ".", ","):
+            raise InputError(f"{self.decimal!r} is none", where="--decimal", hint="give . or ,")
+        marks = {"delimiter": self.delimiter, "escape": self.escape}
+        for name, mark in marks.items():
+            if mark is None or (name == "delimiter" and mark == WHITESPACE):
+                continue
+            is_free = len(mark) == 1 and mark.isascii() and mark not in '\r\n\0"'
+            if not is_free or list(marks.values()).count(mark) > 1:
+                words = f", or {WHITESPACE}" if name == "delimiter" else ""
+                raise InputError(
+                    f"{mark!r} is no such mark",
+                    where=f"--{name}",
+                    hint=f"give one ASCII character{words}, which is nothing else in the file",
+                )
+        if self.comment is not None and (not self.comment.strip() or set(self.comment) & set('\r\n"')):
+            raise InputError(f"{self.comment!r} marks no lines", where="--comment", hint="give '#', say")
 
     def na_of(self, column: str, *, is_label: bool = False) -> frozenset[str]:
         """The texts that stand for a missing value of a column."""
@@ -118,8 +140,6 @@ class RawChunk:
     ids : (n_rows,) str objects, where an id column was asked for
     weights : (n_rows,) float64, likewise
     group_keys : (n_rows,) uint64 of :mod:`~distkern.common.targets`, likewise
-    blank_lines : those among the rows' lines that are no rows (text formats)
-    repeated_headers : those of them that name the columns again, which are not among the blank ones
     """
 
     features: Rows
@@ -134,8 +154,6 @@ class RawChunk:
     ids: NDArray[Any] | None = None
     weights: Floats | None = None
     group_keys: NDArray[np.uint64] | None = None
-    blank_lines: int = 0
-    repeated_headers: int = 0
     is_untyped: bool = False
 
     @property
@@ -160,13 +178,16 @@ def place_of_row(file: str, first_row: int, row: int, lines: NDArray[np.int64] |
     return f"{file}, row {number} ({f'index {number - 1}' if lines is None else f'line {lines[row]}'})"
 
 
-def not_finite(value: float, where: str) -> InputError:
+def not_finite(value: float, where: str, hint: str | None = None) -> InputError:
     """The error for a NaN or infinite number."""
     kind = "NaN (a missing value)" if np.isnan(value) else "infinite, or too large for a 64-bit number,"
-    return InputError(f"the value is {kind} and no kernel is defined on it", where=where, hint=FILL_OR_DROP)
+    return InputError(
+        f"the value is {kind} and no kernel is defined on it", where=where, hint=hint or FILL_OR_DROP
+    )
 
 
 FILL_OR_DROP = "fill the value in or leave the row out"
+_IS_MISSING = ", or give --na {} if it stands for a missing value"
 
 
 #: of a text that stands for a missing value, and may be the name of something
@@ -239,7 +260,10 @@ class AbstractFormat(ABC):
         for chunk in self.read(file, options):
             if chunk.weights is not None:
                 chunk = replace(chunk, weights=_fine_weights(chunk.weights, chunk, options))
-            refuse_non_finite(chunk, may_miss=self.is_table and options.kinds is not None)
+            of_table = self.is_table and options.kinds is not None
+            # what stands for a missing value is known to a model
+            hint = _IS_MISSING if of_table and options.unknown is None else ""
+            refuse_non_finite(chunk, may_miss=of_table, hint=hint)
             yield chunk
 
 
@@ -258,15 +282,15 @@ def _fine_weights(weights: Floats, chunk: RawChunk, options: ReadOptions) -> Flo
     return np.where(is_fine, weights, 1.0)
 
 
-def refuse_non_finite(chunk: RawChunk, *, may_miss: bool = False) -> None:
+def refuse_non_finite(chunk: RawChunk, *, may_miss: bool = False, hint: str = "") -> None:
     """Raise :class:`InputError` with the place of the first NaN or infinity in features or targets, of the
-    first infinity alone if features may be missing."""
+    first infinity alone if features may be missing; ``hint`` says what else can be done about it, ``{}``."""
     if not sum_is_finite(chunk.features):
         values = chunk.features.data if isinstance(chunk.features, SparseRows) else chunk.features
         found = first_place(chunk.features, np.isinf(values) if may_miss else ~np.isfinite(values))
         if found is not None:
             row, column, value = found
-            raise not_finite(value, chunk.place(row, column))
+            raise not_finite(value, chunk.place(row, column), FILL_OR_DROP + hint.format(value))
     if chunk.targets is not None and chunk.targets.dtype.kind == "f":
         bad = np.flatnonzero(~np.isfinite(chunk.targets))
         if bad.size:
@@ -284,74 +308,19 @@ def numeric(values: NDArray[Any]) -> Floats:
     return np.ascontiguousarray(values, dtype=np.float32 if exact else np.float64)
 
 
-class Meter:
-    """How much of some files has been read, by the places in what is stored, compressed or not.
-
-    Files weigh what they hold where all are local, else all the same: nobody is asked for their sizes before.
-
-    Attributes
-    ----------
-    n_bytes : of all files as they are stored; None where not all are local
-    """
-
-    def __init__(self, files: Sequence[InputFile]) -> None:
-        sizes = [_size_of(file) for file in files]
-        self._weights = dict.fromkeys((file.url for file in files), 1)
-        self.n_bytes = sum(size or 0 for size in sizes) if all(sizes) else None
-        if all(sizes):
-            self._weights.update({file.url: size for file, size in zip(files, sizes, strict=True) if size})
-        self._done = 0
-        self._under_way: tuple[int, Any] | None = None
-
-    def begin(self, file: InputFile, raw: Any) -> None:
-        """A file was opened."""
-        self._under_way = self._weights.get(file.url, 0), raw
-
-    def end(self) -> None:
-        """The file that was opened was read."""
-        if self._under_way is not None:
-            self._done += self._under_way[0]
-        self._under_way = None
-
-    @property
-    def share(self) -> float:
-        """From 0 to 1; of a file whose size is unknown nothing until it is read."""
-        done = float(self._done)
-        if self._under_way is not None:
-            weight, raw = self._under_way
-            size = getattr(raw, "size", None)
-            done += weight * min(1.0, raw.tell() / size) if size and not raw.closed else 0.0
-        return min(1.0, done / max(sum(self._weights.values()), 1))
-
-
-def metered(files: Sequence[InputFile]) -> tuple[list[InputFile], Meter]:
-    """The files, and what tells how much of them has been read."""
-    meter = Meter(files)
-    return [replace(file, meter=meter) for file in files], meter
-
-
-def _size_of(file: InputFile) -> int | None:
-    if not file.is_local:
-        return None
-    try:
-        return os.path.getsize(file.url)
-    except OSError:
-        # whoever opens it will say so
-        return None
-
-
 @dataclass(frozen=True, slots=True)
 class InputFile:
     """One file to read: its path or URL as shown to the user, its format, and how it is compressed.
 
     ``query`` is what follows the question mark of a web address, which is not shown; ``meter`` is told while
-    it is read.
+    it is read; ``keys`` are the columns that the names of its folders say.
     """
 
     url: str
     format: str
     compression: str | None = None
     query: str = field(default="", repr=False)
+    keys: tuple[FolderKey, ...] = ()
     meter: Meter | None = field(default=None, repr=False, compare=False)
 
     @property
@@ -373,13 +342,27 @@ class InputFile:
 
     def chunks(self, options: ReadOptions) -> Iterator[RawChunk]:
         """The rows of this file, see :meth:`AbstractFormat.chunks`; a file without any is refused."""
-        reader = FORMATS.find(self.format)()
-        n_rows = 0
-        for chunk in reader.chunks(self, options):
+        return rows_of([self], options)
+
+
+def rows_of(files: Sequence[InputFile], options: ReadOptions) -> Iterator[RawChunk]:
+    """The rows of files, one after another; those without rows are left out, with a note.
+
+    Raises :class:`InputError` if there are no rows in any.
+    """
+    n_rows = 0
+    for file in files:
+        kind, before = FORMATS.find(file.format), n_rows
+        if file.keys and not kind.is_table:
+            options.notes.say(f"names of folders are no columns of {file.format} files, and are left out")
+        for chunk in kind().chunks(file, options):
             n_rows += chunk.n_rows
             yield chunk
-        if not n_rows:
-            raise InputError("the file has no rows", where=self.url, hint="leave it out or fill it")
+        if n_rows == before:
+            options.notes.empty_files.append(file.url)
+    if not n_rows:
+        what = "the file has no rows" if len(files) == 1 else f"none of the {len(files):,} files has rows"
+        raise InputError(what, where=files[0].url, hint="leave it out or fill it")
 
 
 FORMATS = Family("distkern.formats", AbstractFormat)  # type: ignore[type-abstract]

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from os import SEEK_END
 from pathlib import Path
 from typing import Any, ClassVar
 
 from numpy.typing import NDArray
 
 from distkern.common.errors import InputError
+from distkern.formats._arrow import in_text
 from distkern.formats._columns import TableRows, choose_columns
 from distkern.formats.base import CHUNK_BYTES, AbstractFormat, InputFile, RawChunk, ReadOptions, first_line
 
@@ -16,7 +18,7 @@ from distkern.formats.base import CHUNK_BYTES, AbstractFormat, InputFile, RawChu
 class Parquet(AbstractFormat):
     """Parquet tables; the target is the last column unless ``--target`` names another.
 
-    A row index that pandas stored as a column is not a feature and is left out.
+    A row index that pandas stored as a column is not a feature and is left out. Bytes are texts in UTF-8.
     """
 
     name: ClassVar[str] = "parquet"
@@ -38,6 +40,8 @@ class Parquet(AbstractFormat):
 
         with file.open() as stream:
             try:
+                if not stream.seek(0, SEEK_END):
+                    return
                 table = parquet.ParquetFile(stream, page_checksum_verification=True)
                 described = table.schema_arrow.pandas_metadata or {}
                 index = {name for name in described.get("index_columns", ()) if isinstance(name, str)}
@@ -47,14 +51,22 @@ class Parquet(AbstractFormat):
                     for name in table.schema_arrow.names
                     if not (name in index or name.startswith("__index_level_")) or name in said
                 ]
-                columns = choose_columns(names, where=file.url, options=options)
-                rows = TableRows(file.url, columns, options, from_text=False)
+                if not table.metadata.num_rows:
+                    return
+                keys = [key.name for key in file.keys]
+                columns = choose_columns(names, where=file.url, options=options, keys=keys)
+                rows = TableRows(file.url, columns, options, from_text=False, folder_keys=file.keys)
+                others = (columns.target, columns.id, columns.weight, columns.group)
+                used = {*columns.features, *(at for at in others if at is not None)}
                 width = len(names) if options.kinds is None else len(options.kinds.value_names(names))
                 size, first_row = max(1, CHUNK_BYTES // (8 * width)), 1
                 for batch in table.iter_batches(batch_size=size, columns=names, use_threads=False):
                     if not batch.num_rows:
                         continue
-                    arrays = [batch.column(name) for name in names]
+                    arrays = [
+                        in_text(column, f"{file.url}, column {name!r}") if at in used else column
+                        for at, (name, column) in enumerate(zip(names, batch.columns, strict=True))
+                    ]
                     rows.decide(arrays)
                     yield rows.chunk(arrays, first_row)
                     first_row += batch.num_rows

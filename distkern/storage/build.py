@@ -16,7 +16,9 @@ from distkern.common.labels import plain_labels
 from distkern.common.sparse import SparseRows, converted
 from distkern.common.targets import DIFFERENT
 from distkern.formats._kinds import TableKinds
-from distkern.formats.base import CHUNK_BYTES, Indices, Meter, RawChunk
+from distkern.formats._meter import Meter
+from distkern.formats._notes import FileNotes
+from distkern.formats.base import CHUNK_BYTES, Indices, RawChunk
 from distkern.storage import writer
 from distkern.storage.atomic import StagedFolder, disk_full, free_bytes, write_text_atomic
 from distkern.storage.collect import Collector, Form, Shape
@@ -27,7 +29,7 @@ from distkern.storage.manifest import FILE, SOURCE_ROWS, Manifest, SplitEntry
 from distkern.storage.preparation import Like
 from distkern.storage.scaling import KINDS, ScalingFit, ScalingKind, refuse_for_sparse
 from distkern.storage.spool import Spool, in_field, in_order, shuffled
-from distkern.storage.table import KnownRows, told_blank, told_unknown
+from distkern.storage.table import KnownRows, told_unknown
 from distkern.storage.table_fit import TableFit, TableOptions, TablePiece
 from distkern.storage.table_report import ColumnReport
 
@@ -109,6 +111,7 @@ class Builder:
     indices : what was found in svmlight files
     report : called with what every column of a table becomes, before shards are written
     checks : nothing more is done than telling what is to be told
+    notes : what there is to tell of the files
     unknown : columns of tables that what the rows are to be like does not have
     meter, test_meter : of the files with the training and the test rows, if they are files
     """
@@ -124,6 +127,7 @@ class Builder:
     indices: Indices = field(default_factory=Indices)
     report: Report = lambda columns: None
     checks: bool = False
+    notes: FileNotes = field(default_factory=FileNotes)
     unknown: set[str] = field(default_factory=set)
     meter: Meter | None = None
     test_meter: Meter | None = None
@@ -191,6 +195,8 @@ class Builder:
             self.of_test = True
             tests = Collector(test_spool, self.shape, self._records, self.form)
             self._feed(tests, test, "reading test rows", self.test_meter)
+        for sentence in self.notes.told():
+            self.notice(sentence)
         if not train_spool.n_rows:
             what = (
                 "no rows" if not test_spool.n_rows else "all rows became test rows, none is left for training"
@@ -211,11 +217,9 @@ class Builder:
             raise InputError("the rows have no features", where="the input", hint="check the files")
 
     def _feed(self, collector: Collector, chunks: Chunks, what: str, meter: Meter | None) -> None:
-        rows = n_bytes = blank = repeated = 0
+        rows = n_bytes = 0
         for chunk in chunks:
             collector.add(chunk)
-            repeated += chunk.repeated_headers
-            blank += chunk.blank_lines
             if chunk.names is None:
                 self.nameless = chunk.file
             if self.nameless is not None and self.kinds is not None and not self.kinds.is_mere:
@@ -230,8 +234,6 @@ class Builder:
             share = 0.0 if meter is None else meter.share
             self.progress(what, rows, n_bytes, round(rows / share) if share else None)
         collector.flush()
-        for told in told_blank(blank, repeated):
-            self.notice(told)
 
     def _refuse_one_group(self, spool: Spool) -> None:
         first = next((records["group_keys"][0] for records in spool.records()), None)

@@ -14,15 +14,16 @@ from distkern.common.errors import InputError
 from distkern.common.sparse import Rows, SparseRows, converted
 from distkern.common.types import AbstractSource, Block
 from distkern.formats._files import expand
+from distkern.formats._meter import metered
+from distkern.formats._notes import FileNotes
 from distkern.formats.base import (
     CHUNK_BYTES,
     Indices,
-    InputFile,
     RawChunk,
     ReadOptions,
     first_not_finite,
-    metered,
     refuse_untaken,
+    rows_of,
 )
 from distkern.storage.arrays import load_arrays, save_arrays
 from distkern.storage.atomic import flushed
@@ -57,6 +58,7 @@ class FileRows:
     zero_based : whether indices of svmlight files start at 0; None: as those of ``like``
     delimiter, decimal : of CSV files: what stands between fields and before decimals; None: looked at
     encoding : of CSV files, as Python calls it; None: UTF-8
+    no_quotes, escape, comment, skip_lines : of CSV files, see :func:`distkern.storage.ingest.shard`
 
     Attributes
     ----------
@@ -66,7 +68,7 @@ class FileRows:
     meter : how much of the files has been read
     unseen : rows with values that no training row has, see :meth:`Table.unseen`; filled as they are read
     unknown : columns that the model does not know, which are left out; filled as files are read
-    blank_lines, repeated_headers : lines that are no rows; counted as they are read
+    notes : what there is to tell of the files; filled as they are read
     """
 
     def __init__(
@@ -82,45 +84,47 @@ class FileRows:
         delimiter: str | None = None,
         decimal: str | None = None,
         encoding: str | None = None,
+        no_quotes: bool | None = None,
+        escape: str | None = None,
+        comment: str | None = None,
+        skip_lines: int | None = None,
     ) -> None:
         self._files, self.meter = metered(expand(map(str, sources), format))
         given: Any = {} if id is None else {"id": id}
-        refuse_untaken(
-            self._files,
-            given,
-            target=target,
-            header=header,
-            delimiter=delimiter,
-            decimal=decimal,
-            encoding=encoding,
-            zero_based=zero_based,
-        )
+        said: dict[str, Any] = {
+            "target": target,
+            "header": header,
+            "delimiter": delimiter,
+            "decimal": decimal,
+            "encoding": encoding,
+            "no_quotes": no_quotes,
+            "escape": escape,
+            "comment": comment,
+            "skip_lines": skip_lines,
+        }
+        refuse_untaken(self._files, given, **said, zero_based=zero_based)
         table, kinds = like.table, None
         ignored = () if like.target_name is None else (like.target_name,)
         if table is not None:
             ignored, kinds = (*ignored, *table.ignored), table.kinds()
-        self.unknown: set[str] = set()
+        self.unknown, self.notes = set[str](), FileNotes()
         own_id = None if table is None else table.id
         self._options = ReadOptions(
             "none",
-            target,
-            header,
+            **said,
             id=own_id if id is None else id,
             may_lack=id is None,
             features=like.names,
             ignored=ignored,
             kinds=kinds,
             indices=Indices(like.from_zero if zero_based is None else zero_based),
-            delimiter=delimiter,
-            decimal=decimal,
-            encoding=encoding,
+            notes=self.notes,
             unknown=self.unknown,
         )
         self._table = table
         self.id = self._options.id
         self._has_ids: bool | None = None
         self.unseen: dict[str, int] = {}
-        self.blank_lines = self.repeated_headers = 0
         self.n_features, self._scaling = like.n_features, like.scaling
         self.by_position: list[str] = []
 
@@ -131,23 +135,17 @@ class FileRows:
 
     def __iter__(self) -> Iterator[FileBlock]:
         """Raises :class:`InputError` for what cannot be a row of the model, naming file, row and column."""
-        for file in self._files:
-            yield from self._of_file(file)
-
-    def _of_file(self, file: InputFile) -> Iterator[FileBlock]:
-        for chunk in file.chunks(self._options):
+        for chunk in rows_of(self._files, self._options):
             named = chunk.names is not None and chunk.has_header
             if chunk.first_row == 1 and self._options.features is not None and not named:
-                self.by_position.append(file.url)
+                self.by_position.append(chunk.file)
             if self._has_ids not in (None, chunk.ids is not None):
                 raise InputError(
                     f"column {self.id!r} is in some files and not in all",
-                    where=file.url,
+                    where=chunk.file,
                     hint="give files with the same columns",
                 )
             self._has_ids = chunk.ids is not None
-            self.repeated_headers += chunk.repeated_headers
-            self.blank_lines += chunk.blank_lines
             yield from self._blocks(chunk)
 
     def _blocks(self, chunk: RawChunk) -> Iterator[FileBlock]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+import sys
 import warnings
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -16,7 +17,7 @@ from distkern.common.held_out import Keys
 from distkern.common.labels import plain_labels
 from distkern.common.names import order_by_name, written
 from distkern.common.targets import targets_of_rows
-from distkern.formats._arrow import in_one_piece, is_number, is_text
+from distkern.formats._arrow import in_one_piece, in_text, is_number, is_text
 from distkern.formats._columns import Columns, TableRows
 from distkern.formats._kinds import TableKinds
 from distkern.formats._texts import decimal_of
@@ -127,34 +128,61 @@ def _columns(X: Any) -> _Columns:
     import pyarrow as pa
 
     if hasattr(X, "to_arrow"):
-        X = X.to_arrow()
+        X = _in_arrow(X)
     if isinstance(X, pa.Table):
-        return _Columns(tuple(X.column_names), [in_one_piece(column) for column in X.columns], is_named=True)
+        arrays = [_plain(name, column) for name, column in zip(X.column_names, X.columns, strict=True)]
+        return _Columns(tuple(X.column_names), arrays, is_named=True)
     if hasattr(X, "iloc") and hasattr(X, "columns"):
         names = tuple(map(str, X.columns))
         if len(set(names)) < len(names):
             raise InputError("two columns have the same name", where="X", hint="rename one of them")
-        arrays = [_array(X.iloc[:, at]) for at in range(len(names))]
+        arrays = [_array(name, X.iloc[:, at]) for at, name in enumerate(names)]
         return _Columns(names, arrays, all(isinstance(name, str) for name in X.columns))
     array = np.asarray(X)
     if array.ndim != 2:
         raise InputError(f"X has {array.ndim} dimensions", where="X", hint="give a frame")
     names = tuple(str(at) for at in range(array.shape[1]))
-    return _Columns(names, [_array(array[:, at]) for at in range(array.shape[1])], is_named=False)
+    return _Columns(names, [_array(name, array[:, at]) for at, name in enumerate(names)], is_named=False)
 
 
-def _array(values: Any) -> Any:
+def _in_arrow(X: Any) -> Any:
+    """A frame of Polars as an Arrow table, which has no integers of 128 bits."""
+    wide = [name for name, of in X.schema.items() if str(of) in ("Int128", "UInt128")]
+    if wide:
+        polars = sys.modules["polars"]
+        X = X.with_columns(polars.col(wide).cast(polars.Float64))
+    return X.to_arrow()
+
+
+def _plain(name: str, values: Any) -> Any:
+    """An Arrow array of a column in one piece, bytes as texts."""
+    return in_text(in_one_piece(values), f"X, column {name!r}")
+
+
+def _array(name: str, values: Any) -> Any:
     import pyarrow as pa
 
+    if getattr(values.dtype, "kind", "O") == "c":
+        raise _complex(name)
     if hasattr(values, "cat") and hasattr(values.cat, "codes"):
         codes = values.cat.codes.to_numpy()
         levels = pa.array([written(level) for level in values.cat.categories], pa.string())
         return pa.DictionaryArray.from_arrays(pa.array(codes, mask=codes < 0), levels)
     try:
-        return in_one_piece(pa.array(values, from_pandas=True))
+        return _plain(name, pa.array(values, from_pandas=True))
     except (pa.ArrowInvalid, pa.ArrowTypeError, pa.ArrowNotImplementedError, OverflowError):
+        if any(isinstance(value, complex | np.complexfloating) for value in values):
+            raise _complex(name) from None
         # values of several kinds: they are told apart as texts
         return pa.array([None if _is_missing(value) else written(value) for value in values], pa.string())
+
+
+def _complex(name: str) -> InputError:
+    return InputError(
+        "complex numbers are no features",
+        where=f"X, column {name!r}",
+        hint="make columns of the real and the imaginary parts, or of abs(X)",
+    )
 
 
 def _is_missing(value: Any) -> bool:

@@ -19,15 +19,17 @@ from distkern.common.types import Block
 from distkern.common.urls import redact_urls
 from distkern.formats._files import expand
 from distkern.formats._kinds import TableKinds
+from distkern.formats._meter import metered
+from distkern.formats._notes import FileNotes
 from distkern.formats.base import (
     Indices,
     RawChunk,
     ReadOptions,
     TargetKind,
-    metered,
     numeric,
     refuse_non_finite,
     refuse_untaken,
+    rows_of,
 )
 from distkern.storage.atomic import is_empty_folder, is_left_over, staged_folder
 from distkern.storage.build import Builder, Checked, Chunks, Notice, Options, Progress, Report, Task
@@ -79,6 +81,10 @@ def shard(
     delimiter: str | None = None,
     decimal: str | None = None,
     encoding: str | None = None,
+    no_quotes: bool | None = None,
+    escape: str | None = None,
+    comment: str | None = None,
+    skip_lines: int | None = None,
     like: Like | None = None,
     report: Report | None = None,
     check_only: bool = False,
@@ -114,6 +120,10 @@ def shard(
     delimiter, decimal : of CSV files: what stands between fields, and before the decimals of numbers; None:
         looked at in the first rows, and told
     encoding : of CSV files, as Python calls it; None: UTF-8
+    no_quotes : quotation marks in CSV files are characters like others, and each line is a row
+    escape : of CSV files: the character before one that means nothing, such as a backslash
+    comment : of CSV files: what lines begin with that are no rows
+    skip_lines : of CSV files: lines before the header
     like : prepare rows as these were, with their ``positive`` and task, fitting nothing; excludes ``scale``
         and what is said of tables
     report : called with what every column of a table becomes, before shards are written
@@ -157,32 +167,32 @@ def shard(
         tuple(text),
         day_first,
     )
-    refuse_untaken(
-        [*train_files, *(test_files or ())],
-        table_options.said(),
-        target=target,
-        header=header,
-        delimiter=delimiter,
-        decimal=decimal,
-        encoding=encoding,
-        zero_based=zero_based,
-    )
+    said: dict[str, Any] = {
+        "target": target,
+        "header": header,
+        "delimiter": delimiter,
+        "decimal": decimal,
+        "encoding": encoding,
+        "no_quotes": no_quotes,
+        "escape": escape,
+        "comment": comment,
+        "skip_lines": skip_lines,
+    }
+    files = [*train_files, *(test_files or ())]
+    refuse_untaken(files, table_options.said(), **said, zero_based=zero_based)
     kinds: TableKinds | None = table_options.kinds()
-    indices, unknown = Indices(zero_based), set[str]()
+    indices, unknown, notes = Indices(zero_based), set[str](), FileNotes()
     if weight is not None and task == "none":
         raise InputError("without targets nothing is lost", where="--weight", hint="leave it out")
     read_options = ReadOptions(
         _TARGET_KINDS[task],
-        target,
-        header,
+        **said,
         drop=table_options.left_out,
         weight=weight,
         group=group,
         kinds=kinds,
         indices=indices,
-        delimiter=delimiter,
-        decimal=decimal,
-        encoding=encoding,
+        notes=notes,
     )
     if like is not None:
         if scale is not None or replace(table_options, weight=None, group=None) != TableOptions():
@@ -217,12 +227,12 @@ def shard(
     if kinds is not None:
         kinds.collects = True
     test_options = replace(read_options, may_lack=True)
-    train: Chunks = (chunk for file in train_files for chunk in file.chunks(read_options))
+    train: Chunks = rows_of(train_files, read_options)
     if like is not None and (table_options.weight or table_options.group):
         train, table_options = _with_roles(train, table_options, {weight, group}, notice)
     return _make(
         train,
-        None if test_files is None else (chunk for file in test_files for chunk in file.chunks(test_options)),
+        None if test_files is None else rows_of(test_files, test_options),
         out,
         options,
         overwrite,
@@ -237,6 +247,7 @@ def shard(
         test_meter=test_meter,
         report=report,
         checks=check_only,
+        notes=notes,
         unknown=unknown,
     )
 

@@ -367,17 +367,6 @@ def add_counts(total: dict[str, int], more: Mapping[str, int]) -> None:
         total[name] = total.get(name, 0) + count
 
 
-def told_blank(blank: int, repeated: int) -> list[str]:
-    """Sentences on lines of text files that are no rows: blank ones, and repeated names of the columns."""
-    found = []
-    if blank:
-        found.append("1 blank line is no row" if blank == 1 else f"{blank:,} blank lines are no rows")
-    if repeated:
-        lines = "1 line" if repeated == 1 else f"{repeated:,} lines"
-        found.append(f"the names of the columns come again in {lines} of the input, left out")
-    return found
-
-
 def told_unknown(names: Collection[str]) -> str:
     """A sentence on columns that a model does not know."""
     shown = ", ".join(map(repr, sorted(names)[:_SHOWN])) + (

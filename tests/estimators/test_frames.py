@@ -6,6 +6,7 @@ import dask.dataframe
 import numpy as np
 import pandas
 import polars
+import pyarrow
 import pytest
 
 from distkern import InputError, NewtonClassifier, NewtonRegressor, RandomFeatures, write_dataset
@@ -210,3 +211,28 @@ def test_every_estimator_takes_frames(tmp_path, name):
     again = kind(**small(kind)).fit(X, y)
     assert again.width_ == data.n_features
     assert len(again.predict(X)) == 120
+
+
+@pytest.mark.parametrize("dtype", [complex, object])
+def test_complex_columns_are_refused_as_complex_arrays_are(dtype):
+    frame = pandas.DataFrame({"z": pandas.Series(np.arange(8) * 1j, dtype=dtype), "c": list("uvuvuvuv")})
+    with pytest.raises(InputError, match="column 'z': complex numbers are no features"):
+        NewtonClassifier(n_landmarks=4).fit(frame, [0, 1] * 4)
+
+
+def test_bytes_and_wide_integers_are_read():
+    n = 24
+    bytes_of, wide = [b"u", b"v"] * (n // 2), list(range(n))
+    plain = pandas.DataFrame({"b": [one.decode() for one in bytes_of], "n": wide})
+    expected = NewtonClassifier(n_landmarks=8, random_state=0).fit(plain, [0, 1] * (n // 2))
+    frames = [
+        pandas.DataFrame({"b": bytes_of, "n": wide}),
+        pyarrow.table({"b": pyarrow.array(bytes_of, pyarrow.large_binary()), "n": wide}),
+        polars.DataFrame({"b": bytes_of, "n": polars.Series(wide, dtype=polars.Int128)}),
+    ]
+    for frame in frames:
+        fitted = NewtonClassifier(n_landmarks=8, random_state=0).fit(frame, [0, 1] * (n // 2))
+        assert fitted.table_.features == ("b=u", "b=v", "n")
+        np.testing.assert_array_equal(fitted.decision_function(frame), expected.decision_function(plain))
+    fitted = NewtonClassifier(n_landmarks=8).fit(plain, polars.Series([3, 5] * (n // 2), dtype=polars.Int128))
+    assert fitted.classes_.tolist() == [3, 5]

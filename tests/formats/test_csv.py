@@ -11,7 +11,8 @@ from distkern.common.errors import InputError
 from distkern.formats import csv as csv_format
 from distkern.formats._columns import choose_columns
 from distkern.formats._files import expand
-from distkern.formats._lines import line_blocks
+from distkern.formats._notes import FileNotes
+from distkern.formats._rows import row_blocks
 from distkern.formats.base import ReadOptions
 from distkern.storage.ingest import shard
 
@@ -101,10 +102,19 @@ def test_quoted_labels_keep_what_they_say(tmp_path):
         ("1,nan,a", r"row 2 \(line 3\), column 'y': the value is NaN"),
         ("-inf,2,a", r"row 2 \(line 3\), column 'x': the value is infinite"),
         ("1,1e999,a", "column 'y': the value is infinite"),
-        ('1,"2,a', r"line 3: a quotation mark is not closed in the row that begins here"),
-        ('"1"x,"2,a\n4,5"', r"row 2 \(line 3\).* 2 fields .*quotation marks hold several lines together"),
-        ("1,2' 7\"\n4,5' 2\",b", r"row 2 \(line 3\): a quotation mark stands inside a field"),
-        ("1,2\r3,a", "line 3: a carriage return"),
+        ('1,"2,a', r"line 3: a quotation mark that opens a field here is not closed"),
+        (
+            '1,2,"a\n4,5,"b',
+            r"line 3: .* the next one in line 4 does not close it, as 'b' follows; .*--no-quotes",
+        ),
+        (
+            '1,2,"a \\"b\\" c"',
+            r"line 3: .* the next one does not close it.*; give --escape .* if a backslash",
+        ),
+        ('"1" ,2,a', r"line 3: a quotation mark opens a field here, and the next one does not close it"),
+        ('1,"2,a\n4,5"', r"row 2 \(line 3\).* 2 fields .*quotation marks hold several lines together"),
+        ("1,2' 7\"\n4,5' 2\",b", r"row 2 \(line 3\): the row has 2 fields"),
+        ("1,2\r3,a", r"row 2 \(line 3\): the row has 2 fields .*a carriage return alone ends a row"),
     ],
 )
 def test_what_is_wrong_is_named_with_its_place(tmp_path, row, message):
@@ -118,8 +128,8 @@ def test_what_is_wrong_is_named_with_its_place(tmp_path, row, message):
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        (",x,y\n1,2,3\n", "column 1 has no name"),
-        ("x,x,y\n1,2,3\n", "two columns are named 'x'"),
+        (",x,y\n1,2,3\n1,3,4\n", "column 1 has no name; .*--drop 0"),
+        ("x,x,y\n1,2,3\n", "two columns are named 'x'; .*--drop 1"),
         ("y\n1\n", "no feature columns"),
         ("5.1,3.5,setosa\n4.9,3.0,virginica\n", "may be a row"),
         (b"x,y\n1,\xff\n", "not UTF-8"),
@@ -194,15 +204,21 @@ def test_a_row_may_go_over_several_lines(tmp_path):
     path = written(tmp_path, text)
     with pytest.raises(InputError, match=r"row 4 \(line 11\), column 'y': 'oops'"):
         read(path, target_kind="number", id="kind\nof row")
-    (chunk,) = read(path, id="kind\nof row")
+    notes = FileNotes()
+    (chunk,) = read(path, id="kind\nof row", notes=notes)
     assert chunk.ids.tolist() == ["a\n\nb", 'c "d"\r\ne', "plain", "p"]
     assert chunk.lines.tolist() == [3, 7, 9, 11]
     assert chunk.features.tolist() == [[1], [2], [3], [4]]
-    assert chunk.blank_lines == 1
+    place = f"{path}, lines 3 to 5"
+    assert notes.told() == [
+        "1 blank line is no row",
+        f"3 rows span several lines, the longest 3 ({place}), within quotation marks (--no-quotes reads each "
+        "line as a row)",
+    ]
 
 
 def test_names_that_come_again_are_no_row(tmp_path, monkeypatch):
-    monkeypatch.setattr(csv_format, "line_blocks", partial(line_blocks, block_bytes=16))
+    monkeypatch.setattr(csv_format, "row_blocks", partial(row_blocks, block_bytes=16))
     text = "x,kind,y\n1,a,no\nx,kind,y\n\n"
     text += '2,"b\nx,kind,y\n",yes\n\ufeffx,kind,y\r\nx,kind,y\n3,c,no\nx,kind,y\n'
     chunks = [*read(written(tmp_path, text), id="kind")]
@@ -237,10 +253,7 @@ def test_rows_of_several_lines_are_those_of_the_csv_module(tmp_path, width, n_ro
         starts.append(line)
         line += 1 + row[1].count("\n")
     for size in (100, 4096, 2**21):
-        monkeypatch.setattr(
-            "distkern.formats.csv.line_blocks",
-            lambda stream, file, size=size, **how: line_blocks(stream, file, size, **how),
-        )
+        monkeypatch.setattr("distkern.formats.csv.row_blocks", partial(row_blocks, block_bytes=size))
         chunks = read(path, id="words")
         assert [text for chunk in chunks for text in chunk.ids.tolist()] == [row[1] for row in rows]
         assert [place for chunk in chunks for place in chunk.lines.tolist()] == starts
@@ -249,11 +262,9 @@ def test_rows_of_several_lines_are_those_of_the_csv_module(tmp_path, width, n_ro
 
 def test_quotation_marks_that_stay_open_end_at_the_longest_line(tmp_path, monkeypatch):
     monkeypatch.setattr("distkern.formats._lines.LONGEST_LINE_BYTES", 10_000)
-    monkeypatch.setattr(
-        "distkern.formats.csv.line_blocks", lambda stream, file, **how: line_blocks(stream, file, 1000, **how)
-    )
+    monkeypatch.setattr("distkern.formats.csv.row_blocks", partial(row_blocks, block_bytes=1000))
     path = written(tmp_path, 'x,y\n1,2\n3,"4\n' + "5,6\n" * 100_000)
-    with pytest.raises(InputError, match=r"line 3: a quotation mark is not closed in the row that begins"):
+    with pytest.raises(InputError, match=r"line 3: a quotation mark that opens a field here is not"):
         read(path)
 
 
@@ -264,10 +275,7 @@ def test_text_in_other_encodings(tmp_path, encoding, monkeypatch):
     path = tmp_path / "a.csv"
     path.write_bytes(text.encode(encoding))
     for size in (7, 2**20):
-        monkeypatch.setattr(
-            "distkern.formats.csv.line_blocks",
-            lambda stream, file, size=size, **how: line_blocks(stream, file, size, **how),
-        )
+        monkeypatch.setattr("distkern.formats.csv.row_blocks", partial(row_blocks, block_bytes=size))
         chunks = read(path, encoding=encoding)
         assert chunks[0].names == (word,)
         assert [label for chunk in chunks for label in chunk.targets] == [

@@ -14,9 +14,10 @@ import pytest
 
 from distkern.common.errors import InputError
 from distkern.common.sparse import converted, stacked
-from distkern.formats import _lines, csv
+from distkern.formats import _header, _rows, csv
 from distkern.formats._files import expand
-from distkern.formats.base import FORMATS, ReadOptions, metered
+from distkern.formats._meter import metered
+from distkern.formats.base import FORMATS, ReadOptions
 
 TEXT = b"x,kind\n" + b"".join(b"%d,%d\n" % (i, i % 2) for i in range(2000))
 
@@ -199,7 +200,8 @@ def test_extensions_belong_to_one_format():
 
 @pytest.mark.parametrize("suffix", ["", *ALL])
 def test_how_much_of_the_files_is_read(tmp_path, suffix, monkeypatch):
-    monkeypatch.setattr(csv, "line_blocks", partial(_lines.line_blocks, block_bytes=2**12))
+    monkeypatch.setattr(csv, "row_blocks", partial(_rows.row_blocks, block_bytes=2**12))
+    monkeypatch.setattr(_header, "_FIRST_BYTES", 2**12)
     compress = ALL.get(suffix, bytes)
     for name, lines in (("a", TEXT), ("b", TEXT[: len(TEXT) // 2])):
         (tmp_path / f"{name}.csv{suffix}").write_bytes(compress(lines[: lines.rindex(b"\n") + 1]))

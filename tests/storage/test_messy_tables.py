@@ -364,3 +364,18 @@ def test_targets_of_frames_are_read_as_those_of_arrays(tmp_path):
         assert data.classes.tolist() == ["no", "yes"]
     with pytest.raises(InputError, match="targets must have shape"):
         write_dataset(frame, np.zeros((4, 2)), tmp_path / "d.zarr")
+
+
+def test_an_infinity_may_stand_for_a_missing_value(tmp_path):
+    source = written(tmp_path, "x,y\nInfinity,u\n2,v\n-inf,u\n4,v\n")
+    with pytest.raises(
+        InputError, match=r"row 1 .* the value is infinite.* give --na inf if it stands for a mis"
+    ):
+        made(tmp_path, source)
+    parquet.write_table(
+        pa.table({"x": [np.inf, 2.0, -np.inf, 4.0], "y": list("uvuv")}), tmp_path / "a.parquet"
+    )
+    for file in (source, tmp_path / "a.parquet"):
+        with pytest.raises(InputError, match="give --na -inf if"):
+            made(tmp_path, file, na=["inf"])
+        assert feature(made(tmp_path, file, na=["inf", "-inf"]), "x").tolist() == [3, 2, 3, 4]

@@ -13,7 +13,7 @@ from sklearn.preprocessing import OneHotEncoder, TargetEncoder
 
 from distkern.common.errors import InputError
 from distkern.estimators.newton import NewtonClassifier
-from distkern.formats import _kinds, _lines, csv
+from distkern.formats import _kinds, _rows, csv
 from distkern.runs.writing import write_dataset
 from distkern.storage import table_fit
 from distkern.storage.dataset import open_dataset
@@ -35,7 +35,7 @@ def made(tmp_path, source, **options):
 
 def small_blocks(monkeypatch, n_bytes):
     """Files are read in pieces of so many bytes."""
-    monkeypatch.setattr(csv, "line_blocks", partial(_lines.line_blocks, block_bytes=n_bytes))
+    monkeypatch.setattr(csv, "row_blocks", partial(_rows.row_blocks, block_bytes=n_bytes))
 
 
 def rows(split):
@@ -450,7 +450,7 @@ def test_blank_lines_between_several_columns_are_counted(tmp_path):
     assert notices == ["3 blank lines are no rows"]
     rows = FileRows([source], Like(1, ("x",), "y", made(tmp_path, source).scaling, None))
     assert [len(block.features) for block in rows] == [3]
-    assert rows.blank_lines == 3
+    assert rows.notes.blank_lines == 3
 
 
 def test_a_column_that_was_left_out_may_hold_anything_later(tmp_path):

@@ -1,0 +1,85 @@
+"""What users are told about files once these are read."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+_SHOWN = 5
+
+
+@dataclass(slots=True)
+class FileNotes:
+    """Counts and sentences about some files, filled while they are read.
+
+    Attributes
+    ----------
+    blank_lines : lines of text files with nothing in them
+    empty_rows : rows of delimiters alone
+    repeated_headers : lines that name the columns again, as in files that were put together
+    comments : lines that begin with the mark of comments
+    long_rows : rows that span several lines
+    longest : lines of the longest of these, and where it is
+    empty_files : files without rows, which are left out
+    sentences : whatever else there is to say, once
+    """
+
+    blank_lines: int = 0
+    empty_rows: int = 0
+    repeated_headers: int = 0
+    comments: int = 0
+    long_rows: int = 0
+    longest: tuple[int, str] = (1, "")
+    empty_files: list[str] = field(default_factory=list)
+    sentences: dict[str, None] = field(default_factory=dict)
+
+    def say(self, sentence: str) -> None:
+        """Add a sentence, without full stop, unless it was said of another file."""
+        self.sentences[sentence] = None
+
+    def of_folders(self, names: Sequence[str]) -> None:
+        """Say which columns come from the names of folders."""
+        if names:
+            shown = ", ".join(map(repr, names))
+            columns = _s(len(names), f"columns {shown} come", f"column {shown} comes")
+            self.say(f"{columns} from the names of folders")
+
+    def told(self) -> list[str]:
+        """The sentences."""
+        told = []
+        if self.blank_lines:
+            told.append(
+                f"{_count(self.blank_lines, 'blank line')} {_s(self.blank_lines, 'are no rows', 'is no row')}"
+            )
+        if self.repeated_headers:
+            lines = _count(self.repeated_headers, "line")
+            told.append(f"the names of the columns come again in {lines} of the input, left out")
+        if self.comments:
+            told.append(f"{_count(self.comments, 'comment line')} {_s(self.comments, 'are', 'is')} left out")
+        if self.empty_rows:
+            rows = _count(self.empty_rows, "row")
+            told.append(f"{rows} without any value {_s(self.empty_rows, 'are', 'is')} left out")
+        if self.long_rows:
+            length, place = self.longest
+            several = _s(
+                self.long_rows, f"span several lines, the longest {length:,}", f"spans {length:,} lines"
+            )
+            told.append(
+                f"{_count(self.long_rows, 'row')} {several} ({place}), within quotation marks (--no-quotes "
+                "reads each line as a row)"
+            )
+        if self.empty_files:
+            shown = ", ".join(self.empty_files[:_SHOWN])
+            more = len(self.empty_files) - _SHOWN
+            shown += f" and {more:,} more" if more > 0 else ""
+            several = _s(len(self.empty_files), "have no rows and are", "has no rows and is")
+            told.append(f"{_count(len(self.empty_files), 'file')} {several} left out: {shown}")
+        return [*told, *self.sentences]
+
+
+def _count(count: int, what: str) -> str:
+    return f"{count:,} {what}{'s' * (count != 1)}"
+
+
+def _s(count: int, several: str, one: str) -> str:
+    return one if count == 1 else several
