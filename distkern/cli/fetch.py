@@ -53,7 +53,7 @@ def fetch(identifier: str, out: Place, runs: Place, scheduler: str | None, as_js
         model.save(staged.path)
         rewrite(staged.path / "metrics.jsonl", model.history_)
         _write_pages(record, folder.path, staged.path, model)
-        staged.commit()
+        staged.commit_new()
     options.tell(as_json, {"id": identifier, "model": str(out)}, f"model in {out}")
 
 
