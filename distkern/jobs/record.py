@@ -126,9 +126,9 @@ def new_id(algorithm: str) -> str:
 
 
 def is_recent(last: float | None, now: float) -> bool:
-    """Whether a sign of life at ``last`` still counts: clocks differ by less than :data:`LOST_SECONDS`, so one
-    that lies further in the future says nothing."""
-    return last is not None and abs(now - last) <= LOST_SECONDS
+    """Whether a sign of life at ``last`` counts: clocks differ by less than :data:`LOST_SECONDS`, so a later
+    one says nothing."""
+    return last is not None and now - LOST_SECONDS <= last <= now + LOST_SECONDS
 
 
 def state_of(record: Record, beat: float | None, *, asked_to_stop: bool, has_model: bool, now: float) -> str:

@@ -419,8 +419,8 @@ def _orphans(parent: Path, prefix: str) -> list[Path]:
 
 @contextmanager
 def temporary_folder() -> Iterator[Path]:
-    """A folder in this host's ``TMPDIR`` that is gone when the context closes, or when the next one opens after
-    the process was killed."""
+    """A folder in this host's ``TMPDIR``, removed with the context; that of a killed process, by the next
+    fit of this user."""
     remove_orphans()
     path = Path(tempfile.gettempdir(), f"{_temporary()}{_token()}")
     path.mkdir(mode=0o700)

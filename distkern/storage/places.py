@@ -187,8 +187,8 @@ def size_of_file(place: Place) -> int:
 
 
 def modified(place: Place) -> float:
-    """When a file or object was written, in seconds since 1970 by the clock of the disk or store that holds it;
-    infinite where a store does not say."""
+    """When a file or object was written, in seconds since 1970 by the clock of its disk or store; infinite
+    where a store does not say."""
     if isinstance(place, Path):
         return place.stat().st_mtime
     try:

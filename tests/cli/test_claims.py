@@ -163,6 +163,15 @@ def test_whose_signs_of_life_count(tmp_path):
         folder.refuse_if_attached()
     folder.beat({**attached_facts(), "host": "elsewhere", "time": time.time() - LOST_SECONDS - 1})
     folder.refuse_if_attached()
+    # a clock that is a day ahead: while the driver beats, the disk's clock counts
+    ahead = {**attached_facts(), "host": "elsewhere", "time": time.time() + 86_400}
+    folder.beat(ahead)
+    with pytest.raises(InputError, match="on elsewhere is training to it"):
+        folder.refuse_if_attached()
+    heartbeat = tmp_path / ".job" / "heartbeat"
+    for modified in (time.time() - LOST_SECONDS - 1, time.time() + 86_400):
+        os.utime(heartbeat, (modified, modified))
+        folder.refuse_if_attached()
     folder.beat(attached_facts())
     with pytest.raises(InputError, match=f"process {os.getpid()}"):
         folder.refuse_if_driven()
