@@ -53,7 +53,7 @@ def update(
 
     What it learns, scales and encodes them by is that of the model. The square loss with newton needs the new
     rows alone and gives the minimum over old and new rows; others say if they need the old ones too. M is
-    there and whole until the updated model takes its place.
+    there and whole until the updated model takes its place; a folder that holds other things is refused.
 
     \b
     Examples:
