@@ -10,7 +10,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from distkern.common.errors import InputError
+from distkern.common.errors import CorruptDataError, InputError
 from distkern.common.types import Array
 from distkern.common.version import __version__
 from distkern.monitor.explanation import Explanation
@@ -23,6 +23,9 @@ from distkern.storage.scaling import Scaling
 from distkern.storage.table import Table
 
 _DESCRIPTION = Description("distkern-model", "a model", 5, "train it again")
+
+#: how often a model is read that others replace meanwhile
+_READINGS = 4
 
 
 @dataclass(frozen=True)
@@ -194,12 +197,23 @@ def load_model(path: Location) -> Any:
     CorruptDataError
         If anything in it is not what was written.
     """
-    from distkern.runs.algorithms import algorithm
-
     # what is read later must be found from another working folder too
     folder = absolute(path)
+    for _ in range(_READINGS):
+        facts, known = _opened(folder)
+        try:
+            return _loaded(folder, facts)
+        except CorruptDataError:
+            # an update may have taken its place meanwhile, whose arrays are not those of the one before
+            if _opened(folder)[1] == known:
+                raise
+    return _loaded(folder, read_description(folder))
+
+
+def _loaded(folder: Place, facts: dict[str, Any]) -> Any:
+    from distkern.runs.algorithms import algorithm
+
     where = str(folder / "model.json")
-    facts = read_description(folder)
     described = _DESCRIPTION.read(_Model, facts, where)
     kind = algorithm(described.algorithm)
     if kind is None:
