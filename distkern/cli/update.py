@@ -165,7 +165,8 @@ def _in_place(staged: Place, folder: Path, base: str) -> Path:
     from distkern.storage.atomic import put_in_place
 
     def check(replaced: Path) -> None:
-        if read_fingerprint(replaced) != base:
+        is_exchanged = replaced != real
+        if read_fingerprint(replaced) != base or (is_exchanged and read_fingerprint(real) != made):
             raise InputError(
                 "was changed while it was being updated, and stays as it is now",
                 where=str(folder),
@@ -178,6 +179,7 @@ def _in_place(staged: Place, folder: Path, base: str) -> Path:
     check(real)
     # whole, whatever became of it since it was written
     load_model(staged)
+    made = read_fingerprint(staged)
     take_along(real, staged)
     put_in_place(staged, real, check)
     # the claim has gone along, and is no part of the model

@@ -17,6 +17,7 @@ from distkern.monitor import report
 from distkern.monitor.metrics import read
 from distkern.monitor.report import write_report
 from distkern.runs.persistence import load_model
+from distkern.storage import atomic
 from distkern.storage.dataset import open_dataset
 from distkern.storage.ingest import write_dataset
 
@@ -251,7 +252,7 @@ def test_one_of_two_updates_at_a_time_is_refused(folder, monkeypatch, capsys):
     assert load_model("m").updates_[-1]["rows"] == 300
 
 
-@pytest.mark.parametrize("how", ["claimed", "saved"])
+@pytest.mark.parametrize("how", ["claimed", "saved", "begun anew"])
 def test_an_update_does_not_replace_another_model_than_it_began_from(folder, how, monkeypatch, capsys):
     """A driver that was held up and taken for dead, and a model that somebody saved meanwhile."""
     assert main(["train", "--data", "old.zarr", "--out", "m", *LINEAR]) == 0
@@ -269,15 +270,28 @@ def test_an_update_does_not_replace_another_model_than_it_began_from(folder, how
         (folder / ".m.update" / ".job" / "epoch-00002").write_text("{}")
         return write_report(*given)
 
-    if how == "saved":
+    def exchange(first, second):
+        # another update under way is where the finished one was
+        if (first / "model.json").exists() and load_model(first).updates_:
+            (first / "model.json").unlink()
+        return own(first, second)
+
+    own = atomic._exchange
+    if how == "claimed":
+        monkeypatch.setattr(report, "write_report", written)
+    elif how == "saved":
         monkeypatch.setattr("distkern.runs.persistence.load_model", load)
     else:
-        monkeypatch.setattr(report, "write_report", written)
+        monkeypatch.setattr(atomic, "_exchange", exchange)
     before = load_model("m").coef_
     assert main(["update", "m", "--data", "new.zarr"]) == 2
-    said = {"claimed": "another driver has taken over", "saved": "m: was changed while it was being updated"}
+    said = {
+        "claimed": "another driver has taken over",
+        "saved": "m: was changed while it was being updated",
+        "begun anew": "m: is not a model",
+    }
     assert said[how] in capsys.readouterr().err
-    np.testing.assert_array_equal(load_model("m").coef_, {"claimed": before, "saved": other}[how])
+    np.testing.assert_array_equal(load_model("m").coef_, other if how == "saved" else before)
 
 
 def test_an_update_of_another_model_is_not_taken_for_this_one(folder, capsys):
