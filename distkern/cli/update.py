@@ -161,7 +161,7 @@ def _in_place(staged: Place, folder: Path, base: str) -> Path:
     """
     from distkern.jobs.folder import JobFolder
     from distkern.runs.belongings import refuse_foreign, take_along
-    from distkern.runs.persistence import load_model, read_fingerprint
+    from distkern.runs.persistence import check_model, read_fingerprint
     from distkern.storage.atomic import put_in_place
 
     def check(replaced: Path) -> None:
@@ -178,8 +178,7 @@ def _in_place(staged: Place, folder: Path, base: str) -> Path:
     real = Path(os.path.realpath(folder))
     check(real)
     # whole, whatever became of it since it was written
-    load_model(staged)
-    made = read_fingerprint(staged)
+    made = check_model(staged)
     take_along(real, staged)
     put_in_place(staged, real, check)
     # the claim has gone along, and is no part of the model

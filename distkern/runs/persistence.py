@@ -16,7 +16,7 @@ from distkern.common.version import __version__
 from distkern.monitor.explanation import Explanation
 from distkern.monitor.history import History
 from distkern.runs.belongings import OF_A_RUN
-from distkern.storage.arrays import load_arrays, save_arrays
+from distkern.storage.arrays import check_arrays, load_arrays, save_arrays
 from distkern.storage.description import Description, as_read, fingerprint
 from distkern.storage.places import Location, Place, absolute, remove_tree
 from distkern.storage.scaling import Scaling
@@ -280,6 +280,15 @@ def read_fingerprint(folder: Place) -> str:
     """The fingerprint of ``model.json``, which every other model and every other run's has another of; raises
     as :func:`read_description`."""
     return _opened(folder)[1]
+
+
+def check_model(folder: Place) -> str:
+    """Compare the arrays of the model in ``folder`` with their checksums, a few MiB at a time; return
+    :func:`read_fingerprint` of it. Raises as :func:`load_model`."""
+    facts, known = _opened(folder)
+    described = _DESCRIPTION.read(_Model, facts, str(folder / "model.json"))
+    check_arrays(folder / "arrays", fingerprint=described.arrays)
+    return known
 
 
 def _opened(folder: Place) -> tuple[dict[str, Any], str]:

@@ -16,7 +16,7 @@ from distkern.jobs.folder import JobFolder, attached_facts
 from distkern.monitor import report
 from distkern.monitor.metrics import read
 from distkern.monitor.report import write_report
-from distkern.runs.persistence import load_model
+from distkern.runs.persistence import check_model, load_model
 from distkern.storage import atomic
 from distkern.storage.dataset import open_dataset
 from distkern.storage.ingest import write_dataset
@@ -259,11 +259,10 @@ def test_an_update_does_not_replace_another_model_than_it_began_from(folder, how
     assert main(["train", "--data", "all.zarr", "--out", "other", *LINEAR]) == 0
     other = load_model("other").coef_
 
-    def load(place):
-        if str(place).endswith(".update"):
-            # the new model is whole, and about to take its place
-            load_model("other").save("m")
-        return load_model(place)
+    def checked(place):
+        # the new model is whole, and about to take its place
+        load_model("other").save("m")
+        return check_model(place)
 
     def written(*given):
         # the run has ended, and the report is all that is missing
@@ -280,7 +279,7 @@ def test_an_update_does_not_replace_another_model_than_it_began_from(folder, how
     if how == "claimed":
         monkeypatch.setattr(report, "write_report", written)
     elif how == "saved":
-        monkeypatch.setattr("distkern.runs.persistence.load_model", load)
+        monkeypatch.setattr("distkern.runs.persistence.check_model", checked)
     else:
         monkeypatch.setattr(atomic, "_exchange", exchange)
     before = load_model("m").coef_
