@@ -98,6 +98,7 @@ def _run(
     resume: bool,
 ) -> list[str]:
     from distkern.cli.job import Job
+    from distkern.cli.supervision import driving
     from distkern.cli.training import run_job
     from distkern.monitor.terminal import Terminal
 
@@ -119,7 +120,8 @@ def _run(
             memory_limit=memory_limit,
             params=_DIGITS if data is None else {},
         )
-        model, history = run_job(job, dataset, listeners=(terminal,), resume=resume)
+        with driving(job.model_folder, resume) as guards:
+            model, history = run_job(job, dataset, listeners=(*guards, terminal), resume=resume)
         measured = _evaluate(model, dataset, job)
         choice = _choice(dataset, job, terminal)
     return summary(job, dataset, measured, history, choice, time.monotonic() - started)
@@ -193,14 +195,21 @@ def _choice(dataset: Dataset, job: Any, terminal: Terminal) -> list[str]:
 
 def _prepare(model: Path, overwrite: bool) -> bool:
     """Make room for the model; whether an unfinished run is there to go on with."""
+    from distkern.jobs.folder import JobFolder
+    from distkern.runs.belongings import refuse_foreign
+    from distkern.runs.folder import check_folder
+
     finished, unfinished = (model / "model.json").exists(), (model / "checkpoints").is_dir()
     if finished and not overwrite:
         raise InputError(
             "holds a finished model", where=str(model), hint="add --overwrite, or give another --out"
         )
+    JobFolder(model).refuse_if_driven()
     if (finished or unfinished) and overwrite:
+        refuse_foreign(model, "move them away, or give another --out", hidden=True)
         shutil.rmtree(model)
         return False
+    check_folder(model, resume=unfinished)
     return unfinished
 
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from distkern.cli import known_jobs, options
-from distkern.storage.places import Place
+from distkern.storage.places import Place, resolved
 
 if TYPE_CHECKING:
     from distkern.cli.job import Job
@@ -47,13 +47,13 @@ def fetch(identifier: str, out: Place, runs: Place, scheduler: str | None, as_js
         )
     if out.exists() and (not out.is_dir() or any(out.iterdir())):
         raise InputError("is there already", where=f"--out {out}", hint="give a new folder")
-    with staged_folder(out) as staged:
+    with staged_folder(resolved(out)) as staged:
         # it says itself what belongs to it, and all is read against its checksums
         model = load_model(folder.path)
         model.save(staged.path)
         rewrite(staged.path / "metrics.jsonl", model.history_)
         _write_pages(record, folder.path, staged.path, model)
-        staged.commit()
+        staged.commit_new()
     options.tell(as_json, {"id": identifier, "model": str(out)}, f"model in {out}")
 
 

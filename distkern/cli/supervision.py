@@ -11,13 +11,14 @@ from distkern.common.errors import DistkernError, InputError
 if TYPE_CHECKING:
     from distkern.cli.job import Job
     from distkern.engine.events import Listener
+    from distkern.storage.places import Place
 
 Result = TypeVar("Result")
 
 
 @contextmanager
-def driving(job: Job, resume: bool) -> Iterator[tuple[Listener, ...]]:
-    """Hold the claim to the job's folder while entered; the listeners stop a run that has lost it.
+def driving(place: Place, resume: bool) -> Iterator[tuple[Listener, ...]]:
+    """Hold the claim to a run's folder while entered; the listeners stop a run that has lost it.
 
     A driver of the same run that lives on all the same (its host was cut off, say) stops at its next look.
 
@@ -30,7 +31,7 @@ def driving(job: Job, resume: bool) -> Iterator[tuple[Listener, ...]]:
     from distkern.jobs.folder import JobFolder, attached_facts
     from distkern.runs.folder import check_folder
 
-    folder = JobFolder(job.model_folder)
+    folder = JobFolder(place)
     folder.refuse_if_driven()
     check_folder(folder.path, resume)
     folder.go_on()

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import os
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -15,6 +17,10 @@ from distkern.storage.places import Place, place_of, remove_tree
 if TYPE_CHECKING:
     from distkern.cli.job import Job
     from distkern.engine.events import Listener
+    from distkern.estimators.estimator import AbstractEstimator
+
+#: what to do about files in a model's folder that an update in place would remove
+_ELSEWHERE = "move them away, or give --out M2"
 
 
 @click.command(cls=options.taking_several("--data"))
@@ -47,7 +53,7 @@ def update(
 
     What it learns, scales and encodes them by is that of the model. The square loss with newton needs the new
     rows alone and gives the minimum over old and new rows; others say if they need the old ones too. M is
-    there and whole until the updated model takes its place.
+    there and whole until the updated model takes its place; a folder that holds other things is refused.
 
     \b
     Examples:
@@ -56,30 +62,35 @@ def update(
     """
     from distkern.cli.supervision import driving
     from distkern.cli.training import memory_line, run_job
+    from distkern.engine.events import Event
     from distkern.estimators.updating import begun
     from distkern.monitor.terminal import Terminal
-    from distkern.runs.persistence import load_model
+    from distkern.runs.persistence import load_model, read_fingerprint
     from distkern.storage.dataset import open_dataset
 
     options.use_certificates(where["scheduler"])
     folder = place_of(model)
-    staged = _staged(folder, out)
-    fitted = load_model(folder)
+    staged = place_of(out) if out is not None else _staged(folder)
+    # nothing is made beside what is no model
+    read_fingerprint(folder)
     splits = [open_dataset(path).train for path in data]
-    estimator, new = begun(fitted, splits)
-    if out is None:
-        begins = estimator._begins
-        _clear(staged, begins.sources if resume and begins is not None else None)
-    job = _job(estimator, new[0].dataset.path, staged, dashboard, where)
-    with driving(job, resume) as guards, Terminal() as terminal:
+    with driving(staged, resume or out is None) as guards, Terminal() as terminal:
+        # under the claim: of two updates in place, the second begins from what the first has made
+        base = read_fingerprint(folder)
+        estimator, new = begun(load_model(folder), splits)
+        if out is None:
+            _clear(staged, estimator if resume else None)
+        job = _job(estimator, new[0].dataset.path, staged, dashboard, where)
         listeners: list[Listener] = [*guards, terminal]
         updated, history = run_job(
             job, new[0].dataset, listeners=listeners, resume=resume, dashboard=dashboard, estimator=estimator
         )
         place = staged
         if out is None:
-            # while the claim holds: nobody else begins an update of this model
-            place = _in_place(staged, folder)
+            for guard in guards:
+                guard(Event("run_finished"))
+            assert isinstance(folder, Path), "models in a store are not written over"
+            place = _in_place(staged, folder, base)
     told = updated.updates_[-1]
     if as_json:
         click.echo(json.dumps({"model": str(place), "update": told, **history[-1]}))
@@ -89,43 +100,89 @@ def update(
     click.echo(f"model in {place}, report in {place / 'report.html'}")
 
 
-def _staged(folder: Place, out: str | None) -> Place:
-    """Where the updated model is made: where it is wanted, or beside the one that it takes the place of."""
+def _staged(folder: Place) -> Path:
+    """Where the update of a model is made that takes its place: beside it, or beside what it is a link to.
+
+    Raises
+    ------
+    InputError
+        If it cannot take its place: the folder lies in a store, is trained to, or holds others' files.
+    """
+    from distkern.jobs.folder import JobFolder
+    from distkern.runs.belongings import refuse_foreign
     from distkern.storage.atomic import put_back
 
-    if out is not None:
-        return place_of(out)
     if not isinstance(folder, Path):
         raise InputError(
             "models in a store are not written over", where=str(folder), hint="give --out for the updated one"
         )
-    folder = folder.absolute()
-    staged = folder.with_name(f".{folder.name}.update")
-    put_back(staged, folder)
+    real = Path(os.path.realpath(folder))
+    staged = real.with_name(f".{real.name}.update")
+    JobFolder(staged).refuse_if_driven()
+    put_back(staged, real)
+    JobFolder(real).refuse_if_driven()
+    if real.is_dir():
+        refuse_foreign(folder, _ELSEWHERE, hidden=True)
     return staged
 
 
-def _clear(staged: Place, wanted: tuple[str, ...] | None) -> None:
-    """Remove an update that has ended and has not taken its place, unless it has learned from what is
-    ``wanted``, and is resumed."""
+def _clear(staged: Place, resumed: AbstractEstimator | None) -> None:
+    """Remove an update that has ended and has not taken its place, unless it is the one that is resumed."""
+    from distkern.jobs.folder import OWN
+    from distkern.runs.belongings import refuse_foreign
+    from distkern.runs.persistence import refuse_other_model
+
+    if not (staged / "model.json").exists():
+        return
+    begins = None if resumed is None else resumed._begins
+    if begins is not None:
+        with suppress(InputError):
+            refuse_other_model(staged, resumed, "", begins)
+            return
+    refuse_foreign(staged, "move them away", hidden=True)
+    # the description first: what is left of a model is no model
+    (staged / "model.json").unlink()
+    for entry in staged.iterdir():
+        if entry.name == OWN:
+            continue
+        if entry.is_dir():
+            remove_tree(entry)
+        else:
+            entry.unlink()
+
+
+def _in_place(staged: Place, folder: Path, base: str) -> Path:
+    """Put the updated model into the place of the one with the fingerprint ``base`` that it began from.
+
+    Raises
+    ------
+    InputError
+        If another one is there now, or files that are not a model's; nothing is changed then.
+    """
     from distkern.jobs.folder import JobFolder
-    from distkern.runs.persistence import learned_from
-
-    JobFolder(staged).refuse_if_driven()
-    if (staged / "model.json").exists() and (wanted is None or learned_from(staged) != wanted):
-        remove_tree(staged)
-
-
-def _in_place(staged: Place, folder: Place) -> Place:
-    """Put the updated model into the place of the one before."""
-    from distkern.jobs.folder import JobFolder
+    from distkern.runs.belongings import refuse_foreign, take_along
+    from distkern.runs.persistence import check_model, read_fingerprint
     from distkern.storage.atomic import put_in_place
 
-    assert isinstance(staged, Path)
-    assert isinstance(folder, Path)
-    put_in_place(staged, folder)
+    def check(replaced: Path) -> None:
+        is_exchanged = replaced != real
+        if read_fingerprint(replaced) != base or (is_exchanged and read_fingerprint(real) != made):
+            raise InputError(
+                "was changed while it was being updated, and stays as it is now",
+                where=str(folder),
+                hint="run the same command again",
+            )
+        refuse_foreign(replaced, f"{_ELSEWHERE}, and run the same command again with --resume", hidden=True)
+
+    assert isinstance(staged, Path), "it lies beside the folder"
+    real = Path(os.path.realpath(folder))
+    check(real)
+    # whole, whatever became of it since it was written
+    made = check_model(staged)
+    take_along(real, staged)
+    put_in_place(staged, real, check)
     # the claim has gone along, and is no part of the model
-    JobFolder(folder).discard()
+    JobFolder(real).discard()
     return folder
 
 

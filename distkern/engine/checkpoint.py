@@ -9,8 +9,6 @@ from collections.abc import Iterable, Iterator, Mapping
 from contextlib import ExitStack
 from dataclasses import dataclass, field
 from itertools import chain
-from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import Any, Self, TypeVar
 
 import numpy as np
@@ -21,6 +19,7 @@ from distkern.common.sparse import SparseRows, from_arrays, to_arrays
 from distkern.common.version import __version__
 from distkern.passes.rounds import Saved
 from distkern.storage.arrays import array_names, check_arrays, load_arrays, save_arrays
+from distkern.storage.atomic import temporary_folder
 from distkern.storage.description import as_read, described, fingerprint, json_object
 from distkern.storage.parts import ArrayParts, SlicedParts
 from distkern.storage.places import Place, is_whole, remove_tree
@@ -280,7 +279,7 @@ class RunWorkplace:
     @property
     def _place(self) -> Place:
         if self._folder is None:
-            self._folder = Path(self._stack.enter_context(TemporaryDirectory(prefix="distkern-")))
+            self._folder = self._stack.enter_context(temporary_folder())
         return self._folder
 
     def __enter__(self) -> Self:

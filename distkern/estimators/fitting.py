@@ -36,6 +36,7 @@ from distkern.runs.spooled import in_random_order
 from distkern.search.values import searched
 from distkern.solvers.base import AbstractSolver, Problem
 from distkern.solvers.sample import sample_of, sampling
+from distkern.storage.atomic import remove_orphans
 from distkern.storage.dataset import Split
 from distkern.storage.places import Place
 from distkern.storage.spreads import Spreads
@@ -80,6 +81,7 @@ def fit_estimator(
         fit_further(model, test, executor, listeners, **how)
         return
     before = dict(vars(model))
+    remove_orphans()
     try:
         _fit(model, X, y, sample_weight, groups, test, eval_set, executor, listeners, how)
     except BaseException:

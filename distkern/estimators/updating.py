@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import math
 from collections.abc import Sequence
 from contextlib import ExitStack
@@ -30,7 +29,7 @@ from distkern.runs.data import from_arrays
 from distkern.runs.drift import drift_of, drift_pass
 from distkern.runs.evaluation import evaluate_split
 from distkern.runs.given import codes_of_labels, rows_for
-from distkern.runs.persistence import Further
+from distkern.runs.persistence import Further, fingerprint_of
 from distkern.runs.scaled import ScaledSource
 from distkern.runs.spooled import in_random_order
 from distkern.runs.update import Begins, Rows, chosen_splits, further_of, update_data
@@ -96,18 +95,12 @@ def _copy(
 ) -> AbstractEstimator:
     """A copy of a model that says which rows its fit reads."""
     found = copy(model)
-    digest = hashlib.sha256()
-    for name, values in sorted(model._arrays().items()):
-        digest.update(
-            f"{name} {values.dtype} {values.shape} ".encode() + np.ascontiguousarray(values).tobytes()
-        )
     weights = model.mean_weight_, model.class_weights_, model.class_shares_
     seed = getattr(model, "seed_", None)
     data = update_data(model, [*old, *new])
     fresh = data.source if not old else update_data(model, new).source
-    found._begin(
-        Begins(further, data, fresh, splits, n_earlier, prints, *weights, seed, digest.hexdigest()[:16])
-    )
+    own = fingerprint_of(model, further)
+    found._begin(Begins(further, data, fresh, splits, n_earlier, prints, *weights, seed, own))
     return found
 
 
@@ -150,7 +143,7 @@ def fit_further(
         after = errors_of(model, begins.splits, executor)
     facts = {"rows": begins.new.n_rows, "before": before, "after": after, **drift.facts}
     counts = begins.n_rows, begins.weight, begins.sources
-    further = Further(solver.further(outcome.state), *counts, *drift.widened)
+    further = Further(solver.further(outcome.state), *counts, *drift.widened, begins.fingerprint)
     model._end(further, facts)
 
 

@@ -260,7 +260,9 @@ def drive(
                 )
             # what happened to the hosts before this start is no sign of what the job does to this one
             progressed()
-            train(description, (Guard(folder, fence, asked_to_stop), log, heartbeat, saved), stage >= 0)
+            # an older driver may have written its first stage before it lost its claim
+            begun = folder.progress()[1] >= 0
+            train(description, (Guard(folder, fence, asked_to_stop), log, heartbeat, saved), begun)
             record = _finish(folder, record)
         except FencedError as error:
             # the newer driver owns the record

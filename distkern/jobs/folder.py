@@ -23,10 +23,18 @@ from distkern.common.errors import CorruptDataError, FencedError, InputError, St
 from distkern.common.processes import birth, is_running
 from distkern.common.urls import is_url
 from distkern.engine.checkpoint import CheckpointFolder
-from distkern.jobs.record import LOST_SECONDS, OVER, RUNNING, Record, from_json, state_of
+from distkern.jobs.record import LOST_SECONDS, OVER, RUNNING, Record, from_json, is_recent, state_of
 from distkern.storage.atomic import explain_errors, write_text_atomic
 from distkern.storage.description import json_object
-from distkern.storage.places import Location, Place, absolute, create_exclusively, place_of, remove_tree
+from distkern.storage.places import (
+    Location,
+    Place,
+    absolute,
+    create_exclusively,
+    modified,
+    place_of,
+    remove_tree,
+)
 
 _NAME = re.compile(r"epoch-(\d{5,})")
 
@@ -268,12 +276,16 @@ class JobFolder:
 
     def pulse(self) -> dict[str, Any]:
         """The last sign of life: ``time`` and what the driver was at; empty if there was none."""
+        file = self._own / "heartbeat"
         try:
-            pulse = json_object((self._own / "heartbeat").read_text(encoding="utf-8"))
+            pulse = json_object(file.read_text(encoding="utf-8"))
+            # what says nothing is as good as none
+            if not isinstance(pulse.get("time"), int | float):
+                return {}
+            # the driver's clock may be ahead of everybody's
+            return {**pulse, "time": min(modified(file), pulse["time"])}
         except (OSError, ValueError, StoreError):
             return {}
-        # what says nothing is as good as none
-        return pulse if isinstance(pulse.get("time"), int | float) else {}
 
     def state(self, now: float | None = None) -> str:
         """The job's state: one of :data:`distkern.jobs.record.STATES`."""
@@ -369,7 +381,7 @@ class JobFolder:
 
 def _lives(pulse: Mapping[str, Any]) -> bool:
     """Whether a sign of life is of an attached run that still goes on."""
-    if not pulse.get(ATTACHED) or time.time() - pulse.get("time", 0.0) > LOST_SECONDS:
+    if not pulse.get(ATTACHED) or not is_recent(pulse.get("time"), time.time()):
         return False
     if pulse.get("host") != socket.gethostname():
         return True

@@ -125,6 +125,12 @@ def new_id(algorithm: str) -> str:
     return f"{algorithm}-{time.strftime('%Y%m%d-%H%M%S')}-{secrets.token_hex(2)}"
 
 
+def is_recent(last: float | None, now: float) -> bool:
+    """Whether a sign of life at ``last`` counts: clocks differ by less than :data:`LOST_SECONDS`, so a later
+    one says nothing."""
+    return last is not None and now - LOST_SECONDS <= last <= now + LOST_SECONDS
+
+
 def state_of(record: Record, beat: float | None, *, asked_to_stop: bool, has_model: bool, now: float) -> str:
     """The state of a job now.
 
@@ -136,8 +142,8 @@ def state_of(record: Record, beat: float | None, *, asked_to_stop: bool, has_mod
     has_model : the finished model is there
     now : seconds since 1970
     """
-    last = max(record.started or 0.0, beat or 0.0)
-    silent = record.state == LOST or (record.state == RUNNING and now - last > LOST_SECONDS)
+    is_alive = is_recent(record.started, now) or is_recent(beat, now)
+    silent = record.state == LOST or (record.state == RUNNING and not is_alive)
     if has_model and (silent or record.state != RUNNING):
         # the record may be older: its driver died before it wrote it, or `distkern train` finished the run
         return FINISHED

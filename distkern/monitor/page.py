@@ -8,6 +8,7 @@ from html import escape
 from typing import TypeAlias
 
 from distkern.monitor.style import ELEMENTS, FONT, STYLES, VARIABLES, Style
+from distkern.monitor.text import PAGE_BEGINS
 
 _MARKS = {"circle": "●", "square": "■", "triangle": "▲", "diamond": "◆", "": ""}
 
@@ -192,9 +193,7 @@ def page(title: str, sections: Iterable[Section]) -> str:
         f"@media print {{ body {{ max-width: none; padding: 0; }} }}{ELEMENTS}"
     )
     return (
-        '<!DOCTYPE html>\n<html lang="en"><head><meta charset="utf-8">'
-        '<meta name="viewport" content="width=device-width, initial-scale=1">'
-        f"<title>{text(title)}</title><style>{style}</style></head><body>\n"
+        f"{PAGE_BEGINS}{text(title)}</title><style>{style}</style></head><body>\n"
         f"<h1>{text(title)}</h1>\n{body}\n{script}</body></html>\n"
     )
 

@@ -12,6 +12,12 @@ SQUARED = "mean squared error"
 #: of a number with an exponent, what Python fills up to two digits
 _EXPONENT = re.compile(r"e\+?(-?)0*(?=\d)")
 
+#: what every page begins with, by which it is known
+PAGE_BEGINS = (
+    '<!DOCTYPE html>\n<html lang="en"><head><meta charset="utf-8">'
+    '<meta name="viewport" content="width=device-width, initial-scale=1"><title>'
+)
+
 
 def in_bytes(size: float) -> str:
     """Bytes in binary units: ``in_bytes(1536) == "1.5 KiB"``."""

@@ -4,39 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from contextlib import suppress
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 from distkern.common.errors import CorruptDataError, DistkernError, InputError
 from distkern.engine.checkpoint import CheckpointFolder
 from distkern.engine.events import Event, Listener
-from distkern.engine.kept_passes import FOLDER as KEPT_PASSES
 from distkern.monitor import metrics
-from distkern.runs.algorithms import algorithms
+from distkern.runs.belongings import PASSING, foreign_in, is_model, refuse_foreign, take_along
 from distkern.runs.estimator import Estimator
 from distkern.runs.persistence import refuse_other_model, save_model
 from distkern.storage.atomic import staged_folder
 from distkern.storage.dataset import Split
-from distkern.storage.places import Place, URLPlace, absolute, remove_tree
-
-#: what a training run leaves in its folder, beside the folders that its model has
-_OF_A_RUN = {
-    "checkpoints",
-    "metrics.jsonl",
-    "arrays",
-    "model.json",
-    "report.html",
-    "job.json",
-    "log.jsonl",
-    "cancel",
-    "search",
-    "moved",
-    "held-out",
-    KEPT_PASSES,
-    "tune",
-}
-#: stores of tasks that no model needs
-_PASSING = ("search", "moved", "held-out", KEPT_PASSES)
+from distkern.storage.places import Place, URLPlace, absolute, remove_tree, resolved
 
 
 def farewell(folder: Place) -> str:
@@ -59,48 +40,37 @@ def check_folder(folder: Place, resume: bool) -> None:
     InputError
         If it holds a model or an unfinished run and is not resumed, or things that are not of a run.
     """
-    if not resume and (folder / "model.json").exists():
+    if not resume and is_model(folder / "model.json"):
         raise InputError(
             "holds a finished model", where=str(folder), hint="train to another folder or remove it"
-        )
-    if not resume and _is_unfinished(folder):
-        raise InputError(
-            "holds an unfinished run", where=str(folder), hint="use --resume, or remove the folder"
         )
     if not folder.exists():
         return
     if not folder.is_dir():
         raise InputError("is a file", where=str(folder), hint="give a folder for the model")
-    if foreign := _foreign(folder):
+    refuse_foreign(folder, "give a new folder")
+    if not resume and _is_unfinished(folder):
         raise InputError(
-            f"holds other things than a model ({foreign[0]!r})", where=str(folder), hint="give a new folder"
+            "holds an unfinished run", where=str(folder), hint="use --resume, or remove the folder"
         )
-
-
-def _foreign(folder: Place) -> list[str]:
-    """What is in the folder of a run that no run leaves there."""
-    names = sorted(path.name for path in folder.iterdir() if path.name[0] != ".")
-    others = [name for name in names if name not in _OF_A_RUN]
-    # all algorithms are imported only to know the folders of their models
-    return [name for name in others if name not in _model_folders()] if others else []
-
-
-def _model_folders() -> set[str]:
-    return {folder for kind in algorithms().values() for folder in kind.folders}
 
 
 def save_over(model: Any, folder: Place) -> None:
     """Write a model; one that is there stays until the new one is whole.
 
-    So it is where nothing else is in the folder of a disk: a report of the old model goes with it. Elsewhere
-    the new one is written beside what is there.
+    So it is where the folder of a disk holds a run and nothing else: the old report goes, and what a job or a
+    search wrote stays. Elsewhere the new model is written beside what is there.
     """
-    if not (isinstance(folder, Path) and (folder / "model.json").is_file()) or _foreign(folder):
-        save_model(model, folder)
+    place = resolved(folder)
+    is_beside = not isinstance(place, Path) or not is_model(place / "model.json")
+    if is_beside or foreign_in(place, hidden=True):
+        save_model(model, place)
         return
-    with staged_folder(folder) as staged:
+    assert isinstance(place, Path), "places of a store are written beside what is there"
+    with staged_folder(place) as staged:
         save_model(model, staged.path)
-        staged.commit()
+        take_along(place, staged.path)
+        staged.commit(partial(refuse_foreign, hint="save the model to another folder", hidden=True))
 
 
 def check_resumption(estimator: Estimator, source: Split, folder: Place, *, test: Split | None) -> None:
@@ -117,7 +87,7 @@ def check_resumption(estimator: Estimator, source: Split, folder: Place, *, test
     CheckpointFolder(folder / "checkpoints", estimator._identity(data, problem)).check()
     if (folder / "model.json").exists():
         begins = getattr(estimator, "_begins", None)
-        refuse_other_model(folder, estimator, [data.source.fingerprint] if begins is None else begins.sources)
+        refuse_other_model(folder, estimator, data.source.fingerprint, begins)
 
 
 def _is_unfinished(folder: Place) -> bool:
@@ -161,7 +131,7 @@ def making_again(
 def clear(folder: Place) -> None:
     """Remove what a model does not need: checkpoints, and half-written files of runs that were killed."""
     CheckpointFolder(folder / "checkpoints", {}).remove()
-    for name in _PASSING:
+    for name in PASSING:
         if (folder / name).exists():
             remove_tree(folder / name)
     if isinstance(folder, Path):

@@ -190,7 +190,8 @@ def _spooled_frame(
     X: Any, y: Any, sample_weight: Any, groups: Any, task: str, executor: AbstractExecutor, stack: ExitStack
 ) -> Split:
     """The training split of a data set of a Dask frame, which is written once and removed with ``stack``."""
-    from distkern.runs.spooled import check_hosts, temporary_folder
+    from distkern.runs.spooled import check_hosts
+    from distkern.storage.atomic import temporary_folder
     from distkern.storage.frames import frame_chunks, frame_kinds
     from distkern.storage.ingest import write_dataset
     from distkern.storage.table_report import told_columns
@@ -214,7 +215,7 @@ def _spooled_frame(
     kinds.collects = True
     reports: list[ColumnReport] = []
     chunks = frame_chunks(partitions(X, None if task == "none" else y), kinds)
-    path = temporary_folder(stack) / "rows.zarr"
+    path = stack.enter_context(temporary_folder()) / "rows.zarr"
     dataset = write_dataset(chunks, path, task=cast("Task", task), kinds=kinds, report=reports.extend)
     for sentence in (*kinds.told, *told_columns(reports, left_out=True)):
         warnings.warn(sentence, UserWarning, stacklevel=7)

@@ -2,26 +2,31 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import hashlib
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
-from distkern.common.errors import DistkernError, InputError
+from distkern.common.errors import CorruptDataError, InputError
 from distkern.common.labels import code_of, date_text, plain_labels
 from distkern.common.types import Array
 from distkern.common.version import __version__
 from distkern.monitor.explanation import Explanation
 from distkern.monitor.history import History
-from distkern.storage.arrays import array_names, load_arrays, save_arrays
-from distkern.storage.description import Description, as_read
+from distkern.runs.belongings import OF_A_RUN
+from distkern.storage.arrays import check_arrays, load_arrays, save_arrays
+from distkern.storage.description import Description, as_read, fingerprint
 from distkern.storage.places import Location, Place, absolute, remove_tree
 from distkern.storage.scaling import Scaling
 from distkern.storage.table import Table
 
 _DESCRIPTION = Description("distkern-model", "a model", 5, "train it again")
+
+#: how often a model is read that others replace meanwhile
+_READINGS = 4
 
 
 @dataclass(frozen=True)
@@ -40,6 +45,7 @@ class _Further:
     weight: float
     sources: tuple[str, ...]
     arrays: tuple[str, ...]
+    began: str = ""
 
 
 @dataclass(frozen=True)
@@ -85,36 +91,19 @@ def save_model(model: Any, path: Place) -> None:
     """
     from distkern.storage.atomic import write_text_atomic
 
-    # what a threshold may be, of probabilities
-    shares = model.class_shares_ if model._chances() is not None else None
+    further = None if model._further is None else model._further.loaded()
     description = {
-        "algorithm": model.name,
+        **_lasting(model, further),
         "distkern-version": __version__,
         "numpy-version": np.__version__,
-        "params": _params(model),
-        "classes": None if not hasattr(model, "classes_") else _labels_to_json(model.classes_),
-        "n_features": int(model.width_),
-        "feature_names": [str(name) for name in getattr(model, "feature_names_in_", [])] or None,
-        "target_name": getattr(model, "target_name_", None),
-        **({} if model.zero_based_ is None else {"zero_based": model.zero_based_}),
-        **({} if model.dtype_ is None else {"dtype": model.dtype_.name}),
-        **({} if model.table_ is None else {"table": model.table_.to_json()}),
         "n_iter": int(model.n_iter_),
         "ended": model.ended_,
         "found": dict(model.found_),
-        "scaling": None if model.scaling_ is None else model.scaling_.to_json(),
-        "class_weights": None if model.class_weights_ is None else model.class_weights_.tolist(),
-        "mean_weight": float(model.mean_weight_),
-        **({} if shares is None else {"class_shares": shares.tolist()}),
         "history": model.history_,
         **({} if model.importances_ is None else {"importances": asdict(model.importances_)}),
         **({"updates": list(model.updates_)} if model.updates_ else {}),
-        **_plain(model._facts()),
     }
-    further = None if model._further is None else model._further.loaded()
     kept = {} if further is None else further.arrays
-    if further is not None:
-        description["further"] = further.facts
     # before anything is removed: a model that is there stays where this one cannot be written
     _DESCRIPTION.text({**description, "arrays": ""})
     _refuse_others_files(path)
@@ -127,41 +116,76 @@ def save_model(model: Any, path: Place) -> None:
     write_text_atomic(path / "model.json", _DESCRIPTION.text(description))
 
 
+def _lasting(model: Any, further: Further | None) -> dict[str, Any]:
+    """What ``model.json`` says of the model itself, beside its arrays, and not of the run that found it."""
+    # what a threshold may be, of probabilities
+    shares = model.class_shares_ if model._chances() is not None else None
+    return {
+        "algorithm": model.name,
+        "params": _params(model),
+        "classes": None if not hasattr(model, "classes_") else _labels_to_json(model.classes_),
+        "n_features": int(model.width_),
+        "feature_names": [str(name) for name in getattr(model, "feature_names_in_", [])] or None,
+        "target_name": getattr(model, "target_name_", None),
+        **({} if model.zero_based_ is None else {"zero_based": model.zero_based_}),
+        **({} if model.dtype_ is None else {"dtype": model.dtype_.name}),
+        **({} if model.table_ is None else {"table": model.table_.to_json()}),
+        "scaling": None if model.scaling_ is None else model.scaling_.to_json(),
+        "class_weights": None if model.class_weights_ is None else model.class_weights_.tolist(),
+        "mean_weight": float(model.mean_weight_),
+        **({} if shares is None else {"class_shares": shares.tolist()}),
+        **_plain(model._facts()),
+        **({} if further is None else {"further": further.facts}),
+    }
+
+
+def fingerprint_of(model: Any, further: Further) -> str:
+    """What a fitted model is known by, with all that it keeps for updates: 16 hexadecimal digits.
+
+    Models of equal bits have the same one, whichever run found them.
+    """
+    digest = hashlib.sha256(fingerprint(as_read(_lasting(model, further))).encode())
+    for name, values in sorted((model._arrays() | model.map_arrays() | further.arrays).items()):
+        digest.update(f"{name} {values.dtype} {values.shape} ".encode())
+        digest.update(np.ascontiguousarray(values).data)
+    return digest.hexdigest()[:16]
+
+
 def _refuse_others_files(path: Place) -> None:
-    """Raise :class:`InputError` for a file, and for a folder whose ``arrays`` are none of a model."""
+    """Raise :class:`InputError` for a file, and for a folder whose ``model.json`` or ``arrays`` are none of a
+    model."""
     if path.is_file():
         raise InputError("is a file", where=str(path), hint="give a folder")
-    if (path / "model.json").is_file() or not (path / "arrays").exists():
-        return
-    try:
-        array_names(path / "arrays")
-    except DistkernError:
-        raise InputError(
-            "holds something else under the name 'arrays'", where=str(path), hint="give another folder"
-        ) from None
+    for name in ("model.json", "arrays"):
+        if (path / name).exists() and not OF_A_RUN[name](path / name):
+            raise InputError(
+                f"holds something else under the name {name!r}", where=str(path), hint="give another folder"
+            )
 
 
-def refuse_other_model(folder: Place, model: Any, sources: Sequence[str]) -> None:
-    """Raise :class:`InputError` unless the model in ``folder`` has ``model``'s algorithm and parameters, and
-    has learned from these ``sources``, fingerprints of splits."""
+def refuse_other_model(folder: Place, model: Any, data: str, begins: Any = None) -> None:
+    """Raise :class:`InputError` unless a run would find the model that is in ``folder``.
+
+    Its algorithm and parameters must be those of ``model``, and its data the split with the fingerprint
+    ``data``; of an update, ``begins`` says from which model it begins and which splits it learns from.
+    """
+    sources, began = (data,), ""
+    if begins is not None:
+        sources, began = tuple(dict.fromkeys(begins.sources)), begins.fingerprint
     stored = _DESCRIPTION.read(_Model, read_description(folder), str(folder / "model.json"))
     ours = as_read(_params(model))
     # a run that has ended is the same under any other limit
     keys = [name for name in sorted(ours) if name != "memory_limit" and stored.params.get(name) != ours[name]]
     if stored.algorithm != model.name or keys:
         what = f"of another job ({keys[0] if keys else stored.algorithm} differs)"
-    elif learned_from(folder) not in (None, tuple(dict.fromkeys(sources))):
+    elif stored.further is not None and stored.further.sources != sources:
         what = "that has learned from other rows"
+    elif stored.further is not None and stored.further.began != began:
+        what = "that was updated from another model"
     else:
         return
     hint = "train to another folder or remove it"
     raise InputError(f"holds a finished model {what}", where=str(folder), hint=hint)
-
-
-def learned_from(folder: Place) -> tuple[str, ...] | None:
-    """Fingerprints of the splits that a finished model has learned from; None where it does not say."""
-    stored = _DESCRIPTION.read(_Model, read_description(folder), str(folder / "model.json"))
-    return None if stored.further is None else stored.further.sources
 
 
 def load_model(path: Location) -> Any:
@@ -174,12 +198,23 @@ def load_model(path: Location) -> Any:
     CorruptDataError
         If anything in it is not what was written.
     """
-    from distkern.runs.algorithms import algorithm
-
     # what is read later must be found from another working folder too
     folder = absolute(path)
+    for _ in range(_READINGS):
+        facts, known = _opened(folder)
+        try:
+            return _loaded(folder, facts)
+        except CorruptDataError:
+            # an update may have taken its place meanwhile, whose arrays are not those of the one before
+            if _opened(folder)[1] == known:
+                raise
+    return _loaded(folder, read_description(folder))
+
+
+def _loaded(folder: Place, facts: dict[str, Any]) -> Any:
+    from distkern.runs.algorithms import algorithm
+
     where = str(folder / "model.json")
-    facts = read_description(folder)
     described = _DESCRIPTION.read(_Model, facts, where)
     kind = algorithm(described.algorithm)
     if kind is None:
@@ -242,6 +277,25 @@ def _restored(
 
 def read_description(folder: Place) -> dict[str, Any]:
     """The content of ``model.json``, as it was written."""
+    return _opened(folder)[0]
+
+
+def read_fingerprint(folder: Place) -> str:
+    """The fingerprint of ``model.json``, which every other model and every other run's has another of; raises
+    as :func:`read_description`."""
+    return _opened(folder)[1]
+
+
+def check_model(folder: Place) -> str:
+    """Compare the arrays of the model in ``folder`` with their checksums, a few MiB at a time; return
+    :func:`read_fingerprint` of it. Raises as :func:`load_model`."""
+    facts, known = _opened(folder)
+    described = _DESCRIPTION.read(_Model, facts, str(folder / "model.json"))
+    check_arrays(folder / "arrays", fingerprint=described.arrays)
+    return known
+
+
+def _opened(folder: Place) -> tuple[dict[str, Any], str]:
     file = folder / "model.json"
     if not file.is_file():
         unfinished = (folder / "checkpoints").is_dir()
@@ -253,7 +307,7 @@ def read_description(folder: Place) -> dict[str, Any]:
             else "give the folder that train wrote",
         )
     try:
-        return _DESCRIPTION.open(file.read_bytes(), str(file))[0]
+        return _DESCRIPTION.open(file.read_bytes(), str(file))
     except OSError as error:
         raise _DESCRIPTION.damaged(f"it cannot be read: {error.strerror}", str(file)) from None
 
@@ -299,6 +353,7 @@ class Further:
     sources : fingerprints of the splits of data sets that these are of; "" for arrays
     low, high : (n_features,) the smallest and the largest number of each column of these rows, in their own
         units; without numbers where they are not known
+    began : :func:`fingerprint_of` the model that the last update began from; "" of a model that was fitted
     """
 
     own: Mapping[str, Any] = field(default_factory=dict)
@@ -307,6 +362,7 @@ class Further:
     sources: tuple[str, ...] = ()
     low: Array = field(default_factory=lambda: np.zeros(0))
     high: Array = field(default_factory=lambda: np.zeros(0))
+    began: str = ""
 
     def __post_init__(self) -> None:
         # thousands of batches of arrays are one source
@@ -322,7 +378,8 @@ class Further:
     def facts(self) -> dict[str, Any]:
         """What ``model.json`` says of it."""
         names = [f"{_FURTHER}low", f"{_FURTHER}high", *(f"{_OWN}{name}" for name in self.own)]
-        return {"n_rows": self.n_rows, "weight": self.weight, "sources": list(self.sources), "arrays": names}
+        facts = {"n_rows": self.n_rows, "weight": self.weight, "sources": list(self.sources), "arrays": names}
+        return {**facts, "began": self.began} if self.began else facts
 
     def loaded(self) -> Further:
         """Itself, in memory."""
@@ -355,4 +412,5 @@ class StoredFurther:
             tuple(self.facts["sources"]),
             arrays[f"{_FURTHER}low"],
             arrays[f"{_FURTHER}high"],
+            str(self.facts.get("began", "")),
         )

@@ -8,7 +8,6 @@ from contextlib import ExitStack
 from functools import partial
 from pathlib import Path
 from shutil import rmtree
-from tempfile import mkdtemp
 from typing import Any
 
 from numpy.typing import NDArray
@@ -23,8 +22,7 @@ from distkern.engine.executors import open_executor
 from distkern.passes import Machine
 from distkern.runs.applied import Applied, preparation_of
 from distkern.runs.estimator import Estimator
-from distkern.runs.spooled import temporary_folder
-from distkern.storage.atomic import staged_folder
+from distkern.storage.atomic import staged_folder, temporary_folder
 from distkern.storage.dataset import Split
 from distkern.storage.parts import SlicedParts
 from distkern.storage.places import Location, place_of
@@ -56,7 +54,7 @@ def scratch_folder(out: Location | None, stack: ExitStack) -> Path:
     place = None if out is None else place_of(out)
     if isinstance(place, Path):
         return stack.enter_context(staged_folder(place.with_name(f"{place.name}.rows"))).path
-    return temporary_folder(stack)
+    return stack.enter_context(temporary_folder())
 
 
 def answers_of(
@@ -74,8 +72,9 @@ def answers_of(
         routing = routing_of(model, split, split.name, None, executor.machine)
         if routing is None:
             return None
-        folder = Path(mkdtemp(prefix="distkern-"))
-        atexit.register(rmtree, folder, ignore_errors=True)
+        stack = ExitStack()
+        atexit.register(stack.close)
+        folder = stack.enter_context(temporary_folder())
         found = run(routing, Driver({split.name: split}, executor), folder)
         rmtree(folder / "moved")
     return partial(_answer_block, Applied.to(split, model, found), model.answer(output))

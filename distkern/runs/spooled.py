@@ -6,8 +6,6 @@ from collections.abc import Iterator
 from contextlib import ExitStack
 from dataclasses import replace
 from itertools import chain
-from pathlib import Path
-from tempfile import TemporaryDirectory
 
 from distkern.common.errors import InputError
 from distkern.common.types import AbstractSource, Block
@@ -16,7 +14,7 @@ from distkern.engine.events import EventLog
 from distkern.engine.executors import AbstractExecutor
 from distkern.passes import Cost, Stream, whole_visits
 from distkern.runs.data import TrainingData
-from distkern.storage.atomic import flushed
+from distkern.storage.atomic import flushed, temporary_folder
 from distkern.storage.dataset import Split
 from distkern.storage.ingest import write_dataset
 from distkern.storage.shuffled import ShuffledRows
@@ -48,7 +46,7 @@ def in_random_order(
         hint,
     )
     events.emit("message", text=f"{where}: the rows may be in any order, so they are shuffled first")
-    folder = temporary_folder(stack)
+    folder = stack.enter_context(temporary_folder())
     blocks = (
         whole_blocks(source, executor)
         if source.is_graph
@@ -80,7 +78,7 @@ def spooled(source: AbstractSource, executor: AbstractExecutor, stack: ExitStack
         "store them where all workers see them, make a data set of it with `distkern shard ... --columns`, "
         "and fit to its train split",
     )
-    folder = temporary_folder(stack)
+    folder = stack.enter_context(temporary_folder())
     blocks = whole_blocks(source, executor)
     first = next(blocks)
     options = TableOptions(
@@ -114,8 +112,3 @@ def check_hosts(executor: AbstractExecutor, what: str, where: str, hint: str) ->
     machine = executor.machine
     if machine.kind == "distributed" and not machine.same_host:
         raise InputError(what, where=where, hint=hint)
-
-
-def temporary_folder(stack: ExitStack) -> Path:
-    """A folder of this host that is there until ``stack`` closes."""
-    return Path(stack.enter_context(TemporaryDirectory(prefix="distkern-")))

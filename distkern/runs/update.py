@@ -122,7 +122,7 @@ class Begins:
     sources : fingerprints of all that it will have learned from
     mean_weight, class_weights, class_shares : the model's
     seed : the model's
-    fingerprint : of the model's coefficients
+    fingerprint : of the model, see :func:`~distkern.runs.persistence.fingerprint_of`
     """
 
     further: Further

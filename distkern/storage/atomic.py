@@ -11,11 +11,12 @@ import shutil
 import socket
 import tempfile
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, suppress
 from contextvars import ContextVar
 from pathlib import Path
+from typing import Any, TypeAlias
 
 from distkern.common.errors import InputError
 from distkern.common.processes import birth, is_running
@@ -41,6 +42,8 @@ _AT_ONCE = 8
 _BEING_WRITTEN = ".distkern-being-written"
 #: how often a folder is removed that a thread still writes into, and seconds until it may be there again
 _REMOVALS, _UNTIL_WRITTEN = 20, 0.05
+#: given a folder that is to be replaced, raises if it must stay
+Check: TypeAlias = Callable[[Any], object]
 _FLUSHED: ContextVar[bool] = ContextVar("_FLUSHED", default=True)
 
 
@@ -127,22 +130,20 @@ class StagedFolder:
     def __init__(self, target: Path) -> None:
         _remove_stale(target)
         self.target = self._final = target
-        born = f".{ticks}" if (ticks := birth(os.getpid())) else ""
-        token = f"{_host()}-{os.getpid()}{born}-{secrets.token_hex(4)}"
-        self.path = target.with_name(f".{target.name}.partial-{token}")
+        self.path = target.with_name(f".{target.name}.partial-{_token()}")
         try:
             self.path.mkdir(parents=True)
         except FileNotFoundError as error:
             # file systems that take no new folders (/proc, say) answer so
             raise InputError("cannot be written", where=str(target), hint="choose another place") from error
 
-    def commit(self) -> None:
+    def commit(self, check: Check | None = None) -> None:
         """Flush everything to the disk and put the folder into its place, replacing what is there.
 
         Where the file system can exchange two names (Linux), there is no moment without a whole folder at the
-        target; elsewhere there is one between two renames.
+        target; elsewhere there is one between two renames. ``check``: see :func:`put_in_place`.
         """
-        put_in_place(self.path, self._final)
+        put_in_place(self.path, self._final, check)
 
     def commit_new(self) -> None:
         """:meth:`commit` where nothing may be; of several who try at once, one does.
@@ -185,11 +186,14 @@ class StagedFolder:
             time.sleep(_UNTIL_WRITTEN)
 
 
-def put_in_place(folder: Path, target: Path) -> None:
+def put_in_place(folder: Path, target: Path, check: Check | None = None) -> None:
     """Flush a folder to the disk and give it the name of another one beside it, whose content is removed.
 
     Where the file system can exchange two names (Linux), there is no moment without a whole folder at the
     target; elsewhere there is one between two renames, after which :func:`put_back` finds what was there.
+
+    ``check`` is given the folder to be removed, and raises if it must stay. It is called before the exchange
+    and again after it, when nobody adds to the folder by its name any more; the two are then exchanged back.
     """
     fsync_tree(folder)
     if not target.exists() or is_empty_folder(target):
@@ -197,7 +201,15 @@ def put_in_place(folder: Path, target: Path) -> None:
         _fsync(target.parent)
         return
     old = _old(folder)
+    if check is not None:
+        check(target)
     if _exchange(folder, target):
+        try:
+            if check is not None:
+                check(folder)
+        except BaseException:
+            _exchange(folder, target)
+            raise
         # whoever begins anew under this name keeps what he makes
         os.rename(folder, old)
     else:
@@ -235,8 +247,10 @@ class StagedUpload(StagedFolder):
         self.path.chmod(0o700)
         self.target = self._place = target
 
-    def commit(self) -> None:
+    def commit(self, check: Check | None = None) -> None:
         """Replace what is at the target: the marks of a whole folder go first and come last."""
+        if check is not None and self._place.exists():
+            check(self._place)
         replace_folder(self.path, self._place)
 
     def commit_new(self) -> None:
@@ -382,15 +396,54 @@ def _remove_stale(target: Path) -> None:
     them was about to replace."""
     if not target.parent.is_dir():
         return
+    for entry in _orphans(target.parent, f".{target.name}.partial-"):
+        with suppress(OSError):
+            put_back(entry.with_name(entry.name.removesuffix("-old")), target)
+        shutil.rmtree(entry, ignore_errors=True)
+
+
+def _token() -> str:
+    """A name for a folder of this process, which :func:`_orphans` knows when the process is gone."""
+    born = f".{ticks}" if (ticks := birth(os.getpid())) else ""
+    return f"{_host()}-{os.getpid()}{born}-{secrets.token_hex(4)}"
+
+
+def _orphans(parent: Path, prefix: str) -> list[Path]:
+    """What a folder holds of processes of this machine that are gone: names of ``prefix`` and a token."""
     pattern = re.compile(
-        rf"{re.escape(f'.{target.name}.partial-{_host()}-')}(?P<pid>[0-9]+)([.](?P<born>[0-9]+))?-[0-9a-f]{{8}}(-old)?"
+        rf"{re.escape(f'{prefix}{_host()}-')}(?P<pid>[0-9]+)([.](?P<born>[0-9]+))?-[0-9a-f]{{8}}(-old)?"
     )
-    for entry in target.parent.iterdir():
-        match = pattern.fullmatch(entry.name)
-        if match and not is_running(int(match["pid"]), match["born"] or ""):
-            with suppress(OSError):
-                put_back(entry.with_name(entry.name.removesuffix("-old")), target)
-            shutil.rmtree(entry, ignore_errors=True)
+    found = ((parent / name, pattern.fullmatch(name)) for name in os.listdir(parent))
+    return [path for path, match in found if match and not is_running(int(match["pid"]), match["born"] or "")]
+
+
+@contextmanager
+def temporary_folder() -> Iterator[Path]:
+    """A folder in this host's ``TMPDIR``, removed with the context; that of a killed process, by the next
+    fit of this user."""
+    remove_orphans()
+    path = Path(tempfile.gettempdir(), f"{_temporary()}{_token()}")
+    path.mkdir(mode=0o700)
+    try:
+        yield path
+    finally:
+        shutil.rmtree(path, ignore_errors=True)
+
+
+def remove_orphans() -> None:
+    """Remove the folders of :func:`temporary_folder` whose process, of this user and machine, was killed."""
+    for path in _orphans(Path(tempfile.gettempdir()), _temporary()):
+        with suppress(OSError):
+            if path.lstat().st_uid == os.getuid():
+                shutil.rmtree(path)
+
+
+def _temporary() -> str:
+    # containers that share the folder, and the name of their host, do not see each other's processes
+    try:
+        return f"distkern-{os.stat('/proc/self/ns/pid').st_ino}-"
+    except OSError:
+        return "distkern-"
 
 
 def put_file(file: Path, target: URLPlace) -> None:

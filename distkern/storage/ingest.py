@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-import tempfile
+import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import chain
@@ -31,12 +31,12 @@ from distkern.formats.base import (
     refuse_untaken,
     rows_of,
 )
-from distkern.storage.atomic import is_empty_folder, is_left_over, staged_folder
+from distkern.storage.atomic import is_empty_folder, is_left_over, staged_folder, temporary_folder
 from distkern.storage.build import Builder, Checked, Chunks, Notice, Options, Progress, Report, Task
 from distkern.storage.columns import FOLDER
 from distkern.storage.dataset import Dataset, open_dataset
 from distkern.storage.manifest import FILE, read_manifest
-from distkern.storage.places import Location, Place, URLPlace, absolute, place_of
+from distkern.storage.places import Location, Place, URLPlace, place_of, resolved
 from distkern.storage.preparation import Like
 from distkern.storage.scaling import ScalingKind
 from distkern.storage.table_fit import Impute, TableOptions
@@ -46,6 +46,9 @@ Source: TypeAlias = Location
 #: labels
 Generated: TypeAlias = tuple[Any, NDArray[Any] | None] | Block
 
+#: what a data set's folder holds, and what writers that died leave there
+_OWN = {"zarr.json", FILE, "train", "test", FOLDER}
+_HALF_WRITTEN = re.compile(r"\..+\.partial-.+|\.distkern-being-written")
 _TARGET_KINDS: dict[str, TargetKind] = {"classification": "label", "regression": "number", "none": "none"}
 
 
@@ -281,7 +284,7 @@ def check(sources: Source | Sequence[Source], *, report: Report, **how: Any) -> 
     Rows lie in the folder for temporary files while they are looked at. Raises as :func:`shard`.
     """
 
-    with tempfile.TemporaryDirectory(prefix="distkern-") as folder:
+    with temporary_folder() as folder:
         try:
             shard(sources, f"{folder}/checked.zarr", report=report, check_only=True, **how)
         except Checked as checked:
@@ -415,7 +418,7 @@ def _generated(
 def _make(
     train: Chunks, test: Chunks | None, out: Source, options: Options, overwrite: bool, **how: Any
 ) -> Dataset:
-    target = absolute(out)
+    target = resolved(out)
     _check_place(target, overwrite)
     with staged_folder(target) as staged:
         given = {name: value for name, value in how.items() if value is not None}
@@ -423,7 +426,7 @@ def _make(
         # another process may have made one meanwhile
         _check_place(target, overwrite)
         if overwrite or isinstance(target, URLPlace):
-            staged.commit()
+            staged.commit(_refuse_foreign)
         else:
             staged.commit_new()
     return open_dataset(target)
@@ -445,3 +448,16 @@ def _check_place(target: Place, overwrite: bool) -> None:
             raise InputError(
                 "is not a data set, so it is not overwritten", where=str(target), hint="remove it yourself"
             ) from error
+    _refuse_foreign(target)
+
+
+def _refuse_foreign(folder: Place) -> None:
+    """Raise :class:`InputError` if a data set that is to be replaced holds files of others."""
+    names = sorted(entry.name for entry in folder.iterdir())
+    found = [name for name in names if name not in _OWN and not _HALF_WRITTEN.fullmatch(name)]
+    if found:
+        raise InputError(
+            f"holds other things than a data set ({found[0]!r}), so it is not overwritten",
+            where=str(folder),
+            hint="move them away, or give another --out",
+        )

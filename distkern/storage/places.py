@@ -8,6 +8,7 @@ there when its mark is (:data:`MARKS`), which is written last and removed first.
 
 from __future__ import annotations
 
+import math
 import os
 from collections.abc import Iterator
 from contextlib import suppress
@@ -167,6 +168,12 @@ def absolute(where: Location) -> Place:
     return place if isinstance(place, URLPlace) else Path(os.path.abspath(os.path.expanduser(place)))
 
 
+def resolved(where: Location) -> Place:
+    """The place :func:`absolute`; of a link what it leads to: it stays a link when that is replaced."""
+    place = absolute(where)
+    return place if isinstance(place, URLPlace) else Path(os.path.realpath(place))
+
+
 def is_fleeting(place: Place) -> bool:
     """Whether what is stored there ends with this process."""
     return isinstance(place, URLPlace) and protocol(place.url) == "memory"
@@ -177,6 +184,17 @@ def size_of_file(place: Place) -> int:
     if isinstance(place, Path):
         return place.stat().st_size
     return int(ask(place.url, lambda system, path: system.info(path))["size"])
+
+
+def modified(place: Place) -> float:
+    """When a file or object was written, in seconds since 1970 by the clock of its disk or store; infinite
+    where a store does not say."""
+    if isinstance(place, Path):
+        return place.stat().st_mtime
+    try:
+        return float(ask(place.url, lambda system, path: system.modified(path)).timestamp())
+    except (NotImplementedError, KeyError):
+        return math.inf
 
 
 def size_of_tree(place: Place) -> int:

@@ -119,7 +119,7 @@ def test_a_run_that_was_killed_after_its_model_was_written_is_finished_by_resume
 
 def test_a_folder_that_is_removed_while_it_is_trained_to_is_named(tmp_path):
     job = Job(data="d.zarr", out=str(tmp_path / "m"))
-    with driving(job, False) as (guard, _):
+    with driving(job.model_folder, False) as (guard, _):
         # the first sign of life is not to come while the folder is being removed
         wait_until((tmp_path / "m" / ".job" / "heartbeat").exists)
         shutil.rmtree(tmp_path / "m")
@@ -131,7 +131,7 @@ def test_a_folder_that_is_removed_while_it_is_trained_to_is_named(tmp_path):
 def test_a_claim_that_was_lost_is_not_given_up(tmp_path):
     job = Job(data="d.zarr", out=str(tmp_path / "m"))
     folder = JobFolder(job.model_folder)
-    with driving(job, False) as (guard, _):
+    with driving(job.model_folder, False) as (guard, _):
         started = Event("run_started", {"stages": 3})
         guard(started)
         newer = folder.claim()
@@ -163,6 +163,15 @@ def test_whose_signs_of_life_count(tmp_path):
         folder.refuse_if_attached()
     folder.beat({**attached_facts(), "host": "elsewhere", "time": time.time() - LOST_SECONDS - 1})
     folder.refuse_if_attached()
+    # a clock that is a day ahead: while the driver beats, the disk's clock counts
+    ahead = {**attached_facts(), "host": "elsewhere", "time": time.time() + 86_400}
+    folder.beat(ahead)
+    with pytest.raises(InputError, match="on elsewhere is training to it"):
+        folder.refuse_if_attached()
+    heartbeat = tmp_path / ".job" / "heartbeat"
+    for modified in (time.time() - LOST_SECONDS - 1, time.time() + 86_400):
+        os.utime(heartbeat, (modified, modified))
+        folder.refuse_if_attached()
     folder.beat(attached_facts())
     with pytest.raises(InputError, match=f"process {os.getpid()}"):
         folder.refuse_if_driven()

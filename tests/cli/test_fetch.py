@@ -42,9 +42,20 @@ def fetch(folder, name="fetched"):
     return main(["fetch", "j-1", "--runs", str(folder), "--out", str(folder / name)])
 
 
-def test_cells_are_fetched_with_their_machines(data, tmp_path):
+def test_cells_are_fetched_with_their_machines(data, tmp_path, monkeypatch):
     finished(data, "cells", CELLS)
     assert fetch(tmp_path) == 0
+    # what came meanwhile is not replaced, nor is a link
+    with monkeypatch.context() as patched:
+        patched.setattr(
+            "distkern.cli.fetch._write_pages", lambda *_: (tmp_path / "late" / "a").mkdir(parents=True)
+        )
+        assert fetch(tmp_path, "late") == 2
+    assert [entry.name for entry in (tmp_path / "late").iterdir()] == ["a"]
+    (tmp_path / "empty").mkdir()
+    (tmp_path / "link").symlink_to("empty")
+    assert fetch(tmp_path, "link") == 0
+    assert (tmp_path / "link").is_symlink()
     names = {"model.json", "arrays", "machines", "metrics.jsonl", "report.html"}
     assert {entry.name for entry in (tmp_path / "fetched").iterdir()} == names
     X = open_dataset(data).train[:]

@@ -9,10 +9,15 @@ import pandas
 import pytest
 
 from cluster_processes import finish, settings_of, start_distkern
+from distkern import NewtonRegressor
 from distkern.cli.main import main
+from distkern.estimators import updating
 from distkern.jobs.folder import JobFolder, attached_facts
+from distkern.monitor import report
 from distkern.monitor.metrics import read
-from distkern.runs.persistence import load_model
+from distkern.monitor.report import write_report
+from distkern.runs.persistence import check_model, load_model
+from distkern.storage import atomic
 from distkern.storage.dataset import open_dataset
 from distkern.storage.ingest import write_dataset
 
@@ -226,3 +231,81 @@ def test_an_update_under_way_keeps_what_it_has_made(folder, capsys):
     assert main(["update", "m", "--data", "new.zarr"]) == 2
     assert "is training to it" in capsys.readouterr().err
     assert (staged / "model.json").exists()
+
+
+def test_one_of_two_updates_at_a_time_is_refused(folder, monkeypatch, capsys):
+    """Whoever has read the model holds the claim: the rows of the other one were lost otherwise."""
+    assert main(["train", "--data", "old.zarr", "--out", "m", *LINEAR]) == 0
+    ended = []
+
+    def begun(*given):
+        if not ended:
+            ended.append(None)
+            ended[0] = main(["update", "m", "--data", "all.zarr"])
+        return own(*given)
+
+    own = updating.begun
+    monkeypatch.setattr(updating, "begun", begun)
+    assert main(["update", "m", "--data", "new.zarr"]) == 0
+    assert ended == [2]
+    assert "is training to it" in capsys.readouterr().err
+    assert load_model("m").updates_[-1]["rows"] == 300
+
+
+@pytest.mark.parametrize("how", ["claimed", "saved", "begun anew"])
+def test_an_update_does_not_replace_another_model_than_it_began_from(folder, how, monkeypatch, capsys):
+    """A driver that was held up and taken for dead, and a model that somebody saved meanwhile."""
+    assert main(["train", "--data", "old.zarr", "--out", "m", *LINEAR]) == 0
+    assert main(["train", "--data", "all.zarr", "--out", "other", *LINEAR]) == 0
+    other = load_model("other").coef_
+
+    def checked(place):
+        # the new model is whole, and about to take its place
+        load_model("other").save("m")
+        return check_model(place)
+
+    def written(*given):
+        # the run has ended, and the report is all that is missing
+        (folder / ".m.update" / ".job" / "epoch-00002").write_text("{}")
+        return write_report(*given)
+
+    def exchange(first, second):
+        # another update under way is where the finished one was
+        if (first / "model.json").exists() and load_model(first).updates_:
+            (first / "model.json").unlink()
+        return own(first, second)
+
+    own = atomic._exchange
+    if how == "claimed":
+        monkeypatch.setattr(report, "write_report", written)
+    elif how == "saved":
+        monkeypatch.setattr("distkern.runs.persistence.check_model", checked)
+    else:
+        monkeypatch.setattr(atomic, "_exchange", exchange)
+    before = load_model("m").coef_
+    assert main(["update", "m", "--data", "new.zarr"]) == 2
+    said = {
+        "claimed": "another driver has taken over",
+        "saved": "m: was changed while it was being updated",
+        "begun anew": "m: is not a model",
+    }
+    assert said[how] in capsys.readouterr().err
+    np.testing.assert_array_equal(load_model("m").coef_, other if how == "saved" else before)
+
+
+def test_an_update_of_another_model_is_not_taken_for_this_one(folder, capsys):
+    """Models of arrays say nothing of their rows, so that the model itself is known."""
+    X = np.random.default_rng(5).normal(size=(200, 3)).astype(np.float32)
+    made = NewtonRegressor(features="linear", random_state=0)
+    again = ["update", "m", "--data", "new.zarr", "--out", "n", "--scheduler", "synchronous", "--resume"]
+    made.fit(X, X.sum(axis=1)).save("m")
+    assert main(again) == 0
+    first = load_model("n").coef_
+    made.fit(X, -X.sum(axis=1)).save("m")
+    capsys.readouterr()
+    assert main(again) == 2
+    assert "n: holds a finished model that was updated from another model" in capsys.readouterr().err
+    # fitted anew, it is the same model
+    made.fit(X, X.sum(axis=1)).save("m")
+    assert main(again) == 0
+    np.testing.assert_array_equal(load_model("n").coef_, first)

@@ -9,6 +9,7 @@ from sklearn.datasets import make_classification
 
 from distkern import AVMClassifier, CSVRGClassifier
 from distkern.common.errors import CorruptDataError
+from distkern.runs import persistence
 from distkern.runs.persistence import load_model
 from distkern.storage.arrays import load_arrays, save_arrays
 from distkern.storage.description import sealed
@@ -78,4 +79,26 @@ def test_a_missing_array_is_named(tmp_path):
     del description["fingerprint"]
     file.write_text(json.dumps(sealed(description)))
     with pytest.raises(CorruptDataError, match="'landmarks' is missing"):
+        load_model(tmp_path / "m")
+
+
+def test_a_model_that_is_replaced_while_it_is_read_is_read_again(tmp_path, monkeypatch):
+    X, y = make_classification(60, 5, random_state=0)
+    models = [CSVRGClassifier(n_landmarks=5, stages=1, random_state=seed).fit(X, y) for seed in range(2)]
+    models[0].save(tmp_path / "m")
+    read = []
+
+    def load(*given, **how):
+        read.append(given)
+        if len(read) == 1:
+            models[1].save(tmp_path / "m")
+        return load_arrays(*given, **how)
+
+    monkeypatch.setattr(persistence, "load_arrays", load)
+    np.testing.assert_array_equal(load_model(tmp_path / "m").coef_, models[1].coef_)
+    # what stays damaged is refused
+    file = next(file for file in (tmp_path / "m" / "arrays").rglob("0") if file.is_file())
+    content = file.read_bytes()
+    file.write_bytes(bytes([content[0] ^ 1]) + content[1:])
+    with pytest.raises(CorruptDataError, match="arrays"):
         load_model(tmp_path / "m")

@@ -14,6 +14,7 @@ import pytest
 import zarr
 from zarr.codecs import BytesCodec, Crc32cCodec
 
+from distkern import NewtonRegressor
 from distkern.common.errors import CorruptDataError, InputError
 from distkern.common.processes import birth
 from distkern.storage import arrays, atomic
@@ -242,6 +243,33 @@ def test_a_replacement_is_whole(tmp_path, can_exchange, monkeypatch):
     assert os.listdir(tmp_path) == ["d"]
 
 
+@pytest.mark.parametrize("can_exchange", [True, False])
+@pytest.mark.parametrize("comes", ["before", "meanwhile"])
+def test_what_may_not_be_replaced_stays(tmp_path, can_exchange, comes, monkeypatch):
+    if not can_exchange:
+        monkeypatch.setattr(atomic, "_exchange", lambda first, second: False)
+    with staged_folder(tmp_path / "d") as staged:
+        (staged.path / "old").write_text("old")
+        staged.commit()
+    asked = []
+
+    def refuse(replaced):
+        asked.append(replaced.name)
+        assert os.listdir(replaced) == ["old"]
+        if comes == "before" or len(asked) == 2 or not can_exchange:
+            raise InputError("holds other things")
+
+    def replace_it():
+        with staged_folder(tmp_path / "d") as staged:
+            staged.commit(refuse)
+
+    with pytest.raises(InputError, match="holds other things"):
+        replace_it()
+    assert len(asked) == 1 + (comes == "meanwhile" and can_exchange)
+    assert os.listdir(tmp_path) == ["d"]
+    assert os.listdir(tmp_path / "d") == ["old"]
+
+
 @pytest.mark.parametrize("stopped", ["interrupted", "killed"])
 def test_what_was_to_be_replaced_is_put_back(tmp_path, stopped, monkeypatch):
     """Where names cannot be exchanged there is a moment without the folder."""
@@ -275,6 +303,27 @@ def test_what_was_to_be_replaced_is_put_back(tmp_path, stopped, monkeypatch):
             pass
     assert os.listdir(tmp_path) == ["d"]
     assert os.listdir(tmp_path / "d") == ["old"]
+
+
+def test_temporary_folders_of_killed_processes_are_removed_by_the_next_fit(tmp_path, monkeypatch):
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+    code = (
+        "import os; from distkern.storage import atomic\n"
+        "opened = atomic.temporary_folder(); opened.__enter__(); os._exit(0)"
+    )
+    subprocess.run([sys.executable, "-c", code], env={**os.environ, "TMPDIR": str(tmp_path)}, check=True)
+    (left,) = tmp_path.iterdir()
+    (left / "rows").write_bytes(b"0" * 9)
+    mine = [tmp_path / "distkern-x", tmp_path / f"{left.name}-of-somebody"]
+    for folder in mine:
+        folder.mkdir()
+    with atomic.temporary_folder() as ours:
+        assert not left.exists()
+        left.mkdir()
+        assert ours.stat().st_mode & 0o777 == 0o700
+        NewtonRegressor(features="linear").fit(np.eye(4), np.arange(4.0))
+        assert set(tmp_path.iterdir()) == {ours, *mine}
+    assert set(tmp_path.iterdir()) == set(mine)
 
 
 def test_leftovers_of_dead_processes_are_removed(tmp_path):
