@@ -73,7 +73,7 @@ def begun(model: AbstractEstimator, splits: Sequence[Split]) -> tuple[AbstractEs
 
 def _asks(model: AbstractEstimator, further: Further, n_new: int) -> OldRows:
     solver = model._solver(model.class_weights_, model.mean_weight_)
-    return solver.asks_for(further.own, n_new, len(model.coef_))
+    return solver.asks_for(further.own, n_new, len(model.coefficients_))
 
 
 def _missing(model: AbstractEstimator, further: Further, where: str, how: str) -> InputError:

@@ -65,7 +65,7 @@ def test_batches_without_a_class_are_refused_first_and_taken_later():
         model.partial_fit(X, labels, classes=np.unique(labels), sample_weight=few.astype(float))
     with pytest.raises(InputError, match=r"y: label 'yes' is not among the classes"):
         model.partial_fit(X, labels, classes=["less", "no"])
-    assert not hasattr(model, "coef_")
+    assert not hasattr(model, "coefficients_")
     model.partial_fit(X, labels, classes=np.unique(labels))
     with pytest.raises(InputError, match="not what the first call gave"):
         model.partial_fit(X, labels, classes=["less", "no"])
@@ -143,7 +143,7 @@ def test_other_losses_end_at_the_minimum_over_old_and_new_rows():
     K = np.exp(-0.5 * np.square(X[:, None] - landmarks[None]).sum(axis=2))
     slopes = -np.where(y == 1, 1.0, -1.0) / (1 + np.exp(f))
     own = np.exp(-0.5 * np.square(landmarks[:, None] - landmarks[None]).sum(axis=2))
-    gradient = K.T @ slopes / len(X) + 1e-2 * own @ model.coef_[:, 0]
+    gradient = K.T @ slopes / len(X) + 1e-2 * own @ model.coefficients_[:, 0]
     assert np.abs(gradient).max() < 1e-5
 
 
