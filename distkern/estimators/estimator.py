@@ -30,6 +30,7 @@ from distkern.bases.base import AbstractBasis, MappedBasis
 from distkern.common.errors import InputError
 from distkern.common.types import AbstractSource, Block, Floats
 from distkern.estimators.declared import Declared, fitted
+from distkern.estimators.pickled import Pickled
 from distkern.estimators.updatable import Updatable
 from distkern.estimators.weighted import Weighted
 from distkern.maps.mapping import RowMap, map_from_arrays, map_to_arrays
@@ -63,7 +64,7 @@ _kept: WeakKeyDictionary[Any, tuple[dict[str, Any], dict[str, Any]]] = WeakKeyDi
 Value = TypeVar("Value")
 
 
-class AbstractEstimator(Updatable, Weighted, Declared, BaseEstimator):  # type: ignore[misc]
+class AbstractEstimator(Updatable, Weighted, Pickled, Declared, BaseEstimator):  # type: ignore[misc]
     """A model f(x) = basis(x) @ coefficients_ + constants_ that a solver fits."""
 
     everywhere: ClassVar = {"dtype": DTYPE}

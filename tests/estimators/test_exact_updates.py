@@ -265,3 +265,23 @@ def test_what_cannot_be_is_refused_with_what_to_do(tmp_path):
     with pytest.raises(InputError, match="polished"):
         polished.update(X[NEW], labels[NEW])
     np.testing.assert_array_equal(polished.decision_function(X), before)
+
+
+@pytest.mark.parametrize("task", ["regression", "classes"])
+def test_updates_with_arrays_tell_the_errors_on_their_rows(task):
+    X, y, _ = some_rows()
+    if task == "regression":
+        model, name = dk.NewtonRegressor(features="linear", random_state=0), "rmse"
+    else:
+        model, name = dk.NewtonClassifier(features="linear", loss="least_squares", random_state=0), "error"
+        y = np.where(y > 6, "high", "low")
+    model.fit(X[OLD], y[OLD])
+
+    def error():
+        found = model.predict(X[NEW])
+        return np.sqrt(np.mean((found - y[NEW]) ** 2)) if name == "rmse" else np.mean(found != y[NEW])
+
+    before = error()
+    told = model.update(X[NEW], y[NEW]).updates_[-1]
+    assert told["before"] == {name: pytest.approx(before, rel=1e-9)}
+    assert told["after"] == {name: pytest.approx(error(), rel=1e-9)}
