@@ -7,7 +7,7 @@ That is arrays, sparse matrices, frames of pandas, Polars, Arrow and Dask, Dask 
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from functools import partial
@@ -34,9 +34,11 @@ from distkern.common.targets import keys_of_groups, plain_targets, refuse_one_gr
 from distkern.common.types import AbstractSource
 from distkern.engine.dask.arrays import (
     DaskArraySource,
+    as_frame,
     has_missing,
     is_dask,
     map_frame,
+    map_numbers,
     map_rows,
     map_source,
     partitions,
@@ -318,6 +320,17 @@ class GivenRows:
         if isinstance(self.rows, AbstractSource):
             return map_source(function, self.rows, dtype, n_columns)
         return map_rows(function, self.rows, dtype, n_columns) if is_dask(self.rows) else function(self.rows)
+
+    @property
+    def is_lazy(self) -> bool:
+        """Whether the rows are computed later."""
+        return isinstance(self.rows, AbstractSource) or is_dask(self.rows)
+
+    def map_to_frame(self, function: Callable[[Rows], Any], names: Sequence[str]) -> Any:
+        """``function`` of lazy rows as a lazy Dask frame, with the index of the frame that they are of."""
+        if is_dask(self.rows) and hasattr(self.rows, "columns"):
+            return map_numbers(function, self.rows, names, self.dtype)
+        return as_frame(self.map(function, len(names)), names)
 
 
 def rows_for(estimator: Any, X: Any) -> GivenRows:

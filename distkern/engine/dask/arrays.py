@@ -106,11 +106,27 @@ def has_missing(frame: Any) -> bool:
     return bool(frame.isna().any().any().compute())
 
 
-def map_frame(function: Callable[[Any], Any], frame: Any, names: Sequence[str]) -> Any:
-    """A lazy Dask frame of ``function`` of each partition: (n, n_columns) float32 arrays."""
+def map_frame(
+    function: Callable[[Any], Any], frame: Any, names: Sequence[str], dtype: Any = np.float32
+) -> Any:
+    """A lazy Dask frame of ``function`` of each partition: (n, n_columns) arrays of ``dtype``."""
     empty = frame._meta
-    meta = type(empty)(np.empty((0, len(names)), dtype=np.float32), columns=list(names))
+    meta = type(empty)(np.empty((0, len(names)), dtype=dtype), columns=list(names), index=empty.index)
     return frame.map_partitions(partial(_framed, function, list(names)), meta=meta)
+
+
+def map_numbers(function: Callable[[Any], Any], frame: Any, names: Sequence[str], dtype: Any) -> Any:
+    """:func:`map_frame` of the numbers (n, d) of each partition, in ``dtype``."""
+    return map_frame(partial(_of_numbers, function, dtype), _with_nan(frame), names, dtype)
+
+
+def _of_numbers(function: Callable[[Any], Any], dtype: Any, part: Any) -> Any:
+    return function(part.to_numpy(dtype=dtype))
+
+
+def as_frame(array: Any, names: Sequence[str]) -> Any:
+    """A lazy Dask frame of a lazy array's columns."""
+    return array.to_dask_dataframe(columns=list(names))
 
 
 def _framed(function: Callable[[Any], Any], names: list[str], part: Any) -> Any:
