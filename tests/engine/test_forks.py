@@ -15,6 +15,7 @@ from distkern.engine.executors import open_executor
 from distkern.engine.executors.local import ThreadsExecutor
 
 pytestmark = pytest.mark.skipif(not hasattr(os, "fork"), reason="this system does not fork")
+QUIET = {"dashboard_address": "127.0.0.1:0", "scheduler_kwargs": {"dashboard": False}}
 SECONDS = 30
 
 
@@ -69,7 +70,7 @@ def test_a_lock_that_another_thread_held_is_free():
 
 def test_the_client_of_the_parent_is_not_taken():
     with (
-        LocalCluster(n_workers=1, threads_per_worker=1, processes=False, dashboard_address=None) as cluster,
+        LocalCluster(n_workers=1, threads_per_worker=1, processes=False, **QUIET) as cluster,
         Client(cluster),
     ):
 

@@ -11,13 +11,14 @@ from distributed import Client, LocalCluster, secede, wait
 from distkern import NewtonClassifier, open_dataset, write_dataset
 from distkern.engine.executors import open_executor
 
+QUIET = {"dashboard_address": "127.0.0.1:0", "scheduler_kwargs": {"dashboard": False}}
 SECONDS = 60
 
 
 @pytest.fixture(scope="module")
 def client():
     with (
-        LocalCluster(n_workers=1, threads_per_worker=1, processes=False, dashboard_address=None) as cluster,
+        LocalCluster(n_workers=1, threads_per_worker=1, processes=False, **QUIET) as cluster,
         Client(cluster) as client,
     ):
         yield client
@@ -27,7 +28,7 @@ def client():
 def workers():
     """A client of worker processes, which make clients of their own."""
     with (
-        LocalCluster(n_workers=1, threads_per_worker=1, dashboard_address=None, host="127.0.0.1") as cluster,
+        LocalCluster(n_workers=1, threads_per_worker=1, host="127.0.0.1", **QUIET) as cluster,
         Client(cluster) as client,
     ):
         yield client

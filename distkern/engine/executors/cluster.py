@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import logging
 from collections import deque
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from itertools import islice
 from typing import Any
@@ -133,8 +133,7 @@ class ClusterExecutor(AbstractExecutor):
         try:
             return folded(combine, self._result(partials))
         except BaseException:
-            with contextlib.suppress(*AWAY):
-                self._client.cancel(partials)
+            self._cancel(partials)
             raise
 
     def ordered(self, calls: Iterator[Call], in_flight: int) -> Iterator[Timed]:
@@ -151,8 +150,7 @@ class ClusterExecutor(AbstractExecutor):
                     return
                 yield self._result([waiting.popleft()])[0]
         finally:
-            for future in waiting:
-                future.cancel()
+            self._cancel(waiting)
 
     def finished(
         self, name: str, calls: Iterator[tuple[int, Call]], in_flight: int
@@ -179,8 +177,7 @@ class ClusterExecutor(AbstractExecutor):
                 del done
                 yield from zip(numbers, results, strict=True)
         finally:
-            for future in waiting:
-                future.cancel()
+            self._cancel(waiting)
 
     def residents(
         self, step: Rounds, plan: RoundsPlan, source: AbstractSource, saved: Saved, lost: Lost
@@ -188,6 +185,11 @@ class ClusterExecutor(AbstractExecutor):
         if not plan.on_workers:
             return LocalResidents(step, plan, source, saved)
         return ActorResidents(self._client, step, plan, source, saved, lost)
+
+    def _cancel(self, futures: Iterable[Future]) -> None:
+        # of a scheduler that is gone there is nothing to cancel, and another error says so
+        with contextlib.suppress(*AWAY):
+            self._client.cancel(list(futures))
 
     def _send(self, graph: Any, keys: list[Any]) -> list[Future]:
         self._forget_messages()
