@@ -133,7 +133,7 @@ PHASES = {
     **{(name, "first stages"): "checkpoints/stage-*[1-9]" for name in MACHINES},
 }
 #: what a model is made of beside its coefficients
-BESIDE_COEFFICIENTS = {"csvrg": "landmarks_", "rounds": "intercept_"}
+BESIDE_COEFFICIENTS = {"csvrg": "landmarks_", "rounds": "constants_"}
 WORKERS = ("--scheduler", "local", "--workers", "2")
 
 
@@ -177,8 +177,8 @@ class Runs:
     def check(self, job, out):
         """All arrays and numbers that were fitted have the same bits as without a kill."""
         mine, expected = load_model(out), load_model(self.whole(job))
-        beside = "machines_" if "cells" in job else BESIDE_COEFFICIENTS.get(job, "coef_")
-        for name in ("coef_", beside):
+        beside = "machines_" if "cells" in job else BESIDE_COEFFICIENTS.get(job, "coefficients_")
+        for name in ("coefficients_", beside):
             assert isinstance(vars(expected)[name], np.ndarray)
         for name, value in vars(expected).items():
             if name.endswith("_") and isinstance(value, np.ndarray | int | float):
@@ -219,7 +219,7 @@ def test_the_bits_do_not_depend_on_scheduler_or_workers(places, tmp_path):
         train(model, data.train, test=data.test, scheduler=scheduler, workers=workers, out=out)
         found.append(load_model(out))
     for model in found[1:]:
-        np.testing.assert_array_equal(model.coef_, found[0].coef_)
+        np.testing.assert_array_equal(model.coefficients_, found[0].coefficients_)
         np.testing.assert_array_equal(model.landmarks_, found[0].landmarks_)
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import threading
 from collections.abc import Iterator, Sequence
 from typing import Any, TypeAlias
 
@@ -13,6 +12,7 @@ from zict import LRU
 
 from distkern.bases.base import WIDE_TILE_ROWS, AbstractBasis, SlopesAt, Tile, multiply
 from distkern.common.errors import InputError, unknown_name
+from distkern.common.processes import new_lock
 from distkern.common.sparse import Rows, SparseRows
 from distkern.common.tiles import copied, scratch
 from distkern.common.types import Floats, Indices
@@ -46,7 +46,7 @@ class KeptBlocks:
 
     def __init__(self, n_bytes: int) -> None:
         self.n_bytes = n_bytes
-        self._lock = threading.Lock()
+        self._lock = new_lock()
         self._blocks: LRU[Key, AbstractFeatureBlock] = LRU(n_bytes, {}, weight=lambda _, block: block.nbytes)
         self._newest: Key | None = None
 

@@ -21,7 +21,8 @@ _FIGURES = ("train_error", "test_error", "train_rmse", "test_rmse", "error", "ob
 def runs(folder: Place, as_json: bool) -> None:
     """Compare the models and the unfinished runs in a folder, the best on test rows first.
 
-    Below the figures stand the hyperparameters in which they differ. Errors are compared as they are:
+    Below the figures stand the hyperparameters in which they differ, with the values that were chosen for
+    those that were left open (auto). Errors are compared as they are:
     keep the runs on one data set in a folder of their own.
 
     \b
@@ -79,7 +80,7 @@ def _found(folder: Place) -> list[dict[str, Any]]:
                 "ended": known.get("ended"),
                 **{figure: last[figure] for figure in _FIGURES if figure in last},
                 "peak_bytes": max(peaks),
-                "hyperparameters": known.get("params", {}),
+                "hyperparameters": _in_use(known),
             }
         )
     if not found:
@@ -87,6 +88,17 @@ def _found(folder: Place) -> list[dict[str, Any]]:
             "holds no model and no run", where=str(folder), hint="make one: distkern train --out FOLDER/NAME"
         )
     return found
+
+
+def _in_use(known: dict[str, Any]) -> dict[str, Any]:
+    """The hyperparameters of a model, with what was chosen in the place of the words that left it open."""
+    params, found = dict(known.get("params", {})), {**known.get("found", {})}
+    if (machine := known.get("chosen")) is not None:
+        params |= {**machine["params"], "algorithm": machine["name"]}
+    if isinstance(known.get("gamma"), float):
+        found.setdefault("gamma", known["gamma"])
+    words = {name for name, value in params.items() if isinstance(value, str)}
+    return params | {name: value for name, value in found.items() if name in words}
 
 
 def _rank(run: dict[str, Any]) -> tuple[float, float, str]:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import sys
-import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -13,10 +12,11 @@ import numpy as np  # noqa: F401  (its BLAS must be loaded before it can be limi
 import threadpoolctl
 
 from distkern.common.errors import DistkernError
+from distkern.common.processes import new_lock
 
 #: what BLAS libraries read when they are loaded
 _VARIABLES = ("OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "OMP_NUM_THREADS")
-_lock = threading.Lock()
+_lock = new_lock()
 _pinned = False
 _depth = 0
 _limits: Any = None

@@ -1,12 +1,32 @@
-"""The memory of a process, and which one is meant."""
+"""The memory of a process, which one is meant, and locks that a fork frees."""
 
 from __future__ import annotations
 
 import ctypes
 import os
 import sys
+import threading
 from contextlib import suppress
 from pathlib import Path
+from weakref import WeakSet
+
+_locks: WeakSet[threading.Lock] = WeakSet()
+
+
+def new_lock() -> threading.Lock:
+    """A lock that is free in a forked child, whichever thread of the parent held it."""
+    lock = threading.Lock()
+    _locks.add(lock)
+    return lock
+
+
+def _free_locks() -> None:
+    for lock in _locks:
+        lock._at_fork_reinit()  # type: ignore[attr-defined]
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_free_locks)
 
 
 def birth(pid: int) -> str:

@@ -365,6 +365,11 @@ class AbstractKernelMachine(AbstractEstimator):
         return hint.replace("--set ", f"--algorithm {self.algorithm_} --set ")
 
     @property
+    def _is_linear(self) -> bool:
+        linear: bool = self.machine_._is_linear
+        return linear
+
+    @property
     def metric_importances_(self) -> NDArray[np.float64]:
         """Those of the machine, if it has some."""
         importances: NDArray[np.float64] = self.machine_.metric_importances_
@@ -374,7 +379,7 @@ class AbstractKernelMachine(AbstractEstimator):
         self._tell_machine()
         self.machine_.seed_ = self.seed_
         self.machine_._keep(state)
-        self.coef_, self.intercept_ = self.machine_.coef_, self.machine_.intercept_
+        self.coefficients_, self.constants_ = self.machine_.coefficients_, self.machine_.constants_
 
     def _tell_machine(self) -> None:
         """Give the machine what is known of the data and of the run."""
@@ -409,7 +414,7 @@ class AbstractKernelMachine(AbstractEstimator):
         self._tell_machine()
         self.machine_._restore(arrays, facts, where)
         self.seed_ = self.machine_.seed_
-        self.coef_, self.intercept_ = self.machine_.coef_, self.machine_.intercept_
+        self.coefficients_, self.constants_ = self.machine_.coefficients_, self.machine_.constants_
 
 
 class KernelClassifier(AbstractKernelMachine, AbstractClassifier):

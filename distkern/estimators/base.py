@@ -98,7 +98,7 @@ def _goes_on(model: AbstractEstimator) -> bool:
 
 
 class AbstractClassifier(ClassifierMixin, Explainable, AbstractEstimator):  # type: ignore[misc]
-    """A classifier f(x) = basis(x) @ coef_ + intercept_, binary or one-vs-rest."""
+    """A classifier f(x) = basis(x) @ coefficients_ + constants_, binary or one-vs-rest."""
 
     beside: ClassVar[Mapping[str, Parameter | None]] = {
         "class_weight": CLASS_WEIGHT,
@@ -108,8 +108,8 @@ class AbstractClassifier(ClassifierMixin, Explainable, AbstractEstimator):  # ty
         "random_state": RANDOM_STATE,
     }
     classes_: NDArray[Any] = fitted("(n_classes,) label values")
-    coef_: NDArray[np.float64] = fitted(
-        "(size, n_outputs), in the order of the basis functions, n_outputs = 1 for two classes",
+    coefficients_: NDArray[np.float64] = fitted(
+        "(size, n_outputs) weights of the basis functions, in their order; n_outputs = 1 for two classes",
         array="coefficients",
     )
 
@@ -144,7 +144,7 @@ class AbstractClassifier(ClassifierMixin, Explainable, AbstractEstimator):  # ty
             them; if Newton has more functions; as :meth:`fit` and :meth:`update` do.
         """
         refuse_lazy(X)
-        if hasattr(self, "coef_"):
+        if hasattr(self, "coefficients_"):
             self._check_known(classes)
             return self.update(X, y, sample_weight)
         if classes is not None:
@@ -327,7 +327,7 @@ class AbstractClassifier(ClassifierMixin, Explainable, AbstractEstimator):  # ty
 
 
 class AbstractRegressor(RegressorMixin, Explainable, AbstractEstimator):  # type: ignore[misc]
-    """A regressor f(x) = basis(x) @ coef_ + intercept_; with several quantiles one output for each."""
+    """A regressor f(x) = basis(x) @ coefficients_ + constants_; several quantiles have one output each."""
 
     task = "regression"
     beside: ClassVar[Mapping[str, Parameter | None]] = {
@@ -352,7 +352,7 @@ class AbstractRegressor(RegressorMixin, Explainable, AbstractEstimator):  # type
     def partial_fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Learn from a batch of rows, see :meth:`AbstractClassifier.partial_fit`."""
         refuse_lazy(X)
-        learn = self.update if hasattr(self, "coef_") else self.fit
+        learn = self.update if hasattr(self, "coefficients_") else self.fit
         return learn(X, y, sample_weight)
 
     def problem(self, data: TrainingData, *, has_test: bool) -> tuple[AbstractSolver[Any], Problem]:

@@ -119,7 +119,7 @@ class AbstractCells(AbstractFunctionalEstimator):
             self.parts_,
             self.machines_,
             self.bucket_bytes_,
-            self.coef_.shape[1],
+            self.coefficients_.shape[1],
             dtype,
             in_memory=in_memory,
         )

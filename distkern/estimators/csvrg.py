@@ -31,7 +31,9 @@ class CSVRGClassifier(AbstractCoresetClassifier, solver=CSVRG):
         if self.value("projection") == "span":
             # the same model over the kernels themselves, which are quicker
             kernel = self.kernel_choice().with_gamma(self.gamma_)
-            self.coef_ = NystroemBasis(kernel, self.landmarks_).landmark_coefficients(self.coef_)
+            self.coefficients_ = NystroemBasis(kernel, self.landmarks_).landmark_coefficients(
+                self.coefficients_
+            )
 
     def kind_of_solver(self) -> tuple[type[CSVRG], type[AbstractLandmarkFeatures]]:
         return (SpanCSVRG, Nystroem) if self.value("projection") == "span" else (CSVRG, Landmarks)

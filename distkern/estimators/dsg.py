@@ -76,7 +76,7 @@ class AbstractDSG(AbstractFunctionalEstimator):
         from distkern.runs.arrays import ArraySource
 
         before: DSGState | None = getattr(self, "_state", None)
-        if before is None and hasattr(self, "coef_"):
+        if before is None and hasattr(self, "coefficients_"):
             before = self._stored_state(further_of(self))
         if before is None:
             self.scaling_ = self.map_ = None
@@ -156,7 +156,7 @@ class AbstractDSG(AbstractFunctionalEstimator):
         """Validated rows, targets and weights of a batch."""
         self.check_parameters()
         metric = self.row_metric()
-        if not hasattr(self, "coef_") and (metric or self.row_scale() not in (AUTO, "none")):
+        if not hasattr(self, "coefficients_") and (metric or self.row_scale() not in (AUTO, "none")):
             raise InputError(
                 "a single batch does not tell how far columns spread, or what they say of the targets",
                 where="scale" if metric is None else "metric",
@@ -170,7 +170,7 @@ class AbstractDSG(AbstractFunctionalEstimator):
         from distkern.runs.data import of_positive_weight
         from distkern.runs.given import validated
 
-        is_first = not hasattr(self, "coef_")
+        is_first = not hasattr(self, "coefficients_")
         rows, targets, weights = validated(self, X, y, sample_weight, reset=is_first)
         return of_positive_weight(rows, targets, weights)
 
@@ -181,7 +181,9 @@ class AbstractDSG(AbstractFunctionalEstimator):
 
     def _squared_norm(self) -> float:
         # features are normalised block by block: those of all blocks together are sqrt(most_blocks) as long
-        return self._solver(None, 1.0).most_blocks * float(np.einsum("ij,ij->", self.coef_, self.coef_))
+        return self._solver(None, 1.0).most_blocks * float(
+            np.einsum("ij,ij->", self.coefficients_, self.coefficients_)
+        )
 
     def _facts(self) -> dict[str, Any]:
         return super()._facts() | {"features_digest": self.basis(np.float64).digest()}
@@ -189,9 +191,9 @@ class AbstractDSG(AbstractFunctionalEstimator):
     def _restore(self, arrays: Mapping[str, NDArray[Any]], facts: Mapping[str, Any], where: str) -> None:
         super()._restore(arrays, facts, where)
         basis = self.basis(np.float64)
-        if self.coef_.shape[0] != basis.size:
+        if self.coefficients_.shape[0] != basis.size:
             raise CorruptDataError(
-                f"{self.coef_.shape[0]} coefficients for {basis.size} features",
+                f"{self.coefficients_.shape[0]} coefficients for {basis.size} features",
                 where=where,
                 hint="train again",
             )
@@ -235,7 +237,7 @@ class DSGClassifier(AbstractDSG, AbstractClassifier, solver=DSG):
 
         rows, labels, weights = self._batch(X, y, sample_weight)
         check_classification_targets(labels)
-        if hasattr(self, "coef_"):
+        if hasattr(self, "coefficients_"):
             self._check_known(classes)
             known = self.classes_
         elif classes is None:

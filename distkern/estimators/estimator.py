@@ -1,7 +1,7 @@
 """What all estimators share: validation, fitting through the driver, prediction, saving.
 
-An estimator is a model f(x) = basis(x) @ coef_ + intercept_. To add one, write a file in this folder with a
-class that derives from :class:`~distkern.estimators.base.AbstractClassifier` or
+An estimator is a model f(x) = basis(x) @ coefficients_ + constants_. To add one, write a file in this folder
+with a class that derives from :class:`~distkern.estimators.base.AbstractClassifier` or
 :class:`~distkern.estimators.base.AbstractRegressor`, says its ``solver`` (see
 :class:`~distkern.estimators.declared.Declared`), declares what ``fit`` leaves and which of it a model's
 files hold, and implements ``_solver``, ``basis``, ``_keep`` and
@@ -30,7 +30,9 @@ from distkern.bases.base import AbstractBasis, MappedBasis
 from distkern.common.errors import InputError
 from distkern.common.types import AbstractSource, Block, Floats
 from distkern.estimators.declared import Declared, fitted
+from distkern.estimators.pickled import Pickled
 from distkern.estimators.updatable import Updatable
+from distkern.estimators.weighted import Weighted
 from distkern.maps.mapping import RowMap, map_from_arrays, map_to_arrays
 from distkern.monitor.explanation import Explanation
 from distkern.monitor.history import History
@@ -62,8 +64,8 @@ _kept: WeakKeyDictionary[Any, tuple[dict[str, Any], dict[str, Any]]] = WeakKeyDi
 Value = TypeVar("Value")
 
 
-class AbstractEstimator(Updatable, Declared, BaseEstimator):  # type: ignore[misc]
-    """A model f(x) = basis(x) @ coef_ + intercept_ that a solver fits."""
+class AbstractEstimator(Updatable, Weighted, Pickled, Declared, BaseEstimator):  # type: ignore[misc]
+    """A model f(x) = basis(x) @ coefficients_ + constants_ that a solver fits."""
 
     everywhere: ClassVar = {"dtype": DTYPE}
     #: of the data sets it learns from
@@ -72,10 +74,10 @@ class AbstractEstimator(Updatable, Declared, BaseEstimator):  # type: ignore[mis
     draws_any_row: ClassVar[bool] = False
     folders: ClassVar[tuple[str, ...]] = ()
 
-    coef_: NDArray[np.float64] = fitted(
-        "(size, n_outputs), in the order of the basis functions", array="coefficients"
+    coefficients_: NDArray[np.float64] = fitted(
+        "(size, n_outputs) weights of the basis functions, in their order", array="coefficients"
     )
-    intercept_: NDArray[np.float64] = fitted("(n_outputs,)", array="intercept")
+    constants_: NDArray[np.float64] = fitted("(n_outputs,) what is added to them", array="intercept")
     n_features_in_: int = fitted("columns of what it was fitted on")
     feature_names_in_: NDArray[Any] = fitted("(n_features_in_,) their names, where it had some")
     table_: Table | None = fitted(
@@ -117,7 +119,7 @@ class AbstractEstimator(Updatable, Declared, BaseEstimator):  # type: ignore[mis
     )
     scaling_: Scaling | None = fitted(
         "of the data set it was fitted on, or what ``scale`` has chosen; applied to what is given to "
-        "``predict``. Coefficients are those of scaled rows. None where nothing is scaled"
+        "``predict``. ``coefficients_`` are of scaled rows. None where nothing is scaled"
     )
     dtype_: np.dtype[Any] | None = fitted(
         "of the rows that it was fitted to, which those that are given to ``predict`` are brought to; None "
@@ -148,7 +150,7 @@ class AbstractEstimator(Updatable, Declared, BaseEstimator):  # type: ignore[mis
 
     @abstractmethod
     def _keep(self, state: Any) -> None:
-        """Take ``coef_``, ``intercept_`` and what the basis needs from the solver's last state.
+        """Take ``coefficients_``, ``constants_`` and what the basis needs from the solver's last state.
 
         ``n_features_in_``, ``seed_`` and what is known of the targets have been set.
         """
@@ -171,7 +173,7 @@ class AbstractEstimator(Updatable, Declared, BaseEstimator):  # type: ignore[mis
 
     def risk(self) -> Risk:
         """What is lost on rows, of the fitted model."""
-        return Risk(self._loss(), self.coef_.shape[1], self.class_weights_, self.mean_weight_)
+        return Risk(self._loss(), self.coefficients_.shape[1], self.class_weights_, self.mean_weight_)
 
     def losses(self) -> Callable[[Floats, Block], float]:
         """A picklable function of predictions (n_rows, n_outputs) and their rows: the sum of s_i l_i."""
@@ -375,7 +377,7 @@ class AbstractEstimator(Updatable, Declared, BaseEstimator):  # type: ignore[mis
         """
         answer = kept(self, output, partial(self.answer, output))
         bases = self._bases(preparation, dtype)
-        return partial(predict_rows, bases, self.coef_, self.width_, preparation, answer)
+        return partial(predict_rows, bases, self.coefficients_, self.width_, preparation, answer)
 
     def _bases(
         self, preparation: Preparation | None, dtype: np.dtype[Any] | None
@@ -403,7 +405,7 @@ class AbstractEstimator(Updatable, Declared, BaseEstimator):  # type: ignore[mis
     def answer(self, output: str) -> partial[NDArray[Any]]:
         """A picklable function of Phi coef (n, n_outputs): "decision" values, a "label" or probabilities."""
         threshold = self.threshold_ if output == "label" else None
-        return partial(answer_of, self.intercept_, self._classes(), output, self._chances(), threshold)
+        return partial(answer_of, self.constants_, self._classes(), output, self._chances(), threshold)
 
     def _map(self, X: Any, output: str, dtype: Any, n_columns: int | None) -> Any:
         self._fitted()
@@ -426,7 +428,7 @@ class AbstractEstimator(Updatable, Declared, BaseEstimator):  # type: ignore[mis
         return int(self.n_features_in_) if self.table_ is None else self.table_.n_features
 
     def _fitted(self) -> Self:
-        check_is_fitted(self, "coef_")
+        check_is_fitted(self, "coefficients_")
         return self
 
     def save(self, path: Location) -> None:

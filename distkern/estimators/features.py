@@ -18,6 +18,7 @@ from distkern.estimators.estimator import AbstractEstimator
 from distkern.estimators.functional import AbstractFunctionalEstimator, AbstractFunctionalRegressor
 from distkern.features import AbstractFeatures, find_features
 from distkern.features.landmarks import DEFAULT_LANDMARKS, AbstractLandmarkFeatures, Landmarks
+from distkern.features.linear import Linear
 from distkern.landmarks.base import RowLayout
 from distkern.solvers.base import AbstractSolver, Before, Problem
 from distkern.solvers.coreset import AbstractCoresetSolver
@@ -29,7 +30,7 @@ def unit_of(model: Any) -> tuple[NDArray[np.float64], float]:
     """Centre (k,) and scale of the targets of a fitted model, 0 and 1 for classes."""
     if model.task == "regression":
         return model.target_center_, model.target_scale_
-    return np.zeros(model.coef_.shape[1]), 1.0
+    return np.zeros(model.coefficients_.shape[1]), 1.0
 
 
 def begun_over_features(
@@ -78,6 +79,10 @@ class AbstractFeatureEstimator(AbstractEstimator):
         parts = {"kernel": self.kernel_choice()} if "kernel" in kind.choices else {}
         return kind(**parts, **self.values_of(kind))
 
+    @property
+    def _is_linear(self) -> bool:
+        return issubclass(find_features(self.value("features")), Linear)
+
     def memory_hint(self) -> str:
         return self.feature_choice().memory_hint
 
@@ -88,14 +93,14 @@ class AbstractFeatureEstimator(AbstractEstimator):
 
     def _keep(self, state: Any) -> None:
         self.landmarks_, self.gamma_ = state.landmarks, state.gamma
-        self.coef_, self.intercept_ = state.coefficients, state.intercept
+        self.coefficients_, self.constants_ = state.coefficients, state.intercept
 
     def _begun(self, solver: AbstractSolver[Any], problem: Problem) -> tuple[AbstractSolver[Any], Problem]:
         return begun_over_features(self, solver, problem)
 
     def _own_coefficients(self) -> NDArray[np.float64]:
         """Coefficients (r, k) of the solver's functions, of which the last may be a constant one."""
-        return self.coef_
+        return self.coefficients_
 
     def _facts(self) -> dict[str, Any]:
         return super()._facts() | {"features": self.basis(np.float32).digest()}
@@ -137,24 +142,28 @@ class AbstractExplicitEstimator(AbstractFeatureEstimator, AbstractFunctionalEsti
     def _keep_coefficients(self, coefficients: NDArray[np.float64], state: Scaled) -> None:
         last = len(coefficients) - self.feature_choice().with_constant().n_constant
         super()._keep_coefficients(coefficients[:last], state)
-        self.intercept_ += state.target_scale * coefficients[last:].sum(axis=0)
+        self.constants_ += state.target_scale * coefficients[last:].sum(axis=0)
 
     def _own_coefficients(self) -> NDArray[np.float64]:
         center, scale = unit_of(self)
-        own = self.coef_
+        own = self.coefficients_
         if self.feature_choice().with_constant().n_constant:
-            own = np.vstack([own, self.intercept_ - center])
+            own = np.vstack([own, self.constants_ - center])
         return own / scale
 
     def _squared_norm(self) -> float:
-        return float(np.einsum("ij,ij->", self.coef_, self.basis(np.float64).metric_product(self.coef_)))
+        return float(
+            np.einsum(
+                "ij,ij->", self.coefficients_, self.basis(np.float64).metric_product(self.coefficients_)
+            )
+        )
 
 
 class AbstractExplicitClassifier(AbstractExplicitEstimator, AbstractClassifier):
     """A classifier of that kind."""
 
     def _squared_norm(self) -> float:
-        return super()._squared_norm() + float(np.square(self.intercept_).sum())
+        return super()._squared_norm() + float(np.square(self.constants_).sum())
 
 
 class AbstractExplicitRegressor(AbstractExplicitEstimator, AbstractFunctionalRegressor):
@@ -174,7 +183,7 @@ class AbstractCoresetClassifier(AbstractFunctionalEstimator, AbstractClassifier)
         rows="landmarks",
     )
     gamma_: float = fitted("the kernel's gamma", fact="gamma", write=float)
-    intercept_: NDArray[np.float64] = fitted("(n_outputs,) zeros")
+    constants_: NDArray[np.float64] = fitted("(n_outputs,) zeros")
 
     #: landmarks where neither their number nor a diameter is given
     usual_landmarks: ClassVar[int] = DEFAULT_LANDMARKS
@@ -184,18 +193,18 @@ class AbstractCoresetClassifier(AbstractFunctionalEstimator, AbstractClassifier)
 
     def objective_value(self, losses: float, n_rows: int) -> float:
         """f = 1/2 |w|^2 + (lam / n_rows) sum_i s_i l_i."""
-        norms = self.basis(np.float64).squared_norms(self.coef_)
+        norms = self.basis(np.float64).squared_norms(self.coefficients_)
         return float(0.5 * norms.sum() + float(self.value("lam")) * losses / n_rows)
 
     def _keep(self, state: Any) -> None:
-        self.landmarks_, self.coef_, self.gamma_ = state.landmarks, state.coefficients, state.gamma
-        self.intercept_ = np.zeros(self.coef_.shape[1])
+        self.landmarks_, self.coefficients_, self.gamma_ = state.landmarks, state.coefficients, state.gamma
+        self.constants_ = np.zeros(self.coefficients_.shape[1])
 
     def _restore(self, arrays: Mapping[str, NDArray[Any]], facts: Mapping[str, Any], where: str) -> None:
         super()._restore(arrays, facts, where)
         if self.landmarks_.shape[1] != self.width_:
             raise ValueError(f"landmarks of {self.landmarks_.shape[1]} features for {self.width_}")
-        self.intercept_ = np.zeros(self.coef_.shape[1])
+        self.constants_ = np.zeros(self.coefficients_.shape[1])
 
     def _solver(
         self, class_weights: NDArray[np.float64] | None, mean_weight: float
@@ -213,7 +222,7 @@ class AbstractCoresetClassifier(AbstractFunctionalEstimator, AbstractClassifier)
 
     def _own_coefficients(self) -> NDArray[np.float64]:
         """Coefficients (r, k) of the kernels at the landmarks."""
-        return self.coef_
+        return self.coefficients_
 
     def kind_of_solver(self) -> tuple[type[AbstractCoresetSolver[Any]], type[AbstractLandmarkFeatures]]:
         """The solver, and the functions of landmarks that it works on."""

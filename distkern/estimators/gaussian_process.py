@@ -85,9 +85,9 @@ class DSGGaussianProcessRegressor(AbstractDSG, AbstractFunctionalRegressor, solv
     def _restore(self, arrays: Mapping[str, NDArray[Any]], facts: Mapping[str, Any], where: str) -> None:
         super()._restore(arrays, facts, where)
         self.noise_, self.nu_, self.log_marginal_likelihood_ = arrays["process"].tolist()
-        if self.spread_.size and self.spread_.shape != (len(self.coef_),) * 2:
+        if self.spread_.size and self.spread_.shape != (len(self.coefficients_),) * 2:
             raise ValueError(
-                f"deviations of {len(self.spread_)} features, and coefficients of {len(self.coef_)}"
+                f"deviations of {len(self.spread_)} features, and coefficients of {len(self.coefficients_)}"
             )
 
     # -- prediction

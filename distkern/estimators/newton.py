@@ -31,7 +31,7 @@ class AbstractNewton(AbstractExplicitEstimator):
     """What the classifier and the regressor share."""
 
     hessian_: str = fitted('"matrix" or "products"', fact="hessian", read=str)
-    coef_: NDArray[np.float64] = fitted(
+    coefficients_: NDArray[np.float64] = fitted(
         "(r, n_outputs); of Nystroem features the coefficients of the kernels at ``landmarks_``",
         array="coefficients",
     )

@@ -130,11 +130,11 @@ class DSGNoveltyDetector(OutlierMixin, AbstractDSG, solver=DSGNovelty):  # type:
     def _keep_coefficients(self, coefficients: NDArray[np.float64], state: Any) -> None:
         assert isinstance(state, NoveltyState)
         super()._keep_coefficients(coefficients, state)
-        self.intercept_, self.offset_ = np.array([-state.threshold]), state.threshold
+        self.constants_, self.offset_ = np.array([-state.threshold]), state.threshold
 
     def _restore(self, arrays: Mapping[str, NDArray[Any]], facts: Mapping[str, Any], where: str) -> None:
         super()._restore(arrays, facts, where)
-        self.offset_ = -float(self.intercept_[0])
+        self.offset_ = -float(self.constants_[0])
 
     def objective_value(self, losses: float, n_rows: int) -> float:
         """Mean of max(0, tau - f) - nu tau + nu/2 |f|^2."""
@@ -143,7 +143,7 @@ class DSGNoveltyDetector(OutlierMixin, AbstractDSG, solver=DSGNovelty):  # type:
     # -- prediction
 
     def answer(self, output: str) -> partial[NDArray[Any]]:
-        return partial(side_of, self.intercept_, output)
+        return partial(side_of, self.constants_, output)
 
     def decision_function(self, X: Any) -> Any:
         """f(x) - tau, (n_rows,): negative for outliers; lazy for Dask arrays and splits."""

@@ -34,7 +34,7 @@ class PegasosClassifier(
 
     def _squared_norm(self) -> float:
         """|w|^2 + b^2, summed over the outputs."""
-        return float(np.square(self.coef_).sum() + np.square(self.intercept_).sum())
+        return float(np.square(self.coefficients_).sum() + np.square(self.constants_).sum())
 
     def _solver(self, class_weights: NDArray[np.float64] | None, mean_weight: float) -> Pegasos:
         risk = self._risk_for(class_weights, mean_weight)

@@ -11,10 +11,12 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.sparse import issparse
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils import Tags
+from sklearn.utils._set_output import _get_container_adapter, _get_output_config
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from distkern.bases.random_features import RandomFeatureBasis
 from distkern.common import blas
+from distkern.common.errors import InputError
 from distkern.common.parameters import NOTHING, Parameter, Whole
 from distkern.common.sparse import Rows, SparseRows, converted, stacked
 from distkern.common.types import Floats
@@ -35,7 +37,14 @@ _SAMPLE = 4000
 _PRECISIONS = (np.float64, np.float32)
 
 
-class RandomFeatures(Declared, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):  # type: ignore[misc]
+class RandomFeatures(
+    Declared,
+    ClassNamePrefixFeaturesOutMixin,  # type: ignore[misc]
+    TransformerMixin,  # type: ignore[misc]
+    BaseEstimator,  # type: ignore[misc]
+    # scikit-learn's own containers bring lazy rows into memory
+    auto_wrap_output_keys=None,
+):
     """Explicit features z(x) with E[z(x) . z(y)] = k(x, y), for any linear model.
 
     The features are a function of the parameters and the seed alone; fitting checks the rows and reads off
@@ -85,10 +94,36 @@ class RandomFeatures(Declared, ClassNamePrefixFeaturesOutMixin, TransformerMixin
         return self
 
     def transform(self, X: Any) -> Any:
-        """z(X): (n_rows, n_features) in the rows' precision; lazy for Dask arrays and splits."""
+        """z(X): (n_rows, n_features) in the rows' precision; lazy for Dask arrays, Dask frames and splits."""
         check_is_fitted(self, "kernel_")
         given, bases = rows_for(self, X), (self.basis(np.float32), self.basis(np.float64))
-        return given.map(partial(feature_rows, *bases, given.preparation), self._n_features_out)
+        function = partial(feature_rows, *bases, given.preparation)
+        container = _get_output_config("transform", self)["dense"]
+        names = self.get_feature_names_out
+        if container == "pandas" and given.is_lazy:
+            return given.map_to_frame(function, list(names()))
+        if container == "polars" and given.is_lazy:
+            raise InputError(
+                "Polars frames hold all rows in memory, and these are lazy",
+                where="set_output",
+                hint="set the output to 'pandas', which gives a Dask frame, or to 'default'",
+            )
+        features = given.map(function, self._n_features_out)
+        if container == "default":
+            return features
+        return _get_container_adapter("transform", self).create_container(features, X, columns=names)
+
+    def set_output(self, *, transform: str | None = None) -> Self:
+        """Choose what ``transform`` and ``fit_transform`` return.
+
+        Parameters
+        ----------
+        transform : "default": arrays. "pandas": frames; of lazy rows a lazy Dask frame, with the index of the
+            frame that is given. "polars": frames, of rows in memory. None leaves the choice as it is
+        """
+        if transform is not None:
+            self._sklearn_output_config = {"transform": transform}
+        return self
 
     @property
     def width_(self) -> int:

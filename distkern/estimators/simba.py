@@ -23,8 +23,8 @@ class SIMBAClassifier(AbstractFeatureEstimator, AbstractClassifier, solver=SIMBA
     """Linear support vector machine learned from single rows and columns (Hazan et al. 2011, Algorithm 1).
 
     Maximises the margin gamma of <w, x> + b with |w| <= 1 where rows may fall short of it by nu on
-    average, all in units of the largest norm of a row; ``coef_`` and ``intercept_`` are scaled so that the
-    margin is 1. Several classes one-vs-rest, with one nu for all. Data sets need a feature-major copy
+    average, all in units of the largest norm of a row; weights and constant are scaled so that the margin
+    is 1. Several classes one-vs-rest, with one nu for all. Data sets need a feature-major copy
     (``distkern shard --columns``) unless ``features`` are random. Dask arrays are written to a temporary one.
     ``rows_read`` and ``bytes_read`` are of the passes; what the rounds look at is in
     ``feature_accesses``, which leaves out the trials of nu.

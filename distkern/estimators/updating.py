@@ -72,7 +72,7 @@ def begun(model: AbstractEstimator, splits: Sequence[Split]) -> tuple[AbstractEs
 
 def _asks(model: AbstractEstimator, further: Further, n_new: int) -> OldRows:
     solver = model._solver(model.class_weights_, model.mean_weight_)
-    return solver.asks_for(further.own, n_new, len(model.coef_))
+    return solver.asks_for(further.own, n_new, len(model.coefficients_))
 
 
 def _missing(model: AbstractEstimator, further: Further, where: str, how: str) -> InputError:
@@ -138,26 +138,42 @@ def fit_further(
         known = begins.further.low, begins.further.high
         driver = Driver({"train": begins.new}, executor, events)
         drift = drift_of(model, driver.measure(drift_pass(model, begins.new, *known)), *known)
-        before = errors_of(model, begins.splits, executor)
+        before = errors_of(model, begins, executor)
         outcome = run_solver(model, solver, problem, data, Driver(sources, executor, events), **how)
-        after = errors_of(model, begins.splits, executor)
+        after = errors_of(model, begins, executor)
     facts = {"rows": begins.new.n_rows, "before": before, "after": after, **drift.facts}
     counts = begins.n_rows, begins.weight, begins.sources
     further = Further(solver.further(outcome.state), *counts, *drift.widened, begins.fingerprint)
     model._end(further, facts)
 
 
-def errors_of(model: Any, splits: Sequence[Split], executor: AbstractExecutor) -> dict[str, float]:
-    """Errors of a model on the rows of splits: the share of wrong labels, or root mean squared ones."""
-    if not splits:
-        return {}
-    found = [evaluate_split(model, split, executor).figures for split in splits]
+def errors_of(model: Any, begins: Begins, executor: AbstractExecutor) -> dict[str, float]:
+    """Errors of a model on the new rows of an update: shares of wrong labels, or root mean squared ones."""
+    found = [evaluate_split(model, split, executor).figures for split in begins.splits]
+    if not found:
+        found = [_figures_on(model, begins.new)]
     n_rows = np.array([one["n"] for one in found], dtype=np.float64)
     name = "rmse" if model.task == "regression" else "error"
     each = np.array([one[name] for one in found])
     if name == "rmse":
         return {name: float(np.sqrt(np.square(each) @ n_rows / n_rows.sum()))}
     return {name: float(each @ n_rows / n_rows.sum())}
+
+
+def _figures_on(model: Any, rows: AbstractSource) -> dict[str, float]:
+    """Those of rows in memory that are the model's features already."""
+    is_real = model.task == "regression"
+    predict = model.predictor(None, "decision" if is_real else "label", rows.dtype)
+    lost = 0.0
+    for index in range(rows.n_blocks):
+        block = rows.reader(index)()
+        targets, found = np.asarray(block.targets), predict(block.features)
+        if is_real:
+            lost += float(np.square(found.reshape(len(targets), -1) - targets[:, None]).mean(axis=1).sum())
+        else:
+            lost += float((found != model.classes_[targets]).sum())
+    mean = lost / rows.n_rows
+    return {"n": rows.n_rows, "rmse": math.sqrt(mean)} if is_real else {"n": rows.n_rows, "error": mean}
 
 
 def update_estimator(

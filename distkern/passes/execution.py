@@ -6,7 +6,6 @@ To add an executor, write a file in ``engine/executors`` with a class that deriv
 
 from __future__ import annotations
 
-import threading
 import time
 import uuid
 from abc import ABC, abstractmethod
@@ -15,6 +14,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias
 
 from distkern.common import blas
+from distkern.common.processes import new_lock
 from distkern.common.types import AbstractSource, Block, Reader
 from distkern.passes.machine import Machine
 
@@ -26,7 +26,7 @@ Progress: TypeAlias = Callable[[int], None]
 #: results that a task combines
 FAN_IN = 8
 
-_lock = threading.Lock()
+_lock = new_lock()
 _blocks: dict[Reader, Block] = {}
 _run = ""
 _bytes = 0

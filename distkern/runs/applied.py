@@ -59,7 +59,7 @@ class Applied:
     ) -> Applied:
         """A model that is applied to rows."""
         basis = model.applied_basis(dtype)
-        return cls(basis, model.coef_, model.intercept_, model.losses(), preparation, found)
+        return cls(basis, model.coefficients_, model.constants_, model.losses(), preparation, found)
 
     def predictions(self, block: Block) -> Floats:
         """f, (n_rows, n_outputs), in the dtype of the basis, or float64 with an intercept."""

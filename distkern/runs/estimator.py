@@ -27,7 +27,7 @@ class Estimator(Protocol):
 
     name: ClassVar[str]
     task: ClassVar[str]
-    coef_: NDArray[np.float64]
+    coefficients_: NDArray[np.float64]
     n_features_in_: int
     width_: int
     table_: Table | None

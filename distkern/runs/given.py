@@ -7,7 +7,7 @@ That is arrays, sparse matrices, frames of pandas, Polars, Arrow and Dask, Dask 
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from functools import partial
@@ -33,7 +33,17 @@ from distkern.common.labels import plain_labels
 from distkern.common.sparse import Rows, SparseRows, converted
 from distkern.common.targets import keys_of_groups, plain_targets, refuse_one_group, refuse_unknown
 from distkern.common.types import AbstractSource
-from distkern.engine.dask.arrays import DaskArraySource, is_dask, map_frame, map_rows, map_source, partitions
+from distkern.engine.dask.arrays import (
+    DaskArraySource,
+    as_frame,
+    has_missing,
+    is_dask,
+    map_frame,
+    map_numbers,
+    map_rows,
+    map_source,
+    partitions,
+)
 from distkern.runs.arrays import explained, refuse_labels, refuse_path
 from distkern.storage.preparation import Preparation
 from distkern.storage.scaling import Scaling
@@ -50,6 +60,8 @@ if TYPE_CHECKING:
 #: rows of so few bytes in this process are not worth sending to another one
 _FEW_BYTES = 16 * 2**20
 _PRECISIONS = [np.float64, np.float32]
+#: kinds of dtypes that are numbers
+_NUMBERS_OF = "biuf"
 
 # -- rows to learn from
 
@@ -87,8 +99,12 @@ def training_data(
     task, wanted = estimator.task, estimator.value("dtype")
     mixed = is_mixed(X)
     if mixed and is_dask(X):
+        # types that can say what is missing are numbers where nothing is
+        mixed = any(dtype.kind not in _NUMBERS_OF for dtype in X._meta.dtypes) or has_missing(X)
+    if mixed and is_dask(X):
         executor = opened()
-        X, y = _spooled_frame(X, y, sample_weight, groups, task, executor, stack), None
+        X = _spooled_frame(X, y, sample_weight, groups, task, executor, stack)
+        y = sample_weight = groups = None
     if isinstance(X, Split):
         if not (y is None and sample_weight is None and groups is None):
             raise InputError(
@@ -156,12 +172,14 @@ def validated(
 
 
 def is_mixed(X: Any) -> bool:
-    """Whether ``X`` is a frame with columns of other things than numbers, or with missing values (which are
-    not looked for in Dask frames)."""
+    """Whether ``X`` is a frame with columns of other things than numbers, or with missing values; of a Dask
+    frame, whether the types of its columns can say what is missing, as those of NumPy cannot."""
     if not hasattr(X, "columns"):
         return False
     if is_dask(X):
-        return any(dtype.kind not in "biuf" for dtype in X._meta.dtypes)
+        return any(
+            not isinstance(dtype, np.dtype) or dtype.kind not in _NUMBERS_OF for dtype in X._meta.dtypes
+        )
     from distkern.storage.frames import has_other_than_numbers
 
     return has_other_than_numbers(X)
@@ -194,17 +212,11 @@ def _spooled_frame(
     from distkern.storage.atomic import temporary_folder
     from distkern.storage.frames import frame_chunks, frame_kinds
     from distkern.storage.ingest import write_dataset
+    from distkern.storage.table_fit import TableOptions
     from distkern.storage.table_report import told_columns
 
     if task != "none" and y is None:
         raise InputError("y is missing", where="fit", hint="give labels with frames")
-    for name, given in (("sample_weight", sample_weight), ("groups", groups)):
-        if given is not None:
-            raise InputError(
-                f"{name} of Dask frames with such columns is not supported",
-                where=name,
-                hint="give a frame of numbers, or one in memory",
-            )
     check_hosts(
         executor,
         "Dask frames with columns of other things than numbers can be fitted by workers of one host only",
@@ -214,9 +226,13 @@ def _spooled_frame(
     kinds = frame_kinds()
     kinds.collects = True
     reports: list[ColumnReport] = []
-    chunks = frame_chunks(partitions(X, None if task == "none" else y), kinds)
+    chunks = frame_chunks(partitions(X, None if task == "none" else y, sample_weight, groups), kinds)
     path = stack.enter_context(temporary_folder()) / "rows.zarr"
-    dataset = write_dataset(chunks, path, task=cast("Task", task), kinds=kinds, report=reports.extend)
+    roles = TableOptions(
+        weight=None if sample_weight is None else "sample_weight", group=None if groups is None else "groups"
+    )
+    how: dict[str, Any] = {"kinds": kinds, "table_options": roles, "report": reports.extend}
+    dataset = write_dataset(chunks, path, task=cast("Task", task), **how)
     for sentence in (*kinds.told, *told_columns(reports, left_out=True)):
         warnings.warn(sentence, UserWarning, stacklevel=7)
     return dataset.train
@@ -308,6 +324,17 @@ class GivenRows:
         if isinstance(self.rows, AbstractSource):
             return map_source(function, self.rows, dtype, n_columns)
         return map_rows(function, self.rows, dtype, n_columns) if is_dask(self.rows) else function(self.rows)
+
+    @property
+    def is_lazy(self) -> bool:
+        """Whether the rows are computed later."""
+        return isinstance(self.rows, AbstractSource) or is_dask(self.rows)
+
+    def map_to_frame(self, function: Callable[[Rows], Any], names: Sequence[str]) -> Any:
+        """``function`` of lazy rows as a lazy Dask frame, with the index of the frame that they are of."""
+        if is_dask(self.rows) and hasattr(self.rows, "columns"):
+            return map_numbers(function, self.rows, names, self.dtype)
+        return as_frame(self.map(function, len(names)), names)
 
 
 def rows_for(estimator: Any, X: Any) -> GivenRows:

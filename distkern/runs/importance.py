@@ -250,8 +250,8 @@ def explained(
     if isinstance(basis, AbstractPlacedBasis) and not basis.is_kept:
         return "the model is larger than what a process keeps"
     cost = combining_cost(basis, source.row_numbers, how.n_rows)
-    cost = cost.holding(task={"coefficients": (2, model.coef_.nbytes)})
-    planned = Planned.over(source, given.name, how, len(columns), cost, model.coef_.shape[1])
+    cost = cost.holding(task={"coefficients": (2, model.coefficients_.nbytes)})
+    planned = Planned.over(source, given.name, how, len(columns), cost, model.coefficients_.shape[1])
     plans = plan_run(planned.outlines, {given.name: Extent.of(source)}, executor.machine)
     if reason := excess(plans, executor.machine):
         return reason

@@ -17,7 +17,7 @@ from distkern.common.version import __version__
 from distkern.monitor.explanation import Explanation
 from distkern.monitor.history import History
 from distkern.runs.belongings import OF_A_RUN
-from distkern.storage.arrays import check_arrays, load_arrays, save_arrays
+from distkern.storage.arrays import array_bytes, check_arrays, load_arrays, save_arrays
 from distkern.storage.description import Description, as_read, fingerprint
 from distkern.storage.places import Location, Place, absolute, remove_tree
 from distkern.storage.scaling import Scaling
@@ -400,6 +400,11 @@ class StoredFurther:
     folder: Place
     fingerprint: str
     facts: Mapping[str, Any]
+
+    @property
+    def n_bytes(self) -> int:
+        """Bytes of it in memory; raises as :meth:`loaded`."""
+        return array_bytes(self.folder / "arrays", self.facts["arrays"])
 
     def loaded(self) -> Further:
         """It, in memory; raises as :func:`~distkern.storage.arrays.load_arrays`."""

@@ -316,13 +316,13 @@ def _cost(
     else:
         cost = found.cost(rows)
     answers = {"answers": (rows, row_bytes)}
-    return cost.holding(task={"coefficients": (2, model.coef_.nbytes), **answers}, result=answers)
+    return cost.holding(task={"coefficients": (2, model.coefficients_.nbytes), **answers}, result=answers)
 
 
 def _predicted(model: Estimator, output: str) -> tuple[NDArray[Any] | None, list[str] | None, np.dtype[Any]]:
     """The classes if predictions are labels, names of their columns if there are several, and their dtype."""
     number = np.dtype(np.float64)
-    n_outputs = model.coef_.shape[1]
+    n_outputs = model.coefficients_.shape[1]
     if model.task == "none":
         return None, None, np.dtype(np.int64) if output == "label" else number
     if model.task == "regression":

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import threading
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any, ClassVar
@@ -11,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from distkern.common.errors import InputError
+from distkern.common.processes import new_lock
 from distkern.samplers.base import AbstractSampler, Draws, Stream
 
 #: dimensions for which SciPy has direction numbers (Joe and Kuo 2008)
@@ -61,7 +61,7 @@ class _Sequence:
 
         generator = np.random.Generator(np.random.Philox(np.random.SeedSequence(seed)))
         self._engine: Any = Sobol(n_dimensions, scramble=True, seed=generator)
-        self._lock = threading.Lock()
+        self._lock = new_lock()
 
     def take(self, first: int, count: int) -> NDArray[np.float64]:
         """Points ``first`` to ``first + count``, in the middle of their cells of width 2^-30."""

@@ -29,7 +29,7 @@ from numpy.typing import NDArray
 
 from distkern.common.choices import Choices
 from distkern.common.errors import InputError
-from distkern.common.parameters import NOT_NEGATIVE, NOTHING, Number, Parameter, Whole, Words, parameter
+from distkern.common.parameters import AUTO, NOT_NEGATIVE, NOTHING, Number, Parameter, Whole, Words, parameter
 from distkern.features.kernel_choice import GAMMA, KernelChoice
 from distkern.kernels import LANDMARK_KERNELS, AbstractTileKernel, find_kernel, require
 from distkern.kernels.euclidean import HalfInteger
@@ -337,6 +337,18 @@ class Cells(AbstractSolver[CellsState]):
         # a share of rows near a border is about in proportion to the distance from it
         before = replace(before, margins=layout.overlap / old if old else 1.0)
         return Updating(layout, before, risk, self.settings(risk, state.settled))
+
+    def found(self, state: CellsState) -> dict[str, Any]:
+        mapping = state.places.map
+        chosen = {
+            "kernel": self._space.kernels[state.kernel].name,
+            "gamma": state.gamma,
+            "C": state.cost,
+            "scale": mapping.transform.kind,
+            "metric": METRICS[state.metric] if state.metric else None,
+        }
+        given = {name: getattr(self, name) for name in chosen} | {"kernel": self.kernel or AUTO}
+        return {name: value for name, value in chosen.items() if given[name] == AUTO}
 
     @property
     def _space(self) -> SearchSpace:

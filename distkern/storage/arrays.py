@@ -150,6 +150,13 @@ def array_names(path: Location) -> list[str]:
     return [*_read(absolute(path)).arrays]
 
 
+def array_bytes(path: Location, names: Iterable[str] | None = None) -> int:
+    """Bytes of what :func:`load_arrays` gives; raises as that does where nothing need be read for it."""
+    arrays = _read(absolute(path)).arrays
+    wanted = arrays if names is None else {*names}
+    return sum(layout.n_bytes for name, layout in arrays.items() if name in wanted)
+
+
 def load_arrays(
     path: Location,
     names: Iterable[str] | None = None,

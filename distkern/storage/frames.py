@@ -16,7 +16,7 @@ from distkern.common.errors import InputError
 from distkern.common.held_out import Keys
 from distkern.common.labels import plain_labels
 from distkern.common.names import order_by_name, written
-from distkern.common.targets import targets_of_rows
+from distkern.common.targets import keys_of_groups, plain_targets, targets_of_rows
 from distkern.formats._arrow import in_one_piece, in_text, is_number, is_text
 from distkern.formats._columns import Columns, TableRows
 from distkern.formats._kinds import TableKinds
@@ -255,11 +255,14 @@ def frame_kinds(options: TableOptions | None = None) -> TableKinds:
 
 
 def frame_chunks(
-    frames: Iterable[tuple[Any, Any]], kinds: TableKinds, ignored: Sequence[str] = ()
+    frames: Iterable[tuple[Any, ...]], kinds: TableKinds, ignored: Sequence[str] = ()
 ) -> Iterator[RawChunk]:
-    """Frames in memory with their targets, or None, as chunks of a data set, without columns ``ignored``."""
+    """Frames in memory as chunks of a data set, without columns ``ignored``.
+
+    Each comes with its targets, and may come with weights and groups of its rows, (n,) or None.
+    """
     first_row = 1
-    for frame, targets in frames:
+    for frame, targets, *roles in frames:
         columns = _columns(frame).without(ignored)
         if not len(columns.arrays[0]):
             continue
@@ -270,12 +273,25 @@ def frame_chunks(
             # a frame of one column stands for it
             plain = plain[:, 0] if plain.shape[1:] == (1,) else plain
             labels = targets_of_rows(plain, chunk.n_rows, first_row=first_row)
+        weights, groups = roles or (None, None)
+        if weights is not None:
+            weights = plain_targets(weights, "sample_weight", first_row, "weight").astype(np.float64)
+            wrong = np.flatnonzero(~((weights >= 0) & (weights < np.inf)))
+            if len(wrong):
+                where = f"sample_weight, row {first_row + wrong[0]}"
+                raise InputError(
+                    f"is {weights[wrong[0]]:g}", where=where, hint="give finite weights from 0 on"
+                )
+        if groups is not None:
+            groups = keys_of_groups(groups, chunk.n_rows)
         for start in range(0, chunk.n_rows, _MOST_ROWS):
             part = slice(start, start + _MOST_ROWS)
             yield replace(
                 chunk,
                 features=chunk.features[part],
                 targets=None if labels is None else labels[part],
+                weights=None if weights is None else weights[part],
+                group_keys=None if groups is None else groups[part],
                 first_row=first_row + start,
             )
         first_row += chunk.n_rows

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from distkern.common.errors import InputError
 from distkern.storage import chunks
-from distkern.storage.arrays import check_arrays, load_arrays, save_arrays
+from distkern.storage.arrays import array_bytes, check_arrays, load_arrays, save_arrays
 from distkern.storage.atomic import flushed, write_bytes_atomic, write_text_atomic
 from distkern.storage.description import Description, as_read
 from distkern.storage.places import Location, Place, absolute, read_range
@@ -268,6 +268,15 @@ class StoredParts:
     def load(self, number: int) -> dict[str, NDArray[Any]]:
         """The arrays of a part; raises as :func:`~distkern.storage.arrays.load_arrays`."""
         return load_arrays(self.folder / f"{number}", fingerprint=self.fingerprints[number])
+
+    @property
+    def n_bytes(self) -> int:
+        """Bytes of all parts in memory; raises as :meth:`load`."""
+        return sum(array_bytes(self.folder / f"{number}") for number in range(len(self.fingerprints)))
+
+    def loaded(self) -> HeldParts:
+        """All parts in memory; raises as :meth:`load`."""
+        return HeldParts(tuple(self.load(number) for number in range(len(self.fingerprints))))
 
 
 @dataclass(frozen=True)

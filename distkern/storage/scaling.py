@@ -106,6 +106,19 @@ class Scaling:
             values *= self.factor
         return values
 
+    def pulled_back(
+        self, weights: NDArray[np.float64], constants: NDArray[np.float64]
+    ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Return a linear function of scaled rows as one of unscaled rows, for any kind but ``unit``.
+
+        Parameters and results are the weights (n_features, n_outputs) and constants (n_outputs,).
+        """
+        if self.shift is None or self.factor is None:
+            return weights, constants
+        own = weights * self.factor[:, None]
+        shift = np.broadcast_to(self.shift, len(own))
+        return own, constants - shift @ own
+
     def reordered(self, order: NDArray[np.intp]) -> Scaling:
         """This scaling for rows with reordered columns: column j of them was column ``order[j]``."""
         if self.shift is None or self.factor is None or self.shift.size == 1:

@@ -67,12 +67,13 @@ def folder(tmp_path_factory):
     signs = (x[:, 0] > 0).astype(int)
     dk.write_dataset(x, signs, folder / "signs.zarr", test_fraction=0.2)
     dk.write_dataset(x, 1000 * x[:, 0], folder / "numbers.zarr", test_fraction=0.2, task="regression")
-    common = ["--scheduler", "synchronous", "--set", "stages=2"]
+    common = ["--scheduler", "synchronous"]
     jobs = {
-        "signs/good": ["signs", "newton", "n_landmarks=50"],
-        "signs/bad": ["signs", "newton", "n_landmarks=1"],
-        "signs/linear": ["signs", "pegasos"],
-        "numbers/wide": ["numbers", "newton", "n_landmarks=50"],
+        "signs/cells": ["signs", "cells", "search=quick", "probability=false"],
+        "signs/good": ["signs", "newton", "stages=2", "n_landmarks=50"],
+        "signs/bad": ["signs", "newton", "stages=2", "n_landmarks=1"],
+        "signs/linear": ["signs", "pegasos", "stages=2"],
+        "numbers/wide": ["numbers", "newton", "stages=2", "n_landmarks=50"],
     }
     for name, (data, algorithm, *settings) in jobs.items():
         given = [word for setting in settings for word in ("--set", setting)]
@@ -91,11 +92,16 @@ def test_the_best_run_comes_first(folder, capsys):
     errors = [run["test_error"] for run in found]
     assert errors == sorted(errors)
     by_name = {run["run"]: run for run in found}
-    assert set(by_name) == {"good", "bad", "linear", "unfinished"}
+    assert set(by_name) == {"cells", "good", "bad", "linear", "unfinished"}
     last = json.loads((folder / "signs" / "good" / "metrics.jsonl").read_text().splitlines()[-1])
     assert by_name["good"]["test_error"] == last["test_error"]
     assert by_name["good"]["hyperparameters"]["n_landmarks"] == 50
     assert by_name["good"]["ended"]
+    # of what was left open there is what was chosen
+    chosen = dk.load_model(folder / "signs" / "cells")
+    settled = {"gamma": chosen.gamma_, "C": chosen.cost_, "scale": chosen.places_.map.transform.kind}
+    assert settled.items() <= by_name["cells"]["hyperparameters"].items()
+    assert by_name["good"]["hyperparameters"]["gamma"] == dk.load_model(folder / "signs" / "good").gamma_
     assert by_name["unfinished"]["algorithm"] is by_name["unfinished"]["ended"] is None
 
 

@@ -100,7 +100,7 @@ def test_the_fetched_model_has_the_bits_of_one_trained_here(data, runs, tmp_path
     here = tmp_path / "here"
     arguments = ["train", "--data", str(data), "--out", str(here), "--scheduler", "synchronous"]
     assert main([*arguments, *SETTINGS]) == 0
-    np.testing.assert_array_equal(load_model(fetched).coef_, load_model(here).coef_)
+    np.testing.assert_array_equal(load_model(fetched).coefficients_, load_model(here).coefficients_)
     assert {path.name for path in fetched.iterdir()} == {
         "model.json",
         "arrays",
@@ -248,7 +248,7 @@ def test_a_job_survives_the_deaths_of_its_hosts_and_is_trained_once(data, cluste
     wait_for((out / "checkpoints" / "stage-00003").exists, 30)
     cluster_for_jobs.kill_worker(driver_of(out, 1))
     wait_for(lambda: folder.state() == "finished", 60)
-    np.testing.assert_array_equal(load_model(out).coef_, load_model(whole).coef_)
+    np.testing.assert_array_equal(load_model(out).coefficients_, load_model(whole).coefficients_)
     stages = [json.loads(line)["stage"] for line in (out / "metrics.jsonl").read_text().splitlines()]
     assert stages == list(range(21))
     started = [json.loads(line) for line in folder.log.read_text().splitlines() if "run_started" in line]

@@ -81,7 +81,7 @@ def test_a_search_is_a_job_like_others(data, cluster_for_jobs, tmp_path, capsys)
     assert main(["fetch", name, "--out", str(fetched), "--runs", str(tmp_path)]) == 0
     assert trials(fetched) == trials(here)
     assert (fetched / "tune" / "report.html").exists()
-    np.testing.assert_array_equal(load_model(fetched).coef_, load_model(here).coef_)
+    np.testing.assert_array_equal(load_model(fetched).coefficients_, load_model(here).coefficients_)
     capsys.readouterr()
     # another search is refused, before anything is sent
     other = job_of(tmp_path, data, gammas="[2.0, 3.0]")
@@ -132,4 +132,4 @@ def test_a_search_survives_the_deaths_of_its_hosts(data, cluster_for_jobs, tmp_p
     wait_for(lambda: folder.state() == "finished", 240)
     assert main(["tune", job, "--out", str(here), "--scheduler", "synchronous"]) == 0
     assert trials(out) == trials(here)
-    np.testing.assert_array_equal(load_model(out).coef_, load_model(here).coef_)
+    np.testing.assert_array_equal(load_model(out).coefficients_, load_model(here).coefficients_)

@@ -54,7 +54,7 @@ def test_the_model_is_the_one_that_workers_make(folder, tmp_path):
     ours = load_model(folder / "m")
     job = ["train", "--data", str(folder / "d.zarr"), *JOB]
     assert main([*job, "--out", str(tmp_path / "m"), "--scheduler", "synchronous"]) == 0
-    np.testing.assert_array_equal(load_model(tmp_path / "m").coef_, ours.coef_)
+    np.testing.assert_array_equal(load_model(tmp_path / "m").coefficients_, ours.coefficients_)
 
 
 def test_the_run_says_that_it_is_in_this_process(folder, tmp_path, capsys):
@@ -138,4 +138,4 @@ def test_a_run_that_was_killed_goes_on_to_the_bits_of_a_cluster(folder, tmp_path
     assert not (killed / "model.json").exists(), "killed too late"
     finish(start_distkern(*job, "--out", str(killed), "--resume"))
     finish(start_distkern(*job, "--out", str(other), "--scheduler", "local", "--workers", "2"))
-    np.testing.assert_array_equal(load_model(killed).coef_, load_model(other).coef_)
+    np.testing.assert_array_equal(load_model(killed).coefficients_, load_model(other).coefficients_)

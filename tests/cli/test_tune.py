@@ -78,7 +78,7 @@ def test_the_best_candidate_is_trained_on_all_rows(folder, capsys):
     settings = [word for name, value in facts["settings"].items() for word in ("--set", f"{name}={value}")]
     assert main(["train", "job.toml", "--out", "alone", *settings]) == 0
     assert "[search] is for `distkern tune`" in capsys.readouterr().err
-    np.testing.assert_array_equal(load_model("m").coef_, load_model("alone").coef_)
+    np.testing.assert_array_equal(load_model("m").coefficients_, load_model("alone").coefficients_)
     assert {entry.name for entry in Path("m").iterdir()} == {
         "model.json",
         "arrays",
@@ -127,7 +127,7 @@ def test_several_at_a_time_find_the_same(folder, capsys):
     assert trials("m") == trials("n")
     for one in (facts, others):
         assert one["settings"] == facts["settings"]
-    np.testing.assert_array_equal(load_model("m").coef_, load_model("n").coef_)
+    np.testing.assert_array_equal(load_model("m").coefficients_, load_model("n").coefficients_)
 
 
 @pytest.mark.slow
@@ -259,7 +259,7 @@ def test_a_running_cluster_finds_the_same(folder, tmp_path, capsys):
         there = ["--scheduler", cluster.address, "--jobs", "2", "--out", "n"]
         printed(capsys, "tune", "job.toml", *there)
     assert trials("n") == trials("m")
-    np.testing.assert_array_equal(load_model("n").coef_, load_model("m").coef_)
+    np.testing.assert_array_equal(load_model("n").coefficients_, load_model("m").coefficients_)
 
 
 @pytest.mark.slow
@@ -322,7 +322,7 @@ def test_a_killed_search_goes_on_and_makes_no_trial_again(folder, capsys, jobs):
     assert trials("m") == trials("whole")
     again, _ = printed(capsys, "tune", "job.toml")
     assert again["settings"] == whole["settings"]
-    np.testing.assert_array_equal(load_model("m").coef_, load_model("whole").coef_)
+    np.testing.assert_array_equal(load_model("m").coefficients_, load_model("whole").coefficients_)
 
 
 def kept():

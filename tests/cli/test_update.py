@@ -86,7 +86,7 @@ def test_old_rows_are_asked_for_and_known_whatever_the_order(folder, capsys):
     for data, out in ((["old.zarr", "new.zarr"], "n"), (["new.zarr", "old.zarr"], "o")):
         assert main(["update", "m", "--data", *data, "--out", out]) == 0
     first, second = load_model("n"), load_model("o")
-    np.testing.assert_array_equal(first.coef_, second.coef_)
+    np.testing.assert_array_equal(first.coefficients_, second.coefficients_)
     assert first.updates_[-1]["rows"] == 300
 
 
@@ -95,10 +95,10 @@ def test_killed_and_gone_on_with(folder):
     """The old model is there until the new one is, whenever the process is killed."""
     job = ["--algorithm", "svrg", *settings_of(n_features=256, stages=12, tol=0.0)]
     assert main(["train", "--data", "old.zarr", "--out", "m", *job]) == 0
-    before = load_model("m").coef_
+    before = load_model("m").coefficients_
     command = ["update", "m", "--data", "old.zarr", "new.zarr", "--scheduler", "synchronous"]
     assert main([*command, "--out", "wanted"]) == 0
-    wanted = load_model("wanted").coef_
+    wanted = load_model("wanted").coefficients_
     staged = folder / ".m.update" / "checkpoints"
     process = start_distkern(*command)
     deadline = time.monotonic() + 60
@@ -109,9 +109,9 @@ def test_killed_and_gone_on_with(folder):
         time.sleep(0.005)
     process.communicate()
     if process.returncode != 0:
-        np.testing.assert_array_equal(load_model("m").coef_, before)
+        np.testing.assert_array_equal(load_model("m").coefficients_, before)
         finish(start_distkern(*command, "--resume"))
-    np.testing.assert_array_equal(load_model("m").coef_, wanted)
+    np.testing.assert_array_equal(load_model("m").coefficients_, wanted)
     assert not (folder / ".m.update").exists()
 
 

@@ -64,7 +64,7 @@ def test_a_run_goes_on_by_itself_when_the_scheduler_is_killed(script, tmp_path):
     assert run.poll() is None
     assert not list(out.glob("checkpoints/stage-*[4-6]?"))
     finish(run)
-    assert load_model(out).coef_.shape[0] == 60
+    assert load_model(out).coefficients_.shape[0] == 60
     assert children(process, "scheduler") != [scheduler]
     # workers alone, too
     [pool] = children(process, "worker")

@@ -170,7 +170,7 @@ def test_a_job_that_is_cancelled_is_asked_for_again_and_the_bits_stay(slurm, rep
     assert slurm.jobs() == []
     alone = distkern(*training("alone", 120), "--scheduler", "synchronous")
     assert alone.returncode == 0, alone.stderr
-    np.testing.assert_array_equal(load_model("m").coef_, load_model("alone").coef_)
+    np.testing.assert_array_equal(load_model("m").coefficients_, load_model("alone").coefficients_)
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])

@@ -77,7 +77,7 @@ def with_losses():
 @pytest.mark.parametrize(("name", "loss"), [*with_losses()])
 def test_every_loss_that_is_listed_can_be_learnt(name, loss):
     features, labels = few_rows()
-    assert np.isfinite(small(WITH_LOSSES[name], loss).fit(features, labels).coef_).all()
+    assert np.isfinite(small(WITH_LOSSES[name], loss).fit(features, labels).coefficients_).all()
 
 
 @pytest.mark.parametrize(

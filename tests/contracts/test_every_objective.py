@@ -65,7 +65,7 @@ def norm_of_cells(model):
 
 def norm(model):
     """|w|^2 of the documentation, summed over the outputs."""
-    squares = float(np.square(model.coef_).sum())
+    squares = float(np.square(model.coefficients_).sum())
     if hasattr(model, "n_blocks_"):
         # features of each block are normalised by themselves
         return squares * -(-model.n_features // min(model.block_size, model.n_features))
@@ -74,8 +74,10 @@ def norm(model):
         "kernel",
     ):
         apart = ((model.landmarks_[:, None] - model.landmarks_[None]) ** 2).sum(axis=2).astype(float)
-        return float(np.einsum("ij,ik,kj->", model.coef_, np.exp(-model.gamma_ * apart), model.coef_))
-    return squares + (float(np.square(model.intercept_).sum()) if model.name == "pegasos" else 0.0)
+        return float(
+            np.einsum("ij,ik,kj->", model.coefficients_, np.exp(-model.gamma_ * apart), model.coefficients_)
+        )
+    return squares + (float(np.square(model.constants_).sum()) if model.name == "pegasos" else 0.0)
 
 
 @pytest.mark.parametrize(("n_classes", "weighted"), [(2, True), (3, False)])

@@ -96,17 +96,21 @@ def test_an_update_comes_near_a_fit_to_all_rows(name, rows, tmp_path):
         updated(dk.load_model(tmp_path / "m"), splits, out=tmp_path / "n", listeners=[interrupt])
     again = updated(dk.load_model(tmp_path / "m"), splits, out=tmp_path / "n", resume=True)
     # what is stored has the numbers of a model in another form than what was fitted
-    np.testing.assert_allclose(again.coef_, after.coef_, rtol=1e-4, atol=1e-6 * np.abs(after.coef_).max())
-    np.testing.assert_array_equal(dk.load_model(tmp_path / "n").coef_, again.coef_)
+    np.testing.assert_allclose(
+        again.coefficients_, after.coefficients_, rtol=1e-4, atol=1e-6 * np.abs(after.coefficients_).max()
+    )
+    np.testing.assert_array_equal(dk.load_model(tmp_path / "n").coefficients_, again.coefficients_)
     uninterrupted = updated(dk.load_model(tmp_path / "m"), splits, scheduler="threads")
-    np.testing.assert_array_equal(uninterrupted.coef_, again.coef_)
+    np.testing.assert_array_equal(uninterrupted.coefficients_, again.coefficients_)
 
 
 @pytest.mark.parametrize("name", ["newton_regressor", pytest.param("csvrg", marks=pytest.mark.slow)])
 def test_the_same_bits_in_processes(name, rows):
     model, data = fitted(name, rows)
     splits = [data["new"].train]
-    found = [updated(model, splits, scheduler=one, workers=2).coef_ for one in ("synchronous", "processes")]
+    found = [
+        updated(model, splits, scheduler=one, workers=2).coefficients_ for one in ("synchronous", "processes")
+    ]
     np.testing.assert_array_equal(*found)
 
 
@@ -139,7 +143,7 @@ def test_batches_are_a_fit_and_updates_where_these_need_no_rows_of_before(name, 
     for part in batches:
         one.partial_fit(X[part], y[part])
     other.fit(X[batches[0]], y[batches[0]]).update(X[batches[1]], y[batches[1]])
-    np.testing.assert_array_equal(one.coef_, other.update(X[batches[2]], y[batches[2]]).coef_)
+    np.testing.assert_array_equal(one.coefficients_, other.update(X[batches[2]], y[batches[2]]).coefficients_)
     assert one._further.n_rows == N_OLD
 
 

@@ -42,7 +42,7 @@ def test_held_out_rows_are_measured_and_callbacks_told(kind):
     assert told[0].items() <= model.history_[1].items()
     assert model.history_[-1]["test_error"] == pytest.approx(error_of(model, *held_out), rel=1e-5, abs=1e-9)
     alone = kind(**small(kind)).fit(X, y)
-    assert np.array_equal(alone.coef_, model.coef_)
+    assert np.array_equal(alone.coefficients_, model.coefficients_)
     assert alone.history_[-1]["test_error"] is None
 
 

@@ -42,7 +42,7 @@ def test_a_run_that_does_not_fit_keeps_less_and_gives_the_same_bits(path):
     assert not most.fits
     least = train(model(), data.train, **where, memory_limit=most.driver_bytes)
     whole = train(model(), data.train, **where)
-    np.testing.assert_array_equal(least.coef_, whole.coef_)
+    np.testing.assert_array_equal(least.coefficients_, whole.coefficients_)
     assert least.history_[-1]["objective"] == whole.history_[-1]["objective"]
     with pytest.raises(MemoryBudgetError):
         train(model(), data.train, **where, memory_limit=most.driver_bytes - 1)

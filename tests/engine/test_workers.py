@@ -19,9 +19,10 @@ from distkern.engine.dask import residents, workers
 from distkern.engine.dask.workers import explain_errors
 from distkern.engine.drive import Driver
 from distkern.engine.executors import cluster, open_executor
-from distkern.engine.executors.cluster import connect
+from distkern.engine.executors.cluster import ClusterExecutor, connect
 from distkern.estimators.pegasos import PegasosClassifier
 from distkern.passes import Each, Extent, Machine, Reduce
+from distkern.passes.execution import Call, Timed
 from distkern.runs.run import evaluate, plan, train
 from distkern.storage.ingest import write_dataset
 from toy import ToySource, add, scaled_sum, toy_rounds
@@ -293,3 +294,20 @@ def spawned(*arguments):
             yield process
         finally:
             process.kill()
+
+
+def test_what_is_under_way_does_not_hide_that_the_scheduler_is_gone(monkeypatch):
+    quiet = {"dashboard_address": "127.0.0.1:0", "scheduler_kwargs": {"dashboard": False}}
+    with LocalCluster(n_workers=1, threads_per_worker=1, processes=False, **quiet) as started:
+        client = Client(started, set_as_default=False)
+        executor = ClusterExecutor(client, owned=False)
+
+        def lost(futures):
+            # it cannot be cancelled any more
+            client.close()
+            raise ClusterError("the scheduler is gone")
+
+        monkeypatch.setattr(executor, "_result", lost)
+        calls = [Call(Timed, (number, 0.0, 0.0), ToySource(), ()) for number in range(6)]
+        with pytest.raises(ClusterError, match="the scheduler is gone"):
+            executor.reduced("toys", calls, max, lambda done: None)

@@ -52,7 +52,7 @@ def test_the_sign_is_that_of_p_over_q_and_labels_do_as_well():
     P, Q = samples(1000)
     both, labels = np.concatenate([P, Q]), np.repeat(["p", "the other"], 1000)
     by_samples, by_labels = ratio(stages=2).fit(P, Q), ratio(stages=2).fit(both, labels == "p")
-    np.testing.assert_array_equal(by_samples.coef_, by_labels.coef_)
+    np.testing.assert_array_equal(by_samples.coefficients_, by_labels.coefficients_)
     assert by_samples.log_ratio([[-1.0]]) > 0 > by_samples.log_ratio([[2.0]])
     assert by_labels.predict([[-1.0], [2.0]]).tolist() == [True, False]
     # of classes_[1], "the other", to classes_[0]

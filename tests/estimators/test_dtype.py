@@ -56,7 +56,7 @@ def test_rows_that_are_cast_are_those_that_are_given_so(is_sparse):
     X = csr_matrix(X * (np.abs(X) > 0.5)) if is_sparse else X
     cast = svrg(scale="none").fit(X, y, eval_set=(X[:500], y[:500]))
     given = svrg(scale="none").fit(X.astype(SINGLE), y, eval_set=(X[:500].astype(SINGLE), y[:500]))
-    np.testing.assert_array_equal(cast.coef_, given.coef_)
+    np.testing.assert_array_equal(cast.coefficients_, given.coefficients_)
     for asked in (X[:100], X[:100].astype(SINGLE)):
         np.testing.assert_array_equal(cast.decision_function(asked), given.decision_function(asked))
     assert cast.history_[-1]["test_error"] == given.history_[-1]["test_error"]
@@ -68,7 +68,7 @@ def test_single_columns_are_cast_as_rows_are():
     model = SIMBAClassifier(nu=0.1, max_rounds=20, scale="none", dtype="float32", random_state=0)
     for given in (X, X.toarray()):
         models = [clone(model).fit(one, y) for one in (given, given.astype(DOUBLE))]
-        np.testing.assert_array_equal(models[0].coef_, models[1].coef_)
+        np.testing.assert_array_equal(models[0].coefficients_, models[1].coefficients_)
 
 
 @pytest.mark.parametrize("scale", ["auto", "none", pytest.param("maxabs", marks=pytest.mark.slow)])
@@ -195,7 +195,7 @@ def test_batches_have_the_precision_of_the_first():
     cast.partial_fit(X, y, classes=[0, 1])
     given.partial_fit(X.astype(SINGLE), y, classes=[0, 1])
     assert cast.dtype_ == given.dtype_ == SINGLE
-    np.testing.assert_array_equal(cast.coef_, given.coef_)
+    np.testing.assert_array_equal(cast.coefficients_, given.coefficients_)
 
 
 def test_targets_and_weights_stay_double():

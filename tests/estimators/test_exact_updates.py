@@ -65,7 +65,7 @@ def test_batches_without_a_class_are_refused_first_and_taken_later():
         model.partial_fit(X, labels, classes=np.unique(labels), sample_weight=few.astype(float))
     with pytest.raises(InputError, match=r"y: label 'yes' is not among the classes"):
         model.partial_fit(X, labels, classes=["less", "no"])
-    assert not hasattr(model, "coef_")
+    assert not hasattr(model, "coefficients_")
     model.partial_fit(X, labels, classes=np.unique(labels))
     with pytest.raises(InputError, match="not what the first call gave"):
         model.partial_fit(X, labels, classes=["less", "no"])
@@ -143,7 +143,7 @@ def test_other_losses_end_at_the_minimum_over_old_and_new_rows():
     K = np.exp(-0.5 * np.square(X[:, None] - landmarks[None]).sum(axis=2))
     slopes = -np.where(y == 1, 1.0, -1.0) / (1 + np.exp(f))
     own = np.exp(-0.5 * np.square(landmarks[:, None] - landmarks[None]).sum(axis=2))
-    gradient = K.T @ slopes / len(X) + 1e-2 * own @ model.coef_[:, 0]
+    gradient = K.T @ slopes / len(X) + 1e-2 * own @ model.coefficients_[:, 0]
     assert np.abs(gradient).max() < 1e-5
 
 
@@ -265,3 +265,23 @@ def test_what_cannot_be_is_refused_with_what_to_do(tmp_path):
     with pytest.raises(InputError, match="polished"):
         polished.update(X[NEW], labels[NEW])
     np.testing.assert_array_equal(polished.decision_function(X), before)
+
+
+@pytest.mark.parametrize("task", ["regression", "classes"])
+def test_updates_with_arrays_tell_the_errors_on_their_rows(task):
+    X, y, _ = some_rows()
+    if task == "regression":
+        model, name = dk.NewtonRegressor(features="linear", random_state=0), "rmse"
+    else:
+        model, name = dk.NewtonClassifier(features="linear", loss="least_squares", random_state=0), "error"
+        y = np.where(y > 6, "high", "low")
+    model.fit(X[OLD], y[OLD])
+
+    def error():
+        found = model.predict(X[NEW])
+        return np.sqrt(np.mean((found - y[NEW]) ** 2)) if name == "rmse" else np.mean(found != y[NEW])
+
+    before = error()
+    told = model.update(X[NEW], y[NEW]).updates_[-1]
+    assert told["before"] == {name: pytest.approx(before, rel=1e-9)}
+    assert told["after"] == {name: pytest.approx(error(), rel=1e-9)}

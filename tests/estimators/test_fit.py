@@ -65,7 +65,7 @@ def test_dask_arrays_give_the_bits_of_numpy_when_the_blocks_are_the_same(kind, b
     alone = small(kind).fit(X, y)
     # one block, as the array has in memory
     lazy = small(kind).fit(da.from_array(X, chunks=(3000, 4)), da.from_array(y, chunks=1000))
-    np.testing.assert_array_equal(alone.coef_, lazy.coef_)
+    np.testing.assert_array_equal(alone.coefficients_, lazy.coefficients_)
     assert lazy.classes_.tolist() == ["no", "yes"]
 
 
@@ -80,7 +80,7 @@ def test_dask_arrays_of_several_chunks_on_every_scheduler(binary, scheduler):
         expected = small(CSVRGClassifier).fit(X, y)
     with dask.config.set(scheduler=scheduler):
         model = small(CSVRGClassifier).fit(X, y)
-    np.testing.assert_array_equal(model.coef_, expected.coef_)
+    np.testing.assert_array_equal(model.coefficients_, expected.coefficients_)
     predicted = model.predict(X)
     assert isinstance(predicted, da.Array)
     np.testing.assert_array_equal(predicted.compute(), expected.predict(binary[0]))
@@ -121,7 +121,7 @@ def test_dask_weights_and_class_weights(binary):
             *(da.from_array(array[kept], chunks=(len(X), *array.shape[1:])) for array in (X, y)),
             sample_weight=da.from_array(weights[kept], chunks=len(X)),
         )
-        np.testing.assert_array_equal(alone.coef_, lazy.coef_)
+        np.testing.assert_array_equal(alone.coefficients_, lazy.coefficients_)
 
 
 def test_class_weight_moves_the_balance(binary):

@@ -104,13 +104,13 @@ def test_bad_batches_are_named(tmp_path):
     model = KINDS["dsg"]().partial_fit(features, labels, classes=["a", "b"])
     with pytest.raises(InputError, match="label 'z' is not among the classes"):
         model.partial_fit(features, np.where(labels == "a", "z", labels))
-    before = model.coef_.copy()
+    before = model.coefficients_.copy()
     with pytest.raises(InputError, match="not what the first call gave"):
         model.partial_fit(features, labels, classes=["a", "c"])
-    assert np.array_equal(model.coef_, before)
+    assert np.array_equal(model.coefficients_, before)
     model.save(tmp_path / "m")
     again = distkern.load_model(tmp_path / "m").partial_fit(features, labels)
-    assert np.array_equal(again.coef_, model.partial_fit(features, labels).coef_)
+    assert np.array_equal(again.coefficients_, model.partial_fit(features, labels).coefficients_)
 
 
 @pytest.mark.parametrize("kind", KINDS)

@@ -33,10 +33,10 @@ def test_it_is_the_minimum_of_scikit_learns_logistic_regression(kind, given, tmp
     expected = LogisticRegression(C=1 / (nu * len(X)), fit_intercept=False, tol=1e-10)
     expected.fit(np.column_stack([X, np.ones(len(X))]), y)
     model = kind(nu=nu, tol=1e-8, stages=50, random_state=0, **given).fit(X, y)
-    np.testing.assert_allclose(model.coef_[:, 0], expected.coef_[0, :-1], rtol=2e-3, atol=1e-4)
-    np.testing.assert_allclose(model.intercept_, expected.coef_[0, -1:], rtol=2e-3)
+    np.testing.assert_allclose(model.coefficients_[:, 0], expected.coef_[0, :-1], rtol=2e-3, atol=1e-4)
+    np.testing.assert_allclose(model.constants_, expected.coef_[0, -1:], rtol=2e-3)
     sparse = kind(nu=nu, tol=1e-8, stages=50, random_state=0, **given).fit(csr_matrix(X), y)
-    np.testing.assert_allclose(sparse.intercept_, model.intercept_, rtol=1e-3)
+    np.testing.assert_allclose(sparse.constants_, model.constants_, rtol=1e-3)
     data = write_dataset([(X, y)], tmp_path / "d.zarr", scale="none")
     model = kind(nu=nu, random_state=0, scale="none", **given).fit(data.train)
     assert evaluate(model, data.train)["objective"] == pytest.approx(
@@ -53,5 +53,5 @@ def test_competing_classes_have_one_each():
     X = rng.normal(size=(600, 2)) * 0.3 + np.array([[0.0, 0.0], [3.0, 0.0], [0.0, 3.0]])[y] + 5.0
     for loss in ("softmax", "logistic"):
         model = NewtonClassifier(features="linear", loss=loss, random_state=0).fit(X, y)
-        assert model.intercept_.shape == (3,)
+        assert model.constants_.shape == (3,)
         assert model.score(X, y) > 0.99

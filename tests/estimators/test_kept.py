@@ -41,8 +41,8 @@ def test_the_basis_is_made_once(model, monkeypatch):
 def test_a_model_that_was_changed_is_predicted_with_anew():
     model = fitted("NewtonClassifier")
     before, labels = model.decision_function(ROWS), model.predict(ROWS)
-    model.coef_ = 2.0 * model.coef_
-    model.intercept_ = 2.0 * model.intercept_
+    model.coefficients_ = 2.0 * model.coefficients_
+    model.constants_ = 2.0 * model.constants_
     np.testing.assert_allclose(model.decision_function(ROWS), 2.0 * before, rtol=1e-6)
     model.set_params(threshold=0.999)
     assert model.predict(ROWS).sum() < labels.sum()

@@ -64,7 +64,7 @@ def test_the_metric_and_the_scale_are_chosen_by_rows_that_are_held_out(tmp_path)
     losses = [log_loss(truth, each.predict_proba(test)) for each in (plain, model)]
     assert losses[1] < 0.2 * losses[0]
     same = NewtonClassifier(metric="diagonal", scale="normal", **given).fit(X, y)
-    np.testing.assert_array_equal(model.coef_, same.coef_)
+    np.testing.assert_array_equal(model.coefficients_, same.coefficients_)
     model.save(tmp_path / "m")
     loaded = load_model(tmp_path / "m")
     np.testing.assert_array_equal(loaded.decision_function(test), model.decision_function(test))
@@ -101,7 +101,7 @@ def test_a_model_with_a_map_is_one_of_mapped_rows(kind):
     model = kind(scale="standard", metric="diagonal", **given).fit(X, y)
     mapped = model.map_.apply(X)
     alone = kind(scale="none", **given).fit(mapped, y)
-    np.testing.assert_array_equal(model.coef_, alone.coef_)
+    np.testing.assert_array_equal(model.coefficients_, alone.coefficients_)
     np.testing.assert_allclose(model.decision_function(X), alone.decision_function(mapped), atol=1e-5)
 
 

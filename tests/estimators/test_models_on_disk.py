@@ -62,7 +62,7 @@ def test_a_folder_holds_what_the_format_says(kind, form, tmp_path):
     assert set(load_arrays(arrays)) == parts | {"coefficients", *kept["arrays"]}
     assert (kept["weight"], len(kept["sources"])) == (300, 1)
     again = load_model(tmp_path / "m")
-    np.testing.assert_array_equal(again.intercept_, np.zeros(1))
+    np.testing.assert_array_equal(again.constants_, np.zeros(1))
     np.testing.assert_array_equal(again.decision_function(given), model.decision_function(given))
 
 

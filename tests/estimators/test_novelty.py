@@ -46,7 +46,7 @@ def test_polish_is_exact_whatever_the_unit_of_the_kernel_and_the_weights():
     X, weights = rows(300), np.random.default_rng(2).integers(1, 5, 300)
     for given in ({}, {"kernel": "polynomial", "n_features": 256}, {"block_size": 512}):
         model = detector(nu=0.1, **given).fit(X / 4, sample_weight=weights)
-        z, a = model.basis(np.float64).values(X / 4), model.coef_[:, 0]
+        z, a = model.basis(np.float64).values(X / 4), model.coefficients_[:, 0]
         blocks = z.shape[1] // min(model.block_size, model.value("n_features"))
         s = weights / weights.mean()
 
@@ -90,14 +90,14 @@ def few_rows(tmp_path_factory):
         return detector(nu=0.05, n_features=256).fit_with(made.train, executor=executor, **how)
 
     with open_executor("synchronous") as executor:
-        return fitted, fitted(executor).coef_
+        return fitted, fitted(executor).coefficients_
 
 
 @pytest.mark.parametrize("name", ["threads", pytest.param("local", marks=pytest.mark.slow)])
 def test_an_exact_polish_has_the_same_bits_on_every_executor(name, few_rows):
     fitted, coefficients = few_rows
     with open_executor(name, workers=2) as executor:
-        np.testing.assert_array_equal(fitted(executor).coef_, coefficients)
+        np.testing.assert_array_equal(fitted(executor).coefficients_, coefficients)
 
 
 def test_an_interrupted_polish_goes_on_to_the_same_bits(few_rows, tmp_path, monkeypatch):
@@ -114,7 +114,7 @@ def test_an_interrupted_polish_goes_on_to_the_same_bits(few_rows, tmp_path, monk
             with pytest.raises(KeyboardInterrupt):
                 fitted(executor, checkpoints=folder)
         again = fitted(executor, checkpoints=folder, resume=True)
-    np.testing.assert_array_equal(again.coef_, coefficients)
+    np.testing.assert_array_equal(again.coefficients_, coefficients)
 
 
 QUASI = {"sampler": "quasi_monte_carlo"}
@@ -136,7 +136,7 @@ def test_what_rows_and_kernel_decide_is_kept_with_the_model(given, found, tmp_pa
     polished = model.value("polish") == "exact"
     assert (model.history_[-1]["steps"] == 0) is polished
     if polished:
-        assert len(model.coef_) == model.value("n_features")
+        assert len(model.coefficients_) == model.value("n_features")
     model.save(tmp_path / "m")
     loaded = dk.load_model(tmp_path / "m")
     assert loaded.found_ == found

@@ -29,10 +29,10 @@ def test_sparse_matrices_and_arrays_give_the_same_bits():
     dense = small().fit(X, y)
     for matrix in (sparse.csr_matrix(X), sparse.csc_array(X)):
         model = small().fit(matrix, y)
-        np.testing.assert_array_equal(model.coef_, dense.coef_)
-        np.testing.assert_array_equal(model.intercept_, dense.intercept_)
+        np.testing.assert_array_equal(model.coefficients_, dense.coefficients_)
+        np.testing.assert_array_equal(model.constants_, dense.constants_)
         np.testing.assert_allclose(model.decision_function(matrix), dense.decision_function(X), atol=1e-4)
-    assert dense.coef_.shape == (200, 1)
+    assert dense.coefficients_.shape == (200, 1)
     assert dense.score(X, y) > 0.9
 
 

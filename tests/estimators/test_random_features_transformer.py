@@ -1,8 +1,11 @@
 """``RandomFeatures`` as scikit-learn and Dask use it."""
 
 import dask.array as da
+import dask.dataframe
 import numpy as np
+import pandas as pd
 import pytest
+from sklearn import config_context
 from sklearn.linear_model import RidgeClassifier
 from sklearn.pipeline import make_pipeline
 from sklearn.utils.estimator_checks import parametrize_with_checks
@@ -105,3 +108,38 @@ def test_refuses_rows_outside_of_the_domain():
         dk.RandomFeatures(kernel="chi2").fit(X)
     with pytest.raises(InputError, match="row 7, column 2"):
         dk.RandomFeatures(kernel="chi2").fit(np.abs(X)).transform(X)
+
+
+@pytest.mark.parametrize("by", ["set_output", "set_config"])
+def test_frames_of_lazy_rows_are_lazy_and_keep_the_index(by):
+    X = pd.DataFrame(rows(30), columns=list("abcde")).set_index(np.arange(100, 130))
+    lazy = dask.dataframe.from_pandas(X, npartitions=3)
+    features = dk.RandomFeatures(gamma=1.0, n_features=8)
+    # arrays of them have no names
+    plain = features.fit(X.to_numpy()).transform(X.to_numpy())
+    with config_context(transform_output="pandas" if by == "set_config" else "default"):
+        if by == "set_output":
+            features.set_output(transform="pandas")
+        of_array = features.transform(lazy.to_dask_array(lengths=True))
+        here, there = features.fit_transform(X), features.fit_transform(lazy)
+        assert isinstance(here, pd.DataFrame)
+        assert isinstance(there, dask.dataframe.DataFrame)
+        pd.testing.assert_frame_equal(there.compute(), here)
+        assert here.columns.tolist() == features.get_feature_names_out().tolist()
+        np.testing.assert_array_equal(here.to_numpy(), plain)
+        assert here.index.tolist() == X.index.tolist()
+        assert isinstance(of_array, dask.dataframe.DataFrame)
+        np.testing.assert_array_equal(of_array.compute().to_numpy(), plain)
+        typed = features.transform(lazy.astype("Float64"))
+        pd.testing.assert_frame_equal(typed.compute(), here)
+
+
+def test_frames_of_splits_are_lazy_and_those_of_polars_are_in_memory(tmp_path):
+    data = dk.write_dataset(rows(30), None, tmp_path / "d.zarr", scale="none")
+    features = dk.RandomFeatures(gamma=1.0, n_features=8).fit(data)
+    plain = features.transform(data.train).compute()
+    found = features.set_output(transform="pandas").transform(data.train)
+    np.testing.assert_array_equal(found.compute().to_numpy(), plain)
+    features.set_output(transform="polars")
+    with pytest.raises(InputError, match="set_output: Polars frames hold all rows in memory"):
+        features.transform(data.train)

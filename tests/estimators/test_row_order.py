@@ -144,7 +144,7 @@ def test_the_files_of_a_fit_go_when_it_ends(ordered, tmp_path, monkeypatch):
     weights = da.ones(ROWS, chunks=1000)
     weighted = CSVRGClassifier(random_state=0, **SETTINGS["csvrg"]).fit(*lazy, sample_weight=weights)
     assert not list(tmp_path.iterdir())
-    np.testing.assert_array_equal(weighted.coef_, fitted(CSVRGClassifier, *lazy).coef_)
+    np.testing.assert_array_equal(weighted.coefficients_, fitted(CSVRGClassifier, *lazy).coefficients_)
     with pytest.raises(InputError, match="lam"):
         CSVRGClassifier(lam=-1.0).fit(*lazy)
     assert not list(tmp_path.iterdir())
@@ -192,5 +192,5 @@ def test_a_resumed_run_finds_the_same_order(ordered, tmp_path):
     with pytest.raises(Stop):
         clone(model).fit_with(data.train, listeners=[stop], checkpoints=tmp_path / "checkpoints")
     resumed = clone(model).fit_with(data.train, checkpoints=tmp_path / "checkpoints", resume=True)
-    np.testing.assert_array_equal(resumed.coef_, whole.coef_)
+    np.testing.assert_array_equal(resumed.coefficients_, whole.coefficients_)
     assert resumed.n_iter_ == whole.n_iter_ == 3

@@ -130,7 +130,7 @@ def test_weights_are_repetitions():
 def test_the_same_bits_of_a_data_set_on_every_scheduler(kind, scheduler, data, tmp_path):
     here = small(kind).fit_with(data.train, test=data.test)
     there = train(small(kind), data.train, test=data.test, out=tmp_path / "m", scheduler=scheduler, workers=2)
-    np.testing.assert_array_equal(here.coef_, there.coef_)
+    np.testing.assert_array_equal(here.coefficients_, there.coefficients_)
     assert here.scaling_ == there.scaling_
     again = load_model(tmp_path / "m")
     assert again.scaling_ == here.scaling_

@@ -45,8 +45,8 @@ def without_columns(tmp_path_factory):
 
 
 def same(first, second):
-    np.testing.assert_array_equal(first.coef_, second.coef_)
-    np.testing.assert_array_equal(first.intercept_, second.intercept_)
+    np.testing.assert_array_equal(first.coefficients_, second.coefficients_)
+    np.testing.assert_array_equal(first.constants_, second.constants_)
     for mine, theirs in zip(first.history_, second.history_, strict=True):
         for name in ("objective", "train_error", "feature_accesses"):
             assert mine[name] == theirs[name]
@@ -122,7 +122,7 @@ def test_scales_that_squares_do_not_bear(recwarn):
     plain = small(scale="none").fit(X, y)
     for scale in (2.0**-200, 2.0**200):
         scaled = small(scale="none").fit(X * scale, y)
-        np.testing.assert_array_equal(scaled.coef_ * scale, plain.coef_)
+        np.testing.assert_array_equal(scaled.coefficients_ * scale, plain.coefficients_)
         assert scaled.history_[-1]["norm"] == pytest.approx(plain.history_[-1]["norm"])
     for scale in (1e-200, 1e-160):
         with pytest.raises(InputError, match="too small to be squared"):

@@ -110,7 +110,7 @@ def test_the_same_bits_on_every_scheduler(data, landmarks, machines, request):
             model.fit_with(data.train, test=data.test, executor=request.getfixturevalue("local_workers"))
         else:
             train(model, data.train, test=data.test, scheduler=scheduler, workers=workers)
-        np.testing.assert_array_equal(model.coef_, expected.coef_)
+        np.testing.assert_array_equal(model.coefficients_, expected.coefficients_)
         assert model.landmarks_.keys() == expected.landmarks_.keys()
         figures = ("objective", "train_error", "test_error")
         for name in figures:

@@ -135,8 +135,8 @@ def test_linear_models_have_an_intercept():
     for rows_given in (features, sparse.csr_matrix(features)):
         model = distkern.SVRGRegressor(features="linear", nu=0.0, stages=20, tol=0.0, random_state=0)
         model.fit(rows_given, values)
-        assert model.coef_[0, 0] == pytest.approx(3.0, rel=1e-3)
-        assert model.intercept_[0] == pytest.approx(1e6, abs=3e-3)
+        assert model.coefficients_[0, 0] == pytest.approx(3.0, rel=1e-3)
+        assert model.constants_[0] == pytest.approx(1e6, abs=3e-3)
         assert model.score(rows_given, values) > 0.99999
 
 
@@ -189,10 +189,10 @@ def test_figures_are_those_of_the_predictions(kind, loss, houses, tmp_path):
             assert figures[figure] == pytest.approx(value, rel=1e-6)
             assert last[f"{name}_{figure}"] == pytest.approx(value, rel=1e-4)
         assert last[f"{name}_error"] == pytest.approx(expected["rmse"] ** 2, rel=1e-4)
-        scale, norm = loaded.target_scale_, float(np.sum(loaded.coef_**2))
+        scale, norm = loaded.target_scale_, float(np.sum(loaded.coefficients_**2))
         if kind == "dsg":
             norm *= loaded.n_blocks_
-        norm += float(np.sum((loaded.intercept_ - loaded.target_center_) ** 2))
+        norm += float(np.sum((loaded.constants_ - loaded.target_center_) ** 2))
         residuals = np.abs(predicted - values) / scale
         mean_loss = {
             "square": np.mean(residuals**2) / 2,
@@ -278,7 +278,7 @@ def test_quantiles_do_not_cross_and_cost_no_more_for_it(tmp_path):
     X, y = noisy(300)
     levels = tuple(np.round(np.linspace(0.9, 0.1, 9), 1).tolist())
     model = regressor(quantiles=levels, nu=0.0, gamma=20.0).fit(X, y)
-    crossing = model.basis(np.float64).combine(X, model.coef_) + model.intercept_
+    crossing = model.basis(np.float64).combine(X, model.coefficients_) + model.constants_
     assert np.any(np.diff(crossing, axis=1) > 0)
     sorted_ones = model.predict(X)
     assert np.all(np.diff(sorted_ones, axis=1) <= 0)

@@ -59,7 +59,7 @@ def whole(data, tmp_path_factory):
 
 
 def check_same(out, whole):
-    np.testing.assert_array_equal(load_model(out).coef_, load_model(whole).coef_)
+    np.testing.assert_array_equal(load_model(out).coefficients_, load_model(whole).coefficients_)
     stages = [json.loads(line)["stage"] for line in (out / "metrics.jsonl").read_text().splitlines()]
     assert stages == list(range(STAGES + 1))
 

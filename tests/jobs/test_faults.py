@@ -49,7 +49,7 @@ def cluster(tmp_path):
 
 def check_same(out, whole):
     mine, expected = load_model(out), load_model(whole)
-    np.testing.assert_array_equal(mine.coef_, expected.coef_)
+    np.testing.assert_array_equal(mine.coefficients_, expected.coefficients_)
     np.testing.assert_array_equal(mine.landmarks_, expected.landmarks_)
     stages = [json.loads(line)["stage"] for line in (out / "metrics.jsonl").read_text().splitlines()]
     assert stages == list(range(STAGES + 1))

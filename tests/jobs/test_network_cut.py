@@ -125,7 +125,7 @@ def test_the_job_of_a_host_that_is_cut_off_goes_on_elsewhere(hosts, address, tmp
     ip("link", "set", f"v{cut}", "up")
     wait_for(lambda: folder.state() == "finished", 200)
     time.sleep(5)
-    np.testing.assert_array_equal(load_model(out).coef_, load_model(whole).coef_)
+    np.testing.assert_array_equal(load_model(out).coefficients_, load_model(whole).coefficients_)
     stages = [json.loads(line)["stage"] for line in (out / "metrics.jsonl").read_text().splitlines()]
     assert stages == list(range(STAGES + 1))
     said = [json.loads(line) for line in folder.log.read_text().splitlines()]

@@ -122,7 +122,7 @@ def test_the_best_estimator_is_ready_to_be_fitted(data):
     assert found.settings["gamma"] == found.estimator.gamma == 3.0
     assert type(found.settings["gamma"]) is float
     assert found.estimator.random_state == 5
-    assert not hasattr(found.estimator, "coef_")
+    assert not hasattr(found.estimator, "coefficients_")
     assert found.estimator.fit(data).score(data.train) == pytest.approx(1 - found.value, abs=0.03)
     frame = found.to_frame()
     assert list(frame.columns) == ["gamma", "nu", "error", "rows", "work", "seconds"]

@@ -149,7 +149,7 @@ def test_a_run_goes_on_where_it_was_interrupted_and_its_model_is_kept(tmp_path):
     resumed = train_run(
         distkern.SDCAClassifier(**settings), data.train, out=out, scheduler="synchronous", resume=True
     )
-    np.testing.assert_array_equal(straight.coef_, resumed.coef_)
+    np.testing.assert_array_equal(straight.coefficients_, resumed.coefficients_)
     loaded = distkern.load_model(out)
     np.testing.assert_array_equal(loaded.landmarks_, straight.landmarks_)
     np.testing.assert_array_equal(loaded.decision_function(x), straight.decision_function(x))

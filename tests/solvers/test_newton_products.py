@@ -307,7 +307,7 @@ def test_a_limit_changes_no_bits_of_matrices(path):
         train_run(dk.NewtonClassifier(memory_limit=limit, **given), data, scheduler="synchronous")
         for limit in (None, 2**29)
     )
-    np.testing.assert_array_equal(free.coef_, limited.coef_)
+    np.testing.assert_array_equal(free.coefficients_, limited.coefficients_)
 
 
 def test_a_run_with_products_goes_on_with_the_same_limit_only(path):
@@ -329,7 +329,7 @@ def test_a_model_is_finished_under_any_limit(path, tmp_path):
     where = {"scheduler": "synchronous", "out": tmp_path / "m"}
     first = train_run(dk.NewtonClassifier(memory_limit=2**29, **given), data, **where)
     again = train_run(dk.NewtonClassifier(memory_limit=2**30, **given), data, resume=True, **where)
-    np.testing.assert_array_equal(again.coef_, first.coef_)
+    np.testing.assert_array_equal(again.coefficients_, first.coefficients_)
 
 
 def test_plans_of_products_hold_many_outputs():

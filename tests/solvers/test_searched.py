@@ -116,7 +116,7 @@ def test_what_is_chosen_is_better_than_what_is_not_searched(kind, data):
         assert line["search_score"] < line["search_plain"]
     assert found.score(data.test) >= small(kind, **plain).fit(data.train).score(data.test) - 0.01
     given = small(kind, **found.found_).fit(data.train)
-    np.testing.assert_array_equal(found.coef_, given.coef_)
+    np.testing.assert_array_equal(found.coefficients_, given.coefficients_)
 
 
 def test_a_kernel_that_is_too_wide_and_losses_that_weigh_little_are_noticed(data):
@@ -217,7 +217,7 @@ def test_simba_chooses_how_far_rows_may_fall_short(n_columns, noise, made):
     made.clear()
     given = SIMBAClassifier(nu=chosen, **settings).fit(X, y)
     assert "search 1" not in made
-    np.testing.assert_array_equal(found.coef_, given.coef_)
+    np.testing.assert_array_equal(found.coefficients_, given.coefficients_)
 
 
 def test_a_trial_has_fewer_rounds_of_more_rows_and_holds_nothing_out():
@@ -292,7 +292,7 @@ def test_the_same_bits_on_every_scheduler(scheduler, kind, data, tmp_path):
     there = small(kind)
     train(there, data.train, out=tmp_path / "m", scheduler=scheduler, workers=2)
     assert there.found_ == here.found_
-    np.testing.assert_array_equal(there.coef_, here.coef_)
+    np.testing.assert_array_equal(there.coefficients_, here.coefficients_)
     assert there.history_[-1]["search_score"] == here.history_[-1]["search_score"]
 
 
@@ -318,7 +318,7 @@ def test_a_run_that_is_interrupted_tries_nothing_twice(last, data, tmp_path, mon
             train(small(AVMClassifier), data.train, out=tmp_path / "m", scheduler="synchronous")
     resumed = small(AVMClassifier)
     train(resumed, data.train, out=tmp_path / "m", scheduler="synchronous", resume=True)
-    np.testing.assert_array_equal(resumed.coef_, whole.coef_)
+    np.testing.assert_array_equal(resumed.coefficients_, whole.coefficients_)
     assert resumed.found_ == whole.found_
     # with the usual values, and of lam one less of so few rows
     assert len(tried) == len(set(tried)) == 1 + sum(len(one.values) for one in AVM.searched.values()) - 1
@@ -342,7 +342,7 @@ def test_what_was_chosen_is_in_the_first_checkpoint(data, tmp_path, made):
         )
     assert not {*PASSES} & {*made}
     whole = small(CSVRGClassifier, projection=True).fit(data.train)
-    np.testing.assert_array_equal(outcome.state.coefficients, whole.coef_)
+    np.testing.assert_array_equal(outcome.state.coefficients, whole.coefficients_)
     assert solver.found(outcome.state) == whole.found_
 
 

@@ -62,7 +62,7 @@ def test_everything_from_s3_to_s3_has_the_bits_of_local_files(bucket, local, tmp
     }
     loaded, wanted = load_model(f"{bucket}/runs/m"), load_model(our_model)
     for model in (fitted, loaded):
-        assert model.coef_.tobytes() == wanted.coef_.tobytes()
+        assert model.coefficients_.tobytes() == wanted.coefficients_.tobytes()
     assert lines(bucket / "runs" / "m") == lines(our_model)
     assert theirs.test is not None
     assert ours.test is not None
@@ -147,7 +147,7 @@ def test_an_interrupted_run_goes_on_from_its_checkpoint(bucket, local):
     fitted = run(dataset, out, resume=True, listeners=[resumed.append])
     started = next(event for event in resumed if event.kind == "run_started")
     assert started["resumed_from"] == 1
-    assert fitted.coef_.tobytes() == load_model(local[1]).coef_.tobytes()
+    assert fitted.coefficients_.tobytes() == load_model(local[1]).coefficients_.tobytes()
     assert lines(out) == lines(local[1])
     assert not (out / "checkpoints").exists()
 
@@ -163,8 +163,8 @@ def test_a_server_that_comes_back_is_waited_for(bucket, road, local, monkeypatch
 
     out = bucket / "m"
     fitted = run(dataset, out, listeners=[at("pass_started", 2, outage)])
-    assert fitted.coef_.tobytes() == load_model(local[1]).coef_.tobytes()
-    assert load_model(out).coef_.tobytes() == fitted.coef_.tobytes()
+    assert fitted.coefficients_.tobytes() == load_model(local[1]).coefficients_.tobytes()
+    assert load_model(out).coefficients_.tobytes() == fitted.coefficients_.tobytes()
     assert lines(out) == lines(local[1])
 
 
@@ -182,7 +182,7 @@ def test_a_server_that_stays_away_ends_the_run_which_goes_on_later(bucket, road,
     assert not (out / "model.json").exists()
     assert CheckpointFolder(out / "checkpoints", {}).stages() == [0, 1]
     fitted = run(dataset, out, resume=True)
-    assert fitted.coef_.tobytes() == load_model(local[1]).coef_.tobytes()
+    assert fitted.coefficients_.tobytes() == load_model(local[1]).coefficients_.tobytes()
 
 
 @pytest.mark.slow
@@ -259,7 +259,7 @@ def test_a_job_in_s3_and_no_key_anywhere(bucket, local, tmp_path, capsys):
     JobIndex(bucket / "runs").add("j-1", out)
     told = drive(str(out), description, train_described)
     assert told == {"id": "j-1", "state": "finished", "error": ""}
-    assert load_model(out).coef_.tobytes() == load_model(local[1]).coef_.tobytes()
+    assert load_model(out).coefficients_.tobytes() == load_model(local[1]).coefficients_.tobytes()
     runs = ["--runs", f"{bucket}/runs"]
     assert main(["jobs", *runs, "--json"]) == 0
     assert json.loads(capsys.readouterr().out)["jobs"][0]["state"] == "finished"
@@ -268,7 +268,7 @@ def test_a_job_in_s3_and_no_key_anywhere(bucket, local, tmp_path, capsys):
     assert "finished" in capsys.readouterr().out
     for fetched in (f"{bucket}/fetched", str(tmp_path / "fetched")):
         assert main(["fetch", "j-1", *runs, "--out", fetched]) == 0
-        assert load_model(fetched).coef_.tobytes() == load_model(out).coef_.tobytes()
+        assert load_model(fetched).coefficients_.tobytes() == load_model(out).coefficients_.tobytes()
     found = {path: s3fs.S3FileSystem().cat_file(path) for path in s3fs.S3FileSystem().find(str(bucket))}
     found |= {str(path): path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()}
     assert {"job.json", "log.jsonl", "model.json", "manifest.json"} <= {
@@ -377,7 +377,7 @@ def test_a_job_on_a_cluster_that_shares_nothing_but_s3(bucket, road, local, tmp_
     (job,) = json.loads(capsys.readouterr().out)["jobs"]
     assert job["state"] == "finished", said
     assert main(["fetch", job["id"], *runs, "--out", str(tmp_path / "m")]) == 0
-    assert load_model(tmp_path / "m").coef_.tobytes() == load_model(local[1]).coef_.tobytes()
+    assert load_model(tmp_path / "m").coefficients_.tobytes() == load_model(local[1]).coefficients_.tobytes()
     system = s3fs.S3FileSystem(use_listings_cache=False)
     for path in system.find(str(bucket)):
         content = system.cat_file(path)

@@ -503,12 +503,12 @@ def test_weights(tmp_path, kind):
     models = [
         NewtonClassifier(features="linear", random_state=0, tol=1e-8).fit(made) for made in (data, other)
     ]
-    np.testing.assert_allclose(models[0].coef_, models[1].coef_, rtol=1e-3)
+    np.testing.assert_allclose(models[0].coefficients_, models[1].coefficients_, rtol=1e-3)
     # what is left out later may be there
     assert models[0].score(frame, frame["income"]) == pytest.approx(models[0].score(data.train))
     plain = shard(sources[0], tmp_path / "f.zarr", drop=["times", "half"], **options)
     unweighted = NewtonClassifier(features="linear", random_state=0).fit(plain)
-    assert np.abs(unweighted.coef_ - models[0].coef_).max() > 1e-2
+    assert np.abs(unweighted.coefficients_ - models[0].coefficients_).max() > 1e-2
     # test rows have none, and need not have the columns that are left out
     frame[["age", "hours", "joined", "income"]].to_csv(tmp_path / "test.csv", index=False)
     both = shard(

@@ -67,7 +67,7 @@ def test_a_data_set_is_fitted_as_its_training_split(tmp_path):
     data = made(tmp_path, test_fraction=0.2)
     first = NewtonClassifier(features="linear", random_state=0).fit(data)
     second = NewtonClassifier(features="linear", random_state=0).fit(data.train)
-    np.testing.assert_array_equal(first.coef_, second.coef_)
+    np.testing.assert_array_equal(first.coefficients_, second.coefficients_)
     with pytest.raises(InputError, match=r"give data\.test"):
         first.predict(data)
 

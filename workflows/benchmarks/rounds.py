@@ -59,7 +59,7 @@ def main() -> None:
             executor.machine = dataclasses.replace(executor.machine, same_host=here)
             events: list = []
             model.fit_with(train, executor=executor, listeners=[events.append])
-            found[here] = model.coef_.copy()
+            found[here] = model.coefficients_.copy()
             rounds = [
                 event.fields
                 for event in events

@@ -18,6 +18,7 @@ from typing import Any, Final, NamedTuple, TypeAlias
 
 from distributed import Client, Future, KilledWorker, get_worker
 from distributed.actor import ProxyRPC
+from distributed.client import ClosedClientError
 from distributed.scheduler import NoWorkerError
 from distributed.utils import TimeoutError as DaskTimeoutError
 from numpy.typing import NDArray
@@ -191,7 +192,7 @@ SCHEDULER_LOST = (
 _CHECK_SECONDS = 1.0
 _REACH_SECONDS = 5.0
 #: the last is what a client raises that has given up on its scheduler
-_UNREACHED = (OSError, DaskTimeoutError, TimeoutError, RuntimeError)
+_UNREACHED = (OSError, DaskTimeoutError, TimeoutError, RuntimeError, ClosedClientError)
 _CANCELLED = (CancelledError, asyncio.CancelledError)
 
 

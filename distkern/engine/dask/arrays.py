@@ -16,55 +16,117 @@ from distkern.common.targets import keys_of_groups, plain_targets
 from distkern.common.types import AbstractSource, Block, Reader
 
 
-def partitions(rows: Any, targets: Any) -> Iterator[tuple[Any, Any]]:
-    """Each partition of a Dask frame, or block of rows of a Dask array, with its targets, (n,): of an array,
-    a series, or one of Dask's; or None."""
+def partitions(rows: Any, *beside: Any) -> Iterator[tuple[Any, ...]]:
+    """Each partition of a Dask frame, or block of rows of a Dask array, with the values (n,) of its rows.
+
+    Parameters
+    ----------
+    beside : one value for each row, in memory or in partitions of their own sizes; or None, which gives None
+
+    Raises
+    ------
+    InputError
+        If there is not one for each row.
+    """
     import dask
 
     if hasattr(rows, "chunks"):
         rows = as_array(rows).rechunk({1: -1})
-    parts = _parts(rows)
-    beside = None
-    if targets is not None and _is_like(targets, rows):
-        beside = _parts(targets)
-    lazy: Any = None if targets is None or beside is not None else as_array(targets)
-    start = 0
-    for index in range(rows.npartitions):
-        if beside is not None:
-            part, of_rows = dask.compute(parts[index], beside[index])
-        else:
-            (part,) = dask.compute(parts[index])
-            of_rows = None if lazy is None else dask.compute(lazy[start : start + part.shape[0]])[0]
-        start += part.shape[0]
-        if of_rows is not None and len(of_rows) != part.shape[0]:
-            raise InputError(
-                "X and y have different numbers of rows", where="y", hint="give one for each row"
-            )
-        yield part, of_rows
-    if lazy is not None and start != lazy.shape[0]:
-        raise InputError(
-            f"X has {start} rows and y has {lazy.shape[0]}", where="y", hint="give one for each row"
-        )
+    parts, columns = _parts(rows), [None if values is None else _InTurn(values) for values in beside]
+    for part in parts:
+        # together, for they often come of the same partition
+        upcoming = [None if column is None else column.upcoming(part) for column in columns]
+        rows_of_part, *found = dask.compute(part, *upcoming)
+        for column, values in zip(columns, found, strict=True):
+            if column is not None and values is not None:
+                column.put(values)
+        n_rows = len(rows_of_part)
+        yield rows_of_part, *(None if column is None else column.take(n_rows) for column in columns)
+    for column in columns:
+        if column is not None:
+            column.check_end()
 
 
-def _parts(collection: Any) -> Any:
-    return collection.blocks if hasattr(collection, "chunks") else collection.partitions
+def _parts(collection: Any) -> Iterator[Any]:
+    lazy = collection.blocks if hasattr(collection, "chunks") else collection.partitions
+    return (lazy[index] for index in range(collection.npartitions))
 
 
-def _is_like(targets: Any, rows: Any) -> bool:
-    """Whether both are frames, or arrays, in as many parts."""
-    return (
-        is_dask(targets)
-        and targets.npartitions == rows.npartitions
-        and hasattr(targets, "chunks") == hasattr(rows, "chunks")
-    )
+class _InTurn:
+    """Values that are taken from the first on, of an array, a list, a series, or one in parts of Dask's."""
+
+    def __init__(self, values: Any) -> None:
+        self._parts = _parts(values) if is_dask(values) else iter(())
+        self._is_array = hasattr(values, "chunks")
+        self._held = np.empty(0) if is_dask(values) else _column(values)
+
+    def upcoming(self, rows: Any) -> Any:
+        """The next part, not computed, if it is a frame or an array as these rows are; None while values of
+        the last one are left, and after all of them."""
+        is_like = hasattr(rows, "chunks") == self._is_array
+        return next(self._parts, None) if is_like and not len(self._held) else None
+
+    def put(self, values: Any) -> None:
+        """Add the values of a part that was computed."""
+        found = _column(values)
+        self._held = np.concatenate([self._held, found]) if len(self._held) else found
+
+    def take(self, n_rows: int) -> NDArray[Any]:
+        """The values of the next rows."""
+        while len(self._held) < n_rows:
+            part = next(self._parts, None)
+            if part is None:
+                raise _unequal("fewer")
+            self.put(part.compute())
+        values, self._held = self._held[:n_rows], self._held[n_rows:]
+        return values
+
+    def check_end(self) -> None:
+        """Refuse values that are left."""
+        while not len(self._held):
+            part = next(self._parts, None)
+            if part is None:
+                return
+            self.put(part.compute())
+        raise _unequal("more")
 
 
-def map_frame(function: Callable[[Any], Any], frame: Any, names: Sequence[str]) -> Any:
-    """A lazy Dask frame of ``function`` of each partition: (n, n_columns) float32 arrays."""
+def _column(values: Any) -> NDArray[Any]:
+    array = np.asarray(values)
+    return array[:, 0] if array.shape[1:] == (1,) else array
+
+
+def _unequal(how_many: str) -> InputError:
+    what = f"X and y have different numbers of rows: there are {how_many} of y, sample_weight or groups"
+    return InputError(what, where="y", hint="give one for each row")
+
+
+def has_missing(frame: Any) -> bool:
+    """Whether a Dask frame has missing values, by one pass over it."""
+    return bool(frame.isna().any().any().compute())
+
+
+def map_frame(
+    function: Callable[[Any], Any], frame: Any, names: Sequence[str], dtype: Any = np.float32
+) -> Any:
+    """A lazy Dask frame of ``function`` of each partition: (n, n_columns) arrays of ``dtype``."""
     empty = frame._meta
-    meta = type(empty)(np.empty((0, len(names)), dtype=np.float32), columns=list(names))
+    meta = type(empty)(np.empty((0, len(names)), dtype=dtype), columns=list(names), index=empty.index)
     return frame.map_partitions(partial(_framed, function, list(names)), meta=meta)
+
+
+def map_numbers(function: Callable[[Any], Any], frame: Any, names: Sequence[str], dtype: Any) -> Any:
+    """:func:`map_frame` of the numbers (n, d) of each partition, in ``dtype``."""
+    return map_frame(partial(_of_numbers, function, dtype), _with_nan(frame), names, dtype)
+
+
+def _of_numbers(function: Callable[[Any], Any], dtype: Any, part: Any) -> Any:
+    return function(part.to_numpy(dtype=dtype))
+
+
+def as_frame(array: Any, names: Sequence[str]) -> Any:
+    """A lazy Dask frame of a lazy array's columns."""
+    return array.to_dask_dataframe(columns=list(names))
 
 
 def _framed(function: Callable[[Any], Any], names: list[str], part: Any) -> Any:
@@ -213,10 +275,15 @@ def _block(
     return Block(
         np.ascontiguousarray(features, dtype=dtype),
         targets,
-        None if weights is None else np.asarray(weights, dtype=np.float64),
+        None if weights is None else _weights(weights, index),
         index,
         None if groups is None else keys_of_groups(groups, len(features), f"groups, block {index}"),
     )
+
+
+def _weights(weights: Any, index: int) -> NDArray[np.float64]:
+    plain = plain_targets(weights, f"sample_weight, block {index}", what="weight")
+    return np.asarray(plain, dtype=np.float64)
 
 
 def is_dask(*arrays: Any) -> bool:
@@ -236,7 +303,7 @@ def as_array(collection: Any) -> Any:
     array = collection
     if not isinstance(array, da.Array):
         if is_dask(array):
-            array = array.to_dask_array(lengths=True)
+            array = _with_nan(array).to_dask_array(lengths=True)
         else:
             array = np.asarray(array)
             # Dask does not guess the size of objects
@@ -244,6 +311,25 @@ def as_array(collection: Any) -> Any:
     if array.ndim and any(np.isnan(count) for count in array.chunks[0]):
         array = array.compute_chunk_sizes()
     return array
+
+
+def _with_nan(collection: Any) -> Any:
+    """A Dask frame or series with NumPy's types: NaN for what is missing in a frame, objects in a series."""
+    dtypes = collection._meta.dtypes if collection.ndim == 2 else [collection._meta.dtype]
+    if all(isinstance(dtype, np.dtype) for dtype in dtypes):
+        return collection
+    if collection.ndim == 1:
+        return collection.astype(object)
+    return collection.map_partitions(_in_numpy, meta=_in_numpy(collection._meta))
+
+
+def _in_numpy(part: Any) -> Any:
+    nullable = {
+        name: np.float64
+        for name, dtype in part.dtypes.items()
+        if not isinstance(dtype, np.dtype) and dtype.kind in "biuf"
+    }
+    return part.astype(nullable) if nullable else part
 
 
 def in_turn(first: Any, second: Any, codes: tuple[int, int]) -> tuple[Any, Any]:

@@ -10,6 +10,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 from distributed import Client, get_worker
+from distributed.client import ClosedClientError
 from distributed.comm import CommClosedError
 from distributed.utils import TimeoutError as DaskTimeoutError
 
@@ -19,7 +20,7 @@ from distkern.common.version import __version__
 Result = TypeVar("Result")
 
 #: what a client raises whose scheduler does not answer, or that has given up on it and has none any more
-AWAY = (OSError, DaskTimeoutError, RuntimeError, AttributeError)
+AWAY = (OSError, DaskTimeoutError, RuntimeError, AttributeError, ClosedClientError)
 
 
 def versions() -> dict[str, str]:

@@ -51,9 +51,9 @@ def open_executor(
     if scheduler is None and "distributed" in sys.modules:
         from distkern.engine.executors import cluster
 
-        client = cluster.active_client()
-        if client is not None:
-            return cluster.ClusterExecutor(client, owned=False, memory_limit=memory_limit)
+        active = cluster.active(memory_limit)
+        if active is not None:
+            return active
     if scheduler is None:
         scheduler = local.configured_scheduler()
     if "://" in scheduler:

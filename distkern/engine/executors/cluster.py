@@ -5,19 +5,22 @@ from __future__ import annotations
 import contextlib
 import logging
 from collections import deque
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from itertools import islice
 from typing import Any
 
 import dask
-from distributed import Client, Future, LocalCluster, Nanny, Status, as_completed, get_client
+from distributed import Client, Future, LocalCluster, Nanny, Status, as_completed, get_client, rejoin, secede
 from distributed.comm import CommClosedError, get_address_host
+from distributed.threadpoolexecutor import thread_state as pool_state
 from distributed.utils import TimeoutError as DaskTimeoutError
+from distributed.worker import thread_state as task_state
 
 from distkern.common.errors import ClusterError, InputError
 from distkern.common.processes import peak_resident_bytes
 from distkern.common.types import AbstractSource
+from distkern.engine.dask import is_of_parent
 from distkern.engine.dask.actor import SCHEDULER_LOST
 from distkern.engine.dask.graph import call_graph, reduce_graph, token_of
 from distkern.engine.dask.handshake import greet
@@ -41,6 +44,8 @@ _CLUSTER_CONFIG = {
     # all tasks of a pass go out at once: their results are small, and waiting for each costs 5 ms
     "distributed.scheduler.worker-saturation": "inf",
 }
+#: in which a worker's client reaches its scheduler
+_CLIENT_SECONDS = 20
 #: how often a worker process that dies while it starts is started
 _STARTS = 5
 
@@ -55,6 +60,10 @@ class ClusterExecutor(AbstractExecutor):
     memory_limit : bytes that each worker may take, if that is less than its own limit
     limit_share : of a worker's own limit at which its nanny ends it
     has_dashboard : whether workers may serve pages, which takes memory
+
+    Attributes
+    ----------
+    rejoins : whether the thread is a task's that rejoins its worker's threads when the executor is closed
     """
 
     name = "local"
@@ -87,6 +96,7 @@ class ClusterExecutor(AbstractExecutor):
             has_dashboard=has_dashboard,
         )
         self.dashboard: str | None = None
+        self.rejoins = False
         self._within = (on_worker, versions())
 
     @classmethod
@@ -123,8 +133,7 @@ class ClusterExecutor(AbstractExecutor):
         try:
             return folded(combine, self._result(partials))
         except BaseException:
-            with contextlib.suppress(*AWAY):
-                self._client.cancel(partials)
+            self._cancel(partials)
             raise
 
     def ordered(self, calls: Iterator[Call], in_flight: int) -> Iterator[Timed]:
@@ -141,8 +150,7 @@ class ClusterExecutor(AbstractExecutor):
                     return
                 yield self._result([waiting.popleft()])[0]
         finally:
-            for future in waiting:
-                future.cancel()
+            self._cancel(waiting)
 
     def finished(
         self, name: str, calls: Iterator[tuple[int, Call]], in_flight: int
@@ -169,8 +177,7 @@ class ClusterExecutor(AbstractExecutor):
                 del done
                 yield from zip(numbers, results, strict=True)
         finally:
-            for future in waiting:
-                future.cancel()
+            self._cancel(waiting)
 
     def residents(
         self, step: Rounds, plan: RoundsPlan, source: AbstractSource, saved: Saved, lost: Lost
@@ -178,6 +185,11 @@ class ClusterExecutor(AbstractExecutor):
         if not plan.on_workers:
             return LocalResidents(step, plan, source, saved)
         return ActorResidents(self._client, step, plan, source, saved, lost)
+
+    def _cancel(self, futures: Iterable[Future]) -> None:
+        # of a scheduler that is gone there is nothing to cancel, and another error says so
+        with contextlib.suppress(*AWAY):
+            self._client.cancel(list(futures))
 
     def _send(self, graph: Any, keys: list[Any]) -> list[Future]:
         self._forget_messages()
@@ -236,6 +248,11 @@ class ClusterExecutor(AbstractExecutor):
                 self._client.run(forget, on_error="ignore")
 
     def close(self) -> None:
+        if self.rejoins:
+            self.rejoins = False
+            # a worker that is closing takes no thread back
+            with contextlib.suppress(RuntimeError):
+                rejoin()
         if self._owned:
             cluster = self._client.cluster
             self._client.close()
@@ -243,12 +260,35 @@ class ClusterExecutor(AbstractExecutor):
                 cluster.close()
 
 
-def active_client() -> Client | None:
-    """The active client, if there is one (also from inside a task of its cluster)."""
+def active(memory_limit: int | None = None) -> ClusterExecutor | None:
+    """An executor on the active client, if there is one.
+
+    Inside a task it is the worker's client, and the task secedes from the worker's threads until the executor
+    is closed: it waits for other tasks, which need its thread.
+    """
+    within_task = hasattr(task_state, "execution_state")
+    client = get_client(timeout=_CLIENT_SECONDS) if within_task else _own_client()
+    if client is None:
+        return None
+    executor = ClusterExecutor(client, owned=False, memory_limit=memory_limit)
+    # a task that has seceded already decides itself when it rejoins
+    if within_task and getattr(pool_state, "proceed", False):
+        secede()
+        executor.rejoins = True
+    return executor
+
+
+def _own_client() -> Client | None:
+    """The active client that was made in this process, and by no worker.
+
+    A thread beside a task, of a search inside it for instance, cannot make the task secede: it would wait for
+    the thread that waits for it.
+    """
     try:
-        return get_client(timeout=2)
+        client = Client.current()
     except ValueError:
         return None
+    return None if client.id.startswith("Client-worker-") or is_of_parent(client) else client
 
 
 class _PatientNanny(Nanny):  # type: ignore[misc]

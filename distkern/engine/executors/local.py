@@ -127,14 +127,16 @@ class AbstractPoolExecutor(AbstractLocalExecutor):
     def __init__(self, workers: int | None, memory_limit: int | None) -> None:
         super().__init__(workers, memory_limit)
         self._pool: Executor | None = None
+        self._opened_by = os.getpid()
 
     @abstractmethod
     def _open_pool(self) -> Executor:
         """A new pool."""
 
     def _start(self) -> Executor:
-        if self._pool is None:
-            self._pool = self._open_pool()
+        if self._pool is None or self._opened_by != os.getpid():
+            # a forked process has none of the pool's threads
+            self._pool, self._opened_by = self._open_pool(), os.getpid()
         return self._pool
 
     def _submit(self, call: Call) -> Future[Timed]:
@@ -195,6 +197,9 @@ def configured_scheduler() -> str:
         "single-threaded": "synchronous",
         "threading": "threads",
         "multiprocessing": "processes",
+        # set by a client of a parent process or a worker: an active one has been used before
+        "dask.distributed": "threads",
+        "distributed": "threads",
     }
     if not isinstance(name, str):
         return "threads"
@@ -222,9 +227,8 @@ class ThreadsExecutor(AbstractPoolExecutor):
         return ThreadPoolExecutor(self.machine.n_workers, "distkern-task")
 
     def _get(self, graph: Mapping[Any, Any], key: Any, *callbacks: Callback) -> Any:
-        return dask.threaded.get(
-            graph, key, num_workers=self.machine.n_workers, callbacks=with_active(callbacks)
-        )
+        # Dask's own pools stay until the process ends
+        return dask.threaded.get(graph, key, pool=self._start(), callbacks=with_active(callbacks))
 
 
 class ProcessesExecutor(AbstractPoolExecutor):

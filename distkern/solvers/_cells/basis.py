@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Callable, Hashable, Mapping
 from functools import partial
 from hashlib import sha256
@@ -12,6 +11,7 @@ import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
 from distkern.bases.placed import AbstractPlacedBasis, PlacedSizes
+from distkern.common.processes import new_lock
 from distkern.common.sparse import Rows, converted
 from distkern.common.types import Floats
 from distkern.kernels.base import AbstractPrepared
@@ -31,7 +31,7 @@ _TILE_BYTES = 16 * 2**20
 
 Value = TypeVar("Value")
 
-_lock = threading.Lock()
+_lock = new_lock()
 _kept: Any = None
 
 
