@@ -23,10 +23,19 @@ from distkern.common.errors import CorruptDataError, FencedError, InputError, St
 from distkern.common.processes import birth, is_running
 from distkern.common.urls import is_url
 from distkern.engine.checkpoint import CheckpointFolder
-from distkern.jobs.record import LOST_SECONDS, OVER, RUNNING, Record, from_json, state_of
+from distkern.jobs.record import LOST_SECONDS, OVER, RUNNING, Record, from_json, state_of, unreadable_record
 from distkern.storage.atomic import explain_errors, write_text_atomic
 from distkern.storage.description import json_object
-from distkern.storage.places import Location, Place, absolute, create_exclusively, place_of, remove_tree
+from distkern.storage.places import (
+    Location,
+    NotAFileError,
+    Place,
+    absolute,
+    create_exclusively,
+    place_of,
+    read_file,
+    remove_tree,
+)
 
 _NAME = re.compile(r"epoch-(\d{5,})")
 
@@ -59,7 +68,7 @@ class Fence:
 
     def _is_there(self) -> bool:
         try:
-            return _file(self.folder, self.epoch).read_text(encoding="utf-8") == self.owner
+            return read_file(_file(self.folder, self.epoch)) == self.owner.encode()
         except FileNotFoundError:
             return False
 
@@ -158,7 +167,7 @@ class JobIndex:
             raise unknown_job(identifier, known, f"runs folder {self.runs}")
         file = self._folder / f"{identifier}.json"
         try:
-            out = json_object(file.read_bytes())["out"]
+            out = json_object(read_file(file))["out"]
             # no name of a file
             if not isinstance(out, str) or b"\0" in out.encode():
                 raise ValueError(f"{out!r} is no place")
@@ -239,13 +248,15 @@ class JobFolder:
         """
         file = self.path / RECORD
         try:
-            text = file.read_bytes()
+            text = read_file(file)
         except (FileNotFoundError, NotADirectoryError):
             raise InputError(
                 "holds no job (no job.json)",
                 where=str(self.path),
                 hint="give the folder that a job trains to",
             ) from None
+        except NotAFileError as error:
+            raise unreadable_record(error.strerror, str(file)) from None
         return from_json(text, str(file))
 
     def write(self, record: Record) -> None:
@@ -269,7 +280,7 @@ class JobFolder:
     def pulse(self) -> dict[str, Any]:
         """The last sign of life: ``time`` and what the driver was at; empty if there was none."""
         try:
-            pulse = json_object((self._own / "heartbeat").read_text(encoding="utf-8"))
+            pulse = json_object(read_file(self._own / "heartbeat"))
         except (OSError, ValueError, StoreError):
             return {}
         # what says nothing is as good as none
@@ -296,7 +307,8 @@ class JobFolder:
     def ask_to_stop(self) -> None:
         """Ask the job's driver to stop at its next look."""
         with explain_errors(self.path):
-            (self.path / CANCEL).touch()
+            # another name for a file elsewhere would be followed there
+            write_text_atomic(self.path / CANCEL, "")
 
     def asked_to_stop(self) -> bool:
         """Whether somebody asked the job to stop."""
@@ -318,7 +330,7 @@ class JobFolder:
         starts = 0
         for epoch in range(newest(self._own), 0, -1):
             try:
-                claimed = json_object(_file(self._own, epoch).read_text(encoding="utf-8"))["progress"]
+                claimed = json_object(read_file(_file(self._own, epoch)))["progress"]
             except (OSError, ValueError, KeyError):
                 # its driver died while it wrote: it got no further
                 claimed = list(progress)

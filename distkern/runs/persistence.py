@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any, Literal
@@ -14,6 +15,7 @@ from distkern.common.types import Array
 from distkern.common.version import __version__
 from distkern.monitor.explanation import Explanation
 from distkern.monitor.history import History
+from distkern.monitor.metrics import check_line
 from distkern.storage.arrays import array_names, load_arrays, save_arrays
 from distkern.storage.description import Description, as_read
 from distkern.storage.places import Location, Place, absolute, remove_tree
@@ -28,7 +30,25 @@ class _Labels:
     """Labels of classes: ``dtype`` is numpy's, or "string"."""
 
     dtype: str
-    values: tuple[Any, ...]
+    values: tuple[bool | int | float | str, ...]
+
+    def __post_init__(self) -> None:
+        if not self.values or len(set(self.array.tolist())) < len(self.values):
+            raise ValueError("no classes, or one of them twice")
+
+    @property
+    def array(self) -> NDArray[Any]:
+        """Return the labels; raises ValueError where they are not of their type."""
+        known = re.fullmatch(r"string|object|[|<>][biuf]\d|[<>]M8\[\w+\]", self.dtype)
+        if known is None:
+            raise ValueError(f"no labels have type {self.dtype!r}")
+        try:
+            found = np.asarray(self.values, {"string": str}.get(self.dtype, self.dtype))
+        except (TypeError, OverflowError) as error:
+            raise ValueError(str(error)) from None
+        if found.dtype.kind not in "UM" and found.tolist() != [*self.values]:
+            raise ValueError(f"labels that are not of type {self.dtype!r}")
+        return found
 
 
 @dataclass(frozen=True)
@@ -39,6 +59,35 @@ class _Further:
     weight: float
     sources: tuple[str, ...]
     arrays: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class _Outside:
+    """A column with numbers outside its range before, and the share of the rows that have them."""
+
+    column: str
+    outside: float
+
+
+@dataclass(frozen=True)
+class _Drifted:
+    columns: int
+    most: tuple[_Outside, ...]
+
+
+@dataclass(frozen=True)
+class _Update:
+    """What commands show of an update."""
+
+    number: int
+    rows: int
+    before: dict[str, float | None]
+    after: dict[str, float | None]
+    drift: _Drifted | None
+
+    def __post_init__(self) -> None:
+        if self.before.keys() != self.after.keys():
+            raise ValueError("an update with other figures before than after")
 
 
 @dataclass(frozen=True)
@@ -65,7 +114,7 @@ class _Model:
     importances: Explanation | None = None
     class_shares: tuple[float, ...] | None = None
     further: _Further | None = None
-    updates: tuple[dict[str, Any], ...] = ()
+    updates: tuple[_Update, ...] = ()
 
     def __post_init__(self) -> None:
         columns = self.n_features if self.table is None else len(self.table.columns)
@@ -74,6 +123,14 @@ class _Model:
         n_names = columns if self.feature_names is None else len(self.feature_names)
         if self.n_features < 1 or n_names != columns:
             raise ValueError(f"other names than those of {self.n_features} features")
+        if self.scaling is not None:
+            self.scaling.check_width(self.n_features)
+        n_classes = 0 if self.classes is None else len(self.classes.values)
+        for of_classes in (self.class_weights, self.class_shares):
+            if of_classes is not None and len(of_classes) != n_classes:
+                raise ValueError(f"weights or shares of {len(of_classes)} classes for {n_classes}")
+        for line in self.history:
+            check_line(line)
 
 
 def save_model(model: Any, path: Place) -> None:
@@ -208,8 +265,7 @@ def _restored(
     except InputError as error:
         raise ValueError(str(error)) from None
     if described.classes is not None:
-        dtype = str if described.classes.dtype == "string" else np.dtype(described.classes.dtype)
-        model.classes_ = np.asarray(described.classes.values, dtype=dtype)
+        model.classes_ = described.classes.array
         weights = described.params.get("class_weight")
         if isinstance(weights, dict):
             # the keys of JSON are texts
@@ -230,9 +286,10 @@ def _restored(
     if described.class_shares is not None:
         model.class_shares_ = np.asarray(described.class_shares)
     model.history_ = History(described.history)
-    model.updates_ = described.updates
+    model.updates_ = tuple(facts.get("updates", ()))
     model.take_map(arrays)
     model._restore(arrays, facts, where)
+    model.check_restored()
     return model
 
 
@@ -248,10 +305,7 @@ def read_description(folder: Place) -> dict[str, Any]:
             if unfinished
             else "give the folder that train wrote",
         )
-    try:
-        return _DESCRIPTION.open(file.read_bytes(), str(file))[0]
-    except OSError as error:
-        raise _DESCRIPTION.damaged(f"it cannot be read: {error.strerror}", str(file)) from None
+    return _DESCRIPTION.load(file)[0]
 
 
 def _params(model: Any) -> dict[str, Any]:

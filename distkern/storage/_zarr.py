@@ -23,7 +23,7 @@ from zarr.storage import FsspecStore, LocalStore, StorePath, WrapperStore
 from distkern.common.errors import DistkernError
 from distkern.storage._file_systems import ask
 from distkern.storage.chunks import CRC_BYTES, chunk_key, damaged
-from distkern.storage.places import Place
+from distkern.storage.places import Place, size_of_file
 
 #: files of at most so many bytes are read at once
 _AT_ONCE_BYTES = 2**17
@@ -45,7 +45,7 @@ class _LocalStore(LocalStore):
     ) -> Buffer | None:
         path = self.root / key
         try:
-            if prototype is not None and byte_range is None and path.stat().st_size <= _AT_ONCE_BYTES:
+            if prototype is not None and byte_range is None and size_of_file(path) <= _AT_ONCE_BYTES:
                 return prototype.buffer.from_bytes(path.read_bytes())
         except (FileNotFoundError, IsADirectoryError, NotADirectoryError):
             return None

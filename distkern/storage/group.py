@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import cached_property, lru_cache
 from itertools import count
+from pathlib import Path
 from typing import Any, ClassVar, TypeAlias
 
 import numpy as np
@@ -191,6 +192,7 @@ class _OpenFile:
 
     def __init__(self, path: str) -> None:
         self._descriptor = -1
+        size_of_file(Path(path))
         self.path, self._descriptor = path, os.open(path, os.O_RDONLY | os.O_CLOEXEC)
         status = os.fstat(self._descriptor)
         self.identity = status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns
