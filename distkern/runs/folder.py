@@ -35,6 +35,8 @@ _OF_A_RUN = {
     KEPT_PASSES,
     "tune",
 }
+#: what a job leaves there, under a hidden name
+_OF_A_JOB = ".job"
 #: stores of tasks that no model needs
 _PASSING = ("search", "moved", "held-out", KEPT_PASSES)
 
@@ -57,7 +59,8 @@ def check_folder(folder: Place, resume: bool) -> None:
     Raises
     ------
     InputError
-        If it holds a model or an unfinished run and is not resumed, or things that are not of a run.
+        If it holds a model or an unfinished run and is not resumed, things that are not of a run, or links,
+        through which the run would write elsewhere.
     """
     if not resume and (folder / "model.json").exists():
         raise InputError(
@@ -71,6 +74,11 @@ def check_folder(folder: Place, resume: bool) -> None:
         return
     if not folder.is_dir():
         raise InputError("is a file", where=str(folder), hint="give a folder for the model")
+    if isinstance(folder, Path):
+        for path in folder.iterdir():
+            if path.is_symlink() and (path.name in _OF_A_RUN or path.name == _OF_A_JOB):
+                hint = "put the file or folder itself there, or give a new folder"
+                raise InputError(f"{path.name!r} is a link", where=str(folder), hint=hint)
     if foreign := _foreign(folder):
         raise InputError(
             f"holds other things than a model ({foreign[0]!r})", where=str(folder), hint="give a new folder"
