@@ -408,6 +408,7 @@ class AbstractKernelMachine(AbstractEstimator):
         self.chosen_because_ = str(chosen["because"])
         self._tell_machine()
         self.machine_._restore(arrays, facts, where)
+        self.machine_.check_restored()
         self.seed_ = self.machine_.seed_
         self.coef_, self.intercept_ = self.machine_.coef_, self.machine_.intercept_
 

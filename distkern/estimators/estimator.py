@@ -189,6 +189,11 @@ class AbstractEstimator(Updatable, Declared, BaseEstimator):  # type: ignore[mis
         if classes is not None and len(classes) < 2:
             raise ValueError("a classifier of one class")
         n_outputs = self.n_outputs() if classes is None else self.n_outputs(len(classes))
+        for name, one in self.fitted_attributes.items():
+            if one.rows is not None and np.shape(getattr(self, name))[1:] != (self.width_,):
+                raise ValueError(f"{one.rows} {np.shape(getattr(self, name))} for {self.width_} features")
+            if one.array is not None and np.asarray(one.write(getattr(self, name))).dtype.kind not in "fiu":
+                raise ValueError(f"array {one.array!r} is not of real numbers")
         if self.map_ is not None and len(self.map_.factors) != self.width_:
             raise ValueError(f"a map of {len(self.map_.factors)} features for {self.width_}")
         size = self.basis(np.float32).size
@@ -197,6 +202,8 @@ class AbstractEstimator(Updatable, Declared, BaseEstimator):  # type: ignore[mis
                 f"coefficients {self.coef_.shape} and constants {self.intercept_.shape} of {size} functions "
                 f"and {n_outputs} outputs"
             )
+        if not (np.isfinite(self.coef_).all() and np.isfinite(self.intercept_).all()):
+            raise ValueError("coefficients that are no numbers")
 
     @abstractmethod
     def objective_value(self, losses: float, n_rows: int) -> float:
