@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
@@ -11,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from distkern.common.errors import DistkernError, InputError
+from distkern.common.shapes import shaped
 from distkern.common.types import Array
 from distkern.common.version import __version__
 from distkern.monitor.explanation import Explanation
@@ -59,6 +61,10 @@ class _Further:
     weight: float
     sources: tuple[str, ...]
     arrays: tuple[str, ...]
+
+    def __post_init__(self) -> None:
+        if self.n_rows < 0 or not 0 <= self.weight < math.inf:
+            raise ValueError(f"{self.n_rows} rows of weight {self.weight} that the model has learned from")
 
 
 @dataclass(frozen=True)
@@ -245,7 +251,7 @@ def load_model(path: Location) -> Any:
     try:
         model = _restored(kind, described, arrays, facts, str(folder))
         if described.further is not None:
-            model._further = StoredFurther(folder, described.arrays, facts["further"])
+            model._further = StoredFurther(folder, described.arrays, facts["further"], described.n_features)
         return model
     except InputError:
         raise
@@ -388,21 +394,32 @@ class StoredFurther:
     folder : of the model
     fingerprint : of its arrays
     facts : see :attr:`Further.facts`
+    n_features : of the model
     """
 
     folder: Place
     fingerprint: str
     facts: Mapping[str, Any]
+    n_features: int
 
     def loaded(self) -> Further:
-        """It, in memory; raises as :func:`~distkern.storage.arrays.load_arrays`."""
+        """Return it in memory; raises as :func:`~distkern.storage.arrays.load_arrays`."""
         arrays = load_arrays(self.folder / "arrays", self.facts["arrays"], fingerprint=self.fingerprint)
         own = {name.removeprefix(_OWN): values for name, values in arrays.items() if name.startswith(_OWN)}
+        where = str(self.folder / "model.json")
+        try:
+            low, high = (shaped(arrays, f"{_FURTHER}{end}", None) for end in ("low", "high"))
+        except (KeyError, ValueError) as error:
+            raise _DESCRIPTION.damaged(str(error), where) from None
+        if not len(low) == len(high) in (0, self.n_features):
+            raise _DESCRIPTION.damaged(f"ranges of {len(low)} columns for {self.n_features}", where)
+        if odd := [name for name, values in own.items() if values.dtype.kind not in "fiub"]:
+            raise _DESCRIPTION.damaged(f"{odd[0]} is not of real numbers", where)
         return Further(
             {name: values if values.ndim else values.item() for name, values in own.items()},
             int(self.facts["n_rows"]),
             float(self.facts["weight"]),
             tuple(self.facts["sources"]),
-            arrays[f"{_FURTHER}low"],
-            arrays[f"{_FURTHER}high"],
+            low,
+            high,
         )
