@@ -246,8 +246,12 @@ def load_model(path: Location) -> Any:
     kind = algorithm(described.algorithm)
     if kind is None:
         raise InputError(f"unknown algorithm {described.algorithm!r}", where=where, hint="upgrade distkern")
-    # what is kept for updates is read by them
-    arrays = load_arrays(folder / "arrays", fingerprint=described.arrays, but=_FURTHER)
+    # what is kept for updates is read by them, but for the ranges of the columns: they say how many there are
+    arrays = load_arrays(folder / "arrays", fingerprint=described.arrays, but=_OWN)
+    n_ranges = len(np.atleast_1d(arrays.pop(f"{_FURTHER}low", np.zeros(0))))
+    arrays.pop(f"{_FURTHER}high", None)
+    if n_ranges not in (0, described.n_features):
+        raise _DESCRIPTION.damaged(f"ranges of {n_ranges} features for {described.n_features}", where)
     try:
         model = _restored(kind, described, arrays, facts, str(folder))
         if described.further is not None:
@@ -257,6 +261,10 @@ def load_model(path: Location) -> Any:
         raise
     except KeyError as error:
         raise _DESCRIPTION.damaged(f"{error} is missing", where) from None
+    except MemoryError as error:
+        hint = "load it on a machine with more memory, or train again if it has fewer features"
+        what = f"there is not enough memory for its basis functions of {described.n_features:,} features"
+        raise InputError(what, where=where, hint=hint) from error
     except (TypeError, ValueError, AttributeError, IndexError, ArithmeticError) as error:
         # it is under its own fingerprint and still makes no model
         raise _DESCRIPTION.damaged(str(error), where) from error

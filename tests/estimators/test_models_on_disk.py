@@ -8,7 +8,7 @@ from scipy import sparse
 from sklearn.datasets import make_classification
 
 from distkern import AVMClassifier, CSVRGClassifier, NewtonClassifier
-from distkern.common.errors import CorruptDataError
+from distkern.common.errors import CorruptDataError, InputError
 from distkern.runs.persistence import load_model
 from distkern.storage.arrays import load_arrays, save_arrays
 from distkern.storage.description import sealed
@@ -142,3 +142,21 @@ def test_arrays_that_do_not_fit_together_are_refused(tmp_path):
         file.write_text(json.dumps(sealed(whole | {"arrays": digest})))
         with pytest.raises(CorruptDataError, match=r"model\.json: .*damaged"):
             load_model(tmp_path / "m")
+
+
+@pytest.mark.parametrize("knows_ranges", [True, False])
+def test_more_features_than_there_were_take_no_memory(knows_ranges, tmp_path):
+    """Random features of so many columns would be drawn before anything is compared."""
+    X = np.random.default_rng(0).normal(size=(40, 3))
+    settings = {"features": "random", "n_features": 8, "gamma": 0.3, "nu": 0.01, "random_state": 0}
+    NewtonClassifier(loss="least_squares", **settings).fit(X, (X[:, 0] > 0).astype(int)).save(tmp_path / "m")
+    file, arrays = tmp_path / "m" / "model.json", load_arrays(tmp_path / "m" / "arrays")
+    whole = json.loads(file.read_text()) | {"n_features": 10**13}
+    del whole["fingerprint"]
+    if not knows_ranges:
+        del whole["further"]
+        kept = {name: array for name, array in arrays.items() if not name.startswith("further.")}
+        whole["arrays"] = save_arrays(tmp_path / "m" / "arrays", kept)
+    file.write_text(json.dumps(sealed(whole)))
+    with pytest.raises(InputError, match="ranges of 3 features" if knows_ranges else "not enough memory"):
+        load_model(tmp_path / "m")
