@@ -5,25 +5,19 @@ from __future__ import annotations
 import json
 import threading
 import time
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from functools import partial
-from typing import Any
 
 from distkern.common.errors import CorruptDataError
-from distkern.engine.events import KINDS, Event, plain
+from distkern.engine.events import Event, is_usual, plain
 from distkern.jobs.folder import Fence
 from distkern.jobs.record import redact
-from distkern.monitor.metrics import check_line
 from distkern.storage.atomic import open_to_append
 from distkern.storage.description import json_object
 from distkern.storage.places import Location, Place, URLPlace, place_of, read_range, size_of_file
 
 #: seconds between two lines about passes, and between two times that an object is written anew for them
 INTERVAL, STORE_INTERVAL = 1.0, 10.0
-#: fields that are texts, fields that may be missing, and a bound of the numbers
-_TEXTS = {"algorithm", "dashboard", "name", "unit", "mode", "path", "address", "text", "result"}
-_OPTIONAL = {"stages", "workers", "in_process", "dashboard", "resumed_from", "stage", "split_seconds"}
-_LARGEST = 1e18
 #: bytes of a line
 _LONGEST = 2**20
 #: events that do not wait, in a store
@@ -114,28 +108,8 @@ def to_event(line: str) -> Event | None:
     except (ValueError, KeyError, TypeError):
         return None
     record.pop("epoch", None)
-    is_known = isinstance(kind, str) and kind in KINDS and 0 <= moment < _LARGEST
-    return Event(kind, record, moment) if is_known and _can_be_shown(kind, record) else None
-
-
-def _can_be_shown(kind: str, record: Mapping[str, Any]) -> bool:
-    """Whether the fields of a line, which anybody may have written, are those of its kind."""
-    for name in KINDS[kind]:
-        value = record.get(name)
-        if name == "metrics":
-            try:
-                check_line(value if isinstance(value, Mapping) else {})
-            except ValueError:
-                return False
-        elif name in _TEXTS:
-            if not isinstance(value, str) and (value is not None or name not in _OPTIONAL):
-                return False
-        elif value is None:
-            if name not in _OPTIONAL:
-                return False
-        elif name != "split_seconds" and not (isinstance(value, int | float) and abs(value) < _LARGEST):
-            return False
-    return True
+    event = Event(kind, record, moment)
+    return event if is_usual(event) else None
 
 
 class LogReader:

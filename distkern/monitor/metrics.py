@@ -4,14 +4,12 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from typing import Any
 
-from distkern.common.choices import Compared
 from distkern.common.errors import CorruptDataError
-from distkern.engine.events import Event
+from distkern.engine.events import Event, check_line
 from distkern.storage.atomic import append_text, write_text_atomic
-from distkern.storage.description import described, json_object, plain
+from distkern.storage.description import json_object, plain
 from distkern.storage.places import Location, place_of, read_file
 
 #: the keys of a line, in order; a solver's own figures follow
@@ -29,11 +27,6 @@ FIELDS = (
     "bytes_read",
     "peak_rss_bytes",
 )
-#: that every line has, and are at least 0
-_ALWAYS = ("stage", "passes", "seconds")
-_TEXTS, _LISTS = {"error", "ended"}, {"notes", "warnings"}
-#: of figures, beyond which sums and roundings of them fail
-_LARGEST = 1e300
 
 
 class MetricsFile:
@@ -96,38 +89,3 @@ def read(path: Location) -> list[dict[str, Any]]:
             ) from None
         history.append(stage)
     return history
-
-
-def check_line(line: Mapping[str, Any]) -> None:
-    """Check the metrics of a stage, which somebody else may have written, before they are shown.
-
-    Raises
-    ------
-    ValueError
-        Naming the first key that is missing, or is neither a number, None nor one of the few texts.
-    """
-    for name in _ALWAYS:
-        if not _is_number(line.get(name)) or not line[name] >= 0:
-            raise ValueError(f"{name}: not a number of at least 0")
-    for name, value in line.items():
-        if name == "candidates":
-            try:
-                described(_Candidates, {name: value})
-            except ValueError as error:
-                raise ValueError(f"candidates: {error}") from None
-        elif name in _TEXTS or name in _LISTS:
-            texts = [value] if name in _TEXTS else value
-            if not isinstance(texts, list) or not all(isinstance(text, str) for text in texts):
-                raise ValueError(f"{name}: not a text")
-        elif value is not None and not _is_number(value):
-            raise ValueError(f"{name}: not a number")
-
-
-@dataclass(frozen=True)
-class _Candidates:
-    candidates: tuple[Compared, ...]
-
-
-def _is_number(value: Any) -> bool:
-    # NaN is one: model.json has it where nothing is known
-    return type(value) in (int, float) and not abs(value) > _LARGEST

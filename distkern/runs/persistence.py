@@ -15,9 +15,9 @@ from distkern.common.errors import DistkernError, InputError
 from distkern.common.shapes import shaped
 from distkern.common.types import Array
 from distkern.common.version import __version__
+from distkern.engine.events import check_line
 from distkern.monitor.explanation import Explanation
 from distkern.monitor.history import History
-from distkern.monitor.metrics import check_line
 from distkern.storage.arrays import array_names, load_arrays, save_arrays
 from distkern.storage.description import Description, as_read
 from distkern.storage.places import Location, Place, absolute, remove_tree
