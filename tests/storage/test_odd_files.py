@@ -4,6 +4,7 @@ import json
 import os
 import socket
 import threading
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -164,3 +165,16 @@ def test_arrays_of_terabytes_take_no_memory(tmp_path):
     file.write_text(json.dumps(content | {"attributes": sealed(whole)}))
     with pytest.raises(CorruptDataError, match="c/0: the chunk has 20 bytes instead of 4,194,308"):
         load_arrays(tmp_path / "a")
+
+
+def test_rows_are_those_that_the_manifest_says(tmp_path):
+    """Compiled loops index by classes and columns, and look no further."""
+    X = np.where(np.random.default_rng(0).normal(size=(40, 3)) > 0.5, 1.0, 0.0).astype(np.float32)
+    reader = write_dataset([(X, np.arange(40) % 2)], tmp_path / "d", scale="none", sparse=True).train.reader(
+        0
+    )
+    assert reader().features.n_entries == np.count_nonzero(X)
+    with pytest.raises(CorruptDataError, match="class codes outside 0 to 0"):
+        replace(reader, entry=replace(reader.entry, class_counts=(40,)))()
+    with pytest.raises(CorruptDataError, match="outside of 2 columns"):
+        replace(reader, n_features=2)()
