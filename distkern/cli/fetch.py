@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+from urllib.parse import urlsplit
 
 import click
 
@@ -62,10 +63,9 @@ def _write_pages(record: Record, source: Place, target: Path, model: Any) -> Non
     from distkern.cli.job import Job
     from distkern.cli.training import run_facts
     from distkern.cli.tuning import JOBS, search_folder
-    from distkern.common.errors import CorruptDataError, InputError
+    from distkern.common.errors import CorruptDataError, DistkernError
     from distkern.monitor.report import write_report
     from distkern.search.tuning.record import SearchFolder
-    from distkern.storage.dataset import open_dataset
 
     try:
         job = Job(**{key: value for key, value in record.description.items() if key != JOBS})
@@ -74,10 +74,10 @@ def _write_pages(record: Record, source: Place, target: Path, model: Any) -> Non
             "the description of the job is damaged", where=str(source / "job.json"), hint="submit it again"
         ) from None
     try:
-        dataset = open_dataset(job.data)
-    except InputError as error:
+        dataset = _seen(job.data, source)
+    except DistkernError as error:
         dataset = None
-        click.echo(f"the report says nothing of the data set: {error}", err=True)
+        click.echo(f"the report leaves out the data set: {error}", err=True)
     facts = run_facts(job, dataset, model, model.history_, {}, record.finished or 0.0)
     write_report(target / "report.html", facts, model.history_)
     there = job.model_copy(update={"out": str(source)})
@@ -86,6 +86,33 @@ def _write_pages(record: Record, source: Place, target: Path, model: Any) -> Non
         SearchFolder(search_folder(there)).copy_to(search_folder(here))
         if dataset is not None:
             _write_search_page(here, dataset)
+
+
+def _seen(data: str, source: Place) -> Dataset:
+    """Return the data set of a job whose run lies at ``source``.
+
+    Anybody may have written ``job.json``, so no server that it names is asked, except the store that holds
+    the run itself.
+
+    Raises
+    ------
+    DistkernError
+        If the data set lies elsewhere, or cannot be opened.
+    """
+    from distkern.common.errors import InputError
+    from distkern.storage.dataset import open_dataset
+    from distkern.storage.places import URLPlace, place_of
+
+    place = place_of(data)
+    if isinstance(place, URLPlace):
+        store = urlsplit(source.url)[:2] if isinstance(source, URLPlace) else None
+        if urlsplit(place.url)[:2] != store:
+            raise InputError(
+                "is in another store than the run",
+                where=str(place),
+                hint="see it with `distkern inspect`, if you trust this address",
+            )
+    return open_dataset(place)
 
 
 def _write_search_page(job: Job, dataset: Dataset) -> None:

@@ -128,11 +128,12 @@ def _model(path: Place) -> Found:
         record["classes"] = plain_labels(model.classes_)
         facts["classes"] = ", ".join(label_texts(model.classes_))
     if model.task == "regression":
-        centers = [float(center) for center in model.target_center_]
-        record["targets"] = {"center": centers, "scale": model.target_scale_}
-        facts["targets"] = (
-            f"less {', '.join(f'{center:.6g}' for center in centers)}, in units of {model.target_scale_:.6g}"
-        )
+        # of a model that has chosen its algorithm the chosen machine knows
+        machine = getattr(model, "machine_", model)
+        centers = [float(center) for center in machine.target_center_]
+        record["targets"] = {"center": centers, "scale": machine.target_scale_}
+        less = ", ".join(f"{center:.6g}" for center in centers)
+        facts["targets"] = f"less {less}, in units of {machine.target_scale_:.6g}"
     if (path / "tune" / "report.html").exists():
         record["tune"] = facts["search"] = str(path / "tune" / "report.html")
     if model.ended_ is not None:

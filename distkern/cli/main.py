@@ -44,6 +44,11 @@ _MENDS = {
     errno.EACCES: "change its permissions or use another path",
     errno.EPERM: "change its permissions or use another path",
     errno.EROFS: "write elsewhere",
+    errno.ENAMETOOLONG: "use another path",
+    errno.ELOOP: "use another path",
+    errno.EISDIR: "use another path",
+    errno.ENOTDIR: "use another path",
+    errno.EFBIG: "use another path",
 }
 
 

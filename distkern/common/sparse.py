@@ -62,6 +62,21 @@ class SparseRows:
             int(csr.shape[1]),
         )
 
+    def checked(self) -> SparseRows:
+        """Return the rows, which a file holds; raises ValueError where an entry lies in no row or column.
+
+        Compiled loops index by these numbers and look no further.
+        """
+        kinds = [(part.ndim, part.dtype.kind) for part in (self.data, self.indices, self.indptr)]
+        is_array, ends = kinds == [(1, "f"), (1, "i"), (1, "i")], self.indptr
+        if not (is_array and len(ends) and ends[0] == 0 and ends[-1] == len(self.data) == len(self.indices)):
+            raise ValueError("sparse rows whose parts do not fit together")
+        if (np.diff(ends) < 0).any():
+            raise ValueError("sparse rows that overlap")
+        if len(self.indices) and not (self.indices.min() >= 0 and self.indices.max() < self.n_features):
+            raise ValueError(f"sparse rows with entries outside of {self.n_features} columns")
+        return self
+
     @property
     def shape(self) -> tuple[int, int]:
         return len(self.indptr) - 1, self.n_features
@@ -260,15 +275,19 @@ def to_arrays(name: str, rows: Rows) -> dict[str, NDArray[Any]]:
 
 
 def from_arrays(name: str, arrays: Mapping[str, NDArray[Any]]) -> Rows:
-    """What :func:`to_arrays` was given; :class:`KeyError` if a part is missing."""
+    """Return what :func:`to_arrays` was given.
+
+    Raises
+    ------
+    KeyError
+        If a part is missing.
+    ValueError
+        If they are no rows.
+    """
     if f"{name}.indptr" not in arrays:
         return arrays[name]
-    return SparseRows(
-        arrays[f"{name}.data"],
-        arrays[f"{name}.indices"],
-        arrays[f"{name}.indptr"],
-        int(arrays[f"{name}.n_features"][0]),
-    )
+    data, indices, indptr = (arrays[f"{name}.{part}"] for part in ("data", "indices", "indptr"))
+    return SparseRows(data, indices, indptr, int(arrays[f"{name}.n_features"][0])).checked()
 
 
 def first_place(rows: Rows, marks: NDArray[np.bool_]) -> tuple[int, int, float] | None:

@@ -8,6 +8,9 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
+from distkern.common.choices import Compared
+from distkern.storage.description import described
+
 #: kind -> the fields an event of that kind carries
 KINDS: dict[str, tuple[str, ...]] = {
     "run_started": (
@@ -24,6 +27,16 @@ KINDS: dict[str, tuple[str, ...]] = {
     "run_finished": ("result", "seconds"),  # "converged", "stages used up" or "diverged"
     "run_stopped": ("result", "stage", "seconds"),  # in this stage: "diverged" or "interrupted"
 }
+
+#: fields that are texts, fields that may be missing, and a bound of the times and the other numbers
+_TEXTS = {"algorithm", "dashboard", "name", "unit", "mode", "path", "address", "text", "result"}
+_OPTIONAL = {"stages", "workers", "in_process", "dashboard", "resumed_from", "stage", "split_seconds"}
+_LARGEST = 1e18
+#: figures that every line of metrics has, and are at least 0
+_ALWAYS = ("stage", "passes", "seconds")
+_WORDS, _LISTS = {"error", "ended"}, {"notes", "warnings"}
+#: of figures, beyond which sums and roundings of them fail
+_LARGEST_FIGURE = 1e300
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,3 +86,60 @@ def plain(value: Any) -> Any:
     if isinstance(value, float):
         return float(value) if math.isfinite(value) else None
     return str(value)
+
+
+def is_usual(event: Event) -> bool:
+    """Whether an event, which somebody else may have written, has the fields and the time of its kind."""
+    if not isinstance(event.kind, str) or event.kind not in KINDS or not 0 <= event.time < _LARGEST:
+        return False
+    for name in KINDS[event.kind]:
+        value = event.fields.get(name)
+        if name == "metrics":
+            try:
+                check_line(value if isinstance(value, Mapping) else {})
+            except ValueError:
+                return False
+        elif value is None:
+            if name not in _OPTIONAL:
+                return False
+        elif name in _TEXTS:
+            if not isinstance(value, str):
+                return False
+        elif name != "split_seconds" and not (isinstance(value, int | float) and abs(value) < _LARGEST):
+            return False
+    return True
+
+
+def check_line(line: Mapping[str, Any]) -> None:
+    """Check the metrics of a stage, which somebody else may have written, before they are shown.
+
+    Raises
+    ------
+    ValueError
+        Naming the first key that is missing, or is neither a number, None nor one of the few texts.
+    """
+    for name in _ALWAYS:
+        if not _is_number(line.get(name)) or not line[name] >= 0:
+            raise ValueError(f"{name}: not a number of at least 0")
+    for name, value in line.items():
+        if name == "candidates":
+            try:
+                described(_Candidates, {name: value})
+            except ValueError as error:
+                raise ValueError(f"candidates: {error}") from None
+        elif name in _WORDS or name in _LISTS:
+            texts = [value] if name in _WORDS else value
+            if not isinstance(texts, list) or not all(isinstance(text, str) for text in texts):
+                raise ValueError(f"{name}: not a text")
+        elif value is not None and not _is_number(value):
+            raise ValueError(f"{name}: not a number")
+
+
+@dataclass(frozen=True)
+class _Candidates:
+    candidates: tuple[Compared, ...]
+
+
+def _is_number(value: Any) -> bool:
+    # NaN is one: model.json has it where nothing is known
+    return type(value) in (int, float) and not abs(value) > _LARGEST_FIGURE

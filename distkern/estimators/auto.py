@@ -413,6 +413,7 @@ class AbstractKernelMachine(AbstractEstimator):
         self.chosen_because_ = str(chosen["because"])
         self._tell_machine()
         self.machine_._restore(arrays, facts, where)
+        self.machine_.check_restored()
         self.seed_ = self.machine_.seed_
         self.coefficients_, self.constants_ = self.machine_.coefficients_, self.machine_.constants_
 

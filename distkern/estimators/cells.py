@@ -5,12 +5,14 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping
 from dataclasses import asdict, replace
+from functools import partial
 from typing import Any, ClassVar, cast
 
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
 from distkern.common.errors import CorruptDataError
+from distkern.common.shapes import indexed, shaped
 from distkern.common.types import Floats
 from distkern.engine.checkpoint import RunWorkplace
 from distkern.estimators.base import AbstractClassifier
@@ -26,6 +28,7 @@ from distkern.solvers._cells.touched import Before
 from distkern.solvers.base import AbstractSolver, Problem
 from distkern.solvers.cells import Cells
 from distkern.solvers.hyperparameters import CLASS_WEIGHT, RANDOM_STATE, THRESHOLD
+from distkern.storage.description import described
 from distkern.storage.parts import HeldParts, StoredParts, save_parts
 from distkern.storage.places import Place, absolute, place_of
 
@@ -40,7 +43,7 @@ class AbstractCells(AbstractFunctionalEstimator):
         "what was chosen: ``gamma_``, ``cost_`` and which kernel",
         fact="settled",
         write=asdict,
-        read=lambda facts: Settled(**facts),
+        read=partial(described, Settled),
     )
     places_: Places = fitted("where a row lies; ``places_.map`` has the transform and the metric")
     machines_: NDArray[np.uint8] = fitted(
@@ -180,6 +183,9 @@ class AbstractCells(AbstractFunctionalEstimator):
         super()._restore(arrays, facts, where)
         folder = place_of(where)
         self.places_ = places_from_arrays(arrays)
+        indexed(arrays, "machines", self.places_.n_buckets, 32, below=256)
+        if self.places_.n_features != self.width_:
+            raise ValueError(f"places of rows with {self.places_.n_features} features for {self.width_}")
         self.parts_ = StoredParts(folder / _FOLDER, _texts(self.machines_))
         missing = self.parts_.missing()
         if missing is not None:
@@ -233,6 +239,8 @@ class CellClassifier(AbstractCells, AbstractClassifier, solver=Cells):
 
     def _restore(self, arrays: Mapping[str, NDArray[Any]], facts: Mapping[str, Any], where: str) -> None:
         super()._restore(arrays, facts, where)
+        if self._is_calibrated:
+            shaped(arrays, "sigmoids", self.n_outputs(len(self.classes_)), 3)
         self.sigmoids_ = arrays.get("sigmoids", np.zeros((0, 3)))
 
 

@@ -28,6 +28,8 @@ from distkern.solvers.base import AbstractSolver
 from distkern.solvers.hyperparameters import METRIC, RANDOM_STATE, SCALE, hyperparameters_of
 
 _NO_DEFAULT = object()
+#: types that JSON may have for facts written as numbers or texts
+_FACTS: dict[Any, tuple[type, ...]] = {int: (int,), float: (int, float), str: (str,)}
 
 
 @dataclass(frozen=True)
@@ -52,6 +54,13 @@ class Fitted:
     write: Callable[[Any], Any] = lambda value: value
     read: Callable[[Any], Any] = lambda value: value
     default: Any = _NO_DEFAULT
+
+    def taken(self, fact: Any) -> Any:
+        """Return the value of a stored fact; raises ValueError where a number or a text is something else."""
+        for kind, kinds in _FACTS.items():
+            if self.write is kind and type(fact) not in kinds:
+                raise ValueError(f"{self.fact} is {fact!r}")
+        return self.read(fact)
 
 
 def fitted(help: str, **how: Any) -> Any:
@@ -261,7 +270,7 @@ class Declared:
             if one.array is not None:
                 setattr(self, name, one.read(arrays[one.array]))
             elif one.fact is not None:
-                setattr(self, name, one.read(facts[one.fact]))
+                setattr(self, name, one.taken(facts[one.fact]))
             elif one.rows is not None and (_holds(arrays, one.rows) or not hasattr(self, name)):
                 setattr(self, name, from_arrays(one.rows, arrays))
 

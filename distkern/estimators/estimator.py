@@ -179,6 +179,34 @@ class AbstractEstimator(Updatable, Weighted, Pickled, Declared, BaseEstimator): 
         """A picklable function of predictions (n_rows, n_outputs) and their rows: the sum of s_i l_i."""
         return self.risk().losses
 
+    def check_restored(self) -> None:
+        """Check what was read from a model's folder against each other.
+
+        Raises
+        ------
+        ValueError
+            If it has other classes, features or outputs in one place than in another.
+        """
+        classes = self._classes()
+        if classes is not None and len(classes) < 2:
+            raise ValueError("a classifier of one class")
+        n_outputs = self.n_outputs() if classes is None else self.n_outputs(len(classes))
+        for name, one in self.fitted_attributes.items():
+            if one.rows is not None and np.shape(getattr(self, name))[1:] != (self.width_,):
+                raise ValueError(f"{one.rows} {np.shape(getattr(self, name))} for {self.width_} features")
+            if one.array is not None and np.asarray(one.write(getattr(self, name))).dtype.kind not in "fiu":
+                raise ValueError(f"array {one.array!r} is not of real numbers")
+        if self.map_ is not None and len(self.map_.factors) != self.width_:
+            raise ValueError(f"a map of {len(self.map_.factors)} features for {self.width_}")
+        size = self.basis(np.float32).size
+        if self.coef_.shape != (size, n_outputs) or self.intercept_.shape != (n_outputs,):
+            raise ValueError(
+                f"coefficients {self.coef_.shape} and constants {self.intercept_.shape} of {size} functions "
+                f"and {n_outputs} outputs"
+            )
+        if not (np.isfinite(self.coef_).all() and np.isfinite(self.intercept_).all()):
+            raise ValueError("coefficients that are no numbers")
+
     @abstractmethod
     def objective_value(self, losses: float, n_rows: int) -> float:
         """The objective at the fitted model on rows whose losses add up to ``losses``."""

@@ -23,16 +23,27 @@ from distkern.common.errors import CorruptDataError, FencedError, InputError, St
 from distkern.common.processes import birth, is_running
 from distkern.common.urls import is_url
 from distkern.engine.checkpoint import CheckpointFolder
-from distkern.jobs.record import LOST_SECONDS, OVER, RUNNING, Record, from_json, is_recent, state_of
+from distkern.jobs.record import (
+    LOST_SECONDS,
+    OVER,
+    RUNNING,
+    Record,
+    from_json,
+    is_recent,
+    state_of,
+    unreadable_record,
+)
 from distkern.storage.atomic import explain_errors, write_text_atomic
 from distkern.storage.description import json_object
 from distkern.storage.places import (
     Location,
+    NotAFileError,
     Place,
     absolute,
     create_exclusively,
     modified,
     place_of,
+    read_file,
     remove_tree,
 )
 
@@ -67,7 +78,7 @@ class Fence:
 
     def _is_there(self) -> bool:
         try:
-            return _file(self.folder, self.epoch).read_text(encoding="utf-8") == self.owner
+            return read_file(_file(self.folder, self.epoch)) == self.owner.encode()
         except FileNotFoundError:
             return False
 
@@ -166,7 +177,7 @@ class JobIndex:
             raise unknown_job(identifier, known, f"runs folder {self.runs}")
         file = self._folder / f"{identifier}.json"
         try:
-            out = json_object(file.read_bytes())["out"]
+            out = json_object(read_file(file))["out"]
             # no name of a file
             if not isinstance(out, str) or b"\0" in out.encode():
                 raise ValueError(f"{out!r} is no place")
@@ -247,13 +258,15 @@ class JobFolder:
         """
         file = self.path / RECORD
         try:
-            text = file.read_bytes()
+            text = read_file(file)
         except (FileNotFoundError, NotADirectoryError):
             raise InputError(
                 "holds no job (no job.json)",
                 where=str(self.path),
                 hint="give the folder that a job trains to",
             ) from None
+        except NotAFileError as error:
+            raise unreadable_record(error.strerror, str(file)) from None
         return from_json(text, str(file))
 
     def write(self, record: Record) -> None:
@@ -278,7 +291,7 @@ class JobFolder:
         """The last sign of life: ``time`` and what the driver was at; empty if there was none."""
         file = self._own / "heartbeat"
         try:
-            pulse = json_object(file.read_text(encoding="utf-8"))
+            pulse = json_object(read_file(file))
             # what says nothing is as good as none
             if not isinstance(pulse.get("time"), int | float):
                 return {}
@@ -308,7 +321,8 @@ class JobFolder:
     def ask_to_stop(self) -> None:
         """Ask the job's driver to stop at its next look."""
         with explain_errors(self.path):
-            (self.path / CANCEL).touch()
+            # another name for a file elsewhere would be followed there
+            write_text_atomic(self.path / CANCEL, "")
 
     def asked_to_stop(self) -> bool:
         """Whether somebody asked the job to stop."""
@@ -330,7 +344,7 @@ class JobFolder:
         starts = 0
         for epoch in range(newest(self._own), 0, -1):
             try:
-                claimed = json_object(_file(self._own, epoch).read_text(encoding="utf-8"))["progress"]
+                claimed = json_object(read_file(_file(self._own, epoch)))["progress"]
             except (OSError, ValueError, KeyError):
                 # its driver died while it wrote: it got no further
                 claimed = list(progress)

@@ -6,17 +6,20 @@ import json
 import threading
 import time
 from collections.abc import Iterable, Iterator
+from functools import partial
 
-from distkern.common.errors import DistkernError
-from distkern.engine.events import KINDS, Event, plain
+from distkern.common.errors import CorruptDataError
+from distkern.engine.events import Event, is_usual, plain
 from distkern.jobs.folder import Fence
 from distkern.jobs.record import redact
-from distkern.storage.atomic import explain_errors
+from distkern.storage.atomic import open_to_append
 from distkern.storage.description import json_object
 from distkern.storage.places import Location, Place, URLPlace, place_of, read_range, size_of_file
 
 #: seconds between two lines about passes, and between two times that an object is written anew for them
 INTERVAL, STORE_INTERVAL = 1.0, 10.0
+#: bytes of a line
+_LONGEST = 2**20
 #: events that do not wait, in a store
 _AT_ONCE = ("run_started", "stage_finished", "run_finished", "run_stopped", "message")
 _OF_A_PASS = ("pass_started", "pass_progress", "pass_finished")
@@ -75,7 +78,7 @@ class LogFile:
         if isinstance(self._path, URLPlace):
             self._send(self._path, lines, any(event.kind in _AT_ONCE for event in events))
             return
-        with explain_errors(self._path), self._path.open("a", encoding="utf-8") as file:
+        with open_to_append(self._path) as file:
             file.write(lines)
 
     def _send(self, place: URLPlace, lines: str, at_once: bool) -> None:
@@ -98,14 +101,15 @@ def _line(event: Event, epoch: int) -> str:
 
 
 def to_event(line: str) -> Event | None:
-    """The event of a line; None for half a line, and for a kind of a newer version."""
+    """Return the event of a line; None for half a line, and for what no run of this version writes."""
     try:
         record = json_object(line)
         kind, moment = record.pop("kind"), float(record.pop("time"))
     except (ValueError, KeyError, TypeError):
         return None
     record.pop("epoch", None)
-    return Event(kind, record, moment) if kind in KINDS else None
+    event = Event(kind, record, moment)
+    return event if is_usual(event) else None
 
 
 class LogReader:
@@ -126,13 +130,16 @@ class LogReader:
             if isinstance(self._path, URLPlace):
                 yield from self._events(self._rest(self._path))
             else:
+                size_of_file(self._path)
                 with self._path.open("rb") as file:
                     file.seek(self._position)
-                    yield from self._events(file)
+                    yield from self._events(iter(partial(file.readline, _LONGEST), b""))
         except FileNotFoundError:
             return
         except OSError as error:
-            raise DistkernError(f"{self._path}: cannot be read ({error.strerror})") from error
+            raise CorruptDataError(
+                f"cannot be read ({error.strerror})", where=str(self._path), hint="remove it"
+            ) from error
 
     def _events(self, lines: Iterable[bytes]) -> Iterator[Event]:
         for line in lines:

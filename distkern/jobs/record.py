@@ -50,6 +50,8 @@ BEAT_SECONDS = 2.0
 STORE_BEAT_SECONDS = 10.0
 #: seconds without one after which a running job counts as lost; clocks of hosts may differ by less
 LOST_SECONDS = 60.0
+#: seconds since 1970 in the year 9999, beyond which calendars end
+_NEVER = 253_370_764_800.0
 
 
 @dataclass(frozen=True)
@@ -88,6 +90,11 @@ class Record:
     error: str = ""
     runs: str = ""
 
+    def __post_init__(self) -> None:
+        for moment in (self.submitted, self.started, self.finished):
+            if moment is not None and not 0 <= moment < _NEVER:
+                raise ValueError(f"{moment:g} is no time")
+
     def command(self, name: str, *arguments: str) -> str:
         """A command about this job as it works from here: ``distkern logs ID --follow``."""
         here = os.environ.get("DISTKERN_RUNS") or "."
@@ -115,9 +122,14 @@ def from_json(text: str | bytes, where: str) -> Record:
     try:
         return described(Record, json_object(text))
     except ValueError as error:
-        raise CorruptDataError(
-            f"is not the record of a job ({error})", where=where, hint="remove it and submit again"
-        ) from None
+        raise unreadable_record(str(error), where) from None
+
+
+def unreadable_record(why: str | None, where: str) -> CorruptDataError:
+    """Return the error for a ``job.json`` that cannot be read or holds something else."""
+    return CorruptDataError(
+        f"is not the record of a job ({why})", where=where, hint="remove it and submit again"
+    )
 
 
 def new_id(algorithm: str) -> str:

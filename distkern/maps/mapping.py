@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
+from distkern.common.shapes import indexed, shaped
 from distkern.common.sparse import Rows
 from distkern.common.types import Array, Floats
 from distkern.kernels import find_kernel, require
@@ -182,8 +183,22 @@ def map_to_arrays(mapping: RowMap) -> dict[str, NDArray[Any]]:
 
 
 def map_from_arrays(arrays: Mapping[str, NDArray[Any]]) -> RowMap:
-    """The map whose arrays :func:`map_to_arrays` gave."""
-    quantiles = arrays["quantiles"] if arrays["quantiles"].size else None
-    kind = TRANSFORMS[int(arrays["transform"][0])]
-    transform = Transform(kind, arrays["shift"], arrays["factor"], quantiles)
-    return RowMap(transform, arrays["factors"], float(arrays["width"][0]), arrays["column_variances"])
+    """Return the map whose arrays :func:`map_to_arrays` gave.
+
+    Raises
+    ------
+    KeyError
+        If an array is missing.
+    ValueError
+        If they are of different columns.
+    """
+    kind = TRANSFORMS[int(indexed(arrays, "transform", 1, below=len(TRANSFORMS))[0])]
+    n_columns = len(shaped(arrays, "shift", None))
+    n_quantiles = (None, n_columns) if kind in ("normal", "ranks") else (0, 0)
+    quantiles = shaped(arrays, "quantiles", *n_quantiles)
+    transform = Transform(
+        kind, arrays["shift"], shaped(arrays, "factor", n_columns), quantiles if quantiles.size else None
+    )
+    factors = shaped(arrays, "factors", *[n_columns] * min(max(arrays["factors"].ndim, 1), 2))
+    width = float(shaped(arrays, "width", 1)[0])
+    return RowMap(transform, factors, width, shaped(arrays, "column_variances", n_columns))

@@ -79,6 +79,11 @@ class Explanation:
     quantity: str = ""
     n_averaged: int = 0
 
+    def __post_init__(self) -> None:
+        for curve in self.curves:
+            if [len(values) for values in curve.averages] != [len(curve.values)] * len(self.outputs):
+                raise ValueError(f"averages of other values or outputs than those of {curve.column!r}")
+
     @property
     def importances(self) -> Any:
         """A frame: column, importance, std (over permutations), share (of the sum of those above 0)."""

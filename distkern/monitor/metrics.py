@@ -7,10 +7,10 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from distkern.common.errors import CorruptDataError
-from distkern.engine.events import Event
+from distkern.engine.events import Event, check_line
 from distkern.storage.atomic import append_text, write_text_atomic
 from distkern.storage.description import json_object, plain
-from distkern.storage.places import Location, place_of
+from distkern.storage.places import Location, place_of, read_file
 
 #: the keys of a line, in order; a solver's own figures follow
 FIELDS = (
@@ -63,18 +63,29 @@ def read(path: Location) -> list[dict[str, Any]]:
 
     Raises
     ------
+    FileNotFoundError
+        If there is no file.
     CorruptDataError
-        If another line is not a JSON object.
+        If it cannot be read, or another line is not one of metrics.
     """
     history: list[dict[str, Any]] = []
-    content = place_of(path).read_bytes()
+    try:
+        content = read_file(place_of(path))
+    except FileNotFoundError:
+        raise
+    except OSError as error:
+        raise CorruptDataError(
+            f"cannot be read ({error.strerror})", where=str(path), hint="remove it"
+        ) from None
     for number, line in enumerate(content.splitlines(keepends=True), start=1):
         if not line.endswith(b"\n"):
             break
         try:
-            history.append(json_object(line))
-        except ValueError:
+            stage = json_object(line)
+            check_line(stage)
+        except ValueError as error:
             raise CorruptDataError(
-                "is not a JSON object", where=f"{path}, line {number}", hint="train again"
+                f"is not a line of metrics ({error})", where=f"{path}, line {number}", hint="train again"
             ) from None
+        history.append(stage)
     return history

@@ -15,7 +15,7 @@ from distkern.monitor.text import PAGE_BEGINS
 from distkern.runs.algorithms import algorithms
 from distkern.storage.arrays import array_names
 from distkern.storage.description import json_object
-from distkern.storage.places import Place, read_range
+from distkern.storage.places import Place, read_file, read_range
 
 #: stores of tasks that no model needs
 PASSING = ("search", "moved", "held-out", KEPT_PASSES)
@@ -30,7 +30,7 @@ _OF_A_SEARCH = re.compile(r"trials|running|report\.html")
 
 def _is_described(file: Place, encoding: str) -> bool:
     try:
-        return json_object(file.read_bytes()).get("encoding-type") == encoding
+        return json_object(read_file(file)).get("encoding-type") == encoding
     except (OSError, ValueError):
         return False
 
@@ -50,6 +50,8 @@ def _is_arrays(folder: Place) -> bool:
 
 
 def _is_metrics(file: Place) -> bool:
+    if not file.is_file():
+        return False
     try:
         first, _, _ = read_range(file, 0, 2**16).partition(b"\n")
         return not first or b'"stage"' in first
@@ -58,6 +60,8 @@ def _is_metrics(file: Place) -> bool:
 
 
 def _is_report(file: Place) -> bool:
+    if not file.is_file():
+        return False
     try:
         return read_range(file, 0, len(PAGE_BEGINS)) == PAGE_BEGINS.encode()
     except OSError:

@@ -12,12 +12,15 @@ from distkern.common.errors import CorruptDataError, DistkernError, InputError
 from distkern.engine.checkpoint import CheckpointFolder
 from distkern.engine.events import Event, Listener
 from distkern.monitor import metrics
-from distkern.runs.belongings import PASSING, foreign_in, is_model, refuse_foreign, take_along
+from distkern.runs.belongings import OF_A_RUN, PASSING, foreign_in, is_model, refuse_foreign, take_along
 from distkern.runs.estimator import Estimator
 from distkern.runs.persistence import refuse_other_model, save_model
 from distkern.storage.atomic import staged_folder
 from distkern.storage.dataset import Split
 from distkern.storage.places import Place, URLPlace, absolute, remove_tree, resolved
+
+#: what a job leaves in the folder of its run, under a hidden name
+_OF_A_JOB = ".job"
 
 
 def farewell(folder: Place) -> str:
@@ -38,7 +41,8 @@ def check_folder(folder: Place, resume: bool) -> None:
     Raises
     ------
     InputError
-        If it holds a model or an unfinished run and is not resumed, or things that are not of a run.
+        If it holds a model or an unfinished run and is not resumed, things that are not of a run, or links,
+        through which the run would write elsewhere.
     """
     if not resume and is_model(folder / "model.json"):
         raise InputError(
@@ -49,6 +53,11 @@ def check_folder(folder: Place, resume: bool) -> None:
     if not folder.is_dir():
         raise InputError("is a file", where=str(folder), hint="give a folder for the model")
     refuse_foreign(folder, "give a new folder")
+    if isinstance(folder, Path):
+        for path in folder.iterdir():
+            if path.is_symlink() and (path.name in OF_A_RUN or path.name == _OF_A_JOB):
+                hint = "put the file or folder itself there, or give a new folder"
+                raise InputError(f"{path.name!r} is a link", where=str(folder), hint=hint)
     if not resume and _is_unfinished(folder):
         raise InputError(
             "holds an unfinished run", where=str(folder), hint="use --resume, or remove the folder"

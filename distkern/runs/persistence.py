@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import hashlib
+import math
+import re
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from typing import Any, Literal
@@ -12,8 +14,10 @@ from numpy.typing import NDArray
 
 from distkern.common.errors import CorruptDataError, InputError
 from distkern.common.labels import code_of, date_text, plain_labels
+from distkern.common.shapes import shaped
 from distkern.common.types import Array
 from distkern.common.version import __version__
+from distkern.engine.events import check_line
 from distkern.monitor.explanation import Explanation
 from distkern.monitor.history import History
 from distkern.runs.belongings import OF_A_RUN
@@ -34,7 +38,25 @@ class _Labels:
     """Labels of classes: ``dtype`` is numpy's, or "string"."""
 
     dtype: str
-    values: tuple[Any, ...]
+    values: tuple[bool | int | float | str, ...]
+
+    def __post_init__(self) -> None:
+        if not self.values or len(set(self.array.tolist())) < len(self.values):
+            raise ValueError("no classes, or one of them twice")
+
+    @property
+    def array(self) -> NDArray[Any]:
+        """Return the labels; raises ValueError where they are not of their type."""
+        known = re.fullmatch(r"string|object|[|<>][biuf]\d|[<>]M8\[\w+\]", self.dtype)
+        if known is None:
+            raise ValueError(f"no labels have type {self.dtype!r}")
+        try:
+            found = np.asarray(self.values, {"string": str}.get(self.dtype, self.dtype))
+        except (TypeError, OverflowError) as error:
+            raise ValueError(str(error)) from None
+        if found.dtype.kind not in "UM" and found.tolist() != [*self.values]:
+            raise ValueError(f"labels that are not of type {self.dtype!r}")
+        return found
 
 
 @dataclass(frozen=True)
@@ -46,6 +68,39 @@ class _Further:
     sources: tuple[str, ...]
     arrays: tuple[str, ...]
     began: str = ""
+
+    def __post_init__(self) -> None:
+        if self.n_rows < 0 or not 0 <= self.weight < math.inf:
+            raise ValueError(f"{self.n_rows} rows of weight {self.weight} that the model has learned from")
+
+
+@dataclass(frozen=True)
+class _Outside:
+    """A column with numbers outside its range before, and the share of the rows that have them."""
+
+    column: str
+    outside: float
+
+
+@dataclass(frozen=True)
+class _Drifted:
+    columns: int
+    most: tuple[_Outside, ...]
+
+
+@dataclass(frozen=True)
+class _Update:
+    """What commands show of an update."""
+
+    number: int
+    rows: int
+    before: dict[str, float | None]
+    after: dict[str, float | None]
+    drift: _Drifted | None
+
+    def __post_init__(self) -> None:
+        if self.before.keys() != self.after.keys():
+            raise ValueError("an update with other figures before than after")
 
 
 @dataclass(frozen=True)
@@ -72,7 +127,7 @@ class _Model:
     importances: Explanation | None = None
     class_shares: tuple[float, ...] | None = None
     further: _Further | None = None
-    updates: tuple[dict[str, Any], ...] = ()
+    updates: tuple[_Update, ...] = ()
 
     def __post_init__(self) -> None:
         columns = self.n_features if self.table is None else len(self.table.columns)
@@ -81,6 +136,14 @@ class _Model:
         n_names = columns if self.feature_names is None else len(self.feature_names)
         if self.n_features < 1 or n_names != columns:
             raise ValueError(f"other names than those of {self.n_features} features")
+        if self.scaling is not None:
+            self.scaling.check_width(self.n_features)
+        n_classes = 0 if self.classes is None else len(self.classes.values)
+        for of_classes in (self.class_weights, self.class_shares):
+            if of_classes is not None and len(of_classes) != n_classes:
+                raise ValueError(f"weights or shares of {len(of_classes)} classes for {n_classes}")
+        for line in self.history:
+            check_line(line)
 
 
 def save_model(model: Any, path: Place) -> None:
@@ -219,17 +282,25 @@ def _loaded(folder: Place, facts: dict[str, Any]) -> Any:
     kind = algorithm(described.algorithm)
     if kind is None:
         raise InputError(f"unknown algorithm {described.algorithm!r}", where=where, hint="upgrade distkern")
-    # what is kept for updates is read by them
-    arrays = load_arrays(folder / "arrays", fingerprint=described.arrays, but=_FURTHER)
+    # what is kept for updates is read by them, but for the ranges of the columns: they say how many there are
+    arrays = load_arrays(folder / "arrays", fingerprint=described.arrays, but=_OWN)
+    n_ranges = len(np.atleast_1d(arrays.pop(f"{_FURTHER}low", np.zeros(0))))
+    arrays.pop(f"{_FURTHER}high", None)
+    if n_ranges not in (0, described.n_features):
+        raise _DESCRIPTION.damaged(f"ranges of {n_ranges} features for {described.n_features}", where)
     try:
         model = _restored(kind, described, arrays, facts, str(folder))
         if described.further is not None:
-            model._further = StoredFurther(folder, described.arrays, facts["further"])
+            model._further = StoredFurther(folder, described.arrays, facts["further"], described.n_features)
         return model
     except InputError:
         raise
     except KeyError as error:
         raise _DESCRIPTION.damaged(f"{error} is missing", where) from None
+    except MemoryError as error:
+        hint = "load it on a machine with more memory, or train again if it has fewer features"
+        what = f"there is not enough memory for its basis functions of {described.n_features:,} features"
+        raise InputError(what, where=where, hint=hint) from error
     except (TypeError, ValueError, AttributeError, IndexError, ArithmeticError) as error:
         # it is under its own fingerprint and still makes no model
         raise _DESCRIPTION.damaged(str(error), where) from error
@@ -244,8 +315,7 @@ def _restored(
     except InputError as error:
         raise ValueError(str(error)) from None
     if described.classes is not None:
-        dtype = str if described.classes.dtype == "string" else np.dtype(described.classes.dtype)
-        model.classes_ = np.asarray(described.classes.values, dtype=dtype)
+        model.classes_ = described.classes.array
         weights = described.params.get("class_weight")
         if isinstance(weights, dict):
             # the keys of JSON are texts
@@ -269,9 +339,10 @@ def _restored(
     if described.class_shares is not None:
         model.class_shares_ = np.asarray(described.class_shares)
     model.history_ = History(described.history)
-    model.updates_ = described.updates
+    model.updates_ = tuple(facts.get("updates", ()))
     model.take_map(arrays)
     model._restore(arrays, facts, where)
+    model.check_restored()
     return model
 
 
@@ -306,10 +377,7 @@ def _opened(folder: Place) -> tuple[dict[str, Any], str]:
             if unfinished
             else "give the folder that train wrote",
         )
-    try:
-        return _DESCRIPTION.open(file.read_bytes(), str(file))
-    except OSError as error:
-        raise _DESCRIPTION.damaged(f"it cannot be read: {error.strerror}", str(file)) from None
+    return _DESCRIPTION.load(file)
 
 
 def _params(model: Any) -> dict[str, Any]:
@@ -395,11 +463,13 @@ class StoredFurther:
     folder : of the model
     fingerprint : of its arrays
     facts : see :attr:`Further.facts`
+    n_features : of the model
     """
 
     folder: Place
     fingerprint: str
     facts: Mapping[str, Any]
+    n_features: int
 
     @property
     def n_bytes(self) -> int:
@@ -407,15 +477,24 @@ class StoredFurther:
         return array_bytes(self.folder / "arrays", self.facts["arrays"])
 
     def loaded(self) -> Further:
-        """It, in memory; raises as :func:`~distkern.storage.arrays.load_arrays`."""
+        """Return it in memory; raises as :func:`~distkern.storage.arrays.load_arrays`."""
         arrays = load_arrays(self.folder / "arrays", self.facts["arrays"], fingerprint=self.fingerprint)
         own = {name.removeprefix(_OWN): values for name, values in arrays.items() if name.startswith(_OWN)}
+        where = str(self.folder / "model.json")
+        try:
+            low, high = (shaped(arrays, f"{_FURTHER}{end}", None) for end in ("low", "high"))
+        except (KeyError, ValueError) as error:
+            raise _DESCRIPTION.damaged(str(error), where) from None
+        if not len(low) == len(high) in (0, self.n_features):
+            raise _DESCRIPTION.damaged(f"ranges of {len(low)} columns for {self.n_features}", where)
+        if odd := [name for name, values in own.items() if values.dtype.kind not in "fiub"]:
+            raise _DESCRIPTION.damaged(f"{odd[0]} is not of real numbers", where)
         return Further(
             {name: values if values.ndim else values.item() for name, values in own.items()},
             int(self.facts["n_rows"]),
             float(self.facts["weight"]),
             tuple(self.facts["sources"]),
-            arrays[f"{_FURTHER}low"],
-            arrays[f"{_FURTHER}high"],
+            low,
+            high,
             str(self.facts.get("began", "")),
         )

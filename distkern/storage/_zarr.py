@@ -5,6 +5,7 @@ Whoever needs it imports it when it is needed: loading zarr takes a tenth of a s
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from functools import lru_cache
 from pathlib import Path
@@ -23,7 +24,7 @@ from zarr.storage import FsspecStore, LocalStore, StorePath, WrapperStore
 from distkern.common.errors import DistkernError
 from distkern.storage._file_systems import ask
 from distkern.storage.chunks import CRC_BYTES, chunk_key, damaged
-from distkern.storage.places import Place
+from distkern.storage.places import Place, size_of_file
 
 #: files of at most so many bytes are read at once
 _AT_ONCE_BYTES = 2**17
@@ -45,7 +46,7 @@ class _LocalStore(LocalStore):
     ) -> Buffer | None:
         path = self.root / key
         try:
-            if prototype is not None and byte_range is None and path.stat().st_size <= _AT_ONCE_BYTES:
+            if prototype is not None and byte_range is None and size_of_file(path) <= _AT_ONCE_BYTES:
                 return prototype.buffer.from_bytes(path.read_bytes())
         except (FileNotFoundError, IsADirectoryError, NotADirectoryError):
             return None
@@ -197,6 +198,16 @@ def _is_whole(array: zarr.Array[Any], number: int) -> bool:
     return True
 
 
+def _check_size(file: Path, size: int) -> None:
+    """Raise CorruptDataError unless the file of a chunk has that many bytes."""
+    try:
+        found = size_of_file(file)
+    except (FileNotFoundError, NotADirectoryError):
+        raise damaged("the chunk is missing", file) from None
+    if found != size:
+        raise damaged(f"the chunk has {found:,} bytes instead of {size:,}", file)
+
+
 @lru_cache(maxsize=256)
 def _metadata(shape: tuple[int, ...], rows_per_chunk: int, kind: np.dtype[Any]) -> ArrayV3Metadata:
     """The description of an array as :class:`RowsWriter` writes them; making one takes as long as a read."""
@@ -260,6 +271,10 @@ def read_rows(
 
     if isinstance(folder, Path):
         try:
+            # before there is room for the rows, which may be many more than there are files
+            size = rows_per_chunk * math.prod(row_shape) * np.dtype(dtype).itemsize + CRC_BYTES
+            for number in range(start // rows_per_chunk, -(-stop // rows_per_chunk)):
+                _check_size(folder / chunk_key(number, len(shape)), size)
             return read(_LocalStore(folder, read_only=True))
         except OSError as error:
             file = error.filename or str(folder)

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from distkern.common.errors import InputError
 from distkern.storage import chunks
 from distkern.storage.description import Description
-from distkern.storage.places import Location, Place, absolute, is_whole
+from distkern.storage.places import Location, Place, absolute, is_whole, read_file
 
 _AGAIN = "make them again or restore them from a copy"
 _DESCRIPTION = Description("distkern-arrays", "stored arrays", 3, _AGAIN)
@@ -133,7 +133,7 @@ def _read(folder: Place, fingerprint: str | None = None) -> StoredArrays:
         raise InputError("there are no stored arrays", where=str(folder), hint="check the path")
     where = str(folder / "zarr.json")
     try:
-        content = _DESCRIPTION.parse((folder / "zarr.json").read_bytes(), where).get("attributes")
+        content = _DESCRIPTION.parse(read_file(folder / "zarr.json"), where).get("attributes")
     except OSError as error:
         raise _DESCRIPTION.damaged(f"it cannot be read: {error.strerror}", where) from None
     if not isinstance(content, dict):

@@ -9,6 +9,7 @@ import re
 import secrets
 import shutil
 import socket
+import stat
 import tempfile
 import time
 from collections.abc import Callable, Iterator
@@ -16,7 +17,7 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, suppress
 from contextvars import ContextVar
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import Any, TextIO, TypeAlias
 
 from distkern.common.errors import InputError
 from distkern.common.processes import birth, is_running
@@ -110,10 +111,28 @@ def append_text(place: Place, text: str) -> None:
             before = b""
         place.write_bytes(before + text.encode())
         return
-    with explain_errors(place), place.open("a", encoding="utf-8") as file:
+    with open_to_append(place) as file:
         file.write(text)
         file.flush()
         os.fsync(file.fileno())
+
+
+@contextmanager
+def open_to_append(path: Path) -> Iterator[TextIO]:
+    """Open a UTF-8 text file to write behind its end.
+
+    Raises
+    ------
+    InputError
+        If the disk is full or the place cannot be written, also where a link would lead to another place and
+        a FIFO would wait for a reader.
+    """
+    with explain_errors(path):
+        if os.path.lexists(path) and not stat.S_ISREG(os.lstat(path).st_mode):
+            what, hint = "cannot be written (not a regular file)", "remove it or use another folder"
+            raise InputError(what, where=str(path), hint=hint)
+        with path.open("a", encoding="utf-8") as file:
+            yield file
 
 
 class StagedFolder:

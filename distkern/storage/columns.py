@@ -102,11 +102,9 @@ def read_columns(folder: Place, copy_of: str, group_rows: tuple[int, ...]) -> Co
     where = str(file)
     description = replace(_DESCRIPTION, again=make_again(folder))
     try:
-        content, _ = description.open(file.read_bytes(), where)
+        content, _ = description.load(file)
     except FileNotFoundError:
         return None
-    except OSError as error:
-        raise description.damaged(f"it cannot be read: {error.strerror}", where) from error
     manifest = description.read(ColumnsManifest, content, where)
     if manifest.copy_of != copy_of:
         raise CorruptDataError(

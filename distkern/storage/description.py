@@ -11,6 +11,7 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 from distkern.common.errors import CorruptDataError, InputError
+from distkern.storage.places import Place, read_file
 
 if TYPE_CHECKING:
     from pydantic import TypeAdapter
@@ -109,6 +110,24 @@ class Description:
     def text(self, content: Mapping[str, Any], *, ensure_ascii: bool = True) -> str:
         """What a file with the sealed content holds."""
         return json.dumps(self.seal(content), indent=1, ensure_ascii=ensure_ascii) + "\n"
+
+    def load(self, file: Place) -> tuple[dict[str, Any], str]:
+        """Return what :meth:`open` does of a file's text.
+
+        Raises
+        ------
+        FileNotFoundError
+            If there is no file.
+        CorruptDataError
+            Also if the file cannot be read, or something else bears its name.
+        """
+        try:
+            text = read_file(file)
+        except FileNotFoundError:
+            raise
+        except OSError as error:
+            raise self.damaged(f"it cannot be read: {error.strerror}", str(file)) from None
+        return self.open(text, str(file))
 
     def open(self, text: str | bytes, where: str) -> tuple[dict[str, Any], str]:
         """The content that a text seals, and its fingerprint; raises as :meth:`unseal`."""

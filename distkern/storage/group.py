@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import cached_property, lru_cache
 from itertools import count
+from pathlib import Path
 from typing import Any, ClassVar, TypeAlias
 
 import numpy as np
@@ -146,16 +147,22 @@ class _StoredRows:
             files = self._paths[int(shards[low])]
             ends = self._files.read(files[-1], np.int64, first, stop - first + 1)
             start, size = int(ends[0]), int(ends[-1] - ends[0])
+            if start < 0 or (np.diff(ends) < 0).any():
+                raise chunks.damaged("sparse rows that overlap", files[-1][0])
             lengths.append(np.diff(ends))
             if size:
                 data.append(self._files.read(files[0], np.float32, start, size))
                 indices.append(self._files.read(files[1], np.int32, start, size))
-        return SparseRows(
+        rows = SparseRows(
             np.concatenate([np.empty(0, np.float32), *data]),
             np.concatenate([np.empty(0, np.int32), *indices]),
             np.cumsum(np.concatenate(lengths)),
             self._width,
         )
+        try:
+            return rows.checked()
+        except ValueError as error:
+            raise chunks.damaged(str(error), self._readers[0].path) from None
 
     def _located(self, positions: Indices) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         """The shard of each row, and its position there."""
@@ -191,6 +198,7 @@ class _OpenFile:
 
     def __init__(self, path: str) -> None:
         self._descriptor = -1
+        size_of_file(Path(path))
         self.path, self._descriptor = path, os.open(path, os.O_RDONLY | os.O_CLOEXEC)
         status = os.fstat(self._descriptor)
         self.identity = status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns

@@ -10,7 +10,7 @@ import numpy as np
 
 from distkern.common.errors import InputError
 from distkern.storage.description import Description
-from distkern.storage.places import Place, URLPlace
+from distkern.storage.places import Place, URLPlace, read_file
 from distkern.storage.scaling import Scaling
 from distkern.storage.table import Table
 
@@ -92,7 +92,6 @@ class Manifest:
     def __post_init__(self) -> None:
         width, shards = self.n_features, [shard for split in self.splits.values() for shard in split.shards]
         n_classes = None if self.classes is None else len(self.classes)
-        factor = self.scaling.factor
         if "train" not in self.splits or self.splits.keys() - {"train", "test"}:
             raise ValueError(f"the splits are {', '.join(self.splits)}")
         trained = self.splits["train"].shards
@@ -100,8 +99,7 @@ class Manifest:
             raise ValueError(f"other names than those of {width} features")
         if self.table is not None and self.feature_names not in (None, self.table.features):
             raise ValueError("columns of a table that become other features")
-        if factor is not None and len(factor) != (1 if self.scaling.kind == "ball" else width):
-            raise ValueError(f"a scaling of {len(factor)} features for {width}")
+        self.scaling.check_width(width)
         if (n_classes is None) == (self.task == "classification"):
             raise ValueError(f"task {self.task} with {n_classes} classes")
         if self.dates is not None:
@@ -178,7 +176,7 @@ def read_manifest(folder: Place) -> tuple[Manifest, str]:
     if ".partial-" in folder.name:
         raise InputError("an unfinished data set", where=where, hint="run `distkern shard` again")
     try:
-        text = file.read_bytes()
+        text = read_file(file)
     except (FileNotFoundError, NotADirectoryError):
         raise _absent(folder) from None
     except OSError as error:

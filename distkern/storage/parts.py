@@ -17,7 +17,7 @@ from distkern.storage import chunks
 from distkern.storage.arrays import array_bytes, check_arrays, load_arrays, save_arrays
 from distkern.storage.atomic import flushed, write_bytes_atomic, write_text_atomic
 from distkern.storage.description import Description, as_read
-from distkern.storage.places import Location, Place, absolute, read_range
+from distkern.storage.places import Location, NotAFileError, Place, absolute, read_file, read_range
 
 _MARK = "here"
 #: entry of a slice: first and end byte, crc32c of the bytes, and crc32c of this entry and its owner
@@ -39,7 +39,7 @@ class SharedFolder:
     def is_here(self) -> bool:
         """Whether this process sees the folder."""
         try:
-            return (self.folder / _MARK).read_bytes() == self._mark.encode()
+            return read_file(self.folder / _MARK) == self._mark.encode()
         except OSError:
             return False
 
@@ -99,7 +99,7 @@ class _Parts(SharedFolder):
         return as_read(record)
 
     def _part(self, file: Place) -> _Part:
-        content, _ = self.description.open(file.read_bytes(), str(file))
+        content, _ = self.description.load(file)
         return self.description.read(_Part, content, str(file))
 
 
@@ -211,7 +211,7 @@ class SlicedParts(_Parts):
         try:
             first = np.frombuffer(read_range(file, 0, _ENTRY.itemsize), dtype=_ENTRY)
             table = np.frombuffer(read_range(file, 0, int(first[0]["start"])), dtype=_ENTRY)
-        except (FileNotFoundError, IndexError, ValueError):
+        except (FileNotFoundError, NotAFileError, IndexError, ValueError):
             raise chunks.damaged("its table of slices is missing or damaged", file) from None
         ends = np.append(table["start"][:1], table["stop"]).astype(np.int64)
         return np.asarray((ends - ends[0]) // self._row.itemsize)
@@ -227,6 +227,8 @@ class SlicedParts(_Parts):
             content = np.frombuffer(read_range(file, start, stop), dtype=np.uint8)
         except FileNotFoundError:
             raise chunks.damaged("the rows are missing", file) from None
+        except NotAFileError as error:
+            raise chunks.damaged(f"the rows cannot be read ({error.strerror})", file) from None
         if len(content) != stop - start or chunks.crc32c(content) != int(entry[0]["crc32c"]):
             raise chunks.damaged("the stored rows are damaged (their checksum is wrong)", file)
         rows = content.view(self._row)

@@ -8,8 +8,10 @@ there when its mark is (:data:`MARKS`), which is written last and removed first.
 
 from __future__ import annotations
 
+import errno
 import math
 import os
+import stat
 from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import dataclass
@@ -22,6 +24,8 @@ from distkern.storage._file_systems import ask
 
 #: the objects that make a folder of a store whole; of several, the last one does
 MARKS = ("zarr.json", "manifest.json", "model.json")
+#: bytes of the largest description or list of metrics that is read; a sparse file of any size takes no disk
+MOST_READ = 2**30
 
 
 @dataclass(frozen=True, order=True, slots=True)
@@ -179,10 +183,25 @@ def is_fleeting(place: Place) -> bool:
     return isinstance(place, URLPlace) and protocol(place.url) == "memory"
 
 
+class NotAFileError(OSError):
+    """A folder, FIFO, socket or device where a file was expected; reading the last three may never end."""
+
+
 def size_of_file(place: Place) -> int:
-    """Bytes of a file or object; :class:`FileNotFoundError` if there is none."""
+    """Return the bytes of a file or object.
+
+    Raises
+    ------
+    FileNotFoundError
+        If there is none.
+    NotAFileError
+        If something else has the name.
+    """
     if isinstance(place, Path):
-        return place.stat().st_size
+        status = place.stat()
+        if not stat.S_ISREG(status.st_mode):
+            raise NotAFileError(errno.EISDIR, "not a regular file", str(place))
+        return status.st_size
     return int(ask(place.url, lambda system, path: system.info(path))["size"])
 
 
@@ -197,6 +216,15 @@ def modified(place: Place) -> float:
         return math.inf
 
 
+def read_file(place: Place) -> bytes:
+    """Return the content of a file or object that somebody else may have written; raises as
+    :func:`size_of_file`, also for more than :data:`MOST_READ` bytes."""
+    # an object of a store is none of these, and its size would be another request
+    if isinstance(place, Path) and size_of_file(place) > MOST_READ:
+        raise NotAFileError(errno.EFBIG, os.strerror(errno.EFBIG), str(place))
+    return place.read_bytes()
+
+
 def size_of_tree(place: Place) -> int:
     """Bytes of all files below."""
     if isinstance(place, Path):
@@ -207,6 +235,7 @@ def size_of_tree(place: Place) -> int:
 def read_range(place: Place, start: int, stop: int | None = None) -> bytes:
     """Bytes ``start : stop`` of a file or object; fewer if it ends before."""
     if isinstance(place, Path):
+        size_of_file(place)
         with open(place, "rb") as file:
             file.seek(start)
             return file.read() if stop is None else file.read(stop - start)

@@ -151,6 +151,12 @@ class Scaling:
         kind = self.kind if stored.kind in SPARSE_KINDS else stored.kind
         return Scaling(kind, (self.shift - stored.shift) * stored.factor, self.factor / stored.factor)
 
+    def check_width(self, n_features: int) -> None:
+        """Raise ValueError unless the scaling is one of rows with so many features."""
+        size = n_features if self.factor is None else self.factor.size
+        if size != n_features and (size != 1 or self.kind != "ball"):
+            raise ValueError(f"a scaling of {size} features for {n_features}")
+
     def in_own_units(self, rows: Rows) -> Rows:
         """Rows that this scaling has made, as they were before it: float64, or as they are for ``none`` and
         ``unit``, which cannot be undone."""

@@ -49,7 +49,14 @@ class ShardReader:
         """The array (n_rows,) of this name beside the features, None if rows have none."""
         dtype = self.target_type if name == "targets" else _TYPES[name]
         checksum = getattr(self.entry, f"{name}_crc32c")
-        return None if dtype is None or checksum is None else self._array(name, checksum, dtype)
+        if dtype is None or checksum is None:
+            return None
+        found = self._array(name, checksum, dtype)
+        if name == "targets" and self.entry.class_counts is not None:
+            n_classes = len(self.entry.class_counts)
+            if not (found.min() >= 0 and found.max() < n_classes):
+                raise chunks.damaged(f"class codes outside 0 to {n_classes - 1}", self._folder / name)
+        return found
 
     def targets(self) -> NDArray[Any] | None:
         """The targets alone, as in the block."""
@@ -107,7 +114,10 @@ class ShardReader:
             _chunk(group / name, 0, checksum, dtype, (size,), size)
             for (name, dtype, size), checksum in zip(expected, checksums, strict=True)
         )
-        return SparseRows(data, indices, indptr, self.n_features)
+        try:
+            return SparseRows(data, indices, indptr, self.n_features).checked()
+        except ValueError as error:
+            raise chunks.damaged(str(error), group) from None
 
 
 def _chunk(

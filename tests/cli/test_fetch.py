@@ -1,6 +1,7 @@
 """A fetched model is whole, whatever it consists of, and its pages are written and not copied."""
 
 import json
+import socket
 
 import numpy as np
 import pytest
@@ -104,7 +105,25 @@ def test_pages_are_written_anew_from_the_figures(data, tmp_path, capsys):
     # without the data set the rest is still known
     data.rename(tmp_path / "moved")
     assert fetch(tmp_path, "again") == 0
-    assert "the report says nothing of the data set" in capsys.readouterr().err
+    assert "the report leaves out the data set" in capsys.readouterr().err
     assert "n_landmarks" in (tmp_path / "again" / "report.html").read_text()
     trial = json.loads((tmp_path / "again" / "tune" / "trials" / "0001-0-0.json").read_text())
     assert trial == json.loads((tmp_path / "m" / "tune" / "trials" / "0001-0-0.json").read_text())
+
+
+def test_no_server_is_asked_that_a_stranger_names_as_data(data, tmp_path, capsys):
+    finished(data, "newton", {"loss": "least_squares", "n_landmarks": 8, "gamma": 0.3, "nu": 0.01})
+    record = tmp_path / "m" / "job.json"
+    content = json.loads(record.read_text())
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        content["description"]["data"] = f"http://127.0.0.1:{server.getsockname()[1]}/d.zarr"
+        record.write_text(json.dumps(content))
+        assert fetch(tmp_path) == 0
+        assert "in another store than the run" in capsys.readouterr().err
+        server.setblocking(False)
+        with pytest.raises(BlockingIOError):
+            server.accept()
+    load_model(tmp_path / "fetched")
+    record.write_text(json.dumps(content | {"finished": 1e30}))
+    assert fetch(tmp_path, "again") == 2
+    assert "job.json: is not the record of a job" in capsys.readouterr().err

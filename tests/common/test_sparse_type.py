@@ -131,3 +131,20 @@ def test_a_block_takes_what_it_has_of_each_row():
     features = np.eye(3)
     assert Block(features).nbytes == 72
     assert Block(features, codes, weights, group_keys=keys).nbytes == 72 + 3 * (4 + 8 + 8)
+
+
+@pytest.mark.parametrize(
+    ("name", "wrong"),
+    [
+        ("indices", [0, 3]),
+        ("indices", [-1, 0]),
+        ("indptr", [0, 2, 1]),
+        ("indptr", [1, 1, 2]),
+        ("data", [1.0]),
+    ],
+)
+def test_entries_outside_of_the_rows_are_refused(name, wrong):
+    stored = to_arrays("rows", SparseRows.of_dense(np.eye(2, 3)))
+    assert from_arrays("rows", stored).shape == (2, 3)
+    with pytest.raises(ValueError, match="sparse rows"):
+        from_arrays("rows", {**stored, f"rows.{name}": np.array(wrong, stored[f"rows.{name}"].dtype)})

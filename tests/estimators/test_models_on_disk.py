@@ -7,8 +7,8 @@ import pytest
 from scipy import sparse
 from sklearn.datasets import make_classification
 
-from distkern import AVMClassifier, CSVRGClassifier
-from distkern.common.errors import CorruptDataError
+from distkern import AVMClassifier, CSVRGClassifier, NewtonClassifier
+from distkern.common.errors import CorruptDataError, InputError
 from distkern.runs import persistence
 from distkern.runs.persistence import load_model
 from distkern.storage.arrays import load_arrays, save_arrays
@@ -101,4 +101,85 @@ def test_a_model_that_is_replaced_while_it_is_read_is_read_again(tmp_path, monke
     content = file.read_bytes()
     file.write_bytes(bytes([content[0] ^ 1]) + content[1:])
     with pytest.raises(CorruptDataError, match="arrays"):
+        load_model(tmp_path / "m")
+
+
+def labels(values, dtype="<i8"):
+    return {"classes": {"dtype": dtype, "values": values}}
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        labels([0, 1], "<U300000000"),
+        labels([0, 1], "f8,f8"),
+        labels([0.5, 1.5]),
+        labels([2**70, 1]),
+        labels([0, 0]),
+        labels([0]),
+        labels([]),
+        labels([[0], [1]], "object"),
+        labels([*range(1000)]),
+        {"classes": None},
+        {"n_features": 7},
+        {"class_weights": [1.0]},
+        {"class_shares": [0.2, 0.3, 0.5]},
+        {"scaling": {"kind": "standard", "shift": [0.0], "factor": [1.0]}},
+        {"gamma": "wide"},
+        {"seed": True},
+        {"history": [{"stage": 0}]},
+        {"updates": [{"number": 1, "rows": 3}]},
+    ],
+)
+def test_facts_that_contradict_each_other_are_refused(wrong, tmp_path):
+    X = np.random.default_rng(0).normal(size=(40, 3))
+    settings = {"loss": "least_squares", "n_landmarks": 4, "gamma": 0.3, "nu": 0.01, "random_state": 0}
+    NewtonClassifier(**settings).fit(X, (X[:, 0] > 0).astype(int)).save(tmp_path / "m")
+    file = tmp_path / "m" / "model.json"
+    whole = json.loads(file.read_text())
+    del whole["fingerprint"]
+    file.write_text(json.dumps(sealed(whole | {"classes": {"dtype": "string", "values": ["no", "yes"]}})))
+    assert set(load_model(tmp_path / "m").predict(X)) == {"no", "yes"}
+    file.write_text(json.dumps(sealed(whole | wrong)))
+    with pytest.raises(CorruptDataError, match=r"model\.json: .*damaged"):
+        load_model(tmp_path / "m")
+
+
+def test_arrays_that_do_not_fit_together_are_refused(tmp_path):
+    X = np.random.default_rng(0).normal(size=(40, 3))
+    settings = {"loss": "least_squares", "n_landmarks": 4, "gamma": 0.3, "nu": 0.01, "random_state": 0}
+    NewtonClassifier(**settings).fit(X, (X[:, 0] > 0).astype(int)).save(tmp_path / "m")
+    file, arrays = tmp_path / "m" / "model.json", load_arrays(tmp_path / "m" / "arrays")
+    whole = json.loads(file.read_text())
+    del whole["fingerprint"]
+    for name, wrong in (
+        ("coefficients", arrays["coefficients"][:-1]),
+        ("coefficients", np.repeat(arrays["coefficients"], 2, axis=1)),
+        ("coefficients", arrays["coefficients"] * np.nan),
+        ("coefficients", arrays["coefficients"].astype(complex)),
+        ("landmarks", arrays["landmarks"][:, :-1]),
+        ("landmarks", arrays["landmarks"][..., None]),
+        ("intercept", np.zeros(3)),
+    ):
+        digest = save_arrays(tmp_path / "m" / "arrays", {**arrays, name: np.ascontiguousarray(wrong)})
+        file.write_text(json.dumps(sealed(whole | {"arrays": digest})))
+        with pytest.raises(CorruptDataError, match=r"model\.json: .*damaged"):
+            load_model(tmp_path / "m")
+
+
+@pytest.mark.parametrize("knows_ranges", [True, False])
+def test_more_features_than_there_were_take_no_memory(knows_ranges, tmp_path):
+    """Random features of so many columns would be drawn before anything is compared."""
+    X = np.random.default_rng(0).normal(size=(40, 3))
+    settings = {"features": "random", "n_features": 8, "gamma": 0.3, "nu": 0.01, "random_state": 0}
+    NewtonClassifier(loss="least_squares", **settings).fit(X, (X[:, 0] > 0).astype(int)).save(tmp_path / "m")
+    file, arrays = tmp_path / "m" / "model.json", load_arrays(tmp_path / "m" / "arrays")
+    whole = json.loads(file.read_text()) | {"n_features": 10**13}
+    del whole["fingerprint"]
+    if not knows_ranges:
+        del whole["further"]
+        kept = {name: array for name, array in arrays.items() if not name.startswith("further.")}
+        whole["arrays"] = save_arrays(tmp_path / "m" / "arrays", kept)
+    file.write_text(json.dumps(sealed(whole)))
+    with pytest.raises(InputError, match="ranges of 3 features" if knows_ranges else "not enough memory"):
         load_model(tmp_path / "m")

@@ -172,7 +172,7 @@ def test_a_job_that_cannot_be_read_ends_nothing(is_folder, tmp_path, capsys):
     assert main(["jobs", "--json", "--runs", str(tmp_path)]) == 0
     captured = capsys.readouterr()
     assert {job["id"]: job["state"] for job in json.loads(captured.out)["jobs"]} == {
-        "a": "not seen",
+        "a": "damaged" if is_folder else "not seen",
         "b": "queued",
     }
     assert captured.err.startswith("job a: ")
@@ -198,11 +198,15 @@ def progress(done, name="scan"):
 
 
 def begun(name):
-    return Event("pass_started", {"name": name, "stage": 1, "tasks": 9, "rows": 9, "bytes": 9})
+    return Event(
+        "pass_started", {"name": name, "stage": 1, "tasks": 9, "rows": 9, "bytes": 9, "unit": "rows"}
+    )
 
 
 def ended(name):
-    return Event("pass_finished", {"name": name, "stage": 1, "seconds": 0.1, "rows": 9, "bytes": 9})
+    return Event(
+        "pass_finished", {"name": name, "stage": 1, "seconds": 0.1, "rows": 9, "bytes": 9, "mode": "workers"}
+    )
 
 
 def test_the_log_tells_of_passes_once_a_second_and_of_all_else(tmp_path, monkeypatch):
@@ -223,16 +227,38 @@ def test_the_log_tells_of_passes_once_a_second_and_of_all_else(tmp_path, monkeyp
         clock[0] += 0.003
         log(begun(f"quick {number}"))
         log(ended(f"quick {number}"))
-    log(Event("stage_finished", {"metrics": {"stage": 1, "objective": float("inf")}}))
+    figures = {"stage": 1, "passes": 1.0, "seconds": 2.0}
+    log(Event("stage_finished", {"metrics": {**figures, "objective": float("inf")}}))
     events = list(reader.new())
     assert len(events) <= 10
-    assert events[-1]["metrics"] == {"stage": 1, "objective": None}
+    assert events[-1]["metrics"] == {**figures, "objective": None}
     # a pass that begins between two lines is told of before its progress
     clock[0] += 0.01
     log(begun("late"))
     clock[0] += 2.0
     log(progress(1, "late"))
     assert [event.kind for event in reader.new()] == ["pass_started", "pass_progress"]
+
+
+@pytest.mark.parametrize(
+    "odd",
+    [
+        {"time": 1e300},
+        {"time": float("nan")},
+        {"kind": []},
+        {"tasks": "many"},
+        {"tasks_done": None},
+        {"rows_done": 1e30},
+        {"name": {}},
+        {"kind": "stage_finished", "metrics": {"stage": 1, "passes": "x", "seconds": 1.0}},
+        {"kind": "run_started"},
+    ],
+)
+def test_lines_that_no_run_writes_are_passed_over(odd, tmp_path):
+    line = {"time": 1.0, "kind": "pass_progress", **progress(1).fields}
+    path = tmp_path / "log.jsonl"
+    path.write_text(json.dumps(line | odd) + "\n" + json.dumps(line) + "\n")
+    assert [event.fields for event in LogReader(path).new()] == [progress(1).fields]
 
 
 def test_half_a_line_waits_and_a_fenced_log_is_silent(tmp_path):

@@ -8,7 +8,7 @@ import pytest
 from distkern.common.errors import CorruptDataError
 from distkern.engine.events import Event
 from distkern.monitor.balance import PassRecorder, PassTotal, verdict
-from distkern.monitor.metrics import FIELDS, MetricsFile, read, rewrite
+from distkern.monitor.metrics import FIELDS, MetricsFile, read, rewrite, to_line
 
 LINE = {name: number for number, name in enumerate(FIELDS)}
 
@@ -29,8 +29,8 @@ def test_a_line_per_stage(tmp_path):
 
 
 def test_numbers_that_json_lacks_become_null(tmp_path):
-    rewrite(tmp_path / "m", [{"objective": float("nan"), "bound": np.float64("inf")}])
-    assert read(tmp_path / "m") == [{"objective": None, "bound": None}]
+    rewrite(tmp_path / "m", [LINE | {"objective": float("nan"), "bound": np.float64("inf")}])
+    assert read(tmp_path / "m") == [LINE | {"objective": None, "bound": None}]
 
 
 def test_rewrite_replaces_what_was_there(tmp_path):
@@ -44,11 +44,33 @@ def test_rewrite_replaces_what_was_there(tmp_path):
 
 def test_a_torn_last_line_is_left_out_and_any_other_is_refused(tmp_path):
     path = tmp_path / "metrics.jsonl"
-    path.write_text('{"stage": 0}\n{"sta')
-    assert read(path) == [{"stage": 0}]
-    path.write_text('{"stage": 0}\n{"sta\n{"stage": 2}\n')
+    line = to_line(LINE)
+    path.write_text(f'{line}{{"sta')
+    assert read(path) == [LINE]
+    path.write_text(f'{line}{{"sta\n{line}')
     with pytest.raises(CorruptDataError, match="line 2"):
         read(path)
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {"stage": None},
+        {"seconds": float("nan")},
+        {"objective": "low"},
+        {"bytes_read": True},
+        {"gap": 10**400},
+        {"passes": -1},
+        {"warnings": [1]},
+        {"ended": {}},
+        {"candidates": [{"name": "a"}]},
+        {"candidates": [1]},
+    ],
+)
+def test_a_line_that_no_run_writes_is_refused_before_it_is_shown(tmp_path, wrong):
+    (tmp_path / "m").write_text(json.dumps(LINE | wrong) + "\n")
+    with pytest.raises(CorruptDataError, match=f"line 1: is not a line of metrics .*{next(iter(wrong))}"):
+        read(tmp_path / "m")
 
 
 def test_passes_are_added_up_by_name():

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from cell_problems import Classifier, rows
+from distkern.common.errors import CorruptDataError
 from distkern.common.types import Block
 from distkern.features.kernel_choice import KernelChoice
 from distkern.kernels import find_kernel
@@ -14,7 +15,7 @@ from distkern.solvers._cells import buckets
 from distkern.solvers._cells.layout import CellLayout
 from distkern.solvers._cells.machine import CellSettings
 from distkern.solvers._cells.place import Places, centred, grouped
-from distkern.solvers._cells.tree import Overlap, Tree
+from distkern.solvers._cells.tree import Overlap, Tree, tree_from_arrays, tree_to_arrays
 from distkern.solvers.base import Problem
 from distkern.solvers.risk import Risk
 from small import slow_but
@@ -147,3 +148,58 @@ def test_buckets_hold_no_more_rows_than_they_may():
     filled = np.bincount(found, counts)
     assert filled.max() <= 120
     assert (filled[:-1] + counts[np.flatnonzero(np.diff(found)) + 1] > 120).all()
+
+
+def test_half_spaces_that_are_no_tree_are_refused():
+    """Children that come before their node would be gone down for ever."""
+    arrays = tree_to_arrays(Tree.fit(rows(400)[0].astype(np.float32), 100, 0))
+    assert arrays["children"].tolist() == [[1, 2], [-1, -2], [-3, -4]]
+    np.testing.assert_array_equal(tree_from_arrays(arrays).children, arrays["children"])
+    for children in (
+        [[0, 2], [-1, -2], [-3, -4]],
+        [[1, 2], [0, -2], [-3, -4]],
+        [[1, 1], [-1, -2], [-3, -4]],
+        [[1, 2], [-1, -1], [-3, -4]],
+        [[1, 3], [-1, -2], [-3, -4]],
+        [[1, 2], [-1, -2], [-3, -5]],
+        [[1, 2], [-1, -2]],
+    ):
+        with pytest.raises(ValueError, match=r"no tree|children"):
+            tree_from_arrays({**arrays, "children": np.array(children, np.int32)})
+    for name, wrong in (
+        ("thresholds", np.zeros(2)),
+        ("margins", np.zeros(3, int)),
+        ("directions", np.ones(3)),
+    ):
+        with pytest.raises(ValueError, match=name):
+            tree_from_arrays({**arrays, name: wrong})
+    leaf = {**tree_to_arrays(Tree.fit(np.ones((5, 2), np.float32), 9, 0))}
+    assert tree_from_arrays(leaf).n_leaves == 1
+
+
+@pytest.mark.parametrize(
+    ("name", "wrong"),
+    [
+        ("ends", [2, 1, 4, 4]),
+        ("ends", [1, 2, 3, 9]),
+        ("places", [0, 1, 2, 7]),
+        ("places", [0, 1, 2, -1]),
+        ("constants", np.zeros((3, 1))),
+        ("coefficients", np.zeros((3, 1))),
+        ("support", np.zeros((4, 2))),
+    ],
+)
+def test_machines_that_do_not_fit_together_are_refused(name, wrong):
+    tree = Tree.fit(rows(400)[0].astype(np.float32), 100, 0)
+    arrays = {
+        **tree_to_arrays(tree),
+        "support": np.zeros((4, tree.directions.shape[1]), np.float32),
+        "places": np.arange(4, dtype=np.int32),
+        "coefficients": np.zeros((4, 1), np.float32),
+        "constants": np.zeros((4, 1)),
+        "ends": np.arange(1, 5),
+        "figures": np.zeros((4, 8)),
+    }
+    assert buckets.Machines.of(arrays).ends.tolist() == [1, 2, 3, 4]
+    with pytest.raises(CorruptDataError, match=name if name != "ends" else "ends|overlap"):
+        buckets.Machines.of({**arrays, name: np.asarray(wrong, arrays[name].dtype)})

@@ -187,9 +187,10 @@ def test_files_are_read_from_urls(url, tmp_path):
 
 def test_metrics_at_a_url(url):
     file = metrics.MetricsFile(url / "metrics.jsonl")
-    metrics.rewrite(file.path, [{"stage": 0}])
+    line = {"stage": 0, "passes": 1.0, "seconds": 2.0}
+    metrics.rewrite(file.path, [line])
     for stage in (1, 2):
-        file(Event("stage_finished", {"metrics": {"stage": stage}}))
+        file(Event("stage_finished", {"metrics": {**line, "stage": stage}}))
     assert [line["stage"] for line in metrics.read(url / "metrics.jsonl")] == [0, 1, 2]
 
 
@@ -227,11 +228,20 @@ def test_claims_and_the_log_of_a_job(place):
 def test_lines_of_passes_wait_in_a_store(url):
     folder = JobFolder(url)
     log = LogFile(folder.log, folder.claim())
-    fields = {"pass": 1, "name": "p", "stage": 0, "mode": "m", "tasks": 1, "rows": 1}
+    fields = {
+        "pass": 1,
+        "name": "p",
+        "stage": 0,
+        "mode": "m",
+        "tasks": 1,
+        "rows": 1,
+        "bytes": 1,
+        "unit": "rows",
+    }
     log.say("started")
     log(Event("pass_started", fields))
     written = folder.log.read_bytes()
-    log(Event("stage_finished", {"metrics": {}}))
+    log(Event("stage_finished", {"metrics": {"stage": 0, "passes": 1.0, "seconds": 2.0}}))
     assert len(folder.log.read_bytes()) > len(written)
     assert [event.kind for event in LogReader(folder.log).new()][-1] == "stage_finished"
 

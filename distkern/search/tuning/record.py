@@ -112,7 +112,7 @@ class SearchFolder:
         self._search = fingerprint(now)
         file = self.place / "search.json"
         if file.exists():
-            then, _ = _SEARCH.open(file.read_bytes(), str(file))
+            then, _ = _SEARCH.load(file)
             for key, value in now.items():
                 if then.get(key) != value:
                     raise InputError(
@@ -140,7 +140,7 @@ class SearchFolder:
         return self._found.get(task)
 
     def _read(self, file: Place) -> Trial:
-        content, _ = _TRIAL.open(file.read_bytes(), str(file))
+        content, _ = _TRIAL.load(file)
         trial = _TRIAL.read(Trial, content, str(file))
         whose = f"trial {trial.task.name}" if trial.task.name != file.stem else "a trial of another search"
         if trial.task.name != file.stem or content.get("search") != self._search:
@@ -159,7 +159,7 @@ class SearchFolder:
         """Write the search and its trials to another folder; each is read and checked, as :meth:`trial`."""
         assert self.place is not None, "what is copied is stored"
         file = self.place / "search.json"
-        content, _ = _SEARCH.open(file.read_bytes(), str(file))
+        content, _ = _SEARCH.load(file)
         identity = {key: value for key, value in content.items() if not key.startswith("encoding-")}
         self._search = fingerprint(identity)
         copy = SearchFolder(place)

@@ -11,7 +11,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from distkern.common.errors import CorruptDataError
 from distkern.common.rng import Purpose, stream
+from distkern.common.shapes import indexed, shaped
 from distkern.common.stores import SliceStore
 from distkern.common.tiles import release
 from distkern.common.types import Array, Block, Floats
@@ -233,9 +235,32 @@ class Machines:
 
     @classmethod
     def of(cls, arrays: Mapping[str, NDArray[Any]]) -> Machines:
-        """From what :meth:`pack` gave."""
-        names = ("support", "places", "coefficients", "constants", "ends", "figures")
-        return cls(tree_from_arrays(arrays), *(arrays[name] for name in names))
+        """Return the machines of what :meth:`pack` gave.
+
+        Raises
+        ------
+        CorruptDataError
+            If an array is missing, or they do not fit together.
+        """
+        try:
+            return cls._of(arrays)
+        except (KeyError, ValueError) as error:
+            raise CorruptDataError(
+                f"the machines of a bucket do not fit together ({error})", hint="train again"
+            ) from None
+
+    @classmethod
+    def _of(cls, arrays: Mapping[str, NDArray[Any]]) -> Machines:
+        tree = tree_from_arrays(arrays)
+        support = shaped(arrays, "support", None, tree.directions.shape[1])
+        places = indexed(arrays, "places", None, below=len(support))
+        constants = shaped(arrays, "constants", tree.n_leaves, None)
+        coefficients = shaped(arrays, "coefficients", len(places), constants.shape[1])
+        ends = indexed(arrays, "ends", tree.n_leaves, below=len(places) + 1)
+        if (np.diff(ends) < 0).any():
+            raise ValueError("the support rows of cells overlap")
+        figures = shaped(arrays, "figures", tree.n_leaves, None)
+        return cls(tree, support, places, coefficients, constants, ends, figures)
 
     def cell(self, number: int) -> tuple[CellMachine, Array]:
         """The machine of a cell, and its figures."""

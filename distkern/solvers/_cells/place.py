@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
 from distkern.common.rng import Purpose, stream
+from distkern.common.shapes import indexed
 from distkern.common.sparse import converted
 from distkern.common.types import Block, Floats
 from distkern.maps.mapping import RowMap, map_from_arrays, map_to_arrays
@@ -85,8 +86,20 @@ def places_to_arrays(places: Places) -> dict[str, NDArray[Any]]:
 
 
 def places_from_arrays(arrays: Mapping[str, NDArray[Any]]) -> Places:
-    """From what :func:`places_to_arrays` gave."""
-    return Places(map_from_arrays(arrays), tree_from_arrays(arrays), arrays["bucket_of_leaf"])
+    """Return the places of what :func:`places_to_arrays` gave.
+
+    Raises
+    ------
+    KeyError
+        If an array is missing.
+    ValueError
+        If they do not fit together.
+    """
+    mapping, tree = map_from_arrays(arrays), tree_from_arrays(arrays)
+    n_columns = tree.directions.shape[1]
+    if len(mapping.factors) != n_columns:
+        raise ValueError(f"half spaces of {n_columns} columns for {len(mapping.factors)}")
+    return Places(mapping, tree, indexed(arrays, "bucket_of_leaf", tree.n_leaves, below=tree.n_leaves))
 
 
 def grouped(counts: NDArray[np.int64], most: int) -> NDArray[np.int32]:

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from distkern.common import tiles
 from distkern.common.rng import Purpose, stream
+from distkern.common.shapes import indexed, shaped
 from distkern.common.types import Floats
 
 #: rows from which a direction is found, and steps of the power iteration
@@ -166,8 +167,27 @@ def tree_to_arrays(tree: Tree) -> dict[str, NDArray[Any]]:
 
 
 def tree_from_arrays(arrays: Mapping[str, NDArray[Any]]) -> Tree:
-    """From what :func:`tree_to_arrays` gave, whatever else is there."""
-    return Tree(*(arrays[name] for name in _ARRAYS))
+    """Return the tree of what :func:`tree_to_arrays` gave, whatever else is there.
+
+    Raises
+    ------
+    KeyError
+        If an array is missing.
+    ValueError
+        If they are no tree: every node but the first, and every leaf, is the child of one node, which comes
+        before it.
+    """
+    directions = shaped(arrays, "directions", None, None)
+    n_nodes = len(directions)
+    children = indexed(arrays, "children", n_nodes, 2, below=max(n_nodes, 1), least=-n_nodes - 1)
+    # a tree without nodes is one leaf, of which nothing is the parent
+    n_leaves = n_nodes + 1 if n_nodes else 0
+    expected = np.concatenate([np.arange(-n_leaves, 0), np.arange(1, n_nodes)])
+    comes_before = (children < 0) | (children > np.arange(n_nodes)[:, None])
+    if not comes_before.all() or not np.array_equal(np.sort(children, axis=None), expected):
+        raise ValueError("the half spaces are no tree")
+    thresholds, margins = (shaped(arrays, name, n_nodes) for name in ("thresholds", "margins"))
+    return Tree(directions, thresholds, margins, children)
 
 
 def cropped(tree: Tree, root: int, ends: Container[int] = ()) -> tuple[Tree, list[int]]:
