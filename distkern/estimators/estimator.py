@@ -199,12 +199,12 @@ class AbstractEstimator(Updatable, Weighted, Pickled, Declared, BaseEstimator): 
         if self.map_ is not None and len(self.map_.factors) != self.width_:
             raise ValueError(f"a map of {len(self.map_.factors)} features for {self.width_}")
         size = self.basis(np.float32).size
-        if self.coef_.shape != (size, n_outputs) or self.intercept_.shape != (n_outputs,):
+        if self.coefficients_.shape != (size, n_outputs) or self.constants_.shape != (n_outputs,):
             raise ValueError(
-                f"coefficients {self.coef_.shape} and constants {self.intercept_.shape} of {size} functions "
-                f"and {n_outputs} outputs"
+                f"coefficients {self.coefficients_.shape} and constants {self.constants_.shape} of {size} "
+                f"functions and {n_outputs} outputs"
             )
-        if not (np.isfinite(self.coef_).all() and np.isfinite(self.intercept_).all()):
+        if not (np.isfinite(self.coefficients_).all() and np.isfinite(self.constants_).all()):
             raise ValueError("coefficients that are no numbers")
 
     @abstractmethod

@@ -95,7 +95,7 @@ def test_a_model_that_is_replaced_while_it_is_read_is_read_again(tmp_path, monke
         return load_arrays(*given, **how)
 
     monkeypatch.setattr(persistence, "load_arrays", load)
-    np.testing.assert_array_equal(load_model(tmp_path / "m").coef_, models[1].coef_)
+    np.testing.assert_array_equal(load_model(tmp_path / "m").coefficients_, models[1].coefficients_)
     # what stays damaged is refused
     file = next(file for file in (tmp_path / "m" / "arrays").rglob("0") if file.is_file())
     content = file.read_bytes()
