@@ -37,6 +37,7 @@ from distkern.features import GIVEN_FEATURES, Footprint
 from distkern.losses import CURVED_LOSSES, SUPERVISED
 from distkern.passes import Derived
 from distkern.solvers.base import Before, OldRows, Outline, Problem, Steps
+from distkern.solvers.bounds import Direction, gap_pass, gradient_bound, knows_gaps, step_bound
 from distkern.solvers.descent import BoundedMetric, Descent, Point, descend, point_of
 from distkern.solvers.explicit import (
     AbstractExplicit,
@@ -66,9 +67,11 @@ _DAMPING = 0.3
 _LESS_DAMPING, _MORE_DAMPING = 0.3, 3.0
 #: passes for each step above which many steps were too long
 _MANY = 1.5
-#: most steps on the sample, and the share of the tolerance at which they end
-_SAMPLE_STEPS, _SAMPLE_TOLERANCE = 8, 0.3
-#: smallest shift of a matrix as a share of its mean diagonal, by the bytes of a number
+#: share of the tolerance at which steps end, and times the tolerance up to which steps are not damped
+_STEP_TOLERANCE, _NEAR = 0.3, 30.0
+#: most steps on the sample
+_SAMPLE_STEPS = 8
+#: smallest shift of a matrix as a share of its diagonal, by the bytes of a number
 _LEAST = {4: 1e-8, 8: 1e-15}
 _FEATURES = feature_parameters("nystroem")
 _STUCK = "no step lowers the objective any more, in the precision of the features: set a larger nu, or tol"
@@ -80,18 +83,17 @@ class NewtonState(FeatureState):
 
     Attributes
     ----------
-    decrement : decrease of the objective that the next step promises, see
-        :class:`~distkern.solvers.descent.Descent`
+    upper : bound of what the objective is above its minimum
     steps : of the last stage; those of conjugate gradients where it made no matrix
     sampled : whether the last stage's matrix was made from a sample of rows
-    damping : added to nu in matrices that do not bound the Hessian
+    damping : added to nu in matrices of steps that are far from the minimum
     gradient : in the coordinates of the matrices; without rows before the first stage
     gram, slopes, ones, totals : sums over the rows, where a stage of the square loss has made the matrix of
         all rows for up to 2,048 functions, see :class:`~distkern.solvers.newton_sums.RowSums`
     pivots : of the coordinates of these sums
     """
 
-    decrement: float
+    upper: float
     steps: int
     sampled: bool
     damping: float
@@ -240,7 +242,7 @@ class Newton(AbstractExplicit[NewtonState]):
         return self.before.landmarks.astype(problem.dtype), self.before.gamma, targets
 
     def at_zero(self, problem: Problem, risk: Risk, w: Array, figures: Figures) -> dict[str, Any]:
-        kept = {"decrement": math.nan, "steps": 0, "sampled": False, "damping": 0.0}
+        kept = {"upper": math.inf, "steps": 0, "sampled": False, "damping": 0.0}
         return {**kept, "gradient": np.zeros((0, risk.n_outputs))}
 
     def stage(self, problem: Problem, state: NewtonState) -> Steps[NewtonState]:
@@ -249,7 +251,7 @@ class Newton(AbstractExplicit[NewtonState]):
         found, coefficients, own = yield from self.way.descent(problem, state, model, footprint)
         state = replace(
             state,
-            decrement=found.decrement,
+            upper=found.bound,
             steps=found.steps,
             stage=state.stage + 1,
             gradient=found.point.gradient,
@@ -269,14 +271,14 @@ class Newton(AbstractExplicit[NewtonState]):
     def finished(self, state: NewtonState) -> bool:
         return super().finished(state) or self.way.is_stuck(state)
 
-    def converged(self, state: NewtonState) -> bool:
-        return 0.0 <= state.decrement <= self.tol * abs(state.objective)
+    def bound(self, state: NewtonState) -> float:
+        return state.upper
 
     def shortfall(self, state: NewtonState) -> str:
         return _STUCK if self.way.is_stuck(state) and not self.converged(state) else ""
 
     def figures(self, state: NewtonState) -> dict[str, float]:
-        return {"decrement": state.decrement, "steps": float(state.steps)}
+        return {"bound": state.upper, "steps": float(state.steps)}
 
     def passes(self, problem: Problem, footprint: Footprint) -> list[Outline]:
         first = zero_outlines(problem)
@@ -329,7 +331,8 @@ class ByMatrices:
 
     def is_stuck(self, state: NewtonState) -> bool:
         """Whether another stage would begin with the same matrix as the last."""
-        if state.stage == 0 or (state.sampled and (state.stage == 1 or self._risk.loss.is_quadratic)):
+        # the next matrix may be that of all rows
+        if state.stage == 0 or (state.sampled and (state.stage <= 2 or self._risk.loss.is_quadratic)):
             return False
         return state.steps == 0 or self._risk.loss.is_quadratic
 
@@ -340,42 +343,83 @@ class ByMatrices:
         coordinates: Coordinates = yield Derived("coordinates", partial(self.coordinates, problem, state))
         objective = Objective(self._nu, problem, model, footprint, coordinates)
         at, place = coordinates.inward(state.coefficients), self._place(state.stage)
-        schedule = self.schedule(problem, footprint)
+        schedule, tol = self.schedule(problem, footprint), self._solver.tol
+        is_quadratic = self._risk.loss.is_quadratic
         # a quadratic that a sample has not minimised takes the matrix of all rows
-        again = state.stage > 0 and self._risk.loss.is_quadratic
-        sample = None if again else schedule.sample(place)
+        sample = None if state.stage > 0 and is_quadratic else schedule.sample(place)
         matrices, sums, kept = yield from self._matrices(objective, at, place, sample)
         damping = state.damping or _DAMPING * coordinates.trace(matrices[0]) / sums.n_rows
-        shift, diagonal = 0.0, np.zeros((0, 1))
-        if sample is not None or not (place == 0 or self._risk.loss.is_quadratic):
-            # fewer rows ask for more damping
-            fewer = 1.0 if sample is None else schedule.rows(0) / schedule.rows(place)
-            shift, diagonal = coordinates.damping(matrices[0], damping * fewer)
-        damped = replace(objective, nu=self._nu + shift, diagonal=diagonal, sample=sample)
-        metric = self._metric(damped, matrices)
+        own = {"sampled": sample is not None, "damping": damping, **kept}
+        overstated = 1.0 if sample is None else schedule.overstated(place)
         if sample is None:
             start = point_of(self._nu, coordinates, at, sums, sums.mean_gradient)
         elif state.stage:
             start = Point(at, state.objective, state.gradient, None)
         elif place:
             start = yield from objective.point(at)
-        else:
+        is_near, undamped = sample is None and (place == 0 or is_quadratic), None
+        if place and not is_quadratic:
+            enough = tol * (state.zero - start.value)
+            copies = [matrix.copy(order="F") for matrix in matrices]
+            undamped = BoundedMetric(self.inverse(coordinates.basis, copies, self._nu))
+            bound = yield from self._bound(objective, start, undamped, overstated, enough)
+            if bound <= enough:
+                return Descent(replace(start, sums=None), bound, 0, 0), state.coefficients, own
+            is_near = sample is None and undamped.decrement(start.gradient) <= _NEAR * enough
+        shift, diagonal = 0.0, np.zeros((0, 1))
+        if not is_near:
+            # fewer rows ask for more damping
+            fewer = 1.0 if sample is None else schedule.rows(0) / schedule.rows(place)
+            shift, diagonal = coordinates.damping(matrices[0], damping * fewer)
+        damped = replace(objective, nu=self._nu + shift, diagonal=diagonal, sample=sample)
+        metric = self._metric(damped, matrices)
+        if sample is not None and not (state.stage or place):
             zero = point_of(damped.nu, coordinates, at, sums, sums.mean_gradient)
             # the corrections by steps on the sample are kept for all rows
-            tolerance = _SAMPLE_TOLERANCE * self._solver.tol
-            of_sample = yield from descend(damped.point, zero, metric, _SAMPLE_STEPS, tolerance)
+            of_sample = yield from descend(
+                damped.point, zero, metric, _SAMPLE_STEPS, _STEP_TOLERANCE * tol, zero.value
+            )
             start = yield from objective.point(of_sample.point.at)
-        found = yield from descend(objective.point, start, metric, schedule.most_steps, self._solver.tol)
+        found = yield from descend(
+            objective.point,
+            start,
+            metric,
+            schedule.most_steps,
+            _STEP_TOLERANCE * tol,
+            state.zero,
+            None if undamped is None else undamped.decrement,
+        )
         if found.passes > _MANY * found.steps:
             damping *= _MORE_DAMPING
         elif sample is None and state.stage:
             # nearer to the minimum it is known which rows have curvature
             damping *= _LESS_DAMPING
-        return (
-            found,
-            coordinates.outward(found.point.at),
-            {"sampled": sample is not None, "damping": damping, **kept},
+        bound = gradient_bound(self._nu, found.point.gradient, coordinates)
+        if is_quadratic and sample is None:
+            bound = min(bound, metric.decrement(found.point.gradient))
+        return (replace(found, bound=bound), coordinates.outward(found.point.at), own | {"damping": damping})
+
+    def _bound(
+        self, objective: Objective, at: Point, metric: BoundedMetric, overstated: float, enough: float
+    ) -> Steps[float]:
+        """Of F(w) - min F, by Newton's step at w, whose matrix may exceed that of all rows by a factor."""
+        step = -metric.plain(at.gradient)
+        bound = gradient_bound(objective.nu, at.gradient, objective.coordinates)
+        decrement = -0.5 * overstated * float(np.vdot(at.gradient, step))
+        # blocks of softmax are no Hessian
+        if bound <= enough or decrement > enough or not knows_gaps(self._risk):
+            return bound
+        of_step = yield from step_bound(
+            objective.problem,
+            objective.footprint,
+            objective.coordinates,
+            Direction(objective.model, objective.coordinates.outward(step)),
+            step,
+            objective.nu,
+            # what a sample's step leaves is not known, and nor is what is left of it by nu alone
+            metric.decrement if overstated > 1.0 else None,
         )
+        return min(bound, overstated * of_step)
 
     def _matrices(
         self, objective: Objective, at: Array, place: int, sample: RowSample | None
@@ -424,12 +468,20 @@ class ByMatrices:
             Outline(gradient_pass(problem, None, footprint), stages * steps),
             Outline(held_out_pass(problem, None, footprint), stages),
         ]
+        if not quadratic and knows_gaps(self._risk):
+            passes.append(Outline(gap_pass(problem, None, footprint), 1))
         if sample is not None:
             passes.append(Outline(sampled_gradient_pass(problem, None, footprint, sample), _SAMPLE_STEPS))
         if stages > 1:
-            rest = None if quadratic else schedule.sample(1)
-            later = self.grams(1, footprint.size, rest).outline(problem, footprint)
-            passes.append(replace(later, times=later.times * (stages - 1)))
+            for stage, times in ((1, min(stages - 1, 1)), (2, stages - 2)):
+                rest = None if quadratic else schedule.sample(stage)
+                later = self.grams(1, footprint.size, rest).outline(problem, footprint)
+                cost = later.step.cost
+                if not quadratic:
+                    held = (self._risk.n_outputs, footprint.size, footprint.size, 8)
+                    cost = cost.holding(driver={"matrices that are not damped": held})
+                step = later.step.changed(cost=cost)
+                passes.append(Outline(step, later.times * times))
         return passes
 
     def schedule(self, problem: Problem, footprint: Footprint) -> Schedule:
