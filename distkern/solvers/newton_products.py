@@ -270,6 +270,8 @@ def conjugate_gradients(
 #: most sampled rows, and rows for each root of the number of rows, so that their products take about a pass
 _MOST_ROWS, _ROWS_PER_ROOT = 4096, 10
 _ROWS_PER_FUNCTION, _LEAST_ROWS = 4, 1024
+#: rows for each function from which on the spread of every column is known
+_ROWS_OF_ALL = 16
 #: share of the memory limit that matrices of the rows may take, and bytes where there is no limit
 _SHARE, _BYTES = 0.1, 2**29
 #: numbers of the functions' coefficients that are multiplied at once
@@ -324,7 +326,7 @@ class Sampled:
     Attributes
     ----------
     basis : in double precision
-    units : (r, 1) of linear columns that are far apart, by which Z is divided here; else (1, 1)
+    units : (r, 1) of linear columns that are few or far apart, by which Z is divided here; else (1, 1)
     means : (r, 1) of linear columns beside a constant one, which are taken from Z here; else (0, 1)
     """
 
@@ -397,7 +399,9 @@ def sampled_rows(problem: Problem, basis: AbstractBasis, n_rows: int) -> Steps[S
             sums = basis.transposed(rows.features, np.ones((found, 1))) / found
             squares, means = spreads(squares, sums), sums
             means[-1] = 0.0
-        if holds_most(_DAMPING * float(squares.sum()) / found, squares):
+        # rows enough show how much every column bends; else only units far apart say more than their noise
+        shows_all = found >= _ROWS_OF_ALL * basis.size
+        if shows_all or holds_most(_DAMPING * float(squares.sum()) / found, squares):
             units = np.sqrt(np.where(squares > 0, squares, squares.mean()))
     products = np.empty((found, found))
     for start in range(0, found, panel):

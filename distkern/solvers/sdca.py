@@ -186,10 +186,10 @@ class SDCA(AbstractExplicit[SDCAState]):
     def shortfall(self, state: SDCAState) -> str:
         if not state.stage or self.converged(state):
             return ""
-        share = 100 * state.gap / max(state.zero - state.objective, np.finfo(float).tiny)
+        share = 100 * state.gap / abs(state.objective)
         return (
             f"the duality gap, which bounds what the objective is above its minimum, is {share:.2g} % of "
-            f"what it has fallen by, with tol={self.tol:g}: {self.hint(Trouble.UNFINISHED)}"
+            f"it, with tol={self.tol:g} of f(0) - f: {self.hint(Trouble.UNFINISHED)}"
         )
 
     def figures(self, state: SDCAState) -> dict[str, float]:

@@ -177,9 +177,9 @@ def test_conjugate_gradients_solve_in_as_many_steps_as_there_are_directions(toge
             product,
             gradient,
             lambda right: right,
-            value=100.0,
+            nu=1.0,
+            enough=lambda gained: 1e-14 * gained,
             share=0.0,
-            tolerance=1e-14,
             most=30,
             together=together,
         )
