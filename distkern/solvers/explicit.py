@@ -166,8 +166,6 @@ class AbstractExplicit(AbstractSearchable[State]):
         # parameters of every solver, with defaults and help of its own
         nu: float
         stages: int
-        #: share of f(0) - f, of those whose :meth:`bound` says when they have converged
-        tol: float
 
     #: whether a step changes ``block_size`` features, at all rows
     makes_blocks: ClassVar[bool] = False
@@ -231,8 +229,9 @@ class AbstractExplicit(AbstractSearchable[State]):
 
     def converged(self, state: Any) -> bool:
         """Whether the bound shows that f is within ``tol`` (f(0) - f) of its minimum."""
-        bound = self.bound(state) if state.stage else math.inf
-        return math.isfinite(bound) and bound <= self.tol * (state.zero - state.objective)
+        # those without a bound need no tolerance
+        tol, bound = getattr(self, "tol", 0.0), self.bound(state) if state.stage else math.inf
+        return bool(math.isfinite(bound) and bound <= tol * (state.zero - state.objective))
 
     def stopped(self, state: Any) -> str:
         """The rule, if one holds, by which the solver ends although it has not converged."""

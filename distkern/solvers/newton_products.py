@@ -48,8 +48,8 @@ class ByProducts:
 
     A product H v = Z' (s l'' Z v) / n + nu v is a pass (with all blocks of softmax), and a last pass tries
     the step. The preconditioner is the Hessian of q rows, see :class:`Sampled`. They stop after about two
-    thirds of the quadratic's decrease, for the square loss at the tolerance. The memory is r k numbers and
-    (k + 2) q^2.
+    thirds of the quadratic's decrease; for the square loss, and near the minimum, once |residual|^2 / (2 nu)
+    shows that hardly anything is left. The memory is r k numbers and (k + 2) q^2.
     """
 
     def __init__(self, solver: Newton) -> None:

@@ -291,7 +291,7 @@ class Schedule:
         (1 + (r / q)^(1/2))^2, the edge of the spectrum for q rows of independent functions (Marchenko and
         Pastur 1967).
         """
-        return (1.0 + (self.footprint.size / self.rows(stage)) ** 0.5) ** 2
+        return float((1.0 + (self.footprint.size / self.rows(stage)) ** 0.5) ** 2)
 
     @property
     def most_steps(self) -> int:

@@ -103,7 +103,9 @@ def check(kind, number, loss, features, **more):
     return True
 
 
-@pytest.mark.parametrize("name", slow_but(ALGORITHMS, "newton", "newton_regressor", "rbcd_regressor", "csvrg"))
+@pytest.mark.parametrize(
+    "name", slow_but(ALGORITHMS, "newton", "newton_regressor", "rbcd_regressor", "csvrg")
+)
 def test_converged_is_within_the_tolerance_of_the_minimum(name):
     kind = ALGORITHMS[name]
     words = kind.hyperparameters["features"].words if "features" in kind.hyperparameters else ["nystroem"]
