@@ -227,7 +227,8 @@ class ByMatrices:
             Outline(held_out_pass(problem, None, footprint), stages),
         ]
         if not quadratic and knows_gaps(self._risk):
-            passes.append(Outline(gap_pass(problem, None, footprint), 1))
+            # only where a step is within the tolerance
+            passes.append(Outline(gap_pass(problem, None, footprint), 0.5))
         if sample is not None:
             passes.append(Outline(sampled_gradient_pass(problem, None, footprint, sample), _SAMPLE_STEPS))
         if stages > 1:

@@ -17,7 +17,7 @@ from distkern.common.types import Array, Block, Floats
 from distkern.features import Footprint
 from distkern.passes import Derived, Reduce, bytes_of
 from distkern.solvers.base import Outline, Problem, Steps
-from distkern.solvers.bounds import Direction, gradient_bound, knows_gaps, step_bound
+from distkern.solvers.bounds import Direction, gap_pass, gradient_bound, knows_gaps, step_bound
 from distkern.solvers.descent import Descent, Point, low_enough, point_of
 from distkern.solvers.explicit import gradient_pass, held_out_pass, pass_cost
 from distkern.solvers.gram import Solve, factorised
@@ -128,12 +128,15 @@ def product_outlines(
     footprint = replace(footprint, driver_bytes=footprint.driver_bytes + held)
     drawn = sampled_pass(problem, n_rows)
     cost = replace(drawn.cost, driver_bytes=footprint.driver_bytes, driver_compiled=footprint.is_compiled)
-    return [
+    passes = [
         Outline(replace(drawn, cost=cost)),
         Outline(gradient_pass(problem, None, footprint), 1 + stages),
         Outline(product_pass(problem, None, footprint), stages * _PRODUCTS),
         Outline(held_out_pass(problem, None, footprint), stages),
     ]
+    if not risk.loss.is_quadratic and knows_gaps(risk):
+        passes.append(Outline(gap_pass(problem, None, footprint), 0.5))
+    return passes
 
 
 def truncated_step(
