@@ -233,7 +233,9 @@ _PAYS = 4
 _SAMPLE_PASSES = 0.5
 #: expected steps to the minimum of a quadratic with a sample's matrix
 _PARABOLA_PASSES = 8
-#: stages with matrices of a sample before those of all rows, where these take no more passes than that
+#: functions of all matrices together up to which those of all rows take little
+_FEW = 512
+#: stages with matrices of a sample before those of all rows, where these take little
 _SAMPLED_STAGES = 2
 #: least and most steps from one matrix, and their time in units of the next matrix's
 _LEAST_STEPS, _MOST_STEPS = 8, 12
@@ -271,7 +273,10 @@ class Schedule:
         # the matrix of all rows is one pass, and what updates of quadratics go on from
         few = self.footprint.size <= MOST_KEPT
         is_next = self.is_quadratic or stage >= _SAMPLED_STAGES
-        cheap = is_next and self.n_matrices(stage) * self._matrix_by_pass < _PARABOLA_PASSES
+        matrices = self.n_matrices(stage)
+        # products of few functions wait for memory, matrices do not
+        is_fast = matrices * self._matrix_by_pass < _PARABOLA_PASSES or matrices * self.footprint.size <= _FEW
+        cheap = is_next and is_fast
         cheap |= self.is_quadratic and few
         return not cheap and self.problem.n_rows >= _PAYS * self.rows(stage)
 

@@ -175,6 +175,7 @@ def sampling(monkeypatch, rows):
     monkeypatch.setattr(newton_sums, "_SAMPLE_PASSES", 0)
     monkeypatch.setattr(newton_sums, "_PARABOLA_PASSES", 0)
     monkeypatch.setattr(newton_sums, "MOST_KEPT", 0)
+    monkeypatch.setattr(newton_sums, "_FEW", 0)
 
 
 @pytest.mark.parametrize("loss", ["squared_hinge", "logistic", "square"])
