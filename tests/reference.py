@@ -146,6 +146,61 @@ def exact_hinge_optimum(
     return beta, objective(hinge, lam, K, K, beta[:, None], y[:, None])
 
 
+# --- minima over explicit features ------------------------------------------------------------------------
+
+
+def smooth_loss(name: str, f: np.ndarray, y: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Values, slopes and curvatures, with the constants that losses have unless they are given."""
+    margin = y * f
+    if name == "logistic":
+        p = 1 / (1 + np.exp(np.clip(margin, -500, 500)))
+        return np.logaddexp(0, -margin), -y * p, p * (1 - p)
+    if name == "squared_hinge":
+        short = np.maximum(0, 1 - margin)
+        return short**2, -2 * y * short, 2.0 * (margin < 1)
+    if name == "odm":
+        below, above = np.maximum(0, 0.6 - margin), np.maximum(0, margin - 1.4)
+        values, slopes = below**2 + 0.4 * above**2, 2 * y * (0.4 * above - below)
+        return values / 0.36, slopes / 0.36, 2 / 0.36 * ((margin < 0.6) + 0.4 * (margin > 1.4))
+    if name == "square":
+        return 0.5 * (f - y) ** 2, f - y, np.ones(len(f))
+    if name == "huber":
+        inner = np.minimum(abs(f - y), 1.35)
+        return (
+            0.5 * inner**2 + 1.35 * (abs(f - y) - inner),
+            np.clip(f - y, -1.35, 1.35),
+            1.0 * (abs(f - y) < 1.35),
+        )
+    raise ValueError(name)
+
+
+def smooth_minimum(
+    name: str, z: np.ndarray, y: np.ndarray, s: np.ndarray, nu: float, strength: float = 1.0
+) -> float:
+    """The minimum of nu/2 |w|^2 + strength mean s l(z w, y) by Newton's method, in the columns' units."""
+    n, w = len(z), np.zeros(z.shape[1])
+
+    def value(w: np.ndarray) -> float:
+        return 0.5 * nu * float(w @ w) + strength * float((s * smooth_loss(name, z @ w, y)[0]).mean())
+
+    least = value(w)
+    for _ in range(300):
+        _, slopes, curvatures = smooth_loss(name, z @ w, y)
+        gradient = nu * w + strength * z.T @ (s * slopes) / n
+        hessian = strength * (z.T * (s * curvatures / n)) @ z + nu * np.eye(len(w))
+        units = 1 / np.sqrt(np.diag(hessian))
+        scaled = hessian * units[:, None] * units
+        step = -units * np.linalg.lstsq(scaled, units * gradient, rcond=1e-15)[0]
+        length, slope = 1.0, float(gradient @ step)
+        while length > 1e-10 and not value(w + length * step) < least + 1e-4 * length * slope:
+            length /= 2
+        if length <= 1e-10 or -slope <= 1e-13 * abs(least):
+            break
+        w = w + length * step
+        least = value(w)
+    return least
+
+
 # --- the algorithms ---------------------------------------------------------------------------------------
 
 

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from distkern.bases.base import AbstractBasis
 from distkern.bases.landmarks import LandmarkBasis
+from distkern.bases.linear import LinearBasis
 from distkern.common.errors import InputError
 from distkern.common.sparse import Rows
 from distkern.common.tiles import apply, copied, matmul, scratch
@@ -26,6 +27,8 @@ _DROWNED = 0.02
 _PANEL = 256
 #: what damps a direction so many times as much as the rows bend it holds it where it is
 _HELD = 100.0
+#: of the squares of a column, those around its mean that are rounding
+_ROUNDING = 1e-9
 #: random vectors of which a trace is an average
 _PROBES = 16
 
@@ -57,6 +60,10 @@ class Coordinates:
         """T' g: the gradient in c, of the one in the coefficients."""
         return outer
 
+    def dual(self, gradient: Array) -> Array:
+        """M^-1 g, (size, n_outputs), for the M of the norm |w|^2 = c' M c."""
+        return gradient
+
     def trace(self, matrix: Array) -> float:
         """trace(M^-1 A), |w|^2 = c' M c: of a Gram matrix A the sum of |z(x)|^2; about, where M is not I."""
         return float(np.trace(matrix))
@@ -74,17 +81,31 @@ def holds_most(damping: float, squares: Array) -> bool:
     return bool(len(there)) and damping > _HELD * float(np.median(there))
 
 
+def spreads(squares: Array, sums: Array) -> Array:
+    """Squares of columns around their means, (size, 1), of the squares and sums of columns and a last one.
+
+    The last column is constant, and keeps its own. What rounding leaves of another constant one is 0.
+    """
+    found: Array = squares - np.square(sums) / (float(sums[-1, 0]) or 1.0)
+    found[found <= _ROUNDING * squares] = 0.0
+    found[-1] = squares[-1]
+    return found
+
+
 class ColumnCoordinates(Coordinates):
-    """The coordinates of columns, which may be in units far apart that no norm compares."""
+    """The coordinates of columns, which may be in units far apart, or far from 0, that no norm compares."""
 
     def damping(self, matrix: Array, damping: float) -> tuple[float, Array]:
         diagonal = matrix.diagonal()[:, None]
-        if not holds_most(damping, diagonal):
+        spread = diagonal
+        if isinstance(self.basis, LinearBasis) and self.basis.constant:
+            spread = spreads(diagonal, matrix[-1][:, None])
+        if not holds_most(damping, spread):
             return super().damping(matrix, damping)
         # it would hold most columns where they are, so that each is damped in its own unit; one of which the
         # rows have no number as the mean
         mean = float(diagonal.mean())
-        return 0.0, damping * np.where(diagonal > 0, diagonal / (mean or 1.0), 1.0)
+        return 0.0, damping * np.where(spread > 0, spread / (mean or 1.0), 1.0)
 
 
 class KernelCoordinates(Coordinates):
@@ -155,6 +176,14 @@ class KernelCoordinates(Coordinates):
         lower, cross = self._factor[: self._first, : self._first], self._factor[self._first :, : self._first]
         leading = solve_triangular(lower, kept[: self._first], lower=True)
         return np.vstack([leading, (kept[self._first :] - cross @ leading) / self._lengths[:, None]])
+
+    def dual(self, gradient: Array) -> Array:
+        from scipy.linalg import cho_solve
+
+        if self._first == len(gradient):
+            return gradient
+        last = cho_solve((self._rest, True), gradient[self._first :])
+        return np.vstack([gradient[: self._first], last])
 
     def trace(self, matrix: Array) -> float:
         from scipy.linalg import solve_triangular

@@ -1,9 +1,10 @@
 """When a run ends, how, and which of its models is kept: decided here alone, from the figures of its stages.
 
-A run has ``converged`` where the solver's own tolerance is met, or has its ``stages used up``; it has
-``diverged`` where it ended above the objective of the model 0, and was stopped where it came far above. What
-ends well can still be of no use, so there are warnings, each with a hint. It may end before its solver has
-finished, by a callback or because the errors on held-out rows no longer fall.
+A run has ``converged`` where a bound shows that the objective is within the solver's tolerance of its
+minimum, or has its ``stages used up``; a solver that ends by another rule says which. It has ``diverged``
+where it ended above the objective of the model 0, and was stopped where it came far above. What ends well
+can still be of no use, so there are warnings, each with a hint. It may end before its solver has finished,
+by a callback or because the errors on held-out rows no longer fall.
 """
 
 from __future__ import annotations
@@ -68,7 +69,8 @@ def ending(
     ``early``: why it did before the solver had finished, if it was told to; then nobody is told that it could
     have gone on.
     """
-    reason, warnings = early or (CONVERGED if measures.converged else USED_UP), []
+    own = CONVERGED if measures.converged else measures.stopped or USED_UP
+    reason, warnings = early or own, []
     zero, counts_on = _of_zero(solver, history), solver.counts_on
     if measures.shortfall and early is None:
         warnings.append(measures.shortfall)
@@ -80,9 +82,7 @@ def ending(
             f"the objective ended at {measures.objective:.4g}, above the {zero:.4g} of the model 0: "
             f"{solver.hint(Trouble.DIVERGED)}"
         )
-    elif (
-        early is None and share > _UNFINISHED and not (measures.converged or measures.shortfall or counts_on)
-    ):
+    elif early is None and share > _UNFINISHED and own == USED_UP and not (measures.shortfall or counts_on):
         warnings.append(
             f"the last stage still made {100 * share:.0f} % of the way that the objective has come: "
             f"{solver.hint(Trouble.UNFINISHED)}"

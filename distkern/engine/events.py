@@ -24,7 +24,7 @@ KINDS: dict[str, tuple[str, ...]] = {
     "checkpoint_saved": ("stage", "path", "seconds"),
     "worker_lost": ("address",),
     "message": ("text",),
-    "run_finished": ("result", "seconds"),  # "converged", "stages used up" or "diverged"
+    "run_finished": ("result", "seconds"),  # an Ending's reason
     "run_stopped": ("result", "stage", "seconds"),  # in this stage: "diverged" or "interrupted"
 }
 

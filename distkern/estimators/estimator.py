@@ -105,7 +105,9 @@ class AbstractEstimator(Updatable, Weighted, Pickled, Declared, BaseEstimator): 
         default=None,
     )
     ended_: str = fitted(
-        'why: "converged", "stages used up", "diverged", "stopped early" or "stopped by a callback"'
+        'why: "converged" (a bound shows that the objective is within ``tol`` (f(0) - f) of its minimum), '
+        '"stages used up", "diverged", "stopped early", "stopped by a callback", or the rule by which the '
+        'solver stopped otherwise: "patience: ..." or "settled: ..."'
     )
     updates_: tuple[dict[str, Any], ...] = fitted(
         "of each of the last hundred updates its ``number``, its ``rows``, the error on them ``before`` and "

@@ -75,6 +75,24 @@ class AbstractLoss(Declared, ABC):
         products: Floats = self.row_curvatures(predictions, targets) * directions
         return products
 
+    def row_gaps(self, predictions: Array, targets: Array, changes: Array) -> tuple[Array, Array] | None:
+        """What Fenchel's inequality lacks at the slopes that Newton's step to f + u expects.
+
+        For a = l'(f, y) + l''(f, y) u, without coupling of outputs, moved to the nearest slope that l has,
+
+            l(f, y) + l*(a, y) - a f >= 0,    l*(a, y) = sup_f (a f - l(f, y)).
+
+        Parameters
+        ----------
+        predictions, targets, changes : (n, k) f, y and u
+
+        Returns
+        -------
+        The gaps summed over the outputs, (n,), and by how much slopes were moved, (n, k); None for a loss
+        whose conjugate is not known.
+        """
+        return None
+
     def row_bounds(self, predictions: Floats, targets: Floats) -> Floats | None:
         """Curvatures by which Newton steps of one output are safe, (n_rows,), where that is not the same for
         all rows.

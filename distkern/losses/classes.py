@@ -179,6 +179,19 @@ class Logistic(AbstractCoordinateLoss):
         power = np.exp(-np.abs(prediction))
         return power / (1.0 + power) ** 2
 
+    def row_gaps(self, predictions: Array, targets: Array, changes: Array) -> tuple[Array, Array]:
+        """The divergence q log(q / p) + (1 - q) log((1 - q) / (1 - p)) of p = 1 / (1 + e^(y f)), the slope
+        without its sign, and q = p - p (1 - p) y u, moved into [0, 1].
+        """
+        from scipy.special import expit, rel_entr
+
+        margins = targets * predictions
+        p, rest = expit(-margins), expit(margins)
+        wanted = p - p * rest * targets * changes
+        q = np.clip(wanted, 0.0, 1.0)
+        gaps = rel_entr(q, p) + rel_entr(1.0 - q, rest)
+        return np.maximum(gaps, 0.0).sum(axis=1), targets * (wanted - q)
+
     @staticmethod
     def dual_cost(dual: float, target: float, cost: float, parameters: tuple[float, ...]) -> float:
         """c (p log p + (1 - p) log(1 - p)) for p = y a / c from 0 to 1."""

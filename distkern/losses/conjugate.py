@@ -79,6 +79,14 @@ class AbstractDualLoss(AbstractCoordinateLoss):
         mirrored = float(self.target_kind == "binary")
         return one.flat, one.rising, one.falling, one.above, one.below, mirrored
 
+    def row_gaps(self, predictions: Array, targets: Array, changes: Array) -> tuple[Array, Array]:
+        conjugates = RowConjugates.of(self, targets, np.ones(targets.shape))
+        wanted = -self.row_slopes(predictions, targets)
+        wanted -= self.row_curvatures(predictions, targets) * changes
+        dual: Array = np.clip(wanted.astype(np.float64), -conjugates.below, conjugates.above)
+        values = self.value(predictions, targets, self.parameters) + conjugates.values(dual)
+        return np.maximum(values + dual * predictions, 0.0).sum(axis=1), wanted - dual
+
     @staticmethod
     def dual_cost(dual: float, target: float, cost: float, parameters: tuple[float, ...]) -> float:
         flat, rising, falling, _, _, mirrored = parameters
@@ -112,7 +120,7 @@ class AbstractDualLoss(AbstractCoordinateLoss):
 
 @dataclass(frozen=True)
 class RowConjugates:
-    """The conjugates of c_i l(., y_i) of some rows, (c l)*(-a) = c l*(-a / c), an array (n,) each.
+    """The conjugates of c_i l(., y_i) of some rows, (c l)*(-a) = c l*(-a / c), an array of one shape each.
 
     Attributes
     ----------
@@ -128,9 +136,9 @@ class RowConjugates:
 
     @classmethod
     def of(cls, loss: AbstractDualLoss, targets: Array, costs: Array) -> RowConjugates:
-        """The conjugates of rows with ``targets`` (n,) and ``costs`` c (n,), all positive."""
+        """The conjugates of rows with ``targets`` and ``costs`` c, all positive, of one shape."""
         one = loss.conjugate
-        mirrored = (targets < 0) if loss.target_kind == "binary" else np.zeros(len(targets), dtype=bool)
+        mirrored = (targets < 0) if loss.target_kind == "binary" else np.zeros(targets.shape, dtype=bool)
         rising = np.where(mirrored, one.falling, one.rising) / costs
         falling = np.where(mirrored, one.rising, one.falling) / costs
         above = np.where(mirrored, one.below, one.above) * costs
@@ -144,7 +152,7 @@ class RowConjugates:
         return bool(np.logical_and(*sides).all())
 
     def values(self, dual: Array) -> Array:
-        """(c l)*(-a) of each row, (n,), for a within the bounds."""
+        """(c l)*(-a) of each row for a within the bounds."""
         curves = np.where(dual > 0, self.rising, self.falling)
         values: Array = 0.5 * curves * dual**2 + self.flat * np.abs(dual) - dual * self.targets
         return values

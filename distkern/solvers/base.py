@@ -105,7 +105,9 @@ class Measures:
 
     ``accesses`` are two counts of the features that the run has read so far: n_features for a row and n_rows
     for a column, and those that are not zero; None stands for the training rows that its passes have read.
-    ``converged``: the solver's own tolerance is met. ``shortfall``: what it could not do, with a hint.
+    ``converged``: a bound shows that the objective is within the solver's tolerance of its minimum.
+    ``stopped``: the rule by which the solver has ended where no bound shows that, in the words of ``ended_``.
+    ``shortfall``: what it could not do, with a hint.
     ``notes``: what it chose for its user, in short lines, each told once and kept with the model.
     """
 
@@ -116,6 +118,7 @@ class Measures:
     extra: dict[str, float]
     accesses: tuple[int, int] | None = None
     converged: bool = False
+    stopped: str = ""
     shortfall: str = ""
     notes: tuple[str, ...] = ()
 

@@ -46,6 +46,7 @@ from distkern.losses import MARGIN_LOSSES
 from distkern.losses.base import AbstractElementwiseLoss
 from distkern.passes import Reduce
 from distkern.solvers.base import Before, OldRows, Problem, asks_with_gradient, order_of_rows, rows_of_stage
+from distkern.solvers.bounds import gradient_bound
 from distkern.solvers.coreset import (
     AbstractCoresetSolver,
     AbstractSteps,
@@ -54,7 +55,7 @@ from distkern.solvers.coreset import (
     PieceOperand,
     compiled_steps,
 )
-from distkern.solvers.explicit import Ended, FeatureState, gradient_pass
+from distkern.solvers.explicit import Ended, FeatureState, gradient_pass, settled
 from distkern.solvers.hyperparameters import CORESET, SEARCHED_GAMMA, SEARCHED_LAM, a_loss
 from distkern.solvers.measuring import Figures, Model, Sums
 from distkern.solvers.risk import Risk
@@ -137,7 +138,10 @@ class CSVRG(AbstractCoresetSolver[CSVRGState]):
         "that holds the optimum; false: as true, without the ball",
     )
     tol: float = parameter(
-        1e-2, NOT_NEGATIVE, help="stop once w changes by less than this share of itself in a stage"
+        1e-2,
+        NOT_NEGATIVE,
+        help="stop once w changes by less than this share of itself in a stage, or, with projection='span', "
+        "the objective is shown to be within this share of f(0) - f of its minimum",
     )
 
     name = "csvrg"
@@ -196,8 +200,8 @@ class CSVRG(AbstractCoresetSolver[CSVRGState]):
         gradient = self.lam * figures.sums.mean_gradient
         return {**ended.own, "gradient": gradient + state.missing if len(state.missing) else gradient}
 
-    def converged(self, state: CSVRGState) -> bool:
-        return state.change <= self.tol
+    def stopped(self, state: CSVRGState) -> str:
+        return settled(self.tol) if state.change <= self.tol and not self.converged(state) else ""
 
     def figures(self, state: CSVRGState) -> dict[str, float]:
         return {"change": state.change, "projections": float(state.projections)}
@@ -216,6 +220,13 @@ class SpanCSVRG(CSVRG):
 
     spans = True
     kept = ("coefficients", "gradient")
+
+    def bound(self, state: CSVRGState) -> float:
+        """|g|^2 / 2 for the gradient g at w."""
+        return math.inf if len(state.missing) else gradient_bound(1.0, state.coefficients + state.gradient)
+
+    def figures(self, state: CSVRGState) -> dict[str, float]:
+        return {**super().figures(state), "bound": self.bound(state)}
 
     def footprint(self, problem: Problem, size: int) -> Footprint:
         # eigenvectors of the kernel matrix make its root

@@ -61,6 +61,14 @@ class BoundedMetric:
         """Whether no steps correct the bound."""
         return not self._pairs
 
+    def plain(self, gradient: Array) -> Array:
+        """B g, without the corrections."""
+        return self._inverse(gradient)
+
+    def decrement(self, gradient: Array) -> float:
+        """g . B g / 2: by so much a parabola with this gradient and the bound is above its minimum."""
+        return 0.5 * _inner(gradient, self._inverse(gradient))
+
     def forget(self) -> None:
         """Go back to the bound."""
         self._pairs.clear()
@@ -91,22 +99,29 @@ class Descent:
 
     Attributes
     ----------
-    decrement : -g . d / 2 at the last point, d the next step: by so much it would lower a parabola whose
-        Hessian is the metric
+    bound : of what the objective is above its minimum at the last point, as far as the steps know
     steps : that were taken
     passes : that were made for them; a step that is too long takes several
     """
 
     point: Point
-    decrement: float
+    bound: float
     steps: int
     passes: int
 
 
 def descend(
-    measure: Callable[[Array], Steps[Point]], start: Point, metric: BoundedMetric, most: int, tolerance: float
+    measure: Callable[[Array], Steps[Point]],
+    start: Point,
+    metric: BoundedMetric,
+    most: int,
+    tolerance: float,
+    zero: float,
+    decrement: Callable[[Array], float] | None = None,
 ) -> Steps[Descent]:
-    """At most ``most`` steps, until the decrement is at most ``tolerance`` times the objective.
+    """At most ``most`` steps, until -g . d / 2 <= ``tolerance`` (``zero`` - f): d, the next step, would lower
+    a parabola whose Hessian is the metric by so much. With a ``decrement`` of gradients that has to be as
+    small too.
 
     Each step is a pass, unless it is too long: then shorter ones are tried, at the minimum of the cubic
     through the values and slopes at both ends, and at last those of the bound alone.
@@ -118,8 +133,14 @@ def descend(
         passes += 1
         return (yield from measure(at))
 
+    def is_far() -> bool:
+        left = -0.5 * _inner(best.gradient, direction)
+        if decrement is not None:
+            left = max(left, decrement(best.gradient))
+        return left > tolerance * (zero - best.value)
+
     direction = -metric.solve(best.gradient)
-    while steps < most and (steps == 0 or -0.5 * _inner(best.gradient, direction) > tolerance * best.value):
+    while steps < most and (steps == 0 or is_far()):
         tried = yield from low_enough(counted, best, direction, apart=metric.apart)
         if tried is None:
             if metric.is_plain:

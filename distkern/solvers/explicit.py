@@ -49,6 +49,11 @@ from distkern.solvers.targets import (
 )
 
 
+def settled(tol: float) -> str:
+    """The word for the end of solvers whose last stage has hardly changed w."""
+    return f"settled: w changes by less than {tol:g} of itself in a stage"
+
+
 @dataclass(frozen=True, kw_only=True)
 class FeatureState(MeasuredState):
     """Fields of the states of all solvers over features.
@@ -60,6 +65,7 @@ class FeatureState(MeasuredState):
     coefficients : (r, k)
     center, target_scale, variances : see :class:`~distkern.solvers.targets.TargetScale`
     absolute_errors : (2,) mean absolute errors of training and of held-out rows, NaN for classes
+    zero : objective of the model 0; NaN where nothing compares with it
     """
 
     landmarks: Rows
@@ -69,6 +75,7 @@ class FeatureState(MeasuredState):
     target_scale: float
     variances: Array
     absolute_errors: Array = field(default_factory=lambda: np.full(2, math.nan))
+    zero: float = math.nan
 
     def with_figures(self, figures: Figures, **changes: Any) -> Self:
         return super().with_figures(figures, absolute_errors=figures.absolute_errors, **changes)
@@ -216,9 +223,19 @@ class AbstractExplicit(AbstractSearchable[State]):
             return 0.5 * self.nu * float(model.basis.squared_norms(model.coefficients, exact=False).sum())
         return 0.5 * self.nu * float(np.einsum("ij,ij->", model.coefficients, model.coefficients))
 
+    def bound(self, state: Any) -> float:
+        """An upper bound of the objective's distance to its minimum; infinite where none is known."""
+        return math.inf
+
     def converged(self, state: Any) -> bool:
-        """Whether the solver's own tolerance is met."""
-        return False
+        """Whether the bound shows that f is within ``tol`` (f(0) - f) of its minimum."""
+        # those without a bound need no tolerance
+        tol, bound = getattr(self, "tol", 0.0), self.bound(state) if state.stage else math.inf
+        return bool(math.isfinite(bound) and bound <= tol * (state.zero - state.objective))
+
+    def stopped(self, state: Any) -> str:
+        """The rule, if one holds, by which the solver ends although it has not converged."""
+        return ""
 
     def shortfall(self, state: Any) -> str:
         """What the solver could not do, with a hint; empty if nothing."""
@@ -285,6 +302,7 @@ class AbstractExplicit(AbstractSearchable[State]):
             w = np.zeros((0 if basis is None else basis.size, risk.n_outputs))
             figures = yield from self._figures_at_zero(problem, risk, basis, w)
             own = self.at_zero(problem, risk, w, figures)
+            zero = figures.objective
         else:
             w = before.coefficients
             basis = self.basis(problem, landmarks, gamma) if basis is None else basis
@@ -293,8 +311,9 @@ class AbstractExplicit(AbstractSearchable[State]):
             )
             own = self.at_zero(problem, risk, w, figures)
             own = {**own, **self.going_on(problem, before, own)}
+            zero = (yield from self._objective_at_zero(problem, risk)) if self.compares else math.nan
         chosen = {"landmarks": landmarks, "gamma": gamma, **targets.fields}
-        state: Any = self.states(**{"coefficients": w, **chosen, **own})
+        state: Any = self.states(**{"coefficients": w, "zero": zero, **chosen, **own})
         return state.with_figures(figures)
 
     def _figures_at_zero(
@@ -309,6 +328,16 @@ class AbstractExplicit(AbstractSearchable[State]):
                 held_out = self.held_out(problem, model, footprint)
                 return (yield from figures_of(problem, sums, held_out, 0.0, self.strength))
         return (yield from zero_figures(problem, risk))
+
+    @property
+    def compares(self) -> bool:
+        """Whether the distance to the minimum is compared with f(0) - f."""
+        return type(self).bound is not AbstractExplicit.bound
+
+    def _objective_at_zero(self, problem: Problem, risk: Risk) -> Steps[float]:
+        """f(0) over the training rows; no features are made."""
+        sums: Sums = yield _zero_pass(problem, risk, "train")
+        return self.strength * sums.losses / sums.n_rows
 
     def _figures_at_model(self, problem: Problem, model: Model) -> Steps[Figures]:
         """The figures at the model that is updated."""
@@ -353,12 +382,16 @@ class AbstractExplicit(AbstractSearchable[State]):
         return Derived("features", make)
 
     def finished(self, state: State) -> bool:
-        return state.stage >= self.stages or self.converged(state)
+        return state.stage >= self.stages or self.converged(state) or bool(self.stopped(state))
 
     def measures(self, state: Any) -> Measures:
         own: FeatureState = state
-        shortfall = self.shortfall(state)
-        return own.told(self.figures(state), converged=self.converged(state), shortfall=shortfall)
+        return own.told(
+            self.figures(state),
+            converged=self.converged(state),
+            stopped=self.stopped(state),
+            shortfall=self.shortfall(state),
+        )
 
     def outline(self, problem: Problem) -> list[Outline]:
         footprint = self.footprint(problem, self.expected_size(problem))
@@ -374,10 +407,16 @@ class AbstractExplicit(AbstractSearchable[State]):
             first = self.measuring(problem, None, footprint)
         return [
             *(zero_outlines(problem) if first is None else [Outline(first)]),
+            *self.zero_outline(problem),
             Outline(self.stage_pass(problem, footprint, 0, None), times),
             Outline(self.measuring(problem, None, footprint), times),
             Outline(self.held_out(problem, None, footprint), times + (first is not None)),
         ]
+
+    def zero_outline(self, problem: Problem) -> list[Outline]:
+        """The pass that measures f(0) in an update, where a bound is compared with it."""
+        is_made = self.at_model is not None and self.compares
+        return [Outline(_zero_pass(problem, None, "train"))] if is_made else []
 
 
 def gradient_pass(

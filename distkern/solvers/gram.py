@@ -26,7 +26,7 @@ Solve: TypeAlias = Callable[[Array], Array]
 STRIP_BYTES = 16 * 2**20
 #: up to so many outputs, one symmetric product for each is faster
 _FEW_OUTPUTS = 8
-#: smallest shift of an inverse, and of a factor, as a share of the mean diagonal: less is rounding
+#: smallest shift of an inverse, and of a factor, as a share of the diagonal: less is rounding
 _LEAST_INVERTED, _LEAST_FACTORISED = 1e-10, 1e-13
 
 
@@ -257,8 +257,9 @@ def gram_sums(block: Block, operand: _Operand) -> GramSums:
 def factorised(gram: Array, shift: float, least: float = _LEAST_FACTORISED) -> Array:
     """The lower Cholesky factor of gram + shift I in the memory of ``gram``, which is in Fortran order.
 
-    The shift begins at ``least`` times the mean of the diagonal or more, and is raised until the matrix is
-    positive definite, because matrices of single-precision features are definite to rounding only.
+    Each entry of the diagonal grows by ``shift``, or by ``least`` times itself if that is more, so that
+    functions in units far apart lose the same share. These are raised until the matrix is positive definite,
+    because matrices of single-precision features are definite to rounding only.
 
     Raises
     ------
@@ -276,7 +277,9 @@ def factorised(gram: Array, shift: float, least: float = _LEAST_FACTORISED) -> A
             where="features",
             hint="scale the data, or use another kernel",
         )
-    added = max(shift, least * float(diagonal.mean()), np.finfo(float).tiny)
+    # a function that is 0 at all rows has no unit of its own
+    own = np.where(diagonal > 0, diagonal, diagonal.mean())
+    added = np.maximum(least * own, max(shift, np.finfo(float).tiny))
     while True:
         gram[places, places] = diagonal + added
         factor, info = dpotrf(gram, lower=1, clean=0, overwrite_a=1)

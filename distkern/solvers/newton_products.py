@@ -11,12 +11,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from distkern.bases.base import AbstractBasis
-from distkern.bases.coordinates import Coordinates, holds_most
+from distkern.bases.coordinates import Coordinates, holds_most, spreads
 from distkern.bases.linear import LinearBasis
 from distkern.common.types import Array, Block, Floats
 from distkern.features import Footprint
 from distkern.passes import Derived, Reduce, bytes_of
 from distkern.solvers.base import Outline, Problem, Steps
+from distkern.solvers.bounds import Direction, gap_pass, gradient_bound, knows_gaps, step_bound
 from distkern.solvers.descent import Descent, Point, low_enough, point_of
 from distkern.solvers.explicit import gradient_pass, held_out_pass, pass_cost
 from distkern.solvers.gram import Solve, factorised
@@ -36,8 +37,10 @@ _PRODUCTS = 8
 _VECTORS = 12
 #: share of what conjugate gradients have gained that they may leave
 _LEFT = 0.5
-#: products before that is asked, but for steps that gain this share of the tolerance
-_LEAST_PRODUCTS, _NOTHING = 4, 0.01
+#: products before that is asked; share of the gain that is rounding
+_LEAST_PRODUCTS, _NOTHING = 4, 1e-15
+#: share of the tolerance that a closed bound may leave
+_CLOSED = 0.3
 
 
 class ByProducts:
@@ -45,8 +48,8 @@ class ByProducts:
 
     A product H v = Z' (s l'' Z v) / n + nu v is a pass (with all blocks of softmax), and a last pass tries
     the step. The preconditioner is the Hessian of q rows, see :class:`Sampled`. They stop after about two
-    thirds of the quadratic's decrease, for the square loss at the tolerance. The memory is r k numbers and
-    (k + 2) q^2.
+    thirds of the quadratic's decrease; for the square loss, and near the minimum, once |residual|^2 / (2 nu)
+    shows that hardly anything is left. The memory is r k numbers and (k + 2) q^2.
     """
 
     def __init__(self, solver: Newton) -> None:
@@ -71,7 +74,15 @@ class ByProducts:
         start = Point(state.coefficients, state.objective, state.gradient, None)
         solve = sampled.inverse(state.coefficients, model.risk, self._solver.nu)
         found = yield from truncated_step(
-            problem, footprint, model, start, measure, solve, nu=self._solver.nu, tolerance=self._solver.tol
+            problem,
+            footprint,
+            model,
+            start,
+            measure,
+            solve,
+            nu=self._solver.nu,
+            tolerance=self._solver.tol,
+            zero=state.zero,
         )
         return found, found.point.at, {"sampled": False, "damping": 0.0}
 
@@ -79,19 +90,6 @@ class ByProducts:
         """The passes of a run after the first."""
         solver = self._solver
         return product_outlines(problem, footprint, solver.risk, solver.stages, solver.memory_limit)
-
-
-@dataclass(frozen=True)
-class Direction:
-    """Operand of a product.
-
-    Attributes
-    ----------
-    direction : v, (r, k)
-    """
-
-    model: Model
-    direction: Floats
 
 
 def product_pass(problem: Problem, operand: Direction | None, footprint: Footprint) -> Reduce[Array]:
@@ -130,12 +128,15 @@ def product_outlines(
     footprint = replace(footprint, driver_bytes=footprint.driver_bytes + held)
     drawn = sampled_pass(problem, n_rows)
     cost = replace(drawn.cost, driver_bytes=footprint.driver_bytes, driver_compiled=footprint.is_compiled)
-    return [
+    passes = [
         Outline(replace(drawn, cost=cost)),
         Outline(gradient_pass(problem, None, footprint), 1 + stages),
         Outline(product_pass(problem, None, footprint), stages * _PRODUCTS),
         Outline(held_out_pass(problem, None, footprint), stages),
     ]
+    if not risk.loss.is_quadratic and knows_gaps(risk):
+        passes.append(Outline(gap_pass(problem, None, footprint), 0.5))
+    return passes
 
 
 def truncated_step(
@@ -148,6 +149,7 @@ def truncated_step(
     *,
     nu: float,
     tolerance: float,
+    zero: float,
 ) -> Steps[Descent]:
     """Conjugate gradients, which stop early (Dembo and Steihaug 1983), and a step in their direction.
 
@@ -157,11 +159,11 @@ def truncated_step(
     start : measured there if it has no gradient
     measure : the objective and the gradient, a pass
     solve : P^-1, about the inverse Hessian there
+    tolerance : share of zero - F, with the objective ``zero`` of the model 0, that may be left
 
     Returns
     -------
-    The ``decrement`` is what the parabola says that the step, or of a loss that is one the next step, lowers
-    the objective by; ``steps`` are the products, 0 if nothing in the direction is lower.
+    ``steps`` are the products, 0 if nothing in the direction is lower.
     """
     is_quadratic = model.risk.loss.is_quadratic
     if not len(start.gradient):
@@ -175,16 +177,25 @@ def truncated_step(
         product,
         start.gradient,
         solve,
-        value=start.value,
+        nu=nu,
+        enough=lambda gained: tolerance * (zero - start.value + gained),
         share=0.0 if is_quadratic else _LEFT,
-        tolerance=tolerance,
         most=MOST_PRODUCTS,
         together=model.risk.loss.target_kind == "classes",
     )
     after = yield from low_enough(measure, start, found.step)
     if after is None:
-        return Descent(start, found.gained, 0, found.products)
-    return Descent(after, found.left if is_quadratic else found.gained, found.products, found.products)
+        return Descent(start, gradient_bound(nu, start.gradient), 0, found.products)
+    bound, left = gradient_bound(nu, after.gradient), tolerance * (zero - after.value)
+    if bound > left >= found.gained + found.left and knows_gaps(model.risk):
+        # of the start, from which the step went down
+        plain = Coordinates(model.basis)
+        along = Direction(model, found.step)
+        of_step = yield from step_bound(
+            problem, footprint, plain, along, found.step, nu, left=-found.residual
+        )
+        bound = min(bound, max(of_step + after.value - start.value, 0.0))
+    return Descent(after, bound, found.products, found.products)
 
 
 @dataclass(frozen=True)
@@ -193,13 +204,15 @@ class Solved:
 
     Attributes
     ----------
-    step : (r, k)
+    step : d, (r, k)
+    residual : -g - H d, (r, k)
     gained : what the parabola is lower by there
-    left : about what its minimum is lower than that
+    left : bound of what its minimum is lower than that
     products : made
     """
 
     step: Array
+    residual: Array
     gained: float
     left: float
     products: int
@@ -210,24 +223,25 @@ def conjugate_gradients(
     gradient: Array,
     solve: Solve,
     *,
-    value: float,
+    nu: float,
+    enough: Callable[[float], float],
     share: float,
-    tolerance: float,
     most: int,
     together: bool,
 ) -> Steps[Solved]:
-    """Towards the minimum of value + g . d + d . H d / 2, each step a product with H.
+    """Towards the minimum of g . d + d . H d / 2, each step a product with H >= nu I.
 
-    The steps are those of Hestenes and Stiefel (1952). The minimum is near when j times what the j-th step
-    has gained is at most ``share`` of what all have (Nash and Sofer 1990), or ``tolerance`` times the value,
-    from the fourth on: where H is ill-conditioned, the first ones may gain little and be far from it.
+    The steps are those of Hestenes and Stiefel (1952). They end where |residual|^2 / (2 nu), which bounds
+    what is left, is small beside ``enough``; with a ``share``, while there is more than that to gain, once
+    what is left seems to be this share of what has been gained: j times the gain of the j-th step (Nash and
+    Sofer 1990), or half the residual's square by P, if that is more.
 
     Parameters
     ----------
     product : H p, (r, k)
     gradient : g, (r, k)
     solve : P^-1, about H^-1
-    value : of the parabola at 0
+    enough : what may be left, for what has been gained
     most : products
     together : H mixes the outputs; else each of them has steps of its own
     """
@@ -235,7 +249,7 @@ def conjugate_gradients(
     step, residual = np.zeros_like(gradient), -gradient
     towards = solve(residual)
     direction, slope = towards, np.einsum(axes, residual, towards)
-    gained, left = 0.0, float(0.5 * np.sum(slope))
+    gained, left = 0.0, gradient_bound(nu, residual)
     for number in range(1, most + 1):
         bent = yield from product(direction)
         bend = np.einsum(axes, direction, bent)
@@ -243,21 +257,24 @@ def conjugate_gradients(
         step = step + length * direction
         before, residual = residual, residual - length * bent
         last = 0.5 * float(np.sum(length * slope))
-        gained, left = gained + last, number * last
-        enough = max(share * gained, tolerance * (value - gained)) if number >= _LEAST_PRODUCTS else 0.0
-        if not left > max(enough, _NOTHING * tolerance * (value - gained)):
-            break
+        gained, left = gained + last, gradient_bound(nu, residual)
         towards = solve(residual)
         # the change of the residual beside it makes up for products that are rounded
         turn = np.einsum(axes, residual - before, towards) / np.where(slope > 0, slope, np.inf)
         slope = np.einsum(axes, residual, towards)
         direction = towards + turn * direction
-    return Solved(step, gained, left, number)
+        seems = max(number * last, 0.5 * float(np.sum(slope)))
+        is_enough = number >= _LEAST_PRODUCTS and seems <= share * gained and gained + seems > enough(gained)
+        if is_enough or left <= _CLOSED * enough(gained) or not seems > _NOTHING * gained:
+            break
+    return Solved(step, residual, gained, left, number)
 
 
 #: most sampled rows, and rows for each root of the number of rows, so that their products take about a pass
 _MOST_ROWS, _ROWS_PER_ROOT = 4096, 10
 _ROWS_PER_FUNCTION, _LEAST_ROWS = 4, 1024
+#: rows for each function from which on the spread of every column is known
+_ROWS_OF_ALL = 16
 #: share of the memory limit that matrices of the rows may take, and bytes where there is no limit
 _SHARE, _BYTES = 0.1, 2**29
 #: numbers of the functions' coefficients that are multiplied at once
@@ -312,13 +329,23 @@ class Sampled:
     Attributes
     ----------
     basis : in double precision
-    units : (r, 1) of linear columns that are far apart, by which Z is divided here; else (1, 1)
+    units : (r, 1) of linear columns that are few or far apart, by which Z is divided here; else (1, 1)
+    means : (r, 1) of linear columns beside a constant one, which are taken from Z here; else (0, 1)
     """
 
     rows: Block
     basis: AbstractBasis
     products: Array
     units: Array
+    means: Array
+
+    def outward(self, own: Array) -> Array:
+        """T c: the coefficients of the functions for those of the centred ones in their units."""
+        return outward(own, self.units, self.means)
+
+    def gradient(self, outer: Array) -> Array:
+        """T' g."""
+        return (outer - self.means * outer[-1:] if len(self.means) else outer) / self.units
 
     def inverse(self, coefficients: Array, risk: Risk, nu: float) -> Solve:
         """g -> P^-1 g with P_j = Z' diag(s l_jj'') Z / q + (nu + damping) I, of each output j, at a model.
@@ -327,8 +354,8 @@ class Sampled:
 
             P^-1 g = (g - Z' A (m I + A Z Z' A)^-1 A Z g) / m,
 
-        whose products with Z make the functions of the rows anew. With units D it is that of Z D^-1, between
-        D^-1 and D^-1: m D^2 is added instead of m I.
+        whose products with Z make the functions of the rows anew. With units D and means it is that of Z T,
+        between T and T', of columns around their means in their units: m is added there.
         """
         features, basis = self.rows.features, self.basis
         predictions = basis.combine(features, coefficients)
@@ -345,13 +372,12 @@ class Sampled:
         def solve(right: Array) -> Array:
             from scipy.linalg import cho_solve
 
-            right = right / self.units
-            along = roots * basis.combine(features, right / self.units)
+            inner = self.gradient(right)
+            along = roots * basis.combine(features, self.outward(inner))
             for output, factor in enumerate(factors):
                 along[:, output] = cho_solve((factor, True), along[:, output])
-            found: Array = (
-                (right - basis.transposed(features, roots * along) / self.units) / shifts / self.units
-            )
+            inner = inner - self.gradient(basis.transposed(features, roots * along))
+            found = self.outward(inner / shifts)
             # what all outputs share changes no loss of classes, and is 0 at the minimum
             if is_shared:
                 found -= found.mean(axis=1, keepdims=True)
@@ -369,14 +395,29 @@ def sampled_rows(problem: Problem, basis: AbstractBasis, n_rows: int) -> Steps[S
     """
     drawn: Block = yield sampled_pass(problem, n_rows)
     rows = replace(drawn, features=drawn.features.astype(basis.dtype))
-    found, panel, units = rows.n_rows, _panel(basis.size), np.ones((1, 1))
+    found, panel, units, means = rows.n_rows, _panel(basis.size), np.ones((1, 1)), np.zeros((0, 1))
     if isinstance(basis, LinearBasis):
         squares = basis.column_squares(rows.features)[:, None] / found
-        if holds_most(_DAMPING * float(squares.sum()) / found, squares):
+        if basis.constant:
+            sums = basis.transposed(rows.features, np.ones((found, 1))) / found
+            squares, means = spreads(squares, sums), sums
+            means[-1] = 0.0
+        # rows enough show how much every column bends; else only units far apart say more than their noise
+        shows_all = found >= _ROWS_OF_ALL * basis.size
+        if shows_all or holds_most(_DAMPING * float(squares.sum()) / found, squares):
             units = np.sqrt(np.where(squares > 0, squares, squares.mean()))
     products = np.empty((found, found))
     for start in range(0, found, panel):
         own = slice(start, min(start + panel, found))
         columns = basis.transposed(rows.features[own], np.eye(own.stop - start))
-        products[:, own] = basis.combine(rows.features, columns / np.square(units))
-    return Sampled(rows, basis, 0.5 * (products + products.T), units)
+        inner = (columns - means * columns[-1:] if len(means) else columns) / units
+        products[:, own] = basis.combine(rows.features, outward(inner, units, means))
+    return Sampled(rows, basis, 0.5 * (products + products.T), units, means)
+
+
+def outward(own: Array, units: Array, means: Array) -> Array:
+    """Coefficients of linear functions for those of columns around their means, in their units."""
+    found: Array = own / units
+    if len(means):
+        found[-1] -= (means * found).sum(axis=0)
+    return found

@@ -192,14 +192,15 @@ class BySums:
         start = yield from measure(zero)
         gram[...] = both.gram * (bend / both.n_rows)
         metric = BoundedMetric(matrices.inverse(own, [gram], solver.nu), apart=True)
-        found = yield from descend(measure, start, metric, _STEPS, solver.tol)
+        found = yield from descend(measure, start, metric, _STEPS, solver.tol, start.value)
+        found = replace(found, bound=metric.decrement(found.point.gradient))
         coefficients = coordinates.outward(found.point.at)
         errors: Sums = yield measuring_pass(problem, replace(model, coefficients=coefficients), footprint)
         assert found.point.sums is not None
         measured = replace(found.point.sums, errors=errors.errors, weight=errors.weight)
         found = replace(found, point=replace(found.point, sums=measured))
         kept = {**both.fields, "pivots": coordinates.pivots}
-        return found, coefficients, {"sampled": False, "damping": 0.0, **kept}
+        return found, coefficients, {"sampled": False, "damping": 0.0, "zero": start.value, **kept}
 
     def passes(self, problem: Problem, footprint: Footprint) -> list[Outline]:
         """The passes of the stage."""
@@ -232,6 +233,10 @@ _PAYS = 4
 _SAMPLE_PASSES = 0.5
 #: expected steps to the minimum of a quadratic with a sample's matrix
 _PARABOLA_PASSES = 8
+#: functions of all matrices together up to which those of all rows take little
+_FEW = 512
+#: stages with matrices of a sample before those of all rows, where these take little
+_SAMPLED_STAGES = 2
 #: least and most steps from one matrix, and their time in units of the next matrix's
 _LEAST_STEPS, _MOST_STEPS = 8, 12
 _WORTH = 1.5
@@ -267,14 +272,31 @@ class Schedule:
         """Whether a stage's matrices are made from a sample."""
         # the matrix of all rows is one pass, and what updates of quadratics go on from
         few = self.footprint.size <= MOST_KEPT
-        cheap = self.is_quadratic and (few or self._matrix_by_pass < _PARABOLA_PASSES)
+        is_next = self.is_quadratic or stage >= _SAMPLED_STAGES
+        matrices = self.n_matrices(stage)
+        # products of few functions wait for memory, matrices do not
+        is_fast = matrices * self._matrix_by_pass < _PARABOLA_PASSES or matrices * self.footprint.size <= _FEW
+        cheap = is_next and is_fast
+        cheap |= self.is_quadratic and few
         return not cheap and self.problem.n_rows >= _PAYS * self.rows(stage)
+
+    def n_matrices(self, stage: int) -> int:
+        """One for all outputs in the first stage, then one for each."""
+        return self.n_outputs if stage and not self.is_quadratic else 1
 
     def rows(self, stage: int) -> int:
         """Rows of a sample: as many as take half a pass, within the bounds that :class:`Newton` names."""
         worth = _SAMPLE_PASSES * self.problem.n_rows / self._matrix_by_pass
         most = min(worth / (self.n_outputs if stage else 1), self.problem.n_rows / _PAYS)
         return max(_LEAST_SAMPLE, _ROWS_PER_FEATURE * self.footprint.size, int(most))
+
+    def overstated(self, stage: int) -> float:
+        """By how much a sample's matrix may exceed that of all rows, in the directions of r functions.
+
+        (1 + (r / q)^(1/2))^2, the edge of the spectrum for q rows of independent functions (Marchenko and
+        Pastur 1967).
+        """
+        return float((1.0 + (self.footprint.size / self.rows(stage)) ** 0.5) ** 2)
 
     @property
     def most_steps(self) -> int:

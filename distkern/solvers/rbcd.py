@@ -24,6 +24,7 @@ from distkern.losses import CURVED_LOSSES, SUPERVISED, takes
 from distkern.passes import EXPONENTIAL, Message, Rounds
 from distkern.solvers.base import Before, OldRows, Outline, Problem, Steps, Trouble
 from distkern.solvers.blocks import BlockGrams, GramOperand, block_solves, gram_pass, runs_of, tiles_cost
+from distkern.solvers.bounds import gradient_bound
 from distkern.solvers.explicit import AbstractExplicit, CountingState, Ended
 from distkern.solvers.gram import Solve
 from distkern.solvers.hyperparameters import SEARCHED_NU, a_loss, feature_parameters
@@ -42,9 +43,13 @@ class RBCDState(CountingState):
     Attributes
     ----------
     decrease : decrease of the objective in the last stage; infinite before the first
+    is_slow : whether further stages would hardly lower it, by the rate of the last two
+    upper : bound of what it is above its minimum, made where that is so; else infinite
     """
 
     decrease: float
+    is_slow: bool
+    upper: float
 
 
 @dataclass(frozen=True)
@@ -63,6 +68,10 @@ class RBCD(AbstractExplicit[RBCDState]):
     features are made twice for each block. ``order`` "shuffled" takes every block once a stage, a deviation
     from the paper, whose draws are independent.
 
+    A run ends where stages lower the objective so slowly that, falling on at their rate, it would lose less
+    than tol of f(0) - f. There the rows give the gradient g of all blocks once more, for the bound
+    |g|^2 / (2 nu) of what is left.
+
     Raises
     ------
     InputError
@@ -78,7 +87,10 @@ class RBCD(AbstractExplicit[RBCDState]):
     )
     stages: int = parameter(30, Whole(), help="at most this many, each of as many steps as there are blocks")
     tol: float = parameter(
-        1e-4, NOT_NEGATIVE, help="stop once a stage lowers the objective by less than this share of it"
+        1e-4,
+        NOT_NEGATIVE,
+        help="stop once the objective would fall by less than this share of f(0) - f in all further stages, "
+        "by the rate of the last two",
     )
     order: str = parameter(
         "shuffled",
@@ -111,7 +123,7 @@ class RBCD(AbstractExplicit[RBCDState]):
             )
 
     def at_zero(self, problem: Problem, risk: Risk, w: Array, figures: Figures) -> dict[str, Any]:
-        return {"decrease": math.inf}
+        return {"decrease": math.inf, "is_slow": False, "upper": math.inf}
 
     def going_on(self, problem: Problem, before: Before, own: Mapping[str, Any]) -> Mapping[str, Any]:
         # what the rows are told
@@ -136,17 +148,35 @@ class RBCD(AbstractExplicit[RBCDState]):
             w[run] += narrow
             change = run, narrow
         shares: tuple[Sums, ...] = yield Message(Ask(change, None))
-        sums = reduce(Sums.add, shares)
-        return Ended(Model(basis, w, risk), (len(runs) + 1) * problem.n_rows, {}, sums)
+        sums, model, upper = reduce(Sums.add, shares), Model(basis, w, risk), math.inf
+        objective = self.regulariser(model) + sums.losses / problem.n_rows
+        is_slow = self._is_slow(state.zero - objective, state.objective - objective, state.decrease)
+        if is_slow:
+            gradient = self.nu * w
+            for run in runs:
+                gradients = yield Message(Ask(None, run))
+                gradient[run] += reduce(operator.add, gradients) / problem.n_rows
+            upper = gradient_bound(self.nu, gradient)
+        return Ended(model, (len(runs) + 1) * problem.n_rows, {"upper": upper, "is_slow": is_slow}, sums)
 
     def after(self, state: RBCDState, figures: Figures, ended: Ended) -> dict[str, Any]:
-        return {"decrease": state.objective - figures.objective}
+        return {**ended.own, "decrease": state.objective - figures.objective}
 
-    def converged(self, state: RBCDState) -> bool:
-        return state.decrease <= self.tol * abs(state.objective)
+    def bound(self, state: RBCDState) -> float:
+        return state.upper
+
+    def stopped(self, state: RBCDState) -> str:
+        if not state.is_slow or self.converged(state):
+            return ""
+        return f"settled: stages lower the objective by less than {self.tol:g} of what they have"
 
     def figures(self, state: RBCDState) -> dict[str, float]:
-        return {"decrease": state.decrease}
+        return {"decrease": state.decrease, "bound": state.upper}
+
+    def _is_slow(self, fallen: float, now: float, before: float) -> bool:
+        """Whether the sum of all further decreases is small, if each is the same share of the last."""
+        # d + q d + q^2 d + ... for q = d / before
+        return now <= 0.0 or (now < before and now / (1.0 - now / before) <= self.tol * fallen)
 
     def passes(self, problem: Problem, footprint: Footprint) -> list[Outline]:
         # the steps measure the training rows

@@ -100,7 +100,7 @@ class SDCA(AbstractExplicit[SDCAState]):
         help="at most so many, each two passes over the rows, with features='kernel' one; more of few rows",
     )
     tol: float = parameter(
-        1e-3, NOT_NEGATIVE, help="stop once the duality gap is less than this share of the objective"
+        1e-3, NOT_NEGATIVE, help="stop once the duality gap is at most this share of f(0) - f"
     )
 
     name = "sdca"
@@ -180,16 +180,16 @@ class SDCA(AbstractExplicit[SDCAState]):
         """Number of passes over the rows in a stage."""
         return int(np.clip(round(_STEPS / problem.n_rows), self.least_passes, _MOST_PASSES))
 
-    def converged(self, state: SDCAState) -> bool:
-        return state.stage > 0 and state.gap <= self.tol * abs(state.objective)
+    def bound(self, state: SDCAState) -> float:
+        return state.gap
 
     def shortfall(self, state: SDCAState) -> str:
-        if not (state.stage and state.gap > self.tol * abs(state.objective)):
+        if not state.stage or self.converged(state):
             return ""
         share = 100 * state.gap / abs(state.objective)
         return (
             f"the duality gap, which bounds what the objective is above its minimum, is {share:.2g} % of "
-            f"it, with tol={self.tol:g}: {self.hint(Trouble.UNFINISHED)}"
+            f"it, with tol={self.tol:g} of f(0) - f: {self.hint(Trouble.UNFINISHED)}"
         )
 
     def figures(self, state: SDCAState) -> dict[str, float]:

@@ -256,7 +256,8 @@ class SIMBA(AbstractSearchable[SIMBAState]):
         accesses = (state.accesses, state.accesses_nonzero)
         size = int(np.count_nonzero(state.coefficients.any(axis=1)))
         stale = state.stale >= (self.patience or math.inf)
-        return state.measures(size, extra, accesses=accesses, converged=stale)
+        word = f"patience: no fewer mistakes for {self.patience} stages" if stale else ""
+        return state.measures(size, extra, accesses=accesses, stopped=word)
 
     def outline(self, problem: Problem) -> list[Outline]:
         stages, measuring = -(-self.max_rounds // self.rounds_per_stage), self._measuring(problem)

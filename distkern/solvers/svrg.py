@@ -29,7 +29,8 @@ from distkern.solvers.base import (
     piece_rows,
     rows_of_stage,
 )
-from distkern.solvers.explicit import Ended, FeatureState, gradient_pass, pass_cost
+from distkern.solvers.bounds import gradient_bound
+from distkern.solvers.explicit import Ended, FeatureState, gradient_pass, pass_cost, settled
 from distkern.solvers.gram import Grams, Solve, inverted
 from distkern.solvers.hyperparameters import SEARCHED_GAMMA, SEARCHED_NU, a_loss, feature_parameters
 from distkern.solvers.measuring import Figures, Model, Sums, measure_gradient, with_largest
@@ -137,7 +138,10 @@ class SVRG(AbstractStreamed[SVRGState]):
         10, Whole(), help="at most this many; each ends with one pass for the full gradient"
     )
     tol: float = parameter(
-        1e-3, NOT_NEGATIVE, help="stop once w changes by less than this share of itself in a stage"
+        1e-3,
+        NOT_NEGATIVE,
+        help="stop once the objective is shown to be within this share of f(0) - f of its minimum, or w "
+        "changes by less than this share of itself in a stage",
     )
     order: str = order_of_rows()
 
@@ -228,11 +232,17 @@ class SVRG(AbstractStreamed[SVRGState]):
         gradient = figures.sums.mean_gradient
         return {"change": change, "gradient": gradient + state.missing if len(state.missing) else gradient}
 
-    def converged(self, state: SVRGState) -> bool:
-        return state.change <= self.tol
+    def bound(self, state: SVRGState) -> float:
+        """|g|^2 / (2 nu) for the gradient g at w: the duality gap with the slopes there."""
+        if len(state.missing):
+            return math.inf
+        return gradient_bound(self.nu, state.gradient + self.nu * state.coefficients)
+
+    def stopped(self, state: SVRGState) -> str:
+        return settled(self.tol) if state.change <= self.tol and not self.converged(state) else ""
 
     def figures(self, state: SVRGState) -> dict[str, float]:
-        return {"change": state.change}
+        return {"change": state.change, "bound": self.bound(state)}
 
     # -- its passes
 

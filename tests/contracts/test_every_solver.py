@@ -134,6 +134,8 @@ def test_finishes_after_its_stages_at_the_latest(job, run):
     states, _, outcome = run
     assert 2 <= len(states) <= getattr(job.solver, "stages", STAGES) + 1
     assert outcome.ending.reason in ("converged", "stages used up")
+    # without a tolerance there is nothing to be within, but for machines of cells and polished ones
+    assert outcome.ending.reason == "stages used up" or "tol" in job.kind.hyperparameters
     assert [job.solver.finished(state) for state in states] == [False] * (len(states) - 1) + [True]
 
 

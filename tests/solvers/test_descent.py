@@ -103,7 +103,7 @@ def test_outputs_that_are_apart_take_fewer_steps():
 
     def passes(apart):
         metric = BoundedMetric(lambda right: right, apart=apart)
-        found, asked = driven(descend(measure, start, metric, 500, 1e-10), function)
+        found, asked = driven(descend(measure, start, metric, 500, 1e-10, start.value), function)
         assert found.point.value == pytest.approx(0.0, abs=1e-6)
         return len(asked)
 

@@ -140,23 +140,28 @@ def test_the_square_loss_is_one_solution():
 @pytest.mark.parametrize("kind", ["random", "linear", "landmarks"])
 def test_the_preconditioner_is_the_inverse_of_its_matrix(kind, loss):
     k = 3
-    (block,) = waves(80, 5, classes=k, sizes=[80], weights=np.random.default_rng(0).uniform(0.5, 2, 80))
+    (block,) = waves(120, 5, classes=k, sizes=[120], weights=np.random.default_rng(0).uniform(0.5, 2, 120))
     problem = problem_of([block], k)
     sizes = {"random": {"n_features": 40}, "linear": {}, "landmarks": {"n_landmarks": 30}}[kind]
-    chosen = features_of_kind(kind, RBF, **sizes)
+    chosen = features_of_kind(kind, RBF, **sizes).with_constant()
     landmarks = block.features[:30] if kind == "landmarks" else np.empty((0, 5))
     basis = chosen.basis(problem, landmarks, 1.0)
-    sampled = PlainRunner([block]).run(sampled_rows(problem, basis, 80))
+    sampled = PlainRunner([block]).run(sampled_rows(problem, basis, 120))
     generator = np.random.default_rng(1)
     w, g = generator.standard_normal((2, basis.size, k))
     risk, z = Risk(find_loss(loss)(), k), np.asarray(basis.values(block.features))
     found = sampled.inverse(w, risk, 0.01)(g)
     bends = risk.curvatures(z @ w, risk.targets(block), risk.weights(block))
     expected = np.empty_like(g)
+    to = np.eye(basis.size)
+    if kind == "linear":
+        # in units of columns around their means
+        to = np.diag(1 / np.append(z[:, :-1].std(axis=0), 1.0))
+        to[-1, :-1] = -z[:, :-1].mean(axis=0) * np.diag(to)[:-1]
     for j in range(k):
-        gram = (z.T * bends[:, j]) @ z / 80
-        shift = 0.01 + 0.03 * np.trace(gram) / 80
-        expected[:, j] = np.linalg.solve(gram + shift * np.eye(len(gram)), g[:, j])
+        gram = to.T @ (z.T * bends[:, j]) @ z @ to / 120
+        shift = 0.01 + 0.03 * np.trace(gram) / 120
+        expected[:, j] = to @ np.linalg.solve(gram + shift * np.eye(len(gram)), to.T @ g[:, j])
     if loss == "softmax":
         expected -= expected.mean(axis=1, keepdims=True)
     np.testing.assert_allclose(found, expected, rtol=1e-8, atol=1e-10 * np.abs(expected).max())
@@ -177,9 +182,9 @@ def test_conjugate_gradients_solve_in_as_many_steps_as_there_are_directions(toge
             product,
             gradient,
             lambda right: right,
-            value=100.0,
+            nu=1.0,
+            enough=lambda gained: 1e-14 * gained,
             share=0.0,
-            tolerance=1e-14,
             most=30,
             together=together,
         )

@@ -129,9 +129,16 @@ def test_nothing_of_rows_times_features_is_sent_or_kept():
 
 
 def test_the_tolerance_stops_a_run():
-    states, _ = train(solver(stages=100, tol=1e-4), waves(classes=2))
-    assert len(states) < 50
-    assert states[-1].decrease <= 1e-4 * states[-1].objective < states[-2].decrease
+    subject = solver(stages=100, tol=1e-4)
+    states, _ = train(subject, waves(classes=2))
+    assert len(states) < 60
+    last, before = states[-1], states[-2]
+    enough = 1e-4 * (states[0].objective - last.objective)
+    # falling on by the same share of each last decrease
+    assert last.decrease / (1 - last.decrease / before.decrease) <= enough
+    assert [state.is_slow for state in states] == [False] * (len(states) - 1) + [True]
+    measures = subject.measures(last)
+    assert measures.converged == (last.upper <= enough) != bool(measures.stopped)
 
 
 def test_losses_whose_slope_jumps_are_refused():

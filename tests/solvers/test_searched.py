@@ -271,7 +271,8 @@ def test_the_plan_lists_the_search_and_each_trial_takes_no_more(kind, data, monk
     model.fit_with(data.train, test=data.test)
     assert [step.name for step in made if step.name in PASSES] == names
     # what follows is planned as it is made
-    assert {step.name for step in made} == outlined.keys()
+    certain = {name for name, outline in outlined.items() if outline.times >= 1}
+    assert certain <= {step.name for step in made} <= outlined.keys()
     for step in made:
         if step.name in names[1:]:
             assert len(step.items) == len(outlined[step.name].step.items)

@@ -243,6 +243,13 @@ def test_stops_when_the_held_out_error_stands_still():
     assert errors[-1] == errors[-3] == min(errors)
 
 
+def test_an_end_by_patience_is_not_called_converged():
+    solver = simba(nu=0.02, validation_fraction=0.2, patience=2, max_rounds=40, stages=2)
+    states, _ = run(solver, margin_rows())
+    measures = solver.measures(replace(states[-1], stale=2))
+    assert (measures.converged, measures.stopped) == (False, "patience: no fewer mistakes for 2 stages")
+
+
 @pytest.mark.slow
 def test_several_classes_share_what_is_read():
     blocks = margin_rows(600, 10, classes=3, noise=0.02)

@@ -229,9 +229,15 @@ def test_a_loss_whose_slope_jumps_ends_near_the_minimum():
 
 def test_the_tolerance_stops_a_run():
     blocks = rows(classes=2)
-    states, _ = train(solver("logistic", stages=50, tol=1e-4), blocks)
+    subject = solver("logistic", stages=50, tol=1e-4)
+    states, _ = train(subject, blocks)
     assert len(states) < 30
-    assert states[-1].change <= 1e-4 < states[-2].change
+    last, zero = states[-1], states[0].objective
+    gradient = last.gradient + subject.nu * last.coefficients
+    assert subject.bound(last) == pytest.approx(np.sum(gradient**2) / (2 * subject.nu))
+    assert subject.measures(last).converged
+    assert subject.bound(last) <= 1e-4 * (zero - last.objective)
+    assert subject.bound(states[-2]) > 1e-4 * (zero - states[-2].objective)
 
 
 def test_defaults_suit_the_size():

@@ -1,0 +1,294 @@
+"""The stages of Newton's method that factorise Gram matrices."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from distkern.bases.base import AbstractBasis
+from distkern.bases.coordinates import Coordinates
+from distkern.bases.gram import COLUMNS
+from distkern.common.types import Array
+from distkern.features import Footprint
+from distkern.passes import Derived
+from distkern.solvers.base import Outline, Problem, Steps
+from distkern.solvers.bounds import Direction, gap_pass, gradient_bound, knows_gaps, step_bound
+from distkern.solvers.descent import BoundedMetric, Descent, Point, descend, point_of
+from distkern.solvers.explicit import gradient_pass, held_out_pass, sampled_gradient_pass
+from distkern.solvers.gram import Grams, Solve, solved, with_curvatures, with_ones, with_slopes
+from distkern.solvers.measuring import Model, Sums
+from distkern.solvers.newton_sums import RowSums, Schedule, keeps_sums, kept_bytes
+from distkern.solvers.sample import RowSample
+
+if TYPE_CHECKING:
+    from distkern.solvers.newton import Newton, NewtonState
+
+#: most bytes of Gram matrices that one pass returns: half a matrix of 5,800 functions
+_STRIP_BYTES = 128 * 2**20
+#: at most one part in so many of a memory limit
+_STRIPS_OF_LIMIT = 64
+#: this factor times the mean of l'' |z|^2 / n_rows is added to a matrix, so that steps are not too long in
+#: directions of which its rows show little curvature
+_DAMPING = 0.3
+#: factors of the damping after a stage with matrices of all rows, and after one with many steps too long
+_LESS_DAMPING, _MORE_DAMPING = 0.3, 3.0
+#: passes for each step above which many steps were too long
+_MANY = 1.5
+#: share of the tolerance at which steps end, and times the tolerance up to which steps are not damped
+_STEP_TOLERANCE, _NEAR = 0.3, 30.0
+#: most steps on the sample
+_SAMPLE_STEPS = 8
+#: smallest shift of a matrix as a share of its diagonal, by the bytes of a number
+_LEAST = {4: 1e-8, 8: 1e-15}
+
+
+@dataclass(frozen=True)
+class Objective:
+    """F in the coordinates of the matrices, measured by a pass for each point.
+
+    Attributes
+    ----------
+    nu : weight of the regulariser, with what damps it
+    model : at any coefficients
+    diagonal : (r, 1) weights d_j of a further sum_j d_j c_j^2 / 2; without rows where there is none
+    sample : of which rows the losses are summed; None for all
+    """
+
+    nu: float
+    problem: Problem
+    model: Model
+    footprint: Footprint
+    coordinates: Coordinates
+    diagonal: Array = field(default_factory=lambda: np.zeros((0, 1)))
+    sample: RowSample | None = None
+
+    def point(self, at: Array) -> Steps[Point]:
+        """Value and gradient at coefficients ``at`` (r, k) of the coordinates."""
+        model = replace(self.model, coefficients=self.coordinates.outward(at))
+        sums: Sums
+        if self.sample is None:
+            sums = yield gradient_pass(self.problem, model, self.footprint)
+        else:
+            sums = yield sampled_gradient_pass(self.problem, model, self.footprint, self.sample)
+        gradient = self.coordinates.gradient(sums.mean_gradient)
+        point = point_of(self.nu, self.coordinates, at, sums, gradient)
+        if not len(self.diagonal):
+            return point
+        value = point.value + 0.5 * float(np.sum(self.diagonal * np.square(at)))
+        return replace(point, value=value, gradient=point.gradient + self.diagonal * at)
+
+
+class ByMatrices:
+    """The stages of :class:`Newton` that factorise Gram matrices."""
+
+    def __init__(self, solver: Newton) -> None:
+        self._solver, self._risk, self._nu = solver, solver.risk, solver.nu
+
+    def is_stuck(self, state: NewtonState) -> bool:
+        """Whether another stage would begin with the same matrix as the last."""
+        # the next matrix may be that of all rows
+        if state.stage == 0 or (state.sampled and (state.stage <= 2 or self._risk.loss.is_quadratic)):
+            return False
+        return state.steps == 0 or self._risk.loss.is_quadratic
+
+    def descent(
+        self, problem: Problem, state: NewtonState, model: Model, footprint: Footprint
+    ) -> Steps[tuple[Descent, Array, dict[str, Any]]]:
+        """The descent, its coefficients, and other fields of the state."""
+        coordinates: Coordinates = yield Derived("coordinates", partial(self.coordinates, problem, state))
+        objective = Objective(self._nu, problem, model, footprint, coordinates)
+        at, place = coordinates.inward(state.coefficients), self._place(state.stage)
+        schedule, tol = self.schedule(problem, footprint), self._solver.tol
+        is_quadratic = self._risk.loss.is_quadratic
+        # a quadratic that a sample has not minimised takes the matrix of all rows
+        sample = None if state.stage > 0 and is_quadratic else schedule.sample(place)
+        matrices, sums, kept = yield from self._matrices(objective, at, place, sample)
+        damping = state.damping or _DAMPING * coordinates.trace(matrices[0]) / sums.n_rows
+        own = {"sampled": sample is not None, "damping": damping, **kept}
+        overstated = 1.0 if sample is None else schedule.overstated(place)
+        if sample is None:
+            start = point_of(self._nu, coordinates, at, sums, sums.mean_gradient)
+        elif state.stage:
+            start = Point(at, state.objective, state.gradient, None)
+        elif place:
+            start = yield from objective.point(at)
+        is_near, undamped = sample is None and (place == 0 or is_quadratic), None
+        if place and not is_quadratic:
+            enough = tol * (state.zero - start.value)
+            copies = [matrix.copy(order="F") for matrix in matrices]
+            undamped = BoundedMetric(self.inverse(coordinates.basis, copies, self._nu))
+            bound = yield from self._bound(objective, start, undamped, overstated, enough)
+            if bound <= enough:
+                return Descent(replace(start, sums=None), bound, 0, 0), state.coefficients, own
+            is_near = sample is None and undamped.decrement(start.gradient) <= _NEAR * enough
+        shift, diagonal = 0.0, np.zeros((0, 1))
+        if not is_near:
+            # fewer rows ask for more damping
+            fewer = 1.0 if sample is None else schedule.rows(0) / schedule.rows(place)
+            shift, diagonal = coordinates.damping(matrices[0], damping * fewer)
+        damped = replace(objective, nu=self._nu + shift, diagonal=diagonal, sample=sample)
+        metric = self._metric(damped, matrices)
+        if sample is not None and not (state.stage or place):
+            zero = point_of(damped.nu, coordinates, at, sums, sums.mean_gradient)
+            # the corrections by steps on the sample are kept for all rows
+            of_sample = yield from descend(
+                damped.point, zero, metric, _SAMPLE_STEPS, _STEP_TOLERANCE * tol, zero.value
+            )
+            start = yield from objective.point(of_sample.point.at)
+        found = yield from descend(
+            objective.point,
+            start,
+            metric,
+            schedule.most_steps,
+            _STEP_TOLERANCE * tol,
+            state.zero,
+            None if undamped is None else undamped.decrement,
+        )
+        if found.passes > _MANY * found.steps:
+            damping *= _MORE_DAMPING
+        elif sample is None and state.stage:
+            # nearer to the minimum it is known which rows have curvature
+            damping *= _LESS_DAMPING
+        bound = gradient_bound(self._nu, found.point.gradient, coordinates)
+        if is_quadratic and sample is None:
+            bound = min(bound, metric.decrement(found.point.gradient))
+        return (replace(found, bound=bound), coordinates.outward(found.point.at), own | {"damping": damping})
+
+    def _bound(
+        self, objective: Objective, at: Point, metric: BoundedMetric, overstated: float, enough: float
+    ) -> Steps[float]:
+        """Of F(w) - min F, by Newton's step at w, whose matrix may exceed that of all rows by a factor."""
+        step = -metric.plain(at.gradient)
+        bound = gradient_bound(objective.nu, at.gradient, objective.coordinates)
+        decrement = -0.5 * overstated * float(np.vdot(at.gradient, step))
+        # blocks of softmax are no Hessian
+        if bound <= enough or decrement > enough or not knows_gaps(self._risk):
+            return bound
+        of_step = yield from step_bound(
+            objective.problem,
+            objective.footprint,
+            objective.coordinates,
+            Direction(objective.model, objective.coordinates.outward(step)),
+            step,
+            objective.nu,
+            # what a sample's step leaves is not known, and nor is what is left of it by nu alone
+            metric.decrement if overstated > 1.0 else None,
+        )
+        return min(bound, overstated * of_step)
+
+    def _matrices(
+        self, objective: Objective, at: Array, place: int, sample: RowSample | None
+    ) -> Steps[tuple[list[Array], Sums, dict[str, Any]]]:
+        """H - nu I at ``at``, the sums that were made with it, and fields of the state that are kept."""
+        own, risk = objective.coordinates.basis, objective.model.risk
+        grams = self.grams(place, own.size, sample)
+        of_matrix = replace(objective.footprint, size=own.size)
+        matrices, sums = yield from grams.matrices(objective.problem, Model(own, at, risk), of_matrix)
+        kept: dict[str, Any] = {}
+        if grams.weigh is not with_curvatures:
+            if sample is None and not at.any() and keeps_sums(self._solver, own.size):
+                found = RowSums.of(matrices[0], sums, risk.n_outputs, risk.mean_weight)
+                kept = {**found.fields, "pivots": objective.coordinates.pivots}
+            assert sums.gradient is not None
+            sums = replace(sums, gradient=np.ascontiguousarray(sums.gradient[:, : risk.n_outputs]))
+        for matrix in matrices:
+            matrix *= self.bend(place) / sums.n_rows
+        return matrices, sums, kept
+
+    def _metric(self, damped: Objective, matrices: list[Array]) -> BoundedMetric:
+        """The inverse of the damped matrices, which are overwritten."""
+        if len(damped.diagonal):
+            for matrix in matrices:
+                matrix[np.diag_indices(len(matrix))] += damped.diagonal[:, 0]
+        # outputs of one-vs-rest, and quantiles, have separate objectives
+        apart = self._risk.loss.target_kind != "classes"
+        return BoundedMetric(self.inverse(damped.coordinates.basis, matrices, damped.nu), apart=apart)
+
+    def _place(self, stage: int) -> int:
+        """0 where one matrix does for all outputs: at w = 0, and for the square loss in the first stage."""
+        at_zero = self._solver.at_model is None or self._risk.loss.is_quadratic
+        return stage if at_zero else max(stage, 1)
+
+    def passes(self, problem: Problem, footprint: Footprint) -> list[Outline]:
+        schedule, quadratic = self.schedule(problem, footprint), self._risk.loss.is_quadratic
+        sample = schedule.sample(self._place(0))
+        stages = min(self._solver.stages, 1 + (sample is not None)) if quadratic else self._solver.stages
+        steps = schedule.most_steps + (sample is not None)
+        grams = self.grams(self._place(0), footprint.size, sample).outline(problem, footprint)
+        if sample is None and keeps_sums(self._solver, footprint.size):
+            cost = grams.step.cost.holding(driver={"sums that are kept": (kept_bytes(footprint.size),)})
+            grams = replace(grams, step=grams.step.changed(cost=cost))
+        passes = [
+            grams,
+            Outline(gradient_pass(problem, None, footprint), stages * steps),
+            Outline(held_out_pass(problem, None, footprint), stages),
+        ]
+        if not quadratic and knows_gaps(self._risk):
+            # only where a step is within the tolerance
+            passes.append(Outline(gap_pass(problem, None, footprint), 0.5))
+        if sample is not None:
+            passes.append(Outline(sampled_gradient_pass(problem, None, footprint, sample), _SAMPLE_STEPS))
+        if stages > 1:
+            for stage, times in ((1, min(stages - 1, 1)), (2, stages - 2)):
+                rest = None if quadratic else schedule.sample(stage)
+                later = self.grams(1, footprint.size, rest).outline(problem, footprint)
+                cost = later.step.cost
+                if not quadratic:
+                    held = (self._risk.n_outputs, footprint.size, footprint.size, 8)
+                    cost = cost.holding(driver={"matrices that are not damped": held})
+                step = later.step.changed(cost=cost)
+                passes.append(Outline(step, later.times * times))
+        return passes
+
+    def schedule(self, problem: Problem, footprint: Footprint) -> Schedule:
+        """Rows of the matrices, and the number of steps that follow."""
+        return Schedule(problem, footprint, self._risk.n_outputs, self._risk.loss.is_quadratic)
+
+    def grams(self, stage: int, size: int, sample: RowSample | None) -> Grams:
+        """The matrices of a stage: one for all outputs in the first stage, then one for each."""
+        weigh, n_matrices = (with_curvatures, self._risk.n_outputs) if stage else (with_slopes, 1)
+        if weigh is with_slopes and self._risk.is_real and keeps_sums(self._solver, size):
+            weigh = with_ones
+        most = _STRIP_BYTES
+        if self._solver.memory_limit is not None:
+            # whole blocks of columns, so that the bits do not depend on the limit
+            most = min(
+                most, max(self._solver.memory_limit // _STRIPS_OF_LIMIT, COLUMNS * size * n_matrices * 8)
+            )
+        return Grams(weigh, n_matrices, sample=sample, strip_bytes=most, name="Newton matrix")
+
+    def bend(self, stage: int) -> float:
+        """The factor of a stage's matrices: the curvature or coupling of the loss."""
+        loss, outputs = self._risk.loss, self._risk.n_outputs
+        if stage:
+            return loss.coupling(outputs)
+        if loss.target_kind == "real":
+            # far targets may have no curvature, so a bound is taken
+            return loss.curvature
+        return loss.coupling(outputs) * float(loss.row_curvatures(*np.zeros((2, 1, outputs)))[0, 0])
+
+    def inverse(self, basis: AbstractBasis, matrices: list[Array], nu: float) -> Solve:
+        """g -> H^-1 g, in the memory of the matrices."""
+        basis.add_metric(matrices, nu)
+        least = _LEAST[basis.dtype.itemsize]
+        solves = [solved(matrix, 0.0, overwrite=True, least=least) for matrix in matrices]
+
+        def solve(right: Array) -> Array:
+            found = np.empty_like(right)
+            for number, one in enumerate(solves):
+                own = slice(number, number + 1) if len(solves) > 1 else slice(None)
+                found[:, own] = one(right[:, own])
+            if self._risk.loss.target_kind == "classes":
+                # a constant added to all outputs changes no loss, and is 0 at the minimum
+                found -= found.mean(axis=1, keepdims=True)
+            return found
+
+        return solve
+
+    def coordinates(self, problem: Problem, state: NewtonState) -> Steps[Coordinates]:
+        yield from ()
+        choice = self._solver.choice(problem)
+        return choice.coordinates(choice.basis(problem, state.landmarks, state.gamma))
