@@ -7,7 +7,6 @@ from typing import Any, Self, cast
 from distkern.common.errors import InputError
 from distkern.monitor.text import in_bytes
 from distkern.runs.persistence import StoredFurther
-from distkern.storage.parts import StoredParts
 
 #: bytes that a pickle holds of a model's folder, at most
 MOST_PICKLED = 2**30
@@ -26,6 +25,9 @@ class Pickled:
         CorruptDataError
             If the folder is gone, or changed.
         """
+        # predicting loads nothing that writes
+        from distkern.storage.parts import StoredParts
+
         state = dict(cast("dict[str, Any]", super().__getstate__()))
         stored = {name: one for name, one in state.items() if isinstance(one, StoredFurther | StoredParts)}
         n_bytes = sum(one.n_bytes for one in stored.values())

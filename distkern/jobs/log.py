@@ -12,7 +12,7 @@ from distkern.common.errors import CorruptDataError
 from distkern.engine.events import Event, is_usual, plain
 from distkern.jobs.folder import Fence
 from distkern.jobs.record import redact
-from distkern.storage.atomic import open_to_append
+from distkern.storage.appending import open_to_append
 from distkern.storage.description import json_object
 from distkern.storage.places import Location, Place, URLPlace, place_of, read_range, size_of_file
 

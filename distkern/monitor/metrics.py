@@ -8,7 +8,8 @@ from typing import Any
 
 from distkern.common.errors import CorruptDataError
 from distkern.engine.events import Event, check_line
-from distkern.storage.atomic import append_text, write_text_atomic
+from distkern.storage.appending import append_text
+from distkern.storage.atomic import write_text_atomic
 from distkern.storage.description import json_object, plain
 from distkern.storage.places import Location, place_of, read_file
 

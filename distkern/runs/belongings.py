@@ -143,6 +143,17 @@ def refuse_foreign(folder: Place, hint: str, *, hidden: bool = False) -> None:
         raise InputError(what, where=str(folder), hint=hint)
 
 
+def refuse_others_model(folder: Place) -> None:
+    """Raise :class:`InputError` for a file, and for a folder whose ``model.json`` or ``arrays`` are none of a
+    model."""
+    if folder.is_file():
+        raise InputError("is a file", where=str(folder), hint="give a folder")
+    for name in ("model.json", "arrays"):
+        if (folder / name).exists() and not OF_A_RUN[name](folder / name):
+            what = f"holds something else under the name {name!r}"
+            raise InputError(what, where=str(folder), hint="give another folder")
+
+
 def take_along(source: Path, target: Path) -> None:
     """Give the files of a job and of a search to the folder that takes the place of theirs.
 

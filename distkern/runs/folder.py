@@ -52,12 +52,12 @@ def check_folder(folder: Place, resume: bool) -> None:
         return
     if not folder.is_dir():
         raise InputError("is a file", where=str(folder), hint="give a folder for the model")
-    refuse_foreign(folder, "give a new folder")
     if isinstance(folder, Path):
         for path in folder.iterdir():
             if path.is_symlink() and (path.name in OF_A_RUN or path.name == _OF_A_JOB):
                 hint = "put the file or folder itself there, or give a new folder"
                 raise InputError(f"{path.name!r} is a link", where=str(folder), hint=hint)
+    refuse_foreign(folder, "give a new folder")
     if not resume and _is_unfinished(folder):
         raise InputError(
             "holds an unfinished run", where=str(folder), hint="use --resume, or remove the folder"

@@ -20,7 +20,6 @@ from distkern.common.version import __version__
 from distkern.engine.events import check_line
 from distkern.monitor.explanation import Explanation
 from distkern.monitor.history import History
-from distkern.runs.belongings import OF_A_RUN
 from distkern.storage.arrays import array_bytes, check_arrays, load_arrays, save_arrays
 from distkern.storage.description import Description, as_read, fingerprint
 from distkern.storage.places import Location, Place, absolute, remove_tree
@@ -152,6 +151,7 @@ def save_model(model: Any, path: Place) -> None:
     ``arrays`` is written whole first and ``model.json`` last, so a folder with a ``model.json`` is a whole
     model. The folder may hold other things already (``metrics.jsonl``, ``checkpoints``).
     """
+    from distkern.runs.belongings import refuse_others_model
     from distkern.storage.atomic import write_text_atomic
 
     further = None if model._further is None else model._further.loaded()
@@ -169,7 +169,7 @@ def save_model(model: Any, path: Place) -> None:
     kept = {} if further is None else further.arrays
     # before anything is removed: a model that is there stays where this one cannot be written
     _DESCRIPTION.text({**description, "arrays": ""})
-    _refuse_others_files(path)
+    refuse_others_model(path)
     path.mkdir(parents=True, exist_ok=True)
     (path / "model.json").unlink(missing_ok=True)
     if (path / "arrays").exists():
@@ -212,18 +212,6 @@ def fingerprint_of(model: Any, further: Further) -> str:
         digest.update(f"{name} {values.dtype} {values.shape} ".encode())
         digest.update(np.ascontiguousarray(values).data)
     return digest.hexdigest()[:16]
-
-
-def _refuse_others_files(path: Place) -> None:
-    """Raise :class:`InputError` for a file, and for a folder whose ``model.json`` or ``arrays`` are none of a
-    model."""
-    if path.is_file():
-        raise InputError("is a file", where=str(path), hint="give a folder")
-    for name in ("model.json", "arrays"):
-        if (path / name).exists() and not OF_A_RUN[name](path / name):
-            raise InputError(
-                f"holds something else under the name {name!r}", where=str(path), hint="give another folder"
-            )
 
 
 def refuse_other_model(folder: Place, model: Any, data: str, begins: Any = None) -> None:

@@ -9,7 +9,6 @@ import re
 import secrets
 import shutil
 import socket
-import stat
 import tempfile
 import time
 from collections.abc import Callable, Iterator
@@ -17,7 +16,7 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, suppress
 from contextvars import ContextVar
 from pathlib import Path
-from typing import Any, TextIO, TypeAlias
+from typing import Any, TypeAlias
 
 from distkern.common.errors import InputError
 from distkern.common.processes import birth, is_running
@@ -92,47 +91,6 @@ def write_bytes_atomic(path: Location, content: bytes | bytearray) -> None:
                 partial.unlink(missing_ok=True)
             raise
         _fsync(target.parent)
-
-
-def append_text(place: Place, text: str) -> None:
-    """Add to the end of a UTF-8 text file, on disk before this returns.
-
-    An object cannot be added to: it is written anew, which is meant for small ones.
-
-    Raises
-    ------
-    InputError
-        If the disk is full or the place cannot be written.
-    """
-    if isinstance(place, URLPlace):
-        try:
-            before = place.read_bytes()
-        except FileNotFoundError:
-            before = b""
-        place.write_bytes(before + text.encode())
-        return
-    with open_to_append(place) as file:
-        file.write(text)
-        file.flush()
-        os.fsync(file.fileno())
-
-
-@contextmanager
-def open_to_append(path: Path) -> Iterator[TextIO]:
-    """Open a UTF-8 text file to write behind its end.
-
-    Raises
-    ------
-    InputError
-        If the disk is full or the place cannot be written, also where a link would lead to another place and
-        a FIFO would wait for a reader.
-    """
-    with explain_errors(path):
-        if os.path.lexists(path) and not stat.S_ISREG(os.lstat(path).st_mode):
-            what, hint = "cannot be written (not a regular file)", "remove it or use another folder"
-            raise InputError(what, where=str(path), hint=hint)
-        with path.open("a", encoding="utf-8") as file:
-            yield file
 
 
 class StagedFolder:

@@ -163,7 +163,7 @@ def lazy(values, **how):
     [
         (lambda X, y: (X, lazy(np.random.default_rng(0).normal(size=200))), "continuous"),
         (lambda X, y: (X + 1j, y), "Complex data not supported"),
-        (lambda X, y: (X, y, lazy(np.full(200, np.nan))), "weights are NaN or infinite"),
+        (lambda X, y: (X, y, lazy(np.full(200, np.nan))), "the weight is missing"),
         (lambda X, y: (X, y, lazy(np.zeros(200))), "all rows weigh 0"),
         (lambda X, y: (X, y, 1.0), "has 0 dimensions"),
         (lambda X, y: (X, X[:, :2]), "has 2 dimensions"),

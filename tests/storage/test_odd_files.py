@@ -18,8 +18,8 @@ from distkern.jobs.record import Record
 from distkern.runs.folder import check_folder
 from distkern.runs.persistence import load_model
 from distkern.search.tuning.record import SearchFolder, Task
+from distkern.storage.appending import append_text
 from distkern.storage.arrays import load_arrays, save_arrays
-from distkern.storage.atomic import append_text
 from distkern.storage.columns import read_columns
 from distkern.storage.dataset import open_dataset
 from distkern.storage.description import sealed

@@ -17,8 +17,9 @@ from distkern.common.errors import InputError, StoreError
 from distkern.common.urls import refuse_password
 from distkern.jobs.record import redact
 from distkern.storage import _file_systems, places
+from distkern.storage.appending import append_text
 from distkern.storage.arrays import save_arrays
-from distkern.storage.atomic import append_text, staged_folder, write_text_atomic
+from distkern.storage.atomic import staged_folder, write_text_atomic
 from distkern.storage.dataset import open_dataset
 from distkern.storage.ingest import shard
 from distkern.storage.places import URLPlace, place_of
