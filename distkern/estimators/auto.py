@@ -6,6 +6,7 @@ import math
 from collections.abc import Mapping
 from copy import copy
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import TYPE_CHECKING, Any, ClassVar, cast
 
 import numpy as np
@@ -38,8 +39,8 @@ if TYPE_CHECKING:
     from distkern.runs.data import TrainingData
     from distkern.runs.persistence import Further
     from distkern.runs.update import Begins
-    from distkern.search.ladder import Setting
-    from distkern.search.ladder import Tried as Climbed
+    from distkern.search.folds import Setting
+    from distkern.search.folds import Tried as Climbed
     from distkern.storage.dataset import Split
 
 #: columns up to which distances say something, whole metrics can be learned, and sparse rows are written out
@@ -251,6 +252,7 @@ class AbstractKernelMachine(AbstractEstimator):
         from distkern.estimators.sample import FoldedSample
         from distkern.search.ladder import climb
         from distkern.search.machines import Rows
+        from distkern.solvers._cells.trials import solved_values
 
         state, source = self.value("random_state"), data.source
         seed = state if isinstance(state, int) else 0
@@ -268,37 +270,36 @@ class AbstractKernelMachine(AbstractEstimator):
         maps = [MapChoice("none")] if source.is_sparse else None
         parts = list(sample.parts())
         rows = Rows.of(sample.rows, len(data.classes), weights)
-        found = climb(rows, parts, source.n_rows, seed, maps=maps, exact_rows=self._exact_rows)
+        solve = None if self.task == "regression" else partial(solved_values, seed=seed)
+        found = climb(rows, parts, source.n_rows, seed, maps=maps, exact_rows=self._exact_rows, solve=solve)
         release()
         because = f"{columns}, and by {self._unit} on held-out rows of a sample"
-        settings = self._settings(found.chosen, data)
-        if found.chosen.kind != "exact":
-            return Candidate("newton", settings, because, found.compared)
-        instead = self._settings(found.inexact, data)
-        return Candidate("cells", settings, because, found.compared, found.exact, instead)
+        instead = self._settings(found.inexact.setting, data)
+        if found.chosen.setting.kind != "exact":
+            return Candidate("newton", instead, because, found.compared)
+        if found.chosen is found.dense:
+            settings = self._settings(found.chosen.setting, data)
+            return Candidate("cells", settings, because, found.compared, instead=instead)
+        # which map and kernel are best depends on how near the rows are: cells choose them where they are
+        return Candidate("cells", {}, because, found.compared, found.exact, instead)
 
     def _settings(self, chosen: Setting, data: TrainingData) -> dict[str, Any]:
         """Those of the algorithm whose machine over all rows is the one that was chosen for a sample."""
         kernel, transform, metric = chosen.kernel, chosen.map.transform, chosen.map.metric
         is_exact = chosen.kind == "exact"
-        # of the mean of losses; a logistic loss is bent p (1 - p) times as much as the square one
-        shares = data.class_totals / data.class_totals.sum()
-        bend = 1.0 if self.task == "regression" else float(np.mean(shares * (1.0 - shares)))
-        nu = {"nu": chosen.ridge * bend / data.source.n_rows}
+        weight = {"C": 1.0 / chosen.ridge} if is_exact else {"nu": chosen.ridge / data.source.n_rows}
         if kernel is None:
-            return {"features": "linear", **nu}
-        if is_exact:
-            # which map and kernel are best depends on how near the rows are: cells choose them where they are
-            return {}
+            return {"features": "linear", **weight}
         # rows that are stored scaled are standardised by a map alone, and there is none without a metric
         keeps = data.scaling is not None and data.scaling.kind != "none" and metric == "none"
-        settings = {
+        settings: dict[str, Any] = {
             "scale": AUTO if keeps and transform == "standard" else transform,
             "metric": None if metric == "none" else metric,
         }
         # a rule divides sqrt(2) times the median distance
         width = f"median/{math.sqrt(2.0) / kernel.width:.4g}"
-        return {**settings, "kernel": kernel.name, **dict(kernel.parameters), "gamma": width, **nu}
+        settings |= {"kernel": kernel.name, **dict(kernel.parameters), "gamma": width, **weight}
+        return settings | ({"search": None} if is_exact else {})
 
     @property
     def _unit(self) -> str:

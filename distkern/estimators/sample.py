@@ -20,8 +20,8 @@ from distkern.runs.spooled import whole_blocks
 
 #: of the sample: rows, bytes, and blocks that are read; fewer rows tell nothing
 MOST_ROWS, _MOST_BYTES, _MOST_BLOCKS, LEAST_ROWS = 10_000, 32 * 2**20, 16, 60
-#: folds, of which one is held out, or each of them once where there are few rows
-_FOLDS, FEW_ROWS = 3, 3000
+#: folds, and rows that are held out: as many folds, one after the other, as have so many
+_FOLDS, _ENOUGH_HELD_OUT = 5, 2000
 #: first index of the streams of the sample
 _TRIAL = 16
 
@@ -83,8 +83,8 @@ class FoldedSample:
         return len(several) == len(sides) and all(several)
 
     def parts(self) -> Iterator[tuple[NDArray[np.intp], NDArray[np.intp]]]:
-        """Rows to learn from and rows that are held out; every row is held out once where there are few."""
-        for fold in range(_FOLDS if self.rows.n_rows < FEW_ROWS else 1):
+        """Rows to learn from and rows that are held out, a fifth; where there are few rows, several times."""
+        for fold in range(min(_FOLDS, math.ceil(_FOLDS * _ENOUGH_HELD_OUT / self.rows.n_rows))):
             yield np.flatnonzero(self.folds != fold), np.flatnonzero(self.folds == fold)
 
     def losses(self, model: Any) -> NDArray[np.float64]:

@@ -26,6 +26,8 @@ from distkern.maps.mapping import RowMap, pulled_targets
 
 #: shares of the mean diagonal, and of the ridge, added so that equal centres leave a definite matrix
 _LEAST, _LEAST_OF_RIDGE = 1e-8, 3e-3
+#: share of the mean diagonal below which features of centres are rounding
+_EQUAL = 1e-6
 #: share of the targets that an exact machine may leave unsolved, which changes no loss that is compared
 _TOLERANCE = 1e-6
 #: rows that are predicted at a time
@@ -126,6 +128,26 @@ def over_centres(
         matrix = gram + ridge * own
         matrix[np.diag_indices(n_centres)] += least + _LEAST_OF_RIDGE * ridge
         yield asked.losses(there @ cho_solve(cho_factor(matrix, overwrite_a=True), wanted))
+
+
+def centre_features(kernel: AbstractTileKernel, n_centres: int, learned: Rows, asked: Rows) -> list[Array]:
+    """Nystroem features L^-1 k(c, .), (n, m), of mapped rows, L L' = K_cc; centres are the first rows."""
+    from scipy.linalg import cholesky, solve_triangular
+
+    centres = np.asarray(learned.features[:n_centres], dtype=np.float64)
+    own = _values(kernel, centres, centres)
+    own = 0.5 * (own + own.T)
+    own[np.diag_indices(len(own))] += _EQUAL * float(np.trace(own)) / len(own)
+    factor = cholesky(own, lower=True)
+    found = []
+    for part in (learned, asked):
+        values = np.empty((part.n_rows, len(centres)))
+        for start in range(0, part.n_rows, _STRIP):
+            strip = slice(start, start + _STRIP)
+            kernels = _values(kernel, centres, part.features[strip].astype(np.float64))
+            values[strip] = solve_triangular(factor, kernels.T, lower=True, overwrite_b=True).T
+        found.append(values)
+    return found
 
 
 def over_all_rows(
