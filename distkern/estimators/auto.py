@@ -61,6 +61,7 @@ class Candidate:
     compared : what was tried
     ladder : exact machines that were tried, from which cells go on if nothing of them is set
     instead : settings of the best machine that Newton's method finds, where that is not the one
+    expected : score on new rows and its standard error, of the machine with these settings
     """
 
     name: str
@@ -69,6 +70,7 @@ class Candidate:
     compared: tuple[Compared, ...] = ()
     ladder: tuple[Climbed, ...] = ()
     instead: dict[str, Any] | None = None
+    expected: tuple[float, float] | None = None
 
     @property
     def description(self) -> str:
@@ -106,6 +108,12 @@ class AbstractKernelMachine(AbstractEstimator):
 
     machine_: Any = fitted("the estimator that was chosen, fitted")
     chosen_because_: str = fitted("why, a clause")
+    held_out_score_: float | None = fitted(
+        "log loss, or mean squared error in squared units of the target, of rows that were held out from a "
+        "machine with the chosen settings; None where most rows are not in the sample that chose them",
+        default=None,
+    )
+    held_out_error_: float | None = fitted("the standard error of ``held_out_score_``", default=None)
 
     @property
     def partial_fit(self) -> Any:
@@ -133,8 +141,13 @@ class AbstractKernelMachine(AbstractEstimator):
         solver, problem = self.machine_.problem(data, has_test=has_test)
         self._take_weights()
         taken = replace(chosen, settings={**chosen.settings, **given})
-        note = f"algorithm: {taken.description}, because {chosen.because}"
-        return solver, replace(problem, notes=(note, *problem.notes), candidates=chosen.compared)
+        notes = [f"algorithm: {taken.description}, because {chosen.because}"]
+        # other settings, or weights of classes, make another machine than the one that was judged
+        expected = None if given or self.class_weights_ is not None else chosen.expected
+        self.held_out_score_, self.held_out_error_ = expected or (None, None)
+        if expected is not None:
+            notes.append(f"held-out {self._unit}: {expected[0]:.4g} ± {expected[1]:.2g}")
+        return solver, replace(problem, notes=(*notes, *problem.notes), candidates=chosen.compared)
 
     def _take_weights(self) -> None:
         self.class_weights_, self.mean_weight_ = self.machine_.class_weights_, self.machine_.mean_weight_
@@ -250,7 +263,7 @@ class AbstractKernelMachine(AbstractEstimator):
         """The best on held-out rows of a sample."""
         # a model that is loaded has no use for them
         from distkern.estimators.sample import FoldedSample
-        from distkern.search.ladder import climb
+        from distkern.search.ladder import DENSE, climb
         from distkern.search.machines import Rows
         from distkern.solvers._cells.trials import solved_values
 
@@ -274,12 +287,15 @@ class AbstractKernelMachine(AbstractEstimator):
         found = climb(rows, parts, source.n_rows, seed, maps=maps, exact_rows=self._exact_rows, solve=solve)
         release()
         because = f"{columns}, and by {self._unit} on held-out rows of a sample"
-        instead = self._settings(found.inexact.setting, data)
+        instead, expected = self._settings(found.inexact.setting, data), None
+        if source.n_rows <= DENSE * rows.n_rows:
+            unit = 1.0 if self.task == "classification" else float(np.var(np.asarray(sample.rows.targets)))
+            expected = unit * found.chosen.score, unit * found.chosen.error
         if found.chosen.setting.kind != "exact":
-            return Candidate("newton", instead, because, found.compared)
+            return Candidate("newton", instead, because, found.compared, expected=expected)
         if found.chosen is found.dense:
             settings = self._settings(found.chosen.setting, data)
-            return Candidate("cells", settings, because, found.compared, instead=instead)
+            return Candidate("cells", settings, because, found.compared, (), instead, expected)
         # which map and kernel are best depends on how near the rows are: cells choose them where they are
         return Candidate("cells", {}, because, found.compared, found.exact, instead)
 
@@ -380,8 +396,8 @@ class AbstractKernelMachine(AbstractEstimator):
     def _tell_machine(self) -> None:
         """Give the machine what is known of the data and of the run."""
         known = {name: value for name, value in vars(self).items() if name.endswith("_")}
-        for name in ("machine_", "chosen_because_"):
-            known.pop(name)
+        for name in ("machine_", "chosen_because_", "held_out_score_", "held_out_error_"):
+            known.pop(name, None)
         vars(self.machine_).update(known)
 
     def _begin(self, begins: Begins) -> None:
@@ -400,13 +416,19 @@ class AbstractKernelMachine(AbstractEstimator):
             for name, value in self.machine_.get_params().items()
             if name not in self.hyperparameters or value != getattr(self, name)
         }
-        chosen = {"name": self.algorithm_, "because": self.chosen_because_, "params": given}
+        chosen: dict[str, Any] = {"name": self.algorithm_, "because": self.chosen_because_, "params": given}
+        if self.held_out_score_ is not None:
+            chosen["held_out"] = [self.held_out_score_, self.held_out_error_]
         return {**self.machine_._facts(), "chosen": chosen}
 
     def _restore(self, arrays: Mapping[str, NDArray[Any]], facts: Mapping[str, Any], where: str) -> None:
         chosen = facts["chosen"]
         self.machine_ = self._made(Candidate(str(chosen["name"]), chosen["params"]))
         self.chosen_because_ = str(chosen["because"])
+        self.held_out_score_, self.held_out_error_ = (
+            chosen.get("held_out_score"),
+            chosen.get("held_out_error"),
+        )
         self._tell_machine()
         self.machine_._restore(arrays, facts, where)
         self.seed_ = self.machine_.seed_

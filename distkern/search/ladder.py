@@ -59,7 +59,7 @@ _LIKELY, _WORTH = 1.0, 0.01
 #: over centres
 _ABOUT = 1.03
 #: rows that the rungs hold out, and most folds for it; a sample has most rows of up to so many times its own
-_RUNG_ROWS, _RUNG_FOLDS, _DENSE = 1000, 3, 2
+_RUNG_ROWS, _RUNG_FOLDS, DENSE = 1000, 3, 2
 
 
 @dataclass(frozen=True)
@@ -146,7 +146,7 @@ def climb(
         rungs += [few, _best(found)]
     inexact = _best(finalists.over_centres(everything, one, _LANDMARKS) for one in dict.fromkeys(wanted))
     chosen, dense, worth = inexact, None, _WORTH * math.sqrt(_enrichment(rows))
-    if kinds and n_rows <= _DENSE * rows.n_rows:
+    if kinds and n_rows <= DENSE * rows.n_rows:
         dense = _best(
             finalists.exact(everything, one.setting, exact_rows, solve) for one in kinds[:_BEST_MAPS]
         )

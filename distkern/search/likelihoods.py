@@ -4,8 +4,8 @@ A machine minimises, over n rows of weights s_i,
 
     F(w, b) = ridge/2 |w|^2 + sum_i s_i l(w' z(x_i) + b, y_i)
 
-with the loss l that :class:`~distkern.NewtonClassifier` and :class:`~distkern.NewtonRegressor` have where
-nothing is set: logistic for two classes, softmax for more, (f - y)^2 / 2 for real ones. The intercept b is not
+where l is the default loss of :class:`~distkern.NewtonClassifier` and :class:`~distkern.NewtonRegressor`:
+logistic for two classes, softmax for more, (f - y)^2 / 2 for real targets. The intercept b is not
 regularised, so a large ridge gives the shares of the classes or the mean of the targets.
 """
 
