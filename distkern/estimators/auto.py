@@ -262,7 +262,7 @@ class AbstractKernelMachine(AbstractEstimator):
     def _searched(self, data: TrainingData, columns: str) -> Candidate:
         """The best on held-out rows of a sample."""
         # a model that is loaded has no use for them
-        from distkern.estimators.sample import FoldedSample
+        from distkern.estimators.sample import FoldedSample, neighbourhoods
         from distkern.search.ladder import DENSE, climb
         from distkern.search.machines import Rows
         from distkern.solvers._cells.trials import solved_values
@@ -282,15 +282,31 @@ class AbstractKernelMachine(AbstractEstimator):
         # a map would make numbers of the zeros of sparse rows
         maps = [MapChoice("none")] if source.is_sparse else None
         parts = list(sample.parts())
-        rows = Rows.of(sample.rows, len(data.classes), weights)
+        unit = np.asarray(sample.rows.targets, dtype=np.float64)
+        of_block = partial(Rows.of, n_classes=len(data.classes), class_weights=weights, unit=unit)
+
+        def around() -> list[tuple[Rows, Rows]]:
+            pairs = neighbourhoods(source, sample, seed)
+            return [(of_block(learned), of_block(held_out)) for learned, held_out in pairs]
+
         solve = None if self.task == "regression" else partial(solved_values, seed=seed)
-        found = climb(rows, parts, source.n_rows, seed, maps=maps, exact_rows=self._exact_rows, solve=solve)
+        rows = of_block(sample.rows)
+        found = climb(
+            rows,
+            parts,
+            source.n_rows,
+            seed,
+            maps=maps,
+            exact_rows=self._exact_rows,
+            solve=solve,
+            around=None if source.is_sparse else around,
+        )
         release()
         because = f"{columns}, and by {self._unit} on held-out rows of a sample"
         instead, expected = self._settings(found.inexact.setting, data), None
         if source.n_rows <= DENSE * rows.n_rows:
-            unit = 1.0 if self.task == "classification" else float(np.var(np.asarray(sample.rows.targets)))
-            expected = unit * found.chosen.score, unit * found.chosen.error
+            scale = 1.0 if self.task == "classification" else float(unit.var())
+            expected = scale * found.chosen.score, scale * found.chosen.error
         if found.chosen.setting.kind != "exact":
             return Candidate("newton", instead, because, found.compared, expected=expected)
         if found.chosen is found.dense:
@@ -353,10 +369,11 @@ class AbstractKernelMachine(AbstractEstimator):
         is_given |= self._begins is not None
         if is_given or source.n_features > _NARROW:
             return 0
-        from distkern.estimators.sample import most_rows
+        from distkern.estimators.sample import most_rows, neighbourhood_bytes
         from distkern.search.ladder import memory_of
 
-        return memory_of(most_rows(source), source.n_features, self._exact_rows)
+        found = memory_of(most_rows(source), source.n_features, self._exact_rows)
+        return found if source.is_sparse else found + neighbourhood_bytes(source)
 
     # -- what the machine is asked
 

@@ -26,9 +26,9 @@ from distkern.common.scores import by_group
 from distkern.common.types import Array
 from distkern.kernels.base import AbstractTileKernel
 from distkern.search.choice import best, not_worse
-from distkern.search.folds import Fold, Setting, Tried, joined
+from distkern.search.folds import Fold, Setting, Tried
 from distkern.search.likelihoods import Likelihood, Machines
-from distkern.search.machines import Rows, over_all_rows
+from distkern.search.machines import Rows, values_over_all_rows
 
 #: decision values (n_asked, k) of exact machines for each of several C, from rows to learn from and others
 Solve = Callable[[AbstractTileKernel, Sequence[float], Rows, Rows], Sequence[Array]]
@@ -83,6 +83,11 @@ def over_centres(folds: Sequence[Fold], setting: Setting, n_centres: int) -> Tri
     return Tried(found.setting, np.concatenate([found.losses, *others]))
 
 
+def as_it_is(fold: Fold, setting: Setting, n_centres: int) -> Tried:
+    """A linear machine, or one over centres, whose setting :func:`over_centres` has found."""
+    return Tried(setting, _losses(*fold.delivered(setting, n_centres), setting.ridge))
+
+
 def exact(folds: Sequence[Fold], setting: Setting, most: int, solve: Solve | None) -> Tried:
     """An exact machine with the best width and C for its own loss.
 
@@ -97,7 +102,7 @@ def exact(folds: Sequence[Fold], setting: Setting, most: int, solve: Solve | Non
 
     def at(width: float, *ridges: float) -> Tried:
         one = replace(setting, kernel=replace(setting.known_kernel, width=width))
-        for found in joined(_exact(fold, one, ridges, most, solve) for fold in walked(folds)):
+        for found in _exact(walked(folds), one, ridges, most, solve):
             tried[width, found.setting.ridge] = found
         return best(tried.values())
 
@@ -109,9 +114,9 @@ def exact(folds: Sequence[Fold], setting: Setting, most: int, solve: Solve | Non
     if found.setting.ridge != ridge:
         at(found.kernel.width, found.setting.ridge**2 / ridge)
     found = smoothest(tried.values())
-    rest = folds[len(walked(folds)) :]
-    others = [_exact(fold, found.setting, [found.setting.ridge], most, solve)[0].losses for fold in rest]
-    return Tried(found.setting, np.concatenate([found.losses, *others]))
+    if len(walked(folds)) == len(folds):
+        return found
+    return _exact(folds, found.setting, [found.setting.ridge], most, solve)[0]
 
 
 def walked(folds: Sequence[Fold]) -> Sequence[Fold]:
@@ -130,16 +135,22 @@ def _losses(machines: Machines, asked: Likelihood, ridge: float) -> Array:
 
 
 def _exact(
-    fold: Fold, setting: Setting, ridges: Sequence[float], most: int, solve: Solve | None
+    folds: Sequence[Fold], setting: Setting, ridges: Sequence[float], most: int, solve: Solve | None
 ) -> list[Tried]:
-    mapping, learned, asked = fold.mapped(setting.map, most)
-    kernel = setting.known_kernel.over(mapping)
-    settings = [replace(setting, ridge=ridge, size=2 * (learned.n_rows,)) for ridge in ridges]
-    if solve is None:
-        losses = list(over_all_rows(kernel, ridges, learned, asked))
-    else:
-        losses = [asked.losses(one) for one in solve(kernel, [1.0 / one for one in ridges], learned, asked)]
-    return [Tried(*one) for one in zip(settings, losses, strict=True)]
+    """Exact machines on some folds, whose held-out rows share a sigmoid, as those of delivered cells do."""
+    values, size = [], (0, 0)
+    for fold in folds:
+        mapping, learned, asked = fold.mapped(setting.map, most)
+        kernel, size = setting.known_kernel.over(mapping), 2 * (learned.n_rows,)
+        if solve is None:
+            values.append(list(values_over_all_rows(kernel, ridges, learned, asked)))
+        else:
+            values.append(list(solve(kernel, [1.0 / ridge for ridge in ridges], learned, asked)))
+    asked = Rows.joined([fold.asked for fold in folds])
+    return [
+        Tried(replace(setting, ridge=ridge, size=size), asked.losses(np.concatenate(own)))
+        for ridge, own in zip(ridges, zip(*values, strict=True), strict=True)
+    ]
 
 
 def _curvature(rows: Rows) -> float:

@@ -91,6 +91,12 @@ class Fold:
         """The columns that metrics of interactions start from."""
         return interacting_columns(self.learned.features, self.learned.targets)
 
+    def beside(self, learned: Rows, asked: Rows) -> Fold:
+        """Other rows, with the maps that were learned here."""
+        fold = Fold(learned, asked)
+        fold._maps = self._maps
+        return fold
+
     def straight(self) -> list[Tried]:
         """Linear machines of standardised columns."""
         choice = MapChoice("standard")

@@ -8,7 +8,7 @@ choice depends on the rows and the seed alone.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -55,6 +55,8 @@ _LANDMARKS = 1024
 #: standard errors of a difference, and share of the loss, by which a rung that takes more work must be
 #: better: more functions gain more from more rows than few do
 _LIKELY, _WORTH = 1.0, 0.01
+#: the same share where machines over centres, which will learn from all rows, have learned from the sample
+_WORTH_NEAR = 0.03
 #: exact machines of few rows are tried on more, where they gain more, up to so many times the loss of those
 #: over centres
 _ABOUT = 1.03
@@ -96,6 +98,7 @@ def climb(
     maps: Sequence[MapChoice] | None = None,
     exact_rows: int = EXACT_ROWS,
     solve: Solve | None = None,
+    around: Callable[[], Sequence[tuple[Rows, Rows]]] | None = None,
 ) -> Found:
     """Choose for ``n_rows`` rows, of which ``rows`` are a sample, by the given parts of it.
 
@@ -110,8 +113,9 @@ def climb(
        gain. Where all rows may be centres, this rung is left out.
     4. Finalists, trained as they would be delivered (:mod:`distkern.search.finalists`): linear machines and
        those over centres, on all rows of all parts, and, where a sample has most of the rows, the best two
-       exact machines, on up to ``exact_rows``. Of more rows, exact ridge machines of up to ``exact_rows``
-       stand for them, since rows of a sample are farther apart than those of a cell.
+       exact machines, on up to ``exact_rows``. Of more rows, which are farther apart in
+       a sample than in a cell, they learn from those ``around`` some rows, and machines over centres from the
+       sample. Without these rows, exact ridge machines of the sample stand for them.
 
     The exact machine is taken where it is better by more than chance and by a hundredth of the loss. Where
     the sample has more rows of a rare class than their share, a cell of as many rows will have fewer, and a
@@ -125,6 +129,7 @@ def climb(
     maps : those that are tried, the simplest first; None: all that suit so many columns
     exact_rows : of the exact machines, at most
     solve : see :func:`~distkern.search.finalists.exact`
+    around : makes pairs of rows to learn from and held-out rows, all rows near some of the sample's
     """
     everything = [_fold(rows, *part, seed) for part in parts]
     folds = everything[: max(1, min(_RUNG_FOLDS, math.ceil(_RUNG_ROWS / everything[0].asked.n_rows)))]
@@ -151,6 +156,15 @@ def climb(
             finalists.exact(everything, one.setting, exact_rows, solve) for one in kinds[:_BEST_MAPS]
         )
         chosen = dense if _is_worth(dense, inexact, worth) else inexact
+        rungs.append(dense)
+    elif kinds and around is not None:
+        near = [everything[0].beside(*pair) for pair in around()]
+        if not near:
+            return Found(inexact, inexact, (*rungs, inexact))
+        asked = everything[0].beside(everything[0].learned, Rows.joined([fold.asked for fold in near]))
+        dense = _best(finalists.exact(near, one.setting, exact_rows, solve) for one in kinds[:_BEST_MAPS])
+        there = finalists.as_it_is(asked, inexact.setting, _LANDMARKS)
+        chosen = dense if _is_worth(dense, there, _WORTH_NEAR) else inexact
         rungs.append(dense)
     elif kinds:
         exact = _best(_of_more_rows(folds, found, exact_rows))
