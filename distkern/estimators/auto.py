@@ -309,7 +309,7 @@ class AbstractKernelMachine(AbstractEstimator):
             expected = scale * found.chosen.score, scale * found.chosen.error
         if found.chosen.setting.kind != "exact":
             return Candidate("newton", instead, because, found.compared, expected=expected)
-        if found.chosen is found.dense:
+        if expected is not None:
             settings = self._settings(found.chosen.setting, data)
             return Candidate("cells", settings, because, found.compared, (), instead, expected)
         # which map and kernel are best depends on how near the rows are: cells choose them where they are

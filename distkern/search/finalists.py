@@ -37,6 +37,8 @@ Solve = Callable[[AbstractTileKernel, Sequence[float], Rows, Rows], Sequence[Arr
 _FACTOR, _MOST_MOVES = 10.0, 5
 #: factors between two C and two widths of exact machines
 _COST_FACTOR, _WIDTH_FACTOR = 3.0, 2.0
+#: outputs up to which exact machines are searched by their own loss
+_MOST_OUTPUTS = 2
 #: held-out rows by which settings are searched
 _ENOUGH = 500
 #: standard errors of a difference below which two settings cannot be told apart
@@ -96,13 +98,16 @@ def exact(folds: Sequence[Fold], setting: Setting, most: int, solve: Solve | Non
     folds : the first ones, as many as hold out 500 rows, find width and C; all of them score it
     setting : with width and ridge = 1 / C of a ridge machine, which are tried first
     most : rows that are learned from
-    solve : the machines of classes; None: ridge machines, for real targets
+    solve : the machines of classes; None: ridge machines, for real targets. With more than two outputs they
+        score what ridge machines have found
     """
     tried: dict[tuple[float, float], Tried] = {}
+    # one factor of a ridge machine serves all outputs, whose own machines are solved one by one
+    own = solve if folds[0].asked.targets.shape[1] <= _MOST_OUTPUTS else None
 
     def at(width: float, *ridges: float) -> Tried:
         one = replace(setting, kernel=replace(setting.known_kernel, width=width))
-        for found in _exact(walked(folds), one, ridges, most, solve):
+        for found in _exact(walked(folds), one, ridges, most, own):
             tried[width, found.setting.ridge] = found
         return best(tried.values())
 
@@ -114,7 +119,7 @@ def exact(folds: Sequence[Fold], setting: Setting, most: int, solve: Solve | Non
     if found.setting.ridge != ridge:
         at(found.kernel.width, found.setting.ridge**2 / ridge)
     found = smoothest(tried.values())
-    if len(walked(folds)) == len(folds):
+    if own is solve and len(walked(folds)) == len(folds):
         return found
     return _exact(folds, found.setting, [found.setting.ridge], most, solve)[0]
 

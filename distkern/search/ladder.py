@@ -73,14 +73,12 @@ class Found:
     chosen : the finalist that is delivered
     inexact : the best finalist that is no exact machine
     rungs : the best of each rung, the cheapest first, and the finalists
-    dense : the best exact machine of a sample that has most of the rows, or None
     exact : the best exact machine of 1,000 rows with each map and kernel, the best first
     """
 
     chosen: Tried
     inexact: Tried
     rungs: tuple[Tried, ...]
-    dense: Tried | None = None
     exact: tuple[Tried, ...] = ()
 
     @property
@@ -150,28 +148,28 @@ def climb(
             kinds = _best_of_each_kind(found)
         rungs += [few, _best(found)]
     inexact = _best(finalists.over_centres(everything, one, _LANDMARKS) for one in dict.fromkeys(wanted))
-    chosen, dense, worth = inexact, None, _WORTH * math.sqrt(_enrichment(rows))
+    chosen, worth = inexact, _WORTH * math.sqrt(_enrichment(rows))
     if kinds and n_rows <= DENSE * rows.n_rows:
-        dense = _best(
+        exact = _best(
             finalists.exact(everything, one.setting, exact_rows, solve) for one in kinds[:_BEST_MAPS]
         )
-        chosen = dense if _is_worth(dense, inexact, worth) else inexact
-        rungs.append(dense)
+        chosen = exact if _is_worth(exact, inexact, worth) else inexact
+        rungs.append(exact)
     elif kinds and around is not None:
         near = [everything[0].beside(*pair) for pair in around()]
         if not near:
             return Found(inexact, inexact, (*rungs, inexact))
         asked = everything[0].beside(everything[0].learned, Rows.joined([fold.asked for fold in near]))
-        dense = _best(finalists.exact(near, one.setting, exact_rows, solve) for one in kinds[:_BEST_MAPS])
+        exact = _best(finalists.exact(near, one.setting, exact_rows, solve) for one in kinds[:_BEST_MAPS])
         there = finalists.as_it_is(asked, inexact.setting, _LANDMARKS)
-        chosen = dense if _is_worth(dense, there, _WORTH_NEAR) else inexact
-        rungs.append(dense)
+        chosen = exact if _is_worth(exact, there, _WORTH_NEAR) else inexact
+        rungs.append(exact)
     elif kinds:
         exact = _best(_of_more_rows(folds, found, exact_rows))
         few = _over_few(folds, smooth, exact, exact_rows, n_rows)
         chosen = exact if _is_worth(exact, _best([few, smooth, straight]), worth) else inexact
         rungs.append(exact)
-    return Found(chosen, inexact, (*rungs, inexact), dense, tuple(kinds))
+    return Found(chosen, inexact, (*rungs, inexact), tuple(kinds))
 
 
 def _fold(rows: Rows, learned: NDArray[np.intp], asked: NDArray[np.intp], seed: int) -> Fold:
