@@ -90,9 +90,12 @@ class FoldedSample:
             yield np.flatnonzero(self.folds != fold), np.flatnonzero(self.folds == fold)
 
     def losses(self, model: Any) -> NDArray[np.float64]:
-        """What a model that learns from the rows of the first pair loses on the others: log losses, or
+        """What a model that learns from the first rows of each pair loses on the others: log losses, or
         squares over the variance."""
-        learned, held_out = (self.rows.take(part) for part in next(self.parts()))
+        return np.concatenate([self._losses(model, *part) for part in self.parts()])
+
+    def _losses(self, model: Any, learned_from: NDArray[np.intp], asked: NDArray[np.intp]) -> Array:
+        learned, held_out = self.rows.take(learned_from), self.rows.take(asked)
         given, truth = (
             np.asarray(part.targets if self.classes is None else self.classes[part.targets])
             for part in (learned, held_out)
