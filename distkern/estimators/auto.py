@@ -6,6 +6,7 @@ import math
 from collections.abc import Mapping
 from copy import copy
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import TYPE_CHECKING, Any, ClassVar, cast
 
 import numpy as np
@@ -38,8 +39,8 @@ if TYPE_CHECKING:
     from distkern.runs.data import TrainingData
     from distkern.runs.persistence import Further
     from distkern.runs.update import Begins
-    from distkern.search.ladder import Setting
-    from distkern.search.ladder import Tried as Climbed
+    from distkern.search.folds import Setting
+    from distkern.search.folds import Tried as Climbed
     from distkern.storage.dataset import Split
 
 #: columns up to which distances say something, whole metrics can be learned, and sparse rows are written out
@@ -60,6 +61,7 @@ class Candidate:
     compared : what was tried
     ladder : exact machines that were tried, from which cells go on if nothing of them is set
     instead : settings of the best machine that Newton's method finds, where that is not the one
+    expected : score on new rows and its standard error, of the machine with these settings
     """
 
     name: str
@@ -68,6 +70,7 @@ class Candidate:
     compared: tuple[Compared, ...] = ()
     ladder: tuple[Climbed, ...] = ()
     instead: dict[str, Any] | None = None
+    expected: tuple[float, float] | None = None
 
     @property
     def description(self) -> str:
@@ -105,6 +108,12 @@ class AbstractKernelMachine(AbstractEstimator):
 
     machine_: Any = fitted("the estimator that was chosen, fitted")
     chosen_because_: str = fitted("why, a clause")
+    held_out_score_: float | None = fitted(
+        "log loss, or mean squared error in squared units of the target, of rows that were held out from a "
+        "machine with the chosen settings; None where most rows are not in the sample that chose them",
+        default=None,
+    )
+    held_out_error_: float | None = fitted("the standard error of ``held_out_score_``", default=None)
 
     @property
     def partial_fit(self) -> Any:
@@ -132,8 +141,13 @@ class AbstractKernelMachine(AbstractEstimator):
         solver, problem = self.machine_.problem(data, has_test=has_test)
         self._take_weights()
         taken = replace(chosen, settings={**chosen.settings, **given})
-        note = f"algorithm: {taken.description}, because {chosen.because}"
-        return solver, replace(problem, notes=(note, *problem.notes), candidates=chosen.compared)
+        notes = [f"algorithm: {taken.description}, because {chosen.because}"]
+        # other settings, or weights of classes, make another machine than the one that was judged
+        expected = None if given or self.class_weights_ is not None else chosen.expected
+        self.held_out_score_, self.held_out_error_ = expected or (None, None)
+        if expected is not None:
+            notes.append(f"held-out {self._unit}: {expected[0]:.4g} ± {expected[1]:.2g}")
+        return solver, replace(problem, notes=(*notes, *problem.notes), candidates=chosen.compared)
 
     def _take_weights(self) -> None:
         self.class_weights_, self.mean_weight_ = self.machine_.class_weights_, self.machine_.mean_weight_
@@ -248,9 +262,10 @@ class AbstractKernelMachine(AbstractEstimator):
     def _searched(self, data: TrainingData, columns: str) -> Candidate:
         """The best on held-out rows of a sample."""
         # a model that is loaded has no use for them
-        from distkern.estimators.sample import FoldedSample
-        from distkern.search.ladder import climb
+        from distkern.estimators.sample import FoldedSample, neighbourhoods
+        from distkern.search.ladder import DENSE, climb
         from distkern.search.machines import Rows
+        from distkern.solvers._cells.trials import solved_values
 
         state, source = self.value("random_state"), data.source
         seed = state if isinstance(state, int) else 0
@@ -267,38 +282,56 @@ class AbstractKernelMachine(AbstractEstimator):
         # a map would make numbers of the zeros of sparse rows
         maps = [MapChoice("none")] if source.is_sparse else None
         parts = list(sample.parts())
-        rows = Rows.of(sample.rows, len(data.classes), weights)
-        found = climb(rows, parts, source.n_rows, seed, maps=maps, exact_rows=self._exact_rows)
+        unit = np.asarray(sample.rows.targets, dtype=np.float64)
+        of_block = partial(Rows.of, n_classes=len(data.classes), class_weights=weights, unit=unit)
+
+        def around() -> list[tuple[Rows, Rows]]:
+            pairs = neighbourhoods(source, sample, seed)
+            return [(of_block(learned), of_block(held_out)) for learned, held_out in pairs]
+
+        solve = None if self.task == "regression" else partial(solved_values, seed=seed)
+        rows = of_block(sample.rows)
+        found = climb(
+            rows,
+            parts,
+            source.n_rows,
+            seed,
+            maps=maps,
+            exact_rows=self._exact_rows,
+            solve=solve,
+            around=None if source.is_sparse else around,
+        )
         release()
         because = f"{columns}, and by {self._unit} on held-out rows of a sample"
-        settings = self._settings(found.chosen, data)
-        if found.chosen.kind != "exact":
-            return Candidate("newton", settings, because, found.compared)
-        instead = self._settings(found.inexact, data)
-        return Candidate("cells", settings, because, found.compared, found.exact, instead)
+        instead, expected = self._settings(found.inexact.setting, data), None
+        if source.n_rows <= DENSE * rows.n_rows:
+            scale = 1.0 if self.task == "classification" else float(unit.var())
+            expected = scale * found.chosen.score, scale * found.chosen.error
+        if found.chosen.setting.kind != "exact":
+            return Candidate("newton", instead, because, found.compared, expected=expected)
+        if expected is not None:
+            settings = self._settings(found.chosen.setting, data)
+            return Candidate("cells", settings, because, found.compared, (), instead, expected)
+        # which map and kernel are best depends on how near the rows are: cells choose them where they are
+        return Candidate("cells", {}, because, found.compared, found.exact, instead)
 
     def _settings(self, chosen: Setting, data: TrainingData) -> dict[str, Any]:
         """Those of the algorithm whose machine over all rows is the one that was chosen for a sample."""
         kernel, transform, metric = chosen.kernel, chosen.map.transform, chosen.map.metric
         is_exact = chosen.kind == "exact"
-        # of the mean of losses; a logistic loss is bent p (1 - p) times as much as the square one
-        shares = data.class_totals / data.class_totals.sum()
-        bend = 1.0 if self.task == "regression" else float(np.mean(shares * (1.0 - shares)))
-        nu = {"nu": chosen.ridge * bend / data.source.n_rows}
+        weight = {"C": 1.0 / chosen.ridge} if is_exact else {"nu": chosen.ridge / data.source.n_rows}
         if kernel is None:
-            return {"features": "linear", **nu}
-        if is_exact:
-            # which map and kernel are best depends on how near the rows are: cells choose them where they are
-            return {}
+            return {"features": "linear", **weight}
         # rows that are stored scaled are standardised by a map alone, and there is none without a metric
         keeps = data.scaling is not None and data.scaling.kind != "none" and metric == "none"
-        settings = {
+        settings: dict[str, Any] = {
             "scale": AUTO if keeps and transform == "standard" else transform,
             "metric": None if metric == "none" else metric,
         }
         # a rule divides sqrt(2) times the median distance
         width = f"median/{math.sqrt(2.0) / kernel.width:.4g}"
-        return {**settings, "kernel": kernel.name, **dict(kernel.parameters), "gamma": width, **nu}
+        settings |= {"kernel": kernel.name, **dict(kernel.parameters), "gamma": width, **weight}
+        return settings | ({"search": None} if is_exact else {})
 
     @property
     def _unit(self) -> str:
@@ -336,10 +369,11 @@ class AbstractKernelMachine(AbstractEstimator):
         is_given |= self._begins is not None
         if is_given or source.n_features > _NARROW:
             return 0
-        from distkern.estimators.sample import most_rows
+        from distkern.estimators.sample import most_rows, neighbourhood_bytes
         from distkern.search.ladder import memory_of
 
-        return memory_of(most_rows(source), source.n_features, self._exact_rows)
+        found = memory_of(most_rows(source), source.n_features, self._exact_rows)
+        return found if source.is_sparse else found + neighbourhood_bytes(source)
 
     # -- what the machine is asked
 
@@ -384,8 +418,8 @@ class AbstractKernelMachine(AbstractEstimator):
     def _tell_machine(self) -> None:
         """Give the machine what is known of the data and of the run."""
         known = {name: value for name, value in vars(self).items() if name.endswith("_")}
-        for name in ("machine_", "chosen_because_"):
-            known.pop(name)
+        for name in ("machine_", "chosen_because_", "held_out_score_", "held_out_error_"):
+            known.pop(name, None)
         vars(self.machine_).update(known)
 
     def _begin(self, begins: Begins) -> None:
@@ -404,13 +438,19 @@ class AbstractKernelMachine(AbstractEstimator):
             for name, value in self.machine_.get_params().items()
             if name not in self.hyperparameters or value != getattr(self, name)
         }
-        chosen = {"name": self.algorithm_, "because": self.chosen_because_, "params": given}
+        chosen: dict[str, Any] = {"name": self.algorithm_, "because": self.chosen_because_, "params": given}
+        if self.held_out_score_ is not None:
+            chosen["held_out"] = [self.held_out_score_, self.held_out_error_]
         return {**self.machine_._facts(), "chosen": chosen}
 
     def _restore(self, arrays: Mapping[str, NDArray[Any]], facts: Mapping[str, Any], where: str) -> None:
         chosen = facts["chosen"]
         self.machine_ = self._made(Candidate(str(chosen["name"]), chosen["params"]))
         self.chosen_because_ = str(chosen["because"])
+        self.held_out_score_, self.held_out_error_ = (
+            chosen.get("held_out_score"),
+            chosen.get("held_out_error"),
+        )
         self._tell_machine()
         self.machine_._restore(arrays, facts, where)
         self.machine_.check_restored()

@@ -19,7 +19,7 @@ from distkern.estimators.base import AbstractClassifier
 from distkern.estimators.declared import fitted
 from distkern.estimators.features import unit_of
 from distkern.estimators.functional import AbstractFunctionalEstimator, AbstractFunctionalRegressor
-from distkern.search.ladder import Tried
+from distkern.search.folds import Tried
 from distkern.solvers._cells.basis import CellBasis, cell_basis
 from distkern.solvers._cells.calibrating import Sigmoids
 from distkern.solvers._cells.place import Places, places_from_arrays, places_to_arrays

@@ -20,10 +20,12 @@ from distkern.runs.spooled import whole_blocks
 
 #: of the sample: rows, bytes, and blocks that are read; fewer rows tell nothing
 MOST_ROWS, _MOST_BYTES, _MOST_BLOCKS, LEAST_ROWS = 10_000, 32 * 2**20, 16, 60
-#: folds, of which one is held out, or each of them once where there are few rows
-_FOLDS, FEW_ROWS = 3, 3000
-#: first index of the streams of the sample
-_TRIAL = 16
+#: folds, and rows that are held out: as many folds, one after the other, as have so many
+_FOLDS, _ENOUGH_HELD_OUT = 5, 2000
+#: first index of the streams of the sample, and of its anchors
+_TRIAL, _ANCHORS = 16, 17
+#: anchors, rows near each, the share of them that is held out, and rows that are read for it
+_N_ANCHORS, _NEAR, _HELD_OUT_NEAR, _MOST_READ = 4, 3000, 0.15, 10**6
 
 
 @dataclass(frozen=True)
@@ -83,14 +85,17 @@ class FoldedSample:
         return len(several) == len(sides) and all(several)
 
     def parts(self) -> Iterator[tuple[NDArray[np.intp], NDArray[np.intp]]]:
-        """Rows to learn from and rows that are held out; every row is held out once where there are few."""
-        for fold in range(_FOLDS if self.rows.n_rows < FEW_ROWS else 1):
+        """Rows to learn from and rows that are held out, a fifth; where there are few rows, several times."""
+        for fold in range(min(_FOLDS, math.ceil(_FOLDS * _ENOUGH_HELD_OUT / self.rows.n_rows))):
             yield np.flatnonzero(self.folds != fold), np.flatnonzero(self.folds == fold)
 
     def losses(self, model: Any) -> NDArray[np.float64]:
-        """What a model that learns from the rows of the first pair loses on the others: log losses, or
+        """What a model that learns from the first rows of each pair loses on the others: log losses, or
         squares over the variance."""
-        learned, held_out = (self.rows.take(part) for part in next(self.parts()))
+        return np.concatenate([self._losses(model, *part) for part in self.parts()])
+
+    def _losses(self, model: Any, learned_from: NDArray[np.intp], asked: NDArray[np.intp]) -> Array:
+        learned, held_out = self.rows.take(learned_from), self.rows.take(asked)
         given, truth = (
             np.asarray(part.targets if self.classes is None else self.classes[part.targets])
             for part in (learned, held_out)
@@ -109,6 +114,55 @@ class FoldedSample:
         shares = np.ones(len(truth)) if weights is None else weights / weights.mean()
         losses = np.asarray(shares * np.square(found - truth) / (float(np.var(truth)) or 1.0))
         return by_group(losses, held_out.group_keys)
+
+
+def neighbourhoods(source: AbstractSource, sample: FoldedSample, seed: int) -> list[tuple[Block, Block]]:
+    """All rows near some rows of a sample, to learn from, and a tenth of them that are held out.
+
+    The anchors are 4 rows that the seed draws, and near are the 3,000 rows of the smallest Euclidean distance
+    in standardised columns, of up to a million rows of the source. No row that is held out, nor one of its
+    group or equal to it, is learned from, here or in the first pair of the sample.
+    """
+    features = np.asarray(sample.rows.features, dtype=np.float64)
+    center, spread = features.mean(axis=0), features.std(axis=0)
+    scale = 1.0 / np.where(spread > 0, spread, np.inf)
+    anchors = stream(seed, Purpose.SAMPLE, _ANCHORS).choice(len(features), _N_ANCHORS, replace=False)
+    points = ((features[anchors] - center) * scale).astype(np.float32)
+    learned = keys_of(sample.rows.take(next(sample.parts())[0]))
+    most = min(_NEAR, _MOST_BYTES // (source.row_numbers * source.dtype.itemsize * _N_ANCHORS))
+    found: list[list[tuple[Array, Block]]] = [[] for _ in points]
+    for index in _spread_blocks(source):
+        block = _block(source, index)
+        mapped = ((np.asarray(block.features) - center) * scale).astype(np.float32)
+        for own, point in zip(found, points, strict=True):
+            distances = np.square(mapped - point).sum(axis=1)
+            nearest = np.sort(np.argsort(distances, kind="stable")[:most])
+            own.append((distances[nearest], block.take(nearest)))
+    pairs = []
+    for own in found:
+        distances, rows = np.concatenate([one for one, _ in own]), Block.joined([rows for _, rows in own])
+        rows = rows.take(np.sort(np.argsort(distances, kind="stable")[:most]))
+        keys = keys_of(rows)
+        codes = None if sample.classes is None else rows.targets
+        held_out = Sides.of_few((_HELD_OUT_NEAR,), seed, keys, codes).of(keys) == 0
+        held_out &= ~np.isin(keys, learned)
+        is_learned = ~np.isin(keys, keys[held_out])
+        if not (held_out.any() and is_learned.any()):
+            continue
+        pairs.append((rows.take(np.flatnonzero(is_learned)), rows.take(np.flatnonzero(held_out))))
+    return pairs
+
+
+def neighbourhood_bytes(source: AbstractSource) -> int:
+    """What :func:`neighbourhoods` holds, as it was read and joined, where a sample is not all rows."""
+    row_bytes = source.row_numbers * source.dtype.itemsize
+    return 3 * min(_MOST_BYTES, _N_ANCHORS * _NEAR * row_bytes) if source.n_rows > MOST_ROWS else 0
+
+
+def _spread_blocks(source: AbstractSource) -> list[int]:
+    """Blocks that lie evenly in a source, of about a million rows."""
+    n_blocks = max(1, min(source.n_blocks, source.n_blocks * _MOST_READ // source.n_rows))
+    return sorted({source.n_blocks * place // n_blocks for place in range(n_blocks)})
 
 
 def of_all_classes(values: Array, known: NDArray[Any], classes: NDArray[Any]) -> Array:

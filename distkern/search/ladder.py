@@ -8,38 +8,34 @@ choice depends on the rows and the seed alone.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field, replace
-from functools import cached_property
-from itertools import groupby
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
 
 from distkern.common.choices import Compared
-from distkern.common.types import Array, Floats
-from distkern.kernels.base import Powers
-from distkern.maps.interactions import MOST_COLUMNS, interacting_columns
-from distkern.maps.mapping import MapChoice, RowMap
+from distkern.common.types import Floats
+from distkern.maps.interactions import MOST_COLUMNS
+from distkern.maps.mapping import MapChoice
 from distkern.maps.metric import MetricKind
 from distkern.maps.transform import TransformKind
-from distkern.search.choice import Tried as Judged
+from distkern.search import finalists
 from distkern.search.choice import best as _best
 from distkern.search.choice import best_of_each, is_better, not_worse
-from distkern.search.machines import Kernel, Rows, linear, over_all_rows, over_centres
+from distkern.search.finalists import Solve
+from distkern.search.folds import CENTRE_ROWS, RIDGES, Fold, Tried, joined
+from distkern.search.machines import Kernel, Rows
 
 #: exp(-|x - y| / b), the Laplacian of the Euclidean distance, is the Matern kernel of smoothness 1/2
 MATERN = Kernel("matern", parameters=(("smoothness", 0.5),))
 LAPLACIAN, GAUSSIAN = Kernel("laplacian"), Kernel("rbf")
 #: kernels that are tried; the first ``_COARSE`` are tried with all maps, since the best map depends on them
 KERNELS, _COARSE = (MATERN, GAUSSIAN, LAPLACIAN), 2
-#: weights of |f|^2 against the sum of the losses of rows of weight 1
-RIDGES = (0.01, 0.1, 1.0, 10.0, 100.0)
 #: weights of |f|^2 for exact machines of real targets, which may have little noise
 REAL_RIDGES = (1e-5, 1e-4, 1e-3, *RIDGES)
-#: rows of machines over centres, rows of metrics, number of centres, rounds of a metric
-_CENTRE_ROWS, _METRIC_ROWS, _CENTRES, _ROUNDS = 3000, 1500, 384, 2
-_LEAST_CENTRES = 64
+#: rounds of a metric
+_ROUNDS = 2
 #: rows of the exact machines, and rows on which their settings are chosen
 EXACT_ROWS, LADDER_ROWS = 4000, 1000
 #: most columns for whole metrics, and for distances in the 1-norm
@@ -59,71 +55,31 @@ _LANDMARKS = 1024
 #: standard errors of a difference, and share of the loss, by which a rung that takes more work must be
 #: better: more functions gain more from more rows than few do
 _LIKELY, _WORTH = 1.0, 0.01
-#: the same share for exact machines of few rows to be tried on more, where they gain more
-_WORTH_MORE_ROWS = 0.005
-
-
-@dataclass(frozen=True)
-class Setting:
-    """A machine of the ladder.
-
-    Attributes
-    ----------
-    kind : "linear", "centres" or "exact"
-    map : in front
-    kernel : None of the linear one
-    ridge : weight of |f|^2 against the sum of the losses
-    size : rows that it learned from, and functions: what it cost
-    """
-
-    kind: str
-    map: MapChoice
-    kernel: Kernel | None
-    ridge: float
-    size: tuple[int, int] = field(default=(0, 0), compare=False)
-
-    @property
-    def description(self) -> str:
-        """The machine in words."""
-        if self.kernel is None:
-            return "linear"
-        metric = "" if self.map.metric == "none" else f", {self.map.metric} metric"
-        columns = "unscaled" if self.map.transform == "none" else self.map.transform
-        functions = "exact" if self.kind == "exact" else "over centres"
-        return f"{self.kernel.name} {functions}, {columns}{metric}, width {self.kernel.width:.3g}"
-
-
-@dataclass(frozen=True)
-class Tried(Judged[Setting]):
-    """A setting, and its losses on the held-out rows."""
-
-    @property
-    def kernel(self) -> Kernel:
-        """The kernel of a setting that has one."""
-        assert self.setting.kernel is not None
-        return self.setting.kernel
+#: the same share where machines over centres, which will learn from all rows, have learned from the sample
+_WORTH_NEAR = 0.03
+#: exact machines of few rows are tried on more, where they gain more, up to so many times the loss of those
+#: over centres
+_ABOUT = 1.03
+#: rows that the rungs hold out, and most folds for it; a sample has most rows of up to so many times its own
+_RUNG_ROWS, _RUNG_FOLDS, DENSE = 1000, 3, 2
 
 
 @dataclass(frozen=True)
 class Found:
-    """What the ladder chose, beside the best of each rung.
+    """What the ladder chose, beside what else was tried.
 
     Attributes
     ----------
-    chosen : the setting
-    rungs : the best of each kind, the cheapest first
+    chosen : the finalist that is delivered
+    inexact : the best finalist that is no exact machine
+    rungs : the best of each rung, the cheapest first, and the finalists
     exact : the best exact machine of 1,000 rows with each map and kernel, the best first
     """
 
-    chosen: Setting
+    chosen: Tried
+    inexact: Tried
     rungs: tuple[Tried, ...]
     exact: tuple[Tried, ...] = ()
-
-    @property
-    def inexact(self) -> Setting:
-        """The best setting that is no exact machine."""
-        straight, smooth, *_ = self.rungs
-        return (smooth if _is_worth(smooth, straight) else straight).setting
 
     @property
     def compared(self) -> tuple[Compared, ...]:
@@ -139,6 +95,8 @@ def climb(
     *,
     maps: Sequence[MapChoice] | None = None,
     exact_rows: int = EXACT_ROWS,
+    solve: Solve | None = None,
+    around: Callable[[], Sequence[tuple[Rows, Rows]]] | None = None,
 ) -> Found:
     """Choose for ``n_rows`` rows, of which ``rows`` are a sample, by the given parts of it.
 
@@ -148,46 +106,74 @@ def climb(
        3,000 rows and 384 centres, then the best two of these maps with all kernels and widths. Nothing goes
        on that is worse than the best by more than chance.
     3. Exact machines of 1,000 rows with the best of these maps (and with the best diagonal metric, if that is
-       one of interactions) and, where they gain half a hundredth, with the others, of which those that lead
-       in the same way learn from up to ``exact_rows``. Beside them stand the best machines over as few of
-       their rows as 1,024 centres are of all rows, in the root: what more functions gain. Where all rows may
-       be centres, this rung is left out.
+       one of interactions) and, where they are about as good, with the others. Beside them stand the best
+       machines over as few of their rows as 1,024 centres are of all rows, in the root: what more functions
+       gain. Where all rows may be centres, this rung is left out.
+    4. Finalists, trained as they would be delivered (:mod:`distkern.search.finalists`): linear machines and
+       those over centres, on all rows of all parts, and, where a sample has most of the rows, the best two
+       exact machines, on up to ``exact_rows``. Of more rows, which are farther apart in
+       a sample than in a cell, they learn from those ``around`` some rows, and machines over centres from the
+       sample. Without these rows, exact ridge machines of the sample stand for them.
 
-    A costlier machine is taken where it is better by more than a standard error of the difference and by a
-    hundredth of the loss. Where the sample has more rows of a rare class than their share, a cell of as many
-    rows will have fewer, and a machine over centres has all there are: an exact one must be better by the
-    root of that factor times a hundredth.
+    The exact machine is taken where it is better by more than chance and by a hundredth of the loss. Where
+    the sample has more rows of a rare class than their share, a cell of as many rows will have fewer, and a
+    machine over centres has all there are: an exact one must be better by the root of that factor times a
+    hundredth.
 
     Parameters
     ----------
-    parts : pairs of rows to learn from and rows that are held out; what is lost is joined over the pairs
+    parts : pairs of rows to learn from and rows that are held out; what is lost is joined over the pairs.
+        The rungs take as many of them, up to 3, as hold out 1,000 rows
     maps : those that are tried, the simplest first; None: all that suit so many columns
     exact_rows : of the exact machines, at most
+    solve : see :func:`~distkern.search.finalists.exact`
+    around : makes pairs of rows to learn from and held-out rows, all rows near some of the sample's
     """
-    folds = [_Fold(rows.part(_shuffled(one, seed)), rows.part(other)) for one, other in parts]
+    everything = [_fold(rows, *part, seed) for part in parts]
+    folds = everything[: max(1, min(_RUNG_FOLDS, math.ceil(_RUNG_ROWS / everything[0].asked.n_rows)))]
     n_learned = folds[0].learned.n_rows
-    straight = _best(_joined([fold.straight() for fold in folds]))
+    straight = _best(joined([fold.straight() for fold in folds]))
     tried = _over_centres(folds, maps or _maps_that_differ(rows.features), KERNELS)
     smooth = _best(tried)
-    rungs, chosen, kinds = [straight, smooth], smooth, []
+    rungs, kinds, wanted = [straight, smooth], list[Tried](), [straight.setting, smooth.setting]
     leading = _of_every_metric(tried)
     first = _first_exact(leading)
     if _n_centres(min(n_learned, LADDER_ROWS), n_rows) < n_learned:
         found = _exact(folds, first, KERNELS, smooth.kernel.width, _NARROWER)
-        exact = _best(found)
-        few = _over_few(folds, smooth, exact, LADDER_ROWS, n_rows)
-        if _is_worth(exact, few, _WORTH_MORE_ROWS):
+        exact, few = _best(found), _over_few(folds, smooth, _best(found), LADDER_ROWS, n_rows)
+        wanted.append(few.setting)
+        if exact.score <= _ABOUT * few.score:
             others = [choice for choice in leading if choice not in first]
             found += _exact(folds, others, KERNELS, smooth.kernel.width, _NARROWER)
             kinds = _best_of_each_kind(found)
-            exact = _best(_of_more_rows(folds, found, exact_rows))
-            few = _over_few(folds, smooth, exact, exact_rows, n_rows)
-            # more rows and centres may ask for another kernel and width
-            chosen = _best([few, smooth])
-            chosen = exact if _is_worth(exact, chosen, _WORTH * math.sqrt(_enrichment(rows))) else chosen
-        rungs += [few, exact]
-    chosen = chosen if _is_worth(chosen, straight) else straight
-    return Found(chosen.setting, tuple(rungs), tuple(kinds))
+        rungs += [few, _best(found)]
+    inexact = _best(finalists.over_centres(everything, one, _LANDMARKS) for one in dict.fromkeys(wanted))
+    chosen, worth = inexact, _WORTH * math.sqrt(_enrichment(rows))
+    if kinds and n_rows <= DENSE * rows.n_rows:
+        exact = _best(
+            finalists.exact(everything, one.setting, exact_rows, solve) for one in kinds[:_BEST_MAPS]
+        )
+        chosen = exact if _is_worth(exact, inexact, worth) else inexact
+        rungs.append(exact)
+    elif kinds and around is not None:
+        near = [everything[0].beside(*pair) for pair in around()]
+        if not near:
+            return Found(inexact, inexact, (*rungs, inexact))
+        asked = everything[0].beside(everything[0].learned, Rows.joined([fold.asked for fold in near]))
+        exact = _best(finalists.exact(near, one.setting, exact_rows, solve) for one in kinds[:_BEST_MAPS])
+        there = finalists.as_it_is(asked, inexact.setting, _LANDMARKS)
+        chosen = exact if _is_worth(exact, there, _WORTH_NEAR) else inexact
+        rungs.append(exact)
+    elif kinds:
+        exact = _best(_of_more_rows(folds, found, exact_rows))
+        few = _over_few(folds, smooth, exact, exact_rows, n_rows)
+        chosen = exact if _is_worth(exact, _best([few, smooth, straight]), worth) else inexact
+        rungs.append(exact)
+    return Found(chosen, inexact, (*rungs, inexact), tuple(kinds))
+
+
+def _fold(rows: Rows, learned: NDArray[np.intp], asked: NDArray[np.intp], seed: int) -> Fold:
+    return Fold(rows.part(np.random.default_rng(seed).permutation(learned)), rows.part(asked))
 
 
 def _first_exact(leading: Sequence[MapChoice]) -> list[MapChoice]:
@@ -201,7 +187,7 @@ def _first_exact(leading: Sequence[MapChoice]) -> list[MapChoice]:
     return [first, *beside[:1]]
 
 
-def _of_more_rows(folds: Sequence[_Fold], found: list[Tried], most: int) -> list[Tried]:
+def _of_more_rows(folds: Sequence[Fold], found: list[Tried], most: int) -> list[Tried]:
     """The exact machines of few rows that lead, with up to so many rows where there are more."""
     if folds[0].learned.n_rows <= LADDER_ROWS:
         return found
@@ -209,14 +195,14 @@ def _of_more_rows(folds: Sequence[_Fold], found: list[Tried], most: int) -> list
         (one.setting.map, one.kernel, [one.setting.ridge * share for share in _SHARPER])
         for one in _leaders(found)
     ]
-    return [one for setting in own for one in _joined([fold.over_all_rows(*setting, most) for fold in folds])]
+    return [one for setting in own for one in joined([fold.over_all_rows(*setting, most) for fold in folds])]
 
 
-def _over_few(folds: Sequence[_Fold], smooth: Tried, exact: Tried, most: int, n_rows: int) -> Tried:
+def _over_few(folds: Sequence[Fold], smooth: Tried, exact: Tried, most: int, n_rows: int) -> Tried:
     """The best machine over as few of so many rows as 1,024 centres are of all, with the map of ``exact``."""
     n_centres = _n_centres(min(folds[0].learned.n_rows, most), n_rows)
     around = [(exact.setting.map, one) for one in dict.fromkeys((smooth.kernel, exact.kernel))]
-    return _best(_joined([fold.over_centres(around, most, n_centres) for fold in folds]))
+    return _best(joined([fold.over_centres(around, most, n_centres) for fold in folds]))
 
 
 def _n_centres(n_learned: int, n_rows: int) -> int:
@@ -246,7 +232,7 @@ def exact_machines(
     for each of these maps and kernels the best width and ridge, the best first
     """
     learned, asked = part
-    fold, leaders, width = _Fold(rows.part(learned), rows.part(asked)), list(maps), 1.0
+    fold, leaders, width = Fold(rows.part(learned), rows.part(asked)), list(maps), 1.0
     if len(maps) > 1 or is_wide:
         tried = _over_centres([fold], maps, kernels, _WIDTHS if is_wide else (1.0,))
         leaders = _of_every_metric(tried)
@@ -265,13 +251,13 @@ def best_map(
     maps : those that are tried, the simplest first
     """
     learned, asked = part
-    tried = _over_centres([_Fold(rows.part(learned), rows.part(asked))], maps, KERNELS[:1])
+    tried = _over_centres([Fold(rows.part(learned), rows.part(asked))], maps, KERNELS[:1])
     found = best_of_each(tried, lambda one: one.setting.map)
     return min((one.setting.map for one in not_worse(found)), key=maps.index)
 
 
 def _over_centres(
-    folds: Sequence[_Fold],
+    folds: Sequence[Fold],
     maps: Sequence[MapChoice],
     kernels: Sequence[Kernel],
     widths: Sequence[float] = _WIDTHS,
@@ -288,18 +274,18 @@ def _over_centres(
     if len(maps) > _SOME_MAPS and (folds[0].learned.n_rows > 2 * _FEW_ROWS or len(folds) > 1):
         some = _of_every_metric(folds[0].over_centres(coarse, _FEW_ROWS), _SOME_MAPS)
         coarse = [(choice, kernel) for choice in some for kernel in kernels[:_COARSE]]
-    tried = _joined([fold.over_centres(coarse) for fold in folds])
+    tried = joined([fold.over_centres(coarse) for fold in folds])
     fine = [
         (choice, kernel)
         for choice in leading_maps(tried)
         for kernel in _suited(n_features, choice, kernels, widths)
         if (choice, kernel) not in coarse
     ]
-    return tried + _joined([fold.over_centres(fine) for fold in folds])
+    return tried + joined([fold.over_centres(fine) for fold in folds])
 
 
 def _exact(
-    folds: Sequence[_Fold],
+    folds: Sequence[Fold],
     maps: Sequence[MapChoice],
     kernels: Sequence[Kernel],
     width: float,
@@ -318,79 +304,11 @@ def _exact(
     for choice in maps:
         for kernel in _suited(first.features.shape[1], choice, kernels, [width * one for one in factors]):
             some = beside.get(kernel.name, given)
-            tried = _joined([fold.over_all_rows(choice, kernel, some, LADDER_ROWS) for fold in folds])
+            tried = joined([fold.over_all_rows(choice, kernel, some, LADDER_ROWS) for fold in folds])
             found += tried
             place = given.index(_best(tried).setting.ridge)
             beside[kernel.name] = given[max(place - 1, 0) : place + 2]
     return found
-
-
-class _Fold:
-    """Rows to learn from and rows that are held out, with the maps that were learned from the first."""
-
-    def __init__(self, learned: Rows, asked: Rows) -> None:
-        self.learned, self.asked = learned, asked
-        self._maps: dict[MapChoice, RowMap] = {}
-        # settings of one map follow each other
-        self._last: tuple[tuple[MapChoice, int], tuple[RowMap, Rows, Rows]] | None = None
-
-    @cached_property
-    def interacting(self) -> NDArray[np.intp]:
-        """The columns that metrics of interactions start from."""
-        return interacting_columns(self.learned.features, self.learned.targets)
-
-    def straight(self) -> list[Tried]:
-        """Linear machines of standardised columns."""
-        choice = MapChoice("standard")
-        _, learned, asked = self._mapped(choice, self.learned.n_rows)
-        size = learned.n_rows, learned.features.shape[1]
-        settings = [Setting("linear", choice, None, ridge, size) for ridge in RIDGES]
-        return _tried(settings, linear(RIDGES, learned, asked))
-
-    def over_centres(
-        self,
-        pairs: Sequence[tuple[MapChoice, Kernel]],
-        n_rows: int = _CENTRE_ROWS,
-        n_centres: int | None = None,
-    ) -> list[Tried]:
-        """Machines over the first rows as centres; without ``n_centres``, a quarter of the rows."""
-        n_learned = min(n_rows, self.learned.n_rows)
-        size = min(n_centres or max(_LEAST_CENTRES, min(_CENTRES, n_learned // 4)), n_learned)
-        found: list[Tried] = []
-        for choice, kernels in groupby(pairs, lambda pair: pair[0]):
-            mapping, learned, asked = self._mapped(choice, n_rows)
-            values = Powers(), Powers()
-            for _, kernel in kernels:
-                settings = [Setting("centres", choice, kernel, ridge, (n_learned, size)) for ridge in RIDGES]
-                losses = over_centres(kernel.over(mapping), size, RIDGES, learned, asked, values)
-                found += _tried(settings, losses)
-        return found
-
-    def over_all_rows(
-        self, choice: MapChoice, kernel: Kernel, ridges: Sequence[float], n_rows: int
-    ) -> list[Tried]:
-        """Exact machines on ``n_rows`` rows."""
-        mapping, learned, asked = self._mapped(choice, n_rows)
-        settings = [Setting("exact", choice, kernel, ridge, 2 * (learned.n_rows,)) for ridge in ridges]
-        return _tried(settings, over_all_rows(kernel.over(mapping), ridges, learned, asked))
-
-    def _mapped(self, choice: MapChoice, n_rows: int) -> tuple[RowMap, Rows, Rows]:
-        if self._last is not None and self._last[0] == (choice, n_rows):
-            return self._last[1]
-        learned = self.learned
-        if choice not in self._maps:
-            part = slice(_METRIC_ROWS)
-            columns = self.interacting if choice.metric == "interactions" else None
-            self._maps[choice] = RowMap.fit(choice, learned.features[part], learned.targets[part], columns)
-        mapping = self._maps[choice]
-        some = learned.part(np.arange(min(n_rows, learned.n_rows)))
-        mapped = [replace(part, features=mapping.apply(part.features)) for part in (some, self.asked)]
-        self._last = (choice, n_rows), (mapping, mapped[0], mapped[1])
-        return self._last[1]
-
-
-def _shuffled(numbers: NDArray[np.intp], seed: int) -> NDArray[np.intp]:
-    return np.random.default_rng(seed).permutation(numbers)
 
 
 def maps_of(n_features: int, full_columns: int = _FULL_COLUMNS) -> list[MapChoice]:
@@ -420,18 +338,6 @@ def _suited(
     is_slow = n_features > _CITY_BLOCK_COLUMNS or choice.is_full
     kinds = [kind for kind in kernels if kind.name != LAPLACIAN.name or not is_slow] or list(kernels)
     return [replace(kind, width=kind.width * width) for kind in kinds for width in widths]
-
-
-def _tried(settings: Sequence[Setting], losses: Iterable[Array]) -> list[Tried]:
-    return [Tried(setting, found) for setting, found in zip(settings, losses, strict=True)]
-
-
-def _joined(folds: Sequence[list[Tried]]) -> list[Tried]:
-    """The settings with their losses on the held-out rows of all folds."""
-    return [
-        Tried(same[0].setting, np.concatenate([one.losses for one in same]))
-        for same in zip(*folds, strict=True)
-    ]
 
 
 def leading_maps(tried: Sequence[Tried], n_maps: int = _BEST_MAPS) -> list[MapChoice]:
@@ -476,6 +382,6 @@ def memory_of(n_rows: int, n_features: int, exact_rows: int) -> int:
     """Bytes that :func:`climb` takes for a sample of so many rows, which it holds and maps."""
     # a matrix of pairs, what it is made of and its factor; kernel values over centres
     pairs = 24 * min(n_rows, exact_rows) ** 2
-    centres = 24 * min(n_rows, 2 * _CENTRE_ROWS) * _LANDMARKS
+    centres = 24 * min(n_rows, 2 * CENTRE_ROWS) * _LANDMARKS
     # tiles, and what is loaded of linear algebra
     return 32 * n_rows * n_features + max(pairs, centres) + 48 * 2**20

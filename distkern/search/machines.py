@@ -26,6 +26,8 @@ from distkern.maps.mapping import RowMap, pulled_targets
 
 #: shares of the mean diagonal, and of the ridge, added so that equal centres leave a definite matrix
 _LEAST, _LEAST_OF_RIDGE = 1e-8, 3e-3
+#: share of the mean diagonal below which features of centres are rounding
+_EQUAL = 1e-6
 #: share of the targets that an exact machine may leave unsolved, which changes no loss that is compared
 _TOLERANCE = 1e-6
 #: rows that are predicted at a time
@@ -54,22 +56,36 @@ class Rows:
     group_keys: NDArray[np.uint64] | None = None
 
     @classmethod
-    def of(cls, rows: Block, n_classes: int, class_weights: Array | None) -> Rows:
-        """Rows of a block, dense or sparse, with class codes or with real targets."""
+    def of(
+        cls, rows: Block, n_classes: int, class_weights: Array | None, unit: NDArray[Any] | None = None
+    ) -> Rows:
+        """Rows of a block, dense or sparse, with class codes, or real targets standardised as ``unit``."""
         given, targets = rows.features, np.asarray(rows.targets)
         features = given.toarray() if isinstance(given, SparseRows) else np.asarray(given)
         weights = np.ones(rows.n_rows) if rows.weights is None else rows.weights.astype(np.float64)
         if class_weights is not None:
             weights = weights * class_weights[targets]
         codes = targets if n_classes else None
-        weights = weights / weights.mean()
-        return cls(features, pulled_targets(targets, n_classes), codes, weights, rows.group_keys)
+        pulled = pulled_targets(targets, n_classes)
+        if unit is not None and not n_classes:
+            pulled = ((targets - unit.mean()) / (unit.std() or 1.0))[:, None]
+        return cls(features, pulled, codes, weights / weights.mean(), rows.group_keys)
 
     def part(self, numbers: NDArray[np.intp]) -> Rows:
         """The rows with these numbers."""
         codes = None if self.codes is None else self.codes[numbers]
         keys = None if self.group_keys is None else self.group_keys[numbers]
         return Rows(self.features[numbers], self.targets[numbers], codes, self.weights[numbers], keys)
+
+    @classmethod
+    def joined(cls, parts: Sequence[Rows]) -> Rows:
+        """All rows of some parts of the same rows."""
+        if len(parts) == 1:
+            return parts[0]
+        names = ("features", "targets", "codes", "weights", "group_keys")
+        columns: list[list[Any]] = [[getattr(part, name) for part in parts] for name in names]
+        values: list[Any] = [None if each[0] is None else np.concatenate(each) for each in columns]
+        return cls(*values)
 
     @property
     def n_rows(self) -> int:
@@ -128,10 +144,37 @@ def over_centres(
         yield asked.losses(there @ cho_solve(cho_factor(matrix, overwrite_a=True), wanted))
 
 
+def centre_features(kernel: AbstractTileKernel, n_centres: int, learned: Rows, asked: Rows) -> list[Array]:
+    """Nystroem features L^-1 k(c, .), (n, m), of mapped rows, L L' = K_cc; centres are the first rows."""
+    from scipy.linalg import cholesky, solve_triangular
+
+    centres = np.asarray(learned.features[:n_centres], dtype=np.float64)
+    own = _values(kernel, centres, centres)
+    own = 0.5 * (own + own.T)
+    own[np.diag_indices(len(own))] += _EQUAL * float(np.trace(own)) / len(own)
+    factor = cholesky(own, lower=True)
+    found = []
+    for part in (learned, asked):
+        values = np.empty((part.n_rows, len(centres)))
+        for start in range(0, part.n_rows, _STRIP):
+            strip = slice(start, start + _STRIP)
+            kernels = _values(kernel, centres, part.features[strip].astype(np.float64))
+            values[strip] = solve_triangular(factor, kernels.T, lower=True, overwrite_b=True).T
+        found.append(values)
+    return found
+
+
 def over_all_rows(
     kernel: AbstractTileKernel, ridges: Sequence[float], learned: Rows, asked: Rows
 ) -> Iterator[Array]:
     """Losses (n_asked,) for each ridge of f = sum_j a_j k(x_j, .) + b over all learned rows."""
+    return map(asked.losses, values_over_all_rows(kernel, ridges, learned, asked))
+
+
+def values_over_all_rows(
+    kernel: AbstractTileKernel, ridges: Sequence[float], learned: Rows, asked: Rows
+) -> Iterator[Array]:
+    """The values f(x), (n_asked, k), of these machines."""
     if not learned.weights.all():
         learned = learned.part(np.flatnonzero(learned.weights))
     exact = learned.features.astype(np.float64)
@@ -150,7 +193,7 @@ def over_all_rows(
         strip = slice(start, start + _STRIP)
         values[strip] = _values(kernel, exact, asked.features[strip].astype(np.float64)) @ coefficients
     for first in range(0, values.shape[1], n_outputs):
-        yield asked.losses(values[:, first : first + n_outputs] + center)
+        yield values[:, first : first + n_outputs] + center
 
 
 def linear(ridges: Sequence[float], learned: Rows, asked: Rows) -> Iterator[Array]:

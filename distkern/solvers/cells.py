@@ -37,7 +37,7 @@ from distkern.losses import DUAL_LOSSES
 from distkern.losses.conjugate import AbstractDualLoss
 from distkern.maps.metric import METRICS
 from distkern.maps.transform import TRANSFORMS
-from distkern.search.ladder import Tried
+from distkern.search.folds import Tried
 from distkern.solvers._cells.arenas import FIRST_TREE
 from distkern.solvers._cells.basis import cell_basis
 from distkern.solvers._cells.buckets import Cut, Solving

@@ -17,7 +17,8 @@ from distkern.engine.drive import Interrupted
 from distkern.estimators.sample import FoldedSample, drawn_shares
 from distkern.runs.arrays import ArraySource
 from distkern.runs.data import from_arrays
-from distkern.search.ladder import Tried, _enrichment, _is_worth
+from distkern.search.folds import Tried
+from distkern.search.ladder import _enrichment, _is_worth
 from distkern.search.machines import Rows
 from distkern.storage.ingest import write_dataset
 

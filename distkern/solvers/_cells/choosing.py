@@ -25,7 +25,8 @@ from distkern.losses.conjugate import AbstractDualLoss
 from distkern.maps.mapping import MapChoice, RowMap
 from distkern.maps.metric import METRIC_ROWS, MORE_METRIC_ROWS, MetricKind
 from distkern.passes import Outline
-from distkern.search.ladder import KERNELS, Tried, exact_machines, maps_of
+from distkern.search.folds import Tried
+from distkern.search.ladder import KERNELS, exact_machines, maps_of
 from distkern.search.machines import Kernel, Rows
 from distkern.solvers._cells.arenas import (
     LAST_METRIC,

@@ -14,11 +14,13 @@ from distkern.common.held_out import Keys, keys_of, parts_in_order
 from distkern.common.scores import by_group, log_losses
 from distkern.common.tiles import release
 from distkern.common.types import Array, Block, Floats
-from distkern.kernels.base import Powers
+from distkern.kernels.base import AbstractTileKernel, Powers
+from distkern.losses.classes import SquaredHinge
 from distkern.losses.conjugate import AbstractDualLoss
 from distkern.maps.mapping import MapChoice, RowMap, map_from_arrays, map_to_arrays
 from distkern.search.choice import Tried
 from distkern.search.machines import Kernel
+from distkern.search.machines import Rows as LadderRows
 from distkern.solvers._cells.buckets import Cut
 from distkern.solvers._cells.held_out import folds_of
 from distkern.solvers._cells.machine import CellSettings, predict_cell, solve_costs, solving_bytes
@@ -249,6 +251,20 @@ def tried(
             losses.append(losses_of(found, *asked[1:]))
             work.append(machine.work + machine.left)
     return np.array(losses).reshape(len(losses), len(asked[1])), np.array(work)
+
+
+def solved_values(
+    kernel: AbstractTileKernel, costs: Sequence[float], learned: LadderRows, asked: LadderRows, *, seed: int
+) -> list[Array]:
+    """Decision values (n_asked, k) for each C of machines with the loss that cells of classes have."""
+    settings = CellSettings(kernel, SquaredHinge(), 1.0, TOLERANCE, MOST_SWEEPS)
+    targets = learned.targets.astype(np.float64)
+    machines = solve_costs(settings, learned.features, targets, learned.weights, seed, costs)
+    coefficients = np.hstack([machine.coefficients for machine in machines])
+    constants = np.hstack([machine.constants for machine in machines])
+    values = predict_cell(settings, machines[0].rows, coefficients, constants, asked.features)
+    release()
+    return np.split(values, len(machines), axis=1)
 
 
 def codes_of(targets: Array) -> NDArray[Any] | None:
