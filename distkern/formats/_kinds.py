@@ -16,6 +16,7 @@ from distkern.formats._arrow import TICKS, any_matches, are_numbers, first_beyon
 from distkern.formats._lines import parse_number
 from distkern.formats._words import (
     BOOLEANS,
+    KINDS_IN_WORDS,
     MISSING,
     MISSING_LABELS,
     Refusals,
@@ -23,6 +24,7 @@ from distkern.formats._words import (
     hashed,
     most_common,
     names_of_values,
+    recurring,
     width_of,
     word_of,
 )
@@ -37,14 +39,6 @@ MAX_LEVELS = 100_000
 
 #: of a text that is an integer
 _FRACTION = re.compile(r"(?<=\d)\.0*$")
-_A = {
-    "number": "a number",
-    "boolean": "yes or no",
-    "date": "a date",
-    "time": "a time of day",
-    "category": "a category",
-    "text": "a text",
-}
 _LEADING_ZERO = r"^0\d+$"
 
 
@@ -252,8 +246,7 @@ class TableKinds(Refusals):
         self.kinds |= dict.fromkeys(self.unknown(self.order or ()), "number")
 
     def _decide_texts(self, key: str, values: Any) -> None:
-        """What most words are: one that is not is rather a mistake, to be refused, than the name of a
-        category. Without any, nothing is decided."""
+        """Decide for what most words are: another word is a mistake, which is refused, unless it recurs."""
         if values.null_count == len(values):
             return
         if self.decimal != "," and are_numbers(values):
@@ -267,7 +260,12 @@ class TableKinds(Refusals):
             return
         numbers, units = _texts.numbers_of(some, self.decimal or ".")
         fine = _texts.parsed(some, numbers)
-        if key == self.target or 2 * sum(fine) >= len(some):
+        is_number = key == self.target or 2 * sum(fine) >= len(some)
+        if is_number and key != self.target and (several := recurring(values, some, fine)):
+            self.kinds[key] = "category"
+            shown = ", ".join(map(repr, several[:3]))
+            self.told.append(f"column {key!r} holds numbers and words ({shown}), and becomes categories")
+        elif is_number:
             self.kinds[key] = "number"
             unit = most_common(unit for unit, is_fine in zip(units, fine, strict=True) if is_fine and unit)
             if unit:
@@ -352,7 +350,7 @@ class TableKinds(Refusals):
                 values = values.cast(pa.int8())
             numbers = in_numpy(values.cast(pa.float64(), safe=False))
         else:
-            what, hint = f"the column holds {of}, not {_A[kind]}", self.leave_out.format(key)
+            what, hint = f"the column holds {of}, not {KINDS_IN_WORDS[kind]}", self.leave_out.format(key)
             error = InputError(what, where=place(0), hint=f"encode it as numbers, or {hint}")
             self.refuse(key, error, len(values))
             return np.full(len(values), np.nan)
@@ -448,7 +446,7 @@ class TableKinds(Refusals):
         else:
             values = _texts.dates_of(words, self.rules.get(key, _texts.DAY_FIRST))
         fine = [word is None or value == value for word, value in zip(words, values.tolist(), strict=True)]
-        return values, fine, f"{{}} is not {_A[kind]}, as other values of the column are"
+        return values, fine, f"{{}} is not {KINDS_IN_WORDS[kind]}, as other values of the column are"
 
     def _amounts(self, key: str, words: Sequence[str | None]) -> tuple[NDArray[np.float64], list[bool], str]:
         """Numbers of words that are of what the column's numbers are of; a currency may be left out, and may

@@ -36,6 +36,18 @@ MISSING_LABELS = frozenset(
 MISSING = MISSING_LABELS.union(
     ["-", "--", "---", ".", "missing", "Missing", "MISSING", "unknown", "Unknown", "UNKNOWN"]
 )
+#: what a value of each kind is called
+KINDS_IN_WORDS = {
+    "number": "a number",
+    "boolean": "yes or no",
+    "date": "a date",
+    "time": "a time of day",
+    "category": "a category",
+    "text": "a text",
+}
+#: words among numbers make categories from this share of the rows and this many rows on; among more numbers,
+#: which are measured rather than codes, from this many words with digits on: others stand for missing values
+_SHARE_OF_WORDS, _ROWS_OF_WORDS, _FEW_NUMBERS, _CODES = 0.01, 5, 50, 5
 #: features that the words of a text become
 TEXT_FEATURES = 256
 PAIRS = (("true", "false"), ("yes", "no"), ("y", "n"), ("t", "f"))
@@ -57,6 +69,27 @@ def are_booleans(words: set[str]) -> bool:
     lower = {word.lower() for word in words}
     pairs = [pair for pair in PAIRS if not lower.isdisjoint(pair)]
     return lower <= {*BOOLEANS} and all(len(pair[0]) > 1 or lower.issuperset(pair) for pair in pairs)
+
+
+def recurring(values: Any, words: Sequence[str], are_numbers: Sequence[bool]) -> list[str]:
+    """The words that are no numbers, the most frequent first, where they recur as categories do; else none.
+
+    Parameters
+    ----------
+    values : Arrow array of a column
+    words, are_numbers : its distinct texts, and which of them are numbers
+    """
+    others = {word for word, is_number in zip(words, are_numbers, strict=True) if not is_number}
+    n_codes = sum(any(map(str.isdigit, word)) for word in others)
+    if not others or (len(words) - len(others) > _FEW_NUMBERS and n_codes < _CODES):
+        return []
+    counts: Counter[str] = Counter()
+    for pair in values.value_counts().to_pylist():
+        if pair["values"] is not None and pair["values"].strip() in others:
+            counts[pair["values"].strip()] += pair["counts"]
+    if counts.total() < max(_ROWS_OF_WORDS, _SHARE_OF_WORDS * (len(values) - values.null_count)):
+        return []
+    return sorted(counts, key=lambda word: (-counts[word], word))
 
 
 def most_common(words: Iterable[str]) -> str | None:

@@ -379,3 +379,29 @@ def test_an_infinity_may_stand_for_a_missing_value(tmp_path):
         with pytest.raises(InputError, match="give --na -inf if"):
             made(tmp_path, file, na=["inf"])
         assert feature(made(tmp_path, file, na=["inf", "-inf"]), "x").tolist() == [3, 2, 3, 4]
+
+
+@pytest.mark.parametrize(
+    ("usual", "others", "is_category"),
+    [
+        (range(20), [">20", "never"], True),
+        # measured numbers, with a word for a missing value, and with codes among them
+        (range(100, 180), ["n.d."], False),
+        (range(100, 180), ["V10", "V11", "V12", "E950", "V70"], True),
+    ],
+)
+def test_words_that_recur_among_numbers_are_categories(tmp_path, usual, others, is_category):
+    values = [*(str(one) for one in np.resize(usual, 380)), *np.resize(others, 20)]
+    lines = [f"{value},{place % 2}" for place, value in enumerate(values)]
+    (tmp_path / "a.csv").write_text("\n".join(["years,y", *lines]) + "\n")
+    told = []
+    if is_category:
+        data = shard(tmp_path / "a.csv", tmp_path / "d.zarr", notice=told.append)
+        assert [column.kind for column in data.table.columns] == ["category"]
+        assert any("'years' holds numbers and words" in line for line in told)
+        # a word that does not recur is a mistake as before
+        values[-20:] = ["1"] * 19 + ["oops"]
+    lines = [f"{value},{place % 2}" for place, value in enumerate(values)]
+    (tmp_path / "a.csv").write_text("\n".join(["years,y", *lines]) + "\n")
+    with pytest.raises(InputError, match="is not a number, as other values of the column are"):
+        shard(tmp_path / "a.csv", tmp_path / "e.zarr")
