@@ -136,10 +136,10 @@ class Fold:
         """Machines with their own loss over the features of a setting, and the losses of held-out rows."""
         mapping, learned, asked = self.mapped(setting.map, self.learned.n_rows)
         if setting.kernel is None:
-            features = [np.asarray(part.features, dtype=np.float64) for part in (learned, asked)]
+            features = [np.asarray(part.features, dtype=np.float32) for part in (learned, asked)]
         else:
             features = centre_features(setting.kernel.over(mapping), n_centres, learned, asked)
-        here, there = (np.hstack([part, np.ones((len(part), 1))]) for part in features)
+        here, there = (np.hstack([part, np.ones((len(part), 1), part.dtype)]) for part in features)
         return Machines(here, there, Likelihood(learned)), Likelihood(asked)
 
     def mapped(self, choice: MapChoice, n_rows: int) -> tuple[RowMap, Rows, Rows]:

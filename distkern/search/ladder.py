@@ -61,7 +61,7 @@ _WORTH_NEAR = 0.03
 #: over centres
 _ABOUT = 1.03
 #: rows that the rungs hold out, and most folds for it; a sample has most rows of up to so many times its own
-_RUNG_ROWS, _RUNG_FOLDS, DENSE = 1000, 3, 2
+_RUNG_ROWS, _RUNG_FOLDS, DENSE = 600, 3, 2
 
 
 @dataclass(frozen=True)
@@ -139,12 +139,13 @@ def climb(
     leading = _of_every_metric(tried)
     first = _first_exact(leading)
     if _n_centres(min(n_learned, LADDER_ROWS), n_rows) < n_learned:
-        found = _exact(folds, first, KERNELS, smooth.kernel.width, _NARROWER)
-        exact, few = _best(found), _over_few(folds, smooth, _best(found), LADDER_ROWS, n_rows)
+        alone = folds[:1]
+        found = _exact(alone, first, KERNELS, smooth.kernel.width, _NARROWER)
+        exact, few = _best(found), _over_few(alone, smooth, _best(found), LADDER_ROWS, n_rows)
         wanted.append(few.setting)
         if exact.score <= _ABOUT * few.score:
             others = [choice for choice in leading if choice not in first]
-            found += _exact(folds, others, KERNELS, smooth.kernel.width, _NARROWER)
+            found += _exact(alone, others, KERNELS, smooth.kernel.width, _NARROWER)
             kinds = _best_of_each_kind(found)
         rungs += [few, _best(found)]
     inexact = _best(finalists.over_centres(everything, one, _LANDMARKS) for one in dict.fromkeys(wanted))
@@ -165,8 +166,8 @@ def climb(
         chosen = exact if _is_worth(exact, there, _WORTH_NEAR) else inexact
         rungs.append(exact)
     elif kinds:
-        exact = _best(_of_more_rows(folds, found, exact_rows))
-        few = _over_few(folds, smooth, exact, exact_rows, n_rows)
+        exact = _best(_of_more_rows(alone, found, exact_rows))
+        few = _over_few(alone, smooth, exact, exact_rows, n_rows)
         chosen = exact if _is_worth(exact, _best([few, smooth, straight]), worth) else inexact
         rungs.append(exact)
     return Found(chosen, inexact, (*rungs, inexact), tuple(kinds))

@@ -16,15 +16,15 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from distkern.common.types import Array
+from distkern.common.types import Array, Floats
 from distkern.search.machines import Rows
 
 #: a Newton step must promise this share of the objective; most steps
-_TOLERANCE, _MOST_STEPS = 1e-4, 30
+_TOLERANCE, _MOST_STEPS = 5e-4, 30
 #: share of a residual that conjugate gradients leave; most products, and products that ask for a new factor
 _LEFT, _MOST_PRODUCTS, _MANY_PRODUCTS = 0.1, 40, 12
 #: share of the mean diagonal that is added to a matrix before it is factorised
-_LEAST = 1e-10
+_LEAST = 1e-7
 #: a step must reach this share of the promised decrease, or it is shortened by this factor
 _DESCENT, _SHORTER, _SHORTEST = 0.1, 0.4, 1e-3
 #: rows of a matrix that are weighted at a time
@@ -116,13 +116,14 @@ class Machines:
 
     Attributes
     ----------
-    learned, asked : (n, m + 1) features of rows to learn from and of held-out rows, the last one 1
+    learned, asked : (n, m + 1) features of rows to learn from and of held-out rows, the last one 1, in
+        single precision, which products take half the time in
     likelihood : of the rows to learn from
     coefficients : (m + 1, k) of the last machine
     """
 
-    learned: Array
-    asked: Array
+    learned: Floats
+    asked: Floats
     likelihood: Likelihood
     coefficients: Array = field(init=False)
 
@@ -133,7 +134,7 @@ class Machines:
     def decisions(self, ridge: float) -> Array:
         """Decision values (n_asked, k) of held-out rows by the machine with this ridge."""
         self._descend(ridge)
-        return np.asarray(self.asked @ self.coefficients)
+        return _times(self.asked, self.coefficients)
 
     def _descend(self, ridge: float) -> None:
         """Newton's method, with steps by preconditioned conjugate gradients."""
@@ -147,16 +148,16 @@ class Machines:
                 (regulariser * np.square(at)).sum()
             )
 
-        decisions = rows @ at
+        decisions = _times(rows, at)
         now = objective(decisions, at)
         for _ in range(_MOST_STEPS):
             chances = likelihood.chances(decisions)
-            gradient = rows.T @ likelihood.slopes(chances) + regulariser * at
+            gradient = _times(rows.T, likelihood.slopes(chances)) + regulariser * at
             if solve is None:
                 solve = _inverse(rows, likelihood.curvatures(chances), regulariser[:, 0])
 
             def product(along: Array, chances: Array = chances) -> Array:
-                bent = rows.T @ likelihood.products(chances, rows @ along)
+                bent = _times(rows.T, likelihood.products(chances, _times(rows, along)))
                 return np.asarray(bent + regulariser * along)
 
             step, n_products = _conjugate_gradients(product, solve, -gradient)
@@ -165,7 +166,7 @@ class Machines:
                 break
             if n_products > _MANY_PRODUCTS:
                 solve = None
-            ahead, length = rows @ step, 1.0
+            ahead, length = _times(rows, step), 1.0
             there = objective(decisions + ahead, at + step)
             while there > now - _DESCENT * length * promised and length > _SHORTEST:
                 length *= _SHORTER
@@ -176,11 +177,16 @@ class Machines:
         self.coefficients = at
 
 
-def _inverse(rows: Array, curvatures: Array, regulariser: Array) -> Callable[[Array], Array]:
+def _times(matrix: Floats, values: Array) -> Array:
+    """Their product, in the precision of the matrix."""
+    return np.asarray(matrix @ values.astype(matrix.dtype), dtype=np.float64)
+
+
+def _inverse(rows: Floats, curvatures: Array, regulariser: Array) -> Callable[[Array], Array]:
     """g -> (Z' diag(curvatures) Z + diag(regulariser))^-1 g."""
     from scipy.linalg import cho_factor, cho_solve
 
-    matrix, roots = np.zeros((rows.shape[1], rows.shape[1])), np.sqrt(curvatures)
+    matrix, roots = np.zeros((rows.shape[1], rows.shape[1])), np.sqrt(curvatures).astype(rows.dtype)
     for start in range(0, len(rows), _STRIP):
         weighted = rows[start : start + _STRIP] * roots[start : start + _STRIP, None]
         matrix += weighted.T @ weighted

@@ -144,7 +144,7 @@ def over_centres(
         yield asked.losses(there @ cho_solve(cho_factor(matrix, overwrite_a=True), wanted))
 
 
-def centre_features(kernel: AbstractTileKernel, n_centres: int, learned: Rows, asked: Rows) -> list[Array]:
+def centre_features(kernel: AbstractTileKernel, n_centres: int, learned: Rows, asked: Rows) -> list[Floats]:
     """Nystroem features L^-1 k(c, .), (n, m), of mapped rows, L L' = K_cc; centres are the first rows."""
     from scipy.linalg import cholesky, solve_triangular
 
@@ -153,9 +153,9 @@ def centre_features(kernel: AbstractTileKernel, n_centres: int, learned: Rows, a
     own = 0.5 * (own + own.T)
     own[np.diag_indices(len(own))] += _EQUAL * float(np.trace(own)) / len(own)
     factor = cholesky(own, lower=True)
-    found = []
+    found: list[Floats] = []
     for part in (learned, asked):
-        values = np.empty((part.n_rows, len(centres)))
+        values = np.empty((part.n_rows, len(centres)), np.float32)
         for start in range(0, part.n_rows, _STRIP):
             strip = slice(start, start + _STRIP)
             kernels = _values(kernel, centres, part.features[strip].astype(np.float64))
