@@ -20,7 +20,7 @@ from distkern.maps.transform import Transform
 #: rows that are looked at, and too few to tell
 _ROWS, _LEAST_ROWS = 1500, 300
 #: most columns, of more of which no pairs are compared; values of a column that may have a fine structure
-MOST_COLUMNS, _LEAST_VALUES = 64, 9
+MOST_COLUMNS, _LEAST_VALUES = 128, 9
 #: standard deviation of the narrow kernels, whose columns have 1
 _WIDTH = 0.3
 #: standard deviations by which a pair must be more than chance, and share of the strongest pair's
@@ -52,7 +52,7 @@ def interacting_columns(rows: Floats, targets: Array) -> NDArray[np.intp]:
 
     Returns
     -------
-    their numbers, in order; none where rows are fewer than 300, columns more than 64, or nothing is left
+    their numbers, in order; none where rows are fewer than 300, columns more than 128, or nothing is left
     """
     some = rows[:_ROWS]
     none = np.empty(0, np.intp)

@@ -22,6 +22,14 @@ def test_fine_columns_are_found(seed, real):
     assert interacting_columns(*waves(1500, seed, real=real)).tolist() == [3, 7]
 
 
+@pytest.mark.parametrize("seed", [1, 2, 3])
+def test_fine_columns_are_found_among_seventy(seed):
+    rows, targets = waves(1500, seed)
+    noise = np.random.default_rng(seed + 1).standard_normal((1500, 60)).astype(np.float32)
+    # what the broad machine leaves of its trend is among them
+    assert interacting_columns(np.hstack([noise, rows]), targets).tolist() == [60, 63, 67]
+
+
 @pytest.mark.parametrize("seed", [0, 1, 2])
 def test_noise_has_none(seed):
     rows, _ = waves(1500, seed)
@@ -39,7 +47,7 @@ def test_values_do_not_count_by_their_unit():
 def test_rows_that_cannot_tell_have_none():
     rows, targets = waves(1500, 0)
     assert len(interacting_columns(rows[:299], targets[:299])) == 0
-    assert len(interacting_columns(np.tile(rows, (1, 7)), targets)) == 0
+    assert len(interacting_columns(np.tile(rows, (1, 13)), targets)) == 0
     assert len(interacting_columns((rows > 0).astype(np.float32), targets)) == 0
     assert len(interacting_columns(np.zeros_like(rows), targets)) == 0
     assert len(interacting_columns(rows, np.ones_like(targets))) == 0
