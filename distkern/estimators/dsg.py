@@ -256,6 +256,7 @@ class DSGClassifier(AbstractDSG, AbstractClassifier, solver=DSG):
         self.classes_, self.class_weights_ = known, None
         if self.class_weight:
             factors = self._given_weights(self.class_weight, self.classes_, np.ones(len(self.classes_)))
+            self.class_weights_ = factors
             weights = factors[codes] if weights is None else weights * factors[codes]
             rows, codes, weights = of_positive_weight(rows, codes, weights)
         self._continue(rows, codes, weights)

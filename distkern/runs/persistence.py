@@ -64,6 +64,7 @@ class _Model:
     dtype: Literal["float32", "float64"] | None = None
     importances: Explanation | None = None
     class_shares: tuple[float, ...] | None = None
+    row_shares: tuple[float, ...] | None = None
     further: _Further | None = None
     updates: tuple[dict[str, Any], ...] = ()
 
@@ -104,7 +105,7 @@ def save_model(model: Any, path: Place) -> None:
         "scaling": None if model.scaling_ is None else model.scaling_.to_json(),
         "class_weights": None if model.class_weights_ is None else model.class_weights_.tolist(),
         "mean_weight": float(model.mean_weight_),
-        **({} if shares is None else {"class_shares": shares.tolist()}),
+        **({} if shares is None else {"row_shares": shares.tolist()}),
         "history": model.history_,
         **({} if model.importances_ is None else {"importances": asdict(model.importances_)}),
         **({"updates": list(model.updates_)} if model.updates_ else {}),
@@ -227,13 +228,25 @@ def _restored(
     of_classes = described.class_weights
     model.class_weights_ = None if of_classes is None else np.asarray(of_classes)
     model.mean_weight_ = described.mean_weight
-    if described.class_shares is not None:
-        model.class_shares_ = np.asarray(described.class_shares)
+    model.class_shares_ = _shares(model, described)
     model.history_ = History(described.history)
     model.updates_ = described.updates
     model.take_map(arrays)
     model._restore(arrays, facts, where)
     return model
+
+
+def _shares(model: Any, described: _Model) -> NDArray[np.float64] | None:
+    """The shares of the classes in the rows."""
+    if described.row_shares is not None or described.class_shares is None:
+        return None if described.row_shares is None else np.asarray(described.row_shares)
+    # earlier versions counted the weights of classes, unless probabilities were calibrated
+    shares = np.asarray(described.class_shares)
+    if model.class_weights_ is None or model._is_calibrated:
+        return shares
+    weights = model.class_weights_
+    rows = np.where(weights > 0, shares / np.where(weights > 0, weights, 1.0), 0.0)
+    return np.asarray(rows / rows.sum())
 
 
 def read_description(folder: Place) -> dict[str, Any]:
