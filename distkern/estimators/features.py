@@ -26,10 +26,12 @@ from distkern.solvers.targets import Scaled
 
 
 def unit_of(model: Any) -> tuple[NDArray[np.float64], float]:
-    """Centre (k,) and scale of the targets of a fitted model, 0 and 1 for classes."""
+    """Centre (k,) and scale of a fitted model's targets; of classes the offset that it began with, and 1."""
     if model.task == "regression":
         return model.target_center_, model.target_scale_
-    return np.zeros(model.coef_.shape[1]), 1.0
+    further = model._further if model._begins is None else model._begins.further
+    own = {} if further is None else further.loaded().own
+    return np.asarray(own.get("center", np.zeros(model.coef_.shape[1]))), 1.0
 
 
 def begun_over_features(
@@ -88,7 +90,7 @@ class AbstractFeatureEstimator(AbstractEstimator):
 
     def _keep(self, state: Any) -> None:
         self.landmarks_, self.gamma_ = state.landmarks, state.gamma
-        self.coef_, self.intercept_ = state.coefficients, state.intercept
+        self.coef_, self.intercept_ = state.coefficients, state.center + state.intercept
 
     def _begun(self, solver: AbstractSolver[Any], problem: Problem) -> tuple[AbstractSolver[Any], Problem]:
         return begun_over_features(self, solver, problem)
@@ -135,26 +137,33 @@ class AbstractExplicitEstimator(AbstractFeatureEstimator, AbstractFunctionalEsti
         self._keep_coefficients(state.coefficients, state)
 
     def _keep_coefficients(self, coefficients: NDArray[np.float64], state: Scaled) -> None:
-        last = len(coefficients) - self.feature_choice().with_constant().n_constant
+        last = len(coefficients) - self._n_constant()
         super()._keep_coefficients(coefficients[:last], state)
         self.intercept_ += state.target_scale * coefficients[last:].sum(axis=0)
 
     def _own_coefficients(self) -> NDArray[np.float64]:
         center, scale = unit_of(self)
         own = self.coef_
-        if self.feature_choice().with_constant().n_constant:
+        if self._n_constant():
             own = np.vstack([own, self.intercept_ - center])
         return own / scale
 
+    def _n_constant(self) -> int:
+        """How many of the solver's functions are constant."""
+        solver = self._solver(None, 1.0)
+        if self._begins is not None and "center" not in self._begins.further.own:
+            return int(not solver.features.spans_constant)
+        return solver.n_constant
+
     def _squared_norm(self) -> float:
-        return float(np.einsum("ij,ij->", self.coef_, self.basis(np.float64).metric_product(self.coef_)))
+        norm = float(np.einsum("ij,ij->", self.coef_, self.basis(np.float64).metric_product(self.coef_)))
+        if self.solver_type.regularises_all and self._n_constant():
+            norm += float(np.square(self.intercept_ - unit_of(self)[0]).sum())
+        return norm
 
 
 class AbstractExplicitClassifier(AbstractExplicitEstimator, AbstractClassifier):
     """A classifier of that kind."""
-
-    def _squared_norm(self) -> float:
-        return super()._squared_norm() + float(np.square(self.intercept_).sum())
 
 
 class AbstractExplicitRegressor(AbstractExplicitEstimator, AbstractFunctionalRegressor):
@@ -174,8 +183,6 @@ class AbstractCoresetClassifier(AbstractFunctionalEstimator, AbstractClassifier)
         rows="landmarks",
     )
     gamma_: float = fitted("the kernel's gamma", fact="gamma", write=float)
-    intercept_: NDArray[np.float64] = fitted("(n_outputs,) zeros")
-
     #: landmarks where neither their number nor a diameter is given
     usual_landmarks: ClassVar[int] = DEFAULT_LANDMARKS
 
@@ -189,13 +196,14 @@ class AbstractCoresetClassifier(AbstractFunctionalEstimator, AbstractClassifier)
 
     def _keep(self, state: Any) -> None:
         self.landmarks_, self.coef_, self.gamma_ = state.landmarks, state.coefficients, state.gamma
-        self.intercept_ = np.zeros(self.coef_.shape[1])
+        self.intercept_ = state.center
 
     def _restore(self, arrays: Mapping[str, NDArray[Any]], facts: Mapping[str, Any], where: str) -> None:
-        super()._restore(arrays, facts, where)
+        # earlier versions had none
+        none = {"intercept": np.zeros(arrays["coefficients"].shape[1])}
+        super()._restore({**none, **arrays}, facts, where)
         if self.landmarks_.shape[1] != self.width_:
             raise ValueError(f"landmarks of {self.landmarks_.shape[1]} features for {self.width_}")
-        self.intercept_ = np.zeros(self.coef_.shape[1])
 
     def _solver(
         self, class_weights: NDArray[np.float64] | None, mean_weight: float

@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from distkern.estimators.base import AbstractClassifier
-from distkern.estimators.features import AbstractFeatureEstimator
+from distkern.estimators.features import AbstractFeatureEstimator, unit_of
 from distkern.estimators.functional import AbstractFunctionalEstimator
 from distkern.solvers.pegasos import Pegasos
 
@@ -34,7 +34,7 @@ class PegasosClassifier(
 
     def _squared_norm(self) -> float:
         """|w|^2 + b^2, summed over the outputs."""
-        return float(np.square(self.coef_).sum() + np.square(self.intercept_).sum())
+        return float(np.square(self.coef_).sum() + np.square(self.intercept_ - unit_of(self)[0]).sum())
 
     def _solver(self, class_weights: NDArray[np.float64] | None, mean_weight: float) -> Pegasos:
         risk = self._risk_for(class_weights, mean_weight)

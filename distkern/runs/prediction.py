@@ -193,6 +193,7 @@ def codes_of(
             raise InputError("needs probabilities", where="threshold", hint="leave it out")
         found = chances(decision)
         if isinstance(cut, np.ndarray):
-            return (found * cut).argmax(axis=1)
+            largest: NDArray[np.intp] = (found * cut).argmax(axis=1)
+            return largest
         return (found[:, 1] >= cut).astype(np.intp)
     return (decision[:, 0] > 0).astype(np.intp) if decision.shape[1] == 1 else decision.argmax(axis=1)

@@ -221,7 +221,7 @@ def losses_of(model: Model, rows: Block) -> Array:
         if risk.is_real:
             found.append(risk.values(predictions, risk.targets(strip), shares))
             continue
-        exact = predictions.astype(np.float64)
+        exact = risk.shifted(predictions.astype(np.float64))
         found.append(loss.probabilities(exact) if loss.has_probabilities else exact)
         weights.append(np.ones(strip.n_rows) if shares is None else shares)
     losses = np.concatenate(found)

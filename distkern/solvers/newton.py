@@ -44,11 +44,10 @@ from distkern.solvers.explicit import (
     gradient_pass,
     held_out_pass,
     sampled_gradient_pass,
-    zero_outlines,
 )
 from distkern.solvers.gram import Grams, Solve, solved, with_curvatures, with_ones, with_slopes
 from distkern.solvers.hyperparameters import MEMORY_LIMIT, a_loss, feature_parameters
-from distkern.solvers.measuring import Figures, Model, Sums, figures_of
+from distkern.solvers.measuring import Figures, Model, Sums, figures_of, zero_outlines
 from distkern.solvers.newton_products import ByProducts
 from distkern.solvers.newton_sums import BySums, RowSums, Schedule, keeps_sums, kept_bytes
 from distkern.solvers.risk import Risk
@@ -218,7 +217,8 @@ class Newton(AbstractExplicit[NewtonState]):
         return ByProducts(self) if self.takes_products else ByMatrices(self)
 
     def further(self, state: NewtonState) -> dict[str, Any]:
-        return super().further(state) if len(state.gram) else {}
+        kept = super().further(state)
+        return kept if len(state.gram) else {name: kept[name] for name in kept if name not in self.kept}
 
     def asks_for(self, own: Mapping[str, Any], n_new: int, size: int) -> OldRows:
         return OldRows.LEFT if "gram" in own else OldRows.NEEDED
@@ -393,7 +393,7 @@ class ByMatrices:
             assert sums.gradient is not None
             sums = replace(sums, gradient=np.ascontiguousarray(sums.gradient[:, : risk.n_outputs]))
         for matrix in matrices:
-            matrix *= self.bend(place) / sums.n_rows
+            matrix *= self.bend(place, risk.offset) / sums.n_rows
         return matrices, sums, kept
 
     def _metric(self, damped: Objective, matrices: list[Array]) -> BoundedMetric:
@@ -449,15 +449,15 @@ class ByMatrices:
             )
         return Grams(weigh, n_matrices, sample=sample, strip_bytes=most, name="Newton matrix")
 
-    def bend(self, stage: int) -> float:
-        """The factor of a stage's matrices: the curvature or coupling of the loss."""
+    def bend(self, stage: int, offset: Array) -> float:
+        """The factor of a stage's matrices: the largest curvature at the offset, or the loss's coupling."""
         loss, outputs = self._risk.loss, self._risk.n_outputs
         if stage:
             return loss.coupling(outputs)
         if loss.target_kind == "real":
             # far targets may have no curvature, so a bound is taken
             return loss.curvature
-        return loss.coupling(outputs) * float(loss.row_curvatures(*np.zeros((2, 1, outputs)))[0, 0])
+        return loss.coupling(outputs) * float(loss.row_curvatures(offset[None], np.zeros((1, outputs))).max())
 
     def inverse(self, basis: AbstractBasis, matrices: list[Array], nu: float) -> Solve:
         """g -> H^-1 g, in the memory of the matrices."""

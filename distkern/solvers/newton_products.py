@@ -169,7 +169,7 @@ def truncated_step(
 
     def product(direction: Array) -> Steps[Array]:
         sums: Array = yield product_pass(problem, Direction(model, direction), footprint)
-        return sums / problem.n_rows + nu * direction
+        return sums / problem.n_rows + nu * model.basis.metric_product(direction)
 
     found = yield from conjugate_gradients(
         product,

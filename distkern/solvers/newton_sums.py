@@ -178,7 +178,7 @@ class BySums:
         (gram,), sums = yield from grams.matrices(
             problem, Model(own, zero, risk), replace(footprint, size=own.size)
         )
-        bend = matrices.bend(0)
+        bend = matrices.bend(0, risk.offset)
         new = RowSums.of(np.ascontiguousarray(gram), sums, risk.n_outputs, risk.mean_weight)
         shift = float((before.center - state.center)[0]) / before.target_scale
         factor = before.target_scale / state.target_scale

@@ -119,6 +119,7 @@ class RBCD(AbstractExplicit[RBCDState]):
 
     def steps(self, problem: Problem, state: RBCDState, basis: AbstractBasis, made: Any) -> Steps[Ended]:
         risk, solves, w = self.risk_of(state), made, state.coefficients.copy()
+        nu = self.penalty(basis)
         runs = runs_of(basis.size, self.block_size)
         change: tuple[slice, Floats] | None = None
         footprint = self.footprint(problem, basis.size)
@@ -130,7 +131,7 @@ class RBCD(AbstractExplicit[RBCDState]):
             run = runs[block]
             gradients: tuple[Array, ...] = yield Message(Ask(change, run))
             slopes = reduce(operator.add, gradients)
-            step = solves[block](slopes / problem.n_rows + self.nu * w[run])
+            step = solves[block](slopes / problem.n_rows + nu[run] * w[run])
             # what the rows are told is what the coefficients change by
             narrow = (-step).astype(basis.dtype)
             w[run] += narrow
@@ -149,8 +150,10 @@ class RBCD(AbstractExplicit[RBCDState]):
         return {"decrease": state.decrease}
 
     def passes(self, problem: Problem, footprint: Footprint) -> list[Outline]:
-        # the steps measure the training rows
+        # the steps measure the training rows, but for the model that is updated or shifted
         own = [each for each in super().passes(problem, footprint) if each.step.name != "measure"]
+        if self.shifts_offset or self.at_model is not None:
+            own.append(Outline(self.measuring(problem, None, footprint)))
         return [*own, Outline(gram_pass(problem, footprint, self.block_size, None))]
 
     def _order(self, n_blocks: int, seed: int, stage: int) -> NDArray[np.int64]:

@@ -161,7 +161,7 @@ class SVRG(AbstractStreamed[SVRGState]):
 
     def preconditioned(self, size: int) -> bool:
         """Whether steps over so many features are preconditioned."""
-        return is_preconditioned(self.precondition, size)
+        return is_preconditioned(self.precondition, size - self.n_constant)
 
     def rows_of_batch(self, problem: Problem, size: int) -> int:
         if self.batch_size is not None:
@@ -221,12 +221,15 @@ class SVRG(AbstractStreamed[SVRGState]):
         visits = problem.visits(self.rows_of_stage(problem), state.stage, self.order)
         ends = batch_ends(sum(visit.n_draws for visit in visits), batch)
         w, risk = state.coefficients, self.risk_of(state)
-        return InnerLoop(risk, w, state.gradient, self.nu, eta, made, basis, ends)
+        return InnerLoop(risk, w, state.gradient, self.penalty(basis), eta, made, basis, ends)
 
     def after(self, state: SVRGState, figures: Figures, ended: Ended) -> dict[str, Any]:
         change = _relative_change(ended.model.coefficients, state.coefficients)
         gradient = figures.sums.mean_gradient
         return {"change": change, "gradient": gradient + state.missing if len(state.missing) else gradient}
+
+    def after_shift(self, figures: Figures) -> dict[str, Any]:
+        return {"gradient": figures.sums.mean_gradient}
 
     def converged(self, state: SVRGState) -> bool:
         return state.change <= self.tol
@@ -324,8 +327,9 @@ class InnerLoop(AbstractLoop):
 
     At the end of each batch of B rows, with f = f~ + Z (w - w~),
 
-        v = Z' (s (l'(f) - l'(f~))) / B + mu + nu w,    w <- w - eta P^-1 v.
+        v = Z' (s (l'(f) - l'(f~))) / B + mu + nu w,    w <- w - eta P^-1 v,
 
+    where nu is (r, 1), 0 of a constant function.
     Where features are products with a matrix, Z = K F, rows have K alone and F is in the steps, so that it
     takes r^2 operations a batch and not a row. Slopes are taken in float64 at f~ and at f~ plus the change,
     so that their difference vanishes with w - w~ whatever the precision of the features.
@@ -336,14 +340,14 @@ class InnerLoop(AbstractLoop):
         risk: Risk,
         start: Array,
         gradient: Array,
-        nu: float,
+        nu: Array,
         eta: float,
         solve: Solve | None,
         basis: AbstractBasis,
         ends: Sequence[int],
     ) -> None:
         self._risk, self._start, self._gradient = risk, start, gradient
-        self._nu, self._eta, self._solve, self._basis = float(nu), float(eta), solve, basis
+        self._nu, self._eta, self._solve, self._basis = nu, float(eta), solve, basis
         self._dtype = basis.dtype
         self._ends = deque(ends)
         self._rows = self._in_batch = 0
