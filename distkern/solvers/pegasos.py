@@ -114,7 +114,7 @@ class Subgradients(AbstractLoop):
         self._iterates, self._step = Iterates(*(array.copy() for array in kept)), state.step
         power = -1 if solver.averaging is None else int(solver.averaging)
         batch, bias = int(solver.batch_size), float(solver.fit_intercept)
-        center = solver.risk_of(state).offset
+        center = np.array(solver.risk_of(state).offset)
         self._rule = Rule(state.offset, float(solver.lam), solver.radius(), power, batch, bias, center)
         self._loss, self._dtype = margin_loss(solver.risk.loss), basis.dtype
         self._entries = state.accesses_nonzero
@@ -241,7 +241,7 @@ def steps_loop(loss: AbstractElementwiseLoss, dtype: np.dtype[Any], is_dense: bo
     returns the new step.
     """
     w = tuple_type(Iterates, "f8[:, :]! f8[:, :]! f8[:]! f8[:]! f8[:]! f8[:]!")
-    rule = tuple_type(Rule, "f8 f8 f8 i8 i8 f8 f8[:]")
+    rule = tuple_type(Rule, "f8 f8 f8 i8 i8 f8 f8[:]!")
     names = {"x": dtype, "w": w, "rule": rule, "parameters": parameters_type(len(loss.parameters))}
     arguments = argument_types("x[:] i4[:] i8[:] x[:, :] f8[:] w rule i8 parameters", **names)
     helpers: dict[str, Callable[..., Any]] = {
