@@ -90,7 +90,7 @@ class AbstractFeatureEstimator(AbstractEstimator):
 
     def _keep(self, state: Any) -> None:
         self.landmarks_, self.gamma_ = state.landmarks, state.gamma
-        self.coef_, self.intercept_ = state.coefficients, state.center + state.intercept
+        self.coef_, self.intercept_ = state.coefficients, state.intercept
 
     def _begun(self, solver: AbstractSolver[Any], problem: Problem) -> tuple[AbstractSolver[Any], Problem]:
         return begun_over_features(self, solver, problem)

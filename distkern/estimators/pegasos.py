@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 from distkern.estimators.base import AbstractClassifier
 from distkern.estimators.features import AbstractFeatureEstimator, unit_of
 from distkern.estimators.functional import AbstractFunctionalEstimator
-from distkern.solvers.pegasos import Pegasos
+from distkern.solvers.pegasos import Pegasos, PegasosState
 
 
 class PegasosClassifier(
@@ -27,6 +27,10 @@ class PegasosClassifier(
     >>> model.fit(X, y).score(X, y) > 0.98
     True
     """
+
+    def _keep(self, state: PegasosState) -> None:
+        super()._keep(state)
+        self.intercept_ = state.center + state.intercept
 
     def regulariser(self) -> float:
         """lam."""
