@@ -323,10 +323,13 @@ class AbstractClassifier(ClassifierMixin, Explainable, AbstractEstimator):  # ty
 
     def _chances(self) -> Callable[[Floats], NDArray[np.float64]] | None:
         """The probabilities of decision values (n_rows, n_outputs), if there are any."""
-        loss, weights = self._loss(), self.class_weights_
-        if not loss.has_probabilities:
-            return None
-        return loss.probabilities if weights is None else partial(unweighted, loss.probabilities, weights)
+        own, weights = self._own_chances(), self.class_weights_
+        return own if own is None or weights is None else partial(unweighted, own, weights)
+
+    def _own_chances(self) -> Callable[[Floats], NDArray[np.float64]] | None:
+        """Those of rows as the machine weighs them: their classes too."""
+        loss = self._loss()
+        return loss.probabilities if loss.has_probabilities else None
 
     def score(self, X: Any, y: Any = None, sample_weight: Any = None) -> float:
         """Accuracy on arrays, or on a split of a data set, which has its own labels."""

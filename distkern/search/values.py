@@ -212,7 +212,8 @@ def losses_of(model: Model, rows: Block) -> Array:
     """Score of each row, (n_rows,): its log loss, or, for real targets, the loss of the model.
 
     Losses that are likelihoods score -s_i log p(y_i | f_i) of the model's own probabilities, so that
-    overconfidence counts. Others are compared by :func:`~distkern.common.scores.log_losses`.
+    overconfidence counts. Others are compared by :func:`~distkern.common.scores.log_losses`, without an offset,
+    as they predict by the sign.
     """
     risk, loss = model.risk, model.risk.loss
     found, weights = [], []
@@ -229,7 +230,7 @@ def losses_of(model: Model, rows: Block) -> Array:
         assert rows.targets is not None
         factors = np.concatenate(weights)
         if not loss.has_probabilities:
-            return log_losses(losses, rows.targets, factors)
+            return log_losses(losses, rows.targets, factors, by_sign=True)
         losses = row_log_losses(losses, rows.targets) * (factors / factors.mean())
     return np.nan_to_num(losses, nan=_MOST_LOST, posinf=_MOST_LOST).clip(max=_MOST_LOST)
 

@@ -55,8 +55,10 @@ def offsets_of_scores(problem: Problem, model: Model, cost: Cost) -> Steps[Array
     shares = class_shares(problem, model.risk)
     weights = found.weights / found.weights.sum()
     if shares is None or problem.n_rows <= _n_rows(problem):
-        least = 0.5 / len(weights)
-        shares = np.clip(weights @ found.targets, least, 1.0 - least)
+        shares = weights @ found.targets
+        if not np.all((shares > 0.0) & (shares < 1.0)):
+            # no offset is the best one of a class that no row has
+            return np.zeros(len(shares))
     return fitted_offsets(found.values, weights, shares, competing=model.risk.loss.target_kind == "classes")
 
 
