@@ -35,8 +35,7 @@ def log_losses(
     values : (n_rows, n_outputs) decision values; a row with one that is no number loses as much as any may
     codes : (n_rows,) class codes
     weights : (n_rows,) s_i >= 0, whose mean is divided by; None: all 1
-    by_sign : the sign of one output says the class: b is 0, so that an offset by which the sign is wrong costs
-        what it does
+    by_sign : the sign of one output says the class: b is 0, so that a wrong offset costs
     """
     shares = np.ones(len(values)) if weights is None else weights * (len(weights) / weights.sum())
     usable: NDArray[np.bool_] = np.asarray(np.isfinite(values).all(axis=1))

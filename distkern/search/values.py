@@ -212,8 +212,8 @@ def losses_of(model: Model, rows: Block) -> Array:
     """Score of each row, (n_rows,): its log loss, or, for real targets, the loss of the model.
 
     Losses that are likelihoods score -s_i log p(y_i | f_i) of the model's own probabilities, so that
-    overconfidence counts. Others are compared by :func:`~distkern.common.scores.log_losses`, without an offset,
-    as they predict by the sign.
+    overconfidence counts. Others predict by the sign, and are compared by it, without an offset, see
+    :func:`~distkern.common.scores.log_losses`.
     """
     risk, loss = model.risk, model.risk.loss
     found, weights = [], []

@@ -58,7 +58,7 @@ def rows(n=600, d=3, *, classes=0, seed=0, dtype=np.float64, weights=None, sizes
 
 
 def exact(loss, outputs, z, y, nu, s=None, options=None):
-    """The minimum of nu/2 |w|^2 + mean s l(z w, y), nu (r, 1), by Newton's method, its curvature by differences."""
+    """The minimum of nu/2 |w|^2 + mean s l(z w, y), nu (r, 1), by Newton's method."""
     risk, (n, r) = Risk(find_loss(loss)(**(options or {})), outputs), z.shape
     s, step, w = np.ones(n) if s is None else s, 1e-5, np.zeros((r, outputs))
 
