@@ -27,7 +27,6 @@ from distkern.runs.applied import preparation_of
 from distkern.runs.dependence import Averaging, Grid, InputColumn, averages, input_columns, outputs_of
 from distkern.runs.ranking import Calibration
 from distkern.runs.regression_figures import quantiles_of
-from distkern.solvers.risk import Risk
 from distkern.storage.dataset import Split
 from distkern.storage.preparation import Preparation
 from distkern.storage.scaling import Scaling
@@ -386,7 +385,7 @@ def _trial(model: Any, given: LabelledRows, rows: Block, how: Measuring) -> tupl
         has_chances = model._chances() is not None
         own = model._loss()
         output, loss = ("probability", "log loss") if has_chances else ("decision", f"{own.name} loss")
-        scored = _log_loss if has_chances else _OwnLoss(Risk(own, model.coef_.shape[1]))
+        scored = _log_loss if has_chances else _OwnLoss(model.risk())
         if not rows.n_rows:
             return None, "no row has a class of the model"
     predict = model.predictor(given.preparation, output, rows.features.dtype)
@@ -407,7 +406,7 @@ def _squares(values: NDArray[Any], targets: NDArray[Any]) -> float:
 class _OwnLoss:
     """That of the model: labels may all be those of the largest class, whatever the columns say."""
 
-    risk: Risk
+    risk: Any
 
     def __call__(self, values: NDArray[Any], codes: NDArray[Any]) -> float:
         predictions = values.reshape(len(codes), -1)

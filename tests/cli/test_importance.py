@@ -80,7 +80,7 @@ def naive(model, split):
 @pytest.mark.parametrize(
     ("data", "arguments", "loss"),
     [
-        ("classes", [*CELLS, "--set", "probability=false"], "share of errors"),
+        ("classes", [*CELLS, "--set", "probability=false"], "squared_hinge loss"),
         pytest.param("classes", CELLS, "log loss", marks=pytest.mark.slow),
         ("classes", NEWTON, "log loss"),
         ("numbers", CELLS, "squared error relative to the variance"),
