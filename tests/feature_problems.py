@@ -228,10 +228,27 @@ def targets_of(solver, blocks):
     return np.concatenate([solver.risk.targets(block) for block in blocks]).astype(float)
 
 
-def penalised_risk(solver, values, targets, w, weights=1.0):
-    """nu / 2 |w|^2 + mean s l(Z w, y), in float64."""
-    losses = solver.risk.loss.row_values(values @ w, targets)
-    return 0.5 * solver.nu * np.sum(w**2) + np.mean(weights * losses)
+def penalised_risk(solver, values, targets, w, weights=1.0, offset=0.0):
+    """nu / 2 |w|^2 + mean s l(Z w + offset, y), in float64; of a constant function w is free."""
+    losses = solver.risk.loss.row_values(values @ w + offset, targets)
+    return 0.5 * np.sum(nu_of(solver, values) * w**2) + np.mean(weights * losses)
+
+
+def nu_of(solver, values):
+    """(n_functions, 1), nu of each coefficient."""
+    free = 0 if solver.regularises_all else solver.n_constant
+    return solver.nu * (np.arange(values.shape[1]) < values.shape[1] - free)[:, None]
+
+
+def fitted_by(machine, solver, values, targets):
+    """(n_functions, 1), what a linear machine of scikit-learn finds, with an intercept for a constant."""
+    free = 0 if solver.regularises_all else solver.n_constant
+    machine.set_params(fit_intercept=bool(free))
+    if free and "max_iter" in machine.get_params() and type(machine).__name__.startswith("LinearSV"):
+        # which are regularised there
+        machine.set_params(intercept_scaling=300.0)
+    found = machine.fit(values[:, : values.shape[1] - free], targets[:, 0])
+    return np.append(found.coef_.ravel(), np.ravel(found.intercept_)[:free])[:, None]
 
 
 def same(first, second):

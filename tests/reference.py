@@ -175,19 +175,27 @@ def smooth_loss(name: str, f: np.ndarray, y: np.ndarray) -> tuple[np.ndarray, np
 
 
 def smooth_minimum(
-    name: str, z: np.ndarray, y: np.ndarray, s: np.ndarray, nu: float, strength: float = 1.0
+    name: str,
+    z: np.ndarray,
+    y: np.ndarray,
+    s: np.ndarray,
+    nu: np.ndarray,
+    strength: float = 1.0,
+    offset: float = 0.0,
 ) -> float:
-    """The minimum of nu/2 |w|^2 + strength mean s l(z w, y) by Newton's method, in the columns' units."""
+    """The minimum of sum_j nu_j w_j^2 / 2 + strength mean s l(z w + offset, y) by Newton's method, in the
+    columns' units."""
     n, w = len(z), np.zeros(z.shape[1])
 
     def value(w: np.ndarray) -> float:
-        return 0.5 * nu * float(w @ w) + strength * float((s * smooth_loss(name, z @ w, y)[0]).mean())
+        losses = smooth_loss(name, z @ w + offset, y)[0]
+        return 0.5 * float((nu * w) @ w) + strength * float((s * losses).mean())
 
     least = value(w)
     for _ in range(300):
-        _, slopes, curvatures = smooth_loss(name, z @ w, y)
+        _, slopes, curvatures = smooth_loss(name, z @ w + offset, y)
         gradient = nu * w + strength * z.T @ (s * slopes) / n
-        hessian = strength * (z.T * (s * curvatures / n)) @ z + nu * np.eye(len(w))
+        hessian = strength * (z.T * (s * curvatures / n)) @ z + np.diag(nu)
         units = 1 / np.sqrt(np.diag(hessian))
         scaled = hessian * units[:, None] * units
         step = -units * np.linalg.lstsq(scaled, units * gradient, rcond=1e-15)[0]

@@ -46,6 +46,8 @@ class AbstractBasis(ABC):
 
     #: values are made by products of matrices, which few rows slow down
     is_wide: ClassVar[bool] = False
+    #: how many of the functions, the last ones, are the constant 1, which no norm counts
+    n_constant: int = 0
 
     @property
     @abstractmethod

@@ -30,7 +30,7 @@ class LinearBasis(AbstractBasis):
     ----------
     n_features : d
     dtype : of the values
-    constant : add the function that is 1, so that its coefficient is an intercept
+    constant : add the function that is 1, so that its coefficient is an intercept, which no norm counts
     exact : combinations and squares are float64, added up in the order of the columns by compiled loops:
         dense and sparse rows give the same bits
     """
@@ -40,6 +40,7 @@ class LinearBasis(AbstractBasis):
     ) -> None:
         self._n_features, self._dtype = int(n_features), np.dtype(dtype)
         self.constant, self.exact = constant, exact
+        self.n_constant = int(constant)
 
     @property
     def size(self) -> int:
@@ -133,6 +134,19 @@ class LinearBasis(AbstractBasis):
         else:
             squares = np.einsum("ij,ij->i", features, features, dtype=np.float64)
         return np.asarray(squares + self.constant)
+
+    def squared_norms(self, coefficients: Floats, *, exact: bool = True) -> NDArray[np.float64]:
+        return super().squared_norms(coefficients[: self._n_features], exact=exact)
+
+    def metric_product(self, coefficients: NDArray[np.float64]) -> NDArray[np.float64]:
+        found = coefficients.copy()
+        found[self._n_features :] = 0.0
+        return found
+
+    def add_metric(self, matrices: Sequence[NDArray[np.float64]], weight: float) -> None:
+        own = np.arange(self._n_features)
+        for matrix in matrices:
+            matrix[own, own] += weight
 
     def column_squares(self, features: Rows) -> NDArray[np.float64]:
         """(size,): the sum of the squares of each function over the rows."""

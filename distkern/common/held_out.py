@@ -157,6 +157,15 @@ def stratified_order(
     return np.argsort(keys, kind="stable")
 
 
+def order_of_keys(keys: Keys, codes: NDArray[Any] | None, seed: int) -> NDArray[np.intp]:
+    """A :func:`stratified_order` of rows in which those of one key follow each other, and which is one of
+    keys: it does not depend on the order of the rows before, nor on how often each is there.
+    """
+    by_key = np.argsort(keys, kind="stable")
+    own = None if codes is None else codes[by_key]
+    return by_key[stratified_order(own, len(keys), seed, groups_of(keys[by_key]))]
+
+
 def parted(
     keys: Keys, codes: NDArray[Any] | None, seed: int, n_learned: int, n_held_out: int
 ) -> tuple[NDArray[np.intp], NDArray[np.intp]]:

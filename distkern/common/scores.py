@@ -21,7 +21,9 @@ def row_log_losses(probabilities: Array, codes: NDArray[Any]) -> Array:
     return losses
 
 
-def log_losses(values: Array, codes: NDArray[Any], weights: NDArray[Any] | None = None) -> Array:
+def log_losses(
+    values: Array, codes: NDArray[Any], weights: NDArray[Any] | None = None, *, by_sign: bool = False
+) -> Array:
     """-s_i log p(y_i | f_i) of each row, (n_rows,), with the probabilities that the decision values say best.
 
     The probabilities are p = 1 / (1 + exp(-(a f + b))) for one output and softmax(a f) for several, with the
@@ -33,13 +35,16 @@ def log_losses(values: Array, codes: NDArray[Any], weights: NDArray[Any] | None 
     values : (n_rows, n_outputs) decision values; a row with one that is no number loses as much as any may
     codes : (n_rows,) class codes
     weights : (n_rows,) s_i >= 0, whose mean is divided by; None: all 1
+    by_sign : the sign of one output says the class: b is 0, so that a wrong offset costs
     """
     shares = np.ones(len(values)) if weights is None else weights * (len(weights) / weights.sum())
     usable: NDArray[np.bool_] = np.asarray(np.isfinite(values).all(axis=1))
     known = np.where(usable[:, None], values, 0.0)
     # temperatures are found faster in units of the values
     known = known / (float(np.abs(known).max(initial=0.0)) or 1.0)
-    if values.shape[1] == 1:
+    if values.shape[1] == 1 and by_sign:
+        lost = _of_softmax(np.hstack([-known, known]), (np.asarray(codes) > 0).astype(np.intp), shares)
+    elif values.shape[1] == 1:
         positive: NDArray[np.bool_] = np.asarray(codes) > 0
         lost = _of_sigmoid(known[:, 0], positive, shares)
     else:

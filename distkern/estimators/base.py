@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from typing import TYPE_CHECKING, Any, ClassVar, Self, TypeVar
 
 import numpy as np
@@ -20,6 +21,7 @@ from distkern.estimators.declared import fitted
 from distkern.estimators.estimator import AbstractEstimator
 from distkern.losses import find_loss
 from distkern.runs.arrays import refuse_lazy
+from distkern.runs.prediction import unweighted
 from distkern.solvers.base import AbstractSolver, Problem
 from distkern.solvers.hyperparameters import CLASS_WEIGHT, METRIC, RANDOM_STATE, SCALE, THRESHOLD, loss_for
 
@@ -192,13 +194,11 @@ class AbstractClassifier(ClassifierMixin, Explainable, AbstractEstimator):  # ty
         class_weights = self._class_weights(data) if begins is None else begins.class_weights
         self.class_weights_ = class_weights
         self.mean_weight_ = data.mean_weight(class_weights)
-        # probabilities that are fitted afterwards do not count weights of classes
-        counted = None if self._is_calibrated else class_weights
-        totals = data.class_totals * (1.0 if counted is None else counted)
+        totals = data.class_totals
         self.class_shares_ = totals / totals.sum()
         if begins is not None:
             self.mean_weight_ = begins.mean_of(self.mean_weight_)
-            self.class_shares_ = begins.shares_of(totals, weighs_classes=counted is not None)
+            self.class_shares_ = begins.shares_of(totals)
         problem = data.problem(
             self.n_outputs(len(data.classes)),
             has_test,
@@ -233,13 +233,23 @@ class AbstractClassifier(ClassifierMixin, Explainable, AbstractEstimator):  # ty
     def threshold_(self) -> float | None:
         wanted = self._wanted_threshold
         if wanted is None:
-            return None
+            weights = self._weights_of_predictions()
+            is_binary = weights is not None and len(weights) == 2
+            return float(weights[0] / weights.sum()) if weights is not None and is_binary else None
         self._check_threshold(len(self.classes_))
         if wanted != "balanced":
             return float(wanted)
         if self.class_shares_ is None:
             raise InputError("the model knows no shares of classes", where="threshold", hint="give a number")
         return float(self.class_shares_[1])
+
+    def _cut(self) -> float | NDArray[np.float64] | None:
+        threshold = self.threshold_
+        return self._weights_of_predictions() if threshold is None else threshold
+
+    def _weights_of_predictions(self) -> NDArray[np.float64] | None:
+        """The weight of each class, (n_classes,), that probabilities do not count and labels do."""
+        return None if self.class_weights_ is None or self._chances() is None else self.class_weights_
 
     def _keep_data(self, data: TrainingData) -> None:
         self.classes_ = data.classes
@@ -308,11 +318,19 @@ class AbstractClassifier(ClassifierMixin, Explainable, AbstractEstimator):  # ty
 
     @available_if(_has_probabilities)
     def predict_proba(self, X: Any) -> Any:
-        """Probabilities (n_rows, n_classes), where the model has them; lazy as predict."""
+        """Probabilities (n_rows, n_classes), where the model has them; lazy as predict.
+
+        They are those of rows as they are, weighted by ``sample_weight``, whatever ``class_weight`` is.
+        """
         return self._map(X, "probability", np.float64, len(self._fitted().classes_))
 
     def _chances(self) -> Callable[[Floats], NDArray[np.float64]] | None:
         """The probabilities of decision values (n_rows, n_outputs), if there are any."""
+        own, weights = self._own_chances(), self.class_weights_
+        return own if own is None or weights is None else partial(unweighted, own, weights)
+
+    def _own_chances(self) -> Callable[[Floats], NDArray[np.float64]] | None:
+        """Those of rows as the machine weighs them: their classes too."""
         loss = self._loss()
         return loss.probabilities if loss.has_probabilities else None
 

@@ -35,6 +35,10 @@ from distkern.storage.places import Place, absolute, place_of
 _FOLDER = "machines"
 
 
+#: array of a model that holds the sigmoids of weighted rows
+_SIGMOIDS = "sigmoids_of_weighted"
+
+
 class AbstractCells(AbstractFunctionalEstimator):
     """What the classifier and the regressor share."""
 
@@ -227,7 +231,7 @@ class CellClassifier(AbstractCells, AbstractClassifier, solver=Cells):
         "(n_outputs, 3) slopes, offsets and a power, with ``probability=True``"
     )
 
-    def _chances(self) -> Callable[[Floats], NDArray[np.float64]] | None:
+    def _own_chances(self) -> Callable[[Floats], NDArray[np.float64]] | None:
         return Sigmoids(self.sigmoids_) if len(self.sigmoids_) else None
 
     def _keep(self, state: CellsState) -> None:
@@ -235,13 +239,20 @@ class CellClassifier(AbstractCells, AbstractClassifier, solver=Cells):
         self.sigmoids_ = state.sigmoids
 
     def _arrays(self) -> dict[str, NDArray[Any]]:
-        return super()._arrays() | ({"sigmoids": self.sigmoids_} if len(self.sigmoids_) else {})
+        return super()._arrays() | ({_SIGMOIDS: self.sigmoids_} if len(self.sigmoids_) else {})
 
     def _restore(self, arrays: Mapping[str, NDArray[Any]], facts: Mapping[str, Any], where: str) -> None:
         super()._restore(arrays, facts, where)
         if self._is_calibrated:
-            shaped(arrays, "sigmoids", self.n_outputs(len(self.classes_)), 3)
-        self.sigmoids_ = arrays.get("sigmoids", np.zeros((0, 3)))
+            # earlier versions had lines of classes that weigh alike
+            name = _SIGMOIDS if _SIGMOIDS in arrays else "sigmoids"
+            shaped(arrays, name, self.n_outputs(len(self.classes_)), 3)
+        lines = arrays.get("sigmoids", np.zeros((0, 3)))
+        if self.class_weights_ is not None and len(lines):
+            weights = np.maximum(self.class_weights_, np.finfo(float).tiny)
+            odds = weights[1] / weights[0] if len(lines) == 1 else weights / weights.mean()
+            lines = lines + np.multiply.outer(np.atleast_1d(np.log(odds)), [0.0, 1.0, 0.0])
+        self.sigmoids_ = arrays.get(_SIGMOIDS, lines)
 
 
 class CellRegressor(AbstractCells, AbstractFunctionalRegressor, solver=Cells):

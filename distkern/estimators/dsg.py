@@ -101,6 +101,7 @@ class AbstractDSG(AbstractFunctionalEstimator):
             has_test=False,
             sparse_numbers=source.row_numbers if source.is_sparse else None,
             real_targets=self.task == "regression",
+            class_shares=self._batch_shares(targets, weights),
         )
         with open_executor("synchronous") as executor:
             outcome = Driver({"train": source}, executor).run(
@@ -117,7 +118,8 @@ class AbstractDSG(AbstractFunctionalEstimator):
 
     def _stored_state(self, further: Further) -> DSGState:
         """The last state of the run that made a model, of what is kept of it; its figures are not known."""
-        center, scale = unit_of(self)
+        # all that is constant is the offset of classes
+        center, scale = (self.constants_, 1.0) if self.task == "classification" else unit_of(self)
         own = dict(further.own)
         state = DSGState(
             gamma=self.gamma_,
@@ -145,6 +147,10 @@ class AbstractDSG(AbstractFunctionalEstimator):
         n_more = max(1, round(before.step * problem.n_rows / n_earlier))
         continued = ContinuedDSG(**vars(solver), before=before, n_more=n_more)
         return continued, replace(problem, seed=self.seed_)
+
+    def _batch_shares(self, targets: NDArray[Any], weights: NDArray[np.float64] | None) -> tuple[float, ...]:
+        """Shares of classes in the weight of a batch."""
+        return ()
 
     def _batch_outputs(self) -> int:
         """Outputs of the model that batches are fitted to."""
@@ -259,10 +265,15 @@ class DSGClassifier(AbstractDSG, AbstractClassifier, solver=DSG):
         self.classes_, self.class_weights_ = known, None
         if self.class_weight:
             factors = self._given_weights(self.class_weight, self.classes_, np.ones(len(self.classes_)))
+            self.class_weights_ = factors
             weights = factors[codes] if weights is None else weights * factors[codes]
             rows, codes, weights = of_positive_weight(rows, codes, weights)
         self._continue(rows, codes, weights)
         return self
+
+    def _batch_shares(self, targets: NDArray[Any], weights: NDArray[np.float64] | None) -> tuple[float, ...]:
+        totals = np.bincount(targets, weights, minlength=len(self.classes_))
+        return tuple((totals / totals.sum()).tolist())
 
     def _batch_outputs(self) -> int:
         return self.n_outputs(len(self.classes_))

@@ -133,7 +133,7 @@ class AbstractEstimator(Updatable, Weighted, Pickled, Declared, BaseEstimator): 
         "(n_classes,) weight of each class, or None", default=None
     )
     class_shares_: NDArray[np.float64] | None = fitted(
-        "(n_classes,) of the training rows, as probabilities count them, or None", default=None
+        "(n_classes,) of the training rows by ``sample_weight``, or None", default=None
     )
 
     # -- what an estimator is made of
@@ -429,13 +429,18 @@ class AbstractEstimator(Updatable, Weighted, Pickled, Declared, BaseEstimator): 
 
     @property
     def threshold_(self) -> float | None:
-        """The probability from which on the second of two classes is predicted, if one was given."""
+        """The probability from which on the second of two classes is predicted: the one that was given, or
+        w_0 / (w_0 + w_1) with class weights w; None where the sign of the decision value says the class."""
+        return None
+
+    def _cut(self) -> float | NDArray[np.float64] | None:
+        """What labels go by, see :func:`~distkern.runs.prediction.codes_of`."""
         return None
 
     def answer(self, output: str) -> partial[NDArray[Any]]:
         """A picklable function of Phi coef (n, n_outputs): "decision" values, a "label" or probabilities."""
-        threshold = self.threshold_ if output == "label" else None
-        return partial(answer_of, self.constants_, self._classes(), output, self._chances(), threshold)
+        cut = self._cut() if output == "label" else None
+        return partial(answer_of, self.constants_, self._classes(), output, self._chances(), cut)
 
     def _map(self, X: Any, output: str, dtype: Any, n_columns: int | None) -> Any:
         self._fitted()

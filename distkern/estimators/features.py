@@ -27,10 +27,12 @@ from distkern.solvers.targets import Scaled
 
 
 def unit_of(model: Any) -> tuple[NDArray[np.float64], float]:
-    """Centre (k,) and scale of the targets of a fitted model, 0 and 1 for classes."""
+    """Centre (k,) and scale of a fitted model's targets; of classes the offset that it began with, and 1."""
     if model.task == "regression":
         return model.target_center_, model.target_scale_
-    return np.zeros(model.coefficients_.shape[1]), 1.0
+    further = model._further if model._begins is None else model._begins.further
+    own = {} if further is None else further.loaded().own
+    return np.asarray(own.get("center", np.zeros(model.coefficients_.shape[1]))), 1.0
 
 
 def begun_over_features(
@@ -140,30 +142,37 @@ class AbstractExplicitEstimator(AbstractFeatureEstimator, AbstractFunctionalEsti
         self._keep_coefficients(state.coefficients, state)
 
     def _keep_coefficients(self, coefficients: NDArray[np.float64], state: Scaled) -> None:
-        last = len(coefficients) - self.feature_choice().with_constant().n_constant
+        last = len(coefficients) - self._n_constant()
         super()._keep_coefficients(coefficients[:last], state)
         self.constants_ += state.target_scale * coefficients[last:].sum(axis=0)
 
     def _own_coefficients(self) -> NDArray[np.float64]:
         center, scale = unit_of(self)
         own = self.coefficients_
-        if self.feature_choice().with_constant().n_constant:
+        if self._n_constant():
             own = np.vstack([own, self.constants_ - center])
         return own / scale
 
+    def _n_constant(self) -> int:
+        """How many of the solver's functions are constant."""
+        solver = self._solver(None, 1.0)
+        if self._begins is not None and "center" not in self._begins.further.own:
+            return int(not solver.features.spans_constant)
+        return solver.n_constant
+
     def _squared_norm(self) -> float:
-        return float(
+        norm = float(
             np.einsum(
                 "ij,ij->", self.coefficients_, self.basis(np.float64).metric_product(self.coefficients_)
             )
         )
+        if self.solver_type.regularises_all and self._n_constant():
+            norm += float(np.square(self.constants_ - unit_of(self)[0]).sum())
+        return norm
 
 
 class AbstractExplicitClassifier(AbstractExplicitEstimator, AbstractClassifier):
     """A classifier of that kind."""
-
-    def _squared_norm(self) -> float:
-        return super()._squared_norm() + float(np.square(self.constants_).sum())
 
 
 class AbstractExplicitRegressor(AbstractExplicitEstimator, AbstractFunctionalRegressor):
@@ -183,8 +192,6 @@ class AbstractCoresetClassifier(AbstractFunctionalEstimator, AbstractClassifier)
         rows="landmarks",
     )
     gamma_: float = fitted("the kernel's gamma", fact="gamma", write=float)
-    constants_: NDArray[np.float64] = fitted("(n_outputs,) zeros")
-
     #: landmarks where neither their number nor a diameter is given
     usual_landmarks: ClassVar[int] = DEFAULT_LANDMARKS
 
@@ -198,13 +205,14 @@ class AbstractCoresetClassifier(AbstractFunctionalEstimator, AbstractClassifier)
 
     def _keep(self, state: Any) -> None:
         self.landmarks_, self.coefficients_, self.gamma_ = state.landmarks, state.coefficients, state.gamma
-        self.constants_ = np.zeros(self.coefficients_.shape[1])
+        self.constants_ = state.center
 
     def _restore(self, arrays: Mapping[str, NDArray[Any]], facts: Mapping[str, Any], where: str) -> None:
-        super()._restore(arrays, facts, where)
+        # earlier versions had none
+        none = {"intercept": np.zeros(arrays["coefficients"].shape[1])}
+        super()._restore({**none, **arrays}, facts, where)
         if self.landmarks_.shape[1] != self.width_:
             raise ValueError(f"landmarks of {self.landmarks_.shape[1]} features for {self.width_}")
-        self.constants_ = np.zeros(self.coefficients_.shape[1])
 
     def _solver(
         self, class_weights: NDArray[np.float64] | None, mean_weight: float

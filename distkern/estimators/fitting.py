@@ -16,7 +16,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from distkern.common import blas
 from distkern.common.errors import InputError
-from distkern.common.held_out import keys_of, parted
+from distkern.common.held_out import keys_of, order_of_keys, parted, row_keys
 from distkern.common.parameters import AUTO
 from distkern.common.types import AbstractSource, Block
 from distkern.engine.checkpoint import CheckpointFolder
@@ -24,7 +24,7 @@ from distkern.engine.drive import Driver, Outcome
 from distkern.engine.ending import Stopping
 from distkern.engine.events import EventLog, Listener
 from distkern.engine.executors import AbstractExecutor
-from distkern.maps.mapping import MapChoice, RowMap, fitting_bytes, pulled_targets
+from distkern.maps.mapping import MapChoice, RowMap, as_rows, fitting_bytes, pulled_targets
 from distkern.maps.transform import TRANSFORMS
 from distkern.monitor.history import History
 from distkern.passes import Outline, Reduce
@@ -247,8 +247,10 @@ def mapped(
     if not choices:
         return Mapped(data.source)
     rows: Block = Driver({"train": data.source}, executor).measure(_sampling(problem))
-    order = np.random.default_rng(problem.seed).permutation(rows.n_rows)[:_MAP_ROWS]
-    some, found = rows.take(order), {}
+    rows = rows.take(order_of_keys(row_keys(np.asarray(rows.features)), None, problem.seed))
+    # maps are of rows that count alike
+    places = np.arange(rows.n_rows)[as_rows(rows.weights, _MAP_ROWS)]
+    some, found = replace(rows.take(places), weights=None), {}
     choice = choices[0]
     if len(choices) > 1:
         choice = _chosen(choices, some, problem)
@@ -292,6 +294,7 @@ def _sampling(problem: Problem, choices: Sequence[MapChoice] = ()) -> Reduce[Blo
     learning = 0
     if choices:
         n_outputs = max(len(problem.class_shares), 1)
+        n_rows = n_rows if problem.max_relative_weight == 1.0 else max(n_rows, _MAP_ROWS)
         learning = max(fitting_bytes(choice, n_rows, problem.n_features, n_outputs) for choice in choices)
     if len(choices) > 1:
         from distkern.search.ladder import memory_of

@@ -27,7 +27,7 @@ class AbstractFunctionalEstimator(AbstractEstimator):
     def _keep_coefficients(self, coefficients: NDArray[np.float64], state: Scaled) -> None:
         """Take the coefficients of a state."""
         self.coefficients_ = np.ascontiguousarray(coefficients)
-        self.constants_ = np.zeros(coefficients.shape[1])
+        self.constants_ = state.center.copy()
 
     def problem(self, data: TrainingData, *, has_test: bool) -> tuple[AbstractSolver[Any], Problem]:
         solver, problem = super().problem(data, has_test=has_test)  # type: ignore[safe-super]
@@ -91,11 +91,9 @@ class AbstractFunctionalRegressor(AbstractFunctionalEstimator, AbstractRegressor
         return scaled_risk(super().risk(), self.target_center_, self.target_scale_)
 
     def objective_value(self, losses: float, n_rows: int) -> float:
-        constant = float(np.square(self.constants_ - self.target_center_).sum())
-        norm = (self._squared_norm() + constant) / self.target_scale_**2
+        norm = self._squared_norm() / self.target_scale_**2
         return losses / n_rows + 0.5 * self.regulariser() * norm
 
     def _keep_coefficients(self, coefficients: NDArray[np.float64], state: Scaled) -> None:
         self.target_center_, self.target_scale_ = state.center, state.target_scale
         super()._keep_coefficients(state.target_scale * coefficients, state)
-        self.constants_ = state.center.copy()

@@ -45,7 +45,7 @@ class AbstractNewton(AbstractExplicitEstimator):
         self.hessian_ = "products" if chosen.takes_products else "matrix"
         if chosen is solver:
             return solver, problem
-        size = chosen.expected_size(problem)
+        size = chosen.expected_size(problem) - chosen.n_constant
         why = "are large" if self.value("memory_limit") is None else "do not fit the memory limit"
         note = f"matrices of {size:,} features {why}: {_SPOKEN} (hessian=products)"
         return chosen, replace(problem, notes=(*problem.notes, note))
@@ -79,7 +79,7 @@ def that_fits(solver: Newton, problem: Problem) -> Newton:
     if solver.hessian != "auto" or solver.features.needs_matrix:
         return solver
     if limit is None:
-        is_large = solver.expected_size(problem) > _MOST_OF_MATRICES
+        is_large = solver.expected_size(problem) - solver.n_constant > _MOST_OF_MATRICES
         return replace(solver, hessian="products") if is_large else solver
     extent = Extent(problem.block_rows, problem.row_bytes)
     ways = (solver, replace(solver, hessian="products"))

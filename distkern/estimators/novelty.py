@@ -58,9 +58,11 @@ class DSGNoveltyDetector(OutlierMixin, AbstractDSG, solver=DSGNovelty):  # type:
     """Novelty detector by doubly stochastic functional gradients (Dai et al. 2014, Section 4).
 
     Minimises mean_i s_i max(0, tau - f(x_i)) - nu tau + nu/2 |f|^2 over f and its threshold tau, as
-    scikit-learn's ``OneClassSVM`` does (its dual coefficients are n nu times ours). At most a share
-    ``nu`` of the training rows lies below tau, and that to a row of up to 16,384, and within about 10^-5 of
-    more. Labels are not looked at, and data sets may have any or none (``distkern shard --task none``).
+    scikit-learn's ``OneClassSVM`` does (its dual coefficients are n nu times ours). After an exact polish
+    tau is the nu-quantile of rows that were held out, each fifth once: about a share ``nu`` of fresh rows
+    lies below it, and fewer of the training rows. After steps a share ``nu`` of the training rows does, to a
+    row of up to 16,384, and within about 10^-5 of more. Labels are not looked at, and data sets may have any
+    or none (``distkern shard --task none``).
 
     The model of up to 2,048 rows is exact in the span of 8,192 random features (``polish``). Its scores have
     a rank correlation of .99 or more with those of the kernel's own machine (measured for nu from .01 to .5).

@@ -6,9 +6,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from distkern.estimators.base import AbstractClassifier
-from distkern.estimators.features import AbstractFeatureEstimator
+from distkern.estimators.features import AbstractFeatureEstimator, unit_of
 from distkern.estimators.functional import AbstractFunctionalEstimator
-from distkern.solvers.pegasos import Pegasos
+from distkern.solvers.pegasos import Pegasos, PegasosState
 
 
 class PegasosClassifier(
@@ -28,13 +28,19 @@ class PegasosClassifier(
     True
     """
 
+    def _keep(self, state: PegasosState) -> None:
+        super()._keep(state)
+        self.constants_ = state.center + state.intercept
+
     def regulariser(self) -> float:
         """lam."""
         return float(self.value("lam"))
 
     def _squared_norm(self) -> float:
         """|w|^2 + b^2, summed over the outputs."""
-        return float(np.square(self.coefficients_).sum() + np.square(self.constants_).sum())
+        return float(
+            np.square(self.coefficients_).sum() + np.square(self.constants_ - unit_of(self)[0]).sum()
+        )
 
     def _solver(self, class_weights: NDArray[np.float64] | None, mean_weight: float) -> Pegasos:
         risk = self._risk_for(class_weights, mean_weight)

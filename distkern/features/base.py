@@ -91,6 +91,8 @@ class AbstractFeatures(Declared, ABC):
     has_columns: ClassVar[bool] = False
     #: whether these are read from a feature-major copy of the data
     reads_columns: ClassVar[bool] = False
+    #: whether a combination of them is about constant
+    spans_constant: ClassVar[bool] = True
 
     def begin(self, layout: RowLayout) -> Generator[Pass, Any, tuple[Rows, float]]:
         """Choose what the features need of the data.
@@ -132,9 +134,11 @@ class AbstractFeatures(Declared, ABC):
         """These features at rows that are there already, so many, where they are at rows."""
         return self
 
-    def with_constant(self) -> Self:
-        """These features and a constant one, where no combination of the features is about constant."""
-        return self
+    def with_constant(self) -> AbstractFeatures:
+        """These features and a last one that is 1."""
+        from distkern.features._constant import WithConstant
+
+        return WithConstant(self)
 
     def spanning(self) -> Self:
         """Features of the same models, with the same norm, whose values at a row cost least."""

@@ -32,6 +32,7 @@ class Linear(AbstractFeatures):
     memory_hint: ClassVar[str] = "random features (--set features=random) if the columns are many"
     has_columns: ClassVar[bool] = True
     reads_columns: ClassVar[bool] = True
+    spans_constant: ClassVar[bool] = False
 
     def basis(self, layout: RowLayout, landmarks: Rows, gamma: float) -> LinearBasis:
         return LinearBasis(layout.n_features, layout.dtype, constant=self.constant, exact=self.exact)

@@ -139,6 +139,24 @@ class RowMap:
         return shares / total if total > 0 else np.full(len(shares), 1.0 / len(shares))
 
 
+def as_rows(weights: Floats | None, most: int) -> NDArray[np.intp] | slice:
+    """Positions of the first ``most`` rows, each as often as its weight says, no more than ``most`` in all.
+
+    A map is of rows that count alike. Weights that are whole numbers, and not too many, are so many rows; the
+    share of others is about that of their weight.
+
+    Parameters
+    ----------
+    weights : (n_rows,), not negative; None for 1
+    """
+    if weights is None or np.all(weights == 1.0):
+        return slice(most)
+    ends = np.cumsum(weights[:most], dtype=np.float64)
+    n_rows = min(most, max(len(ends), round(float(ends[-1]))))
+    counts = np.diff(np.round(ends * (n_rows / ends[-1])), prepend=0.0)
+    return np.repeat(np.arange(len(ends)), counts.astype(np.intp))
+
+
 def pulled_targets(targets: NDArray[Any], n_classes: int) -> Array:
     """What a metric is to tell apart, (n_rows, k): of class codes -1 and +1 of the second class, or of each
     of several; of real targets, which have no classes, standardised numbers."""

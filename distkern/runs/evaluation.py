@@ -152,13 +152,13 @@ class _Evaluated:
     n_predicted: int
     chances: Callable[[Floats], NDArray[np.float64]] | None
     losing: Losing | None
-    threshold: float | None
+    cut: float | NDArray[np.float64] | None
 
 
 def _evaluate(block: Block, operand: _Evaluated) -> _Counted:
     predictions = operand.model.predictions(block)
     binary = predictions.shape[1] == 1
-    predicted = codes_of(predictions.astype(np.float64), operand.chances, operand.threshold)
+    predicted = codes_of(predictions.astype(np.float64), operand.chances, operand.cut)
     assert block.targets is not None
     shape = len(operand.codes), operand.n_predicted
     cells = block.targets.astype(np.int64) * shape[1] + predicted
@@ -313,7 +313,7 @@ def _counting_pass(model: Any, split: Split, found: Found | None, compared: str 
         )
     n_outputs = model.n_outputs(len(known))
     losing = Losing.of(compared, split.n_rows, n_outputs)
-    operand = _Evaluated(applied, codes, len(known), model._chances(), losing, model.threshold_)
+    operand = _Evaluated(applied, codes, len(known), model._chances(), losing, model._cut())
     rows = max(split.block_rows)
     cost = applied.cost(split.row_numbers, rows)
     is_ranked, is_lost = len(known) == 2, losing is not None

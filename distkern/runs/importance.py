@@ -238,7 +238,7 @@ def explained(
 
     The columns are those of the table, whose features are permuted together, or the features where there is
     none: up to 30, those of the largest weight in the model's metric, if it has one, else of the largest
-    variance. What is lost is -log p, of classifiers without probabilities 1 for a wrong label, of quantiles
+    variance. What is lost is -log p, of classifiers without probabilities their own loss, of quantiles
     the pinball loss, and of other real targets the squared error divided by their variance. Averages are of
     probabilities, or of decision values where there are none, and of real predictions.
 
@@ -385,8 +385,9 @@ def _trial(model: Any, given: LabelledRows, rows: Block, how: Measuring) -> tupl
     else:
         rows = replace(rows.take(np.flatnonzero(targets >= 0)), targets=targets[targets >= 0])
         has_chances = model._chances() is not None
-        output, loss = ("probability", "log loss") if has_chances else ("label", "share of errors")
-        scored = _log_loss if has_chances else _Errors(model.classes_)
+        own = model._loss()
+        output, loss = ("probability", "log loss") if has_chances else ("decision", f"{own.name} loss")
+        scored = _log_loss if has_chances else _OwnLoss(model.risk())
         if not rows.n_rows:
             return None, "no row has a class of the model"
     predict = model.predictor(given.preparation, output, rows.features.dtype)
@@ -404,11 +405,15 @@ def _squares(values: NDArray[Any], targets: NDArray[Any]) -> float:
 
 
 @dataclass(frozen=True)
-class _Errors:
-    classes: NDArray[Any]
+class _OwnLoss:
+    """That of the model: labels may all be those of the largest class, whatever the columns say."""
 
-    def __call__(self, labels: NDArray[Any], codes: NDArray[Any]) -> float:
-        return float(np.mean(labels != self.classes[codes]))
+    risk: Any
+
+    def __call__(self, values: NDArray[Any], codes: NDArray[Any]) -> float:
+        predictions = values.reshape(len(codes), -1)
+        targets = self.risk.targets(Block(predictions, codes))
+        return float(self.risk.values(predictions, targets, None).mean())
 
 
 @dataclass(frozen=True)

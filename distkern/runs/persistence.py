@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import hashlib
-import math
-import re
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,132 +15,16 @@ from distkern.common.labels import code_of, date_text, plain_labels
 from distkern.common.shapes import shaped
 from distkern.common.types import Array
 from distkern.common.version import __version__
-from distkern.engine.events import check_line
-from distkern.monitor.explanation import Explanation
 from distkern.monitor.history import History
+from distkern.runs.facts import ModelFacts
 from distkern.storage.arrays import array_bytes, check_arrays, load_arrays, save_arrays
 from distkern.storage.description import Description, as_read, fingerprint
 from distkern.storage.places import Location, Place, absolute, remove_tree
-from distkern.storage.scaling import Scaling
-from distkern.storage.table import Table
 
 _DESCRIPTION = Description("distkern-model", "a model", 5, "train it again")
 
 #: how often a model is read that others replace meanwhile
 _READINGS = 4
-
-
-@dataclass(frozen=True)
-class _Labels:
-    """Labels of classes: ``dtype`` is numpy's, or "string"."""
-
-    dtype: str
-    values: tuple[bool | int | float | str, ...]
-
-    def __post_init__(self) -> None:
-        if not self.values or len(set(self.array.tolist())) < len(self.values):
-            raise ValueError("no classes, or one of them twice")
-
-    @property
-    def array(self) -> NDArray[Any]:
-        """Return the labels; raises ValueError where they are not of their type."""
-        known = re.fullmatch(r"string|object|[|<>][biuf]\d|[<>]M8\[\w+\]", self.dtype)
-        if known is None:
-            raise ValueError(f"no labels have type {self.dtype!r}")
-        try:
-            found = np.asarray(self.values, {"string": str}.get(self.dtype, self.dtype))
-        except (TypeError, OverflowError) as error:
-            raise ValueError(str(error)) from None
-        if found.dtype.kind not in "UM" and found.tolist() != [*self.values]:
-            raise ValueError(f"labels that are not of type {self.dtype!r}")
-        return found
-
-
-@dataclass(frozen=True)
-class _Further:
-    """What is kept for updates: see :class:`~distkern.runs.persistence.Further`."""
-
-    n_rows: int
-    weight: float
-    sources: tuple[str, ...]
-    arrays: tuple[str, ...]
-    began: str = ""
-
-    def __post_init__(self) -> None:
-        if self.n_rows < 0 or not 0 <= self.weight < math.inf:
-            raise ValueError(f"{self.n_rows} rows of weight {self.weight} that the model has learned from")
-
-
-@dataclass(frozen=True)
-class _Outside:
-    """A column with numbers outside its range before, and the share of the rows that have them."""
-
-    column: str
-    outside: float
-
-
-@dataclass(frozen=True)
-class _Drifted:
-    columns: int
-    most: tuple[_Outside, ...]
-
-
-@dataclass(frozen=True)
-class _Update:
-    """What commands show of an update."""
-
-    number: int
-    rows: int
-    before: dict[str, float | None]
-    after: dict[str, float | None]
-    drift: _Drifted | None
-
-    def __post_init__(self) -> None:
-        if self.before.keys() != self.after.keys():
-            raise ValueError("an update with other figures before than after")
-
-
-@dataclass(frozen=True)
-class _Model:
-    """What ``model.json`` says of every model; estimators add their own facts."""
-
-    algorithm: str
-    params: dict[str, Any]
-    classes: _Labels | None
-    n_features: int
-    feature_names: tuple[str, ...] | None
-    n_iter: int
-    scaling: Scaling | None
-    class_weights: tuple[float, ...] | None
-    mean_weight: float
-    history: tuple[dict[str, Any], ...]
-    arrays: str
-    target_name: str | None = None
-    ended: str | None = None
-    found: dict[str, Any] = field(default_factory=dict)
-    table: Table | None = None
-    zero_based: bool | None = None
-    dtype: Literal["float32", "float64"] | None = None
-    importances: Explanation | None = None
-    class_shares: tuple[float, ...] | None = None
-    further: _Further | None = None
-    updates: tuple[_Update, ...] = ()
-
-    def __post_init__(self) -> None:
-        columns = self.n_features if self.table is None else len(self.table.columns)
-        if self.table is not None and self.table.n_features != self.n_features:
-            raise ValueError(f"a table of {self.table.n_features} features for {self.n_features}")
-        n_names = columns if self.feature_names is None else len(self.feature_names)
-        if self.n_features < 1 or n_names != columns:
-            raise ValueError(f"other names than those of {self.n_features} features")
-        if self.scaling is not None:
-            self.scaling.check_width(self.n_features)
-        n_classes = 0 if self.classes is None else len(self.classes.values)
-        for of_classes in (self.class_weights, self.class_shares):
-            if of_classes is not None and len(of_classes) != n_classes:
-                raise ValueError(f"weights or shares of {len(of_classes)} classes for {n_classes}")
-        for line in self.history:
-            check_line(line)
 
 
 def save_model(model: Any, path: Place) -> None:
@@ -196,7 +78,7 @@ def _lasting(model: Any, further: Further | None) -> dict[str, Any]:
         "scaling": None if model.scaling_ is None else model.scaling_.to_json(),
         "class_weights": None if model.class_weights_ is None else model.class_weights_.tolist(),
         "mean_weight": float(model.mean_weight_),
-        **({} if shares is None else {"class_shares": shares.tolist()}),
+        **({} if shares is None else {"row_shares": shares.tolist()}),
         **_plain(model._facts()),
         **({} if further is None else {"further": further.facts}),
     }
@@ -223,7 +105,7 @@ def refuse_other_model(folder: Place, model: Any, data: str, begins: Any = None)
     sources, began = (data,), ""
     if begins is not None:
         sources, began = tuple(dict.fromkeys(begins.sources)), begins.fingerprint
-    stored = _DESCRIPTION.read(_Model, read_description(folder), str(folder / "model.json"))
+    stored = _DESCRIPTION.read(ModelFacts, read_description(folder), str(folder / "model.json"))
     ours = as_read(_params(model))
     # a run that has ended is the same under any other limit
     keys = [name for name in sorted(ours) if name != "memory_limit" and stored.params.get(name) != ours[name]]
@@ -266,7 +148,7 @@ def _loaded(folder: Place, facts: dict[str, Any]) -> Any:
     from distkern.runs.algorithms import algorithm
 
     where = str(folder / "model.json")
-    described = _DESCRIPTION.read(_Model, facts, where)
+    described = _DESCRIPTION.read(ModelFacts, facts, where)
     kind = algorithm(described.algorithm)
     if kind is None:
         raise InputError(f"unknown algorithm {described.algorithm!r}", where=where, hint="upgrade distkern")
@@ -295,7 +177,7 @@ def _loaded(folder: Place, facts: dict[str, Any]) -> Any:
 
 
 def _restored(
-    kind: Any, described: _Model, arrays: Mapping[str, NDArray[Any]], facts: Mapping[str, Any], where: str
+    kind: Any, described: ModelFacts, arrays: Mapping[str, NDArray[Any]], facts: Mapping[str, Any], where: str
 ) -> Any:
     model = kind(**described.params)
     try:
@@ -324,14 +206,26 @@ def _restored(
     of_classes = described.class_weights
     model.class_weights_ = None if of_classes is None else np.asarray(of_classes)
     model.mean_weight_ = described.mean_weight
-    if described.class_shares is not None:
-        model.class_shares_ = np.asarray(described.class_shares)
+    model.class_shares_ = _shares(model, described)
     model.history_ = History(described.history)
     model.updates_ = tuple(facts.get("updates", ()))
     model.take_map(arrays)
     model._restore(arrays, facts, where)
     model.check_restored()
     return model
+
+
+def _shares(model: Any, described: ModelFacts) -> NDArray[np.float64] | None:
+    """The shares of the classes in the rows."""
+    if described.row_shares is not None or described.class_shares is None:
+        return None if described.row_shares is None else np.asarray(described.row_shares)
+    # earlier versions counted the weights of classes, unless probabilities were calibrated
+    shares = np.asarray(described.class_shares)
+    if model.class_weights_ is None or model._is_calibrated:
+        return shares
+    weights = model.class_weights_
+    rows = np.where(weights > 0, shares / np.where(weights > 0, weights, 1.0), 0.0)
+    return np.asarray(rows / rows.sum())
 
 
 def read_description(folder: Place) -> dict[str, Any]:
@@ -349,7 +243,7 @@ def check_model(folder: Place) -> str:
     """Compare the arrays of the model in ``folder`` with their checksums, a few MiB at a time; return
     :func:`read_fingerprint` of it. Raises as :func:`load_model`."""
     facts, known = _opened(folder)
-    described = _DESCRIPTION.read(_Model, facts, str(folder / "model.json"))
+    described = _DESCRIPTION.read(ModelFacts, facts, str(folder / "model.json"))
     check_arrays(folder / "arrays", fingerprint=described.arrays)
     return known
 

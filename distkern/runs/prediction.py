@@ -118,7 +118,7 @@ def answer_of(
     classes: NDArray[Any] | None,
     output: str,
     chances: Callable[[Floats], NDArray[np.float64]] | None,
-    threshold: float | None,
+    cut: float | NDArray[np.float64] | None,
     combined: Floats,
 ) -> NDArray[Any]:
     """Decision values, labels or probabilities, of Phi coef.
@@ -129,7 +129,7 @@ def answer_of(
     classes : label values; None for a model of real targets
     output : "decision", "label" or "probability"
     chances : of decision values (n_rows, n_outputs); None if the model has no probabilities
-    threshold : of labels, see :func:`codes_of`
+    cut : of labels, see :func:`codes_of`
     combined : (n_rows, n_outputs)
 
     Returns
@@ -146,7 +146,7 @@ def answer_of(
             raise InputError("was fitted without probabilities", where="the model", hint="fit it again")
         return chances(decision)
     if output == "label" and classes is not None:
-        labels: NDArray[Any] = classes[codes_of(decision, chances, threshold)]
+        labels: NDArray[Any] = classes[codes_of(decision, chances, cut)]
         return labels
     if decision.shape[1] == 1:
         decision = decision[:, 0]
@@ -156,19 +156,44 @@ def answer_of(
     return decision
 
 
+def unweighted(
+    chances: Callable[[Floats], NDArray[np.float64]], weights: NDArray[np.float64], decision: Floats
+) -> NDArray[np.float64]:
+    """Probabilities p_c of rows as they are, (n_rows, n_classes), from those of weighted classes.
+
+    A machine whose losses weigh w_c learns q_c, proportional to w_c p_c, so that p_c is proportional to
+    q_c / w_c (Elkan 2001). A class of weight 0 was not learned, and keeps its q_c.
+
+    Parameters
+    ----------
+    chances : q of decision values (n_rows, n_outputs)
+    weights : w, (n_classes,)
+    """
+    shares = chances(decision) / np.where(weights > 0, weights, 1.0)
+    found: NDArray[np.float64] = shares / shares.sum(axis=1, keepdims=True)
+    return found
+
+
 def codes_of(
-    decision: Floats, chances: Callable[[Floats], NDArray[np.float64]] | None, threshold: float | None
+    decision: Floats,
+    chances: Callable[[Floats], NDArray[np.float64]] | None,
+    cut: float | NDArray[np.float64] | None,
 ) -> NDArray[np.intp]:
     """Codes of the predicted classes, (n_rows,), of decision values (n_rows, n_outputs).
 
     Parameters
     ----------
     chances : probabilities of decision values, if there are some
-    threshold : probability of the second of two classes from which on it is predicted; None: the class of the
-        largest decision value, or of a single one the second where it is > 0
+    cut : probability of the second of two classes from which on it is predicted; or (n_classes,) weights w_c:
+        the class of the largest w_c p_c; None: that of the largest decision value, or of a single one the
+        second where it is > 0
     """
-    if threshold is not None:
+    if cut is not None:
         if chances is None:
             raise InputError("needs probabilities", where="threshold", hint="leave it out")
-        return (chances(decision)[:, 1] >= threshold).astype(np.intp)
+        found = chances(decision)
+        if isinstance(cut, np.ndarray):
+            largest: NDArray[np.intp] = (found * cut).argmax(axis=1)
+            return largest
+        return (found[:, 1] >= cut).astype(np.intp)
     return (decision[:, 0] > 0).astype(np.intp) if decision.shape[1] == 1 else decision.argmax(axis=1)

@@ -122,5 +122,5 @@ class Losing:
         )
         sums = np.sum([part.sums for part in parts], axis=0)
         if len(keys):
-            sums = sums + _summed(keys, log_losses(values, codes))
+            sums = sums + _summed(keys, log_losses(values, codes, by_sign=True))
         return losses_of_groups(sums, sum(part.n_rows for part in parts) + len(keys))

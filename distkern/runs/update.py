@@ -153,13 +153,12 @@ class Begins:
         n_rows = self.data.source.n_rows
         return (mean_weight * n_rows + self.mean_weight * self.n_earlier) / (n_rows + self.n_earlier)
 
-    def shares_of(self, totals: NDArray[np.float64], *, weighs_classes: bool) -> NDArray[np.float64]:
+    def shares_of(self, totals: NDArray[np.float64]) -> NDArray[np.float64]:
         """Likewise the shares of classes, by weight, of the weights of each class that are read; equal rows
         may be one, so that their number says nothing."""
         known = totals
         if self.class_shares is not None and self.n_earlier:
-            earlier = self.mean_weight * self.n_earlier if weighs_classes else self.further.weight
-            known = totals + self.class_shares * earlier
+            known = totals + self.class_shares * self.further.weight
         shares: NDArray[np.float64] = known / known.sum()
         return shares
 

@@ -212,7 +212,8 @@ def losses_of(model: Model, rows: Block) -> Array:
     """Score of each row, (n_rows,): its log loss, or, for real targets, the loss of the model.
 
     Losses that are likelihoods score -s_i log p(y_i | f_i) of the model's own probabilities, so that
-    overconfidence counts. Others are compared by :func:`~distkern.common.scores.log_losses`.
+    overconfidence counts. Others predict by the sign, and are compared by it, without an offset, see
+    :func:`~distkern.common.scores.log_losses`.
     """
     risk, loss = model.risk, model.risk.loss
     found, weights = [], []
@@ -221,7 +222,7 @@ def losses_of(model: Model, rows: Block) -> Array:
         if risk.is_real:
             found.append(risk.values(predictions, risk.targets(strip), shares))
             continue
-        exact = predictions.astype(np.float64)
+        exact = risk.shifted(predictions.astype(np.float64))
         found.append(loss.probabilities(exact) if loss.has_probabilities else exact)
         weights.append(np.ones(strip.n_rows) if shares is None else shares)
     losses = np.concatenate(found)
@@ -229,7 +230,7 @@ def losses_of(model: Model, rows: Block) -> Array:
         assert rows.targets is not None
         factors = np.concatenate(weights)
         if not loss.has_probabilities:
-            return log_losses(losses, rows.targets, factors)
+            return log_losses(losses, rows.targets, factors, by_sign=True)
         losses = row_log_losses(losses, rows.targets) * (factors / factors.mean())
     return np.nan_to_num(losses, nan=_MOST_LOST, posinf=_MOST_LOST).clip(max=_MOST_LOST)
 

@@ -117,10 +117,10 @@ class AVMSteps(AbstractSteps):
     def __init__(self, solver: AVM, problem: Problem, state: AVMState, basis: AbstractBasis) -> None:
         super().__init__(solver, basis)
         loss, smoothness = solver.margin_loss, solver.smoothness(problem)
-        self._loop = avm_loop(loss, basis.dtype)
+        self._loop, center = avm_loop(loss, basis.dtype), solver.risk_of(state).offset
         self._offset = smoothness if math.isfinite(smoothness) else 0.0
         self._tail_start = state.first_averaged
-        self._rule = (self._offset, self._tail_start, float(solver.lam), loss.parameters)
+        self._rule = (self._offset, self._tail_start, float(solver.lam), center, loss.parameters)
         kept = (np.array(state.accumulated, order="C"), np.array(state.early, order="C"))
         self._w = Average(*kept, np.array([state.inverse_sum]), np.array([state.step]))
 
@@ -165,7 +165,7 @@ class Average(NamedTuple):
         self.early[...] += change * self.inverse_sum
 
 
-def _avm(values, nearest, products, signs, weights, w, offset, tail_start, lam, parameters):  # type: ignore[no-untyped-def]
+def _avm(values, nearest, products, signs, weights, w, offset, tail_start, lam, center, parameters):  # type: ignore[no-untyped-def]
     u, early, inverse_sum, step = w.u, w.early, w.inverse_sum[0], w.step[0]
     size = values.shape[1]
     for t in range(values.shape[0]):
@@ -176,7 +176,8 @@ def _avm(values, nearest, products, signs, weights, w, offset, tail_start, lam, 
             dot = 0.0
             for i in range(size):
                 dot += values[t, i] * u[j, i]
-            change = -lam * weights[t] * derivative(shrink * dot, np.float64(signs[t, j]), parameters)
+            prediction = shrink * dot + center[j]
+            change = -lam * weights[t] * derivative(prediction, np.float64(signs[t, j]), parameters)
             u[j, landmark] += change
             early[j, landmark] += change * inverse_sum
         if step > tail_start:
@@ -190,8 +191,8 @@ def avm_loop(loss: AbstractElementwiseLoss, dtype: np.dtype[Any]) -> Callable[..
     """The inner loop of :class:`distkern.solvers.avm.AVM` on the rows of a piece.
 
     The compiled function takes the arrays of a :class:`~distkern.solvers.coreset.KernelPiece`, an
-    :class:`Average`, which it changes, t0, the step after which iterates are averaged, lam and the loss's
-    parameters.
+    :class:`Average`, which it changes, t0, the step after which iterates are averaged, lam, the offset
+    (k,) of predictions and the loss's parameters.
     """
     w = tuple_type(Average, "f8[:, :]! f8[:, :]! f8[:]! i8[:]!")
-    return compiled_steps(_avm, w, "f8 i8 f8", loss, dtype)
+    return compiled_steps(_avm, w, "f8 i8 f8 f8[:]", loss, dtype)

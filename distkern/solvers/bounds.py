@@ -24,15 +24,35 @@ from distkern.common.types import Array, Block, Floats
 from distkern.features import Footprint
 from distkern.passes import Reduce
 from distkern.solvers.base import Problem, Steps
-from distkern.solvers.explicit import pass_cost
+from distkern.solvers.feature_passes import pass_cost
 from distkern.solvers.measuring import Model
 from distkern.solvers.risk import Risk
 
 
-def gradient_bound(nu: float, gradient: Array, coordinates: Coordinates | None = None) -> float:
-    """g . M^-1 g / (2 nu): F is strongly convex. Infinite for nu = 0."""
+def gradient_bound(
+    nu: float, gradient: Array, coordinates: Coordinates | None = None, length: float | None = None
+) -> float:
+    """g . M^-1 g / (2 nu): F is strongly convex. Infinite for nu = 0.
+
+    With a ``length`` the last function is a constant that nu does not count. Its slope g_b is not 0 at w, so
+    no slopes a_i = l'(f_i) have the sum 0 that the dual asks for. A step of the constant alone moves them
+    there, to a_i = l' - l'' g_b / h with h = mean_i s_i l'', and lowers F by g_b^2 / (2 h); it changes the
+    rest of the gradient by g_b times a mean of z. So
+
+        ((|g_w| + length |g_b|)^2 + g_b^2) / (2 nu),
+
+    for nu <= h. In g_b this is of second order, exact for the square loss and otherwise an estimate near 0.
+
+    Parameters
+    ----------
+    length : of that mean of z(x), at most: the root of the mean of |z|^2
+    """
     dual = gradient if coordinates is None else coordinates.dual(gradient)
-    square = float(np.einsum("ij,ij->", gradient, dual))
+    last = len(gradient) - (length is not None)
+    square = float(np.einsum("ij,ij->", gradient[:last], dual[:last]))
+    if length is not None:
+        constant = float(np.linalg.norm(gradient[last:]))
+        square = (math.sqrt(max(square, 0.0)) + length * constant) ** 2 + constant**2
     return 0.5 * square / nu if nu else (math.inf if square else 0.0)
 
 
@@ -63,6 +83,7 @@ def step_bound(
     nu: float,
     decrement: Callable[[Array], float] | None = None,
     left: Array | float = 0.0,
+    length: float | None = None,
 ) -> Steps[float]:
     """The bound at w by a step d, with slopes a_i = l' + l'' z_i d, in one pass.
 
@@ -72,12 +93,13 @@ def step_bound(
     d : in the coordinates
     decrement : g -> g . H^-1 g / 2 for about the Hessian, by which r is measured in place of nu
     left : what the step leaves of the gradient there, g + H d
+    length : see :func:`gradient_bound`
     """
     found: Array = yield gap_pass(problem, operand, footprint)
     residual = left + coordinates.gradient(found[:-1]) / problem.n_rows
     metric = coordinates.basis.metric_product(d)
     square = nu * float(np.einsum("ij,ij->", d, metric)) - 2.0 * float(np.einsum("ij,ij->", d, residual))
-    rest = gradient_bound(nu, residual, coordinates) if decrement is None else decrement(residual)
+    rest = gradient_bound(nu, residual, coordinates, length) if decrement is None else decrement(residual)
     return float(found[-1, 0]) / problem.n_rows + 0.5 * square + rest
 
 

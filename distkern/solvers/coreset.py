@@ -61,6 +61,7 @@ class AbstractCoresetSolver(AbstractStreamed[State]):
     rows are multiplied with (:meth:`columns`).
     """
 
+    regularises_all = True
     #: columns of :meth:`columns` for each output
     columns_per_output: ClassVar[int] = 0
 
@@ -101,8 +102,12 @@ class AbstractCoresetSolver(AbstractStreamed[State]):
 
     @property
     def radius(self) -> float:
-        """Radius of a ball that holds each output's optimum: sqrt(2 lam max(-z l'))."""
-        return math.sqrt(2.0 * self.margin_loss.norm_bound * self.lam)
+        """Radius of a ball that holds each output's optimum: sqrt(2 lam max(-z l')); with an offset, where f
+        at w = 0 is at most lam l(0), sqrt(2 lam l(0)).
+        """
+        loss = self.margin_loss
+        bound = float(loss.value(0.0, 1.0, loss.parameters)) if loss.has_probabilities else loss.norm_bound
+        return math.sqrt(2.0 * bound * self.lam)
 
     def ball(self, basis: AbstractBasis) -> BallProjection:
         """The ball in which a stage keeps w."""

@@ -55,7 +55,8 @@ from distkern.solvers.coreset import (
     PieceOperand,
     compiled_steps,
 )
-from distkern.solvers.explicit import Ended, FeatureState, gradient_pass, settled
+from distkern.solvers.explicit import Ended, FeatureState, settled
+from distkern.solvers.feature_passes import gradient_pass
 from distkern.solvers.hyperparameters import CORESET, SEARCHED_GAMMA, SEARCHED_LAM, a_loss
 from distkern.solvers.measuring import Figures, Model, Sums
 from distkern.solvers.risk import Risk
@@ -200,6 +201,9 @@ class CSVRG(AbstractCoresetSolver[CSVRGState]):
         gradient = self.lam * figures.sums.mean_gradient
         return {**ended.own, "gradient": gradient + state.missing if len(state.missing) else gradient}
 
+    def after_shift(self, figures: Figures) -> dict[str, Any]:
+        return {"gradient": self.lam * figures.sums.mean_gradient}
+
     def stopped(self, state: CSVRGState) -> str:
         return settled(self.tol) if state.change <= self.tol and not self.converged(state) else ""
 
@@ -249,8 +253,8 @@ class CSVRGSteps(AbstractSteps):
     def __init__(self, solver: CSVRG, problem: Problem, state: CSVRGState, basis: AbstractBasis) -> None:
         super().__init__(solver, basis)
         self._state, self._basis, loss = state, basis, solver.margin_loss
-        self._loop = csvrg_loop(loss, basis.dtype)
-        self._rule = (float(solver.eta(problem)), float(solver.lam), solver.spans, loss.parameters)
+        self._loop, offset = csvrg_loop(loss, basis.dtype), solver.risk_of(state).offset
+        self._rule = (float(solver.eta(problem)), float(solver.lam), solver.spans, offset, loss.parameters)
         v = np.array(state.coefficients.T, dtype=np.float64, order="C")
         self._w = Iterate(v, np.ones(1), np.zeros(problem.n_outputs))
         self._mean = Mean.over(*solver.taken(problem, state.stage), *v.shape)
@@ -317,7 +321,7 @@ class Mean(NamedTuple):
         return mean
 
 
-def _csvrg(values, nearest, products, signs, weights, w, mean, eta, lam, spans, parameters):  # type: ignore[no-untyped-def]
+def _csvrg(values, nearest, products, signs, weights, w, mean, eta, lam, spans, offset, parameters):  # type: ignore[no-untyped-def]
     v, b, a = w.v, w.b, w.a[0]
     size = values.shape[1]
     outputs = signs.shape[1]
@@ -336,8 +340,8 @@ def _csvrg(values, nearest, products, signs, weights, w, mean, eta, lam, spans, 
             for i in range(size):
                 dot += values[t, i] * v[j, i]
             y = np.float64(signs[t, j])
-            prediction = a * dot + b[j] * products[t, outputs + j]
-            at_snapshot = np.float64(products[t, j])
+            prediction = a * dot + b[j] * products[t, outputs + j] + offset[j]
+            at_snapshot = np.float64(products[t, j]) + offset[j]
             differences[j] = derivative(prediction, y, parameters) - derivative(at_snapshot, y, parameters)
             b[j] = (1.0 - eta) * b[j] - eta
         a *= 1.0 - eta
@@ -364,8 +368,8 @@ def csvrg_loop(loss: AbstractElementwiseLoss, dtype: np.dtype[Any]) -> Callable[
     The compiled function takes the arrays of a :class:`~distkern.solvers.coreset.KernelPiece`, whose
     ``products`` (n, 2 k) are the predictions of w~ and of mu, an :class:`Iterate` and a :class:`Mean`, which
     it changes, eta, lam, whether the directions are the rows of values themselves and not those at the
-    nearest landmarks, and the loss's parameters.
+    nearest landmarks, the offset (k,) of predictions, and the loss's parameters.
     """
     iterate = tuple_type(Iterate, "f8[:, :]! f8[:]! f8[:]!")
     mean = tuple_type(Mean, "f8[:, :]! f8[:]! i8[:]! i8[:]!")
-    return compiled_steps(_csvrg, iterate, "mean f8 f8 b1", loss, dtype, mean=mean)
+    return compiled_steps(_csvrg, iterate, "mean f8 f8 b1 f8[:]", loss, dtype, mean=mean)

@@ -62,10 +62,11 @@ from distkern.solvers._dsg.rounds import (
 )
 from distkern.solvers._dsg.settings import DSGSettings, DSGState, StepRule
 from distkern.solvers.base import Measures, OldRows, Outline, Problem, Steps, Trouble
-from distkern.solvers.explicit import pass_cost
+from distkern.solvers.feature_passes import pass_cost
 from distkern.solvers.hyperparameters import SEARCHED_GAMMA, SEARCHED_NU, a_loss
 from distkern.solvers.measuring import AbstractSearchable, Model
 from distkern.solvers.newton import Newton
+from distkern.solvers.offsets import offsets_of_scores, offsets_pass
 from distkern.solvers.quantiles import quantiles_of_scores, quantiles_outline, residuals
 from distkern.solvers.risk import Risk
 from distkern.solvers.svrg import SVRG
@@ -96,7 +97,9 @@ class DSG(DSGSettings, AbstractSearchable[DSGState]):
 
     Quantiles have constants beside f, which nu does not weigh: at the end, the quantiles of all residuals. So
     a share q of the training rows is at or below the quantile q, see
-    :func:`~distkern.solvers.quantiles.quantiles_of_scores`.
+    :func:`~distkern.solvers.quantiles.quantiles_of_scores`. Losses with probabilities have such constants
+    too: f begins at the log-odds of the classes, which are shifted at the end as
+    :func:`~distkern.solvers.offsets.offsets_of_scores` says.
 
     Parameters
     ----------
@@ -241,13 +244,19 @@ class DSG(DSGSettings, AbstractSearchable[DSGState]):
         return Growth(self, problem, basis, state)
 
     def _completed(self, problem: Problem, state: DSGState) -> Steps[DSGState]:
-        """The state with the constants of quantiles, if it is the last one of a run for quantiles."""
-        levels = self.risk.loss.levels if self.risk.loss.predicts_quantiles else None
-        if levels is None or not (problem.real_targets and state.step and self.finished(state)):
+        """The state with the constants of quantiles or classes, if it is the last one of a run."""
+        loss = self.risk.loss
+        if not (state.step and self.finished(state)):
             return state
-        shifts = yield from quantiles_of_scores(
-            problem, self.model(problem, state), residuals, levels, self.scoring_cost(problem), sampled=False
-        )
+        model, cost = self.model(problem, state), self.scoring_cost(problem)
+        if loss.has_probabilities:
+            shifts = yield from offsets_of_scores(problem, model, cost)
+        elif loss.predicts_quantiles and problem.real_targets and loss.levels is not None:
+            shifts = yield from quantiles_of_scores(
+                problem, model, residuals, loss.levels, cost, sampled=False
+            )
+        else:
+            return state
         return replace(state, center=state.center + state.target_scale * shifts)
 
     def scoring_cost(self, problem: Problem) -> Cost:
@@ -320,6 +329,8 @@ class DSG(DSGSettings, AbstractSearchable[DSGState]):
             watched, last = (min(1.0, rows / problem.n_rows) for rows in (WATCHED_ROWS, MEASURED_ROWS))
             share = watched + (last - watched) / n_measured
             passes.append(Outline(measuring_pass(problem, None, basis, split, share), n_measured))
+        if self.risk.loss.has_probabilities:
+            passes.append(Outline(offsets_pass(problem, None, self.scoring_cost(problem))))
         if self.risk.loss.predicts_quantiles and problem.real_targets:
             passes += quantiles_outline(problem, self.scoring_cost(problem), self.risk.n_outputs, 1)
         return passes if self.polish is None else [*passes, *self._polish_outline(problem)]
@@ -429,7 +440,7 @@ class ContinuedDSG(DSG):
         return state
 
     def _completed(self, problem: Problem, state: DSGState) -> Steps[DSGState]:
-        # quantiles of residuals need all rows, and this is one batch
+        # quantiles of residuals and shares of classes need all rows, and this is one batch
         yield from ()
         return state
 

@@ -5,10 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 import numpy as np
+from numpy.typing import NDArray
 
 from distkern.bases.gram import COLUMNS, GramSum, column_blocks, fill_columns
 from distkern.bases.random_features import RandomFeatureBasis
 from distkern.common.errors import InputError
+from distkern.common.held_out import groups_of, keys_of, order_of_keys
 from distkern.common.parameters import NOTHING, Number, Words, parameter, redeclared
 from distkern.common.sparse import Rows
 from distkern.common.types import Array, Block, Floats
@@ -27,6 +29,8 @@ from distkern.solvers.sample import sample_of, sampling
 _CURVATURE = 0.2
 #: rounding of scores, in units of the last place
 _ROUNDING = 4.0
+#: parts of the rows, each of which is held out once
+_FOLDS = 5
 #: most rows of an exact polish
 MOST_EXACT_ROWS = 2048
 #: tolerance of f at rows where it should be tau, in units of the mean of k over all pairs of rows; it is
@@ -55,7 +59,8 @@ class DSGNovelty(UnpolishedDSG):
     9 % (measured).
 
     Few rows need no steps: ``polish="exact"`` finds the minimiser over all features by its dual, see
-    :func:`~distkern.solvers.dsg_novelty.exact_novelty`.
+    :func:`~distkern.solvers.dsg_novelty.exact_novelty`. Its tau is the quantile of rows that are held out,
+    see :func:`~distkern.solvers.dsg_novelty.held_out_threshold`.
 
     The paper makes steps in tau too, tau <- tau - gamma (mean[f < tau] - nu), which leave that share noisy.
     Here tau is the minimiser itself, the nu-quantile of f, over the batch in a step, and at the end over all
@@ -145,6 +150,10 @@ class DSGNovelty(UnpolishedDSG):
         if state.n_blocks == 0:
             return state
         assert isinstance(state, NoveltyState)
+        if state.is_polished:
+            basis = self.basis(problem, state.gamma)
+            held_out = yield from held_out_threshold(problem, self.risk, basis, self.nu)
+            return replace(state, threshold=held_out)
         model = self.model(problem, state)
         (threshold,) = yield from quantiles_of_scores(
             problem,
@@ -167,7 +176,7 @@ class DSGNovelty(UnpolishedDSG):
         return coefficients, 1, gap
 
     def _polish_outline(self, problem: Problem) -> list[Outline]:
-        return [Outline(gathering(problem, self.basis(problem, 1.0)))]
+        return [Outline(gathering(problem, self.basis(problem, 1.0)), 2)]
 
     def _steps(self, problem: Problem, operand: DSGOperand | None) -> Rounds:
         # each batch takes two messages: predictions, then slopes at the best threshold
@@ -218,16 +227,9 @@ def exact_novelty(
     gap : between the objective and that of the dual, divided by the latter's size
     """
     rows: Block = yield gathering(problem, basis)
-    n_rows, weights = rows.n_rows, risk.weights(rows)
-    weights = np.ones(n_rows) if weights is None else weights
-    matrix = _kernel_matrix(basis, rows.features)
-    # SciPy is slow to import, and names of algorithms are read without it
-    from sklearn.svm import OneClassSVM
-
-    tolerance = _TOLERANCE * float(weights @ matrix @ weights) / n_rows**2
-    machine = OneClassSVM(kernel="precomputed", nu=nu, tol=max(tolerance, _LEAST_TOLERANCE))
-    machine.fit(matrix, sample_weight=weights / (n_rows * nu))
-    support, dual = machine.support_, machine.dual_coef_[0]
+    n_rows, weights = rows.n_rows, _weights_of(risk, rows)
+    matrix, _ = _kernel_matrix(basis, rows.features)
+    support, dual = _solved(matrix, weights, nu)
     scores = matrix[:, support] @ dual
     square = float(dual @ scores[support])
     threshold = best_threshold(scores, weights, nu)[0]
@@ -235,6 +237,52 @@ def exact_novelty(
     gap = (short / nu - threshold + square) / square if square else 0.0
     coefficients = basis.transposed(rows.features[support], dual[:, None]) / basis.n_blocks
     return coefficients, gap
+
+
+def held_out_threshold(problem: Problem, risk: Risk, basis: RandomFeatureBasis, nu: float) -> Steps[float]:
+    """The nu-quantile of f at rows that it has not learned from: each fifth of them is left out once.
+
+    f is large at the rows that it is made of. Of few of them, n nu, those that learn their own threshold lie
+    above it, and of others a multiple of nu lies below.
+    """
+    rows: Block = yield gathering(problem, basis)
+    weights = _weights_of(risk, rows)
+    matrix, unit = _kernel_matrix(basis, rows.features)
+    # equal rows are left out together
+    order = order_of_keys(keys_of(rows), None, problem.seed)
+    scores, folds = np.empty(rows.n_rows), np.empty(rows.n_rows, dtype=np.intp)
+    groups = groups_of(keys_of(rows))
+    folds[order] = np.minimum(_FOLDS * np.arange(rows.n_rows) // rows.n_rows, _FOLDS - 1)
+    # of a group the fold of its first row
+    folds = folds[np.unique(groups, return_index=True)[1]][groups]
+    for fold in range(_FOLDS):
+        (left,), (own,) = np.nonzero(folds == fold), np.nonzero(folds != fold)
+        if not len(own):
+            # all rows are equal
+            own = left
+        support, dual = _solved(matrix[np.ix_(own, own)], weights[own], nu)
+        scores[left] = matrix[np.ix_(left, own[support])] @ dual
+    threshold, _ = best_threshold(scores, weights, nu)
+    # in the unit of the model
+    threshold *= unit / basis.n_blocks
+    return float(threshold - _ROUNDING * np.finfo(problem.dtype).eps * abs(threshold))
+
+
+def _weights_of(risk: Risk, rows: Block) -> Array:
+    weights = risk.weights(rows)
+    return np.ones(rows.n_rows) if weights is None else weights
+
+
+def _solved(matrix: Array, weights: Array, nu: float) -> tuple[NDArray[np.int32], Array]:
+    """The rows with a_i other than 0, and these, by sequential minimal optimisation."""
+    # SciPy is slow to import, and names of algorithms are read without it
+    from sklearn.svm import OneClassSVM
+
+    total = float(weights.sum())
+    tolerance = _TOLERANCE * float(weights @ matrix @ weights) / total**2
+    machine = OneClassSVM(kernel="precomputed", nu=nu, tol=max(tolerance, _LEAST_TOLERANCE))
+    machine.fit(matrix, sample_weight=weights / (total * nu))
+    return machine.support_, machine.dual_coef_[0]
 
 
 def gathering(problem: Problem, basis: RandomFeatureBasis) -> Reduce[Block]:
@@ -263,9 +311,9 @@ def best_threshold(scores: Array, weights: Array, share: float) -> tuple[float, 
     return threshold, max(wanted - below, 0.0) / tied
 
 
-def _kernel_matrix(basis: RandomFeatureBasis, rows: Rows) -> Array:
+def _kernel_matrix(basis: RandomFeatureBasis, rows: Rows) -> tuple[Array, float]:
     """Z Z' divided by its mean diagonal, (n_rows, n_rows), since the dual does not depend on the unit of
-    k.
+    k; and this unit.
     """
     n_rows = rows.shape[0]
     gram = GramSum(n_rows)
@@ -273,5 +321,6 @@ def _kernel_matrix(basis: RandomFeatureBasis, rows: Rows) -> Array:
         gram.add(basis.columns(rows, np.arange(own.start, own.stop)))
     matrix = np.empty((n_rows, n_rows))
     fill_columns(matrix, 0, n_rows, gram.parts)
-    matrix /= np.trace(matrix) / n_rows or 1.0
-    return matrix
+    unit = float(np.trace(matrix)) / n_rows or 1.0
+    matrix /= unit
+    return matrix, unit

@@ -1,4 +1,4 @@
-"""The template of solvers over explicit features z, and the passes by which they measure.
+"""The template of solvers over explicit features z.
 
 A run begins at w = 0, or at the model that is updated. The features, and what else steps need, are made once
 in a run. A stage makes the solver's steps (:meth:`AbstractExplicit.steps`) and measures w on the training and
@@ -16,13 +16,13 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self
 import numpy as np
 
 from distkern.bases.base import AbstractBasis
-from distkern.bases.random_features import STRIP_ROWS, tile_is_large
 from distkern.common.choices import Choices
 from distkern.common.sparse import Rows
-from distkern.common.types import Array, Block
+from distkern.common.types import Array
 from distkern.features import AbstractFeatures, Footprint
-from distkern.passes import Cost, Derived, Outline, Reduce
+from distkern.passes import Derived, Outline, Reduce
 from distkern.solvers.base import Before, Measures, OldRows, Problem, Steps
+from distkern.solvers.feature_passes import held_out_pass, measuring_pass, pass_cost
 from distkern.solvers.hyperparameters import SEARCHED_GAMMA, SEARCHED_NU
 from distkern.solvers.measuring import (
     AbstractSearchable,
@@ -32,14 +32,12 @@ from distkern.solvers.measuring import (
     State,
     Sums,
     figures_of,
-    held_out,
-    measure,
-    measure_gradient,
-    measured,
-    sums_and_slopes,
+    zero_figures,
+    zero_outlines,
+    zero_pass,
 )
+from distkern.solvers.offsets import offsets_of_scores, offsets_pass
 from distkern.solvers.risk import Risk
-from distkern.solvers.sample import RowSample, SampledModel, measure_sampled_gradient
 from distkern.solvers.targets import (
     TargetScale,
     figures_of_targets,
@@ -142,8 +140,10 @@ class AbstractExplicit(AbstractSearchable[State]):
     """Minimises nu/2 |w|^2 + mean_i s_i l(z(x_i) w, y_i), w (r, k): k outputs share the features.
 
     Real targets are centred and scaled first, see :func:`~distkern.solvers.targets.target_scale`: f, nu and
-    the objective have no unit; errors are mean squared errors in the units of the targets. Linear features
-    get a constant one, whose coefficient, the intercept, is regularised with the others.
+    the objective have no unit; errors are mean squared errors in the units of the targets. With a loss that
+    has probabilities f begins at the log-odds of the classes, and is shifted at the end, see
+    :func:`~distkern.solvers.offsets.offsets_of_scores`; linear features, and with such a loss all, get a
+    constant one, whose coefficient, the intercept, is not regularised.
 
     A solver says its parameters, among them ``nu`` and ``stages``, the ``states`` with its own fields, their
     values before the first stage (:meth:`at_zero`), its :meth:`steps` and their pass (:meth:`stage_pass`). It
@@ -169,6 +169,8 @@ class AbstractExplicit(AbstractSearchable[State]):
 
     #: whether a step changes ``block_size`` features, at all rows
     makes_blocks: ClassVar[bool] = False
+    #: whether it regularises all features, a constant one too
+    regularises_all: ClassVar[bool] = False
     #: the dataclass of its states
     states: ClassVar[type[FeatureState]] = CountingState
     searched: ClassVar[Mapping[str, Choices]] = {"nu": SEARCHED_NU, "gamma": SEARCHED_GAMMA}
@@ -196,6 +198,10 @@ class AbstractExplicit(AbstractSearchable[State]):
         """The solver's own fields after a stage from ``state`` to ``figures``."""
         return ended.own
 
+    def after_shift(self, figures: Figures) -> Mapping[str, Any]:
+        """Likewise after another offset of classes, those that depend on it."""
+        return {}
+
     def stage_pass(self, problem: Problem, footprint: Footprint, stage: int, operand: Any) -> Any:
         """The pass of a stage's steps."""
         raise NotImplementedError("write stage_pass, or passes in its place")
@@ -221,7 +227,14 @@ class AbstractExplicit(AbstractSearchable[State]):
         """nu/2 |w|^2; for kernels at rows, |w| is the norm in the kernel's space."""
         if self.features.finds_rows:
             return 0.5 * self.nu * float(model.basis.squared_norms(model.coefficients, exact=False).sum())
-        return 0.5 * self.nu * float(np.einsum("ij,ij->", model.coefficients, model.coefficients))
+        return 0.5 * float(np.vdot(model.coefficients, self.penalty(model.basis) * model.coefficients))
+
+    def penalty(self, basis: AbstractBasis) -> Array:
+        """(r, 1), nu of each coefficient: 0 of a constant function."""
+        nu = np.full((basis.size, 1), float(self.nu))
+        if not self.regularises_all:
+            nu[basis.size - basis.n_constant :] = 0.0
+        return nu
 
     def bound(self, state: Any) -> float:
         """An upper bound of the objective's distance to its minimum; infinite where none is known."""
@@ -248,20 +261,42 @@ class AbstractExplicit(AbstractSearchable[State]):
     # -- the features
 
     def choice(self, problem: Problem) -> AbstractFeatures:
-        """The features, with a constant one beside linear ones."""
-        return self.features.with_constant()
+        """The features, with a constant one where there is one."""
+        return self.features.with_constant() if self.n_constant else self.features
+
+    @property
+    def n_constant(self) -> int:
+        """How many features are constant, 0 or 1."""
+        features, before = self.features, self.before
+        if not self.risk.loss.has_probabilities:
+            return int(not features.spans_constant)
+        if features.finds_rows or self.regularises_all:
+            return 0
+        # earlier versions had one beside linear features alone
+        return int(before is None or "center" in before.own or not features.spans_constant)
+
+    @property
+    def shifts_offset(self) -> bool:
+        """Whether the offset of classes is shifted at the end."""
+        return self.risk.loss.has_probabilities and self.before is None
 
     def basis(self, problem: Problem, landmarks: Rows, gamma: float) -> AbstractBasis:
         """The features z as a basis."""
         return self.choice(problem).basis(problem, landmarks, gamma)
 
     def risk_of(self, state: Any) -> Risk:
-        """The risk of the scaled targets."""
+        """The risk of the scaled targets, or of classes with their offset."""
         return scaled_risk(self.risk, state.center, state.target_scale)
 
     def model(self, problem: Problem, state: Any) -> Model:
         basis = self.basis(problem, state.landmarks, state.gamma)
         return Model(basis, state.coefficients, self.risk_of(state))
+
+    def further(self, state: Any) -> dict[str, Any]:
+        """What is kept with a model, of probabilities with the offset."""
+        kept, is_old = super().further(state), self.before is not None and "center" not in self.before.own
+        own = self.risk.loss.has_probabilities and not is_old
+        return {**kept, "center": state.center} if own else kept
 
     @property
     def starts_at_zero(self) -> bool:  # type: ignore[override]
@@ -336,13 +371,17 @@ class AbstractExplicit(AbstractSearchable[State]):
 
     def _objective_at_zero(self, problem: Problem, risk: Risk) -> Steps[float]:
         """f(0) over the training rows; no features are made."""
-        sums: Sums = yield _zero_pass(problem, risk, "train")
+        sums: Sums = yield zero_pass(problem, risk, "train")
         return self.strength * sums.losses / sums.n_rows
 
     def _figures_at_model(self, problem: Problem, model: Model) -> Steps[Figures]:
         """The figures at the model that is updated."""
+        first = self.first_pass(problem, model, self.footprint(problem, model.basis.size))
+        return (yield from self._figures_of(problem, model, first))
+
+    def _figures_of(self, problem: Problem, model: Model, first: Reduce[Sums] | None) -> Steps[Figures]:
+        """The figures of a model, from the pass ``first`` or one that measures."""
         footprint = self.footprint(problem, model.basis.size)
-        first = self.first_pass(problem, model, footprint)
         sums: Sums = yield self.measuring(problem, model, footprint) if first is None else first
         held_out = self.held_out(problem, model, footprint)
         return (yield from figures_of(problem, sums, held_out, self.regulariser(model), self.strength))
@@ -370,7 +409,14 @@ class AbstractExplicit(AbstractSearchable[State]):
             held_out = self.held_out(problem, model, footprint)
             figures = yield from figures_of(problem, sums, held_out, norm, self.strength)
         own = {"coefficients": model.coefficients, **self.after(state, figures, ended)}
-        return state.following(problem, figures, ended.n_rows, **own)
+        found = state.following(problem, figures, ended.n_rows, **own)
+        if not (self.shifts_offset and self.finished(found)):
+            return found
+        cost = pass_cost(problem, footprint, 1)
+        shift = yield from offsets_of_scores(problem, self.model(problem, found), cost)
+        found = replace(found, center=found.center + shift)
+        figures = yield from self._figures_of(problem, self.model(problem, found), None)
+        return found.with_figures(figures, **self.after_shift(figures))
 
     def _features(self, problem: Problem, landmarks: Rows, gamma: float) -> Derived:
         """z, made once in a run; None of stages that find the rows of their kernels."""
@@ -405,89 +451,18 @@ class AbstractExplicit(AbstractSearchable[State]):
         first, times = self.first_pass(problem, None, footprint), self.stages
         if first is None and self.at_model is not None:
             first = self.measuring(problem, None, footprint)
+        shifts = int(self.shifts_offset)
+        scores = offsets_pass(problem, None, pass_cost(problem, footprint, 1))
         return [
             *(zero_outlines(problem) if first is None else [Outline(first)]),
             *self.zero_outline(problem),
             Outline(self.stage_pass(problem, footprint, 0, None), times),
-            Outline(self.measuring(problem, None, footprint), times),
-            Outline(self.held_out(problem, None, footprint), times + (first is not None)),
+            *([Outline(scores)] if shifts else []),
+            Outline(self.measuring(problem, None, footprint), times + shifts),
+            Outline(self.held_out(problem, None, footprint), times + shifts + (first is not None)),
         ]
 
     def zero_outline(self, problem: Problem) -> list[Outline]:
         """The pass that measures f(0) in an update, where a bound is compared with it."""
         is_made = self.at_model is not None and self.compares
-        return [Outline(_zero_pass(problem, None, "train"))] if is_made else []
-
-
-def gradient_pass(
-    problem: Problem, model: Model | None, footprint: Footprint, name: str = "gradient"
-) -> Reduce[Sums]:
-    """The pass that sums losses, errors and the gradient."""
-    return Reduce(name, measure_gradient, Sums.add, model, cost=pass_cost(problem, footprint, 2))
-
-
-def sampled_gradient_pass(
-    problem: Problem, model: Model | None, footprint: Footprint, sample: RowSample
-) -> Reduce[Sums]:
-    """The pass that sums losses, errors and the gradient over the rows of a sample."""
-    cost, rows = pass_cost(problem, footprint, 2), sample.rows_per_block
-    share = min(1.0, rows / problem.most_rows)
-    return Reduce(
-        "gradient of the sample",
-        measure_sampled_gradient,
-        Sums.add,
-        None if model is None else SampledModel(model, sample),
-        blocks=sample.blocks,
-        cost=replace(cost, operations=share * cost.operations).holding(
-            task={"rows of the sample": (rows, problem.row_bytes)}
-        ),
-    )
-
-
-def zero_figures(problem: Problem, risk: Risk) -> Steps[Figures]:
-    """The figures of the model 0, for which no features are made."""
-    train, test = (_zero_pass(problem, risk, split) for split in ("train", "test"))
-    return (yield from measured(problem, train, test, 0.0))
-
-
-def zero_outlines(problem: Problem) -> list[Outline]:
-    """The passes of :func:`zero_figures`."""
-    return [Outline(_zero_pass(problem, None, split)) for split in ("train", "test")]
-
-
-def _zero_pass(problem: Problem, risk: Risk | None, split: str) -> Reduce[Sums]:
-    cost = Cost().holding(task={"targets and losses": (problem.most_rows, problem.n_outputs + 1, 64)})
-    return Reduce("start", _measure_zero, Sums.add, risk, split=split, cost=cost)
-
-
-def _measure_zero(block: Block, risk: Risk) -> Sums:
-    predictions = np.zeros((block.n_rows, risk.n_outputs), dtype=block.features.dtype)
-    return sums_and_slopes(risk, block, predictions, slopes=False)[0]
-
-
-def measuring_pass(problem: Problem, model: Model | None, footprint: Footprint) -> Reduce[Sums]:
-    """The pass that sums losses and errors."""
-    return Reduce("measure", measure, Sums.add, model, cost=pass_cost(problem, footprint, 1))
-
-
-def held_out_pass(problem: Problem, model: Model | None, footprint: Footprint) -> Reduce[Sums]:
-    """The pass that measures the error on the test split."""
-    return held_out(model, pass_cost(problem, footprint, 1))
-
-
-def pass_cost(problem: Problem, footprint: Footprint, uses: int) -> Cost:
-    """Cost of a pass in which the features are multiplied or summed ``uses`` times."""
-    size, itemsize, outputs = footprint.size, problem.dtype.itemsize, problem.n_outputs
-    # features whose tile is too large are made again for every use
-    times = max(1, uses) if tile_is_large(size, itemsize) else max(1, uses // 2)
-    cost = footprint.cost(times * footprint.operations + 2.0 * uses * size * outputs, summed=True)
-    # the driver makes the features of landmarks
-    cost = replace(cost, driver_compiled=footprint.is_compiled and footprint.driver_bytes > 0)
-    return cost.holding(
-        task={
-            "predictions and slopes of a strip": (STRIP_ROWS, outputs, 48),
-            "coefficients and their sums": (2, size, outputs, 8 + itemsize),
-        },
-        result={"gradient": (size, outputs, 8)},
-        driver={"the features": (footprint.driver_bytes,)},
-    )
+        return [Outline(zero_pass(problem, None, "train"))] if is_made else []

@@ -40,15 +40,18 @@ RANDOM_STATE = Parameter(
     "seed of every random choice",
 )
 CLASS_WEIGHT = Parameter(
-    None, (Words("balanced"), Instance(dict, "{label: weight}"), NOTHING), "weight of each class"
+    None,
+    (Words("balanced"), Instance(dict, "{label: weight}"), NOTHING),
+    "weight w of each class: its losses count as w times as much, and predict names the class of the largest "
+    "w p; probabilities p are those of the rows as they are",
 )
 
 THRESHOLD = Parameter(
     None,
     (Number(0, 1, open=(True, True)), Words("balanced"), NOTHING),
     "probability of the second of two classes from which on it is predicted; balanced: its share of the "
-    "training rows as their weights count, above which it gains in balanced accuracy; none: where its "
-    "decision value is > 0. Figures of stages are without it",
+    "training rows by sample_weight, above which it gains in balanced accuracy; none: 1/2, or with "
+    "class_weight w_0 / (w_0 + w_1). Figures of stages are without it",
 )
 
 MEMORY_LIMIT = Parameter(

@@ -148,12 +148,15 @@ class _Steps:
         predictions = self._before.at(piece.features) + _Sum(operand, self._done).at(piece.features)
         predictions += (kernels @ duals.astype(operand.dtype)).astype(np.float64)
         predictions /= operand.strength
+        predictions += risk.offset
         weights = risk.weights(piece)
         costs = np.ones(piece.n_rows) if weights is None else np.ascontiguousarray(weights)
         targets = risk.targets(piece).astype(np.float64)
         loop = kernel_turn_loop(loss, operand.dtype)
         scale = 1.0 / operand.strength
         self._costs += loop(kernels, predictions, targets, costs, scale, duals, loss.dual_parameters)
+        # the conjugate of l(f + b) at -a is that of l and a b
+        self._costs += float((duals @ risk.offset).sum())
         (kept,) = np.nonzero(duals.any(axis=1))
         if not len(kept) + self._n_others + sum(map(len, self._found)):
             # a model that needs no row has one

@@ -16,7 +16,7 @@ from distkern.bases.base import AbstractBasis
 from distkern.common.choices import Choices, with_values
 from distkern.common.sparse import Rows
 from distkern.common.types import Block, Floats
-from distkern.passes import Cost, Reduce
+from distkern.passes import Cost, Outline, Reduce
 from distkern.solvers.base import AbstractSolver, Measures, Problem, Steps
 from distkern.solvers.risk import Risk
 
@@ -255,6 +255,28 @@ def figures_of(
         float(errors[1][0]) if problem.has_test else None,
         absolute,
     )
+
+
+def zero_figures(problem: Problem, risk: Risk) -> Steps[Figures]:
+    """The figures of the model 0, for which no features are made."""
+    train, test = (zero_pass(problem, risk, split) for split in ("train", "test"))
+    return (yield from measured(problem, train, test, 0.0))
+
+
+def zero_outlines(problem: Problem) -> list[Outline]:
+    """The passes of :func:`zero_figures`."""
+    return [Outline(zero_pass(problem, None, split)) for split in ("train", "test")]
+
+
+def zero_pass(problem: Problem, risk: Risk | None, split: str) -> Reduce[Sums]:
+    """The pass that measures the model 0 on the rows of a split."""
+    cost = Cost().holding(task={"targets and losses": (problem.most_rows, problem.n_outputs + 1, 64)})
+    return Reduce("start", _measure_zero, Sums.add, risk, split=split, cost=cost)
+
+
+def _measure_zero(block: Block, risk: Risk) -> Sums:
+    predictions = np.zeros((block.n_rows, risk.n_outputs), dtype=block.features.dtype)
+    return sums_and_slopes(risk, block, predictions, slopes=False)[0]
 
 
 def with_largest(sums: Sums, block: Block, model: Model) -> Sums:

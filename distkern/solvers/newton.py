@@ -33,9 +33,10 @@ from distkern.common.types import Array
 from distkern.features import GIVEN_FEATURES, Footprint
 from distkern.losses import CURVED_LOSSES, SUPERVISED
 from distkern.solvers.base import Before, OldRows, Outline, Problem, Steps
-from distkern.solvers.explicit import AbstractExplicit, FeatureState, held_out_pass, zero_outlines
+from distkern.solvers.explicit import AbstractExplicit, FeatureState
+from distkern.solvers.feature_passes import held_out_pass
 from distkern.solvers.hyperparameters import MEMORY_LIMIT, a_loss, feature_parameters
-from distkern.solvers.measuring import Figures, figures_of
+from distkern.solvers.measuring import Figures, figures_of, zero_outlines
 from distkern.solvers.newton_matrices import ByMatrices
 from distkern.solvers.newton_products import ByProducts
 from distkern.solvers.newton_sums import BySums, RowSums
@@ -198,7 +199,8 @@ class Newton(AbstractExplicit[NewtonState]):
         return ByProducts(self) if self.takes_products else ByMatrices(self)
 
     def further(self, state: NewtonState) -> dict[str, Any]:
-        return super().further(state) if len(state.gram) else {}
+        kept = super().further(state)
+        return kept if len(state.gram) else {name: kept[name] for name in kept if name not in self.kept}
 
     def asks_for(self, own: Mapping[str, Any], n_new: int, size: int) -> OldRows:
         return OldRows.LEFT if "gram" in own else OldRows.NEEDED

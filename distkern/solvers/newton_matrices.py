@@ -17,7 +17,7 @@ from distkern.passes import Derived
 from distkern.solvers.base import Outline, Problem, Steps
 from distkern.solvers.bounds import Direction, gap_pass, gradient_bound, knows_gaps, step_bound
 from distkern.solvers.descent import BoundedMetric, Descent, Point, descend, point_of
-from distkern.solvers.explicit import gradient_pass, held_out_pass, sampled_gradient_pass
+from distkern.solvers.feature_passes import gradient_pass, held_out_pass, sampled_gradient_pass
 from distkern.solvers.gram import Grams, Solve, solved, with_curvatures, with_ones, with_slopes
 from distkern.solvers.measuring import Model, Sums
 from distkern.solvers.newton_sums import RowSums, Schedule, keeps_sums, kept_bytes
@@ -107,6 +107,7 @@ class ByMatrices:
         sample = None if state.stage > 0 and is_quadratic else schedule.sample(place)
         matrices, sums, kept = yield from self._matrices(objective, at, place, sample)
         damping = state.damping or _DAMPING * coordinates.trace(matrices[0]) / sums.n_rows
+        length = self._length(coordinates, matrices)
         own = {"sampled": sample is not None, "damping": damping, **kept}
         overstated = 1.0 if sample is None else schedule.overstated(place)
         if sample is None:
@@ -120,7 +121,7 @@ class ByMatrices:
             enough = tol * (state.zero - start.value)
             copies = [matrix.copy(order="F") for matrix in matrices]
             undamped = BoundedMetric(self.inverse(coordinates.basis, copies, self._nu))
-            bound = yield from self._bound(objective, start, undamped, overstated, enough)
+            bound = yield from self._bound(objective, start, undamped, overstated, enough, length)
             if bound <= enough:
                 return Descent(replace(start, sums=None), bound, 0, 0), state.coefficients, own
             is_near = sample is None and undamped.decrement(start.gradient) <= _NEAR * enough
@@ -152,17 +153,32 @@ class ByMatrices:
         elif sample is None and state.stage:
             # nearer to the minimum it is known which rows have curvature
             damping *= _LESS_DAMPING
-        bound = gradient_bound(self._nu, found.point.gradient, coordinates)
+        bound = gradient_bound(self._nu, found.point.gradient, coordinates, length)
         if is_quadratic and sample is None:
             bound = min(bound, metric.decrement(found.point.gradient))
         return (replace(found, bound=bound), coordinates.outward(found.point.at), own | {"damping": damping})
 
+    def _length(self, coordinates: Coordinates, matrices: list[Array]) -> float | None:
+        """The root of the mean of |z|^2 by the weights of the rows in the matrices, beside a constant."""
+        if not coordinates.basis.n_constant:
+            return None
+        tiny = np.finfo(float).tiny
+        return float(
+            max(np.sqrt(coordinates.trace(matrix) / max(matrix[-1, -1], tiny)) for matrix in matrices)
+        )
+
     def _bound(
-        self, objective: Objective, at: Point, metric: BoundedMetric, overstated: float, enough: float
+        self,
+        objective: Objective,
+        at: Point,
+        metric: BoundedMetric,
+        overstated: float,
+        enough: float,
+        length: float | None,
     ) -> Steps[float]:
         """Of F(w) - min F, by Newton's step at w, whose matrix may exceed that of all rows by a factor."""
         step = -metric.plain(at.gradient)
-        bound = gradient_bound(objective.nu, at.gradient, objective.coordinates)
+        bound = gradient_bound(objective.nu, at.gradient, objective.coordinates, length)
         decrement = -0.5 * overstated * float(np.vdot(at.gradient, step))
         # blocks of softmax are no Hessian
         if bound <= enough or decrement > enough or not knows_gaps(self._risk):
@@ -176,6 +192,7 @@ class ByMatrices:
             objective.nu,
             # what a sample's step leaves is not known, and nor is what is left of it by nu alone
             metric.decrement if overstated > 1.0 else None,
+            length=length,
         )
         return min(bound, overstated * of_step)
 
@@ -195,7 +212,7 @@ class ByMatrices:
             assert sums.gradient is not None
             sums = replace(sums, gradient=np.ascontiguousarray(sums.gradient[:, : risk.n_outputs]))
         for matrix in matrices:
-            matrix *= self.bend(place) / sums.n_rows
+            matrix *= self.bend(place, risk.offset) / sums.n_rows
         return matrices, sums, kept
 
     def _metric(self, damped: Objective, matrices: list[Array]) -> BoundedMetric:
@@ -260,15 +277,15 @@ class ByMatrices:
             )
         return Grams(weigh, n_matrices, sample=sample, strip_bytes=most, name="Newton matrix")
 
-    def bend(self, stage: int) -> float:
-        """The factor of a stage's matrices: the curvature or coupling of the loss."""
+    def bend(self, stage: int, offset: Array) -> float:
+        """The factor of a stage's matrices: the largest curvature at the offset, or the loss's coupling."""
         loss, outputs = self._risk.loss, self._risk.n_outputs
         if stage:
             return loss.coupling(outputs)
         if loss.target_kind == "real":
             # far targets may have no curvature, so a bound is taken
             return loss.curvature
-        return loss.coupling(outputs) * float(loss.row_curvatures(*np.zeros((2, 1, outputs)))[0, 0])
+        return loss.coupling(outputs) * float(loss.row_curvatures(offset[None], np.zeros((1, outputs))).max())
 
     def inverse(self, basis: AbstractBasis, matrices: list[Array], nu: float) -> Solve:
         """g -> H^-1 g, in the memory of the matrices."""

@@ -19,7 +19,7 @@ from distkern.passes import Derived, Reduce, bytes_of
 from distkern.solvers.base import Outline, Problem, Steps
 from distkern.solvers.bounds import Direction, gap_pass, gradient_bound, knows_gaps, step_bound
 from distkern.solvers.descent import Descent, Point, low_enough, point_of
-from distkern.solvers.explicit import gradient_pass, held_out_pass, pass_cost
+from distkern.solvers.feature_passes import gradient_pass, held_out_pass, pass_cost
 from distkern.solvers.gram import Solve, factorised
 from distkern.solvers.measuring import Model, Sums
 from distkern.solvers.risk import Risk
@@ -83,6 +83,7 @@ class ByProducts:
             nu=self._solver.nu,
             tolerance=self._solver.tol,
             zero=state.zero,
+            length=sampled.length,
         )
         return found, found.point.at, {"sampled": False, "damping": 0.0}
 
@@ -150,6 +151,7 @@ def truncated_step(
     nu: float,
     tolerance: float,
     zero: float,
+    length: float | None = None,
 ) -> Steps[Descent]:
     """Conjugate gradients, which stop early (Dembo and Steihaug 1983), and a step in their direction.
 
@@ -160,6 +162,7 @@ def truncated_step(
     measure : the objective and the gradient, a pass
     solve : P^-1, about the inverse Hessian there
     tolerance : share of zero - F, with the objective ``zero`` of the model 0, that may be left
+    length : see :func:`~distkern.solvers.bounds.gradient_bound`
 
     Returns
     -------
@@ -171,7 +174,7 @@ def truncated_step(
 
     def product(direction: Array) -> Steps[Array]:
         sums: Array = yield product_pass(problem, Direction(model, direction), footprint)
-        return sums / problem.n_rows + nu * direction
+        return sums / problem.n_rows + nu * model.basis.metric_product(direction)
 
     found = yield from conjugate_gradients(
         product,
@@ -185,14 +188,14 @@ def truncated_step(
     )
     after = yield from low_enough(measure, start, found.step)
     if after is None:
-        return Descent(start, gradient_bound(nu, start.gradient), 0, found.products)
-    bound, left = gradient_bound(nu, after.gradient), tolerance * (zero - after.value)
+        return Descent(start, gradient_bound(nu, start.gradient, length=length), 0, found.products)
+    bound, left = gradient_bound(nu, after.gradient, length=length), tolerance * (zero - after.value)
     if bound > left >= found.gained + found.left and knows_gaps(model.risk):
         # of the start, from which the step went down
         plain = Coordinates(model.basis)
         along = Direction(model, found.step)
         of_step = yield from step_bound(
-            problem, footprint, plain, along, found.step, nu, left=-found.residual
+            problem, footprint, plain, along, found.step, nu, left=-found.residual, length=length
         )
         bound = min(bound, max(of_step + after.value - start.value, 0.0))
     return Descent(after, bound, found.products, found.products)
@@ -338,6 +341,13 @@ class Sampled:
     products: Array
     units: Array
     means: Array
+
+    @property
+    def length(self) -> float | None:
+        """The root of the mean of |z|^2 beside a constant function."""
+        if not self.basis.n_constant:
+            return None
+        return float(np.sqrt(self.basis.row_squares(self.rows.features).mean()))
 
     def outward(self, own: Array) -> Array:
         """T c: the coefficients of the functions for those of the centred ones in their units."""

@@ -23,7 +23,7 @@ from distkern.features import Footprint
 from distkern.passes import Derived
 from distkern.solvers.base import Outline, Problem, Steps
 from distkern.solvers.descent import BoundedMetric, Descent, Point, descend
-from distkern.solvers.explicit import held_out_pass, measuring_pass
+from distkern.solvers.feature_passes import held_out_pass, measuring_pass
 from distkern.solvers.measuring import Model, Sums
 from distkern.solvers.sample import RowSample, sample_of
 from distkern.solvers.targets import TargetSummary
@@ -178,7 +178,7 @@ class BySums:
         (gram,), sums = yield from grams.matrices(
             problem, Model(own, zero, risk), replace(footprint, size=own.size)
         )
-        bend = matrices.bend(0)
+        bend = matrices.bend(0, risk.offset)
         new = RowSums.of(np.ascontiguousarray(gram), sums, risk.n_outputs, risk.mean_weight)
         shift = float((before.center - state.center)[0]) / before.target_scale
         factor = before.target_scale / state.target_scale

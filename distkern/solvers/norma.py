@@ -61,13 +61,13 @@ class NORMASteps(BatchLoop):
         self, solver: NORMA, problem: Problem, state: NORMAState, basis: AbstractBasis, made: Any
     ) -> None:
         super().__init__(solver, problem, state, basis, made)
-        self._nu, self._rule, self._step = solver.nu, solver.rule(problem), state.step
+        self._rule, self._step = solver.rule(problem), state.step
 
     def step(self, batch: FeaturePiece) -> None:
         self._step += 1
         size, dtype = self._rule(self._step), self.narrow.dtype
         values, slopes = self.slopes(batch, self.narrow)
-        self.w *= 1.0 - size * self._nu
+        self.w *= 1.0 - size * self.penalty
         add_transposed(values, (-size / len(slopes) * slopes).astype(dtype), self.w)
         self.narrow = self.w.astype(dtype)
 

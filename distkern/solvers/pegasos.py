@@ -20,7 +20,8 @@ from distkern.losses import MARGIN_LOSSES, margin_loss
 from distkern.losses.base import AbstractElementwiseLoss
 from distkern.passes import Reduce, Stream
 from distkern.solvers.base import OldRows, Problem, Trouble, order_of_rows, rows_of_stage
-from distkern.solvers.explicit import CountingState, held_out_pass, measuring_pass
+from distkern.solvers.explicit import CountingState
+from distkern.solvers.feature_passes import held_out_pass, measuring_pass
 from distkern.solvers.hyperparameters import SEARCHED_GAMMA, a_loss, feature_parameters
 from distkern.solvers.measuring import Figures, Model, Sums
 from distkern.solvers.risk import Risk
@@ -84,7 +85,8 @@ class Iterates(NamedTuple):
 class Rule(NamedTuple):
     """Steps of 1 / (lam (offset + t)) over ``batch`` rows, iterates in a ball with weights t^power.
 
-    ``power`` is negative without averaging, ``bias`` the value of the constant feature.
+    ``power`` is negative without averaging, ``bias`` the value of the constant feature, ``center`` (k,) the
+    offset of predictions.
     """
 
     offset: float
@@ -93,6 +95,7 @@ class Rule(NamedTuple):
     power: int
     batch: int
     bias: float
+    center: Array
 
 
 class Subgradients(AbstractLoop):
@@ -112,7 +115,8 @@ class Subgradients(AbstractLoop):
         self._iterates, self._step = Iterates(*(array.copy() for array in kept)), state.step
         power = -1 if solver.averaging is None else int(solver.averaging)
         batch, bias = int(solver.batch_size), float(solver.fit_intercept)
-        self._rule = Rule(state.offset, float(solver.lam), solver.radius(), power, batch, bias)
+        center = np.array(solver.risk_of(state).offset)
+        self._rule = Rule(state.offset, float(solver.lam), solver.radius(), power, batch, bias, center)
         self._loss, self._dtype = margin_loss(solver.risk.loss), basis.dtype
         self._entries = state.accesses_nonzero
 
@@ -178,7 +182,7 @@ def close(step: int, radius: float, power: int, w: Any) -> None:
 
 def _steps(data, indices, indptr, targets, weights, w, rule, step, parameters):  # type: ignore[no-untyped-def]
     v, early, scale, scale_sum, norms, _ = w
-    offset, lam, radius, power, batch, bias = rule
+    offset, lam, radius, power, batch, bias, center = rule
     n_rows, outputs = targets.shape
     size = v.shape[0] - 1
     dots, moves = np.empty(outputs), np.empty((min(batch, n_rows), outputs))
@@ -200,7 +204,7 @@ def _steps(data, indices, indptr, targets, weights, w, rule, step, parameters): 
                     for j in range(outputs):
                         dots[j] += x * v[i, j]
             for j in range(outputs):
-                prediction = scale[j] * (dots[j] + bias * v[size, j])
+                prediction = scale[j] * (dots[j] + bias * v[size, j]) + center[j]
                 slope = derivative(prediction, np.float64(targets[t, j]), parameters)
                 moves[t - start, j] = -weights[t] * slope / (lam * (offset + step) * (stop - start))
         shrink(1.0 - 1.0 / (offset + step), w)
@@ -238,7 +242,7 @@ def steps_loop(loss: AbstractElementwiseLoss, dtype: np.dtype[Any], is_dense: bo
     returns the new step.
     """
     w = tuple_type(Iterates, "f8[:, :]! f8[:, :]! f8[:]! f8[:]! f8[:]! f8[:]!")
-    rule = tuple_type(Rule, "f8 f8 f8 i8 i8 f8")
+    rule = tuple_type(Rule, "f8 f8 f8 i8 i8 f8 f8[:]!")
     names = {"x": dtype, "w": w, "rule": rule, "parameters": parameters_type(len(loss.parameters))}
     arguments = argument_types("x[:] i4[:] i8[:] x[:, :] f8[:] w rule i8 parameters", **names)
     helpers: dict[str, Callable[..., Any]] = {
@@ -261,7 +265,9 @@ class Pegasos(AbstractStreamed[PegasosState]):
     s_i |phi(x_i)|^2), and 0 for the hinge as in the paper; the radius of the ball is
     sqrt(min(max -f l'(f), 2 l(0)) / lam), 1 / sqrt(lam) for the hinge as there; rows are drawn without
     replacement unless ``order`` is "iid"; the model is a weighted average of the iterates; a batch ends with
-    its block; the intercept is the weight of a constant feature 1 and regularised with the others.
+    its block; the intercept is the weight of a constant feature 1 and regularised with the others. The
+    logistic loss has one beside it that is not: it begins at the log-odds, and is shifted at the end, see
+    :func:`~distkern.solvers.offsets.offsets_of_scores`.
     """
 
     lam: float = parameter(
@@ -289,6 +295,7 @@ class Pegasos(AbstractStreamed[PegasosState]):
     order: str = order_of_rows()
 
     name = "pegasos"
+    regularises_all = True
     cost_of_pass = "n d k, or n times the entries of a row; n r (d + k) over r features"
     memory = "r k numbers"
     states, loop_type = PegasosState, Subgradients
@@ -341,7 +348,9 @@ class Pegasos(AbstractStreamed[PegasosState]):
             return math.inf
         loss = margin_loss(self.risk.loss)
         at_zero = float(loss.value(0.0, 1.0, loss.parameters))
-        return math.sqrt(min(loss.norm_bound, 2.0 * at_zero) / self.lam)
+        # with an offset the loss at w = 0 is at most that
+        bound = 2.0 * at_zero if loss.has_probabilities else min(loss.norm_bound, 2.0 * at_zero)
+        return math.sqrt(bound / self.lam)
 
     # -- what it measures, with an intercept of its own
 

@@ -130,7 +130,9 @@ class RBCD(AbstractExplicit[RBCDState]):
         return {"coefficients": before.coefficients.astype(problem.dtype).astype(np.float64)}
 
     def steps(self, problem: Problem, state: RBCDState, basis: AbstractBasis, made: Any) -> Steps[Ended]:
-        risk, solves, w = self.risk_of(state), made, state.coefficients.copy()
+        risk, w = self.risk_of(state), state.coefficients.copy()
+        solves, length = made
+        nu = self.penalty(basis)
         runs = runs_of(basis.size, self.block_size)
         change: tuple[slice, Floats] | None = None
         footprint = self.footprint(problem, basis.size)
@@ -142,7 +144,7 @@ class RBCD(AbstractExplicit[RBCDState]):
             run = runs[block]
             gradients: tuple[Array, ...] = yield Message(Ask(change, run))
             slopes = reduce(operator.add, gradients)
-            step = solves[block](slopes / problem.n_rows + self.nu * w[run])
+            step = solves[block](slopes / problem.n_rows + nu[run] * w[run])
             # what the rows are told is what the coefficients change by
             narrow = (-step).astype(basis.dtype)
             w[run] += narrow
@@ -152,11 +154,11 @@ class RBCD(AbstractExplicit[RBCDState]):
         objective = self.regulariser(model) + sums.losses / problem.n_rows
         is_slow = self._is_slow(state.zero - objective, state.objective - objective, state.decrease)
         if is_slow:
-            gradient = self.nu * w
+            gradient = nu * w
             for run in runs:
                 gradients = yield Message(Ask(None, run))
                 gradient[run] += reduce(operator.add, gradients) / problem.n_rows
-            upper = gradient_bound(self.nu, gradient)
+            upper = gradient_bound(self.nu, gradient, length=length)
         return Ended(model, (len(runs) + 1) * problem.n_rows, {"upper": upper, "is_slow": is_slow}, sums)
 
     def after(self, state: RBCDState, figures: Figures, ended: Ended) -> dict[str, Any]:
@@ -179,8 +181,10 @@ class RBCD(AbstractExplicit[RBCDState]):
         return now <= 0.0 or (now < before and now / (1.0 - now / before) <= self.tol * fallen)
 
     def passes(self, problem: Problem, footprint: Footprint) -> list[Outline]:
-        # the steps measure the training rows
+        # the steps measure the training rows, but for the model that is updated or shifted
         own = [each for each in super().passes(problem, footprint) if each.step.name != "measure"]
+        if self.shifts_offset or self.at_model is not None:
+            own.append(Outline(self.measuring(problem, None, footprint)))
         return [*own, Outline(gram_pass(problem, footprint, self.block_size, None))]
 
     def _order(self, n_blocks: int, seed: int, stage: int) -> NDArray[np.int64]:
@@ -190,13 +194,16 @@ class RBCD(AbstractExplicit[RBCDState]):
             return generator.integers(0, n_blocks, n_blocks)
         return generator.permutation(n_blocks)
 
-    def made(self, problem: Problem, state: RBCDState, basis: AbstractBasis) -> Steps[list[Solve]]:
-        """H_j^-1 of each block."""
+    def made(self, problem: Problem, state: RBCDState, basis: AbstractBasis) -> Steps[Made]:
+        """H_j^-1 of each block, and the root of the mean of |z|^2 beside a constant."""
         operand = GramOperand(basis, self.risk, self.block_size)
         footprint = self.footprint(problem, basis.size)
         grams: BlockGrams = yield gram_pass(problem, footprint, self.block_size, operand)
         scale = self.risk.loss.scaled(state.target_scale).curvature / problem.n_rows
-        return block_solves(grams, scale, self.nu, whole=self.precondition)
+        length = None
+        if basis.n_constant:
+            length = math.sqrt(sum(float(np.trace(gram)) for gram in grams.matrices) / problem.n_rows)
+        return block_solves(grams, scale, self.nu, whole=self.precondition), length
 
     def stage_pass(self, problem: Problem, footprint: Footprint, stage: int, operand: Any) -> Rounds:
         outputs, size = self.risk.n_outputs, footprint.size
@@ -225,6 +232,10 @@ class RBCD(AbstractExplicit[RBCDState]):
                 },
             ),
         )
+
+
+#: see :meth:`RBCD.made`
+Made: TypeAlias = tuple[list[Solve], float | None]
 
 
 @dataclass(frozen=True)

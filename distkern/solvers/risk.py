@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from distkern.common.types import Block, Floats
 from distkern.losses.base import AbstractLoss
+
+Number = TypeVar("Number", bound=np.floating[Any])
 
 
 @dataclass(frozen=True)
@@ -23,7 +26,7 @@ class Risk:
     class_weights : weight of each class code, or None
     mean_weight : mean of the raw row weights; the s_i are the raw weights divided by it, so their mean is 1
     center, scale : the unit of real targets: f predicts (y - center) / scale; center is (n_outputs,), or
-        None for 0
+        None for 0. Of classes center is what losses add to the predictions that they are given
 
     Raises
     ------
@@ -50,6 +53,18 @@ class Risk:
     def curvature(self) -> float:
         """c: that of the loss, or 1 where its slope jumps."""
         return self.loss.curvature if math.isfinite(self.loss.curvature) else 1.0
+
+    @property
+    def offset(self) -> NDArray[np.float64]:
+        """What is added to predictions of classes, (n_outputs,); 0 of real targets."""
+        return np.zeros(self.n_outputs) if self.is_real or self.center is None else self.center
+
+    def shifted(self, predictions: NDArray[Number]) -> NDArray[Number]:
+        """f, with the offset of classes, in the predictions' dtype."""
+        if self.is_real or self.center is None:
+            return predictions
+        found: NDArray[Number] = predictions + self.center.astype(predictions.dtype)
+        return found
 
     @property
     def has_targets(self) -> bool:
@@ -105,12 +120,12 @@ class Risk:
         self, predictions: Floats, targets: Floats, weights: NDArray[np.float64] | None
     ) -> NDArray[np.float64]:
         """s_i l(f_i, y_i) of each row, (n_rows,)."""
-        values = self.loss.row_values(predictions, targets).astype(np.float64)
+        values = self.loss.row_values(self.shifted(predictions), targets).astype(np.float64)
         return values if weights is None else values * weights
 
     def slopes(self, predictions: Floats, targets: Floats, weights: NDArray[np.float64] | None) -> Floats:
         """s_i dl/df of each row, (n_rows, n_outputs), in the predictions' dtype."""
-        slopes = self.loss.row_slopes(predictions, targets)
+        slopes = self.loss.row_slopes(self.shifted(predictions), targets)
         if weights is not None:
             slopes = slopes * weights.astype(slopes.dtype)[:, None]
         return slopes
@@ -119,14 +134,14 @@ class Risk:
         self, predictions: Floats, targets: Floats, weights: NDArray[np.float64] | None
     ) -> NDArray[np.float64]:
         """s_i d2l/df2 of each row, (n_rows, n_outputs)."""
-        bends = self.loss.row_curvatures(predictions, targets).astype(np.float64)
+        bends = self.loss.row_curvatures(self.shifted(predictions), targets).astype(np.float64)
         return bends if weights is None else bends * weights[:, None]
 
     def products(
         self, predictions: Floats, targets: Floats, weights: NDArray[np.float64] | None, directions: Floats
     ) -> Floats:
         """s_i d2l/df2 of each row times its direction, (n_rows, n_outputs), in the predictions' dtype."""
-        products = self.loss.row_products(predictions, targets, directions)
+        products = self.loss.row_products(self.shifted(predictions), targets, directions)
         if weights is not None:
             products = products * weights.astype(products.dtype)[:, None]
         return products
@@ -169,6 +184,7 @@ class Risk:
 
     def codes(self, predictions: Floats) -> NDArray[np.intp]:
         """The predicted class code of each row, (n_rows,)."""
+        predictions = self.shifted(predictions)
         if self.n_outputs == 1:
             return (predictions[:, 0] > 0).astype(np.intp)
         largest: NDArray[np.intp] = predictions.argmax(axis=1)

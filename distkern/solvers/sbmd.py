@@ -19,7 +19,8 @@ from distkern.losses import LOSSES, SUPERVISED
 from distkern.passes import Reduce, Stream
 from distkern.solvers.base import OldRows, Outline, Problem, Steps, order_of_rows, rows_of_stage
 from distkern.solvers.blocks import BlockGrams, GramOperand, block_solves, gram_pass, runs_of
-from distkern.solvers.explicit import CountingState, pass_cost
+from distkern.solvers.explicit import CountingState
+from distkern.solvers.feature_passes import pass_cost
 from distkern.solvers.gram import Solve
 from distkern.solvers.hyperparameters import SEARCHED_GAMMA, SEARCHED_NU, a_loss, feature_parameters
 from distkern.solvers.measuring import Figures, Model, Sums
@@ -69,7 +70,7 @@ class BlockSteps(BatchLoop):
         # state.coefficients are the average, and steps go on from the iterate
         self.w, self.narrow = state.w.copy(), state.w.astype(basis.dtype)
         self._runs = runs_of(basis.size, solver.block_size)
-        self._nu, self._averaging = solver.nu, solver.averaging
+        self._averaging = solver.averaging
         self._first, self._decay = state.first_step, state.first_step * bend / (2.0 * len(self._runs))
         self._draws = stream(problem.seed, Purpose.COLUMN_DRAWS, _ORDER, state.stage)
         self._weighted_sum, self._stamps = state.weighted_sum.copy(), state.stamps.copy()
@@ -78,7 +79,7 @@ class BlockSteps(BatchLoop):
     def step(self, batch: FeaturePiece) -> None:
         block = int(self._draws.integers(len(self._runs)))
         run, w = self._runs[block], self.w
-        gradient = self._nu * w[run] + self.gradient(batch, self.narrow, run)
+        gradient = self.penalty[run] * w[run] + self.gradient(batch, self.narrow, run)
         # the block has not changed since it was drawn last
         self._weighted_sum[run] += (self._total - self._stamps[block]) * w[run]
         self._stamps[block] = self._total
@@ -208,7 +209,7 @@ class SBMD(AbstractStreamed[SBMDState]):
     def preconditioned(self, size: int) -> bool:
         """Whether steps over ``size`` features are preconditioned."""
         has_few_rows = self.precondition is None and (self.batch_size or LEAST_BATCH) < LEAST_BATCH
-        return not has_few_rows and is_preconditioned(self.precondition, size)
+        return not has_few_rows and is_preconditioned(self.precondition, size - self.n_constant)
 
     def rows_of_batch(self, problem: Problem, size: int) -> int:
         if self.batch_size is not None:

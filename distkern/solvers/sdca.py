@@ -104,6 +104,7 @@ class SDCA(AbstractExplicit[SDCAState]):
     )
 
     name = "sdca"
+    regularises_all = True
     cost_of_pass = "n r (d + 3 k), by one process after the other; n r (d + k) for the duality gap"
     memory = "k numbers a row where the row is; 3 r k numbers"
     searched: ClassVar[Mapping[str, Choices]] = {
@@ -298,8 +299,10 @@ class Duals(AbstractTurns):
             piece, own = prepare_piece(rows, model), np.ascontiguousarray(duals[places])
             loop = turn_loop(loss, operand.basis.dtype, piece.is_dense)
             arguments = piece.loop_arguments()
-            cost, square = loop(*arguments, message.scale, own, w, loss.dual_parameters)
-            costs, squares = costs + cost, squares + square
+            offset = operand.risk.offset
+            cost, square = loop(*arguments, message.scale, offset, own, w, loss.dual_parameters)
+            # the conjugate of l(f + b) at -a is that of l and a b
+            costs, squares = costs + cost + float((own @ offset).sum()), squares + square
             duals[places] = own
         return Turned(w, costs, squares)
 
@@ -314,7 +317,7 @@ def dual_minimum(prediction: Any, square: Any, dual: Any, target: Any, cost: Any
     raise NotImplementedError
 
 
-def _turn(data, indices, indptr, targets, costs, scale, duals, w, parameters):  # type: ignore[no-untyped-def]
+def _turn(data, indices, indptr, targets, costs, scale, offset, duals, w, parameters):  # type: ignore[no-untyped-def]
     n_rows, outputs = targets.shape
     total = squares = 0.0
     # a row in the precision of w, once for all outputs
@@ -335,7 +338,7 @@ def _turn(data, indices, indptr, targets, costs, scale, duals, w, parameters):  
             target, cost, before = np.float64(targets[t, j]), costs[t], duals[t, j]
             if cost <= 0.0:
                 continue
-            prediction = 0.0
+            prediction = offset[j]
             for entry in range(n_entries):
                 prediction += row[entry] * w[j, column_of(indices, first, first + entry)]
             after = dual_minimum(prediction, square * scale, before, target, cost, parameters)
@@ -355,11 +358,14 @@ def turn_loop(
     """One exact step in the dual variables of each of some rows, in their order.
 
     The compiled function takes the arrays of a :class:`~distkern.solvers.streamed.FeaturePiece` (with its
-    weights as costs), the factor of a_i z(x_i) in w, the dual variables (n, k) and w (k, r), both of which it
-    changes, and the loss's dual parameters; it returns the sum of the conjugates and that of |z(x_i)|^2.
+    weights as costs), the factor of a_i z(x_i) in w, the offset (k,) of predictions, the dual variables
+    (n, k) and w (k, r), both of which it changes, and the loss's dual parameters; it returns the sum of the
+    conjugates and that of |z(x_i)|^2.
     """
     names = {"x": dtype, "parameters": parameters_type(len(loss.dual_parameters))}
-    arguments = argument_types("x[:] i4[:] i8[:] x[:, :] f8[:] f8 f8[:, :]! f8[:, :]! parameters", **names)
+    arguments = argument_types(
+        "x[:] i4[:] i8[:] x[:, :] f8[:] f8 f8[:] f8[:, :]! f8[:, :]! parameters", **names
+    )
     helpers: dict[str, Callable[..., Any]] = {
         "dual_minimum": type(loss).dual_minimum,
         "dual_cost": type(loss).dual_cost,

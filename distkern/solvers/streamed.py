@@ -134,6 +134,8 @@ class BatchLoop(AbstractLoop):
     def __init__(self, solver: Any, problem: Problem, state: Any, basis: AbstractBasis, made: Any) -> None:
         self.solver = solver
         self._risk, self._batch = solver.risk_of(state), solver.rows_of_batch(problem, basis.size)
+        #: (r, 1), nu of each coefficient
+        self.penalty = solver.penalty(basis)
         self.w: Array = state.coefficients.copy()
         self.narrow: Floats = self.w.astype(basis.dtype)
 

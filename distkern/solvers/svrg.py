@@ -30,7 +30,8 @@ from distkern.solvers.base import (
     rows_of_stage,
 )
 from distkern.solvers.bounds import gradient_bound
-from distkern.solvers.explicit import Ended, FeatureState, gradient_pass, pass_cost, settled
+from distkern.solvers.explicit import Ended, FeatureState, settled
+from distkern.solvers.feature_passes import gradient_pass, pass_cost
 from distkern.solvers.gram import Grams, Solve, inverted
 from distkern.solvers.hyperparameters import SEARCHED_GAMMA, SEARCHED_NU, a_loss, feature_parameters
 from distkern.solvers.measuring import Figures, Model, Sums, measure_gradient, with_largest
@@ -165,7 +166,7 @@ class SVRG(AbstractStreamed[SVRGState]):
 
     def preconditioned(self, size: int) -> bool:
         """Whether steps over so many features are preconditioned."""
-        return is_preconditioned(self.precondition, size)
+        return is_preconditioned(self.precondition, size - self.n_constant)
 
     def rows_of_batch(self, problem: Problem, size: int) -> int:
         if self.batch_size is not None:
@@ -225,7 +226,7 @@ class SVRG(AbstractStreamed[SVRGState]):
         visits = problem.visits(self.rows_of_stage(problem), state.stage, self.order)
         ends = batch_ends(sum(visit.n_draws for visit in visits), batch)
         w, risk = state.coefficients, self.risk_of(state)
-        return InnerLoop(risk, w, state.gradient, self.nu, eta, made, basis, ends)
+        return InnerLoop(risk, w, state.gradient, self.penalty(basis), eta, made, basis, ends)
 
     def after(self, state: SVRGState, figures: Figures, ended: Ended) -> dict[str, Any]:
         change = _relative_change(ended.model.coefficients, state.coefficients)
@@ -236,10 +237,17 @@ class SVRG(AbstractStreamed[SVRGState]):
         """|g|^2 / (2 nu) for the gradient g at w: the duality gap with the slopes there."""
         if len(state.missing):
             return math.inf
-        return gradient_bound(self.nu, state.gradient + self.nu * state.coefficients)
+        gradient, length = state.gradient + self.nu * state.coefficients, None
+        if self.n_constant:
+            gradient[-1] = state.gradient[-1]
+            length = math.sqrt(float(state.largest[0]))
+        return gradient_bound(self.nu, gradient, length=length)
 
     def stopped(self, state: SVRGState) -> str:
         return settled(self.tol) if state.change <= self.tol and not self.converged(state) else ""
+
+    def after_shift(self, figures: Figures) -> dict[str, Any]:
+        return {"gradient": figures.sums.mean_gradient}
 
     def figures(self, state: SVRGState) -> dict[str, float]:
         return {"change": state.change, "bound": self.bound(state)}
@@ -334,8 +342,9 @@ class InnerLoop(AbstractLoop):
 
     At the end of each batch of B rows, with f = f~ + Z (w - w~),
 
-        v = Z' (s (l'(f) - l'(f~))) / B + mu + nu w,    w <- w - eta P^-1 v.
+        v = Z' (s (l'(f) - l'(f~))) / B + mu + nu w,    w <- w - eta P^-1 v,
 
+    where nu is (r, 1), 0 of a constant function.
     Where features are products with a matrix, Z = K F, rows have K alone and F is in the steps, so that it
     takes r^2 operations a batch and not a row. Slopes are taken in float64 at f~ and at f~ plus the change,
     so that their difference vanishes with w - w~ whatever the precision of the features.
@@ -346,14 +355,14 @@ class InnerLoop(AbstractLoop):
         risk: Risk,
         start: Array,
         gradient: Array,
-        nu: float,
+        nu: Array,
         eta: float,
         solve: Solve | None,
         basis: AbstractBasis,
         ends: Sequence[int],
     ) -> None:
         self._risk, self._start, self._gradient = risk, start, gradient
-        self._nu, self._eta, self._solve, self._basis = float(nu), float(eta), solve, basis
+        self._nu, self._eta, self._solve, self._basis = nu, float(eta), solve, basis
         self._dtype = basis.dtype
         self._ends = deque(ends)
         self._rows = self._in_batch = 0

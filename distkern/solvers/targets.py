@@ -151,7 +151,8 @@ def target_scale(problem: Problem, risk: Risk, earlier: TargetSummary | None = N
     The square loss is centred at the mean and scaled by the standard deviation, others at the quantiles that
     minimise them (the median) and by the spread between deciles 1 and 9, divided by that of a normal
     distribution of variance 1. Where eight in ten targets are equal the standard deviation is taken, and
-    where all are equal their modulus, or 1 if that is 0.
+    where all are equal their modulus, or 1 if that is 0. Classes have the scale 1, and the centre at which a
+    loss with probabilities gives all rows the shares of the classes; others 0.
 
     Raises
     ------
@@ -159,7 +160,7 @@ def target_scale(problem: Problem, risk: Risk, earlier: TargetSummary | None = N
         If the squares of targets are not finite, or the loss has constants that do not suit the scale.
     """
     if not problem.real_targets:
-        return TargetScale.none(risk.n_outputs)
+        return replace(TargetScale.none(risk.n_outputs), center=_log_odds(problem, risk))
     summary: TargetSummary = yield _target_pass(problem)
     summary = summary if earlier is None else TargetSummary.add(earlier, summary)
     variances = np.array([summary.variance, math.nan])
@@ -182,6 +183,33 @@ def target_scale(problem: Problem, risk: Risk, earlier: TargetSummary | None = N
     if summary.variance:
         risk.loss.check_scale(scale)
     return TargetScale(center, scale, variances)
+
+
+def class_shares(problem: Problem, risk: Risk) -> Array | None:
+    """Share of the weight of all rows that each output has as its class, (n_outputs,); None if not known.
+
+    It is half a row at least, and leaves as much to the others.
+    """
+    if not problem.class_shares:
+        return None
+    totals = np.asarray(problem.class_shares)
+    if risk.class_weights is not None:
+        totals = totals * risk.class_weights
+    shares = totals / totals.sum()
+    least = 0.5 / max(problem.n_rows, 1)
+    shares = np.clip(shares, least, 1.0 - least)
+    found: Array = shares[1:] if risk.n_outputs == 1 else shares
+    return found
+
+
+def _log_odds(problem: Problem, risk: Risk) -> Array:
+    shares = class_shares(problem, risk) if risk.loss.has_probabilities else None
+    if shares is None:
+        return np.zeros(risk.n_outputs)
+    if risk.loss.target_kind == "classes":
+        logs = np.log(shares)
+        return np.asarray(logs - logs.mean())
+    return np.log(shares / (1.0 - shares))
 
 
 def target_outline(problem: Problem) -> list[Outline]:
@@ -210,9 +238,9 @@ class Scaled(Protocol):
 
 
 def scaled_risk(risk: Risk, center: Array, scale: float) -> Risk:
-    """The risk of targets that are centred and scaled."""
+    """The risk of targets that are centred and scaled, or of classes whose predictions are centred."""
     if not risk.is_real:
-        return risk
+        return replace(risk, center=center) if center.any() else risk
     return replace(risk, loss=risk.loss.scaled(scale), center=center, scale=scale)
 
 

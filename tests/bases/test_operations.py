@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from distkern.bases import LandmarkBasis, NystroemBasis, RandomFeatureBasis
+from distkern.bases.constant import ConstantBasis
 from distkern.bases.landmarks import KernelSpan
 from distkern.bases.linear import LinearBasis
 from distkern.common.sparse import SparseRows, converted
@@ -19,6 +20,8 @@ BASES = {
     "landmarks": lambda dtype, points: LandmarkBasis(RBF, points),
     "nystroem": lambda dtype, points: NystroemBasis(RBF, points),
     "random": lambda dtype, points: RandomFeatureBasis(RBF, 5, 48, 3, dtype=dtype, block_size=32),
+    "nystroem and 1": lambda dtype, points: ConstantBasis(NystroemBasis(RBF, points)),
+    "random and 1": lambda dtype, points: ConstantBasis(RandomFeatureBasis(RBF, 5, 48, 3, dtype=dtype)),
 }
 
 
@@ -35,7 +38,7 @@ def test_all_operations_are_products_with_the_table_of_values(name, dtype, form)
     generator = np.random.default_rng(2)
     w, g = generator.standard_normal((basis.size, 2)), generator.standard_normal((len(ROWS), 2))
     # Nystroem features are summed as kernels: eigenvalues near the cut cost digits
-    digits = (2e-3 if name == "nystroem" else 1e-5) if dtype == np.float32 else 1e-7
+    digits = (2e-3 if name.startswith("nystroem") else 1e-5) if dtype == np.float32 else 1e-7
     sums = digits * len(ROWS) ** 0.5
     np.testing.assert_allclose(converted(basis.values(rows), sparse=False), exact, atol=digits)
     np.testing.assert_allclose(basis.combine(rows, w), exact @ w, atol=10 * digits)
@@ -63,6 +66,7 @@ def test_the_metric_is_that_of_the_norm(name, form):
     if name == "span":
         apart = np.square(ROWS[:20, None].astype(np.float32).astype(float) - ROWS[None, :20]).sum(axis=2)
         wanted = np.exp(-0.3 * apart)
+    wanted[basis.size - basis.n_constant :] = 0
     basis.add_metric([metric], 2.5)
     np.testing.assert_allclose(metric, 1 + 2.5 * wanted, atol=1e-6)
     w = np.random.default_rng(2).standard_normal((basis.size, 3))

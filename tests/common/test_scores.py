@@ -52,3 +52,17 @@ def test_values_that_say_nothing_lose_the_entropy_and_no_numbers_lose_most():
 def test_mean_and_standard_error_of_paired_differences():
     losses, others = np.array([1.0, 2.0, 3.0, 4.0]), np.array([0.0, 2.0, 2.0, 4.0])
     assert mean_difference(losses, others) == (0.5, 0.25)
+
+
+def test_an_offset_that_the_sign_does_not_see_costs_where_the_sign_predicts():
+    generator = np.random.default_rng(0)
+    codes = (generator.random(2000) < 0.5).astype(int)
+    values = np.where(codes, 1.0, -1.0) + 0.5 * generator.normal(size=2000)
+    moved = values - 1.5
+    free, moved_free = (log_losses(each[:, None], codes).mean() for each in (values, moved))
+    assert moved_free == pytest.approx(free, rel=1e-6)
+    by_sign, moved_by_sign = (
+        log_losses(each[:, None], codes, by_sign=True).mean() for each in (values, moved)
+    )
+    assert by_sign == pytest.approx(free, rel=0.1)
+    assert moved_by_sign > 1.5 * by_sign

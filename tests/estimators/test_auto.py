@@ -186,7 +186,7 @@ def test_wide_sparse_rows_get_a_linear_machine():
         "products",
     )
     assert model.chosen_because_ == "of 20,000 sparse columns"
-    assert "matrices of 20,001 features are large" in "".join(model.history_[-1]["notes"])
+    assert "matrices of 20,000 features are large" in "".join(model.history_[-1]["notes"])
     np.testing.assert_allclose(model.predict_proba(X).sum(axis=1), 1.0)
     assert not hasattr(model, "metric_importances_")
 

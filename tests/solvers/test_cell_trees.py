@@ -98,7 +98,7 @@ def test_no_part_of_the_rows_has_more_copies_in_buckets_than_planned(n_columns, 
     X = np.random.default_rng(0).standard_normal((20_000, n_columns)).astype(np.float32)
     problem = Problem((2500,) * 8, n_columns, np.dtype("float32"), 0, n_outputs=1, has_test=False)
     layout = CellLayout(problem, 500, overlap, quadratic=False, searched=None)
-    mapping = centred(X[: layout.sample_rows])
+    mapping = centred(X[: layout.sample_rows], np.ones(layout.sample_rows))
     placed = mapping.apply(X)
     tree = layout.tree(placed[: layout.sample_rows], 0)
     counts = np.array([len(part) for _, part, _ in tree.members(placed)])

@@ -130,7 +130,7 @@ def test_read_only_input_takes_the_same_machine_code():
     w = Average(np.zeros((1, 1)), np.zeros((1, 1)), np.zeros(1), np.zeros(1, np.int64))
     loop = avm_loop(loss, np.dtype("f4"))
     rows = values, np.zeros(2, np.intp), values[:, :0], values, np.ones(2)
-    loop(*rows, w, 1.0, 0, 1.0, loss.parameters)
+    loop(*rows, w, 1.0, 0, 1.0, np.zeros(1), loss.parameters)
     assert w.u[0, 0] > 0
     assert len(loop.signatures) == 1
 
@@ -173,7 +173,8 @@ def test_long_stages_keep_their_digits():
     lazy = Iterate(np.ones((1, 4)), np.ones(1), np.zeros(1))
     loop = csvrg_loop(loss, np.dtype("f8"))
     mean = Mean.over(10_000, 20_000, 1, 4)
-    loop(values, nearest, products, signs, np.ones(20_000), lazy, mean, eta, lam, False, loss.parameters)
+    rows = values, nearest, products, signs, np.ones(20_000)
+    loop(*rows, lazy, mean, eta, lam, False, np.zeros(1), loss.parameters)
     w, late = np.ones(4), []
     for t in range(20_000):
         if t >= 10_000 and t % 8 == 0:

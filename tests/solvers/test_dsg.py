@@ -133,9 +133,8 @@ def test_figures_of_classes():
     solver = dsg("softmax", 3)
     states, runner = train(solver, blocks, test=test)
     z = features_of(solver, states[-1], all_rows(test), states[-1].n_blocks)
-    wrong = (z @ solver.model_coefficients(states[-1])).argmax(axis=1) != np.concatenate(
-        [block.targets for block in test]
-    )
+    f = z @ solver.model_coefficients(states[-1]) + states[-1].center
+    wrong = f.argmax(axis=1) != np.concatenate([block.targets for block in test])
     assert states[-1].test_error == wrong.mean()
     assert states[0].objective == pytest.approx(math.log(3))
     assert states[-1].objective < states[0].objective

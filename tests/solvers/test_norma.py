@@ -18,7 +18,7 @@ from distkern.solvers.base import Trouble
 from distkern.solvers.kernel_norma import KernelNORMA
 from distkern.solvers.norma import NORMA
 from distkern.solvers.risk import Risk
-from feature_problems import all_rows, problem_of, targets_of, train, waves
+from feature_problems import all_rows, nu_of, problem_of, targets_of, train, waves
 from reference import cut_blocks
 
 RBF = KernelChoice(find_kernel("rbf"), 2.0)
@@ -69,7 +69,7 @@ def test_equals_a_plain_loop(loss, classes, outputs):
     np.testing.assert_allclose(last.coefficients, wanted[last.places], rtol=0, atol=1e-12)
     f = kernel @ wanted
     norm = 0.5 * NU * np.einsum("ij,ij->", wanted, f)
-    objective = norm + np.mean(s * subject.risk.loss.row_values(f, y))
+    objective = norm + np.mean(s * subject.risk.loss.row_values(f + last.center, y))
     assert last.objective == pytest.approx(objective, rel=1e-9)
 
 
@@ -139,13 +139,13 @@ def test_over_explicit_features_it_is_stochastic_gradient_descent():
     basis = subject.basis(problem_of(blocks, 3), states[0].landmarks, states[0].gamma)
     z = np.concatenate([basis.values(block.features) for block in blocks])
     y, s = targets_of(subject, blocks), weights / weights.mean()
-    w, step = np.zeros((64, 3)), 0
+    w, step, nu = np.zeros((65, 3)), 0, nu_of(subject, z)
     order = np.concatenate([rows for stage in runner.sampled for rows in stage])
     for start in range(0, 900, 10):
         rows, step = order[start : start + 10], step + 1
         gamma = 1 / np.sqrt(1 + 0.005 * (step - 1))
         slopes = s[rows, None] * risk.loss.row_slopes(z[rows] @ w, y[rows])
-        w = (1 - gamma * NU) * w - gamma / 10 * z[rows].T @ slopes
+        w = (1 - gamma * nu) * w - gamma / 10 * z[rows].T @ slopes
     np.testing.assert_allclose(states[-1].coefficients, w, rtol=0, atol=1e-12)
     assert states[-1].step == step
 

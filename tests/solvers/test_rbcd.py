@@ -19,7 +19,7 @@ from distkern.losses import find_loss
 from distkern.solvers.base import Trouble
 from distkern.solvers.rbcd import RBCD
 from distkern.solvers.risk import Risk
-from feature_problems import basis_values, penalised_risk, targets_of, train, waves
+from feature_problems import basis_values, fitted_by, nu_of, penalised_risk, targets_of, train, waves
 
 RBF = KernelChoice(find_kernel("rbf"), 1.0)
 RANDOM = Random(RBF, 64)
@@ -56,10 +56,11 @@ def test_reaches_the_minimum_that_scikit_learn_finds(loss, features):
         machine = LogisticRegression(C=1 / (nu * n), fit_intercept=False, tol=1e-8, max_iter=10_000)
     else:
         machine = LinearSVC(C=1 / (nu * n), fit_intercept=False, tol=1e-8, max_iter=10**6)
-    w = machine.fit(z, y[:, 0]).coef_.reshape(-1, 1)
+    w = fitted_by(machine, subject, z, y)
     minimum = penalised_risk(subject, z, y, w)
     last = states[-1]
-    assert last.objective == pytest.approx(penalised_risk(subject, z, y, last.coefficients), rel=1e-12)
+    own = penalised_risk(subject, z, y, last.coefficients, offset=0.0 if loss == "square" else last.center)
+    assert last.objective == pytest.approx(own, rel=1e-12)
     assert minimum * (1 - 1e-6) < last.objective < minimum * (1 + 1e-3)
     gaps = np.diff([state.objective for state in states])
     assert (gaps <= 1e-12).all(), "a step of coordinate descent never ascends"
@@ -89,11 +90,11 @@ def test_equals_a_plain_loop(loss, classes, outputs, precondition, order):
     assert len(drawn) == 2 * 4
     if order == "shuffled":
         assert {run.start for run in drawn[:4]} == {0, 20, 40, 60}
-    w = np.zeros((64, outputs))
+    w, nu = np.zeros((65, outputs)), nu_of(subject, z)
     found = []
     for number, run in enumerate(drawn):
         own = z[:, run]
-        gradient = own.T @ (s[:, None] * risk.loss.row_slopes(z @ w, y)) / 300 + NU * w[run]
+        gradient = own.T @ (s[:, None] * risk.loss.row_slopes(z @ w, y)) / 300 + nu[run] * w[run]
         hessian = risk.loss.curvature * (own * s[:, None]).T @ own / 300 + NU * np.eye(own.shape[1])
         if precondition:
             w[run] -= np.linalg.solve(hessian, gradient)
@@ -103,7 +104,8 @@ def test_equals_a_plain_loop(loss, classes, outputs, precondition, order):
             found.append(w.copy())
     for state, wanted in zip(states[1:], found, strict=True):
         np.testing.assert_allclose(state.coefficients, wanted, rtol=0, atol=1e-9 * np.abs(wanted).max())
-        assert state.objective == pytest.approx(penalised_risk(subject, z, y, wanted, s), rel=1e-9)
+        own = penalised_risk(subject, z, y, wanted, s, state.center)
+        assert state.objective == pytest.approx(own, rel=1e-9)
 
 
 @pytest.mark.parametrize("dtype", ["float32", pytest.param("float64", marks=pytest.mark.slow)])
@@ -125,7 +127,7 @@ def test_nothing_of_rows_times_features_is_sent_or_kept():
         assert kept.shape[1] == 1
     arrays = [part for answer in runner.answers for part in answer if isinstance(part, np.ndarray)]
     assert max(part.size for part in arrays) <= 20
-    assert states[-1].coefficients.size == 64
+    assert states[-1].coefficients.size == 65
 
 
 def test_the_tolerance_stops_a_run():

@@ -385,9 +385,13 @@ def test_log_losses_weigh_as_rows_and_classes_do(loss, nu):
     factors = weights * np.where(y == 1, 3.0, 1.0)
     values = model.decision_function(X)[:, None]
     if loss == "logistic":
-        chances = model.predict_proba(X)
+        # of rows as they are weighted
+        chances = model.predict_proba(X) * [1.0, 3.0]
+        chances /= chances.sum(axis=1, keepdims=True)
     else:
-        chances = LogisticRegression(C=np.inf, tol=1e-10).fit(values, y, factors).predict_proba(values)
+        # the sign says the class
+        machine = LogisticRegression(C=np.inf, tol=1e-10, fit_intercept=False)
+        chances = machine.fit(values, y, factors).predict_proba(values)
     expected = log_loss(y, chances, sample_weight=factors)
     # but for Platt's targets
     assert losses_of(solver.model(problem, state), block).mean() == pytest.approx(expected, rel=0.02)

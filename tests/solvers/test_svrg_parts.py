@@ -21,7 +21,7 @@ from distkern.features.random import Random
 from distkern.kernels import find_kernel
 from distkern.losses import find_loss
 from distkern.solvers.base import Problem, piece_rows
-from distkern.solvers.explicit import gradient_pass
+from distkern.solvers.feature_passes import gradient_pass
 from distkern.solvers.gram import inverted
 from distkern.solvers.measuring import Model, measure, measure_gradient
 from distkern.solvers.risk import Risk

@@ -10,7 +10,7 @@ import numpy as np
 
 from distkern.common.stores import ArrayStore
 from distkern.common.types import Array
-from distkern.maps.mapping import MapChoice, RowMap
+from distkern.maps.mapping import MapChoice, RowMap, as_rows
 from distkern.passes import Each
 from distkern.solvers._cells.buckets import Cut
 from distkern.solvers._cells.layout import CellLayout
@@ -33,15 +33,14 @@ def learned(
     """Maps from so many rows of the sample: a pass of those that have a metric, each a task."""
     different = list(dict.fromkeys(choices))
     metrics = [choice for choice in different if choice.metric != "none"]
-    n_rows = min(len(sampled.rows), most)
-    part = slice(n_rows)
+    part = as_rows(sampled.given_weights, most)
     found = {
         choice: RowMap.fit(choice, sampled.rows[part], sampled.targets[part])
         for choice in different
         if choice.metric == "none"
     }
     if metrics:
-        step = layout.learning(name, metrics, n_rows, sampled)
+        step = layout.learning(name, metrics, most, sampled)
         yield step
         found |= loaded_maps(metrics, step.store)
     return found

@@ -161,14 +161,13 @@ def hold_out(
     Returns
     -------
     an empty record; and of each row that was held out its decision "values" (n, n_outputs), its class' code,
-    "codes", and its weight without that of its class, "weights"
+    "codes", and its weight times that of its class, "weights"
     """
     number, cut, settings = item[0], operand.solving.cut, operand.solving.settings
     rows, lies = cut.gathered(*item)
     features = np.asarray(rows.features)
     tree = cut.tree(features, number)
     assert rows.targets is not None
-    assert rows.weights is not None
     is_rare = lies & (rows.targets == operand.solving.rarest)
     chosen = operand.folds(number, np.bincount(tree.leaves(features[is_rare]), minlength=tree.n_leaves))
     machines = Machines.of(operand.machines.load(number))
@@ -193,11 +192,11 @@ def hold_out(
             values.append(machine.predict(settings, features[mine]))
             held.append(mine)
     release()
-    taken = np.concatenate(held)
+    taken, repeats = np.concatenate(held), cut.risk.repeats(rows)
     return {}, {
         "values": np.concatenate(values),
         "codes": rows.targets[taken].astype(np.int64),
-        "weights": rows.weights[taken],
+        "weights": np.ones(len(taken)) if repeats is None else repeats[taken],
     }
 
 

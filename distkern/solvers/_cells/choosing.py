@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from distkern.common.held_out import groups_of, keys_of, stratified_order
+from distkern.common.held_out import keys_of, order_of_keys
 from distkern.common.tiles import release
 from distkern.common.types import Block
 from distkern.features.kernel_choice import KernelChoice
@@ -22,7 +22,7 @@ from distkern.kernels import find_kernel
 from distkern.kernels.bandwidth import gamma_from_width, median_width, moments, parse_rule, scale_width
 from distkern.kernels.base import AbstractScaledKernel
 from distkern.losses.conjugate import AbstractDualLoss
-from distkern.maps.mapping import MapChoice, RowMap
+from distkern.maps.mapping import MapChoice, RowMap, as_rows
 from distkern.maps.metric import METRIC_ROWS, MORE_METRIC_ROWS, MetricKind
 from distkern.passes import Outline
 from distkern.search.folds import Tried
@@ -168,8 +168,8 @@ class SearchSpace:
         if not self.is_open(n_features) or n_rows < FEW:
             if self.map_choice.metric == "none":
                 return []
-            most = min(n_rows, MORE_METRIC_ROWS)
-            return [Outline(layout.learning(METRIC, [self.map_choice], most), is_before=True)]
+            learning = layout.learning(METRIC, [self.map_choice], MORE_METRIC_ROWS)
+            return [Outline(learning, is_before=True)]
         maps = self.maps(n_features)
         largest = max(
             maps, key=lambda choice: (choice.is_full, choice.metric != "none", choice.has_quantiles)
@@ -182,7 +182,7 @@ class SearchSpace:
         if has_metrics:
             metrics = layout.learning(METRIC, [largest] * MOST_KINDS, layout.metric_rows)
             passes.append(Outline(metrics, share))
-            last = layout.learning(LAST_METRIC, [largest], min(n_rows, layout.more_metric_rows))
+            last = layout.learning(LAST_METRIC, [largest], layout.more_metric_rows)
             again = [Outline(last, share)] if layout.learns_again else []
         if not layout.is_tuned:
             for number in range(len(ROUNDS)):
@@ -198,7 +198,7 @@ class SearchSpace:
                 others = layout.learning(OTHER_METRICS, [largest] * 2, layout.metric_rows)
                 passes.append(Outline(others, share))
             if number and layout.learns_first(largest):
-                whole = layout.learning(WHOLE_METRICS, [largest] * MOST_KINDS, min(n_rows, MORE_METRIC_ROWS))
+                whole = layout.learning(WHOLE_METRICS, [largest] * MOST_KINDS, MORE_METRIC_ROWS)
                 passes.append(Outline(whole, 0.5))
             items, _ = layout.tuned_items(number, [(0, 0)] * buckets)
             passes.append(Outline(layout.tuning(round_name(number), items, None)))
@@ -306,8 +306,9 @@ class SearchSpace:
         if choice.metric != "none":
             return (yield from learned(layout, sampled, METRIC, [choice], MORE_METRIC_ROWS))[choice]
         if choice.transform == "none":
-            return centred(sampled.rows)
-        return RowMap.fit(choice, sampled.rows[:METRIC_ROWS], sampled.targets[:METRIC_ROWS])
+            return centred(sampled.rows, sampled.given_weights)
+        part = as_rows(sampled.given_weights, METRIC_ROWS)
+        return RowMap.fit(choice, sampled.rows[part], sampled.targets[part])
 
     def _as_given(self, sampled: Sampled, mapping: RowMap) -> Chosen:
         choice, kernel = self.map_choice, self.kernels[0]
@@ -345,8 +346,7 @@ def _sampled(risk: Risk, sample: CellSample, seed: int) -> Sampled:
     given = Block(sample.features, sample.targets, sample.weights, group_keys=sample.group_keys)
     keys = keys_of(given)
     codes = None if risk.is_real else sample.targets
-    order = stratified_order(codes, len(keys), seed, groups_of(keys))
-    rows = given.take(order)
+    rows = given.take(order_of_keys(keys, codes, seed))
     assert rows.targets is not None
     assert rows.weights is not None
     weights = risk.repeats(rows)

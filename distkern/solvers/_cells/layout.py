@@ -127,7 +127,9 @@ class CellLayout(Sizes):
         # results that wait count its shuffled rows and its coordinates; in double precision it is centred, or
         # some rows of it transformed here
         is_fitted = self.searched is None and self.maps[0].is_transform
-        exact = problem.n_features * (3 * (min(rows, METRIC_ROWS) + N_QUANTILES) if is_fitted else rows)
+        exact = problem.n_features * (
+            3 * (self.rows_of_map(METRIC_ROWS) + N_QUANTILES) if is_fitted else rows
+        )
         driver = {"in double precision": (exact, 8), "scores": (3, rows, problem.n_outputs, 8)}
         if climbs:
             driver["the ladder"] = (memory_of(rows, problem.n_features, LADDER_ROWS),)
@@ -141,13 +143,14 @@ class CellLayout(Sizes):
     def learning(
         self, name: str, choices: Sequence[MapChoice], n_rows: int, sampled: Sampled | None = None
     ) -> Each:
-        """Maps with metrics, each in a task, from so many rows of the sample."""
+        """Maps with metrics, each in a task, from at most so many rows of the sample."""
         sizes = self.problem.n_features, self.problem.n_outputs
+        operand = None if sampled is None else Learning(sampled, n_rows)
+        n_rows = self.rows_of_map(n_rows)
         workspace = max((fitting_bytes(choice, n_rows, *sizes) for choice in choices), default=0)
         # what is mapped is beside what it is mapped from
         cost = self._cost(workspace, MIB + self.map_bytes, sample=True, driver=2 * self.map_bytes)
         store = None if sampled is None else self._store(name)
-        operand = None if sampled is None else Learning(sampled, n_rows)
         return Each(name, learn_map, choices, store, operand=operand, record_bytes=512, cost=cost)
 
     def asking_sample(

@@ -69,11 +69,12 @@ class Places:
         return keys % n_rows, (keys // n_rows).astype(np.int32), marked[first] % 2 == 0
 
 
-def centred(sample: Floats) -> RowMap:
+def centred(sample: Floats, weights: NDArray[np.float64]) -> RowMap:
     """Rows less their mean, and nothing else."""
-    mean = sample.mean(axis=0, dtype=np.float64)
+    shares = weights / weights.sum()
+    mean = shares @ sample
     ones = np.ones(len(mean))
-    return RowMap(Transform("none", mean, ones), ones, 1.0, sample.var(axis=0, dtype=np.float64))
+    return RowMap(Transform("none", mean, ones), ones, 1.0, shares @ np.square(sample - mean))
 
 
 def places_to_arrays(places: Places) -> dict[str, NDArray[Any]]:

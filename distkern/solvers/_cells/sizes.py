@@ -242,6 +242,10 @@ class Sizes:
         """Whether it is before the last round, as a whole matrix of many numbers, which few rows misjudge."""
         return self.learns_again and self.is_tuned and choice.is_full
 
+    def rows_of_map(self, most: int) -> int:
+        """Rows of the sample that a map is learned from, of which weighted ones count as several."""
+        return most if self.problem.max_relative_weight != 1.0 else min(self.sample_rows, most)
+
     @property
     def bucket_sample(self) -> int:
         """Rows of the sample in a bucket, at most."""

@@ -17,7 +17,7 @@ from distkern.common.types import Array, Block, Floats
 from distkern.kernels.base import AbstractTileKernel, Powers
 from distkern.losses.classes import SquaredHinge
 from distkern.losses.conjugate import AbstractDualLoss
-from distkern.maps.mapping import MapChoice, RowMap, map_from_arrays, map_to_arrays
+from distkern.maps.mapping import MapChoice, RowMap, as_rows, map_from_arrays, map_to_arrays
 from distkern.search.choice import Tried
 from distkern.search.machines import Kernel
 from distkern.search.machines import Rows as LadderRows
@@ -104,7 +104,8 @@ class Sampled:
 
 @dataclass(frozen=True)
 class Learning:
-    """The operand of :func:`learn_map`: the rows of the sample, the first of which are learned from."""
+    """The operand of :func:`learn_map`: the rows of the sample, and how many are learned from, see
+    :func:`~distkern.maps.mapping.as_rows`."""
 
     sampled: Sampled
     n_rows: int
@@ -114,7 +115,7 @@ def learn_map(
     item: MapChoice, _: Iterator[Block], operand: Learning
 ) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
     """A map from the first rows of the sample: its arrays."""
-    part = slice(operand.n_rows)
+    part = as_rows(operand.sampled.given_weights, operand.n_rows)
     mapping = RowMap.fit(item, operand.sampled.rows[part], operand.sampled.targets[part])
     release()
     return {}, map_to_arrays(mapping)

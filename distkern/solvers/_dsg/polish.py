@@ -13,7 +13,7 @@ from distkern.common.types import Array
 from distkern.features.random import footprint_of_random
 from distkern.solvers.base import Outline, Problem, Steps
 from distkern.solvers.descent import BoundedMetric
-from distkern.solvers.explicit import gradient_pass
+from distkern.solvers.feature_passes import gradient_pass
 from distkern.solvers.gram import Grams, inverted, with_slopes
 from distkern.solvers.measuring import Model
 from distkern.solvers.risk import Risk
