@@ -320,8 +320,9 @@ class AbstractKernelMachine(AbstractEstimator):
         kernel, transform, metric = chosen.kernel, chosen.map.transform, chosen.map.metric
         is_exact = chosen.kind == "exact"
         weight = {"C": 1.0 / chosen.ridge} if is_exact else {"nu": chosen.ridge / data.source.n_rows}
+        stays = data.source.is_sparse or (data.scaling is not None and data.scaling.kind != "none")
         if kernel is None:
-            return {"features": "linear", **weight}
+            return {"features": "linear", "scale": AUTO if stays else transform, **weight}
         # rows that are stored scaled are standardised by a map alone, and there is none without a metric
         keeps = data.scaling is not None and data.scaling.kind != "none" and metric == "none"
         settings: dict[str, Any] = {

@@ -65,10 +65,9 @@ def word_of(value: Any, na: frozenset[str]) -> str | None:
 
 
 def are_booleans(words: set[str]) -> bool:
-    """Whether these are yes and no; a letter alone may stand for anything else."""
+    """Whether these are yes and no; one of the two alone may have other words beside it in later rows."""
     lower = {word.lower() for word in words}
-    pairs = [pair for pair in PAIRS if not lower.isdisjoint(pair)]
-    return lower <= {*BOOLEANS} and all(len(pair[0]) > 1 or lower.issuperset(pair) for pair in pairs)
+    return lower <= {*BOOLEANS} and all(lower.isdisjoint(pair) or lower.issuperset(pair) for pair in PAIRS)
 
 
 def recurring(values: Any, words: Sequence[str], are_numbers: Sequence[bool]) -> list[str]:

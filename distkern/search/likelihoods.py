@@ -23,8 +23,8 @@ from distkern.search.machines import Rows
 _TOLERANCE, _MOST_STEPS = 5e-4, 30
 #: share of a residual that conjugate gradients leave; most products, and products that ask for a new factor
 _LEFT, _MOST_PRODUCTS, _MANY_PRODUCTS = 0.1, 40, 12
-#: share of the mean diagonal that is added to a matrix before it is factorised
-_LEAST = 1e-7
+#: shares of the mean diagonal that are added to a matrix until it has a factor
+_LEAST = (1e-7, 1e-5, 1e-3)
 #: a step must reach this share of the promised decrease, or it is shortened by this factor
 _DESCENT, _SHORTER, _SHORTEST = 0.1, 0.4, 1e-3
 #: rows of a matrix that are weighted at a time
@@ -184,15 +184,24 @@ def _times(matrix: Floats, values: Array) -> Array:
 
 def _inverse(rows: Floats, curvatures: Array, regulariser: Array) -> Callable[[Array], Array]:
     """g -> (Z' diag(curvatures) Z + diag(regulariser))^-1 g."""
-    from scipy.linalg import cho_factor, cho_solve
+    from scipy.linalg import LinAlgError, cho_factor, cho_solve
 
     matrix, roots = np.zeros((rows.shape[1], rows.shape[1])), np.sqrt(curvatures).astype(rows.dtype)
     for start in range(0, len(rows), _STRIP):
         weighted = rows[start : start + _STRIP] * roots[start : start + _STRIP, None]
         matrix += weighted.T @ weighted
-    matrix[np.diag_indices(len(matrix))] += regulariser + _LEAST * np.trace(matrix) / len(matrix)
-    factor = cho_factor(matrix, overwrite_a=True)
-    return lambda right: np.asarray(cho_solve(factor, right))
+    diagonal, mean = np.diag_indices(len(matrix)), float(np.trace(matrix)) / len(matrix)
+    matrix[diagonal] += regulariser
+    for least in _LEAST:
+        # sums of single precision may be rounding in some directions, and the matrix only preconditions
+        matrix[diagonal] += least * mean
+        try:
+            factor = cho_factor(matrix)
+        except LinAlgError:
+            continue
+        return lambda right: np.asarray(cho_solve(factor, right))
+    scales = 1.0 / matrix.diagonal()
+    return lambda right: scales[:, None] * right
 
 
 def _conjugate_gradients(

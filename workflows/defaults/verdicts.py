@@ -257,6 +257,12 @@ class Truth:
         return (self.measured - self.told) / self.measured if self.measured else 0.0
 
     @property
+    def deviations(self) -> float:
+        """The same difference in standard errors; 0 where all losses are equal."""
+        assert self.told is not None
+        return (self.measured - self.told) / self.error if self.error else 0.0
+
+    @property
     def is_true(self) -> bool:
         """Within two standard errors."""
         return self.told is not None and abs(self.measured - self.told) <= _CERTAIN * self.error
@@ -298,14 +304,14 @@ def _truths(mine: Mapping[str, Runs]) -> list[tuple[str, ...]]:
 
 def _truth(mine: Mapping[str, Runs]) -> Table:
     every = [Truth.of(name, runs) for name, runs in mine.items()]
-    every.sort(key=lambda one: -abs((one.measured - one.told) / one.error) if one.told is not None else 1.0)
+    every.sort(key=lambda one: -abs(one.deviations) if one.told is not None else 1.0)
     rows = [
         (
             one.name,
             "" if one.told is None else f"{one.told:.4g}",
             f"{one.measured:.4g} ± {one.error:.2g}",
             "" if one.told is None else f"{100 * one.off:+.1f} %",
-            "" if one.told is None else f"{(one.measured - one.told) / (_CERTAIN * one.error):+.2f}",
+            "" if one.told is None else f"{one.deviations / _CERTAIN:+.2f}",
             "" if one.calibration is None else f"{one.calibration:.4f}",
             "" if one.apart is None else f"{100 * one.apart:+.1f} ± {100 * one.apart_error:.1f} %",
             f"{one.rows:,}",
