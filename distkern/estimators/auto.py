@@ -263,7 +263,7 @@ class AbstractKernelMachine(AbstractEstimator):
         """The best on held-out rows of a sample."""
         # a model that is loaded has no use for them
         from distkern.estimators.sample import FoldedSample, neighbourhoods
-        from distkern.search.ladder import DENSE, climb
+        from distkern.search.ladder import DENSE, STANDARD, climb
         from distkern.search.machines import Rows
         from distkern.solvers._cells.trials import solved_values
 
@@ -282,6 +282,7 @@ class AbstractKernelMachine(AbstractEstimator):
         # a map would make numbers of the zeros of sparse rows
         maps = [MapChoice("none")] if source.is_sparse else None
         parts = list(sample.parts())
+        keeps = data.scaling is not None and data.scaling.kind != "none"
         unit = np.asarray(sample.rows.targets, dtype=np.float64)
         of_block = partial(Rows.of, n_classes=len(data.classes), class_weights=weights, unit=unit)
 
@@ -297,6 +298,8 @@ class AbstractKernelMachine(AbstractEstimator):
             source.n_rows,
             seed,
             maps=maps,
+            # columns that are scaled already, or sparse, stay as they are
+            straight_map=MapChoice("none") if keeps or source.is_sparse else STANDARD,
             exact_rows=self._exact_rows,
             solve=solve,
             around=None if source.is_sparse else around,
@@ -320,9 +323,8 @@ class AbstractKernelMachine(AbstractEstimator):
         kernel, transform, metric = chosen.kernel, chosen.map.transform, chosen.map.metric
         is_exact = chosen.kind == "exact"
         weight = {"C": 1.0 / chosen.ridge} if is_exact else {"nu": chosen.ridge / data.source.n_rows}
-        stays = data.source.is_sparse or (data.scaling is not None and data.scaling.kind != "none")
         if kernel is None:
-            return {"features": "linear", "scale": AUTO if stays else transform, **weight}
+            return {"features": "linear", "scale": AUTO if transform == "none" else transform, **weight}
         # rows that are stored scaled are standardised by a map alone, and there is none without a metric
         keeps = data.scaling is not None and data.scaling.kind != "none" and metric == "none"
         settings: dict[str, Any] = {

@@ -97,9 +97,8 @@ class Fold:
         fold._maps = self._maps
         return fold
 
-    def straight(self) -> list[Tried]:
-        """Linear machines of standardised columns."""
-        choice = MapChoice("standard")
+    def straight(self, choice: MapChoice) -> list[Tried]:
+        """Linear machines of mapped columns."""
         _, learned, asked = self.mapped(choice, self.learned.n_rows)
         size = learned.n_rows, learned.features.shape[1]
         settings = [Setting("linear", choice, None, ridge, size) for ridge in RIDGES]

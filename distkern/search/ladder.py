@@ -36,6 +36,8 @@ KERNELS, _COARSE = (MATERN, GAUSSIAN, LAPLACIAN), 2
 REAL_RIDGES = (1e-5, 1e-4, 1e-3, *RIDGES)
 #: rounds of a metric
 _ROUNDS = 2
+#: the map of linear machines, unless their columns are scaled already
+STANDARD = MapChoice("standard")
 #: rows of the exact machines, and rows on which their settings are chosen
 EXACT_ROWS, LADDER_ROWS = 4000, 1000
 #: most columns for whole metrics, and for distances in the 1-norm
@@ -94,6 +96,7 @@ def climb(
     seed: int,
     *,
     maps: Sequence[MapChoice] | None = None,
+    straight_map: MapChoice = STANDARD,
     exact_rows: int = EXACT_ROWS,
     solve: Solve | None = None,
     around: Callable[[], Sequence[tuple[Rows, Rows]]] | None = None,
@@ -125,6 +128,7 @@ def climb(
     parts : pairs of rows to learn from and rows that are held out; what is lost is joined over the pairs.
         The rungs take as many of them, up to 3, as hold out 1,000 rows
     maps : those that are tried, the simplest first; None: all that suit so many columns
+    straight_map : of linear machines
     exact_rows : of the exact machines, at most
     solve : see :func:`~distkern.search.finalists.exact`
     around : makes pairs of rows to learn from and held-out rows, all rows near some of the sample's
@@ -132,7 +136,7 @@ def climb(
     everything = [_fold(rows, *part, seed) for part in parts]
     folds = everything[: max(1, min(_RUNG_FOLDS, math.ceil(_RUNG_ROWS / everything[0].asked.n_rows)))]
     n_learned = folds[0].learned.n_rows
-    straight = _best(joined([fold.straight() for fold in folds]))
+    straight = _best(joined([fold.straight(straight_map) for fold in folds]))
     tried = _over_centres(folds, maps or _maps_that_differ(rows.features), KERNELS)
     smooth = _best(tried)
     rungs, kinds, wanted = [straight, smooth], list[Tried](), [straight.setting, smooth.setting]

@@ -7,7 +7,8 @@ r = mean_i s_i a_i z_i + nu M (w + d) for any d, weak duality says
 
 With a_i = l'(f_i) and d = 0 that is |g|^2 / (2 nu), for the gradient g of F. With a_i = l'(f_i) +
 l''(f_i) z_i d for a step d of Newton's method r is what the step leaves of the gradient, and the bound is
-about g' H^-1 g / 2: it needs no large nu.
+about g' H^-1 g / 2: it needs no large nu. A constant function that no norm counts asks for slopes of sum 0,
+see :func:`gradient_bound`.
 """
 
 from __future__ import annotations

@@ -201,7 +201,7 @@ class CSVRG(AbstractCoresetSolver[CSVRGState]):
         gradient = self.lam * figures.sums.mean_gradient
         return {**ended.own, "gradient": gradient + state.missing if len(state.missing) else gradient}
 
-    def after_shift(self, figures: Figures) -> dict[str, Any]:
+    def after_shift(self, state: CSVRGState, figures: Figures) -> dict[str, Any]:
         return {"gradient": self.lam * figures.sums.mean_gradient}
 
     def stopped(self, state: CSVRGState) -> str:
@@ -226,7 +226,7 @@ class SpanCSVRG(CSVRG):
     kept = ("coefficients", "gradient")
 
     def bound(self, state: CSVRGState) -> float:
-        """|g|^2 / 2 for the gradient g at w."""
+        """|g|^2 / 2 for the gradient g at w: of the minimum with the same offset of classes."""
         return math.inf if len(state.missing) else gradient_bound(1.0, state.coefficients + state.gradient)
 
     def figures(self, state: CSVRGState) -> dict[str, float]:

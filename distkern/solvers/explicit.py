@@ -198,8 +198,8 @@ class AbstractExplicit(AbstractSearchable[State]):
         """The solver's own fields after a stage from ``state`` to ``figures``."""
         return ended.own
 
-    def after_shift(self, figures: Figures) -> Mapping[str, Any]:
-        """Likewise after another offset of classes, those that depend on it."""
+    def after_shift(self, state: Any, figures: Figures) -> Mapping[str, Any]:
+        """Likewise after another offset of classes, those that depend on it, from ``state`` before it."""
         return {}
 
     def stage_pass(self, problem: Problem, footprint: Footprint, stage: int, operand: Any) -> Any:
@@ -414,9 +414,9 @@ class AbstractExplicit(AbstractSearchable[State]):
             return found
         cost = pass_cost(problem, footprint, 1)
         shift = yield from offsets_of_scores(problem, self.model(problem, found), cost)
-        found = replace(found, center=found.center + shift)
-        figures = yield from self._figures_of(problem, self.model(problem, found), None)
-        return found.with_figures(figures, **self.after_shift(figures))
+        shifted = replace(found, center=found.center + shift)
+        figures = yield from self._figures_of(problem, self.model(problem, shifted), None)
+        return shifted.with_figures(figures, **self.after_shift(found, figures))
 
     def _features(self, problem: Problem, landmarks: Rows, gamma: float) -> Derived:
         """z, made once in a run; None of stages that find the rows of their kernels."""

@@ -94,6 +94,7 @@ class Newton(AbstractExplicit[NewtonState]):
     d = -H^-1 g. If g' H^-1 g / 2 is within the tolerance, a pass makes the duality gap at the slopes
     l' + l'' z d, see :mod:`~distkern.solvers.bounds`: it holds however far the minimum is. For the square
     loss g' H^-1 g / 2 is the distance itself. Where no conjugate is known (softmax), |g|^2 / (2 nu) decides.
+    A constant that nu does not count adds what :func:`~distkern.solvers.bounds.gradient_bound` says.
 
     From 4 max(4096, 4 r) rows on, matrices are made from a sample S (Erdogdu and Montanari 2015) of
     max(4096, 4 r) to n / 4 rows, as many as take half the operations of a pass; for the square loss only

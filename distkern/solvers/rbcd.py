@@ -70,7 +70,7 @@ class RBCD(AbstractExplicit[RBCDState]):
 
     A run ends where stages lower the objective so slowly that, falling on at their rate, it would lose less
     than tol of f(0) - f. There the rows give the gradient g of all blocks once more, for the bound
-    |g|^2 / (2 nu) of what is left.
+    |g|^2 / (2 nu) of what is left, see :func:`~distkern.solvers.bounds.gradient_bound`.
 
     Raises
     ------

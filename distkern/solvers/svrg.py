@@ -234,7 +234,8 @@ class SVRG(AbstractStreamed[SVRGState]):
         return {"change": change, "gradient": gradient + state.missing if len(state.missing) else gradient}
 
     def bound(self, state: SVRGState) -> float:
-        """|g|^2 / (2 nu) for the gradient g at w: the duality gap with the slopes there."""
+        """|g|^2 / (2 nu) for the gradient g at w: the duality gap with the slopes there; with a constant that
+        nu does not count see :func:`~distkern.solvers.bounds.gradient_bound`."""
         if len(state.missing):
             return math.inf
         gradient, length = state.gradient + self.nu * state.coefficients, None
@@ -246,7 +247,7 @@ class SVRG(AbstractStreamed[SVRGState]):
     def stopped(self, state: SVRGState) -> str:
         return settled(self.tol) if state.change <= self.tol and not self.converged(state) else ""
 
-    def after_shift(self, figures: Figures) -> dict[str, Any]:
+    def after_shift(self, state: SVRGState, figures: Figures) -> dict[str, Any]:
         return {"gradient": figures.sums.mean_gradient}
 
     def figures(self, state: SVRGState) -> dict[str, float]:

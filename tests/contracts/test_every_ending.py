@@ -100,7 +100,7 @@ def log_odds(y, s):
 def functions(model, X, features):
     """z of rows with |w|^2 as the norm, without a constant that is not regularised."""
     if features == "linear":
-        return np.column_stack([X, np.ones(len(X))]) if regularises_all(model) else X
+        return np.column_stack([X, np.ones(len(X))]) if regularises_all(model) and model._n_constant() else X
     if getattr(model, "landmarks_", None) is None or not len(model.landmarks_):
         return np.asarray(model.basis(np.float64).values(X))
     kernels = dk.kernel_matrix(np.vstack([model.landmarks_, X]), model.landmarks_, gamma=model.gamma_)

@@ -304,7 +304,7 @@ def test_compiled_inner_loop_gives_the_same_numbers(loss):
         w = Iterate(np.array([[f[i]]]), np.ones(1), np.zeros(1))
         products, signs = np.array([[-0.3, 0.0]]), np.array([[y[i]]])
         row = np.ones((1, 1)), np.zeros(1, np.intp), products, signs, np.array([weight])
-        loop(*row, w, Mean.over(0, 0, 1, 1), eta, lam, False, loss.parameters)
+        loop(*row, w, Mean.over(0, 0, 1, 1), eta, lam, False, np.zeros(1), loss.parameters)
         slopes = loss.derivative(np.array([f[i], -0.3]), y[i], loss.parameters)
         assert w.a[0] * w.v[0, 0] == pytest.approx(
             (1 - eta) * f[i] - eta * lam * weight * (slopes[0] - slopes[1]), abs=1e-12

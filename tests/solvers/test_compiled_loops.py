@@ -42,7 +42,7 @@ from scaled import Scaled
 loop = csvrg_loop(Scaled(), np.dtype("f8"))
 w = Iterate(np.zeros((1, 1)), np.ones(1), np.zeros(1))
 row = np.ones((1, 1)), np.zeros(1, np.intp), np.array([[3.0, 0.0]]), np.ones((1, 1)), np.ones(1)
-loop(*row, w, Mean.over(0, 0, 1, 1), 0.5, 1.0, False, ())
+loop(*row, w, Mean.over(0, 0, 1, 1), 0.5, 1.0, False, np.zeros(1), ())
 print(-w.v[0, 0], sum(loop.stats.cache_hits.values()), loop.stats.cache_path)
 """
 

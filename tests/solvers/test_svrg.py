@@ -77,6 +77,8 @@ def exact(loss, outputs, z, y, nu, s=None, options=None):
                 hessian[a * r : (a + 1) * r, b * r : (b + 1) * r] += (z * bend[:, [b]]).T @ z / n
         # what all outputs share may be free
         direction = np.linalg.lstsq(hessian, gradient.T.ravel())[0].reshape(outputs, r).T
+        if loss == "softmax":
+            direction -= direction.mean(axis=1, keepdims=True)
         size = 1.0
         while value(w - size * direction) > value(w) and size > 1e-9:
             size /= 2
