@@ -269,10 +269,9 @@ class AbstractKernelMachine(AbstractEstimator):
 
         state, source = self.value("random_state"), data.source
         seed = state if isinstance(state, int) else 0
-        if self.task == "regression":
-            sample = FoldedSample.of(source, None, seed)
-        else:
-            sample = FoldedSample.of(source, data.classes, seed, data.class_totals / data.class_totals.sum())
+        shares = data.class_totals / max(data.class_totals.sum(), 1.0)
+        classes = (None, None) if self.task == "regression" else (data.classes, shares)
+        sample = FoldedSample.of(source, classes[0], seed, classes[1])
         if not sample.tells:
             of_class = "" if self.task == "regression" else " of each class"
             return Candidate("newton", {}, f"{columns}, and too few different rows{of_class} to choose by")

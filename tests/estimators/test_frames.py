@@ -93,8 +93,11 @@ def test_numbers_with_holes_and_mixed_values():
     X, _ = parts(300)
     y = np.arange(300) % 7 + np.arange(300) / 300
     odd = pandas.DataFrame({"hole": X["hours"].astype(float), "mixed": [1, "a", 2.0] * 100, "one": "same"})
+    with pytest.warns(UserWarning, match=r"'mixed' holds numbers and words \('a'\), and becomes categories"):
+        NewtonRegressor(n_landmarks=20, gamma=1.0, random_state=0).fit(odd, y)
+    once = odd.assign(mixed=[1, "a", *[2.0] * 298])
     with pytest.raises(InputError, match=r"row 2 .*'a' is not a number.* X\['mixed'\]\.astype\('category'\)"):
-        NewtonRegressor(random_state=0).fit(odd, y)
+        NewtonRegressor(random_state=0).fit(once, y)
     odd["mixed"] = odd["mixed"].astype("category")
     fitted = NewtonRegressor(n_landmarks=20, gamma=1.0, random_state=0).fit(odd, y)
     assert fitted.table_.features == ("hole", "mixed=1", "mixed=2", "mixed=a", "one=same")
