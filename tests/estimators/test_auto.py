@@ -90,7 +90,9 @@ def test_noisy_rows_of_a_smooth_function_get_kernels_at_landmarks():
     candidates = model.history_[-1]["candidates"]
     assert (candidates[0]["name"], candidates[0]["n_functions"]) == ("linear", 2)
     scores = [one["loss"] for one in candidates]
-    assert len(scores) == 4
+    # the last one is trained as it is delivered
+    assert candidates[-1]["n_functions"] == 1024
+    assert scores[-1] < scores[0] - 0.05
     assert scores[1] < scores[0] - 0.05
     test, truth = curved(5000)
     best = log_loss(truth, np.column_stack([1 - ring(test), ring(test)]))
@@ -140,7 +142,8 @@ def test_held_out_noise_is_noise_copies_included(copies):
     # as many rows of either kind, so that none are merged
     X, y = np.vstack([X] * (3 // copies)), np.tile(y, 3 // copies)
     _, problem = model.problem(from_arrays(X, y, None, model.task), has_test=False)
-    assert min(one.loss for one in problem.candidates) > 0.68
+    assert problem.candidates[-1].loss > 0.68
+    assert model.held_out_score_ > 0.68
     assert model.algorithm_ == "newton"
 
 
@@ -260,16 +263,18 @@ def test_what_was_chosen_instead_is_kept(tmp_path, monkeypatch):
 
 @pytest.mark.slow
 def test_where_cells_do_not_fit_the_best_machine_over_centres_is_taken(monkeypatch):
-    X = np.random.default_rng(0).uniform(-2.0, 2.0, (3000, 2)).astype(np.float32)
-    y = np.sin(6.0 * X[:, 0]) * np.sin(6.0 * X[:, 1]) > 0
+    X = np.random.default_rng(0).uniform(0.0, 20.0, (8000, 2)).astype(np.float32)
+    y = np.floor(X).sum(axis=1) % 2
     monkeypatch.setattr(
         KernelClassifier, "_fits", lambda self, candidate, *_, has_test: candidate.name != "cells"
     )
     model = KernelClassifier(memory_limit=2**30, random_state=0)
-    assert chosen(model, X, y) == ("newton", "cells does not fit the memory limit")
+    found, because = chosen(model, X, y)
+    assert found == "newton"
+    assert because.startswith("cells") and because.endswith("does not fit the memory limit")
     kept = model._kept_choice[1]
     assert kept.settings["gamma"].startswith("median/")
-    assert len(kept.compared) == 4
+    assert len(kept.compared) == 6
 
 
 @pytest.fixture(scope="module")
