@@ -62,6 +62,8 @@ _WORTH_NEAR = 0.03
 #: exact machines of few rows are tried on more, where they gain more, up to so many times the loss of those
 #: over centres
 _ABOUT = 1.03
+#: settings of a rung with up to so many times its least loss become finalists
+_NEAR = 1.1
 #: rows that the rungs hold out, and most folds for it; a sample has most rows of up to so many times its own
 _RUNG_ROWS, _RUNG_FOLDS, DENSE = 600, 3, 2
 
@@ -139,25 +141,25 @@ def climb(
     straight = _best(joined([fold.straight(straight_map) for fold in folds]))
     tried = _over_centres(folds, maps or _maps_that_differ(rows.features), KERNELS)
     smooth = _best(tried)
-    rungs, kinds, wanted = [straight, smooth], list[Tried](), [straight.setting, smooth.setting]
+    rungs, kinds = [straight, smooth], list[Tried]()
+    wanted = [one.setting for one in rungs if one.score <= _NEAR * min(straight.score, smooth.score)]
     leading = _of_every_metric(tried)
     first = _first_exact(leading)
     if _n_centres(min(n_learned, LADDER_ROWS), n_rows) < n_learned:
         alone = folds[:1]
         found = _exact(alone, first, KERNELS, smooth.kernel.width, _NARROWER)
         exact, few = _best(found), _over_few(alone, smooth, _best(found), LADDER_ROWS, n_rows)
-        wanted.append(few.setting)
+        if all((one.map, one.kernel) != (few.setting.map, few.setting.kernel) for one in wanted):
+            wanted.append(few.setting)
         if exact.score <= _ABOUT * few.score:
             others = [choice for choice in leading if choice not in first]
             found += _exact(alone, others, KERNELS, smooth.kernel.width, _NARROWER)
             kinds = _best_of_each_kind(found)
         rungs += [few, _best(found)]
-    inexact = _best(finalists.over_centres(everything, one, _LANDMARKS) for one in dict.fromkeys(wanted))
+    inexact = _best(finalists.over_centres(everything, one, _LANDMARKS) for one in wanted)
     chosen, worth = inexact, _WORTH * math.sqrt(_enrichment(rows))
     if kinds and n_rows <= DENSE * rows.n_rows:
-        exact = _best(
-            finalists.exact(everything, one.setting, exact_rows, solve) for one in kinds[:_BEST_MAPS]
-        )
+        exact = _best(finalists.exact(everything, one.setting, exact_rows, solve) for one in _near(kinds))
         chosen = exact if _is_worth(exact, inexact, worth) else inexact
         rungs.append(exact)
     elif kinds and around is not None:
@@ -165,7 +167,7 @@ def climb(
         if not near:
             return Found(inexact, inexact, (*rungs, inexact))
         asked = everything[0].beside(everything[0].learned, Rows.joined([fold.asked for fold in near]))
-        exact = _best(finalists.exact(near, one.setting, exact_rows, solve) for one in kinds[:_BEST_MAPS])
+        exact = _best(finalists.exact(near, one.setting, exact_rows, solve) for one in _near(kinds))
         there = finalists.as_it_is(asked, inexact.setting, _LANDMARKS)
         chosen = exact if _is_worth(exact, there, _WORTH_NEAR) else inexact
         rungs.append(exact)
@@ -175,6 +177,11 @@ def climb(
         chosen = exact if _is_worth(exact, _best([few, smooth, straight]), worth) else inexact
         rungs.append(exact)
     return Found(chosen, inexact, (*rungs, inexact), tuple(kinds))
+
+
+def _near(kinds: Sequence[Tried]) -> list[Tried]:
+    """The first ones that may become finalists."""
+    return [one for one in kinds[:_BEST_MAPS] if one.score <= _NEAR * kinds[0].score]
 
 
 def _fold(rows: Rows, learned: NDArray[np.intp], asked: NDArray[np.intp], seed: int) -> Fold:

@@ -271,7 +271,8 @@ def test_where_cells_do_not_fit_the_best_machine_over_centres_is_taken(monkeypat
     model = KernelClassifier(memory_limit=2**30, random_state=0)
     found, because = chosen(model, X, y)
     assert found == "newton"
-    assert because.startswith("cells") and because.endswith("does not fit the memory limit")
+    assert because.startswith("cells")
+    assert because.endswith("does not fit the memory limit")
     kept = model._kept_choice[1]
     assert kept.settings["gamma"].startswith("median/")
     assert len(kept.compared) == 6
