@@ -124,6 +124,8 @@ class AbstractKernelMachine(AbstractEstimator):
 
     def problem(self, data: TrainingData, *, has_test: bool) -> tuple[AbstractSolver[Any], Problem]:
         if self._begins is not None:
+            # the updated machine is another one than was judged
+            self.held_out_score_ = self.held_out_error_ = None
             solver, problem = self.machine_.problem(data, has_test=has_test)
             self._take_weights()
             return solver, problem
@@ -208,7 +210,7 @@ class AbstractKernelMachine(AbstractEstimator):
                 if candidate is first:
                     return first
                 because = f"{first.description} does not fit the memory limit"
-                return replace(candidate, because=because, compared=first.compared)
+                return replace(candidate, because=because, compared=first.compared, expected=None)
         return first
 
     def _smaller(self, first: Candidate, data: TrainingData) -> list[Candidate]:
@@ -222,7 +224,7 @@ class AbstractKernelMachine(AbstractEstimator):
         )
         sizes = [rows for rows in _SMALLER_CELLS if rows < usual]
         ways: list[dict[str, Any]] = [{"max_cell_rows": rows} for rows in sizes]
-        if self.value("search") == "full":
+        if self.value("search") == "full" and "search" not in first.settings:
             quick = {"search": "quick"}
             ways += [quick, *({**way, **quick} for way in ways)]
         return [replace(first, settings={**first.settings, **way}) for way in ways]
@@ -449,10 +451,7 @@ class AbstractKernelMachine(AbstractEstimator):
         chosen = facts["chosen"]
         self.machine_ = self._made(Candidate(str(chosen["name"]), chosen["params"]))
         self.chosen_because_ = str(chosen["because"])
-        self.held_out_score_, self.held_out_error_ = (
-            chosen.get("held_out_score"),
-            chosen.get("held_out_error"),
-        )
+        self.held_out_score_, self.held_out_error_ = chosen.get("held_out", (None, None))
         self._tell_machine()
         self.machine_._restore(arrays, facts, where)
         self.machine_.check_restored()
