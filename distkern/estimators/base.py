@@ -330,7 +330,7 @@ class AbstractClassifier(ClassifierMixin, Explainable, AbstractEstimator):  # ty
         return own if own is None or weights is None else partial(unweighted, own, weights)
 
     def _own_chances(self) -> Callable[[Floats], NDArray[np.float64]] | None:
-        """Those of rows as the machine weighs them: their classes too."""
+        """The loss's own probabilities, which include the class weights it was trained with."""
         loss = self._loss()
         return loss.probabilities if loss.has_probabilities else None
 

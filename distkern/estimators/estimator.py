@@ -121,7 +121,7 @@ class AbstractEstimator(Updatable, Weighted, Pickled, Declared, BaseEstimator): 
     )
     scaling_: Scaling | None = fitted(
         "of the data set it was fitted on, or what ``scale`` has chosen; applied to what is given to "
-        "``predict``. ``coefficients_`` are of scaled rows. None where nothing is scaled"
+        "``predict``. ``coefficients_`` apply to scaled rows. None where nothing is scaled"
     )
     dtype_: np.dtype[Any] | None = fitted(
         "of the rows that it was fitted to, which those that are given to ``predict`` are brought to; None "

@@ -248,7 +248,7 @@ def mapped(
         return Mapped(data.source)
     rows: Block = Driver({"train": data.source}, executor).measure(_sampling(problem))
     rows = rows.take(order_of_keys(row_keys(np.asarray(rows.features)), None, problem.seed))
-    # maps are of rows that count alike
+    # a map takes unweighted rows, so weights become repetitions
     places = np.arange(rows.n_rows)[as_rows(rows.weights, _MAP_ROWS)]
     some, found = replace(rows.take(places), weights=None), {}
     choice = choices[0]

@@ -14,18 +14,18 @@ from distkern.common.held_out import Sides, keys_of
 from distkern.common.rng import Purpose, stream
 from distkern.common.scores import by_group, log_losses
 from distkern.common.sparse import SparseRows
-from distkern.common.types import AbstractSource, Array, Block
+from distkern.common.types import AbstractSource, Array, Block, Floats
 from distkern.engine.executors import open_executor
 from distkern.runs.spooled import whole_blocks
 
 #: of the sample: rows, bytes, and blocks that are read; fewer rows tell nothing
 MOST_ROWS, _MOST_BYTES, _MOST_BLOCKS, LEAST_ROWS = 10_000, 32 * 2**20, 16, 60
-#: folds, and rows that are held out: as many folds, one after the other, as have so many
+#: folds of the sample, and held-out rows that suffice: folds take turns until they have held out that many
 _FOLDS, _ENOUGH_HELD_OUT = 5, 2000
 #: first index of the streams of the sample, and of its anchors
 _TRIAL, _ANCHORS = 16, 17
-#: anchors, rows near each, the share of them that is held out, and rows that are read for it
-_N_ANCHORS, _NEAR, _HELD_OUT_NEAR, _MOST_READ = 4, 3000, 0.15, 10**6
+#: anchors, rows near each, the share of them that is held out, rows that are read for it, and at a time
+_N_ANCHORS, _NEAR, _HELD_OUT_NEAR, _MOST_READ, _STRIP = 4, 3000, 0.15, 10**6, 4096
 
 
 @dataclass(frozen=True)
@@ -117,7 +117,7 @@ class FoldedSample:
 
 
 def neighbourhoods(source: AbstractSource, sample: FoldedSample, seed: int) -> list[tuple[Block, Block]]:
-    """All rows near some rows of a sample, to learn from, and a tenth of them that are held out.
+    """All rows near some rows of a sample, to learn from, and 15 % of them that are held out.
 
     The anchors are 4 rows that the seed draws, and near are the 3,000 rows of the smallest Euclidean distance
     in standardised columns, of up to a million rows of the source. No row that is held out, nor one of its
@@ -130,12 +130,10 @@ def neighbourhoods(source: AbstractSource, sample: FoldedSample, seed: int) -> l
     points = ((features[anchors] - center) * scale).astype(np.float32)
     learned = keys_of(sample.rows.take(next(sample.parts())[0]))
     most = min(_NEAR, _MOST_BYTES // (source.row_numbers * source.dtype.itemsize * _N_ANCHORS))
-    found: list[list[tuple[Array, Block]]] = [[] for _ in points]
+    found: list[list[tuple[Floats, Block]]] = [[] for _ in points]
     for index in _spread_blocks(source):
         block = _block(source, index)
-        mapped = ((np.asarray(block.features) - center) * scale).astype(np.float32)
-        for own, point in zip(found, points, strict=True):
-            distances = np.square(mapped - point).sum(axis=1)
+        for own, distances in zip(found, _distances(block, points, center, scale), strict=True):
             nearest = np.sort(np.argsort(distances, kind="stable")[:most])
             own.append((distances[nearest], block.take(nearest)))
     pairs = []
@@ -151,6 +149,17 @@ def neighbourhoods(source: AbstractSource, sample: FoldedSample, seed: int) -> l
             continue
         pairs.append((rows.take(np.flatnonzero(is_learned)), rows.take(np.flatnonzero(held_out))))
     return pairs
+
+
+def _distances(block: Block, points: Floats, center: Array, scale: Array) -> Floats:
+    """Squared Euclidean distances (n_points, n_rows) in standardised columns, a strip of rows at a time."""
+    found = np.empty((len(points), block.n_rows), dtype=np.float32)
+    for start in range(0, block.n_rows, _STRIP):
+        strip = slice(start, start + _STRIP)
+        mapped = ((np.asarray(block.features[strip]) - center) * scale).astype(np.float32)
+        for own, point in zip(found, points, strict=True):
+            own[strip] = np.square(mapped - point).sum(axis=1)
+    return found
 
 
 def neighbourhood_bytes(source: AbstractSource) -> int:

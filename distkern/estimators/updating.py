@@ -161,7 +161,7 @@ def errors_of(model: Any, begins: Begins, executor: AbstractExecutor) -> dict[st
 
 
 def _figures_on(model: Any, rows: AbstractSource) -> dict[str, float]:
-    """Those of rows in memory that are the model's features already."""
+    """The error or RMSE, and the number of rows, on prepared rows in memory."""
     is_real = model.task == "regression"
     predict = model.predictor(None, "decision" if is_real else "label", rows.dtype)
     lost = 0.0

@@ -142,8 +142,8 @@ class RowMap:
 def as_rows(weights: Floats | None, most: int) -> NDArray[np.intp] | slice:
     """Positions of the first ``most`` rows, each as often as its weight says, no more than ``most`` in all.
 
-    A map is of rows that count alike. Weights that are whole numbers, and not too many, are so many rows; the
-    share of others is about that of their weight.
+    A map is learned from unweighted rows. A small whole weight repeats its row that many times; otherwise the
+    share of a row is about that of its weight.
 
     Parameters
     ----------

@@ -110,15 +110,16 @@ def climb(
        columns show some, and two kernels on 1,000 rows of the first part. What leads goes on to all parts,
        3,000 rows and 384 centres, then the best two of these maps with all kernels and widths. Nothing goes
        on that is worse than the best by more than chance.
-    3. Exact machines of 1,000 rows with the best of these maps (and with the best diagonal metric, if that is
-       one of interactions) and, where they are about as good, with the others. Beside them stand the best
-       machines over as few of their rows as 1,024 centres are of all rows, in the root: what more functions
-       gain. Where all rows may be centres, this rung is left out.
+    3. On the first part, exact machines of 1,000 rows with the best of these maps (and with the best diagonal
+       metric, if that is one of interactions) and, where they are about as good, with the others. Beside them
+       stand the best machines over as few of their rows as 1,024 centres are of all rows, in the root: what
+       more functions gain. Where all rows may be centres, this rung is left out.
     4. Finalists, trained as they would be delivered (:mod:`distkern.search.finalists`): linear machines and
        those over centres, on all rows of all parts, and, where a sample has most of the rows, the best two
-       exact machines, on up to ``exact_rows``. Of more rows, which are farther apart in
-       a sample than in a cell, they learn from those ``around`` some rows, and machines over centres from the
-       sample. Without these rows, exact ridge machines of the sample stand for them.
+       exact machines, on up to ``exact_rows``. Of more rows, which are farther apart in a sample than in a
+       cell, they learn from those ``around`` some rows, and machines over centres from the sample. Without
+       these rows, exact ridge machines of the sample stand for them. Only settings with up to 1.1 times the
+       least loss of their rung become finalists.
 
     The exact machine is taken where it is better by more than chance and by a hundredth of the loss. Where
     the sample has more rows of a rare class than their share, a cell of as many rows will have fewer, and a
@@ -128,7 +129,7 @@ def climb(
     Parameters
     ----------
     parts : pairs of rows to learn from and rows that are held out; what is lost is joined over the pairs.
-        The rungs take as many of them, up to 3, as hold out 1,000 rows
+        The rungs take as many of them, up to 3, as hold out 600 rows
     maps : those that are tried, the simplest first; None: all that suit so many columns
     straight_map : of linear machines
     exact_rows : of the exact machines, at most

@@ -23,7 +23,13 @@ from distkern.search.machines import Kernel
 from distkern.search.machines import Rows as LadderRows
 from distkern.solvers._cells.buckets import Cut
 from distkern.solvers._cells.held_out import folds_of
-from distkern.solvers._cells.machine import CellSettings, predict_cell, solve_costs, solving_bytes
+from distkern.solvers._cells.machine import (
+    CellMachine,
+    CellSettings,
+    predict_cell,
+    solve_costs,
+    solving_bytes,
+)
 
 #: mapped rows, their targets and weights
 Rows: TypeAlias = tuple[Floats, Array, "Array | None"]
@@ -244,11 +250,7 @@ def tried(
     for kernel in trial.kernels:
         settings = CellSettings(kernel.over(mapping), loss, 1.0, TOLERANCE, MOST_SWEEPS)
         machines = solve_costs(settings, *learned, seed, trial.costs, matrices=matrices)
-        # one tile of kernel values serves all costs
-        coefficients = np.hstack([machine.coefficients for machine in machines])
-        constants = np.hstack([machine.constants for machine in machines])
-        values = predict_cell(settings, machines[0].rows, coefficients, constants, asked[0])
-        for machine, found in zip(machines, np.split(values, len(machines), axis=1), strict=True):
+        for machine, found in zip(machines, _values_of_all(settings, machines, asked[0]), strict=True):
             losses.append(losses_of(found, *asked[1:]))
             work.append(machine.work + machine.left)
     return np.array(losses).reshape(len(losses), len(asked[1])), np.array(work)
@@ -261,10 +263,16 @@ def solved_values(
     settings = CellSettings(kernel, SquaredHinge(), 1.0, TOLERANCE, MOST_SWEEPS)
     targets = learned.targets.astype(np.float64)
     machines = solve_costs(settings, learned.features, targets, learned.weights, seed, costs)
+    values = _values_of_all(settings, machines, asked.features)
+    release()
+    return values
+
+
+def _values_of_all(settings: CellSettings, machines: Sequence[CellMachine], asked: Floats) -> list[Array]:
+    """Decision values (n_asked, k) of each machine; one tile of kernel values serves all of them."""
     coefficients = np.hstack([machine.coefficients for machine in machines])
     constants = np.hstack([machine.constants for machine in machines])
-    values = predict_cell(settings, machines[0].rows, coefficients, constants, asked.features)
-    release()
+    values = predict_cell(settings, machines[0].rows, coefficients, constants, asked)
     return np.split(values, len(machines), axis=1)
 
 
