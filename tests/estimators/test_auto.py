@@ -164,6 +164,20 @@ def test_probabilities_of_several_classes_are_as_sure_as_they_are_right():
     assert np.abs(apart).sum() / 8000 < 0.02
 
 
+def test_the_held_out_score_is_that_of_the_delivered_machine(tmp_path):
+    X, y = curved(300)
+    model = KernelClassifier(random_state=0).fit(X, y)
+    told = (model.held_out_score_, model.held_out_error_)
+    assert 0 < told[0] < 0.69
+    model.save(tmp_path / "model")
+    loaded = load_model(tmp_path / "model")
+    assert (loaded.held_out_score_, loaded.held_out_error_) == told
+    loaded.update(X[:20], y[:20], old=(X, y))
+    assert (loaded.held_out_score_, loaded.held_out_error_) == (None, None)
+    other = KernelClassifier(settings={"n_landmarks": 16}, random_state=0).fit(X, y)
+    assert (other.held_out_score_, other.held_out_error_) == (None, None)
+
+
 def test_settings_of_the_choice_are_overridden_by_name():
     X, y = curved(300)
     model = KernelClassifier(settings={"n_landmarks": 64, "nu": 1e-3}, random_state=0).fit(X, y)
