@@ -355,17 +355,16 @@ class RowMapping(Protocol):
     def apply_rows(self, rows: Rows, out_dtype: DTypeLike) -> Rows: ...
 
 
-class MappedBasis(AbstractBasis):
-    """phi(m(x)) of the functions phi of another basis, mapped a tile at a time.
+class AbstractWrappedBasis(AbstractBasis):
+    """Functions that are made of those of another basis, as many of them and of the same precision.
 
     Parameters
     ----------
-    inner : over mapped rows
-    mapping : m
+    inner : the other basis
     """
 
-    def __init__(self, inner: AbstractBasis, mapping: RowMapping) -> None:
-        self.inner, self.mapping = inner, mapping
+    def __init__(self, inner: AbstractBasis) -> None:
+        self.inner = inner
 
     @property
     def size(self) -> int:
@@ -379,15 +378,6 @@ class MappedBasis(AbstractBasis):
     def tile_rows(self) -> int:
         return self.inner.tile_rows
 
-    def fill(self, features: Rows, values: Floats) -> None:
-        self.inner.fill(self.mapping.apply_rows(features, self.dtype), values)
-
-    def squared_norms(self, coefficients: Floats, *, exact: bool = True) -> NDArray[np.float64]:
-        return self.inner.squared_norms(coefficients, exact=exact)
-
-    def metric_product(self, coefficients: NDArray[np.float64]) -> NDArray[np.float64]:
-        return self.inner.metric_product(coefficients)
-
     @property
     def process_bytes(self) -> int:
         return self.inner.process_bytes
@@ -399,6 +389,29 @@ class MappedBasis(AbstractBasis):
     @property
     def is_compiled(self) -> bool:
         return self.inner.is_compiled
+
+
+class MappedBasis(AbstractWrappedBasis):
+    """phi(m(x)) of the functions phi of another basis, mapped a tile at a time.
+
+    Parameters
+    ----------
+    inner : over mapped rows
+    mapping : m
+    """
+
+    def __init__(self, inner: AbstractBasis, mapping: RowMapping) -> None:
+        super().__init__(inner)
+        self.mapping = mapping
+
+    def fill(self, features: Rows, values: Floats) -> None:
+        self.inner.fill(self.mapping.apply_rows(features, self.dtype), values)
+
+    def squared_norms(self, coefficients: Floats, *, exact: bool = True) -> NDArray[np.float64]:
+        return self.inner.squared_norms(coefficients, exact=exact)
+
+    def metric_product(self, coefficients: NDArray[np.float64]) -> NDArray[np.float64]:
+        return self.inner.metric_product(coefficients)
 
     def workspace_bytes(self, row_numbers: int, n_rows: int | None = None) -> int:
         # a tile in double precision, mapped, and as it is handed on

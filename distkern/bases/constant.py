@@ -3,19 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from distkern.bases.base import AbstractBasis, SlopesAt, Tile
+from distkern.bases.base import AbstractBasis, AbstractWrappedBasis, SlopesAt, Tile
 from distkern.bases.coordinates import Coordinates
 from distkern.common.sparse import Rows, with_ones
 from distkern.common.tiles import copied, scratch
 from distkern.common.types import Array, Floats, Indices
 
 
-class ConstantBasis(AbstractBasis):
+class ConstantBasis(AbstractWrappedBasis):
     """phi_1, ..., phi_r of another basis and phi_(r + 1) = 1, which no norm counts.
 
     Parameters
@@ -26,20 +25,12 @@ class ConstantBasis(AbstractBasis):
     n_constant = 1
 
     def __init__(self, inner: AbstractBasis) -> None:
-        self.inner = inner
+        super().__init__(inner)
         self.is_wide = inner.is_wide  # type: ignore[misc]
 
     @property
     def size(self) -> int:
         return self.inner.size + 1
-
-    @property
-    def dtype(self) -> np.dtype[Any]:
-        return self.inner.dtype
-
-    @property
-    def tile_rows(self) -> int:
-        return self.inner.tile_rows
 
     def strip_rows(self, n_outputs: int) -> int:
         return self.inner.strip_rows(n_outputs)
@@ -121,18 +112,6 @@ class ConstantBasis(AbstractBasis):
         inside = numbers < self.inner.size
         values[inside] = self.inner.columns(features, numbers[inside])
         return values
-
-    @property
-    def process_bytes(self) -> int:
-        return self.inner.process_bytes
-
-    @property
-    def norm_bytes(self) -> int:
-        return self.inner.norm_bytes
-
-    @property
-    def is_compiled(self) -> bool:
-        return self.inner.is_compiled
 
     def workspace_bytes(self, row_numbers: int, n_rows: int | None = None) -> int:
         tile = (n_rows or self.tile_rows) * self.size * self.dtype.itemsize

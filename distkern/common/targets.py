@@ -165,7 +165,7 @@ def refuse_unknown(values: NDArray[Any], where: str = "y", first_row: int = 1) -
         return
     row = first_row + wrong[0]
     kinds = sorted({type(value).__name__ for value in values})
-    what = f"the target is a {type(values[wrong[0]]).__name__}"
+    what = f"the target has type {type(values[wrong[0]]).__name__}"
     what += f"; the column mixes {', '.join(kinds)}" if len(kinds) > 1 else ""
     hint = "give texts, numbers, booleans or dates, all of one type"
     raise InputError(what, where=f"{where}, row {row} (index {row - 1})", hint=hint)

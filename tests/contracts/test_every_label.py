@@ -175,11 +175,11 @@ REFUSED = {
     "no text": ([b"a", b"\xff"], r"y, row 2 \(index 1\): the bytes are not UTF-8 text"),
     "several types": (
         np.array([1, "a"], dtype=object),
-        r"y, row 1 \(index 0\): the target is a int, and others",
+        r"y, row 1 \(index 0\): the target has type int; the column mixes int, str;",
     ),
     "periods": (
         pd.Series(pd.period_range("2024", periods=2, freq="M")),
-        "y, row 1 .*: the target is a Period",
+        "y, row 1 .*: the target has type Period",
     ),
     "too many bits": (np.array([1, 2**64], dtype=object), r"y, row 2 .*beyond integers of 64 bits"),
 }
