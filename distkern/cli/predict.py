@@ -45,18 +45,6 @@ def predict(
     data: str | None,
     out: str,
     split: str | None,
-    id: str | None,
-    target: str | None,
-    format: str | None,
-    header: bool | None,
-    zero_based: bool | None,
-    delimiter: str | None,
-    decimal: str | None,
-    encoding: str | None,
-    no_quotes: bool | None,
-    escape: str | None,
-    comment: str | None,
-    skip_lines: int | None,
     decision: bool,
     proba: bool,
     threshold: float | str | None,
@@ -74,6 +62,7 @@ def predict(
       distkern predict m new.csv --id customer --out predictions.csv
       distkern predict m --data covtype.zarr --out predictions.csv
     """
+    from distkern.formats.base import FileForm
     from distkern.monitor.terminal import Terminal
     from distkern.runs.given import unknown_columns
     from distkern.runs.persistence import load_model
@@ -84,20 +73,7 @@ def predict(
         raise InputError(
             f"{out!r} has an unknown ending", where="--out", hint=f"end it in one of {', '.join(_ENDINGS)}"
         )
-    how: dict[str, Any] = {
-        "target": target,
-        "id": id,
-        "format": format,
-        "header": header,
-        "zero_based": zero_based,
-        "delimiter": delimiter,
-        "decimal": decimal,
-        "encoding": encoding,
-        "no_quotes": no_quotes,
-        "escape": escape,
-        "comment": comment,
-        "skip_lines": skip_lines,
-    }
+    how = {name: where.pop(name) for name in ("id", "format", "zero_based", *FileForm.__annotations__)}
     _check_source(files, data, split, how)
     fitted = options.with_threshold(load_model(model), threshold)
     if proba and decision:

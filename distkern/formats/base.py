@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any, BinaryIO, ClassVar, Literal, TypeAlias, cast
+from typing import Any, BinaryIO, ClassVar, Literal, TypeAlias, TypedDict, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -34,6 +34,20 @@ CHUNK_BYTES = 8 * 2**20
 
 #: what the target column holds: class labels, numbers to regress on, or nothing that is read
 TargetKind: TypeAlias = Literal["label", "number", "none"]
+
+
+class FileForm(TypedDict, total=False):
+    """What users say of the form of files; see :class:`ReadOptions`."""
+
+    target: str | None
+    header: bool | None
+    delimiter: str | None
+    decimal: str | None
+    encoding: str | None
+    no_quotes: bool | None
+    escape: str | None
+    comment: str | None
+    skip_lines: int | None
 
 
 @dataclass(slots=True)

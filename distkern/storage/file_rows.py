@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import Any
+from typing import Any, Unpack
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,6 +18,7 @@ from distkern.formats._meter import metered
 from distkern.formats._notes import FileNotes
 from distkern.formats.base import (
     CHUNK_BYTES,
+    FileForm,
     Indices,
     RawChunk,
     ReadOptions,
@@ -53,12 +54,9 @@ class FileRows:
     sources : files, folders, patterns and URLs
     like : the rows that the model was trained on, whose target is left out where it is there
     id : column whose text is kept
-    target : another column to leave out
-    format, header : what the files are, where their names do not say; whether CSV files have a header line
+    format : what the files are, where their names do not say
     zero_based : whether indices of svmlight files start at 0; None: as those of ``like``
-    delimiter, decimal : of CSV files: what stands between fields and before decimals; None: looked at
-    encoding : of CSV files, as Python calls it; None: UTF-8
-    no_quotes, escape, comment, skip_lines : of CSV files, see :func:`distkern.storage.ingest.shard`
+    form : see :class:`~distkern.formats.base.ReadOptions`; ``target`` is another column to leave out
 
     Attributes
     ----------
@@ -77,32 +75,13 @@ class FileRows:
         like: Like,
         *,
         id: str | None = None,
-        target: str | None = None,
         format: str | None = None,
-        header: bool | None = None,
         zero_based: bool | None = None,
-        delimiter: str | None = None,
-        decimal: str | None = None,
-        encoding: str | None = None,
-        no_quotes: bool | None = None,
-        escape: str | None = None,
-        comment: str | None = None,
-        skip_lines: int | None = None,
+        **form: Unpack[FileForm],
     ) -> None:
         self._files, self.meter = metered(expand(map(str, sources), format))
         given: Any = {} if id is None else {"id": id}
-        said: dict[str, Any] = {
-            "target": target,
-            "header": header,
-            "delimiter": delimiter,
-            "decimal": decimal,
-            "encoding": encoding,
-            "no_quotes": no_quotes,
-            "escape": escape,
-            "comment": comment,
-            "skip_lines": skip_lines,
-        }
-        refuse_untaken(self._files, given, **said, zero_based=zero_based)
+        refuse_untaken(self._files, given, **form, zero_based=zero_based)
         table, kinds = like.table, None
         ignored = () if like.target_name is None else (like.target_name,)
         if table is not None:
@@ -111,7 +90,7 @@ class FileRows:
         own_id = None if table is None else table.id
         self._options = ReadOptions(
             "none",
-            **said,
+            **form,
             id=own_id if id is None else id,
             may_lack=id is None,
             features=like.names,
