@@ -35,10 +35,6 @@ from distkern.storage.places import Place, absolute, place_of
 _FOLDER = "machines"
 
 
-#: array of a model that holds the sigmoids of weighted rows
-_SIGMOIDS = "sigmoids_of_weighted"
-
-
 class AbstractCells(AbstractFunctionalEstimator):
     """What the classifier and the regressor share."""
 
@@ -239,20 +235,13 @@ class CellClassifier(AbstractCells, AbstractClassifier, solver=Cells):
         self.sigmoids_ = state.sigmoids
 
     def _arrays(self) -> dict[str, NDArray[Any]]:
-        return super()._arrays() | ({_SIGMOIDS: self.sigmoids_} if len(self.sigmoids_) else {})
+        return super()._arrays() | ({"sigmoids": self.sigmoids_} if len(self.sigmoids_) else {})
 
     def _restore(self, arrays: Mapping[str, NDArray[Any]], facts: Mapping[str, Any], where: str) -> None:
         super()._restore(arrays, facts, where)
         if self._is_calibrated:
-            # earlier versions had lines of classes that weigh alike
-            name = _SIGMOIDS if _SIGMOIDS in arrays else "sigmoids"
-            shaped(arrays, name, self.n_outputs(len(self.classes_)), 3)
-        lines = arrays.get("sigmoids", np.zeros((0, 3)))
-        if self.class_weights_ is not None and len(lines):
-            weights = np.maximum(self.class_weights_, np.finfo(float).tiny)
-            odds = weights[1] / weights[0] if len(lines) == 1 else weights / weights.mean()
-            lines = lines + np.multiply.outer(np.atleast_1d(np.log(odds)), [0.0, 1.0, 0.0])
-        self.sigmoids_ = arrays.get(_SIGMOIDS, lines)
+            shaped(arrays, "sigmoids", self.n_outputs(len(self.classes_)), 3)
+        self.sigmoids_ = arrays.get("sigmoids", np.zeros((0, 3)))
 
 
 class CellRegressor(AbstractCells, AbstractFunctionalRegressor, solver=Cells):

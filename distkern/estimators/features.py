@@ -208,9 +208,7 @@ class AbstractCoresetClassifier(AbstractFunctionalEstimator, AbstractClassifier)
         self.constants_ = state.center
 
     def _restore(self, arrays: Mapping[str, NDArray[Any]], facts: Mapping[str, Any], where: str) -> None:
-        # earlier versions had none
-        none = {"intercept": np.zeros(arrays["coefficients"].shape[1])}
-        super()._restore({**none, **arrays}, facts, where)
+        super()._restore(arrays, facts, where)
         if self.landmarks_.shape[1] != self.width_:
             raise ValueError(f"landmarks of {self.landmarks_.shape[1]} features for {self.width_}")
 

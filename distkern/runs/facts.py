@@ -111,7 +111,6 @@ class ModelFacts:
     dtype: Literal["float32", "float64"] | None = None
     importances: Explanation | None = None
     class_shares: tuple[float, ...] | None = None
-    row_shares: tuple[float, ...] | None = None
     further: FurtherFacts | None = None
     updates: tuple[UpdateFacts, ...] = ()
 
@@ -125,7 +124,7 @@ class ModelFacts:
         if self.scaling is not None:
             self.scaling.check_width(self.n_features)
         n_classes = 0 if self.classes is None else len(self.classes.values)
-        for of_classes in (self.class_weights, self.class_shares, self.row_shares):
+        for of_classes in (self.class_weights, self.class_shares):
             if of_classes is not None and len(of_classes) != n_classes:
                 raise ValueError(f"weights or shares of {len(of_classes)} classes for {n_classes}")
         for line in self.history:

@@ -21,7 +21,7 @@ from distkern.storage.arrays import array_bytes, check_arrays, load_arrays, save
 from distkern.storage.description import Description, as_read, fingerprint
 from distkern.storage.places import Location, Place, absolute, remove_tree
 
-_DESCRIPTION = Description("distkern-model", "a model", 5, "train it again")
+_DESCRIPTION = Description("distkern-model", "a model", 6, "train it again")
 
 #: how often a model is read that others replace meanwhile
 _READINGS = 4
@@ -78,7 +78,7 @@ def _lasting(model: Any, further: Further | None) -> dict[str, Any]:
         "scaling": None if model.scaling_ is None else model.scaling_.to_json(),
         "class_weights": None if model.class_weights_ is None else model.class_weights_.tolist(),
         "mean_weight": float(model.mean_weight_),
-        **({} if shares is None else {"row_shares": shares.tolist()}),
+        **({} if shares is None else {"class_shares": shares.tolist()}),
         **_plain(model._facts()),
         **({} if further is None else {"further": further.facts}),
     }
@@ -206,26 +206,14 @@ def _restored(
     of_classes = described.class_weights
     model.class_weights_ = None if of_classes is None else np.asarray(of_classes)
     model.mean_weight_ = described.mean_weight
-    model.class_shares_ = _shares(model, described)
+    of_classes = described.class_shares
+    model.class_shares_ = None if of_classes is None else np.asarray(of_classes)
     model.history_ = History(described.history)
     model.updates_ = tuple(facts.get("updates", ()))
     model.take_map(arrays)
     model._restore(arrays, facts, where)
     model.check_restored()
     return model
-
-
-def _shares(model: Any, described: ModelFacts) -> NDArray[np.float64] | None:
-    """The shares of the classes in the rows."""
-    if described.row_shares is not None or described.class_shares is None:
-        return None if described.row_shares is None else np.asarray(described.row_shares)
-    # earlier versions counted the weights of classes, unless probabilities were calibrated
-    shares = np.asarray(described.class_shares)
-    if model.class_weights_ is None or model._is_calibrated:
-        return shares
-    weights = model.class_weights_
-    rows = np.where(weights > 0, shares / np.where(weights > 0, weights, 1.0), 0.0)
-    return np.asarray(rows / rows.sum())
 
 
 def read_description(folder: Place) -> dict[str, Any]:

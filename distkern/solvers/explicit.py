@@ -267,13 +267,9 @@ class AbstractExplicit(AbstractSearchable[State]):
     @property
     def n_constant(self) -> int:
         """How many features are constant, 0 or 1."""
-        features, before = self.features, self.before
         if not self.risk.loss.has_probabilities:
-            return int(not features.spans_constant)
-        if features.finds_rows or self.regularises_all:
-            return 0
-        # earlier versions had one beside linear features alone
-        return int(before is None or "center" in before.own or not features.spans_constant)
+            return int(not self.features.spans_constant)
+        return int(not (self.features.finds_rows or self.regularises_all))
 
     @property
     def shifts_offset(self) -> bool:
@@ -294,9 +290,8 @@ class AbstractExplicit(AbstractSearchable[State]):
 
     def further(self, state: Any) -> dict[str, Any]:
         """What is kept with a model, of probabilities with the offset."""
-        kept, is_old = super().further(state), self.before is not None and "center" not in self.before.own
-        own = self.risk.loss.has_probabilities and not is_old
-        return {**kept, "center": state.center} if own else kept
+        kept = super().further(state)
+        return {**kept, "center": state.center} if self.risk.loss.has_probabilities else kept
 
     @property
     def starts_at_zero(self) -> bool:  # type: ignore[override]

@@ -51,7 +51,7 @@ def test_a_folder_holds_what_the_format_says(kind, form, tmp_path):
     model.save(tmp_path / "m")
     description = json.loads((tmp_path / "m" / "model.json").read_text())
     assert set(description) == KEYS
-    assert description["encoding-version"] == 5
+    assert description["encoding-version"] == 6
     parts = (
         {"landmarks"}
         if form == "dense"
