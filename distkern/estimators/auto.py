@@ -17,10 +17,11 @@ from distkern.common.choices import Compared
 from distkern.common.errors import InputError
 from distkern.common.parameters import AUTO, NOTHING, Parameter, Whole
 from distkern.common.tiles import release
+from distkern.common.types import AbstractSource
 from distkern.estimators.base import AbstractClassifier, AbstractRegressor
 from distkern.estimators.declared import fitted
 from distkern.estimators.estimator import AbstractEstimator
-from distkern.maps.mapping import MapChoice
+from distkern.maps.mapping import MapChoice, RowMap
 from distkern.passes import Extent
 from distkern.runs.algorithms import algorithm
 from distkern.solvers.base import AbstractSolver, Problem
@@ -287,8 +288,10 @@ class AbstractKernelMachine(AbstractEstimator):
         unit = np.asarray(sample.rows.targets, dtype=np.float64)
         of_block = partial(Rows.of, n_classes=len(data.classes), class_weights=weights, unit=unit)
 
-        def around() -> list[tuple[Rows, Rows]]:
-            pairs = neighbourhoods(source, sample, seed)
+        cell_rows = self._cell_rows(source)
+
+        def around(mapping: RowMap) -> list[tuple[Rows, Rows]]:
+            pairs = neighbourhoods(source, sample, mapping, cell_rows, seed)
             return [(of_block(learned), of_block(held_out)) for learned, held_out in pairs]
 
         solve = None if self.task == "regression" else partial(solved_values, seed=seed)
@@ -302,6 +305,7 @@ class AbstractKernelMachine(AbstractEstimator):
             # columns that are scaled already, or sparse, stay as they are
             straight_map=MapChoice("none") if keeps or source.is_sparse else STANDARD,
             exact_rows=self._exact_rows,
+            cell_rows=cell_rows,
             solve=solve,
             around=None if source.is_sparse else around,
         )
@@ -313,11 +317,8 @@ class AbstractKernelMachine(AbstractEstimator):
             expected = scale * found.chosen.score, scale * found.chosen.error
         if found.chosen.setting.kind != "exact":
             return Candidate("newton", instead, because, found.compared, expected=expected)
-        if expected is not None:
-            settings = self._settings(found.chosen.setting, data)
-            return Candidate("cells", settings, because, found.compared, (), instead, expected)
-        # which map and kernel are best depends on how near the rows are: cells choose them where they are
-        return Candidate("cells", {}, because, found.compared, found.exact, instead)
+        settings = self._settings(found.chosen.setting, data)
+        return Candidate("cells", settings, because, found.compared, (), instead, expected)
 
     def _settings(self, chosen: Setting, data: TrainingData) -> dict[str, Any]:
         """Those of the algorithm whose machine over all rows is the one that was chosen for a sample."""
@@ -352,6 +353,17 @@ class AbstractKernelMachine(AbstractEstimator):
         limit = self.value("memory_limit")
         return EXACT_ROWS if limit is None else min(EXACT_ROWS, max(500, math.isqrt(limit // 96)))
 
+    def _cell_rows(self, source: AbstractSource) -> int:
+        """Rows of the exact machines that are compared: of a cell, if its matrix takes no more than theirs.
+
+        A matrix of the square loss has double precision, others single precision.
+        """
+        from distkern.solvers._cells.sizes import auto_cell_rows
+
+        is_real = self.task == "regression"
+        usual = auto_cell_rows(source.n_rows, source.n_features, quadratic=is_real)
+        return min(usual, (1 if is_real else 2) * self._exact_rows)
+
     def _compared(self, sample: FoldedSample, columns: str, seed: int) -> Candidate:
         """The linear machine, unless kernels at landmarks lose less by more than two standard errors."""
         from distkern.search.choice import Tried, is_better
@@ -377,7 +389,7 @@ class AbstractKernelMachine(AbstractEstimator):
         from distkern.search.ladder import memory_of
 
         found = memory_of(most_rows(source), source.n_features, self._exact_rows)
-        return found if source.is_sparse else found + neighbourhood_bytes(source)
+        return found if source.is_sparse else found + neighbourhood_bytes(source, self._cell_rows(source))
 
     # -- what the machine is asked
 

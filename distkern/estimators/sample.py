@@ -16,16 +16,19 @@ from distkern.common.scores import by_group, log_losses
 from distkern.common.sparse import SparseRows
 from distkern.common.types import AbstractSource, Array, Block, Floats
 from distkern.engine.executors import open_executor
+from distkern.maps.mapping import RowMap
 from distkern.runs.spooled import whole_blocks
 
 #: of the sample: rows, bytes, and blocks that are read; fewer rows tell nothing
 MOST_ROWS, _MOST_BYTES, _MOST_BLOCKS, LEAST_ROWS = 10_000, 32 * 2**20, 16, 60
 #: folds of the sample, and held-out rows that suffice: folds take turns until they have held out that many
-_FOLDS, _ENOUGH_HELD_OUT = 5, 2000
+_FOLDS, _ENOUGH_HELD_OUT = 5, 1200
 #: first index of the streams of the sample, and of its anchors
 _TRIAL, _ANCHORS = 16, 17
-#: anchors, rows near each, the share of them that is held out, rows that are read for it, and at a time
-_N_ANCHORS, _NEAR, _HELD_OUT_NEAR, _MOST_READ, _STRIP = 4, 3000, 0.15, 10**6, 4096
+#: rows near all anchors together, and fewest and most anchors; the share of these rows that is held out, rows
+#: that are read for it, and at a time
+_ALL_NEAR, _ANCHORS_LEAST, _ANCHORS_MOST = 24_000, 3, 12
+_HELD_OUT_NEAR, _MOST_READ, _STRIP = 0.15, 10**6, 4096
 
 
 @dataclass(frozen=True)
@@ -116,24 +119,25 @@ class FoldedSample:
         return by_group(losses, held_out.group_keys)
 
 
-def neighbourhoods(source: AbstractSource, sample: FoldedSample, seed: int) -> list[tuple[Block, Block]]:
+def neighbourhoods(
+    source: AbstractSource, sample: FoldedSample, mapping: RowMap, n_near: int, seed: int
+) -> list[tuple[Block, Block]]:
     """All rows near some rows of a sample, to learn from, and 15 % of them that are held out.
 
-    The anchors are 4 rows that the seed draws, and near are the 3,000 rows of the smallest Euclidean distance
-    in standardised columns, of up to a million rows of the source. No row that is held out, nor one of its
-    group or equal to it, is learned from, here or in the first pair of the sample.
+    The anchors are 3 to 12 rows that the seed draws, with 24,000 rows near all of them together, and near
+    are the ``n_near`` rows of the smallest Euclidean distance in the coordinates of a map, of up to a million
+    rows of the source. No row that is held out, nor one of its group or equal to it, is learned from, here or
+    in the first pair of the sample.
     """
-    features = np.asarray(sample.rows.features, dtype=np.float64)
-    center, spread = features.mean(axis=0), features.std(axis=0)
-    scale = 1.0 / np.where(spread > 0, spread, np.inf)
-    anchors = stream(seed, Purpose.SAMPLE, _ANCHORS).choice(len(features), _N_ANCHORS, replace=False)
-    points = ((features[anchors] - center) * scale).astype(np.float32)
+    n_anchors = _n_anchors(n_near)
+    anchors = stream(seed, Purpose.SAMPLE, _ANCHORS).choice(sample.rows.n_rows, n_anchors, replace=False)
+    points = mapping.apply(np.asarray(sample.rows.take(np.sort(anchors)).features))
     learned = keys_of(sample.rows.take(next(sample.parts())[0]))
-    most = min(_NEAR, _MOST_BYTES // (source.row_numbers * source.dtype.itemsize * _N_ANCHORS))
+    most = min(n_near, _MOST_BYTES // (source.row_numbers * source.dtype.itemsize * n_anchors))
     found: list[list[tuple[Floats, Block]]] = [[] for _ in points]
     for index in _spread_blocks(source):
         block = _block(source, index)
-        for own, distances in zip(found, _distances(block, points, center, scale), strict=True):
+        for own, distances in zip(found, _distances(block, points, mapping), strict=True):
             nearest = np.sort(np.argsort(distances, kind="stable")[:most])
             own.append((distances[nearest], block.take(nearest)))
     pairs = []
@@ -142,8 +146,12 @@ def neighbourhoods(source: AbstractSource, sample: FoldedSample, seed: int) -> l
         rows = rows.take(np.sort(np.argsort(distances, kind="stable")[:most]))
         keys = keys_of(rows)
         codes = None if sample.classes is None else rows.targets
-        held_out = Sides.of_few((_HELD_OUT_NEAR,), seed, keys, codes).of(keys) == 0
-        held_out &= ~np.isin(keys, learned)
+        is_new = ~np.isin(keys, learned)
+        held_out = is_new.copy()
+        # all of the rows that the sample has not learned from where these are few
+        share = _HELD_OUT_NEAR / max(float(is_new.mean()), _HELD_OUT_NEAR)
+        if share < 1.0:
+            held_out &= Sides.of_few((share,), seed, keys, codes).of(keys) == 0
         is_learned = ~np.isin(keys, keys[held_out])
         if not (held_out.any() and is_learned.any()):
             continue
@@ -151,21 +159,26 @@ def neighbourhoods(source: AbstractSource, sample: FoldedSample, seed: int) -> l
     return pairs
 
 
-def _distances(block: Block, points: Floats, center: Array, scale: Array) -> Floats:
-    """Squared Euclidean distances (n_points, n_rows) in standardised columns, a strip of rows at a time."""
+def _distances(block: Block, points: Floats, mapping: RowMap) -> Floats:
+    """Squared Euclidean distances (n_points, n_rows) of mapped rows, a strip of rows at a time."""
     found = np.empty((len(points), block.n_rows), dtype=np.float32)
     for start in range(0, block.n_rows, _STRIP):
         strip = slice(start, start + _STRIP)
-        mapped = ((np.asarray(block.features[strip]) - center) * scale).astype(np.float32)
+        mapped = mapping.apply(np.asarray(block.features[strip]))
         for own, point in zip(found, points, strict=True):
             own[strip] = np.square(mapped - point).sum(axis=1)
     return found
 
 
-def neighbourhood_bytes(source: AbstractSource) -> int:
-    """What :func:`neighbourhoods` holds, as it was read and joined, where a sample is not all rows."""
+def _n_anchors(n_near: int) -> int:
+    return min(max(_ALL_NEAR // n_near, _ANCHORS_LEAST), _ANCHORS_MOST)
+
+
+def neighbourhood_bytes(source: AbstractSource, n_near: int) -> int:
+    """What :func:`neighbourhoods` holds, as it was read and joined, where cells are several."""
     row_bytes = source.row_numbers * source.dtype.itemsize
-    return 3 * min(_MOST_BYTES, _N_ANCHORS * _NEAR * row_bytes) if source.n_rows > MOST_ROWS else 0
+    held = min(_MOST_BYTES, _n_anchors(n_near) * n_near * row_bytes)
+    return 3 * held if source.n_rows > n_near else 0
 
 
 def _spread_blocks(source: AbstractSource) -> list[int]:

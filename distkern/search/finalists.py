@@ -25,7 +25,7 @@ from numpy.typing import NDArray
 from distkern.common.scores import by_group
 from distkern.common.types import Array
 from distkern.kernels.base import AbstractTileKernel
-from distkern.search.choice import best, not_worse
+from distkern.search.choice import best, is_better, not_worse
 from distkern.search.folds import Fold, Setting, Tried
 from distkern.search.likelihoods import Likelihood, Machines
 from distkern.search.machines import Rows, values_over_all_rows
@@ -40,19 +40,22 @@ _COST_FACTOR, _WIDTH_FACTOR = 3.0, 2.0
 #: outputs up to which exact machines are searched by their own loss
 _MOST_OUTPUTS = 2
 #: held-out rows by which settings are searched
-_ENOUGH = 500
+_ENOUGH = 400
+#: factor of the loss of another machine above which an exact one is not searched further
+_FAR = 1.1
 #: standard errors of a difference below which two settings cannot be told apart
 _ALIKE = 0.5
 
 
-def over_centres(folds: Sequence[Fold], setting: Setting, n_centres: int) -> Tried:
+def over_centres(folds: Sequence[Fold], setting: Setting, n_centres: int, most: int) -> Tried:
     """A linear machine, or one over centres, with the best ridge for its own loss.
 
     Parameters
     ----------
-    folds : the first ones, as many as hold out 500 rows, find the ridge; all of them score it
+    folds : the rows by which the ridge is found
     setting : whose ridge is that of a ridge machine, where the walk begins
     n_centres : landmarks, at most
+    most : rows that are learned from
 
     Returns
     -------
@@ -60,46 +63,67 @@ def over_centres(folds: Sequence[Fold], setting: Setting, n_centres: int) -> Tri
     """
     learned = folds[0].learned
     first = setting.ridge * _curvature(learned)
-    walking = [fold.delivered(setting, n_centres) for fold in walked(folds)]
-    size = learned.n_rows, walking[0][0].learned.shape[1] - 1
+    walking = [fold.delivered(setting, n_centres, most) for fold in folds]
+    size = min(learned.n_rows, most), walking[0][0].learned.shape[1] - 1
     tried: dict[int, Tried] = {}
 
-    def score(move: int) -> float:
+    def at(move: int) -> Tried:
         if move not in tried:
             one = replace(setting, ridge=first * _FACTOR**move, size=size)
             tried[move] = Tried(one, np.concatenate([_losses(*pair, one.ridge) for pair in walking]))
-        return tried[move].score
+        return tried[move]
 
-    at = 0
     for direction in (1, -1):
-        while abs(at) < _MOST_MOVES and score(at + direction) < score(at):
-            at += direction
-        if at:
+        move = 0
+        while abs(move) < _MOST_MOVES and _gains(at(move + direction), at(move), direction):
+            move += direction
+        if move:
             break
-    found = smoothest(tried.values())
-    walking.clear()
-    others = [
-        _losses(*fold.delivered(setting, n_centres), found.setting.ridge)
-        for fold in folds[len(walked(folds)) :]
-    ]
-    return Tried(found.setting, np.concatenate([found.losses, *others]))
+    return smoothest(tried.values())
 
 
-def as_it_is(fold: Fold, setting: Setting, n_centres: int) -> Tried:
-    """A linear machine, or one over centres, whose setting :func:`over_centres` has found."""
-    return Tried(setting, _losses(*fold.delivered(setting, n_centres), setting.ridge))
+def _gains(ahead: Tried, at: Tried, direction: int) -> bool:
+    """Whether a step to another ridge gains: to a smaller one more than chance, as the larger one wins ties."""
+    return ahead.score < at.score if direction > 0 else is_better(ahead, at, _ALIKE)
 
 
-def exact(folds: Sequence[Fold], setting: Setting, most: int, solve: Solve | None) -> Tried:
+def on_more(
+    folds: Sequence[Fold], setting: Setting, n_centres: int, parts: Sequence[Rows] = ()
+) -> tuple[Tried, list[Tried]]:
+    """The machine that :func:`over_centres` has found, learned from all rows of the folds.
+
+    Returns
+    -------
+    its losses on the rows that the folds hold out; and on each of some ``parts``, of rows that the first
+    fold has not learned from
+    """
+    everything: list[list[Array]] = []
+    for number, fold in enumerate(folds):
+        asked = [fold.asked, *(parts if number == 0 else ())]
+        machines, _ = fold.beside(fold.learned, Rows.joined(asked)).delivered(setting, n_centres)
+        ends = np.cumsum([part.n_rows for part in asked])[:-1]
+        decisions = np.split(machines.decisions(setting.ridge), ends)
+        scored = [(Likelihood(part), own) for part, own in zip(asked, decisions, strict=True)]
+        everything.append([by_group(part.scores(own), part.group_keys) for part, own in scored])
+    size = folds[0].learned.n_rows, machines.learned.shape[1] - 1
+    setting = replace(setting, size=size)
+    found = Tried(setting, np.concatenate([own[0] for own in everything]))
+    return found, [Tried(setting, own) for own in everything[0][1:]]
+
+
+def exact(
+    folds: Sequence[Fold], setting: Setting, most: int, solve: Solve | None, beside: Tried | None = None
+) -> Tried:
     """An exact machine with the best width and C for its own loss.
 
     Parameters
     ----------
-    folds : the first ones, as many as hold out 500 rows, find width and C; all of them score it
+    folds : the rows by which width and C are found
     setting : with width and ridge = 1 / C of a ridge machine, which are tried first
     most : rows that are learned from
     solve : the machines of classes; None: ridge machines, for real targets. With more than two outputs they
         score what ridge machines have found
+    beside : a machine over the same held-out rows. Nothing else is tried where the first setting is far worse
     """
     tried: dict[tuple[float, float], Tried] = {}
     # one factor of a ridge machine serves all outputs, whose own machines are solved one by one
@@ -107,25 +131,30 @@ def exact(folds: Sequence[Fold], setting: Setting, most: int, solve: Solve | Non
 
     def at(width: float, *ridges: float) -> Tried:
         one = replace(setting, kernel=replace(setting.known_kernel, width=width))
-        for found in _exact(walked(folds), one, ridges, most, own):
+        for found in _exact(folds, one, ridges, most, own):
             tried[width, found.setting.ridge] = found
         return best(tried.values())
 
     width, ridge = setting.known_kernel.width, setting.ridge
-    at(width, ridge)
+    first = at(width, ridge)
+    if beside is not None and first.score > _FAR * beside.score and is_better(beside, first):
+        return first
     is_narrower = at(width / _WIDTH_FACTOR, ridge).kernel.width < width
     found = at(width / _WIDTH_FACTOR**2 if is_narrower else width * _WIDTH_FACTOR, ridge)
     found = at(found.kernel.width, ridge * _COST_FACTOR, ridge / _COST_FACTOR)
     if found.setting.ridge != ridge:
         at(found.kernel.width, found.setting.ridge**2 / ridge)
     found = smoothest(tried.values())
-    if own is solve and len(walked(folds)) == len(folds):
-        return found
+    return found if own is solve else exact_on(folds, found, most, solve)
+
+
+def exact_on(folds: Sequence[Fold], found: Tried, most: int, solve: Solve | None) -> Tried:
+    """The machine that :func:`exact` has found, with its losses on other folds."""
     return _exact(folds, found.setting, [found.setting.ridge], most, solve)[0]
 
 
 def walked(folds: Sequence[Fold]) -> Sequence[Fold]:
-    """The folds on which settings are searched."""
+    """The folds by which settings are searched."""
     return folds[: math.ceil(_ENOUGH / folds[0].asked.n_rows)]
 
 

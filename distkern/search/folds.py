@@ -131,9 +131,11 @@ class Fold:
         settings = [Setting("exact", choice, kernel, ridge, 2 * (learned.n_rows,)) for ridge in ridges]
         return _tried(settings, over_all_rows(kernel.over(mapping), ridges, learned, asked))
 
-    def delivered(self, setting: Setting, n_centres: int) -> tuple[Machines, Likelihood]:
+    def delivered(
+        self, setting: Setting, n_centres: int, n_rows: int | None = None
+    ) -> tuple[Machines, Likelihood]:
         """Machines with their own loss over the features of a setting, and the losses of held-out rows."""
-        mapping, learned, asked = self.mapped(setting.map, self.learned.n_rows)
+        mapping, learned, asked = self.mapped(setting.map, n_rows or self.learned.n_rows)
         if setting.kernel is None:
             features = [np.asarray(part.features, dtype=np.float32) for part in (learned, asked)]
         else:

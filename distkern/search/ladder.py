@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from distkern.common.choices import Compared
 from distkern.common.types import Floats
 from distkern.maps.interactions import MOST_COLUMNS
-from distkern.maps.mapping import MapChoice
+from distkern.maps.mapping import MapChoice, RowMap
 from distkern.maps.metric import MetricKind
 from distkern.maps.transform import TransformKind
 from distkern.search import finalists
@@ -62,10 +62,11 @@ _WORTH_NEAR = 0.03
 #: exact machines of few rows are tried on more, where they gain more, up to so many times the loss of those
 #: over centres
 _ABOUT = 1.03
-#: settings of a rung with up to so many times its least loss become finalists
-_NEAR = 1.1
+#: settings of a rung with up to so many times its least loss become finalists, and finalists with up to so
+#: many times the loss of another learn from as many rows as they would be delivered with
+_NEAR, _FAR = 1.1, 1.3
 #: rows that the rungs hold out, and most folds for it; a sample has most rows of up to so many times its own
-_RUNG_ROWS, _RUNG_FOLDS, DENSE = 600, 3, 2
+_RUNG_ROWS, _RUNG_FOLDS, DENSE = 400, 3, 2
 
 
 @dataclass(frozen=True)
@@ -77,13 +78,11 @@ class Found:
     chosen : the finalist that is delivered
     inexact : the best finalist that is no exact machine
     rungs : the best of each rung, the cheapest first, and the finalists
-    exact : the best exact machine of 1,000 rows with each map and kernel, the best first
     """
 
     chosen: Tried
     inexact: Tried
     rungs: tuple[Tried, ...]
-    exact: tuple[Tried, ...] = ()
 
     @property
     def compared(self) -> tuple[Compared, ...]:
@@ -100,8 +99,9 @@ def climb(
     maps: Sequence[MapChoice] | None = None,
     straight_map: MapChoice = STANDARD,
     exact_rows: int = EXACT_ROWS,
+    cell_rows: int = EXACT_ROWS,
     solve: Solve | None = None,
-    around: Callable[[], Sequence[tuple[Rows, Rows]]] | None = None,
+    around: Callable[[RowMap], Sequence[tuple[Rows, Rows]]] | None = None,
 ) -> Found:
     """Choose for ``n_rows`` rows, of which ``rows`` are a sample, by the given parts of it.
 
@@ -115,11 +115,12 @@ def climb(
        stand the best machines over as few of their rows as 1,024 centres are of all rows, in the root: what
        more functions gain. Where all rows may be centres, this rung is left out.
     4. Finalists, trained as they would be delivered (:mod:`distkern.search.finalists`): linear machines and
-       those over centres, on all rows of all parts, and, where a sample has most of the rows, the best two
-       exact machines, on up to ``exact_rows``. Of more rows, which are farther apart in a sample than in a
-       cell, they learn from those ``around`` some rows, and machines over centres from the sample. Without
-       these rows, exact ridge machines of the sample stand for them. Only settings with up to 1.1 times the
-       least loss of their rung become finalists.
+       those over centres, on all rows of all parts, and the best two exact machines. These learn from the
+       same rows if one cell has room for them. More rows are divided into cells, in which rows are nearer to
+       each other than in a sample: exact machines then learn from all rows ``around`` some rows, and are
+       compared with the machine over centres on rows held out there. Without these rows, exact ridge
+       machines of the sample stand for them. Only settings with up to 1.1 times the least loss of their rung
+       become finalists. Settings are searched on up to ``exact_rows``.
 
     The exact machine is taken where it is better by more than chance and by a hundredth of the loss. Where
     the sample has more rows of a rare class than their share, a cell of as many rows will have fewer, and a
@@ -132,9 +133,11 @@ def climb(
         The rungs take as many of them, up to 3, as hold out 600 rows
     maps : those that are tried, the simplest first; None: all that suit so many columns
     straight_map : of linear machines
-    exact_rows : of the exact machines, at most
+    exact_rows : of the exact machines whose settings are searched, at most
+    cell_rows : of the exact machines that would be delivered
     solve : see :func:`~distkern.search.finalists.exact`
-    around : makes pairs of rows to learn from and held-out rows, all rows near some of the sample's
+    around : makes pairs of rows to learn from and held-out rows, all rows near some of the sample's in the
+        coordinates of a map
     """
     everything = [_fold(rows, *part, seed) for part in parts]
     folds = everything[: max(1, min(_RUNG_FOLDS, math.ceil(_RUNG_ROWS / everything[0].asked.n_rows)))]
@@ -157,27 +160,35 @@ def climb(
             found += _exact(alone, others, KERNELS, smooth.kernel.width, _NARROWER)
             kinds = _best_of_each_kind(found)
         rungs += [few, _best(found)]
-    inexact = _best(finalists.over_centres(everything, one, _LANDMARKS) for one in wanted)
-    chosen, worth = inexact, _WORTH * math.sqrt(_enrichment(rows))
-    if kinds and n_rows <= DENSE * rows.n_rows:
-        exact = _best(finalists.exact(everything, one.setting, exact_rows, solve) for one in _near(kinds))
-        chosen = exact if _is_worth(exact, inexact, worth) else inexact
+    some = finalists.walked(everything)
+    inexact = _best(finalists.over_centres(some, one, _LANDMARKS, exact_rows) for one in wanted)
+    is_dense, near = n_learned <= cell_rows, list[Fold]()
+    if kinds and not is_dense and around is not None:
+        mapping, *_ = everything[0].mapped(kinds[0].setting.map, exact_rows)
+        near = [everything[0].beside(*pair) for pair in around(mapping)]
+    beside, there = finalists.on_more(everything, inexact.setting, _LANDMARKS, [one.asked for one in near])
+    arena = everything if is_dense else near
+    if kinds and arena:
+        first = finalists.walked(arena)
+        compared = inexact if is_dense else joined([[one] for one in there[: len(first)]])[0]
+        exact = _best(
+            finalists.exact(first, one.setting, exact_rows, solve, compared) for one in _near(kinds)
+        )
         rungs.append(exact)
-    elif kinds and around is not None:
-        near = [everything[0].beside(*pair) for pair in around()]
-        if not near:
-            return Found(inexact, inexact, (*rungs, inexact))
-        asked = everything[0].beside(everything[0].learned, Rows.joined([fold.asked for fold in near]))
-        exact = _best(finalists.exact(near, one.setting, exact_rows, solve) for one in _near(kinds))
-        there = finalists.as_it_is(asked, inexact.setting, _LANDMARKS)
-        chosen = exact if _is_worth(exact, there, _WORTH_NEAR) else inexact
-        rungs.append(exact)
+        if exact.score < _FAR * compared.score:
+            exact = finalists.exact_on(arena, exact, cell_rows, solve)
+            [compared] = [beside] if is_dense else joined([[one] for one in there])
+            worth = _WORTH * math.sqrt(_enrichment(rows)) if is_dense else _WORTH_NEAR
+            rungs[-1] = exact
+            if _is_worth(exact, compared, worth):
+                return Found(exact, beside, (*rungs, beside))
     elif kinds:
         exact = _best(_of_more_rows(alone, found, exact_rows))
-        few = _over_few(alone, smooth, exact, exact_rows, n_rows)
-        chosen = exact if _is_worth(exact, _best([few, smooth, straight]), worth) else inexact
         rungs.append(exact)
-    return Found(chosen, inexact, (*rungs, inexact), tuple(kinds))
+        few = _over_few(alone, smooth, exact, exact_rows, n_rows)
+        if _is_worth(exact, _best([few, smooth, straight]), _WORTH * math.sqrt(_enrichment(rows))):
+            return Found(exact, beside, (*rungs, beside))
+    return Found(beside, beside, (*rungs, beside))
 
 
 def _near(kinds: Sequence[Tried]) -> list[Tried]:

@@ -125,7 +125,7 @@ def over_centres(
 
     The centres are the first rows. ``before`` has kernel values of the same rows that were used last.
     """
-    from scipy.linalg import cho_factor, cho_solve
+    from scipy.linalg import cho_solve
 
     centres = learned.features[:n_centres]
     here, there = (
@@ -141,7 +141,19 @@ def over_centres(
     for ridge in ridges:
         matrix = gram + ridge * own
         matrix[np.diag_indices(n_centres)] += least + _LEAST_OF_RIDGE * ridge
-        yield asked.losses(there @ cho_solve(cho_factor(matrix, overwrite_a=True), wanted))
+        yield asked.losses(there @ cho_solve(_factor(matrix, least), wanted))
+
+
+def _factor(matrix: Array, least: float) -> tuple[Array, bool]:
+    """The Cholesky factor, of a matrix with more on its diagonal where rounding leaves it indefinite."""
+    from scipy.linalg import LinAlgError, cho_factor
+
+    while True:
+        try:
+            return cho_factor(matrix)  # type: ignore[no-any-return]
+        except LinAlgError:
+            least *= 10.0
+            matrix[np.diag_indices(len(matrix))] += least
 
 
 def centre_features(kernel: AbstractTileKernel, n_centres: int, learned: Rows, asked: Rows) -> list[Floats]:
