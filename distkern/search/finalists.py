@@ -26,12 +26,12 @@ from distkern.common.scores import by_group
 from distkern.common.types import Array
 from distkern.kernels.base import AbstractTileKernel
 from distkern.search.choice import best, not_worse
-from distkern.search.folds import Fold, Setting, Tried
-from distkern.search.likelihoods import Likelihood, Machines
-from distkern.search.machines import Rows, values_over_all_rows
+from distkern.search.folds import Fold, MachineSetting, TriedMachine
+from distkern.search.likelihoods import Likelihood, RidgePath
+from distkern.search.machines import SampleRows, values_over_all_rows
 
 #: decision values (n_asked, k) of exact machines for each of several C, from rows to learn from and others
-Solve = Callable[[AbstractTileKernel, Sequence[float], Rows, Rows], Sequence[Array]]
+Solve = Callable[[AbstractTileKernel, Sequence[float], SampleRows, SampleRows], Sequence[Array]]
 
 #: factor between two ridges of machines over centres; most steps in a direction
 _FACTOR, _MOST_MOVES = 10.0, 5
@@ -45,7 +45,7 @@ _ENOUGH = 500
 _ALIKE = 0.5
 
 
-def over_centres(folds: Sequence[Fold], setting: Setting, n_centres: int) -> Tried:
+def over_centres(folds: Sequence[Fold], setting: MachineSetting, n_centres: int) -> TriedMachine:
     """A linear machine, or one over centres, with the best ridge for its own loss.
 
     Parameters
@@ -62,12 +62,12 @@ def over_centres(folds: Sequence[Fold], setting: Setting, n_centres: int) -> Tri
     first = setting.ridge * _curvature(learned)
     walking = [fold.delivered(setting, n_centres) for fold in walked(folds)]
     size = learned.n_rows, walking[0][0].learned.shape[1] - 1
-    tried: dict[int, Tried] = {}
+    tried: dict[int, TriedMachine] = {}
 
     def score(move: int) -> float:
         if move not in tried:
             one = replace(setting, ridge=first * _FACTOR**move, size=size)
-            tried[move] = Tried(one, np.concatenate([_losses(*pair, one.ridge) for pair in walking]))
+            tried[move] = TriedMachine(one, np.concatenate([_losses(*pair, one.ridge) for pair in walking]))
         return tried[move].score
 
     at = 0
@@ -82,15 +82,15 @@ def over_centres(folds: Sequence[Fold], setting: Setting, n_centres: int) -> Tri
         _losses(*fold.delivered(setting, n_centres), found.setting.ridge)
         for fold in folds[len(walked(folds)) :]
     ]
-    return Tried(found.setting, np.concatenate([found.losses, *others]))
+    return TriedMachine(found.setting, np.concatenate([found.losses, *others]))
 
 
-def as_it_is(fold: Fold, setting: Setting, n_centres: int) -> Tried:
+def as_it_is(fold: Fold, setting: MachineSetting, n_centres: int) -> TriedMachine:
     """A linear machine, or one over centres, whose setting :func:`over_centres` has found."""
-    return Tried(setting, _losses(*fold.delivered(setting, n_centres), setting.ridge))
+    return TriedMachine(setting, _losses(*fold.delivered(setting, n_centres), setting.ridge))
 
 
-def exact(folds: Sequence[Fold], setting: Setting, most: int, solve: Solve | None) -> Tried:
+def exact(folds: Sequence[Fold], setting: MachineSetting, most: int, solve: Solve | None) -> TriedMachine:
     """An exact machine with the best width and C for its own loss.
 
     Parameters
@@ -101,11 +101,11 @@ def exact(folds: Sequence[Fold], setting: Setting, most: int, solve: Solve | Non
     solve : the machines of classes; None: ridge machines, for real targets. With more than two outputs they
         score what ridge machines have found
     """
-    tried: dict[tuple[float, float], Tried] = {}
+    tried: dict[tuple[float, float], TriedMachine] = {}
     # one factor of a ridge machine serves all outputs, whose own machines are solved one by one
     own = solve if folds[0].asked.targets.shape[1] <= _MOST_OUTPUTS else None
 
-    def at(width: float, *ridges: float) -> Tried:
+    def at(width: float, *ridges: float) -> TriedMachine:
         one = replace(setting, kernel=replace(setting.known_kernel, width=width))
         for found in _exact(walked(folds), one, ridges, most, own):
             tried[width, found.setting.ridge] = found
@@ -129,19 +129,19 @@ def walked(folds: Sequence[Fold]) -> Sequence[Fold]:
     return folds[: math.ceil(_ENOUGH / folds[0].asked.n_rows)]
 
 
-def smoothest(tried: Iterable[Tried]) -> Tried:
+def smoothest(tried: Iterable[TriedMachine]) -> TriedMachine:
     """The smoothest of those that cannot be told from the best one."""
     near = not_worse(sorted(tried, key=lambda one: one.score), _ALIKE)
     return max(near, key=lambda one: (one.setting.ridge, one.kernel.width if one.setting.kernel else 0.0))
 
 
-def _losses(machines: Machines, asked: Likelihood, ridge: float) -> Array:
+def _losses(machines: RidgePath, asked: Likelihood, ridge: float) -> Array:
     return by_group(asked.scores(machines.decisions(ridge)), asked.group_keys)
 
 
 def _exact(
-    folds: Sequence[Fold], setting: Setting, ridges: Sequence[float], most: int, solve: Solve | None
-) -> list[Tried]:
+    folds: Sequence[Fold], setting: MachineSetting, ridges: Sequence[float], most: int, solve: Solve | None
+) -> list[TriedMachine]:
     """Exact machines on some folds, whose held-out rows share a sigmoid, as those of delivered cells do."""
     values, size = [], (0, 0)
     for fold in folds:
@@ -151,14 +151,14 @@ def _exact(
             values.append(list(values_over_all_rows(kernel, ridges, learned, asked)))
         else:
             values.append(list(solve(kernel, [1.0 / ridge for ridge in ridges], learned, asked)))
-    asked = Rows.joined([fold.asked for fold in folds])
+    asked = SampleRows.joined([fold.asked for fold in folds])
     return [
-        Tried(replace(setting, ridge=ridge, size=size), asked.losses(np.concatenate(own)))
+        TriedMachine(replace(setting, ridge=ridge, size=size), asked.losses(np.concatenate(own)))
         for ridge, own in zip(ridges, zip(*values, strict=True), strict=True)
     ]
 
 
-def _curvature(rows: Rows) -> float:
+def _curvature(rows: SampleRows) -> float:
     """The mean second derivative of the loss where only the shares of the classes are known."""
     if rows.codes is None:
         return 1.0
