@@ -5,10 +5,12 @@ from __future__ import annotations
 import numpy as np
 
 from distkern.storage.dataset import Split
-from distkern.storage.part import Part, count_sides, held_out_parts, n_classes_of, sides_of
+from distkern.storage.part import SplitPart, count_sides, held_out_parts, n_classes_of, sides_of
 
 
-def parts_of(split: Split, validation: float | int, seed: int, share: float = 1.0) -> list[tuple[Part, Part]]:
+def parts_of(
+    split: Split, validation: float | int, seed: int, share: float = 1.0
+) -> list[tuple[SplitPart, SplitPart]]:
     """Rows to learn from and rows that are held out, of each fold."""
     sides = sides_of(split, validation, seed)
     operand = sides, n_classes_of(split)

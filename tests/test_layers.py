@@ -213,6 +213,15 @@ def test_files_and_classes_that_the_architecture_names_are_there(repository, arc
     assert set(re.findall(r"`([A-Z]+[a-z]\w*)[`.]", architecture)) <= classes
 
 
+def test_class_names_exist_once(trees):
+    homes = {}
+    for path, tree in trees.items():
+        for node in tree.body:
+            if isinstance(node, ast.ClassDef):
+                homes.setdefault(node.name, []).append(path.relative_to(PACKAGE).as_posix())
+    assert {name: places for name, places in homes.items() if len(places) > 1} == {}
+
+
 def test_members_that_pseudo_code_names_are_there(trees):
     members = {}
     for tree in trees.values():

@@ -44,7 +44,7 @@ class _Saying:
 
 
 @dataclass(frozen=True)
-class Found:
+class RoutedAnswers:
     """What the places said about the rows of a split, block by block.
 
     Attributes
@@ -108,12 +108,12 @@ class Routing:
         items = [(place, range(1)) for place in range(self.sizes.n_places)]
         return [self._placing(None), self._saying(items, None, None)]
 
-    def found(self, store: SliceStore | None = None, n_tasks: int = 0) -> Found:
+    def found(self, store: SliceStore | None = None, n_tasks: int = 0) -> RoutedAnswers:
         """What the places said; without a store as it is planned."""
         assert self.basis is not None
-        return Found(self.basis, store, n_tasks, self._starts)
+        return RoutedAnswers(self.basis, store, n_tasks, self._starts)
 
-    def steps(self, slices: Callable[[str, Columns], SliceStore]) -> Generator[Each, Any, Found]:
+    def steps(self, slices: Callable[[str, Columns], SliceStore]) -> Generator[Each, Any, RoutedAnswers]:
         """The passes one after the other; ``slices`` gives stores by name."""
         sizes = self.sizes
         moved = slices(

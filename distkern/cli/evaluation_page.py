@@ -11,8 +11,8 @@ from distkern.cli.confusion import mistakes
 from distkern.cli.evaluate import figure_rows
 from distkern.monitor.page import (
     Axis,
-    Cells,
     Curve,
+    HeatMap,
     Html,
     Plot,
     Plots,
@@ -30,7 +30,7 @@ from distkern.monitor.text import in_percent
 
 if TYPE_CHECKING:
     from distkern.runs.evaluation import Evaluation
-    from distkern.runs.ranking import Ranking
+    from distkern.runs.ranking import RankingFigures
 
 #: classes whose matrix is drawn, and mistakes of more than a few that are listed
 _MOST_CLASSES, _FEW, _MOST_MISTAKES = 60, 12, 20
@@ -86,7 +86,7 @@ def _curves(measured: Mapping[str, Evaluation]) -> list[Plot]:
     told = {name: found.calibration for name, found in measured.items() if found.calibration is not None}
     unit = Axis(within=(0.0, 1.0))
 
-    def lines(x: Callable[[Ranking], Any], y: Callable[[Ranking], Any]) -> list[Curve]:
+    def lines(x: Callable[[RankingFigures], Any], y: Callable[[RankingFigures], Any]) -> list[Curve]:
         return [Curve(name, x(ranking), y(ranking), STYLES[name]) for name, ranking in ranked.items()]
 
     plots = []
@@ -128,7 +128,7 @@ def _residuals(measured: Mapping[str, Evaluation]) -> list[Plot]:
     plots = []
     for name, grid in grids.items():
         across, up = edges[name]
-        cells = Cells(across, up, grid.counts.tolist(), STYLES[name].colour)
+        cells = HeatMap(across, up, grid.counts.tolist(), STYLES[name].colour)
         axes = Axis("prediction", within=tuple(within[0])), Axis(within=tuple(within[1]), from_zero=True)
         zero = Curve("", (min(within[0]), max(within[0])), (0.0, 0.0), STYLES["limit"])
         plots.append(Plot(f"Residual, target - prediction, {name} rows", *axes, [zero], cells))

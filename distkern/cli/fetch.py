@@ -118,11 +118,11 @@ def _seen(data: str, source: Place) -> Dataset:
 def _write_search_page(job: Job, dataset: Dataset) -> None:
     from distkern.cli.tuning import search_of, searched
     from distkern.common.errors import CorruptDataError
-    from distkern.search.tuning.record import Candidate, Task
+    from distkern.search.tuning.record import Task, TuningCandidate
     from distkern.search.tuning.runner import Watcher, Where
 
     class Reading(Watcher):
-        def began(self, candidate: Candidate, task: Task) -> None:
+        def began(self, candidate: TuningCandidate, task: Task) -> None:
             raise CorruptDataError(f"trial {task.name} of the search is missing", hint="submit the job again")
 
     # a finished job has made all trials, so none is made here

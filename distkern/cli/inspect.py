@@ -54,7 +54,7 @@ def inspect(path: Place, as_json: bool) -> None:
 
 
 @dataclass(frozen=True)
-class Found:
+class PathDescription:
     """A description of a path: ``record`` for programs; facts, hyperparameters and history for people."""
 
     record: dict[str, Any]
@@ -77,7 +77,7 @@ def kind_of(path: Place) -> str:
     )
 
 
-def _dataset(path: Place) -> Found:
+def _dataset(path: Place) -> PathDescription:
     from distkern.cli.shard import column_facts
     from distkern.cli.training import data_facts
     from distkern.storage.dataset import open_dataset
@@ -103,10 +103,10 @@ def _dataset(path: Place) -> Found:
         facts["feature-major copy"] = (
             f"{in_bytes(copy['bytes'])}, {copy['groups']:,} group{'s' * (copy['groups'] > 1)} of rows"
         )
-    return Found(record, facts)
+    return PathDescription(record, facts)
 
 
-def _model(path: Place) -> Found:
+def _model(path: Place) -> PathDescription:
     from distkern.cli.training import hyperparameters, shorten
     from distkern.monitor.stages import FIGURES_OF_TARGETS, own_figures
     from distkern.monitor.style import short_number
@@ -173,14 +173,14 @@ def _model(path: Place) -> Found:
         if "validation_error" in history[-1]:
             facts["last stage"] += f", validation error {in_error(history[-1], 'validation_error')}"
     record |= {"hyperparameters": parameters, "history": history}
-    return Found(record, facts, hyperparameters(model), history)
+    return PathDescription(record, facts, hyperparameters(model), history)
 
 
 def _listed(texts: list[str]) -> str:
     return ", ".join([*texts[:_MOST_IMPORTANT], *(["..."] if len(texts) > _MOST_IMPORTANT else [])])
 
 
-def _run(path: Place) -> Found:
+def _run(path: Place) -> PathDescription:
     history = _history(path)
     folder = path / "checkpoints"
     entries = folder.iterdir() if folder.is_dir() else ()
@@ -191,7 +191,7 @@ def _run(path: Place) -> Found:
         "last finished stage": "none" if stage is None else str(stage),
         "to go on": "run the same `distkern train` command with --resume",
     }
-    return Found({"checkpoints": saved, "stage": stage, "history": history}, facts, history=history)
+    return PathDescription({"checkpoints": saved, "stage": stage, "history": history}, facts, history=history)
 
 
 _READERS = {"data set": _dataset, "model": _model, "unfinished run": _run}

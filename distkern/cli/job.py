@@ -12,7 +12,7 @@ from distkern.cli import options
 from distkern.cli.algorithms import CHOSEN
 from distkern.cli.values import check_scheduler, check_workers, parse_bytes
 from distkern.common.errors import InputError, unknown_name
-from distkern.search.tuning.space import Asked
+from distkern.search.tuning.space import SearchTable
 from distkern.storage.places import Place, place_of
 
 if TYPE_CHECKING:
@@ -23,7 +23,7 @@ _WITHOUT_METRIC = {"simba", "dsg_novelty", "dsg_density_ratio"}
 
 
 def _asked(given: Any) -> Any:
-    return Asked.of_table(given, "the job") if isinstance(given, dict) else given
+    return SearchTable.of_table(given, "the job") if isinstance(given, dict) else given
 
 
 class Job(BaseModel):
@@ -53,7 +53,7 @@ class Job(BaseModel):
     workers: int | None = Field(default=None, ge=1)
     memory_limit: int | None = Field(default=None, ge=1)
     params: dict[str, Any] = Field(default_factory=dict)
-    search: Annotated[Asked | None, BeforeValidator(_asked)] = None
+    search: Annotated[SearchTable | None, BeforeValidator(_asked)] = None
 
     @property
     def model_folder(self) -> Place:
@@ -151,7 +151,7 @@ def resolve_job(path: Place | None, flags: Mapping[str, Any], settings: Sequence
     merged = keys | given
     merged["params"] = keys.get("params", {}) | parse_settings(settings)
     if "search" in keys:
-        merged["search"] = Asked.of_table(keys["search"], where)
+        merged["search"] = SearchTable.of_table(keys["search"], where)
     if "data" not in merged:
         raise InputError(
             "no data set given", where=where, hint='add --data D.zarr, or data = "D.zarr" to a job file'

@@ -12,10 +12,10 @@ from distkern.engine.events import Event, Listener
 from distkern.monitor.page import Axis, Curve, Plot, Plots, Section, heading, note, page, table, tiles
 from distkern.monitor.style import STYLES, Style
 from distkern.monitor.text import in_number, in_percent, in_time
-from distkern.search.tuning.record import Candidate, SearchFolder, Task, Trial, in_words
+from distkern.search.tuning.record import SearchFolder, Task, Trial, TuningCandidate, in_words
 from distkern.search.tuning.runner import Watcher, Where
 from distkern.search.tuning.search import Ranked, Search
-from distkern.search.tuning.space import Asked, own_candidates, place_of, settings_of
+from distkern.search.tuning.space import SearchTable, own_candidates, place_of, settings_of
 from distkern.storage.places import Place
 
 if TYPE_CHECKING:
@@ -41,7 +41,7 @@ def search_of(job: Job, dataset: Dataset) -> Search:
     InputError
         If it asks for a value that a hyperparameter cannot have.
     """
-    asked = job.search or Asked()
+    asked = job.search or SearchTable()
     for name in asked.params:
         if name in job.params:
             raise InputError(
@@ -62,7 +62,7 @@ def search_of(job: Job, dataset: Dataset) -> Search:
         raise InputError(error.what, where=place_of(error), hint=error.hint) from None
     if asked.params:
         made = zip(settings, map(make_estimator, jobs), strict=True)
-        candidates = [Candidate(number, *one) for number, one in enumerate(made)]
+        candidates = [TuningCandidate(number, *one) for number, one in enumerate(made)]
     search = Search(
         candidates,
         dataset.train,
@@ -131,7 +131,9 @@ def _is_number(value: Any) -> bool:
     return isinstance(value, int | float) and not isinstance(value, bool)
 
 
-def trial_words(search: Search, candidate: Candidate, trial: Trial, n_done: int, n_all: int) -> Sequence[str]:
+def trial_words(
+    search: Search, candidate: TuningCandidate, trial: Trial, n_done: int, n_all: int
+) -> Sequence[str]:
     """A line about a trial that has finished, and one about why it failed."""
     metric = search.metric.name
     value = "failed" if trial.value is None else f"{metric} {in_metric(metric, trial.value)}"
@@ -266,11 +268,11 @@ class SearchReporter(Watcher):
         """A line of the log or of the terminal."""
         self._tell(Event("message", {"text": text}))
 
-    def began(self, candidate: Candidate, task: Task) -> None:
+    def began(self, candidate: TuningCandidate, task: Task) -> None:
         self._trial = in_words(candidate.settings)
         self._tell(Event("pass_started", {**self._at(), "bytes": 0, "unit": "tasks"}))
 
-    def finished(self, candidate: Candidate, trial: Trial, n_done: int, n_all: int) -> None:
+    def finished(self, candidate: TuningCandidate, trial: Trial, n_done: int, n_all: int) -> None:
         self._done = n_done
         for line in trial_words(self._search, candidate, trial, n_done, n_all):
             self.say(line)
@@ -281,7 +283,7 @@ class SearchReporter(Watcher):
         self._done = n_found
         self.say(f"{n_found} trials were made before, and are not made again")
 
-    def listeners(self, candidate: Candidate, task: Task) -> Sequence[Listener]:
+    def listeners(self, candidate: TuningCandidate, task: Task) -> Sequence[Listener]:
         def hear(event: Event) -> None:
             if event.kind in ("checkpoint_saved", "worker_lost"):
                 self._tell(event)

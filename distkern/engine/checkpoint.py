@@ -43,7 +43,7 @@ class Checkpoint:
 
 
 @dataclass(frozen=True)
-class Header:
+class CheckpointHeader:
     """The header of a checkpoint."""
 
     stage: int
@@ -176,7 +176,7 @@ class CheckpointFolder:
         states = _header(path).residents
         return {state: SavedGroups(path, position, names) for position, state in enumerate(states)}
 
-    def newest_header(self) -> Header | None:
+    def newest_header(self) -> CheckpointHeader | None:
         """The header of the newest readable checkpoint, without comparing identities."""
         for stage in reversed(self.stages()):
             try:
@@ -191,7 +191,7 @@ class CheckpointFolder:
         if header is not None:
             self._compare(header, self.path)
 
-    def _compare(self, header: Header, path: Place) -> None:
+    def _compare(self, header: CheckpointHeader, path: Place) -> None:
         for key in sorted(self.identity.keys() | header.identity.keys()):
             then, now = header.identity.get(key), self.identity.get(key)
             if then != now:
@@ -206,7 +206,7 @@ class CheckpointFolder:
         remove_tree(self.path)
 
 
-def _header(path: Place) -> Header:
+def _header(path: Place) -> CheckpointHeader:
     text = load_arrays(path, ["header"])["header"].tobytes()
     try:
         content = json_object(text)
@@ -217,7 +217,7 @@ def _header(path: Place) -> Header:
                 where=str(path),
                 hint="go on with the distkern that wrote it, or train to another folder",
             )
-        return described(Header, content)
+        return described(CheckpointHeader, content)
     except InputError:
         raise
     except ValueError as error:

@@ -49,7 +49,7 @@ class Counters:
 
 
 @dataclass(frozen=True)
-class Outcome:
+class RunOutcome:
     """The last state of a run, a line of figures for each of its stages, and why it ended."""
 
     state: Any
@@ -140,7 +140,7 @@ class Driver:
         resume: bool = False,
         take: Callable[[Any, RunWorkplace], None] | None = None,
         stopping: Stopping | None = None,
-    ) -> Outcome:
+    ) -> RunOutcome:
         """Stages until the solver has finished; with ``resume``, from the newest checkpoint if there is one.
 
         ``take`` is given the last state and what tasks stored, which may be gone when the run is over;
@@ -191,7 +191,7 @@ class Driver:
                 forget()
                 self.executor.forget_blocks()
 
-    def _run(self, solver: AbstractSolver[Any], problem: Problem, resume: bool) -> Outcome:
+    def _run(self, solver: AbstractSolver[Any], problem: Problem, resume: bool) -> RunOutcome:
         started = time.perf_counter()
         restored = self.checkpoints.load(solver.state_type()) if resume and self.checkpoints else None
         self._tell_start(solver, problem, restored.stage if restored else None)
@@ -222,7 +222,7 @@ class Driver:
             state = self._best
             self.events.emit("message", text=f"the model of stage {state.stage} is kept, the best of all")
         self.events.emit("run_finished", result=end.reason, seconds=self._counters.seconds)
-        return Outcome(state, self._history, end)
+        return RunOutcome(state, self._history, end)
 
     def measure(self, step: Reduce[Result]) -> Result:
         """Run one pass that belongs to no stage."""

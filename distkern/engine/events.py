@@ -124,7 +124,7 @@ def check_line(line: Mapping[str, Any]) -> None:
     for name, value in line.items():
         if name == "candidates":
             try:
-                described(_Candidates, {name: value})
+                described(_CandidateList, {name: value})
             except ValueError as error:
                 raise ValueError(f"candidates: {error}") from None
         elif name in _WORDS or name in _LISTS:
@@ -136,7 +136,7 @@ def check_line(line: Mapping[str, Any]) -> None:
 
 
 @dataclass(frozen=True)
-class _Candidates:
+class _CandidateList:
     candidates: tuple[Compared, ...]
 
 

@@ -38,10 +38,10 @@ if TYPE_CHECKING:
     from distkern.estimators.cells import AbstractCells
     from distkern.estimators.sample import FoldedSample
     from distkern.runs.data import TrainingData
-    from distkern.runs.persistence import Further
-    from distkern.runs.update import Begins
-    from distkern.search.folds import Setting
-    from distkern.search.folds import Tried as Climbed
+    from distkern.runs.persistence import SavedForUpdate
+    from distkern.runs.update import UpdateRun
+    from distkern.search.folds import MachineSetting
+    from distkern.search.folds import TriedMachine as Climbed
     from distkern.storage.dataset import Split
 
 #: columns up to which distances say something, whole metrics can be learned, and sparse rows are written out
@@ -267,7 +267,7 @@ class AbstractKernelMachine(AbstractEstimator):
         # a model that is loaded has no use for them
         from distkern.estimators.sample import FoldedSample, neighbourhoods
         from distkern.search.ladder import DENSE, STANDARD, climb
-        from distkern.search.machines import Rows
+        from distkern.search.machines import SampleRows
         from distkern.solvers._cells.trials import solved_values
 
         state, source = self.value("random_state"), data.source
@@ -286,11 +286,11 @@ class AbstractKernelMachine(AbstractEstimator):
         parts = list(sample.parts())
         keeps = data.scaling is not None and data.scaling.kind != "none"
         unit = np.asarray(sample.rows.targets, dtype=np.float64)
-        of_block = partial(Rows.of, n_classes=len(data.classes), class_weights=weights, unit=unit)
+        of_block = partial(SampleRows.of, n_classes=len(data.classes), class_weights=weights, unit=unit)
 
         cell_rows = self._cell_rows(source)
 
-        def around(mapping: RowMap) -> list[tuple[Rows, Rows]]:
+        def around(mapping: RowMap) -> list[tuple[SampleRows, SampleRows]]:
             pairs = neighbourhoods(source, sample, mapping, cell_rows, seed)
             return [(of_block(learned), of_block(held_out)) for learned, held_out in pairs]
 
@@ -320,7 +320,7 @@ class AbstractKernelMachine(AbstractEstimator):
         settings = self._settings(found.chosen.setting, data)
         return Candidate("cells", settings, because, found.compared, (), instead, expected)
 
-    def _settings(self, chosen: Setting, data: TrainingData) -> dict[str, Any]:
+    def _settings(self, chosen: MachineSetting, data: TrainingData) -> dict[str, Any]:
         """Those of the algorithm whose machine over all rows is the one that was chosen for a sample."""
         kernel, transform, metric = chosen.kernel, chosen.map.transform, chosen.map.metric
         is_exact = chosen.kind == "exact"
@@ -354,7 +354,7 @@ class AbstractKernelMachine(AbstractEstimator):
         return EXACT_ROWS if limit is None else min(EXACT_ROWS, max(500, math.isqrt(limit // 96)))
 
     def _cell_rows(self, source: AbstractSource) -> int:
-        """Rows of the exact machines that are compared: of a cell, if its matrix takes no more than theirs.
+        """Rows of the exact machines that are compared: a cell, if its matrix takes no more than theirs.
 
         A matrix of the square loss has double precision, others single precision.
         """
@@ -366,13 +366,13 @@ class AbstractKernelMachine(AbstractEstimator):
 
     def _compared(self, sample: FoldedSample, columns: str, seed: int) -> Candidate:
         """The linear machine, unless kernels at landmarks lose less by more than two standard errors."""
-        from distkern.search.choice import Tried, is_better
+        from distkern.search.choice import TriedSetting, is_better
 
         candidates = [_LINEAR, Candidate("newton")]
         n_classes = 0 if sample.classes is None else len(sample.classes)
         made = [self._made(one, n_classes).set_params(random_state=seed) for one in candidates]
         straight, over_landmarks = (
-            Tried(*one) for one in zip(candidates, map(sample.losses, made), strict=True)
+            TriedSetting(*one) for one in zip(candidates, map(sample.losses, made), strict=True)
         )
         compared = tuple(Compared(one.setting.description, one.score) for one in (straight, over_landmarks))
         because = f"{columns}, and by {self._unit} on held-out rows of a sample"
@@ -438,13 +438,13 @@ class AbstractKernelMachine(AbstractEstimator):
             known.pop(name, None)
         vars(self.machine_).update(known)
 
-    def _begin(self, begins: Begins) -> None:
+    def _begin(self, begins: UpdateRun) -> None:
         super()._begin(begins)
         self.machine_ = copy(self.machine_)
         self._tell_machine()
         self.machine_._begin(begins)
 
-    def _end(self, further: Further, told: dict[str, Any]) -> None:
+    def _end(self, further: SavedForUpdate, told: dict[str, Any]) -> None:
         super()._end(further, told)
         self.machine_._begins = None
 

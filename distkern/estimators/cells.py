@@ -19,12 +19,12 @@ from distkern.estimators.base import AbstractClassifier
 from distkern.estimators.declared import fitted
 from distkern.estimators.features import unit_of
 from distkern.estimators.functional import AbstractFunctionalEstimator, AbstractFunctionalRegressor
-from distkern.search.folds import Tried
+from distkern.search.folds import TriedMachine
 from distkern.solvers._cells.basis import CellBasis, cell_basis
 from distkern.solvers._cells.calibrating import Sigmoids
 from distkern.solvers._cells.place import Places, places_from_arrays, places_to_arrays
 from distkern.solvers._cells.state import CellsState, Settled
-from distkern.solvers._cells.touched import Before
+from distkern.solvers._cells.touched import PreviousCells
 from distkern.solvers.base import AbstractSolver, Problem
 from distkern.solvers.cells import Cells
 from distkern.solvers.hyperparameters import CLASS_WEIGHT, RANDOM_STATE, THRESHOLD
@@ -57,7 +57,7 @@ class AbstractCells(AbstractFunctionalEstimator):
         "|w|^2 / (2 C n) of n training rows, summed over the cells", fact="regulariser", write=float
     )
     #: exact machines of the ladder by which this algorithm was chosen, from which its search goes on
-    climbed: tuple[Tried, ...] = ()
+    climbed: tuple[TriedMachine, ...] = ()
 
     def _solver(self, class_weights: NDArray[np.float64] | None, mean_weight: float) -> Cells:
         return Cells(
@@ -69,7 +69,7 @@ class AbstractCells(AbstractFunctionalEstimator):
             ladder=self.climbed,
         )
 
-    def before(self, n_blocks: int) -> Before:
+    def before(self, n_blocks: int) -> PreviousCells:
         """The fitted model as one that an update begins from, of so many blocks of old rows."""
         last, unit = self.history_[-1], unit_of(self)
         places: dict[str, Any] = places_to_arrays(self.places_)
@@ -94,7 +94,7 @@ class AbstractCells(AbstractFunctionalEstimator):
             sigmoids=getattr(self, "sigmoids_", np.zeros((0, 3))),
             **places,
         )
-        return Before(state, self.parts_, n_blocks)
+        return PreviousCells(state, self.parts_, n_blocks)
 
     @property
     def draws_any_row(self) -> bool:  # type: ignore[override]

@@ -68,7 +68,7 @@ def fitted(help: str, **how: Any) -> Any:
     return Fitted(help, **how)
 
 
-class Declared:
+class HyperparameterMixin:
     """What an object with hyperparameters and fitted attributes can do with them.
 
     ``class SVRGClassifier(AbstractExplicitClassifier, solver=SVRG)`` has the solver's name and
@@ -279,7 +279,7 @@ def _holds(arrays: Mapping[str, NDArray[Any]], rows: str) -> bool:
     return any(key.partition(".")[0] == rows for key in arrays)
 
 
-def _describe(kind: type[Declared]) -> None:
+def _describe(kind: type[HyperparameterMixin]) -> None:
     """Give the docstring of a class the table of its fitted attributes."""
     lines: dict[str, str] = {}
     for base in kind.__mro__:

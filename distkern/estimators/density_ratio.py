@@ -22,7 +22,7 @@ from distkern.losses.unlabelled import DensityRatio
 from distkern.runs.data import TrainingData
 from distkern.runs.joined import JoinedRows
 from distkern.solvers.base import AbstractSolver, Problem
-from distkern.solvers.dsg_density_ratio import DSGDensityRatio as DensityRatioSolver
+from distkern.solvers.dsg_density_ratio import DSGLogRatio as DensityRatioSolver
 from distkern.solvers.hyperparameters import RANDOM_STATE, SCALE
 from distkern.storage.dataset import Dataset, Split
 from distkern.storage.table import are_alike

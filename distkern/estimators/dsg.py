@@ -23,7 +23,7 @@ from distkern.estimators.features import unit_of
 from distkern.estimators.functional import AbstractFunctionalEstimator, AbstractFunctionalRegressor
 from distkern.landmarks.base import RowLayout
 from distkern.monitor.history import History
-from distkern.runs.persistence import Further
+from distkern.runs.persistence import SavedForUpdate
 from distkern.runs.update import further_of
 from distkern.solvers._dsg.settings import DSGState, StepRule
 from distkern.solvers.base import AbstractSolver, Problem, cannot_go_on
@@ -110,13 +110,13 @@ class AbstractDSG(AbstractFunctionalEstimator):
         self.n_features_in_ = source.n_features
         self.history_ = History([*getattr(self, "history_", []), *outcome.history])
         self.n_iter_, self.ended_ = getattr(self, "n_iter_", 0) + 1, outcome.ending.reason
-        earlier = Further() if self._further is None else self._further.loaded()
+        earlier = SavedForUpdate() if self._further is None else self._further.loaded()
         kept, n_rows = solver.further(outcome.state), earlier.n_rows + source.n_rows
         weight = earlier.weight + self.mean_weight_ * source.n_rows
-        self._further = Further(kept, n_rows, weight, (*earlier.sources, source.fingerprint))
+        self._further = SavedForUpdate(kept, n_rows, weight, (*earlier.sources, source.fingerprint))
         self._keep(outcome.state)
 
-    def _stored_state(self, further: Further) -> DSGState:
+    def _stored_state(self, further: SavedForUpdate) -> DSGState:
         """The last state of the run that made a model, of what is kept of it; its figures are not known."""
         # all that is constant is the offset of classes
         center, scale = (self.constants_, 1.0) if self.task == "classification" else unit_of(self)

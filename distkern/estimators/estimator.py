@@ -3,9 +3,9 @@
 An estimator is a model f(x) = basis(x) @ coefficients_ + constants_. To add one, write a file in this folder
 with a class that derives from :class:`~distkern.estimators.base.AbstractClassifier` or
 :class:`~distkern.estimators.base.AbstractRegressor`, says its ``solver`` (see
-:class:`~distkern.estimators.declared.Declared`), declares what ``fit`` leaves and which of it a model's
-files hold, and implements ``_solver``, ``basis``, ``_keep`` and
-``objective_value``; the command line and the contract tests pick it up.
+:class:`~distkern.estimators.declared.HyperparameterMixin`), declares what ``fit`` leaves and which of it a
+model's files hold, and implements ``_solver``, ``basis``, ``_keep`` and ``objective_value``; the command line
+and the contract tests pick it up.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from sklearn.utils.validation import check_is_fitted
 from distkern.bases.base import AbstractBasis, MappedBasis
 from distkern.common.errors import InputError
 from distkern.common.types import AbstractSource, Block, Floats
-from distkern.estimators.declared import Declared, fitted
+from distkern.estimators.declared import HyperparameterMixin, fitted
 from distkern.estimators.pickled import Pickled
 from distkern.estimators.updatable import Updatable
 from distkern.estimators.weighted import Weighted
@@ -64,7 +64,7 @@ _kept: WeakKeyDictionary[Any, tuple[dict[str, Any], dict[str, Any]]] = WeakKeyDi
 Value = TypeVar("Value")
 
 
-class AbstractEstimator(Updatable, Weighted, Pickled, Declared, BaseEstimator):  # type: ignore[misc]
+class AbstractEstimator(Updatable, Weighted, Pickled, HyperparameterMixin, BaseEstimator):  # type: ignore[misc]
     """A model f(x) = basis(x) @ coefficients_ + constants_ that a solver fits."""
 
     everywhere: ClassVar = {"dtype": DTYPE}

@@ -21,7 +21,7 @@ from distkern.runs.arrays import ArraySource
 from distkern.runs.data import check_task
 from distkern.runs.dependence import InputColumn, input_columns
 from distkern.runs.given import rows_for
-from distkern.runs.importance import LabelledRows, Measuring, explained
+from distkern.runs.importance import ExplanationEffort, LabelledRows, explained
 from distkern.storage.dataset import Dataset, Split
 from distkern.storage.scaling import Scaling
 
@@ -45,7 +45,7 @@ def explanation_of(
             raise InputError(f"is {value!r}", where=name, hint=f"use {kind.description}")
     model._fitted()
     given = _rows_of(model, X, y, max_samples, random_state)
-    how = Measuring(
+    how = ExplanationEffort(
         random_state,
         n_rows=max_samples,
         n_repeats=n_repeats,

@@ -20,7 +20,7 @@ from distkern.features import AbstractFeatures, find_features
 from distkern.features.landmarks import DEFAULT_LANDMARKS, AbstractLandmarkFeatures, Landmarks
 from distkern.features.linear import Linear
 from distkern.landmarks.base import RowLayout
-from distkern.solvers.base import AbstractSolver, Before, Problem
+from distkern.solvers.base import AbstractSolver, PreviousModel, Problem
 from distkern.solvers.coreset import AbstractCoresetSolver
 from distkern.solvers.explicit import AbstractExplicit
 from distkern.solvers.targets import Scaled
@@ -46,7 +46,9 @@ def begun_over_features(
         coefficients = np.ascontiguousarray(model._own_coefficients())
     landmarks: Rows = model.landmarks_
     weight = begins.mean_weight / model.mean_weight_
-    before = Before(landmarks, model.gamma_, coefficients, *unit_of(model), own, begins.n_earlier, weight)
+    before = PreviousModel(
+        landmarks, model.gamma_, coefficients, *unit_of(model), own, begins.n_earlier, weight
+    )
     features = explicit.features.at_known(len(landmarks))
     seed = problem.seed if begins.seed is None else begins.seed
     return replace(explicit, features=features, before=before), replace(problem, seed=seed)

@@ -20,7 +20,7 @@ from distkern.common.held_out import keys_of, order_of_keys, parted, row_keys
 from distkern.common.parameters import AUTO
 from distkern.common.types import AbstractSource, Block
 from distkern.engine.checkpoint import CheckpointFolder
-from distkern.engine.drive import Driver, Outcome
+from distkern.engine.drive import Driver, RunOutcome
 from distkern.engine.ending import Stopping
 from distkern.engine.events import EventLog, Listener
 from distkern.engine.executors import AbstractExecutor
@@ -30,7 +30,7 @@ from distkern.monitor.history import History
 from distkern.passes import Outline, Reduce
 from distkern.runs.data import TrainingData
 from distkern.runs.given import held_out_rows, training_data
-from distkern.runs.persistence import Further
+from distkern.runs.persistence import SavedForUpdate
 from distkern.runs.scaled import Rescaled, ScaledSource, rescaled
 from distkern.runs.spooled import in_random_order
 from distkern.search.values import searched
@@ -135,7 +135,7 @@ def _fit(
         low, high = ranges_of(given, rows)
     own = solver.further(outcome.state)
     counts = given.source.n_rows, float(given.class_totals.sum()), (given.source.fingerprint,)
-    model._further = Further(own, *counts, low, high)
+    model._further = SavedForUpdate(own, *counts, low, high)
 
 
 def run_solver(
@@ -148,7 +148,7 @@ def run_solver(
     stopping: Stopping | None,
     checkpoints: Place | None,
     resume: bool,
-) -> Outcome:
+) -> RunOutcome:
     """Run the solver of a model, which takes from it what a fit leaves."""
     identity = model._identity(data, problem)
     driver.checkpoints = None if checkpoints is None else CheckpointFolder(checkpoints, identity)
@@ -262,7 +262,7 @@ def mapped(
 def _chosen(choices: Sequence[MapChoice], rows: Block, problem: Problem) -> MapChoice:
     """The best map by rows that are held out of these, which are in random order."""
     from distkern.search.ladder import best_map
-    from distkern.search.machines import Rows
+    from distkern.search.machines import SampleRows
 
     n_classes = len(problem.class_shares)
     codes = np.asarray(rows.targets) if n_classes else None
@@ -271,7 +271,7 @@ def _chosen(choices: Sequence[MapChoice], rows: Block, problem: Problem) -> MapC
         return choices[0]
     part = parted(keys_of(rows), codes, problem.seed, n_learned, rows.n_rows)
     several = [len(side) and np.ptp(np.asarray(rows.targets)[side]) > 0 for side in part]
-    return best_map(Rows.of(rows, n_classes, None), part, choices) if all(several) else choices[0]
+    return best_map(SampleRows.of(rows, n_classes, None), part, choices) if all(several) else choices[0]
 
 
 def learned_map(choice: MapChoice, some: Block, problem: Problem) -> RowMap:

@@ -6,7 +6,7 @@ from typing import Any, Self, cast
 
 from distkern.common.errors import InputError
 from distkern.monitor.text import in_bytes
-from distkern.runs.persistence import StoredFurther
+from distkern.runs.persistence import StoredForUpdate
 
 #: bytes that a pickle holds of a model's folder, at most
 MOST_PICKLED = 2**30
@@ -29,7 +29,7 @@ class Pickled:
         from distkern.storage.parts import StoredParts
 
         state = dict(cast("dict[str, Any]", super().__getstate__()))
-        stored = {name: one for name, one in state.items() if isinstance(one, StoredFurther | StoredParts)}
+        stored = {name: one for name, one in state.items() if isinstance(one, StoredForUpdate | StoredParts)}
         n_bytes = sum(one.n_bytes for one in stored.values())
         if n_bytes > MOST_PICKLED:
             raise InputError(

@@ -21,7 +21,7 @@ from distkern.common.parameters import NOTHING, Parameter, Whole
 from distkern.common.sparse import Rows, SparseRows, converted, stacked
 from distkern.common.types import Floats
 from distkern.engine.dask.arrays import as_array, is_dask
-from distkern.estimators.declared import Declared, fitted
+from distkern.estimators.declared import HyperparameterMixin, fitted
 from distkern.features.kernel_choice import GAMMA, a_kernel
 from distkern.features.random import SAMPLER
 from distkern.kernels import FEATURE_KERNELS, AbstractKernel
@@ -38,7 +38,7 @@ _PRECISIONS = (np.float64, np.float32)
 
 
 class RandomFeatures(
-    Declared,
+    HyperparameterMixin,
     ClassNamePrefixFeaturesOutMixin,  # type: ignore[misc]
     TransformerMixin,  # type: ignore[misc]
     BaseEstimator,  # type: ignore[misc]

@@ -12,8 +12,8 @@ from distkern.solvers.base import cannot_go_on
 if TYPE_CHECKING:
     from distkern.common.types import AbstractSource
     from distkern.estimators.estimator import AbstractEstimator
-    from distkern.runs.persistence import Further, StoredFurther
-    from distkern.runs.update import Begins
+    from distkern.runs.persistence import SavedForUpdate, StoredForUpdate
+    from distkern.runs.update import UpdateRun
     from distkern.solvers.base import AbstractSolver, Problem
     from distkern.storage.dataset import Split
 
@@ -28,9 +28,9 @@ class Updatable:
     name: ClassVar[str]
     updates_: tuple[dict[str, Any], ...]
     #: what is kept for updates; of a loaded model, where that is
-    _further: Further | StoredFurther | None = None
+    _further: SavedForUpdate | StoredForUpdate | None = None
     #: the model that a fit begins from, in an update
-    _begins: Begins | None = None
+    _begins: UpdateRun | None = None
 
     def update(
         self,
@@ -84,11 +84,11 @@ class Updatable:
             )
         return self
 
-    def _begin(self, begins: Begins) -> None:
+    def _begin(self, begins: UpdateRun) -> None:
         """Let the next fit begin from this model."""
         self._begins = begins
 
-    def _end(self, further: Further, told: dict[str, Any]) -> None:
+    def _end(self, further: SavedForUpdate, told: dict[str, Any]) -> None:
         """Take what an update leaves: what is kept for the next one, and what is told of this one."""
         self._begins, self._further = None, further
         number = 1 + (self.updates_[-1]["number"] if self.updates_ else 0)
@@ -107,6 +107,6 @@ class Updatable:
 
     def _as_own(self, split: Split) -> AbstractSource:
         """A split of another data set, with the features and class codes of this model."""
-        from distkern.runs.update import Rows, update_data
+        from distkern.runs.update import UpdateRows, update_data
 
-        return update_data(self, [Rows.of_split(self, split)]).source
+        return update_data(self, [UpdateRows.of_split(self, split)]).source

@@ -29,10 +29,10 @@ from distkern.runs.data import from_arrays
 from distkern.runs.drift import drift_of, drift_pass
 from distkern.runs.evaluation import evaluate_split
 from distkern.runs.given import codes_of_labels, rows_for
-from distkern.runs.persistence import Further, fingerprint_of
+from distkern.runs.persistence import SavedForUpdate, fingerprint_of
 from distkern.runs.scaled import ScaledSource
 from distkern.runs.spooled import in_random_order
-from distkern.runs.update import Begins, Rows, chosen_splits, further_of, update_data
+from distkern.runs.update import UpdateRows, UpdateRun, chosen_splits, further_of, update_data
 from distkern.solvers.base import OldRows
 from distkern.storage.dataset import Dataset, Split
 from distkern.storage.places import Place
@@ -58,24 +58,24 @@ def begun(model: AbstractEstimator, splits: Sequence[Split]) -> tuple[AbstractEs
     known = {split.fingerprint for split in chosen.old}
     # rows of arrays are of no data set
     missing = [one for one in further.sources if one not in known]
-    new = [Rows.of_split(model, split) for split in chosen.new]
+    new = [UpdateRows.of_split(model, split) for split in chosen.new]
     needs = _asks(model, further, sum(split.n_rows for split in chosen.new))
-    old: list[Rows] = []
+    old: list[UpdateRows] = []
     if needs is OldRows.NEEDED and missing:
         raise _missing(model, further, "--data", "--data OLD.zarr NEW.zarr")
     if needs is not OldRows.LEFT and not missing:
-        old = [Rows.of_split(model, split) for split in chosen.old]
+        old = [UpdateRows.of_split(model, split) for split in chosen.old]
     prints = (*further.sources, *(split.fingerprint for split in chosen.new))
     n_earlier = 0 if old else further.n_rows
     return _copy(model, further, old, new, n_earlier, prints, chosen.new), chosen.new
 
 
-def _asks(model: AbstractEstimator, further: Further, n_new: int) -> OldRows:
+def _asks(model: AbstractEstimator, further: SavedForUpdate, n_new: int) -> OldRows:
     solver = model._solver(model.class_weights_, model.mean_weight_)
     return solver.asks_for(further.own, n_new, len(model.coefficients_))
 
 
-def _missing(model: AbstractEstimator, further: Further, where: str, how: str) -> InputError:
+def _missing(model: AbstractEstimator, further: SavedForUpdate, where: str, how: str) -> InputError:
     return InputError(
         f"{model.name} ends at the minimum over all rows, and the {further.n_rows:,} that it has learned "
         "from are not all there",
@@ -86,9 +86,9 @@ def _missing(model: AbstractEstimator, further: Further, where: str, how: str) -
 
 def _copy(
     model: AbstractEstimator,
-    further: Further,
-    old: Sequence[Rows],
-    new: Sequence[Rows],
+    further: SavedForUpdate,
+    old: Sequence[UpdateRows],
+    new: Sequence[UpdateRows],
     n_earlier: int,
     prints: tuple[str, ...],
     splits: tuple[Split, ...] = (),
@@ -100,7 +100,7 @@ def _copy(
     data = update_data(model, [*old, *new])
     fresh = data.source if not old else update_data(model, new).source
     own = fingerprint_of(model, further)
-    found._begin(Begins(further, data, fresh, splits, n_earlier, prints, *weights, seed, own))
+    found._begin(UpdateRun(further, data, fresh, splits, n_earlier, prints, *weights, seed, own))
     return found
 
 
@@ -143,11 +143,11 @@ def fit_further(
         after = errors_of(model, begins, executor)
     facts = {"rows": begins.new.n_rows, "before": before, "after": after, **drift.facts}
     counts = begins.n_rows, begins.weight, begins.sources
-    further = Further(solver.further(outcome.state), *counts, *drift.widened, begins.fingerprint)
+    further = SavedForUpdate(solver.further(outcome.state), *counts, *drift.widened, begins.fingerprint)
     model._end(further, facts)
 
 
-def errors_of(model: Any, begins: Begins, executor: AbstractExecutor) -> dict[str, float]:
+def errors_of(model: Any, begins: UpdateRun, executor: AbstractExecutor) -> dict[str, float]:
     """Errors of a model on the new rows of an update: shares of wrong labels, or root mean squared ones."""
     found = [evaluate_split(model, split, executor).figures for split in begins.splits]
     if not found:
@@ -209,7 +209,7 @@ def update_estimator(
     model.__dict__.update(vars(updated))
 
 
-def _rows_of_arrays(model: AbstractEstimator, X: Any, y: Any = None, sample_weight: Any = None) -> Rows:
+def _rows_of_arrays(model: AbstractEstimator, X: Any, y: Any = None, sample_weight: Any = None) -> UpdateRows:
     """Arrays in memory as rows that the model knows."""
     refuse_lazy(X)
     known = rows_for(model, X)
@@ -224,8 +224,8 @@ def _rows_of_arrays(model: AbstractEstimator, X: Any, y: Any = None, sample_weig
         weights = _check_sample_weight(sample_weight, np.empty((len(targets), 1)), dtype=np.float64)
     if model.task != "classification":
         data = from_arrays(features, targets.astype(np.float64), weights, "regression")
-        return Rows.of_arrays(data, np.empty(0))
+        return UpdateRows.of_arrays(data, np.empty(0))
     classes = model._classes()
     assert classes is not None, "it is a classifier"
     data = from_arrays(features, codes_of_labels(classes, targets, "y"), weights)
-    return Rows.of_arrays(data, classes)
+    return UpdateRows.of_arrays(data, classes)

@@ -34,7 +34,7 @@ _EMPTY = "the value is missing (empty field)"
 
 
 @dataclass(frozen=True, slots=True)
-class Columns:
+class TableColumns:
     """The columns of a table: all names, and positions of the features and of what else there is.
 
     The last ``n_keys`` are those that the names of folders say.
@@ -70,7 +70,7 @@ def choose_columns(
     has_header: bool = True,
     left_out: Collection[int] = (),
     keys: Sequence[str] = (),
-) -> Columns:
+) -> TableColumns:
     """Split a table's columns: ``options.target`` by name, else by position; default the last column.
 
     Positions count from 0 and, where negative, from the end, as in pandas, among the file's own columns.
@@ -156,7 +156,7 @@ def choose_columns(
     if not features:
         hint = _other_delimiter(own) or "a file needs at least one column besides the target"
         raise InputError("the file has no feature columns", where=where, hint=hint)
-    return Columns(tuple(names), features, target, id_, weight, group, len(names) - n_own)
+    return TableColumns(tuple(names), features, target, id_, weight, group, len(names) - n_own)
 
 
 def said_by_position(said: Iterable[str | None], names: Sequence[str]) -> set[int]:
@@ -230,7 +230,7 @@ class TableRows:
     def __init__(
         self,
         file: str,
-        columns: Columns,
+        columns: TableColumns,
         options: ReadOptions,
         *,
         from_text: bool,

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from distkern.common.errors import InputError
-from distkern.formats._columns import Columns, choose_columns, said_by_position
+from distkern.formats._columns import TableColumns, choose_columns, said_by_position
 from distkern.formats._lines import LONGEST_LINE_BYTES, Ahead, parse_number
 from distkern.formats._rows import Dialect, RowBlock
 from distkern.formats.base import ReadOptions
@@ -67,7 +67,7 @@ def _delimiter(stream: Ahead, file: str, dialect: Dialect) -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class Header:
+class TableHeader:
     """The first row of a file.
 
     Attributes
@@ -86,7 +86,7 @@ class Header:
 
 def first_row(
     block: RowBlock, file: str, dialect: Dialect, options: ReadOptions
-) -> tuple[Header | None, RowBlock]:
+) -> tuple[TableHeader | None, RowBlock]:
     """The first row that is not blank, and the rows behind it (with it, if it names no columns)."""
     blank = block.blank
     if blank.all():
@@ -99,7 +99,9 @@ def first_row(
     is_named = options.header
     if is_named is None:
         is_named = _is_header(fields, where, None if options.kinds is None else options.kinds.has_header)
-    return Header(fields, is_named, where, text.rstrip(b"\r\n")), block.part(at + 1) if is_named else block
+    return TableHeader(fields, is_named, where, text.rstrip(b"\r\n")), block.part(
+        at + 1
+    ) if is_named else block
 
 
 def decoded(text: bytes, where: str) -> str:
@@ -156,12 +158,12 @@ class Odd:
 
 
 def columns_of(
-    header: Header,
+    header: TableHeader,
     rows: Sequence[Sequence[str]],
     lines: Sequence[int],
     options: ReadOptions,
     keys: Sequence[str],
-) -> tuple[Columns, Odd]:
+) -> tuple[TableColumns, Odd]:
     """The columns of a file, and those that are left out for their names.
 
     Parameters
@@ -194,7 +196,7 @@ def columns_of(
 
 
 def _before_header(
-    header: Header, rows: Sequence[Sequence[str]], lines: Sequence[int], options: ReadOptions
+    header: TableHeader, rows: Sequence[Sequence[str]], lines: Sequence[int], options: ReadOptions
 ) -> str | None:
     """What to do if the first line stands before the header."""
     if header.fields[0].startswith("#") and options.comment is None:
@@ -206,7 +208,7 @@ def _before_header(
     return None
 
 
-def _named(header: Header, rows: Sequence[Sequence[str]], options: ReadOptions) -> tuple[list[str], Odd]:
+def _named(header: TableHeader, rows: Sequence[Sequence[str]], options: ReadOptions) -> tuple[list[str], Odd]:
     """The names of the columns, also where rows have a field more, and which of them are left out."""
     names, notes, is_short = list(header.fields), options.notes, False
     rows = [row for row in rows if row]

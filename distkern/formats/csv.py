@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from distkern.common.errors import InputError
 from distkern.formats._arrow import in_one_piece
 from distkern.formats._columns import TableRows
-from distkern.formats._header import Header, begin, columns_of, decoded, first_row, split
+from distkern.formats._header import TableHeader, begin, columns_of, decoded, first_row, split
 from distkern.formats._lines import Ahead, in_utf8
 from distkern.formats._rows import Dialect, RowBlock, row_blocks
 from distkern.formats._texts import decimal_of
@@ -61,7 +61,7 @@ class Csv(AbstractFormat):
         path.write_text("".join(",".join(row) + "\n" for row in [names, *rows]), encoding="utf-8")
 
     def read(self, file: InputFile, options: ReadOptions) -> Iterator[RawChunk]:
-        header: Header | None = None
+        header: TableHeader | None = None
         layout: _LineLayout | None = None
         next_row = 1
         with file.open() as raw:
@@ -87,7 +87,7 @@ class _LineLayout:
     """How the lines of one file become rows."""
 
     def __init__(
-        self, file: InputFile, dialect: Dialect, header: Header, block: RowBlock, options: ReadOptions
+        self, file: InputFile, dialect: Dialect, header: TableHeader, block: RowBlock, options: ReadOptions
     ) -> None:
         self.file, self.dialect, self.options = file.url, dialect, options
         few = int(np.searchsorted(block.ends, _FIRST_BYTES)) + 1

@@ -29,7 +29,7 @@ from distkern.kernels.features import (
     reduce_turns,
 )
 from distkern.samplers import Draws
-from distkern.samplers.base import Stream, monte_carlo_only
+from distkern.samplers.base import CounterStream, monte_carlo_only
 from distkern.samplers.frequencies import DenseFrequencies
 
 #: beyond it lies less than 2^-53 of the Jensen-Shannon spectrum, to either side
@@ -127,7 +127,7 @@ class AbstractAdditiveKernel(AbstractNonNegativeKernel, AbstractFeatureKernel, A
 
     def feature_block(self, draws: Draws, dtype: DTypeLike) -> AdditiveBlock:
         n_input, positions = draws.n_input, draws.positions
-        first = int(draws.shared_words(Stream.COLUMNS, 1)[0] % n_input)
+        first = int(draws.shared_words(CounterStream.COLUMNS, 1)[0] % n_input)
         columns = (first + draws.n_before + positions) % n_input
         # a point of d coordinates serves d draws in turn, so that each column has a sequence of its own
         n_draws, n_usual = (-(-number // n_input) for number in (draws.n_draws, draws.n_usual))
@@ -267,7 +267,7 @@ class Hellinger(AbstractNonNegativeKernel, AbstractFeatureKernel, AbstractClosed
 
     def feature_block(self, draws: Draws, dtype: DTypeLike) -> RootBlock:
         monte_carlo_only(draws, self.name)
-        frequencies = DenseFrequencies(draws.signs(Stream.SIGNS, draws.n_input).T)
+        frequencies = DenseFrequencies(draws.signs(CounterStream.SIGNS, draws.n_input).T)
         return RootBlock(frequencies.astype(dtype), draws.n_draws)
 
 

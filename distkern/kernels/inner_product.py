@@ -17,7 +17,7 @@ from distkern.common.types import Array, Floats
 from distkern.kernels.base import AbstractPrepared, AbstractScaledKernel, AbstractTileKernel
 from distkern.kernels.features import AbstractFeatureBlock, AbstractFeatureKernel, ProjectedBlock
 from distkern.samplers import Draws
-from distkern.samplers.base import Stream, monte_carlo_only
+from distkern.samplers.base import CounterStream, monte_carlo_only
 from distkern.samplers.frequencies import DenseFrequencies
 
 
@@ -112,14 +112,14 @@ class DotProduct(AbstractScaledKernel, AbstractInnerProductKernel, AbstractFeatu
         monte_carlo_only(draws, self.name)
         highest = len(self.coefficients) - 1 if self.coefficients else _HIGHEST
         least = 2.0 ** -(highest + 1)
-        uniforms = draws.independent(Stream.DEGREES, 1)[:, 0]
+        uniforms = draws.independent(CounterStream.DEGREES, 1)[:, 0]
         degrees = np.floor(-np.log2(least + (1.0 - least) * uniforms)).astype(np.intp)
         series = self.coefficients or [1.0 / math.factorial(n) for n in range(highest + 1)]
         factors = [(1.0 - least) * a * (2.0 * self.gamma) ** n * 2.0 for n, a in enumerate(series)]
         order = np.argsort(-degrees, kind="stable")
         layers = []
         for depth in range(int(degrees.max(initial=0))):
-            signs = draws.signs(Stream.FACTORS + depth, draws.n_input)
+            signs = draws.signs(CounterStream.FACTORS + depth, draws.n_input)
             layers.append(DenseFrequencies(signs[order[degrees[order] > depth]].T).astype(dtype))
         sizes = np.sqrt(np.array(factors)[degrees])
         return ProductBlock(tuple(layers), sizes.astype(dtype), np.argsort(order), draws.n_draws)
@@ -197,8 +197,8 @@ class Polynomial(AbstractScaledKernel, AbstractInnerProductKernel, AbstractFeatu
         width = draws.n_input + 1
         # as many words as the block has columns and the rows numbers, whichever way they are cut
         columns = Draws(draws.sampler, draws.seed, draws.block, int(self.degree), width)
-        buckets = (columns.words(Stream.BUCKETS, width) % np.uint64(draws.n_draws)).astype(np.int64)
-        factors = columns.signs(Stream.SIGNS, width) * self.gamma**0.5
+        buckets = (columns.words(CounterStream.BUCKETS, width) % np.uint64(draws.n_draws)).astype(np.int64)
+        factors = columns.signs(CounterStream.SIGNS, width) * self.gamma**0.5
         factors[:, -1] *= (self.offset / self.gamma) ** 0.5
         return TensorSketchBlock(buckets, factors.astype(dtype), draws.n_draws)
 

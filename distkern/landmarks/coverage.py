@@ -104,7 +104,7 @@ class Coverage(AbstractLandmarkRule):
         cost = _sweep_cost(layout, self.expected_size(layout))
         # with n_landmarks two to four sweeps over the rows were measured
         n_sweeps = 1.0 if self.n_landmarks is None else 3.0
-        sweeps = Outline(Reduce("coverage", _uncovered, _Candidates.join, cost=cost), n_sweeps)
+        sweeps = Outline(Reduce("coverage", _uncovered, _UncoveredRows.join, cost=cost), n_sweeps)
         if self.n_landmarks is None or self.n_landmarks >= layout.n_rows:
             return [sweeps]
         n_sample = _sample_size(layout, self.n_landmarks)
@@ -128,7 +128,7 @@ class _Cover:
 
 
 @dataclass(frozen=True)
-class _Candidates:
+class _UncoveredRows:
     """Rows that may not be covered, and their numbers in the data, in order.
 
     At most ``_MOST_CANDIDATES``, so that no result is larger: of the rows before ``end`` none is missing, the
@@ -140,19 +140,19 @@ class _Candidates:
     end: int
     is_cut: bool = False
 
-    def limited(self) -> _Candidates:
+    def limited(self) -> _UncoveredRows:
         if len(self.rows) <= _MOST_CANDIDATES:
             return self
         kept = slice(0, _MOST_CANDIDATES)
-        return _Candidates(self.rows[kept], self.numbers[kept], int(self.numbers[_MOST_CANDIDATES]), True)
+        return _UncoveredRows(self.rows[kept], self.numbers[kept], int(self.numbers[_MOST_CANDIDATES]), True)
 
     @staticmethod
-    def join(first: _Candidates, second: _Candidates) -> _Candidates:
+    def join(first: _UncoveredRows, second: _UncoveredRows) -> _UncoveredRows:
         """The rows of ``first``, then those of ``second``."""
         if first.is_cut:
             return first
         rows, numbers = stack(first.rows, second.rows), np.concatenate([first.numbers, second.numbers])
-        return _Candidates(rows, numbers, second.end, second.is_cut).limited()
+        return _UncoveredRows(rows, numbers, second.end, second.is_cut).limited()
 
 
 def _sample_size(layout: RowLayout, n_landmarks: int) -> int:
@@ -161,14 +161,14 @@ def _sample_size(layout: RowLayout, n_landmarks: int) -> int:
     return max(int(np.clip(400_000_000 // numbers, 2_000, 20_000)), 4 * n_landmarks)
 
 
-def _uncovered(block: Block, cover: _Cover) -> _Candidates:
+def _uncovered(block: Block, cover: _Cover) -> _UncoveredRows:
     """The rows of the block, within the wave, that the landmarks do not cover."""
     start = int(cover.offsets[block.index])
     first, end = max(cover.first_row - start, 0), min(cover.end_row - start, block.n_rows)
     features = block.features[first:end]
     if len(cover.landmarks) == 0:
         numbers = np.arange(start + first, start + end)
-        return _Candidates(features.copy(), numbers, start + end).limited()
+        return _UncoveredRows(features.copy(), numbers, start + end).limited()
     kept: list[NDArray[np.int64]] = [np.empty(0, np.int64)]
     n_kept = 0
     for rows, tile_kept in uncovered_tiles(features, cover.landmarks, cover.squared_radius):
@@ -177,7 +177,7 @@ def _uncovered(block: Block, cover: _Cover) -> _Candidates:
         if n_kept > _MOST_CANDIDATES:
             break
     inside = np.concatenate(kept)
-    return _Candidates(features[inside], inside + start + first, start + end).limited()
+    return _UncoveredRows(features[inside], inside + start + first, start + end).limited()
 
 
 def _sweep(layout: RowLayout, radius: float, limit: int) -> Generator[Pass, Any, Rows | None]:
@@ -193,10 +193,10 @@ def _sweep(layout: RowLayout, radius: float, limit: int) -> Generator[Pass, Any,
             int(np.searchsorted(offsets, end_row, side="left")),
         )
         cover = _Cover(scanner.found, radius**2, first_row, end_row, offsets)
-        candidates: _Candidates = yield Reduce(
+        candidates: _UncoveredRows = yield Reduce(
             "coverage",
             _uncovered,
-            _Candidates.join,
+            _UncoveredRows.join,
             cover,
             blocks=tuple(blocks),
             cost=_sweep_cost(layout, max(len(cover.landmarks), 1)),

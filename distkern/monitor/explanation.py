@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
-from distkern.monitor.history import Figures
+from distkern.monitor.history import PlotPage
 from distkern.monitor.text import magnitude
 from distkern.storage.places import Location
 
@@ -106,12 +106,12 @@ class Explanation:
         ]
         return DataFrame(rows, columns=["column", "value", "output", "average"])
 
-    def plot(self) -> Figures:
+    def plot(self) -> PlotPage:
         """Bars of the importances and plots of the partial dependence."""
         from distkern.monitor.report import dependence_sections, importance_sections
 
         sections = (*importance_sections(self), *dependence_sections(self))
-        return Figures("What matters to the model", sections, f"{len(self.columns)} columns")
+        return PlotPage("What matters to the model", sections, f"{len(self.columns)} columns")
 
     def save(self, path: Location) -> None:
         """Write the page, which needs no network."""

@@ -24,15 +24,15 @@ class History(list[dict[str, Any]]):
 
         return DataFrame(list(self))
 
-    def plot(self) -> Figures:
+    def plot(self) -> PlotPage:
         """Objective, errors and what else changes: drawn in a notebook, or to be written with ``save``."""
         from distkern.monitor.stages import stage_plots
 
-        return Figures("Stages", (stage_plots(self),) if self else (), f"{len(self)} stages")
+        return PlotPage("Stages", (stage_plots(self),) if self else (), f"{len(self)} stages")
 
 
 @dataclass(frozen=True)
-class Figures:
+class PlotPage:
     """Plots on a page of their own.
 
     Attributes

@@ -54,7 +54,7 @@ class Curve:
 
 
 @dataclass(frozen=True)
-class Cells:
+class HeatMap:
     """A two-dimensional histogram: (m, n) counts between edges (m + 1,) and (n + 1,), darker where larger."""
 
     x: Sequence[float]
@@ -71,7 +71,7 @@ class Plot:
     x: Axis
     y: Axis
     curves: Sequence[Curve] = ()
-    cells: Cells | None = None
+    cells: HeatMap | None = None
     height: int = 230
 
     @property

@@ -17,7 +17,7 @@ from bokeh.plotting import figure
 from bokeh.resources import Resources
 from bokeh.settings import settings
 
-from distkern.monitor.page import Axis, Cells, Curve, Plot
+from distkern.monitor.page import Axis, Curve, HeatMap, Plot
 from distkern.monitor.style import FIGURE_RULE, FIGURE_TEXT, FONT, axis_number, short_bytes
 
 _LINES = ("xs", "ys", "colour", "dash")
@@ -89,7 +89,7 @@ class Figure:
         plot.ygrid[0].grid_line_color = FIGURE_RULE
         plot.ygrid[0].grid_line_alpha = 0.35
 
-    def _draw_cells(self, cells: Cells) -> None:
+    def _draw_cells(self, cells: HeatMap) -> None:
         largest = max((count for column in cells.counts for count in column), default=0)
         found = [
             (cells.x[i], cells.x[i + 1], cells.y[j], cells.y[j + 1], count)

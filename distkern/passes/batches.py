@@ -23,7 +23,7 @@ _GROUPS, _BLOCKS = 0, 1
 
 
 @dataclass(frozen=True, slots=True)
-class Draw:
+class BatchSlice:
     """A part of a batch: rows ``start`` .. ``stop`` - 1 of a group in the shuffled order of an epoch."""
 
     group: int
@@ -70,7 +70,7 @@ class BatchOrder:
         """The cursor before the first batch, (n_strips, 3): epoch, place in the order of groups, part."""
         return np.zeros((len(self.strips), 3), dtype=np.int64)
 
-    def next(self, cursor: NDArray[np.int64]) -> tuple[tuple[Draw, ...], NDArray[np.int64]]:
+    def next(self, cursor: NDArray[np.int64]) -> tuple[tuple[BatchSlice, ...], NDArray[np.int64]]:
         """The parts of the next batch, in the order of the data, and the cursor after it."""
         after, draws = cursor.copy(), []
         strips = self.strips
@@ -81,7 +81,7 @@ class BatchOrder:
             group = strip[order[place]]
             n_rows = self.group_rows(group)
             n_parts = max(1, round(n_rows / part_rows))
-            draws.append(Draw(group, epoch, part * n_rows // n_parts, (part + 1) * n_rows // n_parts))
+            draws.append(BatchSlice(group, epoch, part * n_rows // n_parts, (part + 1) * n_rows // n_parts))
             part += 1
             if part == n_parts:
                 place, part = place + 1, 0
@@ -90,7 +90,7 @@ class BatchOrder:
             after[number] = epoch, place, part
         return tuple(draws), after
 
-    def pieces(self, draw: Draw) -> Iterator[tuple[int, NDArray[np.intp]]]:
+    def pieces(self, draw: BatchSlice) -> Iterator[tuple[int, NDArray[np.intp]]]:
         """The place of each block in its group, and the positions of its rows that are in the part."""
         blocks = self.groups[draw.group]
         order = stream(self.seed, Purpose.VISIT_ORDER, _BLOCKS, draw.group, draw.epoch).permutation(
@@ -189,19 +189,19 @@ class _Resident(AbstractResident):
             KEPT_BLOCKS_BYTES, {}, weight=lambda _, block: block.nbytes
         )
 
-    def answer(self, message: tuple[Any, tuple[Draw, ...]]) -> Any:
+    def answer(self, message: tuple[Any, tuple[BatchSlice, ...]]) -> Any:
         content, draws = message
         self._follower.follow(content)
         return self._follower.answer(content, self._parts(draws))
 
-    def replay(self, message: tuple[Any, tuple[Draw, ...]]) -> None:
+    def replay(self, message: tuple[Any, tuple[BatchSlice, ...]]) -> None:
         self._follower.follow(message[0])
 
     def saved(self, group: int) -> dict[str, NDArray[Any]]:
         """Nothing."""
         return {}
 
-    def _parts(self, draws: tuple[Draw, ...]) -> Iterator[Block]:
+    def _parts(self, draws: tuple[BatchSlice, ...]) -> Iterator[Block]:
         for draw in draws:
             if draw.group in self._openers:
                 pieces = self._order.pieces(draw)

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
 from distkern.bases.base import AbstractBasis
-from distkern.bases.routing import Found, combining_cost
+from distkern.bases.routing import RoutedAnswers, combining_cost
 from distkern.common.sparse import Rows
 from distkern.common.types import Block, Floats
 from distkern.passes import Cost
@@ -46,16 +46,16 @@ class Applied:
     intercept: NDArray[np.float64]
     losses: Callable[[Floats, Block], float]
     preparation: Preparation | None
-    found: Found | None = None
+    found: RoutedAnswers | None = None
 
     @classmethod
-    def to(cls, split: Split, model: Any, found: Found | None = None) -> Applied:
+    def to(cls, split: Split, model: Any, found: RoutedAnswers | None = None) -> Applied:
         """A model that is applied to a split."""
         return cls.of(model, split.dtype, preparation_of(model, split.dataset), found)
 
     @classmethod
     def of(
-        cls, model: Any, dtype: DTypeLike, preparation: Preparation | None, found: Found | None
+        cls, model: Any, dtype: DTypeLike, preparation: Preparation | None, found: RoutedAnswers | None
     ) -> Applied:
         """A model that is applied to rows."""
         basis = model.applied_basis(dtype)

@@ -69,7 +69,7 @@ class ArraySource(AbstractSource):
         return count_nonzero(self._block.features)
 
     def reader(self, index: int) -> Reader:
-        return _Part(self._block, self._rows((index,)), index)
+        return _GatheredRows(self._block, self._rows((index,)), index)
 
     def _rows(self, blocks: tuple[int, ...]) -> NDArray[np.intp] | slice:
         """Where the rows of consecutive blocks are."""
@@ -89,7 +89,7 @@ class ArraySource(AbstractSource):
 
 
 @dataclass(frozen=True)
-class _Part:
+class _GatheredRows:
     """Gathers some rows of an array when it is called, or when it goes to another process."""
 
     whole: Block
@@ -100,7 +100,7 @@ class _Part:
         return replace(self.whole.take(self.rows), index=self.index)
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return _Part, (self(), slice(None), self.index)
+        return _GatheredRows, (self(), slice(None), self.index)
 
 
 @dataclass(frozen=True)

@@ -55,7 +55,7 @@ def input_columns(table: Table | None, names: Sequence[str] | None, n_features: 
 
 
 @dataclass(frozen=True)
-class Grid:
+class ColumnGrid:
     """Values that a column is given.
 
     Attributes
@@ -71,7 +71,7 @@ class Grid:
     features: Floats
 
     @classmethod
-    def of(cls, column: InputColumn, rows: Rows, scaling: Scaling, most: int) -> Grid | None:
+    def of(cls, column: InputColumn, rows: Rows, scaling: Scaling, most: int) -> ColumnGrid | None:
         """At most so many values: all of a column of few, else quantiles; the categories that most rows have.
 
         None for texts, and for a column without values. ``scaling`` is what was done to the rows; norms that
@@ -161,7 +161,7 @@ class Averaging:
     n_outputs: int
 
 
-def averages(grid: Grid, _: Iterator[Block], operand: Averaging) -> list[list[float]]:
+def averages(grid: ColumnGrid, _: Iterator[Block], operand: Averaging) -> list[list[float]]:
     """(n_outputs, n_values) means over the rows if the column has each of the values."""
     means = []
     for features in grid.features:

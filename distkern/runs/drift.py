@@ -104,7 +104,7 @@ def drift_pass(model: Any, source: AbstractSource, low: Array, high: Array) -> R
     ----------
     model : fitted
     source : rows of its features, scaled as its own, before its map
-    low, high : of the rows before, in their own units, see :class:`~distkern.runs.persistence.Further`
+    low, high : of the rows before, in their own units, see :class:`~distkern.runs.persistence.SavedForUpdate`
     """
     width = source.n_features
     bounds = np.full((2, width), np.nan)

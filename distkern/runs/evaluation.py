@@ -12,7 +12,7 @@ from typing import Any, cast
 import numpy as np
 from numpy.typing import NDArray
 
-from distkern.bases.routing import Found
+from distkern.bases.routing import RoutedAnswers
 from distkern.common import blas
 from distkern.common.errors import InputError
 from distkern.common.labels import plain_labels
@@ -25,8 +25,8 @@ from distkern.engine.executors import AbstractExecutor, open_executor
 from distkern.passes import Machine, Pass, Reduce, Stream, whole_visits
 from distkern.runs.applied import Applied
 from distkern.runs.prediction import codes_of
-from distkern.runs.ranking import RANKING_BYTES, Calibration, RankedScores, Ranking
-from distkern.runs.regression_figures import Grid, Residuals, regression_figures, residuals_pass
+from distkern.runs.ranking import RANKING_BYTES, Calibration, RankedScores, RankingFigures
+from distkern.runs.regression_figures import PointGrid, Residuals, regression_figures, residuals_pass
 from distkern.runs.routed import routing_of, run, scratch_folder
 from distkern.runs.row_losses import GROUPS, KEPT_BYTES, Losing, Lost, losses_of_groups
 from distkern.storage.dataset import Split
@@ -59,7 +59,7 @@ class Outliers:
         )
 
 
-def outliers_pass(model: Any, split: Split, found: Found | None = None) -> Reduce[Outliers]:
+def outliers_pass(model: Any, split: Split, found: RoutedAnswers | None = None) -> Reduce[Outliers]:
     """The pass that :func:`outlier_figures` reads; labels of the split are not looked at."""
     applied, rows = Applied.to(split, model, found), max(split.block_rows)
     cost = applied.cost(split.row_numbers, rows)
@@ -86,7 +86,7 @@ def _outliers_of(block: Block, model: Applied) -> Outliers:
 
 
 @dataclass(frozen=True)
-class Counts:
+class EvaluationSums:
     """Sums over rows.
 
     Attributes
@@ -101,12 +101,12 @@ class Counts:
     calibration: Calibration | None
 
     @staticmethod
-    def add(first: Counts, second: Counts) -> Counts:
+    def add(first: EvaluationSums, second: EvaluationSums) -> EvaluationSums:
         """The sums over the rows of both."""
         calibration = None
         if first.calibration is not None and second.calibration is not None:
             calibration = Calibration.add(first.calibration, second.calibration)
-        return Counts(first.confusion + second.confusion, first.losses + second.losses, calibration)
+        return EvaluationSums(first.confusion + second.confusion, first.losses + second.losses, calibration)
 
 
 @dataclass(frozen=True)
@@ -129,9 +129,9 @@ class Evaluation:
     labels: tuple[Any, ...] = ()
     predicted: tuple[Any, ...] = ()
     confusion: NDArray[np.int64] | None = None
-    ranking: Ranking | None = None
+    ranking: RankingFigures | None = None
     calibration: Calibration | None = None
-    residuals: Grid | None = None
+    residuals: PointGrid | None = None
     losses: list[float] = field(default_factory=list)
 
 
@@ -139,7 +139,7 @@ class Evaluation:
 class _Counted:
     """A block's counts, of two classes the scores of its rows and which are of class 1, what is compared."""
 
-    counts: Counts
+    counts: EvaluationSums
     scores: Floats
     positive: NDArray[np.bool_]
     lost: Lost | None
@@ -179,7 +179,7 @@ def _evaluate(block: Block, operand: _Evaluated) -> _Counted:
         wrong = (predicted != codes)[known].astype(np.float64)
         lost = operand.losing.lost(rows, exact, chances, wrong, codes[known])
     # weights are those of losses: every row counts once in all other figures
-    return _Counted(Counts(confusion, losses, calibration), scores, codes[known] == 1, lost)
+    return _Counted(EvaluationSums(confusion, losses, calibration), scores, codes[known] == 1, lost)
 
 
 def evaluate_split(
@@ -225,9 +225,9 @@ def evaluate_split(
         losing = step.operand.losing
         lost = []
         with RankedScores() as ranked:
-            total: Counts | None = None
+            total: EvaluationSums | None = None
             for block in driver.stream(step):
-                total = block.counts if total is None else Counts.add(total, block.counts)
+                total = block.counts if total is None else EvaluationSums.add(total, block.counts)
                 if len(block.scores):
                     ranked.add(block.scores, block.positive)
                 if block.lost is not None:
@@ -285,7 +285,7 @@ def evaluation_passes(model: Any, split: Split, machine: Machine, compared: str 
 
 
 def evaluation_pass(
-    model: Any, split: Split, found: Found | None = None, compared: str | None = None
+    model: Any, split: Split, found: RoutedAnswers | None = None, compared: str | None = None
 ) -> Reduce[Residuals] | Reduce[Outliers] | Stream[_Counted]:
     """The last pass of :func:`evaluate_split`; raises what that raises."""
     if model.task == "none":
@@ -300,7 +300,9 @@ def evaluation_pass(
     return make(model, split, found, compared)
 
 
-def _counting_pass(model: Any, split: Split, found: Found | None, compared: str | None) -> Stream[_Counted]:
+def _counting_pass(
+    model: Any, split: Split, found: RoutedAnswers | None, compared: str | None
+) -> Stream[_Counted]:
     applied, known = Applied.to(split, model, found), plain_labels(model.classes_)
     assert split.dataset.classes is not None
     labels = plain_labels(split.dataset.classes)
@@ -335,7 +337,11 @@ def _counting_pass(model: Any, split: Split, found: Found | None, compared: str 
 
 
 def _figures(
-    model: Any, counts: Counts, ranking: Ranking | None, codes: NDArray[np.int64], seconds: float
+    model: Any,
+    counts: EvaluationSums,
+    ranking: RankingFigures | None,
+    codes: NDArray[np.int64],
+    seconds: float,
 ) -> dict[str, Any]:
     n_rows = int(counts.confusion.sum())
     right = np.array([counts.confusion[row, code] if code >= 0 else 0 for row, code in enumerate(codes)])

@@ -43,8 +43,8 @@ class Labels:
 
 
 @dataclass(frozen=True)
-class FurtherFacts:
-    """What is kept for updates: see :class:`~distkern.runs.persistence.Further`."""
+class SavedForUpdateFacts:
+    """What is kept for updates: see :class:`~distkern.runs.persistence.SavedForUpdate`."""
 
     n_rows: int
     weight: float
@@ -111,7 +111,7 @@ class ModelFacts:
     dtype: Literal["float32", "float64"] | None = None
     importances: Explanation | None = None
     class_shares: tuple[float, ...] | None = None
-    further: FurtherFacts | None = None
+    further: SavedForUpdateFacts | None = None
     updates: tuple[UpdateFacts, ...] = ()
 
     def __post_init__(self) -> None:

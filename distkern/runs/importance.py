@@ -25,7 +25,7 @@ from distkern.monitor.explanation import Dependence, Explanation, Importance
 from distkern.monitor.text import in_bytes
 from distkern.passes import Cost, Each, Extent, Machine, Outline, PassPlan, Reduce
 from distkern.runs.applied import preparation_of
-from distkern.runs.dependence import Averaging, Grid, InputColumn, averages, input_columns, outputs_of
+from distkern.runs.dependence import Averaging, ColumnGrid, InputColumn, averages, input_columns, outputs_of
 from distkern.runs.ranking import Calibration
 from distkern.runs.regression_figures import quantiles_of
 from distkern.storage.dataset import Split
@@ -43,7 +43,7 @@ _LEAST_BLOCKS = 16
 
 
 @dataclass(frozen=True)
-class Measuring:
+class ExplanationEffort:
     """How much is measured: by itself what ``distkern train`` shows.
 
     Attributes
@@ -161,7 +161,7 @@ class Planned:
         cls,
         source: AbstractSource,
         name: str,
-        how: Measuring,
+        how: ExplanationEffort,
         n_columns: int,
         combining: Cost,
         n_outputs: int,
@@ -221,7 +221,9 @@ def measured_importances(
     if model.task == "none":
         return None
     events = EventLog(listeners)
-    found = explained(model, LabelledRows.of_split(model, split), Measuring(model.seed_), executor, events)
+    found = explained(
+        model, LabelledRows.of_split(model, split), ExplanationEffort(model.seed_), executor, events
+    )
     if isinstance(found, str):
         found = Explanation((), "", 0, split.name, reason=found)
         events.emit("message", text=found.told)
@@ -231,7 +233,7 @@ def measured_importances(
 
 
 def explained(
-    model: Any, given: LabelledRows, how: Measuring, executor: AbstractExecutor, events: EventLog
+    model: Any, given: LabelledRows, how: ExplanationEffort, executor: AbstractExecutor, events: EventLog
 ) -> Explanation | str:
     """The mean loss on some rows in which a column is permuted, less that on the rows as they are, and the
     partial dependence on the columns that cost most.
@@ -296,14 +298,14 @@ def _curves(
     given: LabelledRows,
     features: Rows,
     columns: list[InputColumn],
-    how: Measuring,
+    how: ExplanationEffort,
     driver: Driver,
     averaging: Each,
 ) -> tuple[tuple[Dependence, ...], int]:
     """The partial dependence on the first of the columns that have one, and of how many rows it is a mean."""
     n_rows = features.shape[0]
     rows = features[np.unique(np.linspace(0, n_rows - 1, min(how.n_averaged, n_rows)).astype(np.intp))]
-    found = (Grid.of(column, features, given.scaling, how.n_values) for column in columns)
+    found = (ColumnGrid.of(column, features, given.scaling, how.n_values) for column in columns)
     grids = list(islice((grid for grid in found if grid is not None), len(averaging.items)))
     output = "probability" if _said(model) == "probability" else "decision"
     predict = model.predictor(given.preparation, output, features.dtype)
@@ -338,7 +340,7 @@ def _copies(rows: Block, columns: list[InputColumn], *, is_real: bool) -> tuple[
     return tuple(found)
 
 
-def _drawn(source: AbstractSource, how: Measuring) -> dict[int, NDArray[np.int64]]:
+def _drawn(source: AbstractSource, how: ExplanationEffort) -> dict[int, NDArray[np.int64]]:
     """Rows of some blocks, by block, drawn from all rows of them."""
     wanted = how.n_drawn(source)
     generator = stream(how.seed, Purpose.IMPORTANCE)
@@ -364,7 +366,7 @@ def _joined(first: Block, second: Block) -> Block:
     return Block.joined([first, second])
 
 
-def _trial(model: Any, given: LabelledRows, rows: Block, how: Measuring) -> tuple[_Trial | None, str]:
+def _trial(model: Any, given: LabelledRows, rows: Block, how: ExplanationEffort) -> tuple[_Trial | None, str]:
     """What each task is given, and what is lost in words; or None, and why nothing can be."""
     assert rows.targets is not None
     numbers = rows.features.data if isinstance(rows.features, SparseRows) else rows.features
@@ -425,7 +427,7 @@ class _Pinball:
         return float(np.maximum(levels * over, (levels - 1) * over).mean())
 
 
-def _chosen(model: Any, features: Rows, given: LabelledRows, how: Measuring) -> list[int]:
+def _chosen(model: Any, features: Rows, given: LabelledRows, how: ExplanationEffort) -> list[int]:
     """The places of the columns that are permuted."""
     columns = given.columns
     if how.columns is not None:

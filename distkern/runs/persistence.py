@@ -61,7 +61,7 @@ def save_model(model: Any, path: Place) -> None:
     write_text_atomic(path / "model.json", _DESCRIPTION.text(description))
 
 
-def _lasting(model: Any, further: Further | None) -> dict[str, Any]:
+def _lasting(model: Any, further: SavedForUpdate | None) -> dict[str, Any]:
     """What ``model.json`` says of the model itself, beside its arrays, and not of the run that found it."""
     # what a threshold may be, of probabilities
     shares = model.class_shares_ if model._chances() is not None else None
@@ -84,7 +84,7 @@ def _lasting(model: Any, further: Further | None) -> dict[str, Any]:
     }
 
 
-def fingerprint_of(model: Any, further: Further) -> str:
+def fingerprint_of(model: Any, further: SavedForUpdate) -> str:
     """What a fitted model is known by, with all that it keeps for updates: 16 hexadecimal digits.
 
     Models of equal bits have the same one, whichever run found them.
@@ -161,7 +161,7 @@ def _loaded(folder: Place, facts: dict[str, Any]) -> Any:
     try:
         model = _restored(kind, described, arrays, facts, str(folder))
         if described.further is not None:
-            model._further = StoredFurther(folder, described.arrays, facts["further"], described.n_features)
+            model._further = StoredForUpdate(folder, described.arrays, facts["further"], described.n_features)
         return model
     except InputError:
         raise
@@ -281,7 +281,7 @@ _OWN = f"{_FURTHER}own."
 
 
 @dataclass(frozen=True)
-class Further:
+class SavedForUpdate:
     """What a model keeps for updates.
 
     Attributes
@@ -319,20 +319,20 @@ class Further:
         facts = {"n_rows": self.n_rows, "weight": self.weight, "sources": list(self.sources), "arrays": names}
         return {**facts, "began": self.began} if self.began else facts
 
-    def loaded(self) -> Further:
+    def loaded(self) -> SavedForUpdate:
         """Itself, in memory."""
         return self
 
 
 @dataclass(frozen=True)
-class StoredFurther:
-    """A :class:`Further` that lies in a model's folder.
+class StoredForUpdate:
+    """A :class:`SavedForUpdate` that lies in a model's folder.
 
     Attributes
     ----------
     folder : of the model
     fingerprint : of its arrays
-    facts : see :attr:`Further.facts`
+    facts : see :attr:`SavedForUpdate.facts`
     n_features : of the model
     """
 
@@ -346,7 +346,7 @@ class StoredFurther:
         """Bytes of it in memory; raises as :meth:`loaded`."""
         return array_bytes(self.folder / "arrays", self.facts["arrays"])
 
-    def loaded(self) -> Further:
+    def loaded(self) -> SavedForUpdate:
         """Return it in memory; raises as :func:`~distkern.storage.arrays.load_arrays`."""
         arrays = load_arrays(self.folder / "arrays", self.facts["arrays"], fingerprint=self.fingerprint)
         own = {name.removeprefix(_OWN): values for name, values in arrays.items() if name.startswith(_OWN)}
@@ -359,7 +359,7 @@ class StoredFurther:
             raise _DESCRIPTION.damaged(f"ranges of {len(low)} columns for {self.n_features}", where)
         if odd := [name for name, values in own.items() if values.dtype.kind not in "fiub"]:
             raise _DESCRIPTION.damaged(f"{odd[0]} is not of real numbers", where)
-        return Further(
+        return SavedForUpdate(
             {name: values if values.ndim else values.item() for name, values in own.items()},
             int(self.facts["n_rows"]),
             float(self.facts["weight"]),

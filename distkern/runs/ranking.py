@@ -122,7 +122,7 @@ _STEPS = 256
 
 
 @dataclass(frozen=True)
-class Ranking:
+class RankingFigures:
     """How well scores tell two classes apart: rows that score at least t are said to be of class 1.
 
     Attributes
@@ -144,7 +144,7 @@ class Ranking:
 
 
 class RankedScores:
-    """Scores of two classes, from which :class:`Ranking` is taken; close it, or use ``with``.
+    """Scores of two classes, from which :class:`RankingFigures` is taken; close it, or use ``with``.
 
     Its areas are exact to the rounding of their sums. More than ``run_rows`` scores go to a file in
     ``TMPDIR``, 24 bytes for each distinct one of a run; memory holds one run, or a thousand scores of each.
@@ -175,7 +175,7 @@ class RankedScores:
             if self._n_waiting >= self._run_rows:
                 self._write_run()
 
-    def ranking(self) -> Ranking | None:
+    def ranking(self) -> RankingFigures | None:
         """The curves and their areas; None without rows of both classes, or if a score is not a number."""
         if not self._numbers or not self._totals.all():
             return None
@@ -196,7 +196,7 @@ class RankedScores:
             below, last = passed[:, -1], steps[:, -1:]
         negatives, positives = self._totals
         curve = np.concatenate(kept, axis=1)[:, ::-1]
-        return Ranking(area / float(negatives * positives), average / float(positives), *curve)
+        return RankingFigures(area / float(negatives * positives), average / float(positives), *curve)
 
     def _masses(self) -> Iterator[NDArray[np.float64]]:
         """The weight of each class at ascending scores, (2, n), few at a time."""

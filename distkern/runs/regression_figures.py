@@ -9,7 +9,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from distkern.bases.routing import Found
+from distkern.bases.routing import RoutedAnswers
 from distkern.common.types import Block
 from distkern.passes import Reduce
 from distkern.runs.applied import Applied
@@ -28,7 +28,7 @@ _LEAST = -1100
 
 
 @dataclass(frozen=True)
-class Grid:
+class PointGrid:
     """Points counted in cells [i 2^a, (i + 1) 2^a) x [j 2^b, (j + 1) 2^b).
 
     a and b are the smallest for which no more than 64 cells in each direction hold all points. So they
@@ -140,7 +140,7 @@ class Residuals:
     losses: float
     below: NDArray[np.int64]
     pinballs: float
-    grid: Grid
+    grid: PointGrid
     lost: NDArray[np.float64]
 
     @staticmethod
@@ -157,7 +157,7 @@ class Residuals:
             first.losses + second.losses,
             first.below + second.below,
             first.pinballs + second.pinballs,
-            Grid.add(first.grid, second.grid),
+            PointGrid.add(first.grid, second.grid),
             first.lost + second.lost,
         )
 
@@ -184,13 +184,13 @@ def _evaluate(block: Block, operand: tuple[Applied, tuple[float, ...], str | Non
         losses,
         (residuals >= 0).sum(axis=0),
         float(pinballs.sum()),
-        Grid.of(values[:, middle], -residuals[:, middle]),
+        PointGrid.of(values[:, middle], -residuals[:, middle]),
         np.zeros(0) if losses_of is None else group_sums(block, losses_of),
     )
 
 
 def residuals_pass(
-    model: Any, split: Split, found: Found | None = None, compared: str | None = None
+    model: Any, split: Split, found: RoutedAnswers | None = None, compared: str | None = None
 ) -> Reduce[Residuals]:
     """The pass that :func:`regression_figures` reads; the split is one for regression."""
     applied, rows = Applied.to(split, model, found), max(split.block_rows)

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from distkern.bases.base import AbstractBasis
 from distkern.bases.placed import AbstractPlacedBasis
-from distkern.bases.routing import Found, Routing
+from distkern.bases.routing import RoutedAnswers, Routing
 from distkern.common import blas
 from distkern.common.types import Floats, Reader
 from distkern.engine.drive import Driver
@@ -87,9 +87,9 @@ def _answer_block(
         return answer(applied.combined(number, n_rows, None))
 
 
-def run(routing: Routing, driver: Driver, folder: Path) -> Found:
+def run(routing: Routing, driver: Driver, folder: Path) -> RoutedAnswers:
     """What the passes find, as long as the folder is there."""
-    steps: Generator[Any, Any, Found] = routing.steps(
+    steps: Generator[Any, Any, RoutedAnswers] = routing.steps(
         lambda name, layout: SlicedParts(folder / name, name, layout, stays=False)
     )
     records = None
@@ -97,5 +97,5 @@ def run(routing: Routing, driver: Driver, folder: Path) -> Found:
         while True:
             records = driver.each(steps.send(records))
     except StopIteration as stop:
-        found: Found = stop.value
+        found: RoutedAnswers = stop.value
     return found

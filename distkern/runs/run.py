@@ -32,7 +32,7 @@ from distkern.runs.folder import (
     making_again,
     tidy,
 )
-from distkern.runs.importance import Measuring, Planned, excess
+from distkern.runs.importance import ExplanationEffort, Planned, excess
 from distkern.runs.limits import (
     advice_on,
     check_limit,
@@ -184,7 +184,7 @@ def plan_on(
 def _importances(solver: AbstractSolver[Any], problem: Problem, split: Split) -> list[Outline]:
     """The passes over rows of a split that measure importances, before there is a model: rows are predicted
     in about what measuring held-out rows of a stage takes."""
-    how = Measuring(problem.seed)
+    how = ExplanationEffort(problem.seed)
     held_out = replace(problem, has_test=True, test_block_rows=(how.n_drawn(split),))
     measuring = _evaluation(solver.outline(held_out))
     if not measuring:

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from distkern.bases.placed import AbstractPlacedBasis
-from distkern.bases.routing import Found, Routing, combining_cost
+from distkern.bases.routing import RoutedAnswers, Routing, combining_cost
 from distkern.common import blas, interrupts
 from distkern.common.labels import label_texts
 from distkern.common.sparse import SparseRows
@@ -129,7 +129,7 @@ def predict_to(
 
 
 def _answering(
-    model: Estimator, source: Split, output: str, store: Store | None, found: Found | None
+    model: Estimator, source: Split, output: str, store: Store | None, found: RoutedAnswers | None
 ) -> Each:
     """The pass that predicts each block, and writes its predictions."""
     starts = accumulate(source.block_rows[:-1], initial=0)
@@ -290,7 +290,9 @@ def _as_they_are(
         yield values, ids.popleft()
 
 
-def _in_order(model: Estimator, source: AbstractSource, output: str, found: Found) -> Stream[NDArray[Any]]:
+def _in_order(
+    model: Estimator, source: AbstractSource, output: str, found: RoutedAnswers
+) -> Stream[NDArray[Any]]:
     """The pass that says what the places said, block after block."""
     rows, applied = max(source.block_rows), Applied.of(model, source.dtype, None, found)
     cost = _cost(model, Extent.of(source), source.row_numbers, output, found)
@@ -305,7 +307,7 @@ def _answer(block: Block, operand: tuple[Applied, Callable[[Floats], NDArray[Any
 
 
 def _cost(
-    model: Estimator, extent: Extent, row_numbers: int, output: str, found: Found | None = None
+    model: Estimator, extent: Extent, row_numbers: int, output: str, found: RoutedAnswers | None = None
 ) -> Cost:
     """Cost of predicting a block; Arrow and the chunks that are read fit what every driver is given."""
     _, columns, _ = _predicted(model, output)

@@ -16,7 +16,7 @@ from distkern.common.types import AbstractSource, Block
 from distkern.runs.applied import preparation_of
 from distkern.runs.data import TrainingData, check_task
 from distkern.runs.joined import JoinedRows
-from distkern.runs.persistence import Further
+from distkern.runs.persistence import SavedForUpdate
 from distkern.storage.dataset import Split
 from distkern.storage.preparation import Preparation
 
@@ -24,7 +24,7 @@ _WHERE = "--data"
 
 
 @dataclass(frozen=True)
-class Rows:
+class UpdateRows:
     """Rows that a model is to learn from, as a source that it may not know, and how they become its own.
 
     Attributes
@@ -40,7 +40,7 @@ class Rows:
     largest: NDArray[np.float64]
 
     @classmethod
-    def of_split(cls, model: Any, split: Split) -> Rows:
+    def of_split(cls, model: Any, split: Split) -> UpdateRows:
         """A split of a data set.
 
         Raises
@@ -62,7 +62,7 @@ class Rows:
         return cls(split, made, totals, largest)
 
     @classmethod
-    def of_arrays(cls, data: TrainingData, classes: NDArray[Any]) -> Rows:
+    def of_arrays(cls, data: TrainingData, classes: NDArray[Any]) -> UpdateRows:
         """Arrays whose rows are the model's features already, with codes of its classes as labels."""
         if not len(classes):
             return cls(data.source, _as_it_is, data.class_totals, data.class_largest)
@@ -109,7 +109,7 @@ def _as_it_is(block: Block) -> Block:
 
 
 @dataclass(frozen=True)
-class Begins:
+class UpdateRun:
     """What a fit is told that begins from a fitted model.
 
     Attributes
@@ -125,7 +125,7 @@ class Begins:
     fingerprint : of the model, see :func:`~distkern.runs.persistence.fingerprint_of`
     """
 
-    further: Further
+    further: SavedForUpdate
     data: TrainingData
     new: AbstractSource
     splits: tuple[Split, ...]
@@ -163,7 +163,7 @@ class Begins:
         return shares
 
 
-def further_of(model: Any) -> Further:
+def further_of(model: Any) -> SavedForUpdate:
     """What a fitted model keeps for updates.
 
     Raises
@@ -177,12 +177,12 @@ def further_of(model: Any) -> Further:
             where="update",
             hint="train it again: what an earlier distkern has written cannot be updated",
         )
-    further: Further = model._further.loaded()
+    further: SavedForUpdate = model._further.loaded()
     return further
 
 
 @dataclass(frozen=True)
-class Chosen:
+class UpdateSplits:
     """The data sets of an update, by what the model knows of them.
 
     Attributes
@@ -194,7 +194,7 @@ class Chosen:
     new: tuple[Split, ...]
 
 
-def chosen_splits(further: Further, splits: Sequence[Split]) -> Chosen:
+def chosen_splits(further: SavedForUpdate, splits: Sequence[Split]) -> UpdateSplits:
     """Which splits are new.
 
     Raises
@@ -212,10 +212,10 @@ def chosen_splits(further: Further, splits: Sequence[Split]) -> Chosen:
             "the model has learned from these rows already", where=_WHERE, hint="give a data set of new rows"
         )
     by_print = dict(zip(prints, splits, strict=True))
-    return Chosen(tuple(by_print[one] for one in further.sources if one in by_print), new)
+    return UpdateSplits(tuple(by_print[one] for one in further.sources if one in by_print), new)
 
 
-def update_data(model: Any, parts: Sequence[Rows]) -> TrainingData:
+def update_data(model: Any, parts: Sequence[UpdateRows]) -> TrainingData:
     """Rows of several sources as training data of a model, in their order."""
     sources = [part.source for part in parts]
     if len({source.is_sparse for source in sources}) > 1:

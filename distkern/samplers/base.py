@@ -31,7 +31,7 @@ _ALL_BLOCKS = 2**64 - 1
 _BLOCK_NUMBERS = 2**21
 
 
-class Stream(IntEnum):
+class CounterStream(IntEnum):
     """Independent words of the same draw: the high word of the counter."""
 
     POINTS = 0

@@ -12,7 +12,7 @@ from numpy.typing import DTypeLike, NDArray
 from distkern.common.sparse import Rows, write_dense
 from distkern.common.tiles import apply, matmul, scratch
 from distkern.common.types import Floats
-from distkern.samplers.base import AbstractSampler, Draws, Stream, radial_only
+from distkern.samplers.base import AbstractSampler, CounterStream, Draws, radial_only
 from distkern.samplers.frequencies import AbstractFrequencies
 from distkern.samplers.normal import normal_quantiles
 
@@ -48,20 +48,20 @@ class Fastfood(AbstractSampler):
         n_stacks = -(-draws.n_draws // width)
         padded = Draws(self, draws.seed, draws.block, n_stacks * width, draws.n_input)
         shape = (n_stacks, width)
-        normals = normal_quantiles(padded.independent(Stream.POINTS, 1)).reshape(shape)
+        normals = normal_quantiles(padded.independent(CounterStream.POINTS, 1)).reshape(shape)
         # imported here because it costs a worker's memory
         from scipy.special import gammaincinv
 
-        squares = 2.0 * gammaincinv(0.5 * width, padded.independent(Stream.RADII, 1)).reshape(shape)
+        squares = 2.0 * gammaincinv(0.5 * width, padded.independent(CounterStream.RADII, 1)).reshape(shape)
         lengths = np.sqrt(squares / (width * np.square(normals).sum(axis=1, keepdims=True)))
         frequencies = FastfoodFrequencies(
-            signs=padded.signs(Stream.SIGNS, 1).reshape(shape),
-            order=np.argsort(padded.words(Stream.BUCKETS, 1).reshape(shape), axis=1, kind="stable"),
+            signs=padded.signs(CounterStream.SIGNS, 1).reshape(shape),
+            order=np.argsort(padded.words(CounterStream.BUCKETS, 1).reshape(shape), axis=1, kind="stable"),
             normals=normals,
             lengths=lengths,
             wanted=draws.positions,
         )
-        return frequencies, normal_quantiles(draws.independent(Stream.FACTORS, n_extra))
+        return frequencies, normal_quantiles(draws.independent(CounterStream.FACTORS, n_extra))
 
 
 @dataclass(frozen=True)

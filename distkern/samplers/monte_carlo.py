@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from distkern.samplers.base import AbstractSampler, Draws, Stream
+from distkern.samplers.base import AbstractSampler, CounterStream, Draws
 
 
 @dataclass(frozen=True)
@@ -18,4 +18,4 @@ class MonteCarlo(AbstractSampler):
     has_single_draws = True
 
     def uniforms(self, draws: Draws, per_draw: int) -> NDArray[np.float64]:
-        return draws.independent(Stream.POINTS, per_draw)
+        return draws.independent(CounterStream.POINTS, per_draw)

@@ -8,7 +8,7 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from distkern.samplers.base import AbstractSampler, Draws, Stream, radial_only
+from distkern.samplers.base import AbstractSampler, CounterStream, Draws, radial_only
 from distkern.samplers.frequencies import DenseFrequencies
 from distkern.samplers.normal import normal_quantiles
 
@@ -32,13 +32,13 @@ class Orthogonal(AbstractSampler):
     def gaussians(self, draws: Draws, n_extra: int = 0) -> tuple[DenseFrequencies, NDArray[np.float64]]:
         whole = Draws(self, draws.seed, draws.block, draws.n_draws, draws.n_input)
         n_input = draws.n_input
-        normals = normal_quantiles(whole.independent(Stream.POINTS, n_input))
+        normals = normal_quantiles(whole.independent(CounterStream.POINTS, n_input))
         matrix = np.empty((n_input, draws.n_draws))
         for start in range(0, draws.n_draws, n_input):
             group = slice(start, min(start + n_input, draws.n_draws))
             q, r = np.linalg.qr(normals[group].T)
             matrix[:, group] = q * np.where(np.diagonal(r) < 0.0, -1.0, 1.0)
-        radii = normal_quantiles(whole.independent(Stream.RADII, n_input + n_extra))
+        radii = normal_quantiles(whole.independent(CounterStream.RADII, n_input + n_extra))
         matrix *= np.sqrt(np.square(radii[:, :n_input]).sum(axis=1))
         wanted = draws.positions
         return DenseFrequencies(matrix[:, wanted]), radii[wanted, n_input:]

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from distkern.common.errors import InputError
 from distkern.common.processes import new_lock
-from distkern.samplers.base import AbstractSampler, Draws, Stream
+from distkern.samplers.base import AbstractSampler, CounterStream, Draws
 
 #: dimensions for which SciPy has direction numbers (Joe and Kuo 2008)
 _MAX_DIMENSIONS = 21201
@@ -46,7 +46,7 @@ class QuasiMonteCarlo(AbstractSampler):
                 where="sampler",
                 hint="use monte_carlo",
             )
-        points = _sequence(int(draws.shared_words(Stream.SCRAMBLE, 1)[0]), per_draw).take(
+        points = _sequence(int(draws.shared_words(CounterStream.SCRAMBLE, 1)[0]), per_draw).take(
             first, draws.n_draws
         )
         return points[draws.positions]

@@ -19,7 +19,7 @@ from distkern.common.scores import mean_difference
 from distkern.common.types import Array
 
 Setting = TypeVar("Setting")
-Scored = TypeVar("Scored", bound="Tried[Any]")
+Scored = TypeVar("Scored", bound="TriedSetting[Any]")
 Candidate = TypeVar("Candidate", bound="Lossy")
 
 #: work up to so many times the least counts as equal; half the work is worth so many standard errors
@@ -36,7 +36,7 @@ class Lossy(Protocol):
 
 
 @dataclass(frozen=True)
-class Tried(Generic[Setting]):
+class TriedSetting(Generic[Setting]):
     """A setting that was tried.
 
     Attributes

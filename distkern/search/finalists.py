@@ -26,12 +26,12 @@ from distkern.common.scores import by_group
 from distkern.common.types import Array
 from distkern.kernels.base import AbstractTileKernel
 from distkern.search.choice import best, is_better, not_worse
-from distkern.search.folds import Fold, Setting, Tried
-from distkern.search.likelihoods import Likelihood, Machines
-from distkern.search.machines import Rows, values_over_all_rows
+from distkern.search.folds import Fold, MachineSetting, TriedMachine
+from distkern.search.likelihoods import Likelihood, RidgePath
+from distkern.search.machines import SampleRows, values_over_all_rows
 
 #: decision values (n_asked, k) of exact machines for each of several C, from rows to learn from and others
-Solve = Callable[[AbstractTileKernel, Sequence[float], Rows, Rows], Sequence[Array]]
+Solve = Callable[[AbstractTileKernel, Sequence[float], SampleRows, SampleRows], Sequence[Array]]
 
 #: factor between two ridges of machines over centres; most steps in a direction
 _FACTOR, _MOST_MOVES = 10.0, 5
@@ -47,7 +47,7 @@ _FAR = 1.1
 _ALIKE = 0.5
 
 
-def over_centres(folds: Sequence[Fold], setting: Setting, n_centres: int, most: int) -> Tried:
+def over_centres(folds: Sequence[Fold], setting: MachineSetting, n_centres: int, most: int) -> TriedMachine:
     """A linear machine, or one over centres, with the best ridge for its own loss.
 
     Parameters
@@ -65,12 +65,12 @@ def over_centres(folds: Sequence[Fold], setting: Setting, n_centres: int, most: 
     first = setting.ridge * _curvature(learned)
     walking = [fold.delivered(setting, n_centres, most) for fold in folds]
     size = min(learned.n_rows, most), walking[0][0].learned.shape[1] - 1
-    tried: dict[int, Tried] = {}
+    tried: dict[int, TriedMachine] = {}
 
-    def at(move: int) -> Tried:
+    def at(move: int) -> TriedMachine:
         if move not in tried:
             one = replace(setting, ridge=first * _FACTOR**move, size=size)
-            tried[move] = Tried(one, np.concatenate([_losses(*pair, one.ridge) for pair in walking]))
+            tried[move] = TriedMachine(one, np.concatenate([_losses(*pair, one.ridge) for pair in walking]))
         return tried[move]
 
     for direction in (1, -1):
@@ -82,14 +82,14 @@ def over_centres(folds: Sequence[Fold], setting: Setting, n_centres: int, most: 
     return smoothest(tried.values())
 
 
-def _gains(ahead: Tried, at: Tried, direction: int) -> bool:
-    """Whether a step to another ridge gains: to a smaller one more than chance, as the larger one wins ties."""
+def _gains(ahead: TriedMachine, at: TriedMachine, direction: int) -> bool:
+    """Whether another ridge gains: a smaller one more than chance, as the larger one wins ties."""
     return ahead.score < at.score if direction > 0 else is_better(ahead, at, _ALIKE)
 
 
 def on_more(
-    folds: Sequence[Fold], setting: Setting, n_centres: int, parts: Sequence[Rows] = ()
-) -> tuple[Tried, list[Tried]]:
+    folds: Sequence[Fold], setting: MachineSetting, n_centres: int, parts: Sequence[SampleRows] = ()
+) -> tuple[TriedMachine, list[TriedMachine]]:
     """The machine that :func:`over_centres` has found, learned from all rows of the folds.
 
     Returns
@@ -100,20 +100,24 @@ def on_more(
     everything: list[list[Array]] = []
     for number, fold in enumerate(folds):
         asked = [fold.asked, *(parts if number == 0 else ())]
-        machines, _ = fold.beside(fold.learned, Rows.joined(asked)).delivered(setting, n_centres)
+        machines, _ = fold.beside(fold.learned, SampleRows.joined(asked)).delivered(setting, n_centres)
         ends = np.cumsum([part.n_rows for part in asked])[:-1]
         decisions = np.split(machines.decisions(setting.ridge), ends)
         scored = [(Likelihood(part), own) for part, own in zip(asked, decisions, strict=True)]
         everything.append([by_group(part.scores(own), part.group_keys) for part, own in scored])
     size = folds[0].learned.n_rows, machines.learned.shape[1] - 1
     setting = replace(setting, size=size)
-    found = Tried(setting, np.concatenate([own[0] for own in everything]))
-    return found, [Tried(setting, own) for own in everything[0][1:]]
+    found = TriedMachine(setting, np.concatenate([own[0] for own in everything]))
+    return found, [TriedMachine(setting, own) for own in everything[0][1:]]
 
 
 def exact(
-    folds: Sequence[Fold], setting: Setting, most: int, solve: Solve | None, beside: Tried | None = None
-) -> Tried:
+    folds: Sequence[Fold],
+    setting: MachineSetting,
+    most: int,
+    solve: Solve | None,
+    beside: TriedMachine | None = None,
+) -> TriedMachine:
     """An exact machine with the best width and C for its own loss.
 
     Parameters
@@ -125,11 +129,11 @@ def exact(
         score what ridge machines have found
     beside : a machine over the same held-out rows. Nothing else is tried where the first setting is far worse
     """
-    tried: dict[tuple[float, float], Tried] = {}
+    tried: dict[tuple[float, float], TriedMachine] = {}
     # one factor of a ridge machine serves all outputs, whose own machines are solved one by one
     own = solve if folds[0].asked.targets.shape[1] <= _MOST_OUTPUTS else None
 
-    def at(width: float, *ridges: float) -> Tried:
+    def at(width: float, *ridges: float) -> TriedMachine:
         one = replace(setting, kernel=replace(setting.known_kernel, width=width))
         for found in _exact(folds, one, ridges, most, own):
             tried[width, found.setting.ridge] = found
@@ -148,7 +152,7 @@ def exact(
     return found if own is solve else exact_on(folds, found, most, solve)
 
 
-def exact_on(folds: Sequence[Fold], found: Tried, most: int, solve: Solve | None) -> Tried:
+def exact_on(folds: Sequence[Fold], found: TriedMachine, most: int, solve: Solve | None) -> TriedMachine:
     """The machine that :func:`exact` has found, with its losses on other folds."""
     return _exact(folds, found.setting, [found.setting.ridge], most, solve)[0]
 
@@ -158,19 +162,19 @@ def walked(folds: Sequence[Fold]) -> Sequence[Fold]:
     return folds[: math.ceil(_ENOUGH / folds[0].asked.n_rows)]
 
 
-def smoothest(tried: Iterable[Tried]) -> Tried:
+def smoothest(tried: Iterable[TriedMachine]) -> TriedMachine:
     """The smoothest of those that cannot be told from the best one."""
     near = not_worse(sorted(tried, key=lambda one: one.score), _ALIKE)
     return max(near, key=lambda one: (one.setting.ridge, one.kernel.width if one.setting.kernel else 0.0))
 
 
-def _losses(machines: Machines, asked: Likelihood, ridge: float) -> Array:
+def _losses(machines: RidgePath, asked: Likelihood, ridge: float) -> Array:
     return by_group(asked.scores(machines.decisions(ridge)), asked.group_keys)
 
 
 def _exact(
-    folds: Sequence[Fold], setting: Setting, ridges: Sequence[float], most: int, solve: Solve | None
-) -> list[Tried]:
+    folds: Sequence[Fold], setting: MachineSetting, ridges: Sequence[float], most: int, solve: Solve | None
+) -> list[TriedMachine]:
     """Exact machines on some folds, whose held-out rows share a sigmoid, as those of delivered cells do."""
     values, size = [], (0, 0)
     for fold in folds:
@@ -180,14 +184,14 @@ def _exact(
             values.append(list(values_over_all_rows(kernel, ridges, learned, asked)))
         else:
             values.append(list(solve(kernel, [1.0 / ridge for ridge in ridges], learned, asked)))
-    asked = Rows.joined([fold.asked for fold in folds])
+    asked = SampleRows.joined([fold.asked for fold in folds])
     return [
-        Tried(replace(setting, ridge=ridge, size=size), asked.losses(np.concatenate(own)))
+        TriedMachine(replace(setting, ridge=ridge, size=size), asked.losses(np.concatenate(own)))
         for ridge, own in zip(ridges, zip(*values, strict=True), strict=True)
     ]
 
 
-def _curvature(rows: Rows) -> float:
+def _curvature(rows: SampleRows) -> float:
     """The mean second derivative of the loss where only the shares of the classes are known."""
     if rows.codes is None:
         return 1.0

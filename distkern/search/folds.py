@@ -14,9 +14,9 @@ from distkern.common.types import Array
 from distkern.kernels.base import Powers
 from distkern.maps.interactions import interacting_columns
 from distkern.maps.mapping import MapChoice, RowMap
-from distkern.search.choice import Tried as Judged
-from distkern.search.likelihoods import Likelihood, Machines
-from distkern.search.machines import Kernel, Rows, centre_features, linear, over_all_rows, over_centres
+from distkern.search.choice import TriedSetting
+from distkern.search.likelihoods import Likelihood, RidgePath
+from distkern.search.machines import Kernel, SampleRows, centre_features, linear, over_all_rows, over_centres
 
 #: weights of |f|^2 against the sum of the losses of rows of weight 1
 RIDGES = (0.01, 0.1, 1.0, 10.0, 100.0)
@@ -26,7 +26,7 @@ _LEAST_CENTRES = 64
 
 
 @dataclass(frozen=True)
-class Setting:
+class MachineSetting:
     """A machine.
 
     Attributes
@@ -63,7 +63,7 @@ class Setting:
 
 
 @dataclass(frozen=True)
-class Tried(Judged[Setting]):
+class TriedMachine(TriedSetting[MachineSetting]):
     """A setting, and its losses on the held-out rows."""
 
     @property
@@ -80,28 +80,28 @@ class Tried(Judged[Setting]):
 class Fold:
     """Rows to learn from and rows that are held out, with the maps that were learned from the first."""
 
-    def __init__(self, learned: Rows, asked: Rows) -> None:
+    def __init__(self, learned: SampleRows, asked: SampleRows) -> None:
         self.learned, self.asked = learned, asked
         self._maps: dict[MapChoice, RowMap] = {}
         # settings of one map follow each other
-        self._last: tuple[tuple[MapChoice, int], tuple[RowMap, Rows, Rows]] | None = None
+        self._last: tuple[tuple[MapChoice, int], tuple[RowMap, SampleRows, SampleRows]] | None = None
 
     @cached_property
     def interacting(self) -> NDArray[np.intp]:
         """The columns that metrics of interactions start from."""
         return interacting_columns(self.learned.features, self.learned.targets)
 
-    def beside(self, learned: Rows, asked: Rows) -> Fold:
+    def beside(self, learned: SampleRows, asked: SampleRows) -> Fold:
         """Other rows, with the maps that were learned here."""
         fold = Fold(learned, asked)
         fold._maps = self._maps
         return fold
 
-    def straight(self, choice: MapChoice) -> list[Tried]:
+    def straight(self, choice: MapChoice) -> list[TriedMachine]:
         """Linear machines of mapped columns."""
         _, learned, asked = self.mapped(choice, self.learned.n_rows)
         size = learned.n_rows, learned.features.shape[1]
-        settings = [Setting("linear", choice, None, ridge, size) for ridge in RIDGES]
+        settings = [MachineSetting("linear", choice, None, ridge, size) for ridge in RIDGES]
         return _tried(settings, linear(RIDGES, learned, asked))
 
     def over_centres(
@@ -109,31 +109,33 @@ class Fold:
         pairs: Sequence[tuple[MapChoice, Kernel]],
         n_rows: int = CENTRE_ROWS,
         n_centres: int | None = None,
-    ) -> list[Tried]:
+    ) -> list[TriedMachine]:
         """Machines over the first rows as centres; without ``n_centres``, a quarter of the rows."""
         n_learned = min(n_rows, self.learned.n_rows)
         size = min(n_centres or max(_LEAST_CENTRES, min(_CENTRES, n_learned // 4)), n_learned)
-        found: list[Tried] = []
+        found: list[TriedMachine] = []
         for choice, kernels in groupby(pairs, lambda pair: pair[0]):
             mapping, learned, asked = self.mapped(choice, n_rows)
             values = Powers(), Powers()
             for _, kernel in kernels:
-                settings = [Setting("centres", choice, kernel, ridge, (n_learned, size)) for ridge in RIDGES]
+                settings = [
+                    MachineSetting("centres", choice, kernel, ridge, (n_learned, size)) for ridge in RIDGES
+                ]
                 losses = over_centres(kernel.over(mapping), size, RIDGES, learned, asked, values)
                 found += _tried(settings, losses)
         return found
 
     def over_all_rows(
         self, choice: MapChoice, kernel: Kernel, ridges: Sequence[float], n_rows: int
-    ) -> list[Tried]:
+    ) -> list[TriedMachine]:
         """Exact machines on ``n_rows`` rows."""
         mapping, learned, asked = self.mapped(choice, n_rows)
-        settings = [Setting("exact", choice, kernel, ridge, 2 * (learned.n_rows,)) for ridge in ridges]
+        settings = [MachineSetting("exact", choice, kernel, ridge, 2 * (learned.n_rows,)) for ridge in ridges]
         return _tried(settings, over_all_rows(kernel.over(mapping), ridges, learned, asked))
 
     def delivered(
-        self, setting: Setting, n_centres: int, n_rows: int | None = None
-    ) -> tuple[Machines, Likelihood]:
+        self, setting: MachineSetting, n_centres: int, n_rows: int | None = None
+    ) -> tuple[RidgePath, Likelihood]:
         """Machines with their own loss over the features of a setting, and the losses of held-out rows."""
         mapping, learned, asked = self.mapped(setting.map, n_rows or self.learned.n_rows)
         if setting.kernel is None:
@@ -141,9 +143,9 @@ class Fold:
         else:
             features = centre_features(setting.kernel.over(mapping), n_centres, learned, asked)
         here, there = (np.hstack([part, np.ones((len(part), 1), part.dtype)]) for part in features)
-        return Machines(here, there, Likelihood(learned)), Likelihood(asked)
+        return RidgePath(here, there, Likelihood(learned)), Likelihood(asked)
 
-    def mapped(self, choice: MapChoice, n_rows: int) -> tuple[RowMap, Rows, Rows]:
+    def mapped(self, choice: MapChoice, n_rows: int) -> tuple[RowMap, SampleRows, SampleRows]:
         """The map, and up to ``n_rows`` rows to learn from and the held-out rows in its coordinates."""
         if self._last is not None and self._last[0] == (choice, n_rows):
             return self._last[1]
@@ -159,13 +161,13 @@ class Fold:
         return self._last[1]
 
 
-def _tried(settings: Sequence[Setting], losses: Iterable[Array]) -> list[Tried]:
-    return [Tried(setting, found) for setting, found in zip(settings, losses, strict=True)]
+def _tried(settings: Sequence[MachineSetting], losses: Iterable[Array]) -> list[TriedMachine]:
+    return [TriedMachine(setting, found) for setting, found in zip(settings, losses, strict=True)]
 
 
-def joined(folds: Iterable[list[Tried]]) -> list[Tried]:
+def joined(folds: Iterable[list[TriedMachine]]) -> list[TriedMachine]:
     """The settings with their losses on the held-out rows of all folds."""
     return [
-        Tried(same[0].setting, np.concatenate([one.losses for one in same]))
+        TriedMachine(same[0].setting, np.concatenate([one.losses for one in same]))
         for same in zip(*folds, strict=True)
     ]

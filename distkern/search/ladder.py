@@ -24,8 +24,8 @@ from distkern.search import finalists
 from distkern.search.choice import best as _best
 from distkern.search.choice import best_of_each, is_better, not_worse
 from distkern.search.finalists import Solve
-from distkern.search.folds import CENTRE_ROWS, RIDGES, Fold, Tried, joined
-from distkern.search.machines import Kernel, Rows
+from distkern.search.folds import CENTRE_ROWS, RIDGES, Fold, TriedMachine, joined
+from distkern.search.machines import Kernel, SampleRows
 
 #: exp(-|x - y| / b), the Laplacian of the Euclidean distance, is the Matern kernel of smoothness 1/2
 MATERN = Kernel("matern", parameters=(("smoothness", 0.5),))
@@ -70,7 +70,7 @@ _RUNG_ROWS, _RUNG_FOLDS, DENSE = 400, 3, 2
 
 
 @dataclass(frozen=True)
-class Found:
+class LadderResult:
     """What the ladder chose, beside what else was tried.
 
     Attributes
@@ -80,9 +80,9 @@ class Found:
     rungs : the best of each rung, the cheapest first, and the finalists
     """
 
-    chosen: Tried
-    inexact: Tried
-    rungs: tuple[Tried, ...]
+    chosen: TriedMachine
+    inexact: TriedMachine
+    rungs: tuple[TriedMachine, ...]
 
     @property
     def compared(self) -> tuple[Compared, ...]:
@@ -91,7 +91,7 @@ class Found:
 
 
 def climb(
-    rows: Rows,
+    rows: SampleRows,
     parts: Iterable[tuple[NDArray[np.intp], NDArray[np.intp]]],
     n_rows: int,
     seed: int,
@@ -101,8 +101,8 @@ def climb(
     exact_rows: int = EXACT_ROWS,
     cell_rows: int = EXACT_ROWS,
     solve: Solve | None = None,
-    around: Callable[[RowMap], Sequence[tuple[Rows, Rows]]] | None = None,
-) -> Found:
+    around: Callable[[RowMap], Sequence[tuple[SampleRows, SampleRows]]] | None = None,
+) -> LadderResult:
     """Choose for ``n_rows`` rows, of which ``rows`` are a sample, by the given parts of it.
 
     1. Linear machines.
@@ -145,7 +145,7 @@ def climb(
     straight = _best(joined([fold.straight(straight_map) for fold in folds]))
     tried = _over_centres(folds, maps or _maps_that_differ(rows.features), KERNELS)
     smooth = _best(tried)
-    rungs, kinds = [straight, smooth], list[Tried]()
+    rungs, kinds = [straight, smooth], list[TriedMachine]()
     wanted = [one.setting for one in rungs if one.score <= _NEAR * min(straight.score, smooth.score)]
     leading = _of_every_metric(tried)
     first = _first_exact(leading)
@@ -169,11 +169,9 @@ def climb(
     beside, there = finalists.on_more(everything, inexact.setting, _LANDMARKS, [one.asked for one in near])
     arena = everything if is_dense else near
     if kinds and arena:
-        first = finalists.walked(arena)
-        compared = inexact if is_dense else joined([[one] for one in there[: len(first)]])[0]
-        exact = _best(
-            finalists.exact(first, one.setting, exact_rows, solve, compared) for one in _near(kinds)
-        )
+        some = finalists.walked(arena)
+        compared = inexact if is_dense else joined([[one] for one in there[: len(some)]])[0]
+        exact = _best(finalists.exact(some, one.setting, exact_rows, solve, compared) for one in _near(kinds))
         rungs.append(exact)
         if exact.score < _FAR * compared.score:
             exact = finalists.exact_on(arena, exact, cell_rows, solve)
@@ -181,22 +179,22 @@ def climb(
             worth = _WORTH * math.sqrt(_enrichment(rows)) if is_dense else _WORTH_NEAR
             rungs[-1] = exact
             if _is_worth(exact, compared, worth):
-                return Found(exact, beside, (*rungs, beside))
+                return LadderResult(exact, beside, (*rungs, beside))
     elif kinds:
         exact = _best(_of_more_rows(alone, found, exact_rows))
         rungs.append(exact)
         few = _over_few(alone, smooth, exact, exact_rows, n_rows)
         if _is_worth(exact, _best([few, smooth, straight]), _WORTH * math.sqrt(_enrichment(rows))):
-            return Found(exact, beside, (*rungs, beside))
-    return Found(beside, beside, (*rungs, beside))
+            return LadderResult(exact, beside, (*rungs, beside))
+    return LadderResult(beside, beside, (*rungs, beside))
 
 
-def _near(kinds: Sequence[Tried]) -> list[Tried]:
+def _near(kinds: Sequence[TriedMachine]) -> list[TriedMachine]:
     """The first ones that may become finalists."""
     return [one for one in kinds[:_BEST_MAPS] if one.score <= _NEAR * kinds[0].score]
 
 
-def _fold(rows: Rows, learned: NDArray[np.intp], asked: NDArray[np.intp], seed: int) -> Fold:
+def _fold(rows: SampleRows, learned: NDArray[np.intp], asked: NDArray[np.intp], seed: int) -> Fold:
     return Fold(rows.part(np.random.default_rng(seed).permutation(learned)), rows.part(asked))
 
 
@@ -211,7 +209,7 @@ def _first_exact(leading: Sequence[MapChoice]) -> list[MapChoice]:
     return [first, *beside[:1]]
 
 
-def _of_more_rows(folds: Sequence[Fold], found: list[Tried], most: int) -> list[Tried]:
+def _of_more_rows(folds: Sequence[Fold], found: list[TriedMachine], most: int) -> list[TriedMachine]:
     """The exact machines of few rows that lead, with up to so many rows where there are more."""
     if folds[0].learned.n_rows <= LADDER_ROWS:
         return found
@@ -222,7 +220,9 @@ def _of_more_rows(folds: Sequence[Fold], found: list[Tried], most: int) -> list[
     return [one for setting in own for one in joined([fold.over_all_rows(*setting, most) for fold in folds])]
 
 
-def _over_few(folds: Sequence[Fold], smooth: Tried, exact: Tried, most: int, n_rows: int) -> Tried:
+def _over_few(
+    folds: Sequence[Fold], smooth: TriedMachine, exact: TriedMachine, most: int, n_rows: int
+) -> TriedMachine:
     """The best machine over as few of so many rows as 1,024 centres are of all, with the map of ``exact``."""
     n_centres = _n_centres(min(folds[0].learned.n_rows, most), n_rows)
     around = [(exact.setting.map, one) for one in dict.fromkeys((smooth.kernel, exact.kernel))]
@@ -235,14 +235,14 @@ def _n_centres(n_learned: int, n_rows: int) -> int:
 
 
 def exact_machines(
-    rows: Rows,
+    rows: SampleRows,
     part: tuple[NDArray[np.intp], NDArray[np.intp]],
     *,
     maps: Sequence[MapChoice],
     kernels: Sequence[Kernel],
     ridges: Sequence[float] | None = None,
     is_wide: bool,
-) -> list[Tried]:
+) -> list[TriedMachine]:
     """Exact machines on up to 1,000 rows with the best two maps and the best one of each kind of metric.
 
     Parameters
@@ -265,7 +265,7 @@ def exact_machines(
 
 
 def best_map(
-    rows: Rows, part: tuple[NDArray[np.intp], NDArray[np.intp]], maps: Sequence[MapChoice]
+    rows: SampleRows, part: tuple[NDArray[np.intp], NDArray[np.intp]], maps: Sequence[MapChoice]
 ) -> MapChoice:
     """The map of the best machine over centres, or the first of those that are not worse by more than chance.
 
@@ -285,7 +285,7 @@ def _over_centres(
     maps: Sequence[MapChoice],
     kernels: Sequence[Kernel],
     widths: Sequence[float] = _WIDTHS,
-) -> list[Tried]:
+) -> list[TriedMachine]:
     """The second rung: all maps with two kernels of their own width, then the best with all.
 
     With many maps the best one of each kind of metric goes on too. Metrics of interactions are left out where
@@ -315,7 +315,7 @@ def _exact(
     width: float,
     factors: Sequence[float],
     ridges: Sequence[float] | None = None,
-) -> list[Tried]:
+) -> list[TriedMachine]:
     """Exact machines on few rows with multiples of one width.
 
     The first of each kind of kernel takes all ridges, and each other those beside the best one of the
@@ -323,7 +323,7 @@ def _exact(
     """
     first = folds[0].learned
     given = ridges or (REAL_RIDGES if first.codes is None else RIDGES)
-    found: list[Tried] = []
+    found: list[TriedMachine] = []
     beside: dict[str, Sequence[float]] = {}
     for choice in maps:
         for kernel in _suited(first.features.shape[1], choice, kernels, [width * one for one in factors]):
@@ -364,33 +364,33 @@ def _suited(
     return [replace(kind, width=kind.width * width) for kind in kinds for width in widths]
 
 
-def leading_maps(tried: Sequence[Tried], n_maps: int = _BEST_MAPS) -> list[MapChoice]:
+def leading_maps(tried: Sequence[TriedMachine], n_maps: int = _BEST_MAPS) -> list[MapChoice]:
     """The maps of the best settings, without those that are worse than the first by more than chance."""
     return [one.setting.map for one in _leaders(tried, n_maps)]
 
 
-def _of_every_metric(tried: Sequence[Tried], n_maps: int = _BEST_MAPS) -> list[MapChoice]:
+def _of_every_metric(tried: Sequence[TriedMachine], n_maps: int = _BEST_MAPS) -> list[MapChoice]:
     """The leading maps, and the best one of each kind of metric, as few rows do not tell these apart."""
     of_metrics = best_of_each(tried, lambda one: one.setting.map.metric)
     return list(dict.fromkeys([*leading_maps(tried, n_maps), *(one.setting.map for one in of_metrics)]))
 
 
-def _best_of_each_kind(tried: Sequence[Tried]) -> list[Tried]:
+def _best_of_each_kind(tried: Sequence[TriedMachine]) -> list[TriedMachine]:
     """The best setting of each map and kernel, the best first."""
     return best_of_each(tried, lambda one: (one.setting.map, one.kernel.name))
 
 
-def _leaders(tried: Sequence[Tried], n_maps: int = _BEST_MAPS) -> list[Tried]:
+def _leaders(tried: Sequence[TriedMachine], n_maps: int = _BEST_MAPS) -> list[TriedMachine]:
     """The best settings of each of these maps."""
     return not_worse(best_of_each(tried, lambda one: one.setting.map)[:n_maps])
 
 
-def _is_worth(costly: Tried, cheap: Tried, worth: float = _WORTH) -> bool:
+def _is_worth(costly: TriedMachine, cheap: TriedMachine, worth: float = _WORTH) -> bool:
     """Whether the costlier rung is better by a standard error and this share of the loss."""
     return is_better(costly, cheap, _LIKELY) and costly.score < (1.0 - worth) * cheap.score
 
 
-def _enrichment(rows: Rows) -> float:
+def _enrichment(rows: SampleRows) -> float:
     """How many times its share of the rows the sample has of the class of which it has most so, at least 1.
 
     Rows of such a class weigh less than the mean, which is 1.

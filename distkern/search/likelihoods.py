@@ -17,7 +17,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from distkern.common.types import Array, Floats
-from distkern.search.machines import Rows
+from distkern.search.machines import SampleRows
 
 #: a Newton step must promise this share of the objective; most steps
 _TOLERANCE, _MOST_STEPS = 5e-4, 30
@@ -41,7 +41,7 @@ class Likelihood:
     wanted : (n, k) 0 and 1, k = 1 for two classes; or standardised real targets
     """
 
-    def __init__(self, rows: Rows) -> None:
+    def __init__(self, rows: SampleRows) -> None:
         self.weights, self.group_keys, self.is_real = rows.weights, rows.group_keys, rows.codes is None
         if rows.codes is None:
             self.wanted = np.asarray(rows.targets, dtype=np.float64)
@@ -111,7 +111,7 @@ class Likelihood:
 
 
 @dataclass
-class Machines:
+class RidgePath:
     """Machines over the same features, each found from the coefficients of the one before.
 
     Attributes

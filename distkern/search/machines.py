@@ -37,7 +37,7 @@ _FEW_DIFFERENCES = 2**24
 
 
 @dataclass(frozen=True)
-class Rows:
+class SampleRows:
     """Rows of a sample.
 
     Attributes
@@ -58,7 +58,7 @@ class Rows:
     @classmethod
     def of(
         cls, rows: Block, n_classes: int, class_weights: Array | None, unit: NDArray[Any] | None = None
-    ) -> Rows:
+    ) -> SampleRows:
         """Rows of a block, dense or sparse, with class codes, or real targets standardised as ``unit``."""
         given, targets = rows.features, np.asarray(rows.targets)
         features = given.toarray() if isinstance(given, SparseRows) else np.asarray(given)
@@ -71,14 +71,14 @@ class Rows:
             pulled = ((targets - unit.mean()) / (unit.std() or 1.0))[:, None]
         return cls(features, pulled, codes, weights / weights.mean(), rows.group_keys)
 
-    def part(self, numbers: NDArray[np.intp]) -> Rows:
+    def part(self, numbers: NDArray[np.intp]) -> SampleRows:
         """The rows with these numbers."""
         codes = None if self.codes is None else self.codes[numbers]
         keys = None if self.group_keys is None else self.group_keys[numbers]
-        return Rows(self.features[numbers], self.targets[numbers], codes, self.weights[numbers], keys)
+        return SampleRows(self.features[numbers], self.targets[numbers], codes, self.weights[numbers], keys)
 
     @classmethod
-    def joined(cls, parts: Sequence[Rows]) -> Rows:
+    def joined(cls, parts: Sequence[SampleRows]) -> SampleRows:
         """All rows of some parts of the same rows."""
         if len(parts) == 1:
             return parts[0]
@@ -117,8 +117,8 @@ def over_centres(
     kernel: AbstractTileKernel,
     n_centres: int,
     ridges: Sequence[float],
-    learned: Rows,
-    asked: Rows,
+    learned: SampleRows,
+    asked: SampleRows,
     before: tuple[Powers, Powers],
 ) -> Iterator[Array]:
     """Losses (n_asked,) for each ridge of f = sum_j a_j k(c_j, .) over mapped rows, |f|^2 = a' K_cc a.
@@ -156,7 +156,9 @@ def _factor(matrix: Array, least: float) -> tuple[Array, bool]:
             matrix[np.diag_indices(len(matrix))] += least
 
 
-def centre_features(kernel: AbstractTileKernel, n_centres: int, learned: Rows, asked: Rows) -> list[Floats]:
+def centre_features(
+    kernel: AbstractTileKernel, n_centres: int, learned: SampleRows, asked: SampleRows
+) -> list[Floats]:
     """Nystroem features L^-1 k(c, .), (n, m), of mapped rows, L L' = K_cc; centres are the first rows."""
     from scipy.linalg import cholesky, solve_triangular
 
@@ -177,14 +179,14 @@ def centre_features(kernel: AbstractTileKernel, n_centres: int, learned: Rows, a
 
 
 def over_all_rows(
-    kernel: AbstractTileKernel, ridges: Sequence[float], learned: Rows, asked: Rows
+    kernel: AbstractTileKernel, ridges: Sequence[float], learned: SampleRows, asked: SampleRows
 ) -> Iterator[Array]:
     """Losses (n_asked,) for each ridge of f = sum_j a_j k(x_j, .) + b over all learned rows."""
     return map(asked.losses, values_over_all_rows(kernel, ridges, learned, asked))
 
 
 def values_over_all_rows(
-    kernel: AbstractTileKernel, ridges: Sequence[float], learned: Rows, asked: Rows
+    kernel: AbstractTileKernel, ridges: Sequence[float], learned: SampleRows, asked: SampleRows
 ) -> Iterator[Array]:
     """The values f(x), (n_asked, k), of these machines."""
     if not learned.weights.all():
@@ -208,7 +210,7 @@ def values_over_all_rows(
         yield values[:, first : first + n_outputs] + center
 
 
-def linear(ridges: Sequence[float], learned: Rows, asked: Rows) -> Iterator[Array]:
+def linear(ridges: Sequence[float], learned: SampleRows, asked: SampleRows) -> Iterator[Array]:
     """Losses (n_asked,) for each ridge of f = w' x + b over unmapped features, |f|^2 = |w|^2."""
     from scipy.linalg import cho_factor, cho_solve
 

@@ -18,7 +18,7 @@ from distkern.common.types import Array, Block
 from distkern.features.landmarks import DEFAULT_LANDMARKS
 from distkern.passes import AbstractResident, Cost, Each, Outline, Reduce
 from distkern.passes.base import completed
-from distkern.search.choice import Tried, best, is_better
+from distkern.search.choice import TriedSetting, best, is_better
 from distkern.solvers.base import AbstractSolver, Measures, Problem, Steps, Trouble
 from distkern.solvers.measuring import AbstractSearchable, Model, State
 from distkern.solvers.sample import sample_of, sampling
@@ -41,7 +41,7 @@ _MOST_TRIAL_BYTES = 64 * _MIB
 
 
 @dataclass(frozen=True)
-class Sizes:
+class TrialSizes:
     """The sizes of a search's trials.
 
     Attributes
@@ -105,7 +105,7 @@ def after(outlines: Sequence[Outline], trial: Cost) -> list[Outline]:
     return found
 
 
-def sizes_of(solver: AbstractSearchable[Any], names: Sequence[str], problem: Problem) -> Sizes | None:
+def sizes_of(solver: AbstractSearchable[Any], names: Sequence[str], problem: Problem) -> TrialSizes | None:
     """Trial sizes whose total cost is at most one run, or eight if a name is searched only on request.
 
     None if there are none so small.
@@ -121,7 +121,7 @@ def sizes_of(solver: AbstractSearchable[Any], names: Sequence[str], problem: Pro
     allowed *= _WORTH_ASKED if asked else _WORTH
     while most >= _LEAST_ROWS:
         for share in _FUNCTIONS:
-            sizes = Sizes(with_values(solver, _fewer_functions(solver, share)), most, names[0])
+            sizes = TrialSizes(with_values(solver, _fewer_functions(solver, share)), most, names[0])
             cost = sizes.cost(problem)
             if n_trials * sizes.work(problem) <= allowed and cost.workspace_bytes <= _MOST_TRIAL_BYTES:
                 return sizes
@@ -268,7 +268,7 @@ class Searched(AbstractSolver[State]):
 
     solver: AbstractSearchable[State]
     names: tuple[str, ...]
-    sizes: Sizes
+    sizes: TrialSizes
     is_real: bool
 
     @property
@@ -312,7 +312,7 @@ class Searched(AbstractSolver[State]):
         share = learned.n_rows / problem.n_rows
         chosen = {name: self._choices(name).default for name in self.names}
         places = dict.fromkeys(self.names, 0)
-        kept: list[Tried[int]] = []
+        kept: list[TriedSetting[int]] = []
         assert problem.workplace is not None
         # all rows are of one group, or equal, so none can be held out
         for number, name in enumerate(self.names if held_out.n_rows else ()):
@@ -323,8 +323,8 @@ class Searched(AbstractSolver[State]):
             yield self._searching(problem, number, items, store, operand)
             losses = [store.load(place)["losses"] for place in range(len(items))]
             if not kept:
-                kept.append(Tried(0, losses.pop(0)))
-            found = best(Tried(place, lost) for place, lost in enumerate(losses, 1))
+                kept.append(TriedSetting(0, losses.pop(0)))
+            found = best(TriedSetting(place, lost) for place, lost in enumerate(losses, 1))
             if is_better(found, kept[-1], self._choices(name).certain):
                 kept.append(found)
                 chosen, places[name] = others[found.setting - 1], found.setting

@@ -18,7 +18,7 @@ from distkern.common.parameters import FLAG, Parameter, Whole, parameter
 from distkern.common.types import Array
 from distkern.losses import MARGIN_LOSSES
 from distkern.losses.base import AbstractElementwiseLoss
-from distkern.solvers.base import Before, OldRows, Problem, order_of_rows, rows_of_stage
+from distkern.solvers.base import OldRows, PreviousModel, Problem, order_of_rows, rows_of_stage
 from distkern.solvers.coreset import AbstractCoresetSolver, AbstractSteps, KernelPiece, compiled_steps
 from distkern.solvers.explicit import FeatureState
 from distkern.solvers.hyperparameters import CORESET, SEARCHED_GAMMA, SEARCHED_LAM, a_loss
@@ -101,7 +101,7 @@ class AVM(AbstractCoresetSolver[AVMState]):
         kept = {"first_averaged": last // 2 if self.average else last}
         return {"accumulated": w.T, "early": w.T, "inverse_sum": 0.0, "step": 0, **kept}
 
-    def going_on(self, problem: Problem, before: Before, own: Mapping[str, Any]) -> Mapping[str, Any]:
+    def going_on(self, problem: Problem, before: PreviousModel, own: Mapping[str, Any]) -> Mapping[str, Any]:
         if self.average:
             return before.own
         # the last iterate is the model, however many more steps there are

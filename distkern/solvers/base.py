@@ -261,7 +261,7 @@ class AbstractSolver(Declared, ABC, Generic[State]):
 
 
 @dataclass(frozen=True)
-class Before:
+class PreviousModel:
     """The model that an update of a solver over explicit features begins from.
 
     Attributes

@@ -37,7 +37,7 @@ from distkern.losses import DUAL_LOSSES
 from distkern.losses.conjugate import AbstractDualLoss
 from distkern.maps.metric import METRICS
 from distkern.maps.transform import TRANSFORMS
-from distkern.search.folds import Tried
+from distkern.search.folds import TriedMachine
 from distkern.solvers._cells.arenas import FIRST_TREE
 from distkern.solvers._cells.basis import cell_basis
 from distkern.solvers._cells.buckets import Cut, Solving
@@ -49,7 +49,7 @@ from distkern.solvers._cells.machine import MOST_COST, CellSettings
 from distkern.solvers._cells.place import CellSample, Moving, Places, grouped, places_to_arrays
 from distkern.solvers._cells.sizes import auto_cell_rows, auto_overlap
 from distkern.solvers._cells.state import CellsState, Settled, notes_of
-from distkern.solvers._cells.touched import Before
+from distkern.solvers._cells.touched import PreviousCells
 from distkern.solvers._cells.updating import Updating
 from distkern.solvers.base import AbstractSolver, Measures, OldRows, Outline, Problem, Steps, Trouble
 from distkern.solvers.hyperparameters import PROBABILITY, a_loss
@@ -141,9 +141,9 @@ class Cells(AbstractSolver[CellsState]):
     )
     is_calibrated: bool = False
     #: the model that the run brings up to date, whose rows come before new ones; None: it begins from none
-    before: Before | None = None
+    before: PreviousCells | None = None
     #: exact machines of the ladder that chose this algorithm; empty: the search climbs a ladder itself
-    ladder: tuple[Tried, ...] = ()
+    ladder: tuple[TriedMachine, ...] = ()
 
     name = "cells"
     old_rows = OldRows.NEEDED
@@ -331,7 +331,7 @@ class Cells(AbstractSolver[CellsState]):
             held += [answers.load(number) for number in range(len(rare))]
         return sigmoids_of(held)
 
-    def _updating(self, layout: CellLayout, state: CellsState, before: Before) -> Updating:
+    def _updating(self, layout: CellLayout, state: CellsState, before: PreviousCells) -> Updating:
         risk = scaled_risk(self.risk, state.center, state.target_scale)
         old = self._overlap(self._old_rows(layout.problem), layout.problem.n_features)
         # a share of rows near a border is about in proportion to the distance from it

@@ -45,7 +45,14 @@ from distkern.features.landmarks import whitened
 from distkern.losses import MARGIN_LOSSES
 from distkern.losses.base import AbstractElementwiseLoss
 from distkern.passes import Reduce
-from distkern.solvers.base import Before, OldRows, Problem, asks_with_gradient, order_of_rows, rows_of_stage
+from distkern.solvers.base import (
+    OldRows,
+    PreviousModel,
+    Problem,
+    asks_with_gradient,
+    order_of_rows,
+    rows_of_stage,
+)
 from distkern.solvers.bounds import gradient_bound
 from distkern.solvers.coreset import (
     AbstractCoresetSolver,
@@ -181,7 +188,7 @@ class CSVRG(AbstractCoresetSolver[CSVRGState]):
     def at_zero(self, problem: Problem, risk: Risk, w: Array, figures: Figures) -> dict[str, Any]:
         return {"gradient": self.lam * figures.sums.mean_gradient, "change": math.inf, "projections": 0}
 
-    def going_on(self, problem: Problem, before: Before, own: Mapping[str, Any]) -> Mapping[str, Any]:
+    def going_on(self, problem: Problem, before: PreviousModel, own: Mapping[str, Any]) -> Mapping[str, Any]:
         return before.whole_gradient(problem.n_rows, own["gradient"])
 
     def loop(self, problem: Problem, state: CSVRGState, basis: AbstractBasis, made: Any) -> CSVRGSteps:

@@ -15,7 +15,7 @@ from distkern.solvers.hyperparameters import SEARCHED_NU_OF_STEPS
 
 
 @dataclass(frozen=True)
-class DSGDensityRatio(UnpolishedDSG):
+class DSGLogRatio(UnpolishedDSG):
     """f = log(p/q) of two samples, by the steps of :class:`~distkern.solvers.dsg.DSG`.
 
     Minimises E_q exp(f) - E_p f + nu/2 |f|^2, where both samples have weight 1/2 however many rows they have.

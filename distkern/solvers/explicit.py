@@ -21,7 +21,7 @@ from distkern.common.sparse import Rows
 from distkern.common.types import Array
 from distkern.features import AbstractFeatures, Footprint
 from distkern.passes import Derived, Outline, Reduce
-from distkern.solvers.base import Before, Measures, OldRows, Problem, Steps
+from distkern.solvers.base import Measures, OldRows, PreviousModel, Problem, Steps
 from distkern.solvers.feature_passes import held_out_pass, measuring_pass, pass_cost
 from distkern.solvers.hyperparameters import SEARCHED_GAMMA, SEARCHED_NU
 from distkern.solvers.measuring import (
@@ -161,7 +161,7 @@ class AbstractExplicit(AbstractSearchable[State]):
 
     risk: Risk
     features: AbstractFeatures
-    before: Before | None = field(default=None, kw_only=True)
+    before: PreviousModel | None = field(default=None, kw_only=True)
     if TYPE_CHECKING:
         # parameters of every solver, with defaults and help of its own
         nu: float
@@ -181,7 +181,7 @@ class AbstractExplicit(AbstractSearchable[State]):
         """The solver's own fields of the state before the first stage, which is at w = 0 but in an update."""
         return {}
 
-    def going_on(self, problem: Problem, before: Before, own: Mapping[str, Any]) -> Mapping[str, Any]:
+    def going_on(self, problem: Problem, before: PreviousModel, own: Mapping[str, Any]) -> Mapping[str, Any]:
         """The fields of its own that an update takes from the model, where :meth:`at_zero` gives ``own``."""
         return before.own
 
@@ -302,7 +302,7 @@ class AbstractExplicit(AbstractSearchable[State]):
         return self.before is not None and self.old_rows is OldRows.LEFT
 
     @property
-    def at_model(self) -> Before | None:
+    def at_model(self) -> PreviousModel | None:
         """The model at which the run begins; None where it begins at w = 0."""
         return self.before
 

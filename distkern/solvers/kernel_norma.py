@@ -95,7 +95,7 @@ class Change:
 
 
 @dataclass(frozen=True)
-class Turn:
+class ExpansionTurn:
     """A round: the group whose rows have their turn.
 
     Attributes
@@ -141,26 +141,26 @@ class NORMAOperand:
     drops: bool
 
 
-class Machine(AbstractTurns):
+class ExpansionResident(AbstractTurns):
     """The resident that knows the expansion, with which each stage begins."""
 
     key = 8
     _expansion: Expansion
 
-    def answer(self, message: Turn) -> Change | None:
+    def answer(self, message: ExpansionTurn) -> Change | None:
         self.replay(message)
         found: Change | None = super().answer(message)
         return found
 
-    def replay(self, message: Turn) -> None:
+    def replay(self, message: ExpansionTurn) -> None:
         if message.whole is not None:
             self._expansion = message.whole
         if message.change is not None:
             self._expansion = self._expansion.grown(message.change, self.operand.most)
 
-    def turn(self, message: Turn) -> Change:
+    def turn(self, message: ExpansionTurn) -> Change:
         operand: NORMAOperand = self.operand
-        steps = _Steps(operand, self._expansion, message.step)
+        steps = _ExpansionSteps(operand, self._expansion, message.step)
         first = sum(map(sum, operand.block_rows[: message.group]))
         whole_batches = max(1, PIECE_ROWS // operand.batch_size) * operand.batch_size
         for places, rows in self.pieces(message.group, message.stage, whole_batches):
@@ -168,7 +168,7 @@ class Machine(AbstractTurns):
         return Change(steps.factor, steps.added, steps.step)
 
 
-class _Steps:
+class _ExpansionSteps:
     """The steps of a group's rows, piece after piece."""
 
     def __init__(self, operand: NORMAOperand, before: Expansion, step: int) -> None:
@@ -258,8 +258,8 @@ class KernelNORMA(NORMA):
         expansion = Expansion(state.landmarks, state.coefficients, state.places)
         step, change = state.step, None
         whole: Expansion | None = expansion
-        for group in Machine.order(problem, state.stage):
-            change = yield Message(Turn(group, state.stage, step, whole, change))
+        for group in ExpansionResident.order(problem, state.stage):
+            change = yield Message(ExpansionTurn(group, state.stage, step, whole, change))
             assert isinstance(change, Change)
             expansion, step, whole = expansion.grown(change, features.max_support), change.step, None
         found = self.basis(problem, expansion.rows, state.gamma)
@@ -272,7 +272,7 @@ class KernelNORMA(NORMA):
         groups, piece = len(groups_of(problem.block_rows)), max(PIECE_ROWS, self.batch_size)
         return Rounds(
             "functional steps",
-            Machine,
+            ExpansionResident,
             either,
             operand,
             n_rounds=groups,

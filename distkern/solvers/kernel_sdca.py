@@ -89,7 +89,7 @@ class KernelTurned:
     costs: float
 
 
-class Machine(AbstractTurns):
+class ShareResident(AbstractTurns):
     """The resident that knows all shares, with all of which each stage begins."""
 
     key = 6
@@ -104,13 +104,13 @@ class Machine(AbstractTurns):
         self._shares = message.shares if message.anew else self._shares | message.shares
 
     def turn(self, message: KernelTurn) -> KernelTurned:
-        steps = _Steps(self.operand, self._shares, message.group)
+        steps = _DualSteps(self.operand, self._shares, message.group)
         for places, rows in self.pieces(message.group, message.epoch, PIECE_ROWS):
             steps.take(places, rows)
         return steps.turned()
 
 
-class _Steps:
+class _DualSteps:
     """The steps of a group's rows, piece after piece.
 
     f at a piece sums the shares of other groups, the group's rows that wait for their steps with their old
@@ -228,7 +228,7 @@ class KernelSDCA(SDCA):
         changed, anew = dict(shares), True
         for epoch in range(passes * state.stage, passes * (state.stage + 1)):
             costs = 0.0
-            for group in Machine.order(problem, epoch):
+            for group in ShareResident.order(problem, epoch):
                 turned: KernelTurned = yield Message(KernelTurn(group, epoch, changed, anew))
                 shares[group], costs = turned.share, costs + turned.costs
                 changed, anew = {group: turned.share}, False
@@ -248,7 +248,7 @@ class KernelSDCA(SDCA):
         n_rounds = self._passes(problem) * len(groups_of(problem.block_rows))
         return Rounds(
             "dual steps",
-            Machine,
+            ShareResident,
             either,
             operand,
             n_rounds=n_rounds,

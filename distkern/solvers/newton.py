@@ -32,7 +32,7 @@ from distkern.common.sparse import Rows
 from distkern.common.types import Array
 from distkern.features import GIVEN_FEATURES, Footprint
 from distkern.losses import CURVED_LOSSES, SUPERVISED
-from distkern.solvers.base import Before, OldRows, Outline, Problem, Steps
+from distkern.solvers.base import OldRows, Outline, PreviousModel, Problem, Steps
 from distkern.solvers.explicit import AbstractExplicit, FeatureState
 from distkern.solvers.feature_passes import held_out_pass
 from distkern.solvers.hyperparameters import MEMORY_LIMIT, a_loss, feature_parameters
@@ -211,7 +211,7 @@ class Newton(AbstractExplicit[NewtonState]):
         return self.risk.loss.is_quadratic and not self.takes_products
 
     @property
-    def at_model(self) -> Before | None:
+    def at_model(self) -> PreviousModel | None:
         # sums say all, wherever it begins
         return self.before if self.sums is None else None
 

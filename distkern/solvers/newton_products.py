@@ -47,9 +47,9 @@ class ByProducts:
     """The stages of Newton's method that take truncated steps by conjugate gradients.
 
     A product H v = Z' (s l'' Z v) / n + nu v is a pass (with all blocks of softmax), and a last pass tries
-    the step. The preconditioner is the Hessian of q rows, see :class:`Sampled`. They stop after about two
-    thirds of the quadratic's decrease; for the square loss, and near the minimum, once |residual|^2 / (2 nu)
-    shows that hardly anything is left. The memory is r k numbers and (k + 2) q^2.
+    the step. The preconditioner is the Hessian of q rows, see :class:`SampledProducts`. They stop after about
+    two thirds of the quadratic's decrease; for the square loss, and near the minimum, once
+    |residual|^2 / (2 nu) shows that hardly anything is left. The memory is r k numbers and (k + 2) q^2.
     """
 
     def __init__(self, solver: Newton) -> None:
@@ -70,7 +70,9 @@ class ByProducts:
 
         exact = self._solver.basis(replace(problem, dtype=np.dtype(np.float64)), state.landmarks, state.gamma)
         rows = rows_of(problem, footprint.size, self._solver.risk.n_outputs, self._solver.memory_limit)
-        sampled: Sampled = yield Derived("preconditioner", partial(sampled_rows, problem, exact, rows))
+        sampled: SampledProducts = yield Derived(
+            "preconditioner", partial(sampled_rows, problem, exact, rows)
+        )
         start = Point(state.coefficients, state.objective, state.gradient, None)
         solve = sampled.inverse(state.coefficients, model.risk, self._solver.nu)
         found = yield from truncated_step(
@@ -326,7 +328,7 @@ def sampled_pass(problem: Problem, n_rows: int) -> Reduce[Block]:
 
 
 @dataclass(frozen=True)
-class Sampled:
+class SampledProducts:
     """Some rows and the products Z Z' of their functions, (q, q).
 
     Attributes
@@ -396,7 +398,7 @@ class Sampled:
         return solve
 
 
-def sampled_rows(problem: Problem, basis: AbstractBasis, n_rows: int) -> Steps[Sampled]:
+def sampled_rows(problem: Problem, basis: AbstractBasis, n_rows: int) -> Steps[SampledProducts]:
     """Draw the rows, in one pass, and multiply their functions.
 
     Parameters
@@ -422,7 +424,7 @@ def sampled_rows(problem: Problem, basis: AbstractBasis, n_rows: int) -> Steps[S
         columns = basis.transposed(rows.features[own], np.eye(own.stop - start))
         inner = (columns - means * columns[-1:] if len(means) else columns) / units
         products[:, own] = basis.combine(rows.features, outward(inner, units, means))
-    return Sampled(rows, basis, 0.5 * (products + products.T), units, means)
+    return SampledProducts(rows, basis, 0.5 * (products + products.T), units, means)
 
 
 def outward(own: Array, units: Array, means: Array) -> Array:

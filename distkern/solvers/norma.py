@@ -17,7 +17,7 @@ from distkern.common.parameters import NOT_NEGATIVE, NOTHING, POSITIVE, Paramete
 from distkern.common.types import Array
 from distkern.features import FEATURES
 from distkern.losses import LOSSES, SUPERVISED
-from distkern.solvers.base import Before, OldRows, Problem
+from distkern.solvers.base import OldRows, PreviousModel, Problem
 from distkern.solvers.explicit import CountingState
 from distkern.solvers.hyperparameters import SEARCHED_GAMMA, SEARCHED_NU_OF_STEPS, a_loss, feature_parameters
 from distkern.solvers.measuring import Figures
@@ -156,7 +156,7 @@ class NORMA(AbstractStreamed[NORMAState]):
     def at_zero(self, problem: Problem, risk: Risk, w: Array, figures: Figures) -> dict[str, Any]:
         return {"places": np.zeros(0, np.int64), "step": 0}
 
-    def going_on(self, problem: Problem, before: Before, own: Mapping[str, Any]) -> Mapping[str, Any]:
+    def going_on(self, problem: Problem, before: PreviousModel, own: Mapping[str, Any]) -> Mapping[str, Any]:
         # rows of before have places that none of those has that are read
         n_rows = len(before.coefficients) if self.features.finds_rows else 0
         return {**before.own, "places": np.arange(-n_rows, 0)}

@@ -40,7 +40,7 @@ class Scored(SampledModel):
 
 
 @dataclass(frozen=True)
-class Counts:
+class BracketCounts:
     """Weight of the scores up to each edge of a bracket, from the one before.
 
     Attributes
@@ -53,9 +53,9 @@ class Counts:
     largest: Array
 
     @staticmethod
-    def add(first: Counts, second: Counts) -> Counts:
+    def add(first: BracketCounts, second: BracketCounts) -> BracketCounts:
         """The counts over the rows of both."""
-        return Counts(first.masses + second.masses, np.maximum(first.largest, second.largest))
+        return BracketCounts(first.masses + second.masses, np.maximum(first.largest, second.largest))
 
     def quantile(self, output: int, level: float) -> float:
         """The largest score of the bin that the quantile is in."""
@@ -95,7 +95,7 @@ def quantiles_of_scores(
         return np.array([one.quantile(level) for one, level in zip(found, levels, strict=True)])
     edges = np.stack([_bracket(one, level) for one, level in zip(found, levels, strict=True)])
     whole = replace(operand, sample=None, edges=edges)
-    counts: Counts = yield _counting_pass(cost, whole, len(edges))
+    counts: BracketCounts = yield _counting_pass(cost, whole, len(edges))
     return np.array([counts.quantile(output, level) for output, level in enumerate(levels)])
 
 
@@ -127,9 +127,9 @@ def _summary_pass(cost: Cost, operand: Scored | None, n_outputs: int) -> Reduce[
     return Reduce("quantiles of a sample", _summaries, _add_summaries, operand, cost=cost)
 
 
-def _counting_pass(cost: Cost, operand: Scored | None, n_outputs: int) -> Reduce[Counts]:
+def _counting_pass(cost: Cost, operand: Scored | None, n_outputs: int) -> Reduce[BracketCounts]:
     cost = replace(cost, result_bytes=16 * (_BINS + 2) * n_outputs)
-    return Reduce("quantiles", _counts, Counts.add, operand, cost=cost)
+    return Reduce("quantiles", _counts, BracketCounts.add, operand, cost=cost)
 
 
 def _scores(block: Block, operand: Scored) -> tuple[Array, Array]:
@@ -154,7 +154,7 @@ def _add_summaries(
     return tuple(TargetSummary.add(one, other) for one, other in zip(first, second, strict=True))
 
 
-def _counts(block: Block, operand: Scored) -> Counts:
+def _counts(block: Block, operand: Scored) -> BracketCounts:
     scores, weights = _scores(block, operand)
     assert operand.edges is not None
     masses = np.zeros((scores.shape[1], _BINS + 2))
@@ -164,4 +164,4 @@ def _counts(block: Block, operand: Scored) -> Counts:
         bins = np.searchsorted(edges, scores[:, output], side="left")
         masses[output] = np.bincount(bins, weights=weights, minlength=_BINS + 2)
         np.maximum.at(largest[output], bins, scores[:, output])
-    return Counts(masses, largest)
+    return BracketCounts(masses, largest)

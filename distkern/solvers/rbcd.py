@@ -22,7 +22,7 @@ from distkern.common.types import Array, Block, Floats, groups_of
 from distkern.features import Footprint
 from distkern.losses import CURVED_LOSSES, SUPERVISED, takes
 from distkern.passes import EXPONENTIAL, Message, Rounds
-from distkern.solvers.base import Before, OldRows, Outline, Problem, Steps, Trouble
+from distkern.solvers.base import OldRows, Outline, PreviousModel, Problem, Steps, Trouble
 from distkern.solvers.blocks import BlockGrams, GramOperand, block_solves, gram_pass, runs_of, tiles_cost
 from distkern.solvers.bounds import gradient_bound
 from distkern.solvers.explicit import AbstractExplicit, CountingState, Ended
@@ -125,7 +125,7 @@ class RBCD(AbstractExplicit[RBCDState]):
     def at_zero(self, problem: Problem, risk: Risk, w: Array, figures: Figures) -> dict[str, Any]:
         return {"decrease": math.inf, "is_slow": False, "upper": math.inf}
 
-    def going_on(self, problem: Problem, before: Before, own: Mapping[str, Any]) -> Mapping[str, Any]:
+    def going_on(self, problem: Problem, before: PreviousModel, own: Mapping[str, Any]) -> Mapping[str, Any]:
         # what the rows are told
         return {"coefficients": before.coefficients.astype(problem.dtype).astype(np.float64)}
 
@@ -139,24 +139,24 @@ class RBCD(AbstractExplicit[RBCDState]):
         yield self.stage_pass(problem, footprint, state.stage, RBCDOperand(basis, risk))
         if self.at_model is not None and state.stage == 0:
             for run in runs:
-                yield Message(Ask((run, w[run].astype(basis.dtype)), run))
+                yield Message(BlockMessage((run, w[run].astype(basis.dtype)), run))
         for block in self._order(len(runs), problem.seed, state.stage):
             run = runs[block]
-            gradients: tuple[Array, ...] = yield Message(Ask(change, run))
+            gradients: tuple[Array, ...] = yield Message(BlockMessage(change, run))
             slopes = reduce(operator.add, gradients)
             step = solves[block](slopes / problem.n_rows + nu[run] * w[run])
             # what the rows are told is what the coefficients change by
             narrow = (-step).astype(basis.dtype)
             w[run] += narrow
             change = run, narrow
-        shares: tuple[Sums, ...] = yield Message(Ask(change, None))
+        shares: tuple[Sums, ...] = yield Message(BlockMessage(change, None))
         sums, model, upper = reduce(Sums.add, shares), Model(basis, w, risk), math.inf
         objective = self.regulariser(model) + sums.losses / problem.n_rows
         is_slow = self._is_slow(state.zero - objective, state.objective - objective, state.decrease)
         if is_slow:
             gradient = nu * w
             for run in runs:
-                gradients = yield Message(Ask(None, run))
+                gradients = yield Message(BlockMessage(None, run))
                 gradient[run] += reduce(operator.add, gradients) / problem.n_rows
             upper = gradient_bound(self.nu, gradient, length=length)
         return Ended(model, (len(runs) + 1) * problem.n_rows, {"upper": upper, "is_slow": is_slow}, sums)
@@ -214,7 +214,7 @@ class RBCD(AbstractExplicit[RBCDState]):
         operations = 2 * (share * footprint.operations + EXPONENTIAL * width)
         return Rounds(
             "block steps",
-            Predictions,
+            PredictionResident,
             # the solver adds groups up, so that the order of sums never changes
             operator.add,
             operand,
@@ -247,7 +247,7 @@ class RBCDOperand:
 
 
 @dataclass(frozen=True)
-class Ask:
+class BlockMessage:
     """A message to all residents.
 
     Attributes
@@ -264,21 +264,21 @@ class Ask:
 Answer: TypeAlias = tuple[Array | Sums, ...]
 
 
-class Predictions(GroupResident):
+class PredictionResident(GroupResident):
     """Keeps f, (n_rows, n_outputs) float64, of the rows of some groups."""
 
     keeps = "predictions"
 
-    def answer(self, message: Ask) -> Answer:
+    def answer(self, message: BlockMessage) -> Answer:
         return tuple(self._visit(number, message) for number in self.groups)
 
-    def replay(self, message: Ask) -> None:
+    def replay(self, message: BlockMessage) -> None:
         if message.change is not None:
             for number in self.groups:
                 for block, predictions in self.blocks(number):
                     self._move(block, predictions, message.change)
 
-    def _visit(self, number: int, message: Ask) -> Array | Sums:
+    def _visit(self, number: int, message: BlockMessage) -> Array | Sums:
         """Bring a group's predictions up to date, then take its sums, in one reading."""
         risk = self.operand.risk
         sums, gradient = Sums.none(risk), None

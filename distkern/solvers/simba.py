@@ -46,13 +46,13 @@ from distkern.solvers._simba.columns import reading_bytes
 from distkern.solvers._simba.measuring import (
     BINS,
     LinearModel,
-    Measuring,
+    MeasuringPasses,
     Mistakes,
     Norms,
     SIMBAState,
     measured,
 )
-from distkern.solvers._simba.messages import Ask, HoldOut, Update, join
+from distkern.solvers._simba.messages import HoldOut, RoundMessage, Update, join
 from distkern.solvers._simba.resident import SEGMENT_ROWS, SIMBAOperand, SimbaResident
 from distkern.solvers._simba.rounds import Primal, rounds
 from distkern.solvers.base import Measures, Outline, Problem, Steps, Trouble
@@ -201,7 +201,9 @@ class SIMBA(AbstractSearchable[SIMBAState]):
             # data without single columns are refused before the first round
             yield self._rounds(problem, self._operand(problem, basis, units, draw))
             zeros = np.zeros((outputs, 1))
-            yield Message(Ask(Update(np.zeros(1, np.int64), zeros, zeros[:, 0], 0.0, None, None), None))
+            yield Message(
+                RoundMessage(Update(np.zeros(1, np.int64), zeros, zeros[:, 0], 0.0, None, None), None)
+            )
         test_error = None
         if problem.has_test:
             test: Mistakes = yield self._measuring(problem).errors(replace(zero, hold_out=None), "test")
@@ -343,6 +345,6 @@ class SIMBA(AbstractSearchable[SIMBAState]):
             ),
         )
 
-    def _measuring(self, problem: Problem) -> Measuring:
+    def _measuring(self, problem: Problem) -> MeasuringPasses:
         footprint = self.features.with_exact_sums().footprint(problem)
-        return Measuring(problem, footprint, self._hold_out(problem))
+        return MeasuringPasses(problem, footprint, self._hold_out(problem))

@@ -19,9 +19,9 @@ from distkern.features import Footprint
 from distkern.losses import LOSSES, SUPERVISED
 from distkern.passes import Reduce, Stream
 from distkern.solvers.base import (
-    Before,
     OldRows,
     Outline,
+    PreviousModel,
     Problem,
     Steps,
     asks_with_gradient,
@@ -106,7 +106,7 @@ class SVRG(AbstractStreamed[SVRGState]):
 
     An update without the old rows takes for mu the mean over all rows at the model, where the gradient of the
     old ones is known, and for other w what the new rows say of its change, see
-    :meth:`~distkern.solvers.base.Before.missing_gradient`.
+    :meth:`~distkern.solvers.base.PreviousModel.missing_gradient`.
 
     Raises
     ------
@@ -206,7 +206,7 @@ class SVRG(AbstractStreamed[SVRGState]):
         largest = np.array([figures.sums.largest])
         return {"gradient": figures.sums.mean_gradient, "largest": largest, "change": math.inf}
 
-    def going_on(self, problem: Problem, before: Before, own: Mapping[str, Any]) -> Mapping[str, Any]:
+    def going_on(self, problem: Problem, before: PreviousModel, own: Mapping[str, Any]) -> Mapping[str, Any]:
         return before.whole_gradient(problem.n_rows, own["gradient"])
 
     def made(self, problem: Problem, state: SVRGState, basis: AbstractBasis) -> Steps[Solve | None]:

@@ -18,7 +18,7 @@ from distkern.common.labels import plain_labels
 from distkern.common.names import order_by_name, written
 from distkern.common.targets import keys_of_groups, plain_targets, targets_of_rows
 from distkern.formats._arrow import in_one_piece, in_text, is_number, is_text
-from distkern.formats._columns import Columns, TableRows
+from distkern.formats._columns import TableColumns, TableRows
 from distkern.formats._kinds import TableKinds
 from distkern.formats._texts import decimal_of
 from distkern.formats.base import RawChunk, ReadOptions, refuse_non_finite
@@ -59,7 +59,7 @@ class _Columns:
 
     def rows(self, kinds: TableKinds, first_row: int = 1) -> RawChunk:
         """The rows of the columns, whose kinds are decided where they are not known."""
-        columns = Columns(self.names, tuple(range(len(self.names))), None)
+        columns = TableColumns(self.names, tuple(range(len(self.names))), None)
         options = ReadOptions("none", kinds=kinds)
         rows = TableRows("X", columns, options, from_text=False, has_header=self.is_named)
         if kinds.decimal is None:

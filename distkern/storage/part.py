@@ -24,7 +24,7 @@ FEW_ROWS = 4096
 
 
 @dataclass(frozen=True, slots=True)
-class Draw:
+class RowSelection:
     """Which rows a part has: those of a side, or of all others.
 
     Attributes
@@ -100,7 +100,7 @@ class PartReader(ShardReader):
     earlier, totals : rows of each class on the part's side in earlier shards, and in all
     """
 
-    draw: Draw
+    draw: RowSelection
     place: int
     earlier: tuple[int, ...]
     totals: tuple[int, ...]
@@ -127,8 +127,8 @@ class PartReader(ShardReader):
         return self.draw.positions(block, self.earlier, self.totals)
 
 
-class Part(Split):
-    """The rows of a split that a :class:`Draw` takes; whatever takes a split takes it.
+class SplitPart(Split):
+    """The rows of a split that a :class:`RowSelection` takes; whatever takes a split takes it.
 
     Shards without a row in it are no blocks of it, and never read.
 
@@ -139,7 +139,7 @@ class Part(Split):
     kept_as : as of every source: all fits to equal parts share what a process keeps of them
     """
 
-    def __init__(self, whole: Split, draw: Draw, counts: NDArray[np.int64]) -> None:
+    def __init__(self, whole: Split, draw: RowSelection, counts: NDArray[np.int64]) -> None:
         """``counts``: (n_blocks, n_sides, n_classes) rows of all sides, see :func:`count_sides`."""
         self.__dict__.update(whole.__dict__)
         self.whole, self.draw = whole, draw
@@ -370,7 +370,7 @@ def count_sides(block: Block, operand: tuple[Sides, int]) -> NDArray[np.int64]:
 
 def held_out_parts(
     split: Split, validation: float | int, sides: Sides, counts: NDArray[np.int64], share: float = 1.0
-) -> list[tuple[Part, Part]]:
+) -> list[tuple[SplitPart, SplitPart]]:
     """Rows to learn from and rows that are held out: one pair, or one of each fold.
 
     No row of one has the key of a row of the other. Rows with weights are read once more, to add those up.
@@ -390,8 +390,8 @@ def held_out_parts(
     first = split.is_shuffled
     pairs = [
         (
-            Part(split, Draw(sides, side, False, share, first), counts),
-            Part(split, Draw(sides, side, True), counts),
+            SplitPart(split, RowSelection(sides, side, False, share, first), counts),
+            SplitPart(split, RowSelection(sides, side, True), counts),
         )
         for side in range(validation if isinstance(validation, int) else 1)
     ]

@@ -49,7 +49,7 @@ class SharedFolder:
 
 
 @dataclass(frozen=True, slots=True)
-class _Part:
+class _PartDescription:
     """What the description of a part says, beside its type and version; ``arrays``: their fingerprint."""
 
     number: int
@@ -89,7 +89,7 @@ class _Parts(SharedFolder):
         return found
 
     @abstractmethod
-    def _check(self, part: _Part) -> None:
+    def _check(self, part: _PartDescription) -> None:
         """Read all of a part; :class:`InputError` if it is not what was put."""
 
     def _describe(self, number: int, record: Mapping[str, Any], **more: str) -> dict[str, Any]:
@@ -98,9 +98,9 @@ class _Parts(SharedFolder):
         write_text_atomic(self.folder / f"{number}.json", self.description.text(content))
         return as_read(record)
 
-    def _part(self, file: Place) -> _Part:
+    def _part(self, file: Place) -> _PartDescription:
         content, _ = self.description.load(file)
-        return self.description.read(_Part, content, str(file))
+        return self.description.read(_PartDescription, content, str(file))
 
 
 class ArrayParts(_Parts):
@@ -117,7 +117,7 @@ class ArrayParts(_Parts):
             fingerprint = save_arrays(self.folder / f"{number}", arrays)
             return self._describe(number, record, arrays=fingerprint)
 
-    def _check(self, part: _Part) -> None:
+    def _check(self, part: _PartDescription) -> None:
         check_arrays(self.folder / f"{part.number}", fingerprint=part.arrays)
 
     def fingerprint(self, number: int) -> str:
@@ -234,7 +234,7 @@ class SlicedParts(_Parts):
         rows = content.view(self._row)
         return {name: np.ascontiguousarray(rows[name]) for name in self._row.names or ()}
 
-    def _check(self, part: _Part) -> None:
+    def _check(self, part: _PartDescription) -> None:
         # the first entry says how long the table is, and is itself checked with the first slice
         self._slice(0, part.number)
         for place in range(1, len(self.offsets(part.number)) - 1):

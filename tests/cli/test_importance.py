@@ -20,7 +20,7 @@ from distkern.engine.executors import open_executor
 from distkern.monitor.explanation import Explanation
 from distkern.passes.machine import COMPILING_BYTES
 from distkern.runs import importance
-from distkern.runs.importance import Measuring, measured_importances
+from distkern.runs.importance import ExplanationEffort, measured_importances
 from distkern.runs.persistence import load_model
 from distkern.storage.dataset import open_dataset
 from distkern.storage.ingest import shard, write_dataset
@@ -53,7 +53,7 @@ def folder(tmp_path_factory):
 
 def naive(model, split):
     """The same by NumPy: permuted tables of encoded rows, and predictions of the fitted model."""
-    drawn = importance._drawn(split, Measuring(SEED))
+    drawn = importance._drawn(split, ExplanationEffort(SEED))
     starts = np.cumsum([0, *split.block_rows])
     rows = np.concatenate([starts[block] + places for block, places in drawn.items()])
     X, labels = split[:][rows], np.asarray(split.labels)[rows]

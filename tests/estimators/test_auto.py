@@ -17,9 +17,9 @@ from distkern.engine.drive import Interrupted
 from distkern.estimators.sample import FoldedSample, drawn_shares
 from distkern.runs.arrays import ArraySource
 from distkern.runs.data import from_arrays
-from distkern.search.folds import Tried
+from distkern.search.folds import TriedMachine
 from distkern.search.ladder import _enrichment, _is_worth
-from distkern.search.machines import Rows
+from distkern.search.machines import SampleRows
 from distkern.storage.ingest import write_dataset
 
 
@@ -376,12 +376,12 @@ def test_the_command_line_has_workers(arguments, capsys):
 def test_a_rare_class_of_which_the_sample_has_more_than_cells_will():
     """An exact machine that gains little by it is not taken for machines in cells."""
     weights = np.r_[np.full(50, 0.05), np.full(50, 1.95)]
-    rows = Rows(np.zeros((100, 1)), np.zeros((100, 1)), np.repeat([0, 1], 50), weights)
+    rows = SampleRows(np.zeros((100, 1)), np.zeros((100, 1)), np.repeat([0, 1], 50), weights)
     assert _enrichment(rows) == pytest.approx(20.0)
     assert _enrichment(replace(rows, weights=np.ones(100))) == 1.0
     assert _enrichment(replace(rows, codes=None)) == 1.0
     losses = np.random.default_rng(0).random(100)
-    exact, few = (Tried(None, losses * factor) for factor in (0.97, 1.0))
+    exact, few = (TriedMachine(None, losses * factor) for factor in (0.97, 1.0))
     assert _is_worth(exact, few)
     assert not _is_worth(exact, few, 0.01 * np.sqrt(20.0))
 

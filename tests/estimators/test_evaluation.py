@@ -11,7 +11,7 @@ from distkern.common.scores import mean_difference
 from distkern.engine.executors import open_executor
 from distkern.runs.evaluation import evaluate_split
 from distkern.runs.ranking import N_BINS, Calibration
-from distkern.runs.regression_figures import MOST_CELLS, Grid
+from distkern.runs.regression_figures import MOST_CELLS, PointGrid
 from distkern.runs.run import evaluate, evaluations
 from distkern.storage.ingest import write_dataset
 
@@ -43,7 +43,7 @@ NAMES = ("normal", "sorted", "skewed", "constant", "few at last", "around nothin
 @pytest.mark.parametrize("name", NAMES)
 def test_a_grid_holds_every_point_in_its_cell(name):
     x, y = points(name)
-    grid = Grid.of(x, y)
+    grid = PointGrid.of(x, y)
     assert max(grid.counts.shape) <= MOST_CELLS
     expected, *_ = np.histogram2d(x, y, bins=[np.append(grid.edges(0)[:-1], np.inf), grid.edges(1)])
     assert np.array_equal(grid.counts, expected)
@@ -57,21 +57,21 @@ def test_a_grid_holds_every_point_in_its_cell(name):
 @pytest.mark.parametrize("name", NAMES)
 def test_grids_add_up_to_the_same_one_in_any_order(name):
     x, y = points(name)
-    whole = Grid.of(x, y)
+    whole = PointGrid.of(x, y)
     for parts in (np.array_split(np.arange(len(x)), 7), np.array_split(np.argsort(x), 40)):
-        grids = [Grid.of(x[part], y[part]) for part in parts]
+        grids = [PointGrid.of(x[part], y[part]) for part in parts]
         for ordered in (grids, grids[::-1]):
-            total = Grid.of(np.empty(0), np.empty(0))
+            total = PointGrid.of(np.empty(0), np.empty(0))
             for grid in ordered:
-                total = Grid.add(total, grid)
+                total = PointGrid.add(total, grid)
             assert (total.exponents, total.first) == (whole.exponents, whole.first)
             assert np.array_equal(total.counts, whole.counts)
 
 
 def test_points_that_are_not_finite_are_in_no_cell():
-    grid = Grid.of(np.array([np.nan, 1.0, np.inf]), np.array([0.0, 1.0, 2.0]))
+    grid = PointGrid.of(np.array([np.nan, 1.0, np.inf]), np.array([0.0, 1.0, 2.0]))
     assert grid.counts.tolist() == [[1]]
-    assert Grid.of(np.array([np.nan]), np.array([0.0])).counts.size == 0
+    assert PointGrid.of(np.array([np.nan]), np.array([0.0])).counts.size == 0
 
 
 def test_calibration_of_probabilities_that_are_true_and_of_some_that_are_not():
@@ -195,7 +195,7 @@ def test_a_regressor_of_quantiles(tmp_path):
     shares = (true[:, None] <= told).mean(axis=0)
     assert found.figures["below"] == pytest.approx(dict(zip(map(str, levels), shares, strict=True)), abs=2e-3)
     # the quantile next to the median
-    expected = Grid.of(told[:, 1], true - told[:, 1])
+    expected = PointGrid.of(told[:, 1], true - told[:, 1])
     assert found.residuals.exponents == expected.exponents
     assert math.isclose(found.residuals.counts.sum(), len(rows))
     assert np.abs(found.residuals.counts.sum(axis=0) - expected.counts.sum(axis=0)).sum() < 20

@@ -19,7 +19,7 @@ from distkern import (
     write_dataset,
 )
 from distkern.common.sparse import SparseRows
-from distkern.runs.dependence import Grid, input_columns
+from distkern.runs.dependence import ColumnGrid, input_columns
 from distkern.storage.scaling import Scaling
 from distkern.storage.table import Column, Table
 
@@ -251,7 +251,7 @@ def grid(column, values, most=20):
     features = Table((column,)).encode(np.array(values, dtype=np.float64).reshape(len(values), -1))
     scaling = Scaling("minmax", features.min(axis=0), 1.0 / (np.ptp(features, axis=0) + 1.0))
     [known] = input_columns(Table((column,)), None, features.shape[1])
-    found = Grid.of(known, scaling.apply(features), scaling, most)
+    found = ColumnGrid.of(known, scaling.apply(features), scaling, most)
     if found is not None:
         # every value becomes what its rows have
         distances = np.abs(found.features[:, None] - scaling.apply(features)).max(axis=2)
@@ -296,6 +296,6 @@ def test_mostly_zeros_are_no_only_value():
     values[:100, 0] = np.arange(1, 101)
     [known] = input_columns(None, ["x"], 1)
     for given in (values, SparseRows.of_dense(values)):
-        found = Grid.of(known, given, Scaling(), 10)
+        found = ColumnGrid.of(known, given, Scaling(), 10)
         assert found.values[0] == 0.0
         assert len(found.values) == 10

@@ -133,11 +133,11 @@ def test_combining_candidates_is_associative(monkeypatch):
     monkeypatch.setattr(coverage, "_MOST_CANDIDATES", 10)
 
     def part(start, n, end):
-        return coverage._Candidates(np.arange(start, start + n)[:, None], np.arange(start, start + n), end)
+        return coverage._UncoveredRows(np.arange(start, start + n)[:, None], np.arange(start, start + n), end)
 
     for counts in [(3, 4, 5), (10, 1, 1), (0, 11, 2), (2, 3, 4), (9, 0, 9)]:
         a, b, c = (part(100 * i, n, 100 * i + 100).limited() for i, n in enumerate(counts))
-        join = coverage._Candidates.join
+        join = coverage._UncoveredRows.join
         left, right = join(join(a, b), c), join(a, join(b, c))
         np.testing.assert_array_equal(left.numbers, right.numbers)
         assert (left.end, left.is_cut) == (right.end, right.is_cut)

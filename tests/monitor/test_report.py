@@ -14,7 +14,20 @@ from distkern.cli.training import run_job
 from distkern.common.choices import Compared
 from distkern.demo.digits import VirtualDigits
 from distkern.monitor.balance import PassTotal
-from distkern.monitor.page import Axis, Cells, Curve, Html, Plot, Plots, joined, key, note, page, table, tiles
+from distkern.monitor.page import (
+    Axis,
+    Curve,
+    HeatMap,
+    Html,
+    Plot,
+    Plots,
+    joined,
+    key,
+    note,
+    page,
+    table,
+    tiles,
+)
 from distkern.monitor.plots import Figure, binary_ticks, linear_ticks, log_ticks, own_ticks
 from distkern.monitor.report import render, write_report
 from distkern.monitor.stages import gap_ratios, stage_plots
@@ -200,13 +213,13 @@ def test_many_points_are_thinned_out_and_have_no_dots():
 
 
 def test_cells_are_where_they_are_counted_and_darker_the_more_they_hold():
-    cells = Cells([0, 1, 2, 3], [-1, 0, 1], [[0, 1], [100, 0], [0, 10]], "#2f6fb7")
+    cells = HeatMap([0, 1, 2, 3], [-1, 0, 1], [[0, 1], [100, 0], [0, 10]], "#2f6fb7")
     figure = Figure(Plot("t", Axis("x", within=(0, 6)), Axis(within=(-1, 1)), cells=cells))
     drawn = figure.figure.renderers[0].data_source.data
     assert (drawn["left"], drawn["bottom"], drawn["count"]) == ([0, 1, 2], [0, -1, 0], [1, 100, 10])
     assert drawn["shade"][0] < drawn["shade"][2] < drawn["shade"][1] <= 1.0
     assert figure._across.end > 6
-    empty = Cells([0, 1], [0, 1], [[0]], "#2f6fb7")
+    empty = HeatMap([0, 1], [0, 1], [[0]], "#2f6fb7")
     assert Figure(Plot("t", Axis(), Axis(), cells=empty)).figure.renderers[0].data_source.data["left"] == []
 
 

@@ -15,7 +15,7 @@ from distkern.kernels.product import Laplacian
 from distkern.maps.mapping import MapChoice, RowMap
 from distkern.search.choice import (
     Rung,
-    Tried,
+    TriedSetting,
     best_of_each,
     cheapest,
     going_on,
@@ -24,10 +24,9 @@ from distkern.search.choice import (
     rungs_of,
     worth_its_work,
 )
-from distkern.search.folds import Setting
-from distkern.search.folds import Tried as TriedSetting
+from distkern.search.folds import MachineSetting, TriedMachine
 from distkern.search.ladder import GAUSSIAN, MATERN, _first_exact, climb, leading_maps
-from distkern.search.machines import Kernel, Rows, linear, over_all_rows, over_centres
+from distkern.search.machines import Kernel, SampleRows, linear, over_all_rows, over_centres
 
 
 def test_a_third_goes_on_to_three_times_the_rows():
@@ -53,7 +52,7 @@ def test_the_best_go_on_and_what_stays_but_nothing_that_failed(staying, expected
 def test_differences_are_judged_on_the_same_rows():
     losses, noise = np.random.default_rng(0).normal(size=(2, 1000))
     # by none, 3 and 30 standard errors
-    tried = [Tried(gap, losses + gap + noise * (gap > 0)) for gap in (0.0, 0.1, 1.0)]
+    tried = [TriedSetting(gap, losses + gap + noise * (gap > 0)) for gap in (0.0, 0.1, 1.0)]
     assert [len(not_worse(tried, certain)) for certain in (math.inf, 6.0, 2.0)] == [3, 2, 1]
     assert is_better(tried[0], tried[1])
     assert not is_better(tried[1], tried[0])
@@ -62,11 +61,11 @@ def test_differences_are_judged_on_the_same_rows():
 
 def test_of_what_cannot_be_told_apart_the_cheaper_wins():
     ranked = [
-        Tried(0, np.array([1.0, 2.0, 3.0, 4.0]), 100.0),
+        TriedSetting(0, np.array([1.0, 2.0, 3.0, 4.0]), 100.0),
         # a little worse everywhere, and by chance worse in one row alone
-        Tried(1, np.array([1.1, 2.1, 3.1, 4.1]), 10.0),
-        Tried(2, np.array([1.0, 2.0, 3.0, 5.0]), 10.0),
-        Tried(3, np.array([3.0, 4.0, 5.0, 6.0]), 1.0),
+        TriedSetting(1, np.array([1.1, 2.1, 3.1, 4.1]), 10.0),
+        TriedSetting(2, np.array([1.0, 2.0, 3.0, 5.0]), 10.0),
+        TriedSetting(3, np.array([3.0, 4.0, 5.0, 6.0]), 1.0),
     ]
     near = not_worse(ranked)
     assert [one.setting for one in near] == [0, 2]
@@ -82,10 +81,10 @@ def test_work_is_weighed_with_what_it_gains():
     mean, error = 4 / 400, losses.std() / 20
     worth = mean / error / 0.2
     for more, chosen in ((0.1, 1), (-0.1, 0)):
-        tried = [Tried(0, np.zeros(400), 2.0 ** (worth + more)), Tried(1, losses, 1.0)]
+        tried = [TriedSetting(0, np.zeros(400), 2.0 ** (worth + more)), TriedSetting(1, losses, 1.0)]
         assert worth_its_work(tried).setting == chosen
     # every row is worse by as much
-    assert worth_its_work([Tried(0, np.zeros(9), 1e9), Tried(1, np.ones(9), 1.0)]).setting == 0
+    assert worth_its_work([TriedSetting(0, np.zeros(9), 1e9), TriedSetting(1, np.ones(9), 1.0)]).setting == 0
 
 
 def drawn(n_rows, seed=0):
@@ -93,7 +92,7 @@ def drawn(n_rows, seed=0):
     X = generator.normal(size=(2 * n_rows, 3)).astype(np.float32)
     codes = (np.sin(2 * X[:, 0]) + X[:, 1] + 0.5 * generator.normal(size=2 * n_rows) > 0).astype(int)
     targets = np.where(codes > 0, 1.0, -1.0)[:, None]
-    both = Rows(X, targets, codes, np.ones(2 * n_rows))
+    both = SampleRows(X, targets, codes, np.ones(2 * n_rows))
     return both.part(np.arange(n_rows)), both.part(np.arange(n_rows, 2 * n_rows))
 
 
@@ -122,7 +121,7 @@ def test_machines_are_ridge_regressions(ridge):
 def test_the_ladder_depends_on_rows_and_seed_alone():
     learned, asked = drawn(700)
     names = ("features", "targets", "codes", "weights")
-    both = Rows(*(np.concatenate([getattr(part, name) for part in (learned, asked)]) for name in names))
+    both = SampleRows(*(np.concatenate([getattr(part, name) for part in (learned, asked)]) for name in names))
     parts = [(np.arange(700), np.arange(700, 1400))]
     first, again = (climb(both, parts, 1400, 0) for _ in range(2))
     assert first.chosen.setting == again.chosen.setting
@@ -137,7 +136,7 @@ def test_exact_machines_learn_from_more_rows_where_they_gain_something(frequency
     generator = np.random.default_rng(0)
     X = generator.normal(size=(1800, 2)).astype(np.float32)
     values = np.sin(frequency * X).sum(axis=1) + 0.1 * generator.normal(size=1800)
-    rows = Rows(X, (values / values.std())[:, None], None, np.ones(1800))
+    rows = SampleRows(X, (values / values.std())[:, None], None, np.ones(1800))
     parts = [(np.arange(1200), np.arange(1200, 1800))]
     found = climb(rows, parts, 10**6, 0, maps=[MapChoice("none")], exact_rows=1200)
     assert found.chosen.setting.kind == kind
@@ -147,7 +146,7 @@ def test_exact_machines_learn_from_more_rows_where_they_gain_something(frequency
 
 
 def tried(transform, kernel, losses):
-    return TriedSetting(Setting("centres", MapChoice(transform), kernel, 1.0), losses)
+    return TriedMachine(MachineSetting("centres", MapChoice(transform), kernel, 1.0), losses)
 
 
 def test_a_map_goes_on_unless_it_is_worse_by_more_than_chance():
@@ -165,7 +164,7 @@ def test_a_map_goes_on_unless_it_is_worse_by_more_than_chance():
 
 def test_few_city_block_distances_need_no_compiled_loop(monkeypatch):
     features = np.random.default_rng(0).normal(size=(60, 5)).astype(np.float32)
-    rows = Rows(features, np.sign(features[:, :1]).astype(float), None, np.ones(60))
+    rows = SampleRows(features, np.sign(features[:, :1]).astype(float), None, np.ones(60))
 
     def losses():
         return next(over_centres(Laplacian(gamma=0.7), 20, [1.0], rows, rows, (Powers(), Powers())))
@@ -181,7 +180,7 @@ def test_of_exact_machines_those_that_lead_learn_from_all_rows(monkeypatch):
     generator = np.random.default_rng(0)
     features = generator.normal(size=(1800, 2)).astype(np.float32)
     signs = np.sign(np.sin(3.0 * features[:, :1]) + 0.3 * generator.normal(size=(1800, 1)))
-    rows = Rows(features, signs, (signs[:, 0] > 0).astype(int), np.ones(1800))
+    rows = SampleRows(features, signs, (signs[:, 0] > 0).astype(int), np.ones(1800))
     parts = [(np.arange(1200), np.arange(1200, 1800))]
     settings = {}
 

@@ -6,10 +6,10 @@ from scipy.optimize import minimize
 
 from distkern.maps.mapping import MapChoice
 from distkern.search import finalists
-from distkern.search.folds import Fold, Setting
+from distkern.search.folds import Fold, MachineSetting
 from distkern.search.ladder import GAUSSIAN
-from distkern.search.likelihoods import Likelihood, Machines
-from distkern.search.machines import Rows
+from distkern.search.likelihoods import Likelihood, RidgePath
+from distkern.search.machines import SampleRows
 
 
 def rows_of(n_rows, n_classes, seed=0):
@@ -18,10 +18,10 @@ def rows_of(n_rows, n_classes, seed=0):
     score = 2.0 * features[:, 0] + features[:, 1] ** 2 + generator.normal(size=n_rows)
     weights = generator.uniform(0.5, 1.5, n_rows)
     if not n_classes:
-        return Rows(features, (score / score.std())[:, None], None, weights / weights.mean())
+        return SampleRows(features, (score / score.std())[:, None], None, weights / weights.mean())
     codes = np.searchsorted(np.quantile(score, np.linspace(0, 1, n_classes + 1)[1:-1]), score)
     own = codes[:, None] == (np.arange(n_classes) if n_classes > 2 else 1)
-    return Rows(features, np.where(own, 1.0, -1.0), codes, weights / weights.mean())
+    return SampleRows(features, np.where(own, 1.0, -1.0), codes, weights / weights.mean())
 
 
 @pytest.mark.parametrize("ridge", [3e-3, 30.0])
@@ -30,7 +30,7 @@ def test_machines_are_minima(n_classes, ridge):
     rows = rows_of(300, n_classes)
     columns = np.column_stack([rows.features.astype(float), np.ones(300)])
     likelihood = Likelihood(rows)
-    machines = Machines(columns, columns[:5], likelihood)
+    machines = RidgePath(columns, columns[:5], likelihood)
     # from another machine, as in a walk
     machines.decisions(1.0)
     found = machines.decisions(ridge)
@@ -61,7 +61,7 @@ def test_a_large_ridge_gives_the_shares(n_classes):
     rows = rows_of(400, n_classes)
     columns = np.column_stack([rows.features.astype(float), np.ones(400)])
     likelihood = Likelihood(rows)
-    chances = likelihood.chances(Machines(columns, columns[:3], likelihood).decisions(1e9))
+    chances = likelihood.chances(RidgePath(columns, columns[:3], likelihood).decisions(1e9))
     shares = np.bincount(rows.codes, weights=rows.weights) / 400
     expected = shares[1:] if n_classes == 2 else shares
     np.testing.assert_allclose(chances, np.tile(expected, (3, 1)), rtol=1e-3)
@@ -72,7 +72,7 @@ def folds(noise, n_rows=600):
     generator = np.random.default_rng(1)
     features = generator.normal(size=(n_rows, 3)).astype(np.float32)
     signs = np.sign(np.sin(2.0 * features[:, 0]) + noise * generator.normal(size=n_rows))[:, None]
-    rows = Rows(features, signs, (signs[:, 0] > 0).astype(int), np.ones(n_rows))
+    rows = SampleRows(features, signs, (signs[:, 0] > 0).astype(int), np.ones(n_rows))
     sides = np.arange(n_rows) % 3
     held_out = [np.flatnonzero(sides == one) for one in range(3)]
     return [Fold(rows.part(np.setdiff1d(np.arange(n_rows), some)), rows.part(some)) for some in held_out]
@@ -81,7 +81,7 @@ def folds(noise, n_rows=600):
 @pytest.mark.parametrize("ridge", [1e-4, 1e4])
 def test_the_ridge_of_the_rung_is_only_where_the_walk_begins(ridge):
     """A weight that is far too small gave probabilities that were far too sure of themselves."""
-    setting = Setting("centres", MapChoice("standard"), GAUSSIAN, ridge)
+    setting = MachineSetting("centres", MapChoice("standard"), GAUSSIAN, ridge)
     found = finalists.over_centres(folds(0.5), setting, 100)
     assert 1e-2 < found.setting.ridge < 1e2
     assert found.score < 0.4
@@ -89,7 +89,9 @@ def test_the_ridge_of_the_rung_is_only_where_the_walk_begins(ridge):
 
 
 def test_noise_gets_the_constant():
-    found = finalists.over_centres(folds(1e6), Setting("centres", MapChoice("none"), GAUSSIAN, 1.0), 100)
+    found = finalists.over_centres(
+        folds(1e6), MachineSetting("centres", MapChoice("none"), GAUSSIAN, 1.0), 100
+    )
     assert found.score == pytest.approx(np.log(2.0), abs=0.01)
 
 
@@ -101,7 +103,7 @@ def test_exact_machines_search_width_and_cost():
         right = np.sign(np.sin(2.0 * held_out.features[:, :1].astype(float)))
         return [right * min(cost, 3.0) for cost in costs]
 
-    setting = Setting("exact", MapChoice("none"), GAUSSIAN, 1.0)
+    setting = MachineSetting("exact", MapChoice("none"), GAUSSIAN, 1.0)
     found = finalists.exact(folds(0.3), setting, 300, solve)
     assert found.setting.size == (300, 300)
     # three widths on each of three folds

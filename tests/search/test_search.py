@@ -13,7 +13,7 @@ from distkern.common.errors import CorruptDataError, DistkernError, DivergenceEr
 from distkern.common.scores import log_losses
 from distkern.passes import execution
 from distkern.runs.algorithms import algorithms
-from distkern.search.tuning.record import Candidate, SearchFolder, Task, Trial
+from distkern.search.tuning.record import SearchFolder, Task, Trial, TuningCandidate
 from distkern.search.tuning.runner import Watcher, Where
 from distkern.search.tuning.search import Search
 from distkern.storage.ingest import write_dataset
@@ -43,7 +43,7 @@ def data(tmp_path_factory):
 
 def candidates(settings=SETTINGS):
     return [
-        Candidate(number, one, NewtonClassifier(n_landmarks=60, stages=4, random_state=0, **one))
+        TuningCandidate(number, one, NewtonClassifier(n_landmarks=60, stages=4, random_state=0, **one))
         for number, one in enumerate(settings)
     ]
 
@@ -121,7 +121,7 @@ def test_of_copies_of_noise_none_is_held_out_while_another_is_learned_from(
     made = write_dataset([copies], tmp_path / "d.zarr", scale="none", rows_per_shard=700)
     # it remembers seven labels of eight that it has learned
     memory = NewtonClassifier(n_landmarks=600, gamma=5.0, nu=1e-9, stages=3, random_state=0)
-    tried = [Candidate(0, {}, memory)]
+    tried = [TuningCandidate(0, {}, memory)]
     [one] = Search(tried, made.train, validation=validation, metric_name="error").run(HERE)
     assert 0.42 < one.value < 0.58
 
@@ -292,7 +292,7 @@ def test_a_candidate_that_diverges_is_ranked_last(data, monkeypatch):
 def test_what_does_not_fit_is_refused_before_anything_is_tried(data):
     large = CSVRGClassifier(n_landmarks=2000, random_state=0)
     watcher = Counting()
-    search = Search([*candidates(SETTINGS[:1]), Candidate(1, {"n_landmarks": 2000}, large)], data.train)
+    search = Search([*candidates(SETTINGS[:1]), TuningCandidate(1, {"n_landmarks": 2000}, large)], data.train)
     with pytest.raises(InputError, match="does not fit with n_landmarks=2000"):
         search.run(Where("synchronous", memory_limit=320 * 2**20), watcher)
     assert not watcher.begun
@@ -301,12 +301,12 @@ def test_what_does_not_fit_is_refused_before_anything_is_tried(data):
 def test_a_metric_that_needs_probabilities_is_refused_where_there_are_none(data):
     hinge = CSVRGClassifier(n_landmarks=9, random_state=0)
     with pytest.raises(InputError, match=r"brier_score.*lam=1 has none"):
-        Search([Candidate(0, {"lam": 1.0}, hinge)], data.train, metric_name="brier_score").run(HERE)
+        Search([TuningCandidate(0, {"lam": 1.0}, hinge)], data.train, metric_name="brier_score").run(HERE)
 
 
 def test_without_probabilities_the_log_loss_is_that_of_the_best_slope(data):
     model = PegasosClassifier(features="random", gamma=1.0, n_features=64, stages=2, random_state=0)
-    [one] = Search([Candidate(0, {}, model)], data.train, seed=2).run(HERE)
+    [one] = Search([TuningCandidate(0, {}, model)], data.train, seed=2).run(HERE)
     learned, held_out = parts_of(data.train, 0.2, 2)[0]
     values, codes = model.fit(learned).decision_function(held_out[:]), held_out.labels
     # machines that predict by the sign have no offset
@@ -316,7 +316,7 @@ def test_without_probabilities_the_log_loss_is_that_of_the_best_slope(data):
     # of so many rows the share is kept that has room
     with pytest.MonkeyPatch.context() as patched:
         patched.setattr("distkern.runs.row_losses._KEPT_NUMBERS", 240)
-        [few] = Search([Candidate(0, {}, model)], data.train, seed=2).run(HERE)
+        [few] = Search([TuningCandidate(0, {}, model)], data.train, seed=2).run(HERE)
     assert few.value != one.value
     error = expected.std() / np.sqrt(240)
     assert abs(few.value - one.value) < 4 * error
@@ -325,7 +325,7 @@ def test_without_probabilities_the_log_loss_is_that_of_the_best_slope(data):
 def landmarks(data, numbers, **given):
     settings = [{"n_landmarks": number} for number in numbers]
     made = [NewtonClassifier(gamma=3.0, nu=1e-4, stages=4, random_state=0, **one) for one in settings]
-    tried = [Candidate(*one) for one in zip(range(len(made)), settings, made, strict=True)]
+    tried = [TuningCandidate(*one) for one in zip(range(len(made)), settings, made, strict=True)]
     return Search(tried, data.train, **given)
 
 
@@ -360,7 +360,7 @@ def test_real_targets_are_compared_by_the_root_of_squares(tmp_path):
     made = write_dataset([(features, targets)], tmp_path / "d.zarr", task="regression", scale="none")
     settings = [{"gamma": gamma} for gamma in (0.001, 1.0)]
     both = [
-        Candidate(number, one, NewtonRegressor(n_landmarks=60, random_state=0, nu=1e-6, **one))
+        TuningCandidate(number, one, NewtonRegressor(n_landmarks=60, random_state=0, nu=1e-6, **one))
         for number, one in enumerate(settings)
     ]
     ranked = Search(both, made.train).run(HERE)
@@ -383,7 +383,7 @@ def test_every_algorithm_learns_from_a_part(name, tmp_path):
         [(features, targets)], tmp_path / "d.zarr", task=kind.task, rows_per_shard=100, columns=True
     )
     model = kind(**small(kind))
-    [one] = Search([Candidate(0, {}, model)], made.train, folder=SearchFolder(tmp_path / "s")).run(HERE)
+    [one] = Search([TuningCandidate(0, {}, model)], made.train, folder=SearchFolder(tmp_path / "s")).run(HERE)
     learned, held_out = parts_of(made.train, 0.2, 0)[0]
     again = kind(**small(kind)).fit(learned)
     figures = one.trials[0].figures
@@ -398,7 +398,7 @@ def test_every_algorithm_learns_from_a_part(name, tmp_path):
 def test_without_targets_there_is_nothing_to_compare_by(tmp_path):
     features, _ = problem(200)
     made = write_dataset([(features, None)], tmp_path / "d.zarr", task="none", scale="none")
-    alone = Candidate(0, {}, algorithms()["dsg_novelty"](random_state=0))
+    alone = TuningCandidate(0, {}, algorithms()["dsg_novelty"](random_state=0))
     with pytest.raises(InputError, match="without targets there is nothing to compare"):
         Search([alone], made.train).run(HERE)
 

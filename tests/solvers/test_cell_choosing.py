@@ -12,7 +12,7 @@ from distkern.kernels import find_kernel
 from distkern.losses import find_loss
 from distkern.maps.mapping import MapChoice, RowMap
 from distkern.search.ladder import KERNELS, LAPLACIAN, MATERN, exact_machines
-from distkern.search.machines import Rows
+from distkern.search.machines import SampleRows
 from distkern.solvers._cells import choosing, trials
 from distkern.solvers._cells.arenas import OnSample
 from distkern.solvers._cells.choosing import SearchSpace
@@ -20,7 +20,7 @@ from distkern.solvers._cells.layout import CellLayout
 from distkern.solvers._cells.machine import CellSettings, solve_costs
 from distkern.solvers._cells.ranking import MOST_KINDS, MOST_SETTINGS, Ranking, around, leaders_of
 from distkern.solvers._cells.sizes import SAMPLE_ROWS, Sizes
-from distkern.solvers._cells.trials import Outcome, Sampled, Setting, Trial
+from distkern.solvers._cells.trials import CellSetting, MapTrial, Outcome, Sampled
 from distkern.solvers.base import Problem
 
 
@@ -67,8 +67,10 @@ def test_what_is_given_is_not_changed_by_the_ladder():
     kernel = KernelChoice(find_kernel("laplacian"), "median")
     given = {"kernel": kernel, "gamma": "median/2", "C": 7.0, "scale": "ranks", "metric": None}
     (found,) = climbed(x, y, **given)
-    assert found.setting == Setting(MapChoice("ranks", "none", 3), replace(LAPLACIAN, width=0.5**0.5), 7.0)
-    rows = Rows(x, y, None, np.ones(len(x)))
+    assert found.setting == CellSetting(
+        MapChoice("ranks", "none", 3), replace(LAPLACIAN, width=0.5**0.5), 7.0
+    )
+    rows = SampleRows(x, y, None, np.ones(len(x)))
     (one,) = exact_machines(
         rows,
         (np.arange(400), np.arange(400, 600)),
@@ -125,7 +127,7 @@ def test_maps_that_are_tried(given, transforms, metrics):
 
 def test_metrics_that_gain_nothing_for_certain_are_not_chosen():
     generator = np.random.default_rng(0)
-    plain, metric = (Setting(MapChoice("standard", kind), MATERN, 1.0) for kind in ("none", "full"))
+    plain, metric = (CellSetting(MapChoice("standard", kind), MATERN, 1.0) for kind in ("none", "full"))
     city_block = replace(plain, kernel=LAPLACIAN)
     wrong = (generator.random(5000) < 0.1).astype(float)
     lucky, better = wrong.copy(), wrong.copy()
@@ -147,7 +149,7 @@ def test_metrics_that_gain_nothing_for_certain_are_not_chosen():
 def test_a_diagonal_is_taken_unless_a_whole_metric_is_surely_better():
     generator = np.random.default_rng(0)
     mapping = RowMap.fit(MapChoice(), np.zeros((4, 2), np.float32), np.ones((4, 1)))
-    diagonal, whole = (Setting(MapChoice("none", kind), MATERN, 1.0) for kind in ("diagonal", "full"))
+    diagonal, whole = (CellSetting(MapChoice("none", kind), MATERN, 1.0) for kind in ("diagonal", "full"))
     for gain, expected in ((0.01, diagonal), (0.2, whole)):
         wrong = generator.random(2000) < 0.3
         better = np.where(generator.random(2000) < gain, 0.0, wrong)
@@ -167,7 +169,7 @@ def test_work_of_a_trial_is_that_of_its_machine_and_what_is_left():
         settings = CellSettings(kernel.over(mapping), hinge, 1.0, trials.TOLERANCE, trials.MOST_SWEEPS)
         (machine,) = solve_costs(settings, *rows, 0, [cost])
         assert machine.converged == is_solved
-        _, work = trials.tried(Trial(MapChoice("none"), (kernel,), (cost,)), mapping, hinge, rows, rows, 0)
+        _, work = trials.tried(MapTrial(MapChoice("none"), (kernel,), (cost,)), mapping, hinge, rows, rows, 0)
         assert work == machine.work + machine.left
         assert (machine.left == 0) == is_solved
 
@@ -176,7 +178,7 @@ def test_no_more_kinds_are_tried_than_are_planned():
     kinds = [(MapChoice("none", "full", rounds), MATERN) for rounds in (1, 2, 3, 4)]
     kinds += [(MapChoice("none", kind), LAPLACIAN) for kind in ("diagonal", "none")]
     kinds += [(MapChoice("none", kind), MATERN) for kind in ("diagonal", "none")]
-    found = tuple(outcome(Setting(*kind, 1.0), [place]) for place, kind in enumerate(kinds))
+    found = tuple(outcome(CellSetting(*kind, 1.0), [place]) for place, kind in enumerate(kinds))
     # the best, what is Euclidean, what has a diagonal or nothing, and what cuts the cells
     leaders = leaders_of(found, 3)
     assert [one.setting.map.metric for one in leaders] == ["full"] * 3 + ["diagonal", "none"]
@@ -186,14 +188,14 @@ def test_no_more_kinds_are_tried_than_are_planned():
 
 @pytest.mark.parametrize(("kinds", "cutting"), [(["full", "diagonal"], "diagonal"), (["full"], "full")])
 def test_cells_are_not_cut_by_a_whole_metric_where_there_is_another(kinds, cutting):
-    settings = [Setting(MapChoice("none", kind), MATERN, 1.0) for kind in kinds]
+    settings = [CellSetting(MapChoice("none", kind), MATERN, 1.0) for kind in kinds]
     found = tuple(outcome(one, [place]) for place, one in enumerate(settings))
     assert Ranking(found).cutting.map.metric == cutting
 
 
 @pytest.mark.parametrize(("best", "edge"), [(1.5, 1), (0.5, 0), (0.5 / 9, -1)])
 def test_an_edge_that_is_best_is_told(best, edge):
-    setting = Setting(MapChoice("none"), replace(MATERN, width=0.5), 1.0)
+    setting = CellSetting(MapChoice("none"), replace(MATERN, width=0.5), 1.0)
     mapping = RowMap.fit(setting.map, np.random.default_rng(0).random((20, 2)), np.ones((20, 1)))
     trial = around(setting, mapping, 0, is_wide=True, has_costs=False)
     np.testing.assert_allclose([kernel.width for kernel in trial.kernels], [1.5, 0.5, 0.5 / 3, 0.5 / 9])
@@ -205,7 +207,7 @@ def test_an_edge_that_is_best_is_told(best, edge):
     choice = ranking.choice()
     assert choice.setting.kernel.width == pytest.approx(best, abs=1e-3)
     assert ranking.edges(choice.setting) == (edge, 0)
-    wide = Setting(setting.map, replace(MATERN, width=2.0), 1.0)
+    wide = CellSetting(setting.map, replace(MATERN, width=2.0), 1.0)
     widths = [
         [kernel.width for kernel in around(wide, mapping, 1, is_wide=True, has_costs=False, **given).kernels]
         for given in ({}, {"quadratic": True})
@@ -252,7 +254,7 @@ def test_what_is_chosen_is_as_good_in_cells_that_its_own_map_cuts(monkeypatch, p
     layout = SimpleNamespace(
         is_tuned=True, tries_transforms=False, learns_first=lambda _: False, metric_rows=100, quadratic=False
     )
-    both = [Setting(maps[kind], MATERN, 10.0) for kind in ("diagonal", "none")]
+    both = [CellSetting(maps[kind], MATERN, 10.0) for kind in ("diagonal", "none")]
     ranking = Ranking(tuple(found(one, 0.1) for one in both))
     given = SearchSpace(None, "auto", "auto", "auto", "auto", "full")
     steps = given._tried(layout, None, Arena(), ranking)
@@ -294,10 +296,10 @@ def test_a_round_on_the_sample_is_as_large_as_planned():
     given = Problem((300,), 4, np.dtype("float32"), 0, n_outputs=1, has_test=False)
     layout = CellLayout(given, 300, 0.1, quadratic=True, searched="full")
     assert isinstance(OnSample(layout, None), OnSample)
-    step = layout.asking_sample("tune 1", [Trial(MapChoice(), (), ())], None, layout.asked(0, 300))
+    step = layout.asking_sample("tune 1", [MapTrial(MapChoice(), (), ())], None, layout.asked(0, 300))
     sampled = Sampled(x, y, np.ones(300), find_loss("square")(), 0, np.ones(300))
     fitted = RowMap.fit(MapChoice(), x, y)
-    trial = around(Setting(MapChoice(), KERNELS[1], 10.0), fitted, 1, is_wide=True, has_costs=True)
+    trial = around(CellSetting(MapChoice(), KERNELS[1], 10.0), fitted, 1, is_wide=True, has_costs=True)
     record, arrays = trials.try_sample(trial, iter(()), trials.Asking(sampled, *layout.asked(0, 300)))
     assert len(record["work"]) == len(arrays["losses"]) == 9 <= MOST_SETTINGS
     assert arrays["losses"].nbytes <= step.cost.result_bytes
@@ -307,7 +309,7 @@ def test_a_round_on_the_sample_is_as_large_as_planned():
 @pytest.mark.parametrize(("scale", "others"), [("auto", ["none", "standard"]), ("normal", [])])
 def test_other_transforms_of_what_leads_are_tried_where_rows_are_many(scale, others):
     space = SearchSpace(None, "auto", "auto", scale, "auto", "full")
-    leader = Setting(MapChoice("normal", "diagonal", 3), replace(LAPLACIAN, width=0.1), 3.0)
+    leader = CellSetting(MapChoice("normal", "diagonal", 3), replace(LAPLACIAN, width=0.1), 3.0)
     found = space._siblings([leader], 20)
     assert [one.map.transform for one in found] == others
     assert all(replace(one, map=leader.map) == leader for one in found)

@@ -14,7 +14,7 @@ from distkern.features.random import Random
 from distkern.kernels import find_kernel
 from distkern.landmarks.base import RowLayout
 from distkern.losses import find_loss
-from distkern.solvers._simba.messages import Ask
+from distkern.solvers._simba.messages import RoundMessage
 from distkern.solvers.risk import Risk
 from simba_problems import margin_rows, optimum, plain_loop, run, signed, simba, value
 
@@ -35,7 +35,9 @@ def weights(runner):
 
 def columns_of(runner):
     """The columns of every round."""
-    updates = [message.update for message in runner.asked if isinstance(message, Ask) and message.update]
+    updates = [
+        message.update for message in runner.asked if isinstance(message, RoundMessage) and message.update
+    ]
     return [update.columns.tolist() for update in updates if update.eta > 0]
 
 
@@ -44,7 +46,7 @@ def draws_of(runner, blocks):
     x = np.concatenate([np.asarray(block.features) for block in blocks])
     rounds, rows = [], None
     for message, answer in zip(runner.asked, runner.answers, strict=True):
-        if not isinstance(message, Ask):
+        if not isinstance(message, RoundMessage):
             continue
         if message.update is not None and len(message.update.columns) and rows is not None:
             rounds.append((rows, message.update.columns.tolist()))

@@ -10,7 +10,7 @@ from distkern.bases.linear import LinearBasis
 from distkern.common.types import Block, groups_of
 from distkern.losses import find_loss
 from distkern.solvers._simba.columns import DenseColumnReader
-from distkern.solvers._simba.messages import UNIT, Ask, HoldOut, Slacks, Update
+from distkern.solvers._simba.messages import UNIT, HoldOut, RoundMessage, Slacks, Update
 from distkern.solvers._simba.resident import SIMBAOperand, SimbaResident
 from distkern.solvers._simba.rounds import Primal, rounds
 from distkern.solvers._simba.selection import select
@@ -123,7 +123,7 @@ def test_selection_is_that_of_a_full_sort(kind, parties):
         budgets = np.array(ranks) + generator.random(2)
         rests = 2 * (budgets - ranks)
         last = exchange.run(select(budgets, 9000, last))
-        exchange(Ask(nothing(2, last), None))
+        exchange(RoundMessage(nothing(2, last), None))
         found = exchange.marked()
         for output, rank in enumerate(ranks):
             order = np.argsort(-q[output], kind="stable")
@@ -156,7 +156,7 @@ def test_rows_of_unequal_weight_are_selected_as_by_a_full_sort(kind, n):
         for parties in last:
             exchange = Exchange(blocks, q=q, parties=parties, risk=Risk(find_loss("hinge")()))
             last[parties] = exchange.run(select(budget, n, last[parties]))
-            exchange(Ask(nothing(1, last[parties]), None))
+            exchange(RoundMessage(nothing(1, last[parties]), None))
             np.testing.assert_allclose(exchange.marked()[0] * (own > 0), wanted * (own > 0), rtol=1e-9)
 
 
@@ -186,7 +186,7 @@ def test_rows_are_drawn_by_their_weight(parties):
     x = np.concatenate([block.features for block in blocks])
     counts = np.zeros(60)
     for t in range(1, 51):
-        answer = exchange(Ask(None, t))
+        answer = exchange(RoundMessage(None, t))
         rows = np.concatenate([np.asarray(row) for row in answer.rows])
         found = (rows[:, None] == x[None]).all(axis=2).argmax(axis=1)
         np.testing.assert_array_equal(answer.drawn.masses[:, 0], q[0, found])

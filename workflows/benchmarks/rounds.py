@@ -24,7 +24,7 @@ from distkern.common import blas
 from distkern.engine.executors import open_executor
 from distkern.estimators.simba import SIMBAClassifier
 from distkern.passes import Extent
-from distkern.solvers._simba.messages import Ask
+from distkern.solvers._simba.messages import RoundMessage
 from distkern.storage.ingest import write_dataset
 
 
@@ -109,7 +109,7 @@ def latency(model: SIMBAClassifier, train, executor) -> None:  # type: ignore[no
     seconds = []
     for _ in range(600):
         start = time.perf_counter()
-        residents.exchange(Ask(None, None))
+        residents.exchange(RoundMessage(None, None))
         seconds.append(time.perf_counter() - start)
     residents.close()
     print(f"an exchange that asks for nothing: {1e3 * statistics.median(seconds[100:]):.2f} ms")

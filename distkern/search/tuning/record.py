@@ -18,7 +18,7 @@ _TRIAL = Description(
 
 
 @dataclass(frozen=True)
-class Candidate:
+class TuningCandidate:
     """Settings that are tried, and the estimator that has them, not fitted."""
 
     number: int

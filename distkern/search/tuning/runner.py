@@ -28,9 +28,9 @@ from distkern.passes.execution import forget
 from distkern.runs.evaluation import evaluate_split, evaluation_passes
 from distkern.runs.limits import check_limit, opened_executor, stop_if_asked, whose_limit
 from distkern.runs.run import plan_on
-from distkern.search.tuning.record import Candidate, Task, Trial, in_words
+from distkern.search.tuning.record import Task, Trial, TuningCandidate, in_words
 from distkern.storage.dataset import Split
-from distkern.storage.part import Part, count_sides, held_out_parts, n_classes_of, sides_of
+from distkern.storage.part import SplitPart, count_sides, held_out_parts, n_classes_of, sides_of
 
 if TYPE_CHECKING:
     from distkern.search.tuning.search import Search
@@ -53,16 +53,16 @@ class Where:
 class Watcher:
     """Told of a search as it goes on, by the threads that run the trials; this one keeps quiet."""
 
-    def began(self, candidate: Candidate, task: Task) -> None:
+    def began(self, candidate: TuningCandidate, task: Task) -> None:
         """A trial begins."""
 
-    def finished(self, candidate: Candidate, trial: Trial, n_done: int, n_all: int) -> None:
+    def finished(self, candidate: TuningCandidate, trial: Trial, n_done: int, n_all: int) -> None:
         """A trial has finished."""
 
     def resumed(self, n_found: int) -> None:
         """So many trials were found that had been made before."""
 
-    def listeners(self, candidate: Candidate, task: Task) -> Sequence[Listener]:
+    def listeners(self, candidate: TuningCandidate, task: Task) -> Sequence[Listener]:
         """Listeners to the fit of a trial."""
         return ()
 
@@ -79,7 +79,7 @@ class TrialRunner:
         self._executor: AbstractExecutor
         self._executors: list[AbstractExecutor] = []
         self._sides: tuple[Sides, NDArray[np.int64]] | None = None
-        self._parts: list[tuple[Part, Part]] = []
+        self._parts: list[tuple[SplitPart, SplitPart]] = []
         self._stopping = threading.Event()
         self._done = 0
         self._lock = threading.Lock()
@@ -114,7 +114,7 @@ class TrialRunner:
         made = {task: self._search.folder.trial(task) for task in tasks}
         return {task: trial for task, trial in made.items() if trial is not None}
 
-    def _made_parts(self, rung: int) -> list[tuple[Part, Part]]:
+    def _made_parts(self, rung: int) -> list[tuple[SplitPart, SplitPart]]:
         """Rows to learn from and held-out rows, of each fold; which they are is found in one pass, once."""
         search = self._search
         if self._sides is None:
@@ -150,7 +150,7 @@ class TrialRunner:
             self._planned(shared, candidate, self._search.split)
         return machine
 
-    def _planned(self, machine: Machine, candidate: Candidate, rows: Split) -> Machine:
+    def _planned(self, machine: Machine, candidate: TuningCandidate, rows: Split) -> Machine:
         plan = plan_on(machine, candidate.estimator, rows, None, self._where.memory_limit)
         if plan.fits:
             return plan.machine
@@ -253,7 +253,7 @@ class TrialRunner:
         return stop
 
 
-def _beside_kept(machine: Machine, learned: Part) -> Machine:
+def _beside_kept(machine: Machine, learned: SplitPart) -> Machine:
     """The machine without the memory in which processes keep blocks for the candidates to come."""
     kept = Extent.of(learned, learned.kept_as).kept_bytes(machine)
     limit = machine.memory_limit

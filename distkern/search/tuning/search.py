@@ -16,9 +16,9 @@ from distkern.common.choices import CERTAIN
 from distkern.common.errors import DistkernError, InputError, unknown_name
 from distkern.common.scores import mean_difference
 from distkern.search.choice import Rung, cheapest, going_on, rungs_of
-from distkern.search.tuning.record import Candidate, SearchFolder, Task, Trial, in_words
+from distkern.search.tuning.record import SearchFolder, Task, Trial, TuningCandidate, in_words
 from distkern.search.tuning.runner import TrialRunner, Watcher, Where
-from distkern.search.tuning.space import Asked, check_whole, own_candidates, settings_of
+from distkern.search.tuning.space import SearchTable, check_whole, own_candidates, settings_of
 from distkern.storage.dataset import Dataset, Split
 from distkern.storage.places import Location, absolute
 
@@ -172,7 +172,7 @@ class Search:
     folder : where trials are kept, and found when the search is taken up again
     """
 
-    candidates: Sequence[Candidate]
+    candidates: Sequence[TuningCandidate]
     split: Split
     method: str = "grid"
     validation: float | int = 0.2
@@ -395,7 +395,7 @@ def tune(
             hint="give open_dataset(path); of arrays make one with write_dataset(X, y, path)",
         )
     check_whole("jobs", jobs, 1)
-    asked = Asked(method, candidates, validation, metric, factor, dict(parameters or {}))
+    asked = SearchTable(method, candidates, validation, metric, factor, dict(parameters or {}))
     known = {name for name in estimator.hyperparameters if name != "random_state"}
     for name in parameters or ():
         if name not in known:
@@ -409,7 +409,9 @@ def tune(
         tried = own_candidates(base, split, method, candidates, base.random_state)
     else:
         settings = settings_of(asked.space, method, candidates, base.random_state)
-        tried = [Candidate(number, one, clone(base).set_params(**one)) for number, one in enumerate(settings)]
+        tried = [
+            TuningCandidate(number, one, clone(base).set_params(**one)) for number, one in enumerate(settings)
+        ]
     kept = SearchFolder(None if folder is None else absolute(folder))
     search = Search(tried, split, method, validation, metric, factor, base.random_state, own, kept)
     ranked = search.run(Where(jobs=jobs))

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from distkern.common.errors import InputError, unknown_name
-from distkern.search.tuning.record import Candidate
+from distkern.search.tuning.record import TuningCandidate
 from distkern.storage.dataset import Split
 
 if TYPE_CHECKING:
@@ -110,7 +110,7 @@ def values_of(name: str, given: Any) -> Sequence[Any] | Range:
 
 
 @dataclass(frozen=True)
-class Asked:
+class SearchTable:
     """What is tried and how; the fields are the keys of the table.
 
     Attributes
@@ -165,7 +165,7 @@ class Asked:
         return {name: values_of(name, values) for name, values in self.params.items()}
 
     @classmethod
-    def of_table(cls, given: Any, where: str) -> Asked:
+    def of_table(cls, given: Any, where: str) -> SearchTable:
         """From the table of a job file at ``where``, by which messages begin.
 
         Raises
@@ -190,7 +190,7 @@ class Asked:
 
 def place_of(error: InputError) -> str:
     """The place in a job file of an error whose ``where`` is a key or a hyperparameter."""
-    is_key = error.where in [one.name for one in fields(Asked)]
+    is_key = error.where in [one.name for one in fields(SearchTable)]
     return f"[search], key {error.where!r}" if is_key else f"[search.params], {error.where!r}"
 
 
@@ -212,7 +212,7 @@ _OWN = 20
 
 def own_candidates(
     estimator: Any, split: Split, method: str, n_tried: int | None, seed: int, given: Collection[str] = ()
-) -> list[Candidate]:
+) -> list[TuningCandidate]:
     """Settings of hyperparameters that are worth a search: first the estimator's own, then others.
 
     For an estimator that chooses its algorithm, they are settings of the one that it chooses for the split.
@@ -249,7 +249,9 @@ def own_candidates(
     own = {name: values[0] for name, values in space.items()}
     data = estimator._data_of_split(split)
     tried = [own, *(one for one in drawn if one != own and _is_legal(estimator, one, data))][:n_tried]
-    return [Candidate(number, one, clone(estimator).set_params(**one)) for number, one in enumerate(tried)]
+    return [
+        TuningCandidate(number, one, clone(estimator).set_params(**one)) for number, one in enumerate(tried)
+    ]
 
 
 def _is_legal(estimator: Any, settings: Mapping[str, Any], data: TrainingData) -> bool:

@@ -16,7 +16,7 @@ from distkern.solvers._cells.buckets import Cut
 from distkern.solvers._cells.layout import CellLayout
 from distkern.solvers._cells.place import CellSample, Moving, Places
 from distkern.solvers._cells.tree import Tree
-from distkern.solvers._cells.trials import Asking, Outcome, Sampled, Trial, Tuning, loaded_maps
+from distkern.solvers._cells.trials import Asking, MapTrial, Outcome, Sampled, Tuning, loaded_maps
 from distkern.solvers.base import Steps
 from distkern.solvers.risk import Risk
 
@@ -79,7 +79,7 @@ class OnCells:
         cut = Cut(rows, len(layout.parts), self.risk, layout.tuned_rows, 0.0, problem.seed)
         return CutCells(cut, mapping, counts)
 
-    def tried(self, number: int, cells: CutCells | None, trials: Sequence[Trial]) -> Steps[list[Outcome]]:
+    def tried(self, number: int, cells: CutCells | None, trials: Sequence[MapTrial]) -> Steps[list[Outcome]]:
         """What the settings achieve in a round."""
         assert cells is not None
         items, n_cells = self.layout.tuned_items(number, cells.counts)
@@ -108,7 +108,7 @@ class OnSample:
         """Nothing is cut."""
         yield from ()
 
-    def tried(self, number: int, cells: CutCells | None, trials: Sequence[Trial]) -> Steps[list[Outcome]]:
+    def tried(self, number: int, cells: CutCells | None, trials: Sequence[MapTrial]) -> Steps[list[Outcome]]:
         """What the settings achieve in a round, each trial in a task."""
         sizes = self.layout.asked(number, len(self.sampled.rows))
         step = self.layout.asking_sample(round_name(number), trials, Asking(self.sampled, *sizes), sizes)

@@ -25,9 +25,9 @@ from distkern.losses.conjugate import AbstractDualLoss
 from distkern.maps.mapping import MapChoice, RowMap, as_rows
 from distkern.maps.metric import METRIC_ROWS, MORE_METRIC_ROWS, MetricKind
 from distkern.passes import Outline
-from distkern.search.folds import Tried
+from distkern.search.folds import TriedMachine
 from distkern.search.ladder import KERNELS, exact_machines, maps_of
-from distkern.search.machines import Kernel, Rows
+from distkern.search.machines import Kernel, SampleRows
 from distkern.solvers._cells.arenas import (
     LAST_METRIC,
     METRIC,
@@ -52,7 +52,7 @@ from distkern.solvers._cells.ranking import (
     leaders_of,
 )
 from distkern.solvers._cells.sizes import FEW, SAMPLE_ROWS
-from distkern.solvers._cells.trials import Outcome, Sampled, Setting, Trial, codes_of, most_learned
+from distkern.solvers._cells.trials import CellSetting, MapTrial, Outcome, Sampled, codes_of, most_learned
 from distkern.solvers.base import Steps
 from distkern.solvers.risk import Risk
 
@@ -98,7 +98,7 @@ class SearchSpace:
     scale: Any
     metric: Any
     search: str | None
-    ladder: tuple[Tried, ...] = ()
+    ladder: tuple[TriedMachine, ...] = ()
 
     @property
     def kernels(self) -> tuple[Kernel, ...]:
@@ -186,7 +186,7 @@ class SearchSpace:
             again = [Outline(last, share)] if layout.learns_again else []
         if not layout.is_tuned:
             for number in range(len(ROUNDS)):
-                trial = Trial(largest, (), ())
+                trial = MapTrial(largest, (), ())
                 trials = [trial] * MOST_KINDS
                 sizes = layout.asked(number, n_rows)
                 passes.append(Outline(layout.asking_sample(round_name(number), trials, None, sizes)))
@@ -214,10 +214,10 @@ class SearchSpace:
         # ridges are of rows whose mean weight is 1
         mean = float(sampled.weights.mean()) or 1.0
         cost = None if isinstance(self.C, str) else float(self.C)
-        ladder: Sequence[Tried] = self.ladder
+        ladder: Sequence[TriedMachine] = self.ladder
         if not ladder:
             codes, weights = codes_of(sampled.targets), sampled.weights / mean
-            rows = Rows(sampled.rows, sampled.targets, codes, weights, sampled.group_keys)
+            rows = SampleRows(sampled.rows, sampled.targets, codes, weights, sampled.group_keys)
             # the sample of very many rows is larger, and the driver's memory is planned for so many
             sides = sampled.parts(most_learned(rows.n_rows), SAMPLE_ROWS)
             learned_from, held_out = (np.arange(rows.n_rows)[side] for side in sides)
@@ -231,7 +231,9 @@ class SearchSpace:
             )
             release()
         settings = [
-            Setting(_learned_longer(one.setting.map), one.kernel, cost or 1.0 / (one.setting.ridge * mean))
+            CellSetting(
+                _learned_longer(one.setting.map), one.kernel, cost or 1.0 / (one.setting.ridge * mean)
+            )
             for one in ladder
         ]
         losses = [one.losses for one in ladder]
@@ -294,7 +296,7 @@ class SearchSpace:
         refused = own and is_worse(own[0].losses, ranking.best_of(cutting).losses)
         return replace(ranking, only=cutting) if refused else ranking
 
-    def _siblings(self, leaders: Sequence[Setting], n_features: int) -> list[Setting]:
+    def _siblings(self, leaders: Sequence[CellSetting], n_features: int) -> list[CellSetting]:
         """The first setting with the other transforms of the columns, which few rows do not tell apart."""
         transforms = dict.fromkeys(one.transform for one in self.maps(n_features))
         first, known = leaders[0], {one.kind for one in leaders}

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from distkern.bases.routing import Found
+from distkern.bases.routing import RoutedAnswers
 from distkern.common.held_out import Keys, groups_of
 from distkern.common.types import Block
 from distkern.solvers.measuring import Model, Sums, sums_and_slopes
@@ -25,7 +25,7 @@ def folds_of(keys: Keys) -> NDArray[np.intp]:
 class Asked:
     """A model whose places were asked about the rows, as an operand."""
 
-    found: Found
+    found: RoutedAnswers
     model: Model
 
 

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
-from distkern.bases.routing import Columns, Found, Routing
+from distkern.bases.routing import Columns, RoutedAnswers, Routing
 from distkern.common.stores import ArrayStore, SliceStore, Store
 from distkern.common.types import Block, Floats
 from distkern.maps.mapping import MapChoice, fitting_bytes
@@ -50,8 +50,8 @@ from distkern.solvers._cells.tree import Overlap, Tree
 from distkern.solvers._cells.trials import (
     Asking,
     Learning,
+    MapTrial,
     Sampled,
-    Trial,
     Tuning,
     learn_map,
     trial_bytes,
@@ -154,7 +154,7 @@ class CellLayout(Sizes):
         return Each(name, learn_map, choices, store, operand=operand, record_bytes=512, cost=cost)
 
     def asking_sample(
-        self, name: str, trials: Sequence[Trial], operand: Asking | None, sizes: tuple[int, int]
+        self, name: str, trials: Sequence[MapTrial], operand: Asking | None, sizes: tuple[int, int]
     ) -> Each:
         """The machines of a round on the sample, each trial in a task."""
         problem = self.problem
@@ -337,7 +337,7 @@ class CellLayout(Sizes):
         operand: Model | Asked = model
         if not basis.is_kept:
             routing = Routing(basis.sizes, self.problem.test_block_rows, "test", basis)
-            found: Found = yield from routing.steps(self._held_out_slices)
+            found: RoutedAnswers = yield from routing.steps(self._held_out_slices)
             operand = Asked(found, model)
         sums: Sums = yield self.held_out(operand)
         return sums

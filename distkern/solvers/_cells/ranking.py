@@ -11,7 +11,7 @@ from distkern.common.types import Array
 from distkern.maps.mapping import MapChoice, RowMap
 from distkern.search.choice import best, best_of_each, is_better, not_worse, worth_its_work
 from distkern.search.ladder import LAPLACIAN
-from distkern.solvers._cells.trials import Outcome, Setting, Trial
+from distkern.solvers._cells.trials import CellSetting, MapTrial, Outcome
 
 #: factors of the widths and costs of both rounds: around what the best ridge machines have, whose rows are
 #: farther apart, and of the best kinds of these around what was best there; the widest is the first, of whose
@@ -42,7 +42,7 @@ class Ranking:
     """
 
     outcomes: tuple[Outcome, ...]
-    tried: tuple[Setting, ...] = ()
+    tried: tuple[CellSetting, ...] = ()
     only: MapChoice | None = None
 
     def then(self, outcomes: Sequence[Outcome]) -> Ranking:
@@ -54,29 +54,29 @@ class Ranking:
         """The best, or what is as good and simpler."""
         return _simplest(self._open)
 
-    def edges(self, chosen: Setting) -> tuple[int, int]:
+    def edges(self, chosen: CellSetting) -> tuple[int, int]:
         """Where its width and C lie: -1 smallest tried with its map and kernel, 1 largest, 0 between."""
         near = [one for one in self.tried if one.kind == chosen.kind]
         widths, costs = [one.kernel.width for one in near], [one.cost for one in near]
         return _edge(chosen.kernel.width, widths), _edge(chosen.cost, costs)
 
-    def leaders(self, n_kept: int, certain: float) -> list[Setting]:
+    def leaders(self, n_kept: int, certain: float) -> list[CellSetting]:
         """The best setting of each of the best kinds, and the best that are simpler."""
         return [one.setting for one in leaders_of(self._open, n_kept, certain)]
 
     @property
-    def best_of_city_block(self) -> list[Setting]:
+    def best_of_city_block(self) -> list[CellSetting]:
         """The best setting with distances in the 1-norm: it gains more than others where rows are nearer."""
         found = [one for one in self._open if not _is_euclidean(one.setting)]
         return [best(found).setting] if found else []
 
     @property
-    def best_of_metrics(self) -> list[Setting]:
+    def best_of_metrics(self) -> list[CellSetting]:
         """The best setting of each kind of metric, the best first."""
         return [one.setting for one in best_of_each(self._open, lambda one: one.setting.map.metric)]
 
     @property
-    def cutting(self) -> Setting:
+    def cutting(self) -> CellSetting:
         """That of the best map, but for whole metrics where there are others, which are good on few rows by
         luck, and for quantiles where others are as good within two standard errors of the difference.
         """
@@ -95,8 +95,14 @@ class Ranking:
 
 
 def around(
-    setting: Setting, fitted: RowMap, number: int, *, is_wide: bool, has_costs: bool, quadratic: bool = False
-) -> Trial:
+    setting: CellSetting,
+    fitted: RowMap,
+    number: int,
+    *,
+    is_wide: bool,
+    has_costs: bool,
+    quadratic: bool = False,
+) -> MapTrial:
     """The trial of a round: kernels of other widths, and other C, unless they are given.
 
     A kernel that is wider than three medians of the distances is, but for a constant, the same function of C
@@ -108,7 +114,7 @@ def around(
     wanted = [min(_rounded(setting.kernel.width) * width, widest) for width in widths]
     kernels = tuple(dict.fromkeys(replace(setting.kernel, width=width) for width in wanted))
     near = tuple(_rounded(setting.cost * cost) for cost in costs) if has_costs else (setting.cost,)
-    return Trial(setting.map, kernels if is_wide else (setting.kernel,), near, fitted)
+    return MapTrial(setting.map, kernels if is_wide else (setting.kernel,), near, fitted)
 
 
 def _rounded(value: float) -> float:
@@ -121,15 +127,15 @@ def is_worse(losses: Array, others: Array) -> bool:
     return bool(losses.mean() - others.mean() > CERTAIN * math.sqrt(variance))
 
 
-def _is_euclidean(setting: Setting) -> bool:
+def _is_euclidean(setting: CellSetting) -> bool:
     return setting.kernel.name != LAPLACIAN.name
 
 
-def _is_diagonal(setting: Setting) -> bool:
+def _is_diagonal(setting: CellSetting) -> bool:
     return _is_euclidean(setting) and not setting.map.is_full
 
 
-def _is_plain(setting: Setting) -> bool:
+def _is_plain(setting: CellSetting) -> bool:
     return _is_euclidean(setting) and setting.map.metric == "none"
 
 

@@ -37,7 +37,7 @@ _SOME, _AGAIN = 7, 8
 
 
 @dataclass(frozen=True)
-class Before:
+class PreviousCells:
     """The model that an update begins from.
 
     Attributes
@@ -70,7 +70,7 @@ class Touched:
     new, n_parts : the new rows, and in how many parts they are
     machines : of the model before
     most : rows of a bucket
-    margins : see :class:`Before`
+    margins : see :class:`PreviousCells`
     cuts : what :func:`cut_again` stored, by the place of the bucket; None before
     """
 
@@ -205,7 +205,7 @@ class Division:
     pieces: tuple[Piece, ...]
 
 
-def divided(before: Before, touched: Mapping[int, int], cuts: ArrayStore, most: int) -> Division:
+def divided(before: PreviousCells, touched: Mapping[int, int], cuts: ArrayStore, most: int) -> Division:
     """Buckets with more than ``most`` rows are cut along their own half spaces; the others stay.
 
     The first part of a bucket has its number, and others are numbered on from the last one of before.

@@ -18,9 +18,9 @@ from distkern.kernels.base import AbstractTileKernel, Powers
 from distkern.losses.classes import SquaredHinge
 from distkern.losses.conjugate import AbstractDualLoss
 from distkern.maps.mapping import MapChoice, RowMap, as_rows, map_from_arrays, map_to_arrays
-from distkern.search.choice import Tried
+from distkern.search.choice import TriedSetting
 from distkern.search.machines import Kernel
-from distkern.search.machines import Rows as LadderRows
+from distkern.search.machines import SampleRows as LadderRows
 from distkern.solvers._cells.buckets import Cut
 from distkern.solvers._cells.held_out import folds_of
 from distkern.solvers._cells.machine import (
@@ -39,7 +39,7 @@ TOLERANCE, MOST_SWEEPS = 0.1, 40
 
 
 @dataclass(frozen=True)
-class Setting:
+class CellSetting:
     """A machine: the map in front, the kernel with its width in medians of the distances, and C."""
 
     map: MapChoice
@@ -53,14 +53,14 @@ class Setting:
 
 
 @dataclass(frozen=True)
-class Outcome(Tried[Setting]):
+class Outcome(TriedSetting[CellSetting]):
     """What a setting achieved, with its map where that was fitted."""
 
     map: RowMap | None = None
 
 
 @dataclass(frozen=True)
-class Trial:
+class MapTrial:
     """One map with some kernels, and all costs with each matrix; ``fitted`` is the map."""
 
     map: MapChoice
@@ -69,9 +69,9 @@ class Trial:
     fitted: RowMap | None = None
 
     @property
-    def settings(self) -> list[Setting]:
+    def settings(self) -> list[CellSetting]:
         """In the order of the results."""
-        return [Setting(self.map, kernel, cost) for kernel, cost in product(self.kernels, self.costs)]
+        return [CellSetting(self.map, kernel, cost) for kernel, cost in product(self.kernels, self.costs)]
 
 
 @dataclass(frozen=True)
@@ -137,7 +137,7 @@ class Asking:
 
 
 def try_sample(
-    item: Trial, _: Iterator[Block], operand: Asking
+    item: MapTrial, _: Iterator[Block], operand: Asking
 ) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
     """A trial on the sample: a record with the "work" of its settings, and the "losses" of held-out rows,
     (n_settings, n_held_out)."""
@@ -166,7 +166,7 @@ class Tuning:
 
     cut: Cut
     map: RowMap
-    trials: tuple[Trial, ...]
+    trials: tuple[MapTrial, ...]
     n_cells: int
 
 
@@ -202,7 +202,7 @@ def try_cells(
 
 
 def _tried_in_cell(
-    rows: Block, lies: NDArray[np.bool_], is_out: NDArray[np.bool_], cut: Cut, trial: Trial
+    rows: Block, lies: NDArray[np.bool_], is_out: NDArray[np.bool_], cut: Cut, trial: MapTrial
 ) -> tuple[Array, Array]:
     risk, mapping = cut.risk, trial.fitted
     assert mapping is not None
@@ -243,7 +243,7 @@ def trial_bytes(
 
 
 def tried(
-    trial: Trial, mapping: RowMap, loss: AbstractDualLoss, learned: Rows, asked: Rows, seed: int
+    trial: MapTrial, mapping: RowMap, loss: AbstractDualLoss, learned: Rows, asked: Rows, seed: int
 ) -> tuple[Array, Array]:
     """Losses of rows that are asked for, (n_settings, n_asked), and the multiplications of each setting."""
     losses, work, matrices = [], [], Powers()

@@ -15,7 +15,7 @@ from distkern.solvers._cells.buckets import Cut, Solving
 from distkern.solvers._cells.layout import CellLayout
 from distkern.solvers._cells.machine import CellSettings
 from distkern.solvers._cells.place import Moving
-from distkern.solvers._cells.touched import Before, Division, Touched, divided
+from distkern.solvers._cells.touched import Division, PreviousCells, Touched, divided
 from distkern.solvers.base import Steps
 from distkern.solvers.risk import Risk
 
@@ -32,7 +32,7 @@ class Updating:
     """
 
     layout: CellLayout
-    before: Before
+    before: PreviousCells
     risk: Risk
     settings: CellSettings
 

@@ -12,7 +12,7 @@ from distkern.bases.random_features import RandomFeatureBasis
 from distkern.common.errors import DivergenceError
 from distkern.common.rng import Purpose, stream
 from distkern.passes import Message
-from distkern.solvers._dsg.rounds import Ask, Part, add_parts
+from distkern.solvers._dsg.rounds import BatchMessage, BatchSums, add_parts
 from distkern.solvers._dsg.settings import DSGSettings, DSGState, average_weight, reusable_steps
 from distkern.solvers.base import Problem, Steps
 from distkern.solvers.gram import solved
@@ -82,11 +82,15 @@ class Growth:
         """Find out about the batch what its slopes depend on."""
         yield from ()
 
-    def _ask(self, t: int, candidates: tuple[int, ...], *, gram: bool, values: bool = False) -> Steps[Part]:
+    def _ask(
+        self, t: int, candidates: tuple[int, ...], *, gram: bool, values: bool = False
+    ) -> Steps[BatchSums]:
         dtype = self._basis.dtype
         changes = tuple((block, self._rows_of(block).astype(dtype)) for block in sorted(self._changed))
         self._changed.clear()
-        message = Ask(t, changes, self.now.scale, self.now.n_blocks, candidates, gram, values, self._risk)
+        message = BatchMessage(
+            t, changes, self.now.scale, self.now.n_blocks, candidates, gram, values, self._risk
+        )
         self._risk = None
         return add_parts((yield Message((message, self._draws))))
 
@@ -94,7 +98,7 @@ class Growth:
         width = self._settings.block_size
         return self.now.coefficients[block * width : (block + 1) * width]
 
-    def _watch(self, t: int, sums: Part) -> None:
+    def _watch(self, t: int, sums: BatchSums) -> None:
         loss = sums.sums.losses / sums.sums.n_rows
         if t == 1:
             self.now = replace(self.now, first_loss=loss)
@@ -120,7 +124,7 @@ class Growth:
             return (n_blocks,)
         return (int(draw.integers(n_blocks)),)
 
-    def _choose(self, candidates: tuple[int, ...], sums: Part, gamma: float) -> tuple[int, float]:
+    def _choose(self, candidates: tuple[int, ...], sums: BatchSums, gamma: float) -> tuple[int, float]:
         """The block to change, and the step."""
         settings = self._settings
         if settings.variant == "gdsg":
@@ -137,7 +141,7 @@ class Growth:
                 return best, min(float(steps[best]), settings.largest_reuse * gamma, most)
         return candidates[0], gamma
 
-    def _update(self, block: int, eta: float, sums: Part) -> None:
+    def _update(self, block: int, eta: float, sums: BatchSums) -> None:
         settings = self._settings
         direction = sums.columns[block] / sums.sums.n_rows
         if sums.gram is not None:

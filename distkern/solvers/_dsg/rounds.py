@@ -32,7 +32,7 @@ class DSGOperand:
 
 
 @dataclass(frozen=True)
-class Ask:
+class BatchMessage:
     """One message: bring the coefficients up to date, then rows at a batch.
 
     Attributes
@@ -58,7 +58,7 @@ class Ask:
 
 
 @dataclass(frozen=True)
-class Part:
+class BatchSums:
     """Sums over a part of the batch, with G = s dl/df (n_rows, n_outputs).
 
     Attributes
@@ -80,12 +80,12 @@ class Part:
     values: NDArray[np.float64] | None = None
 
 
-def add_parts(parts: tuple[Part, ...]) -> Part:
+def add_parts(parts: tuple[BatchSums, ...]) -> BatchSums:
     """The sums over all parts, from the first to the last."""
     first = parts[0]
     total = replace(first, gram=None if first.gram is None else first.gram.astype(np.float64))
     for part in parts[1:]:
-        total = Part(
+        total = BatchSums(
             Sums.add(total.sums, part.sums),
             total.slopes + part.slopes,
             total.squares + part.squares,
@@ -123,13 +123,13 @@ class Follower(AbstractFollower):
         self._table = np.zeros((operand.basis.size, operand.risk.n_outputs), dtype=operand.basis.dtype)
         self._predicted: tuple[int, list[_Predicted]] = (-1, [])
 
-    def follow(self, content: Ask) -> None:
+    def follow(self, content: BatchMessage) -> None:
         width = self.operand.basis.block_size
         for block, coefficients in content.changes:
             self._table[block * width : (block + 1) * width] = coefficients
         self._risk = content.risk or self._risk
 
-    def answer(self, content: Ask, parts: Iterator[Block]) -> tuple[Part, ...]:
+    def answer(self, content: BatchMessage, parts: Iterator[Block]) -> tuple[BatchSums, ...]:
         if self._predicted[0] != content.step:
             # the rows of the batch before go first
             self._predicted = -1, []
@@ -139,7 +139,7 @@ class Follower(AbstractFollower):
             self._predicted = content.step, found
         return tuple(self._part(rows, content) for rows in self._predicted[1])
 
-    def _predict(self, blocks: list[Block], message: Ask) -> list[_Predicted]:
+    def _predict(self, blocks: list[Block], message: BatchMessage) -> list[_Predicted]:
         basis = self.operand.basis
         totals = predict(basis, [block.features for block in blocks], self._table, message.n_blocks)
         return [
@@ -154,7 +154,7 @@ class Follower(AbstractFollower):
         bends = weights if bounds is None else bounds * (1.0 if weights is None else weights)
         return _Predicted(block, predictions, sums, slopes, weights, bends)
 
-    def _part(self, rows: _Predicted, message: Ask) -> Part:
+    def _part(self, rows: _Predicted, message: BatchMessage) -> BatchSums:
         basis = self.operand.basis
         columns: dict[int, NDArray[np.float64]] = {}
         gram = GatheredGram(basis.block_size) if message.gram else None
@@ -166,7 +166,7 @@ class Follower(AbstractFollower):
                     gram.add(values, None if rows.bends is None else rows.bends[part])
             columns[candidate] = total
         exact = rows.slopes.astype(np.float64)
-        return Part(
+        return BatchSums(
             rows.sums,
             exact.sum(axis=0),
             float(np.square(exact).sum()),

@@ -43,7 +43,7 @@ def reading_bytes(n_rows: int, n_columns: int, n_bytes: int) -> int:
     return columns + min(ROW_BYTES, n_bytes + _ENTRY_BYTES * n_rows)
 
 
-class Columns(NamedTuple):
+class GroupColumns(NamedTuple):
     """Columns of consecutive groups.
 
     Attributes
@@ -65,16 +65,16 @@ class Columns(NamedTuple):
 _NO_PLACES = np.empty(0, dtype=np.int32)
 
 
-def no_columns(dtype: np.dtype[Any]) -> Columns:
+def no_columns(dtype: np.dtype[Any]) -> GroupColumns:
     """No columns."""
-    return Columns(np.empty(0, dtype), _NO_PLACES, np.zeros(1, np.int64), False, 0)
+    return GroupColumns(np.empty(0, dtype), _NO_PLACES, np.zeros(1, np.int64), False, 0)
 
 
 class AbstractColumnReader(ABC):
     """Columns of consecutive groups as if they were one."""
 
     @abstractmethod
-    def read(self, columns: NDArray[np.int64]) -> Columns:
+    def read(self, columns: NDArray[np.int64]) -> GroupColumns:
         """The given columns, in that order; one may come twice. Good until another reader of this thread is
         asked for some."""
 
@@ -105,7 +105,7 @@ class DenseColumnReader(AbstractColumnReader):
         # not zict's LRU, which does not say whose place a new one takes
         self._kept: OrderedDict[int, int] = OrderedDict()
 
-    def read(self, columns: NDArray[np.int64]) -> Columns:
+    def read(self, columns: NDArray[np.int64]) -> GroupColumns:
         wanted = columns.tolist()
         distinct = list(dict.fromkeys(wanted))
         if len(distinct) > self._room:
@@ -116,7 +116,7 @@ class DenseColumnReader(AbstractColumnReader):
             self._keep(distinct)
             buffer, slots = self._buffer, self._kept
         starts = np.array([slots[column] * self._n_rows for column in wanted] + [0], dtype=np.int64)
-        return Columns(buffer.reshape(-1), _NO_PLACES, starts, True, len(wanted) * self._n_rows)
+        return GroupColumns(buffer.reshape(-1), _NO_PLACES, starts, True, len(wanted) * self._n_rows)
 
     def _keep(self, columns: list[int]) -> None:
         """Bring columns into the buffer that are not there."""
@@ -151,15 +151,15 @@ class SparseColumnReader(AbstractColumnReader):
 
     def __init__(self, groups: list[AbstractGroup], offsets: NDArray[np.int64], limit_bytes: int) -> None:
         self._groups, self._offsets = groups, offsets.tolist()
-        self._kept: LRU[int, Columns] = LRU(
+        self._kept: LRU[int, GroupColumns] = LRU(
             limit_bytes, {}, weight=lambda _, part: part.data.nbytes + part.places.nbytes + _ENTRY_BYTES
         )
         sizes = [group.column_bytes() for group in groups]
         # the groups' own columns and the joined ones are there at the same time
         self._fits = all(size is not None for size in sizes) and 2 * sum(filter(None, sizes)) <= limit_bytes
-        self._whole: Columns | None = None
+        self._whole: GroupColumns | None = None
 
-    def read(self, columns: NDArray[np.int64]) -> Columns:
+    def read(self, columns: NDArray[np.int64]) -> GroupColumns:
         wanted = columns.tolist()
         if self._fits:
             return self._of_whole(wanted)
@@ -171,14 +171,14 @@ class SparseColumnReader(AbstractColumnReader):
                 _keep(self._kept, column, fresh)
         return _joined([part for column in wanted if (part := found[column]) is not None])
 
-    def _of_whole(self, wanted: list[int]) -> Columns:
+    def _of_whole(self, wanted: list[int]) -> GroupColumns:
         if self._whole is None:
             self._whole = self._all()
         whole = self._whole
         bounds = [(int(whole.starts[column]), int(whole.starts[column + 1])) for column in wanted]
         return _joined([_sparse(whole.data[start:stop], whole.places[start:stop]) for start, stop in bounds])
 
-    def _all(self) -> Columns:
+    def _all(self) -> GroupColumns:
         columns = np.arange(self._groups[0].n_features)
         parts = self._parts(columns)
         counts = [np.diff(part.indptr) for part in parts]
@@ -190,9 +190,9 @@ class SparseColumnReader(AbstractColumnReader):
             targets = np.arange(part.data.size) + np.repeat(free - part.indptr[:-1], count)
             data[targets], places[targets] = part.data, part.indices + np.int32(offset)
             free += count
-        return Columns(data, places, starts, False, data.size)
+        return GroupColumns(data, places, starts, False, data.size)
 
-    def _fetch(self, columns: list[int]) -> Iterator[Columns]:
+    def _fetch(self, columns: list[int]) -> Iterator[GroupColumns]:
         parts = self._parts(np.array(columns, dtype=np.int64))
         for place in range(len(columns)):
             spans = [slice(part.indptr[place], part.indptr[place + 1]) for part in parts]
@@ -218,18 +218,18 @@ def column_reader(
     return DenseColumnReader(groups, offsets, limit_bytes, dtype)
 
 
-def _sparse(data: Floats, places: NDArray[np.int32]) -> Columns:
+def _sparse(data: Floats, places: NDArray[np.int32]) -> GroupColumns:
     """One sparse column."""
-    return Columns(data, places, np.array([0, data.size]), False, data.size)
+    return GroupColumns(data, places, np.array([0, data.size]), False, data.size)
 
 
-def _joined(parts: list[Columns]) -> Columns:
+def _joined(parts: list[GroupColumns]) -> GroupColumns:
     """Sparse columns one after the other."""
     if len(parts) == 1:
         return parts[0]
     starts = np.concatenate([[0], np.cumsum([part.data.size for part in parts])]).astype(np.int64)
     data = np.concatenate([part.data for part in parts])
-    return Columns(data, np.concatenate([part.places for part in parts]), starts, False, data.size)
+    return GroupColumns(data, np.concatenate([part.places for part in parts]), starts, False, data.size)
 
 
 class RowReader:

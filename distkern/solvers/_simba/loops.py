@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from distkern.common.compiled import argument_types, compile_loop, tuple_type
 from distkern.common.rng import philox, unit
-from distkern.solvers._simba.columns import Columns
+from distkern.solvers._simba.columns import GroupColumns
 
 #: rows of a strip
 STRIP = 1024
@@ -304,7 +304,7 @@ def update_loop(dtype: np.dtype[Any]) -> Callable[..., None]:
     Takes a segment, columns (the places of sparse ones in order), coefficients (outputs, columns), b and eta,
     which is multiplied with each term of v rather than with v.
     """
-    columns = tuple_type(Columns, "x[:]! i4[:]! i8[:]! b1 i8", x=dtype)
+    columns = tuple_type(GroupColumns, "x[:]! i4[:]! i8[:]! b1 i8", x=dtype)
     arguments = (segment_type(), columns, *argument_types("f8[:, :] f8[:] f8"))
     return compile_loop(_update, arguments, helpers=_SUMS, exact=True)
 

@@ -316,7 +316,7 @@ class SIMBAState(MeasuredState):
 
 
 @dataclass(frozen=True)
-class Measuring:
+class MeasuringPasses:
     """Passes over the rows of a problem; without a model, outlines."""
 
     problem: Problem
@@ -369,7 +369,9 @@ class Measuring:
         )
 
 
-def measured(measuring: Measuring, unscaled: LinearModel, nu: float, state: SIMBAState) -> Steps[SIMBAState]:
+def measured(
+    measuring: MeasuringPasses, unscaled: LinearModel, nu: float, state: SIMBAState
+) -> Steps[SIMBAState]:
     """The state with the best model so far and its figures.
 
     Parameters

@@ -76,7 +76,7 @@ class Update:
 
 
 @dataclass(frozen=True)
-class Ask:
+class RoundMessage:
     """A round: an update, if any, and then the draw of the rows of round ``draw_for``, if not None."""
 
     update: Update | None
@@ -85,7 +85,7 @@ class Ask:
 
 @dataclass(frozen=True)
 class Answer:
-    """What some groups, in order, answer to an :class:`Ask`.
+    """What some groups, in order, answer to an :class:`RoundMessage`.
 
     Attributes
     ----------

@@ -32,8 +32,8 @@ from distkern.solvers._simba.messages import (
     TIES,
     UNIT,
     Answer,
-    Ask,
     HoldOut,
+    RoundMessage,
     Select,
     Selected,
     Update,
@@ -211,7 +211,7 @@ class SimbaResident(AbstractResident):
         share = COLUMN_BYTES // max(len(together), 1)
         self._segments = [_Segment(part, operand, share, saved) for part in together]
 
-    def answer(self, message: Ask | Select) -> Answer | Selected:
+    def answer(self, message: RoundMessage | Select) -> Answer | Selected:
         if isinstance(message, Select):
             return reduce(Selected.joined, (segment.select(message) for segment in self._segments))
         entries = self._update(message)
@@ -219,8 +219,8 @@ class SimbaResident(AbstractResident):
         rows = tuple(self._row(int(g), int(p)) for g, p in zip(drawn.groups, drawn.places, strict=True))
         return Answer(drawn, entries, rows)
 
-    def replay(self, message: Ask | Select) -> None:
-        if isinstance(message, Ask):
+    def replay(self, message: RoundMessage | Select) -> None:
+        if isinstance(message, RoundMessage):
             self._update(message)
 
     def saved(self, group: int) -> dict[str, NDArray[Any]]:
@@ -230,7 +230,7 @@ class SimbaResident(AbstractResident):
                 return {"q": segment.arrays.q[:, start:stop]}
         raise KeyError(group)
 
-    def _update(self, message: Ask) -> int:
+    def _update(self, message: RoundMessage) -> int:
         update = message.update
         return 0 if update is None else sum(segment.update(update) for segment in self._segments)
 

@@ -15,7 +15,7 @@ from distkern.common.sparse import Rows, SparseRows, stacked
 from distkern.common.types import Array
 from distkern.passes import Message
 from distkern.solvers._simba import primal_loop as loops
-from distkern.solvers._simba.messages import Answer, Ask, Slacks, Update, shifted
+from distkern.solvers._simba.messages import Answer, RoundMessage, Slacks, Update, shifted
 from distkern.solvers._simba.selection import select
 from distkern.solvers.base import Problem, Steps
 
@@ -144,7 +144,7 @@ def rounds(solver: SIMBA, problem: Problem, state: SIMBAState, primal: Primal) -
     slacks: Slacks | None = None
     first, last = state.round + 1, min(state.round + solver.rounds_per_stage, solver.max_rounds)
     accesses, entries = state.accesses, state.accesses_nonzero
-    answer: Answer = yield Message(Ask(None, first))
+    answer: Answer = yield Message(RoundMessage(None, first))
     for t in range(first, last + 1):
         # xi: who may fall short, kept for some rounds
         fresh = (t - first) % solver.selection_every == 0
@@ -168,7 +168,7 @@ def rounds(solver: SIMBA, problem: Problem, state: SIMBAState, primal: Primal) -
         # q *= 1 - eta v + eta^2 v^2, then the rows of the next round
         eta = math.sqrt(math.log(n_active) / t)
         update = Update(columns, coefficients, b, eta, factors, chosen)
-        answer = yield Message(Ask(update, t + 1 if goes_on else None))
+        answer = yield Message(RoundMessage(update, t + 1 if goes_on else None))
         entries += answer.entries
         if not goes_on:
             break
