@@ -101,8 +101,6 @@ JOBS = {
         {"nu": 0.02, "max_rounds": 6000, "stages": 6, "patience": None, "validation_fraction": 0.0},
     ),
     "cells": ("cells", "cells", SEARCHED),
-    # whose metrics are learned again, from more rows
-    "cells with a metric": ("cells", "cells", {**CELLS, "metric": "diagonal"}),
     "cells with probabilities": ("cells", "cells", {**SEARCHED, "probability": "true"}),
     "cells without search": (
         "cells",
@@ -116,9 +114,6 @@ UPDATE = "update of cells"
 #: job, phase -> what the run has written when it is in that phase
 PHASES = {
     ("cells", "search"): "search/metric/*",
-    ("cells", "probe"): "search/probe/*.rows",
-    ("cells", "tune"): "search/tune 1/*",
-    ("cells with a metric", "learn"): "search/last metric/*",
     ("cells", "partition"): "checkpoints/stage-00000",
     ("cells", "move"): "moved/*.rows",
     ("cells", "solve"): "machines/*.json",

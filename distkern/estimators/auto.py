@@ -6,8 +6,7 @@ import math
 from collections.abc import Mapping
 from copy import copy
 from dataclasses import dataclass, field, replace
-from functools import partial
-from typing import TYPE_CHECKING, Any, ClassVar, cast
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,12 +15,11 @@ from distkern.common import blas
 from distkern.common.choices import Compared
 from distkern.common.errors import InputError
 from distkern.common.parameters import AUTO, NOTHING, Parameter, Whole
-from distkern.common.tiles import release
 from distkern.common.types import AbstractSource
 from distkern.estimators.base import AbstractClassifier, AbstractRegressor
 from distkern.estimators.declared import fitted
 from distkern.estimators.estimator import AbstractEstimator
-from distkern.maps.mapping import MapChoice, RowMap
+from distkern.maps.mapping import MapChoice
 from distkern.passes import Extent
 from distkern.runs.algorithms import algorithm
 from distkern.solvers.base import AbstractSolver, Problem
@@ -35,13 +33,12 @@ from distkern.solvers.hyperparameters import (
 )
 
 if TYPE_CHECKING:
-    from distkern.estimators.cells import AbstractCells
+    from distkern.estimators.arena import ArenaSizes
     from distkern.estimators.sample import FoldedSample
     from distkern.runs.data import TrainingData
     from distkern.runs.persistence import SavedForUpdate
     from distkern.runs.update import UpdateRun
     from distkern.search.folds import MachineSetting
-    from distkern.search.folds import TriedMachine as Climbed
     from distkern.storage.dataset import Split
 
 #: columns up to which distances say something, whole metrics can be learned, and sparse rows are written out
@@ -60,7 +57,6 @@ class Candidate:
     ----------
     name : of the algorithm, of whatever targets
     compared : what was tried
-    ladder : exact machines that were tried, from which cells go on if nothing of them is set
     instead : settings of the best machine that Newton's method finds, where that is not the one
     expected : score on new rows and its standard error, of the machine with these settings
     """
@@ -69,7 +65,6 @@ class Candidate:
     settings: dict[str, Any] = field(default_factory=dict)
     because: str = ""
     compared: tuple[Compared, ...] = ()
-    ladder: tuple[Climbed, ...] = ()
     instead: dict[str, Any] | None = None
     expected: tuple[float, float] | None = None
 
@@ -250,10 +245,7 @@ class AbstractKernelMachine(AbstractEstimator):
             likelihood = {"loss": "softmax" if several else "logistic"}
         given = self.value("settings") or {}
         known = {name: given[name] for name in given if name in kind.hyperparameters}
-        machine = kind(**{**shared, **likelihood, **chosen.settings, **known})
-        if chosen.ladder and not known and machine.get_params()["search"] == "full":
-            cast("AbstractCells", machine).climbed = chosen.ladder
-        return machine
+        return kind(**{**shared, **likelihood, **chosen.settings, **known})
 
     def _fits(self, candidate: Candidate, data: TrainingData, limit: int, *, has_test: bool) -> bool:
         from distkern.engine.plan import bytes_alone
@@ -265,63 +257,42 @@ class AbstractKernelMachine(AbstractEstimator):
     def _searched(self, data: TrainingData, columns: str) -> Candidate:
         """The best on held-out rows of a sample."""
         # a model that is loaded has no use for them
-        from distkern.estimators.sample import FoldedSample, neighbourhoods
-        from distkern.search.ladder import DENSE, STANDARD, climb
-        from distkern.search.machines import SampleRows
-        from distkern.solvers._cells.trials import solved_values
+        from distkern.estimators.arena import Arena
+        from distkern.search.ladder import KNOWN, STANDARD
 
         state, source = self.value("random_state"), data.source
         seed = state if isinstance(state, int) else 0
-        shares = data.class_totals / max(data.class_totals.sum(), 1.0)
-        classes = (None, None) if self.task == "regression" else (data.classes, shares)
-        sample = FoldedSample.of(source, classes[0], seed, classes[1])
+        weights = None if self.task == "regression" else self._class_weights(data)
+        arena = Arena.of(data, seed, self._arena_sizes(source), weights)
+        sample = arena.sample
         if not sample.tells:
             of_class = "" if self.task == "regression" else " of each class"
             return Candidate("newton", {}, f"{columns}, and too few different rows{of_class} to choose by")
         if source.n_features > _NARROW:
             return self._compared(sample, columns, seed)
-        weights = None if self.task == "regression" else self._class_weights(data)
-        # a map would make numbers of the zeros of sparse rows
-        maps = [MapChoice("none")] if source.is_sparse else None
-        parts = list(sample.parts())
-        keeps = data.scaling is not None and data.scaling.kind != "none"
-        unit = np.asarray(sample.rows.targets, dtype=np.float64)
-        of_block = partial(SampleRows.of, n_classes=len(data.classes), class_weights=weights, unit=unit)
-
-        cell_rows = self._cell_rows(source)
-
-        def around(mapping: RowMap) -> list[tuple[SampleRows, SampleRows]]:
-            pairs = neighbourhoods(source, sample, mapping, cell_rows, seed)
-            return [(of_block(learned), of_block(held_out)) for learned, held_out in pairs]
-
-        solve = None if self.task == "regression" else partial(solved_values, seed=seed)
-        rows = of_block(sample.rows)
-        found = climb(
-            rows,
-            parts,
-            source.n_rows,
-            seed,
-            maps=maps,
-            # columns that are scaled already, or sparse, stay as they are
-            straight_map=MapChoice("none") if keeps or source.is_sparse else STANDARD,
-            exact_rows=self._exact_rows,
-            cell_rows=cell_rows,
-            solve=solve,
-            around=None if source.is_sparse else around,
-        )
-        release()
+        # columns that are scaled already, or sparse, stay as they are
+        keeps = source.is_sparse or (data.scaling is not None and data.scaling.kind != "none")
+        found = arena.climb(MapChoice("none") if keeps else STANDARD)
         because = f"{columns}, and by {self._unit} on held-out rows of a sample"
         instead, expected = self._settings(found.inexact.setting, data), None
-        if source.n_rows <= DENSE * rows.n_rows:
-            scale = 1.0 if self.task == "classification" else float(unit.var())
-            expected = scale * found.chosen.score, scale * found.chosen.error
+        if source.n_rows <= KNOWN * sample.rows.n_rows:
+            expected = arena.variance * found.chosen.score, arena.variance * found.chosen.error
         if found.chosen.setting.kind != "exact":
             return Candidate("newton", instead, because, found.compared, expected=expected)
         settings = self._settings(found.chosen.setting, data)
-        return Candidate("cells", settings, because, found.compared, (), instead, expected)
+        return Candidate("cells", settings, because, found.compared, instead, expected)
+
+    def _arena_sizes(self, source: AbstractSource) -> ArenaSizes:
+        from distkern.estimators.arena import ArenaSizes
+
+        given = (self.value("settings") or {}).get("max_cell_rows")
+        is_real, rows = self.task == "regression", given if isinstance(given, int) else None
+        return ArenaSizes.of(source, is_real=is_real, limit=self.value("memory_limit"), cell_rows=rows)
 
     def _settings(self, chosen: MachineSetting, data: TrainingData) -> dict[str, Any]:
         """Those of the algorithm whose machine over all rows is the one that was chosen for a sample."""
+        from distkern.estimators.arena import kernel_params
+
         kernel, transform, metric = chosen.kernel, chosen.map.transform, chosen.map.metric
         is_exact = chosen.kind == "exact"
         weight = {"C": 1.0 / chosen.ridge} if is_exact else {"nu": chosen.ridge / data.source.n_rows}
@@ -333,36 +304,12 @@ class AbstractKernelMachine(AbstractEstimator):
             "scale": AUTO if keeps and transform == "standard" else transform,
             "metric": None if metric == "none" else metric,
         }
-        # a rule divides sqrt(2) times the median distance
-        width = f"median/{math.sqrt(2.0) / kernel.width:.4g}"
-        settings |= {"kernel": kernel.name, **dict(kernel.parameters), "gamma": width, **weight}
+        settings |= {**kernel_params(kernel), **weight}
         return settings | ({"search": None} if is_exact else {})
 
     @property
     def _unit(self) -> str:
         return "squared error" if self.task == "regression" else "log loss"
-
-    @property
-    def _exact_rows(self) -> int:
-        """Largest number of rows of the sample that exact machines take, 4,000 or less.
-
-        A quarter of the memory limit has room for their matrices, unless it has none for those of 500 rows.
-        """
-        from distkern.search.ladder import EXACT_ROWS
-
-        limit = self.value("memory_limit")
-        return EXACT_ROWS if limit is None else min(EXACT_ROWS, max(500, math.isqrt(limit // 96)))
-
-    def _cell_rows(self, source: AbstractSource) -> int:
-        """Rows of the exact machines that are compared: a cell, if its matrix takes no more than theirs.
-
-        A matrix of the square loss has double precision, others single precision.
-        """
-        from distkern.solvers._cells.sizes import auto_cell_rows
-
-        is_real = self.task == "regression"
-        usual = auto_cell_rows(source.n_rows, source.n_features, quadratic=is_real)
-        return min(usual, (1 if is_real else 2) * self._exact_rows)
 
     def _compared(self, sample: FoldedSample, columns: str, seed: int) -> Candidate:
         """The linear machine, unless kernels at landmarks lose less by more than two standard errors."""
@@ -385,11 +332,7 @@ class AbstractKernelMachine(AbstractEstimator):
         is_given |= self._begins is not None
         if is_given or source.n_features > _NARROW:
             return 0
-        from distkern.estimators.sample import most_rows, neighbourhood_bytes
-        from distkern.search.ladder import memory_of
-
-        found = memory_of(most_rows(source), source.n_features, self._exact_rows)
-        return found if source.is_sparse else found + neighbourhood_bytes(source, self._cell_rows(source))
+        return self._arena_sizes(source).bytes_for(source)
 
     # -- what the machine is asked
 

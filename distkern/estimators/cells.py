@@ -6,12 +6,14 @@ import math
 from collections.abc import Callable, Mapping
 from dataclasses import asdict, replace
 from functools import partial
-from typing import Any, ClassVar, cast
+from typing import TYPE_CHECKING, Any, ClassVar, cast
 
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
+from distkern.common import blas
 from distkern.common.errors import CorruptDataError
+from distkern.common.parameters import AUTO
 from distkern.common.shapes import indexed, shaped
 from distkern.common.types import Floats
 from distkern.engine.checkpoint import RunWorkplace
@@ -19,7 +21,8 @@ from distkern.estimators.base import AbstractClassifier
 from distkern.estimators.declared import fitted
 from distkern.estimators.features import unit_of
 from distkern.estimators.functional import AbstractFunctionalEstimator, AbstractFunctionalRegressor
-from distkern.search.folds import TriedMachine
+from distkern.losses.conjugate import AbstractDualLoss
+from distkern.runs.data import TrainingData
 from distkern.solvers._cells.basis import CellBasis, cell_basis
 from distkern.solvers._cells.calibrating import Sigmoids
 from distkern.solvers._cells.place import Places, places_from_arrays, places_to_arrays
@@ -31,6 +34,10 @@ from distkern.solvers.hyperparameters import CLASS_WEIGHT, RANDOM_STATE, THRESHO
 from distkern.storage.description import described
 from distkern.storage.parts import HeldParts, StoredParts, save_parts
 from distkern.storage.places import Place, absolute, place_of
+
+if TYPE_CHECKING:
+    from distkern.estimators.arena import ArenaSizes
+    from distkern.search.folds import TriedMachine
 
 _FOLDER = "machines"
 
@@ -56,8 +63,6 @@ class AbstractCells(AbstractFunctionalEstimator):
     regulariser_: float = fitted(
         "|w|^2 / (2 C n) of n training rows, summed over the cells", fact="regulariser", write=float
     )
-    #: exact machines of the ladder by which this algorithm was chosen, from which its search goes on
-    climbed: tuple[TriedMachine, ...] = ()
 
     def _solver(self, class_weights: NDArray[np.float64] | None, mean_weight: float) -> Cells:
         return Cells(
@@ -66,8 +71,55 @@ class AbstractCells(AbstractFunctionalEstimator):
             self.value("gamma"),
             **self.values_of(Cells),
             is_calibrated=self._is_calibrated,
-            ladder=self.climbed,
         )
+
+    def problem(self, data: TrainingData, *, has_test: bool) -> tuple[AbstractSolver[Any], Problem]:
+        solver, problem = super().problem(data, has_test=has_test)
+        if self._begins is not None:
+            return solver, problem
+        cells = cast("Cells", solver)
+        return replace(cells, search_result=self._searched(cells, data, problem.seed)), problem
+
+    def _searched(self, cells: Cells, data: TrainingData, seed: int) -> TriedMachine | None:
+        """What a search before the run chooses; None where everything is given, or where rows say nothing.
+
+        The last one is kept, because a plan asks for it before the run does.
+        """
+        if not cells.space.is_open(data.source.n_features):
+            return None
+        key = data.source.fingerprint, repr(sorted(self.get_params().items()))
+        kept = getattr(self, "_kept_search", None)
+        if kept is None or not data.source.fingerprint or kept[0] != key:
+            # models that are loaded have no use for it
+            from distkern.estimators.arena import Arena
+
+            with blas.single_threaded():
+                weights = cells.risk.class_weights
+                arena = Arena.of(data, seed, self._arena_sizes(cells, data), weights)
+                found = None
+                if arena.sample.tells:
+                    space, loss = cells.space, cells.risk.loss
+                    assert isinstance(loss, AbstractDualLoss)
+                    # ridges are of rows whose mean weight is 1
+                    ridges = None if isinstance(cells.C, str) else (1.0 / (cells.C * cells.risk.mean_weight),)
+                    maps = space.maps(data.source.n_features)
+                    found = arena.exact(maps, space.kernels, ridges, loss, is_wide=space.gamma == AUTO)
+            self._kept_search = kept = (key, found)
+        result: TriedMachine | None = kept[1]
+        return result
+
+    def _arena_sizes(self, cells: Cells, data: TrainingData) -> ArenaSizes:
+        from distkern.estimators.arena import ArenaSizes
+
+        source = data.source
+        rows = cells.rows_of_cell(source.n_rows, source.n_features)
+        return ArenaSizes.of(source, is_real=self.task == "regression", cell_rows=rows)
+
+    def choosing_bytes(self, data: TrainingData) -> int:
+        cells = self._solver(None, 1.0)
+        if self._begins is not None or not cells.space.is_open(data.source.n_features):
+            return 0
+        return self._arena_sizes(cells, data).bytes_for(data.source)
 
     def before(self, n_blocks: int) -> PreviousCells:
         """The fitted model as one that an update begins from, of so many blocks of old rows."""

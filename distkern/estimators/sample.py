@@ -22,13 +22,13 @@ from distkern.runs.spooled import whole_blocks
 #: of the sample: rows, bytes, and blocks that are read; fewer rows tell nothing
 MOST_ROWS, _MOST_BYTES, _MOST_BLOCKS, LEAST_ROWS = 10_000, 32 * 2**20, 16, 60
 #: folds of the sample, and held-out rows that suffice: folds take turns until they have held out that many
-_FOLDS, _ENOUGH_HELD_OUT = 5, 1200
+_FOLDS, _ENOUGH_HELD_OUT = 5, 2000
 #: first index of the streams of the sample, and of its anchors
 _TRIAL, _ANCHORS = 16, 17
 #: rows near all anchors together, and fewest and most anchors; the share of these rows that is held out, rows
 #: that are read for it, and at a time
 _ALL_NEAR, _ANCHORS_LEAST, _ANCHORS_MOST = 24_000, 3, 12
-_HELD_OUT_NEAR, _MOST_READ, _STRIP = 0.15, 10**6, 4096
+_HELD_OUT_NEAR, _MOST_READ, _STRIP = 0.15, 10**7, 4096
 
 
 @dataclass(frozen=True)
@@ -125,9 +125,9 @@ def neighbourhoods(
     """All rows near some rows of a sample, to learn from, and 15 % of them that are held out.
 
     The anchors are 3 to 12 rows that the seed draws, with 24,000 rows near all of them together, and near
-    are the ``n_near`` rows of the smallest Euclidean distance in the coordinates of a map, of up to a million
-    rows of the source. No row that is held out, nor one of its group or equal to it, is learned from, here or
-    in the first pair of the sample.
+    are the ``n_near`` rows of the smallest Euclidean distance in the coordinates of a map, of up to ten
+    million rows of the source. No row that is held out, nor one of its group or equal to it, is learned
+    from, here or in the first pair of the sample.
     """
     n_anchors = _n_anchors(n_near)
     anchors = stream(seed, Purpose.SAMPLE, _ANCHORS).choice(sample.rows.n_rows, n_anchors, replace=False)
@@ -182,7 +182,7 @@ def neighbourhood_bytes(source: AbstractSource, n_near: int) -> int:
 
 
 def _spread_blocks(source: AbstractSource) -> list[int]:
-    """Blocks that lie evenly in a source, of about a million rows."""
+    """Blocks that lie evenly in a source, of about ten million rows."""
     n_blocks = max(1, min(source.n_blocks, source.n_blocks * _MOST_READ // source.n_rows))
     return sorted({source.n_blocks * place // n_blocks for place in range(n_blocks)})
 

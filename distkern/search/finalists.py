@@ -18,6 +18,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
+from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
@@ -73,18 +74,26 @@ def over_centres(folds: Sequence[Fold], setting: MachineSetting, n_centres: int,
             tried[move] = TriedMachine(one, np.concatenate([_losses(*pair, one.ridge) for pair in walking]))
         return tried[move]
 
-    for direction in (1, -1):
-        move = 0
-        while abs(move) < _MOST_MOVES and _gains(at(move + direction), at(move), direction):
-            move += direction
-        if move:
-            break
+    _walked(at, (1, -1))
     return smoothest(tried.values())
 
 
-def _gains(ahead: TriedMachine, at: TriedMachine, direction: int) -> bool:
-    """Whether another ridge gains: a smaller one more than chance, as the larger one wins ties."""
-    return ahead.score < at.score if direction > 0 else is_better(ahead, at, _ALIKE)
+def _walked(at: Callable[[int], TriedMachine], directions: Sequence[int]) -> TriedMachine:
+    """Step in the first direction that gains for as long as it does, and return the last machine.
+
+    Steps up are to smoother machines, which win ties; one down must gain more than chance does.
+    """
+    move = 0
+    for direction in directions:
+        while abs(move) < _MOST_MOVES:
+            ahead, here = at(move + direction), at(move)
+            gains = ahead.score < here.score if direction > 0 else is_better(ahead, here, _ALIKE)
+            if not gains:
+                break
+            move += direction
+        if move:
+            break
+    return at(move)
 
 
 def on_more(
@@ -113,43 +122,65 @@ def on_more(
 
 def exact(
     folds: Sequence[Fold],
-    setting: MachineSetting,
+    settings: Sequence[MachineSetting],
     most: int,
     solve: Solve | None,
     beside: TriedMachine | None = None,
+    *,
+    is_wide: bool = True,
+    has_costs: bool = True,
 ) -> TriedMachine:
-    """An exact machine with the best width and C for its own loss.
+    """The best of some exact machines, with the best width and C for its own loss.
+
+    Each has its width searched, since the rows of the rungs may be too few to show how narrow kernels must
+    be, and then the best of them its C.
 
     Parameters
     ----------
-    folds : the rows by which width and C are found
-    setting : with width and ridge = 1 / C of a ridge machine, which are tried first
+    folds : the rows by which they are judged
+    settings : with width and ridge = 1 / C of ridge machines, where the search begins
     most : rows that are learned from
     solve : the machines of classes; None: ridge machines, for real targets. With more than two outputs they
         score what ridge machines have found
-    beside : a machine over the same held-out rows. Nothing else is tried where the first setting is far worse
+    beside : a machine over the same held-out rows. Settings that begin far above it are not searched
+    is_wide, has_costs : whether other widths, and other C, are tried
     """
-    tried: dict[tuple[float, float], TriedMachine] = {}
     # one factor of a ridge machine serves all outputs, whose own machines are solved one by one
     own = solve if folds[0].asked.targets.shape[1] <= _MOST_OUTPUTS else None
+    tried: dict[MachineSetting, TriedMachine] = {}
 
-    def at(width: float, *ridges: float) -> TriedMachine:
-        one = replace(setting, kernel=replace(setting.known_kernel, width=width))
-        for found in _exact(folds, one, ridges, most, own):
-            tried[width, found.setting.ridge] = found
-        return best(tried.values())
+    def at(setting: MachineSetting, width: float = 1.0, ridge: float = 1.0) -> TriedMachine:
+        kernel = setting.known_kernel
+        one = replace(
+            setting, kernel=replace(kernel, width=kernel.width * width), ridge=setting.ridge * ridge
+        )
+        if one not in tried:
+            [tried[one]] = _exact(folds, one, [one.ridge], most, own)
+        return tried[one]
 
-    width, ridge = setting.known_kernel.width, setting.ridge
-    first = at(width, ridge)
-    if beside is not None and first.score > _FAR * beside.score and is_better(beside, first):
-        return first
-    is_narrower = at(width / _WIDTH_FACTOR, ridge).kernel.width < width
-    found = at(width / _WIDTH_FACTOR**2 if is_narrower else width * _WIDTH_FACTOR, ridge)
-    found = at(found.kernel.width, ridge * _COST_FACTOR, ridge / _COST_FACTOR)
-    if found.setting.ridge != ridge:
-        at(found.kernel.width, found.setting.ridge**2 / ridge)
-    found = smoothest(tried.values())
+    def widest(setting: MachineSetting) -> TriedMachine:
+        first = at(setting)
+        is_far = beside is not None and first.score > _FAR * beside.score and is_better(beside, first)
+        if is_far or not is_wide:
+            return first
+        # kernels that are far too wide are all as bad, and no small step shows a gain
+        start = replace(setting, kernel=best([first, at(setting, width=_WIDTH_FACTOR**-2)]).kernel)
+        return _walked(partial(_wider, at, start), (-1, 1))
+
+    found = best([widest(setting) for setting in settings])
+    if has_costs:
+        _walked(partial(_smoother, at, found.setting), (1, -1))
+    kind = found.setting.map, found.kernel.name
+    found = smoothest(one for one in tried.values() if (one.setting.map, one.kernel.name) == kind)
     return found if own is solve else exact_on(folds, found, most, solve)
+
+
+def _wider(at: Callable[..., TriedMachine], setting: MachineSetting, move: int) -> TriedMachine:
+    return at(setting, width=_WIDTH_FACTOR**move)
+
+
+def _smoother(at: Callable[..., TriedMachine], setting: MachineSetting, move: int) -> TriedMachine:
+    return at(setting, ridge=_COST_FACTOR**move)
 
 
 def exact_on(folds: Sequence[Fold], found: TriedMachine, most: int, solve: Solve | None) -> TriedMachine:
@@ -160,6 +191,12 @@ def exact_on(folds: Sequence[Fold], found: TriedMachine, most: int, solve: Solve
 def walked(folds: Sequence[Fold]) -> Sequence[Fold]:
     """The folds by which settings are searched."""
     return folds[: math.ceil(_ENOUGH / folds[0].asked.n_rows)]
+
+
+def first_near(tried: Sequence[TriedMachine]) -> TriedMachine:
+    """The first of those that are not worse than the best one by more than a standard error."""
+    near = not_worse(sorted(tried, key=lambda one: one.score), 1.0)
+    return next(one for one in tried if any(one is other for other in near))
 
 
 def smoothest(tried: Iterable[TriedMachine]) -> TriedMachine:

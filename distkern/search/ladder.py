@@ -24,8 +24,11 @@ from distkern.search import finalists
 from distkern.search.choice import best as _best
 from distkern.search.choice import best_of_each, is_better, not_worse
 from distkern.search.finalists import Solve
-from distkern.search.folds import CENTRE_ROWS, RIDGES, Fold, TriedMachine, joined
+from distkern.search.folds import CENTRE_ROWS, RIDGES, Fold, MachineSetting, TriedMachine, joined
 from distkern.search.machines import Kernel, SampleRows
+
+#: pairs of rows to learn from and rows that are held out, all rows near some in the coordinates of a map
+Around = Callable[[RowMap], Sequence[tuple[SampleRows, SampleRows]]]
 
 #: exp(-|x - y| / b), the Laplacian of the Euclidean distance, is the Matern kernel of smoothness 1/2
 MATERN = Kernel("matern", parameters=(("smoothness", 0.5),))
@@ -65,8 +68,12 @@ _ABOUT = 1.03
 #: settings of a rung with up to so many times its least loss become finalists, and finalists with up to so
 #: many times the loss of another learn from as many rows as they would be delivered with
 _NEAR, _FAR = 1.1, 1.3
-#: rows that the rungs hold out, and most folds for it; a sample has most rows of up to so many times its own
-_RUNG_ROWS, _RUNG_FOLDS, DENSE = 400, 3, 2
+#: rows that the rungs hold out, and most folds for it
+_RUNG_ROWS, _RUNG_FOLDS = 600, 3
+#: times the rows of a sample up to which its rows are about as near each other as all rows are
+_DENSE = 1.3
+#: times the rows of a sample up to which a score on it is one of all rows
+KNOWN = 6
 
 
 @dataclass(frozen=True)
@@ -101,7 +108,7 @@ def climb(
     exact_rows: int = EXACT_ROWS,
     cell_rows: int = EXACT_ROWS,
     solve: Solve | None = None,
-    around: Callable[[RowMap], Sequence[tuple[SampleRows, SampleRows]]] | None = None,
+    around: Around | None = None,
 ) -> LadderResult:
     """Choose for ``n_rows`` rows, of which ``rows`` are a sample, by the given parts of it.
 
@@ -136,8 +143,7 @@ def climb(
     exact_rows : of the exact machines whose settings are searched, at most
     cell_rows : of the exact machines that would be delivered
     solve : see :func:`~distkern.search.finalists.exact`
-    around : makes pairs of rows to learn from and held-out rows, all rows near some of the sample's in the
-        coordinates of a map
+    around : makes pairs of rows to learn from and held-out rows, all rows near some of the sample
     """
     everything = [_fold(rows, *part, seed) for part in parts]
     folds = everything[: max(1, min(_RUNG_FOLDS, math.ceil(_RUNG_ROWS / everything[0].asked.n_rows)))]
@@ -161,17 +167,20 @@ def climb(
             kinds = _best_of_each_kind(found)
         rungs += [few, _best(found)]
     some = finalists.walked(everything)
-    inexact = _best(finalists.over_centres(some, one, _LANDMARKS, exact_rows) for one in wanted)
-    is_dense, near = n_learned <= cell_rows, list[Fold]()
-    if kinds and not is_dense and around is not None:
-        mapping, *_ = everything[0].mapped(kinds[0].setting.map, exact_rows)
-        near = [everything[0].beside(*pair) for pair in around(mapping)]
-    beside, there = finalists.on_more(everything, inexact.setting, _LANDMARKS, [one.asked for one in near])
-    arena = everything if is_dense else near
+    # the simpler one of those that cannot be told apart
+    inexact = finalists.first_near(
+        [finalists.over_centres(some, one, _LANDMARKS, exact_rows) for one in wanted]
+    )
+    is_dense = n_learned <= cell_rows and n_rows <= _DENSE * rows.n_rows
+    arena = everything
+    if not is_dense:
+        arena = _neighbourhoods(everything[0], kinds[0], exact_rows, around) if kinds and around else []
+    near = [] if is_dense else [one.asked for one in arena]
+    beside, there = finalists.on_more(everything, inexact.setting, _LANDMARKS, near)
     if kinds and arena:
         some = finalists.walked(arena)
         compared = inexact if is_dense else joined([[one] for one in there[: len(some)]])[0]
-        exact = _best(finalists.exact(some, one.setting, exact_rows, solve, compared) for one in _near(kinds))
+        exact = finalists.exact(some, _near(kinds, is_dense=is_dense), exact_rows, solve, compared)
         rungs.append(exact)
         if exact.score < _FAR * compared.score:
             exact = finalists.exact_on(arena, exact, cell_rows, solve)
@@ -189,9 +198,14 @@ def climb(
     return LadderResult(beside, beside, (*rungs, beside))
 
 
-def _near(kinds: Sequence[TriedMachine]) -> list[TriedMachine]:
-    """The first ones that may become finalists."""
-    return [one for one in kinds[:_BEST_MAPS] if one.score <= _NEAR * kinds[0].score]
+def _near(kinds: Sequence[TriedMachine], *, is_dense: bool) -> list[MachineSetting]:
+    """The kinds that may become finalists: the first ones, and the best one of each other kernel.
+
+    Where cells are denser than the sample, kernels that are poor on few rows may be the best.
+    """
+    near = [one for one in kinds if one.score <= _NEAR * kinds[0].score]
+    of_kernels = best_of_each(near if is_dense else kinds, lambda one: one.kernel.name)
+    return list(dict.fromkeys(one.setting for one in [*near[:_BEST_MAPS], *of_kernels]))
 
 
 def _fold(rows: SampleRows, learned: NDArray[np.intp], asked: NDArray[np.intp], seed: int) -> Fold:
@@ -234,34 +248,54 @@ def _n_centres(n_learned: int, n_rows: int) -> int:
     return int(_LANDMARKS * math.sqrt(n_learned / max(n_rows, 1)))
 
 
-def exact_machines(
+def choose_exact(
     rows: SampleRows,
-    part: tuple[NDArray[np.intp], NDArray[np.intp]],
+    parts: Iterable[tuple[NDArray[np.intp], NDArray[np.intp]]],
+    n_rows: int,
+    seed: int,
     *,
     maps: Sequence[MapChoice],
     kernels: Sequence[Kernel],
-    ridges: Sequence[float] | None = None,
+    ridges: Sequence[float] | None,
     is_wide: bool,
-) -> list[TriedMachine]:
-    """Exact machines on up to 1,000 rows with the best two maps and the best one of each kind of metric.
+    exact_rows: int = EXACT_ROWS,
+    cell_rows: int = EXACT_ROWS,
+    solve: Solve | None = None,
+    around: Around | None = None,
+) -> TriedMachine:
+    """Choose an exact machine, by the given parts of a sample and the rows around some of its rows.
+
+    Ridge machines over 1,000 rows find the best two maps, the best one of each kind of metric, and kernels
+    for these. The best two of them are searched further as they would be delivered, as in :func:`climb`.
 
     Parameters
     ----------
-    part : rows to learn from, in random order, and rows that are held out
-    maps, kernels, ridges : that are tried; of ridges those that suit the targets, if there are none
+    maps, kernels : that are tried
+    ridges : that are tried; None: those that suit the targets, and others beside the best
     is_wide : whether the kernels' widths are searched, or else as they are
-
-    Returns
-    -------
-    for each of these maps and kernels the best width and ridge, the best first
+    parts, n_rows, exact_rows, cell_rows, solve, around : as of :func:`climb`
     """
-    learned, asked = part
-    fold, leaders, width = Fold(rows.part(learned), rows.part(asked)), list(maps), 1.0
+    everything = [_fold(rows, *part, seed) for part in parts]
+    fold, leaders, width = everything[0], list(maps), 1.0
     if len(maps) > 1 or is_wide:
         tried = _over_centres([fold], maps, kernels, _WIDTHS if is_wide else (1.0,))
         leaders = _of_every_metric(tried)
         width = _best(tried).kernel.width if is_wide else 1.0
-    return _best_of_each_kind(_exact([fold], leaders, kernels, width, _AROUND if is_wide else (1.0,), ridges))
+    factors = _AROUND if is_wide else (1.0,)
+    kinds = _best_of_each_kind(_exact([fold], leaders, kernels, width, factors, ridges))
+    arena, is_dense = everything, fold.learned.n_rows <= cell_rows and n_rows <= _DENSE * rows.n_rows
+    if around is not None and not is_dense:
+        arena = _neighbourhoods(fold, kinds[0], exact_rows, around) or everything
+    some = finalists.walked(arena)
+    open_values = {"is_wide": is_wide, "has_costs": ridges is None}
+    found = finalists.exact(some, _near(kinds, is_dense=is_dense), exact_rows, solve, **open_values)
+    return finalists.exact_on(arena, found, cell_rows, solve)
+
+
+def _neighbourhoods(fold: Fold, best: TriedMachine, exact_rows: int, around: Around) -> list[Fold]:
+    """The rows around some, in the coordinates of the best map."""
+    mapping, *_ = fold.mapped(best.setting.map, exact_rows)
+    return [fold.beside(*pair) for pair in around(mapping)]
 
 
 def best_map(

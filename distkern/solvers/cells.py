@@ -3,8 +3,8 @@
 The paper (xRFM) is at the left, ours at the right, with other machines than its ridge regressions:
 
     draw a sample of the rows                        CellLayout.sampling
-    learn a metric from gradients on it              SearchSpace.choose: metric, transform, kernel, gamma and
-        (average gradient outer product)                 C by held-out rows, unless they are given
+    learn a metric from gradients on it              SearchSpace.choose, after a search before the run for
+        (average gradient outer product)                 what is not given (ladder.choose_exact)
     cut the rows into leaves by half spaces along    CellLayout.tree over the sample (Tree: across the largest
         the metric's first direction, at the median      variance of the mapped rows)
     send every row to its leaf                       Cells._move: count, group leaves to buckets, sort rows
@@ -38,7 +38,6 @@ from distkern.losses.conjugate import AbstractDualLoss
 from distkern.maps.metric import METRICS
 from distkern.maps.transform import TRANSFORMS
 from distkern.search.folds import TriedMachine
-from distkern.solvers._cells.arenas import FIRST_TREE
 from distkern.solvers._cells.basis import cell_basis
 from distkern.solvers._cells.buckets import Cut, Solving
 from distkern.solvers._cells.calibrating import FEW_OF_A_CLASS, MOST_RARE, Calibrating, Sigmoids, sigmoids_of
@@ -57,6 +56,8 @@ from distkern.solvers.measuring import Sums
 from distkern.solvers.risk import Risk
 from distkern.solvers.targets import figures_of_targets, scaled_risk, target_outline, target_scale
 
+#: first index of the streams of the tree over the sample
+FIRST_TREE = 3
 #: smallest tolerance; rounding of kernels in single precision is smaller
 _LEAST_TOLERANCE = 1e-4
 #: largest C for which errors of single precision, times C, are small beside |w|^2
@@ -142,8 +143,8 @@ class Cells(AbstractSolver[CellsState]):
     is_calibrated: bool = False
     #: the model that the run brings up to date, whose rows come before new ones; None: it begins from none
     before: PreviousCells | None = None
-    #: exact machines of the ladder that chose this algorithm; empty: the search climbs a ladder itself
-    ladder: tuple[TriedMachine, ...] = ()
+    #: what the search before the run has found; None: nothing is searched
+    search_result: TriedMachine | None = None
 
     name = "cells"
     old_rows = OldRows.NEEDED
@@ -187,7 +188,7 @@ class Cells(AbstractSolver[CellsState]):
         layout = self._layout(problem)
         scale = yield from target_scale(problem, self.risk)
         risk = scaled_risk(self.risk, scale.center, scale.scale)
-        sample: CellSample = yield layout.sampling(risk, climbs=self._space.climbs(problem.n_features))
+        sample: CellSample = yield layout.sampling(risk)
         test_error, absolute = None, np.full(2, math.nan)
         errors = [sample.sums.mean_errors]
         if problem.has_test:
@@ -196,7 +197,7 @@ class Cells(AbstractSolver[CellsState]):
             test_error = float(errors[1][0])
         for place, found in enumerate(errors):
             absolute[place] = found[1] if len(found) > 1 else math.nan
-        chosen: Chosen = yield from self._space.choose(layout, risk, sample)
+        chosen: Chosen = yield from self.space.choose(layout, risk, sample)
         coordinates = chosen.map.apply(sample.features)
         tree = layout.tree(coordinates, FIRST_TREE)
         places = Places(chosen.map, tree, np.zeros(tree.n_leaves, dtype=np.int32))
@@ -210,15 +211,13 @@ class Cells(AbstractSolver[CellsState]):
             scale.center,
             scale.scale,
             scale.variances,
-            [kernel.name for kernel in self._space.kernels].index(chosen.kernel.name),
+            [kernel.name for kernel in self.space.kernels].index(chosen.kernel.name),
             chosen.gamma,
             chosen.cost,
             rows_of_bucket=np.zeros(1, dtype=np.int64),
             machines=np.zeros((0, 32), dtype=np.uint8),
             search_score=chosen.score,
             metric=METRICS.index(chosen.metric),
-            width_edge=chosen.edges[0],
-            cost_edge=chosen.edges[1],
             **arrays,
         )
 
@@ -341,7 +340,7 @@ class Cells(AbstractSolver[CellsState]):
     def found(self, state: CellsState) -> dict[str, Any]:
         mapping = state.places.map
         chosen = {
-            "kernel": self._space.kernels[state.kernel].name,
+            "kernel": self.space.kernels[state.kernel].name,
             "gamma": state.gamma,
             "C": state.cost,
             "scale": mapping.transform.kind,
@@ -351,24 +350,26 @@ class Cells(AbstractSolver[CellsState]):
         return {name: value for name, value in chosen.items() if given[name] == AUTO}
 
     @property
-    def _space(self) -> SearchSpace:
-        return SearchSpace(self.kernel, self.gamma, self.C, self.scale, self.metric, self.search, self.ladder)
+    def space(self) -> SearchSpace:
+        """What is given, and what was chosen before the run."""
+        return SearchSpace(
+            self.kernel, self.gamma, self.C, self.scale, self.metric, self.search, self.search_result
+        )
 
     def _layout(self, problem: Problem) -> CellLayout:
         # cells stay as large as they are allowed to be in the model that is updated
         n_rows = self._old_rows(problem)
-        rows = min(self._cell_rows(n_rows, problem.n_features), n_rows)
+        rows = min(self.rows_of_cell(n_rows, problem.n_features), n_rows)
         overlap = self._overlap(problem.n_rows, problem.n_features)
         _dual(self.risk)
-        maps = (*self._space.maps(problem.n_features), self._space.map_choice)
-        quadratic = self.risk.loss.is_quadratic
-        return CellLayout(problem, rows, overlap, quadratic, self.search, maps, self._is_costly)
+        maps, quadratic = (self.space.map_choice,), self.risk.loss.is_quadratic
+        return CellLayout(problem, rows, overlap, quadratic, maps, self._is_costly)
 
     def _old_rows(self, problem: Problem) -> int:
         """Rows of the model that is updated, or all."""
         return sum(problem.block_rows[: None if self.before is None else self.before.n_blocks])
 
-    def _cell_rows(self, n_rows: int, n_features: int) -> int:
+    def rows_of_cell(self, n_rows: int, n_features: int) -> int:
         """Rows of a cell where there are so many."""
         if not isinstance(self.max_cell_rows, str):
             return self.max_cell_rows
@@ -378,11 +379,11 @@ class Cells(AbstractSolver[CellsState]):
         """The share of neighbours where there are so many rows."""
         if not isinstance(self.overlap, str):
             return self.overlap
-        return auto_overlap(n_rows, self._cell_rows(n_rows, n_features))
+        return auto_overlap(n_rows, self.rows_of_cell(n_rows, n_features))
 
     def settings(self, risk: Risk, settled: Settled) -> CellSettings:
         """Settings that the machines of all cells share."""
-        spec = self._space.kernels[settled.kernel]
+        spec = self.space.kernels[settled.kernel]
         choice = KernelChoice(find_kernel(spec.name), settled.gamma, dict(spec.parameters))
         kernel = require(choice.with_gamma(settled.gamma), AbstractTileKernel)  # type: ignore[type-abstract]
         tolerance = max(self.tol, _LEAST_TOLERANCE)
@@ -415,7 +416,7 @@ class Cells(AbstractSolver[CellsState]):
             extra,
             converged=state.stage == 2 and not state.n_unsolved and not self._has_gap(state),
             shortfall=self._shortfall(state),
-            notes=notes_of(state, self._space.kernels[state.kernel], is_real=self.risk.is_real),
+            notes=notes_of(state, self.space.kernels[state.kernel], is_real=self.risk.is_real),
         )
 
     def _has_gap(self, state: CellsState) -> bool:
@@ -456,15 +457,12 @@ class Cells(AbstractSolver[CellsState]):
     def outline(self, problem: Problem) -> list[Outline]:
         layout = self._layout(problem)
         if self.before is None:
-            climbs = self._space.climbs(problem.n_features)
-            # a driver that climbs the ladder loads what its machines need
-            order = {"is_before": not climbs}
             passes = [
                 *target_outline(problem),
-                Outline(layout.sampling(None, climbs=climbs), **order),
-                *self._space.outline(layout),
-                Outline(layout.counting(None), **order),
-                Outline(layout.moving(None, None), **order),
+                Outline(layout.sampling(None), is_before=True),
+                *self.space.outline(layout),
+                Outline(layout.counting(None), is_before=True),
+                Outline(layout.moving(None, None), is_before=True),
                 Outline(layout.solving(_items(range(layout.n_buckets)), None, None)),
             ]
         else:

@@ -11,7 +11,6 @@ import pytest
 from distkern.cli.main import main
 from distkern.runs.persistence import load_model
 from distkern.solvers import cells
-from distkern.solvers._cells import sizes
 from distkern.storage.ingest import write_dataset
 
 NAMES = ("noise", "size & <shape>", "more noise", "age", "the rest")
@@ -19,7 +18,6 @@ NAMES = ("noise", "size & <shape>", "more noise", "age", "the rest")
 
 @pytest.mark.parametrize("named", [True, pytest.param(False, marks=pytest.mark.slow)])
 def test_the_choice_and_the_columns_that_matter_are_shown_everywhere(named, tmp_path, capsys, monkeypatch):
-    monkeypatch.setattr(sizes, "_ROUNDS", ((200, 200), (400, 200)))
     generator = np.random.default_rng(0)
     X = generator.normal(size=(600, 5)).astype(np.float32)
     y = (np.sin(2 * X[:, 1]) + X[:, 3] > 0).astype(int)
@@ -71,7 +69,6 @@ def test_the_choice_and_the_columns_that_matter_are_shown_everywhere(named, tmp_
 
 @pytest.mark.slow
 def test_a_resumed_run_says_what_was_chosen_before(tmp_path, capsys, monkeypatch):
-    monkeypatch.setattr(sizes, "_ROUNDS", ((60, 60), (120, 60)))
     X = np.random.default_rng(0).normal(size=(200, 3)).astype(np.float32)
     write_dataset([(X, (X[:, 0] > 0).astype(int))], tmp_path / "d.zarr")
     train = ["train", "--data", str(tmp_path / "d.zarr"), "--algorithm", "cells", "--set", "search=quick"]

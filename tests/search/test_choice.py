@@ -189,6 +189,7 @@ def test_of_exact_machines_those_that_lead_learn_from_all_rows(monkeypatch):
         return over_all_rows(kernel, ridges, learned, asked)
 
     monkeypatch.setattr("distkern.search.folds.over_all_rows", counted)
+    # there are no rows around others, as with sparse rows
     climb(rows, parts, 100_000, 0, maps=[MapChoice("none"), MapChoice("standard")])
     assert 1 <= settings[1200] <= 2
     # three kernels with all ridges, their other widths and maps with the nearest ones

@@ -82,7 +82,7 @@ def folds(noise, n_rows=600):
 def test_the_ridge_of_the_rung_is_only_where_the_walk_begins(ridge):
     """A weight that is far too small gave probabilities that were far too sure of themselves."""
     setting = MachineSetting("centres", MapChoice("standard"), GAUSSIAN, ridge)
-    found = finalists.over_centres(folds(0.5), setting, 100)
+    found = finalists.over_centres(folds(0.5), setting, 100, 4000)
     assert 1e-2 < found.setting.ridge < 1e2
     assert found.score < 0.4
     assert found.setting.size == (400, 100)
@@ -90,7 +90,7 @@ def test_the_ridge_of_the_rung_is_only_where_the_walk_begins(ridge):
 
 def test_noise_gets_the_constant():
     found = finalists.over_centres(
-        folds(1e6), MachineSetting("centres", MapChoice("none"), GAUSSIAN, 1.0), 100
+        folds(1e6), MachineSetting("centres", MapChoice("none"), GAUSSIAN, 1.0), 100, 4000
     )
     assert found.score == pytest.approx(np.log(2.0), abs=0.01)
 
@@ -104,10 +104,10 @@ def test_exact_machines_search_width_and_cost():
         return [right * min(cost, 3.0) for cost in costs]
 
     setting = MachineSetting("exact", MapChoice("none"), GAUSSIAN, 1.0)
-    found = finalists.exact(folds(0.3), setting, 300, solve)
+    found = finalists.exact(folds(0.3), [setting], 300, solve)
     assert found.setting.size == (300, 300)
-    # three widths on each of three folds
-    assert len({gamma for gamma, *_ in asked}) == 9
+    # four widths on each of three folds
+    assert len({gamma for gamma, *_ in asked}) == 12
     # settings that cannot be told apart: the widest kernel, and the largest ridge
     assert found.setting.ridge >= 1.0
     assert len(found.losses) == 600

@@ -13,7 +13,6 @@ from distkern.maps.mapping import MapChoice, RowMap, fitting_bytes
 from distkern.solvers._cells import dual
 from distkern.solvers._cells import machine as machines
 from distkern.solvers._cells.newton import solve_packed
-from distkern.solvers._cells.trials import trial_bytes
 
 MIB = 2**20
 
@@ -105,9 +104,3 @@ def test_a_map_takes_what_is_planned(kind, n, d):
     planned = fitting_bytes(choice, n, d, 1)
     assert taken < planned + MIB
     assert planned < 2 * taken
-
-
-def test_trials_are_planned_for_the_rows_that_they_have():
-    small = trial_bytes(1000, 2000, 9, 10, 1, 3, double=False)
-    assert small < trial_bytes(4000, 2000, 9, 10, 1, 3, double=False) / 6
-    assert small < trial_bytes(1000, 2000, 9, 10, 1, 3, double=True)

@@ -8,14 +8,14 @@ from distkern.estimators import cells
 from distkern.estimators.cells import CellClassifier
 from distkern.runs.persistence import load_model
 from distkern.runs.run import plan, train
-from distkern.solvers._cells import layout, ranking, sizes
+from distkern.solvers._cells import layout, sizes
 from distkern.storage.ingest import write_dataset
 from distkern.storage.parts import ArrayParts, SlicedParts
 from problems import waves
 
 #: of which the slow tests take all
 PASSES = ("move", "solve")
-OTHERS = ("tune 1", "sample", "metric", "probe", "count", "calibrate")
+OTHERS = ("sample", "metric", "count", "calibrate")
 
 
 def made(folder, n_rows):
@@ -29,11 +29,9 @@ def data(tmp_path_factory):
 
 
 def small_search(monkeypatch):
-    """So that there are more rows than the sample, and settings are tried on whole cells."""
-    monkeypatch.setattr(ranking, "ROUNDS", (((1.0,), (1.0,)), ((1.0,), (1.0,))))
+    """So that there are more rows than the sample."""
     monkeypatch.setattr(sizes, "SAMPLE_ROWS", 300)
     monkeypatch.setattr(sizes, "_LEAF_SAMPLE", 1)
-    monkeypatch.setattr(sizes, "_TUNED_ROWS", 200)
 
 
 @pytest.fixture(autouse=True)

@@ -1,20 +1,15 @@
 """What machines in cells choose by themselves, and what they leave alone."""
 
-import sys
-from types import ModuleType
-
 import numpy as np
 import pytest
 
 from cell_problems import Classifier, Regressor, rows
 from distkern.common.errors import InputError
 from distkern.engine.drive import Driver
+from distkern.estimators.arena import Arena
 from distkern.estimators.cells import CellClassifier
-from distkern.passes.machine import LIBRARY_BYTES
 from distkern.runs.persistence import load_model
 from distkern.runs.run import plan, train
-from distkern.solvers._cells import sizes
-from distkern.solvers._cells.choosing import SearchSpace
 from distkern.storage.ingest import write_dataset
 
 
@@ -23,23 +18,6 @@ def noisy_columns(n_rows, seed=0):
     X = np.random.default_rng(seed).normal(size=(n_rows, 8))
     y = (np.sin(2 * X[:, 0]) + X[:, 1] > 0).astype(int)
     return (X * [1, 100, 10, 10, 10, 10, 10, 10]).astype(np.float32), y
-
-
-@pytest.mark.parametrize(("search", "counted"), [("quick", LIBRARY_BYTES), (None, 0)])
-def test_what_follows_a_climb_is_planned_with_what_the_driver_loads_there(
-    search, counted, tmp_path, monkeypatch
-):
-    X, y = noisy_columns(3000)
-    data = write_dataset([(X, y)], tmp_path / "d.zarr")
-    found = []
-    for module in (ModuleType("pandas"), None):
-        monkeypatch.setitem(sys.modules, "pandas", module)
-        planned = plan(CellClassifier(search=search), data.train, scheduler="local", workers=1)
-        found.append({step.name: step.driver_bytes for step in planned.passes})
-    loaded, fresh = found
-    assert loaded["solve"] == fresh["solve"]
-    for name in ("sample", "count", "move"):
-        assert loaded[name] - fresh[name] == LIBRARY_BYTES - counted
 
 
 @pytest.mark.parametrize("search", [pytest.param("full", marks=pytest.mark.slow), "quick"])
@@ -59,31 +37,13 @@ def test_what_is_not_given_is_searched(search, tmp_path):
     np.testing.assert_array_equal(loaded.decision_function(X), model.decision_function(X))
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("search", ["full", "quick"])
-def test_many_samples_of_rows_are_searched(search, monkeypatch):
-    """Where rows are many beside their sample, a full search also tries what few rows do not tell apart."""
-    monkeypatch.setattr(sizes, "SAMPLE_ROWS", 500)
-    tried, begun = [], SearchSpace._siblings
-
-    def siblings(self, leaders, n_features):
-        tried.append(begun(self, leaders, n_features))
-        return tried[-1]
-
-    monkeypatch.setattr(SearchSpace, "_siblings", siblings)
-    X, y = noisy_columns(2600)
-    model = CellClassifier(search=search, max_cell_rows=1000, random_state=0).fit(X[:2100], y[:2100])
-    assert model.score(X[2100:], y[2100:]) > 0.9
-    assert [bool(found) for found in tried] == [True] * (search == "full")
-
-
-def test_results_of_trials_on_wide_rows_are_as_large_as_planned(monkeypatch):
+def test_a_metric_of_wide_rows_is_as_large_as_planned(monkeypatch):
     X, y = rows(150, 450)
     execute, of_step = Driver._execute, {}
 
     def watched(self, step):
         found = execute(self, step)
-        if step.name.startswith(("metric", "tune")):
+        if step.name == "metric":
             stored = step.store.load(0)
             of_step[step.name] = sum(array.nbytes for array in stored.values()), step.cost.result_bytes
         return found
@@ -91,7 +51,6 @@ def test_results_of_trials_on_wide_rows_are_as_large_as_planned(monkeypatch):
     monkeypatch.setattr(Driver, "_execute", watched)
     given = {"kernel": "rbf", "gamma": "median", "scale": "ranks", "metric": "full"}
     CellClassifier(search="quick", random_state=0, **given).fit(X, y)
-    assert set(of_step) == {"metric", "tune 1", "tune 2"}
     assert of_step["metric"][0] > 2**20
     assert all(stored <= planned for stored, planned in of_step.values())
 
@@ -109,6 +68,43 @@ def test_what_is_given_is_not_searched():
         InputError, match=r"gamma: 2\.0 is of rows whose map the search chooses; set search to"
     ):
         CellClassifier(gamma=2.0).fit(X, y)
+
+
+def test_each_part_of_the_search_space_is_open_or_given():
+    """Maps by what is given of them, kernels by theirs; one value each is no search."""
+    cells = CellClassifier(scale="standard", search="quick")._solver(None, 1.0)
+    assert {one.transform for one in cells.space.maps(8)} == {"standard"}
+    assert {one.metric for one in cells.space.maps(8)} > {"none", "diagonal"}
+    quick = CellClassifier(search="quick")._solver(None, 1.0).space.maps(8)
+    assert not any(one.is_full or one.has_quantiles for one in quick)
+    given = {"kernel": "rbf", "gamma": "median", "scale": "none", "metric": None}
+    assert CellClassifier(**given)._solver(None, 1.0).space.is_open(8)
+    assert not CellClassifier(C=3.0, **given)._solver(None, 1.0).space.is_open(8)
+    assert not CellClassifier(search=None)._solver(None, 1.0).space.is_open(8)
+
+
+def test_the_search_is_made_once_for_a_plan_and_its_run(tmp_path, monkeypatch):
+    X, y = noisy_columns(600)
+    data = write_dataset([(X, y)], tmp_path / "d.zarr", scale="none")
+    calls, exact = [], Arena.exact
+
+    def counted(self, *given, **named):
+        calls.append(exact(self, *given, **named))
+        return calls[-1]
+
+    monkeypatch.setattr(Arena, "exact", counted)
+    model = CellClassifier(search="quick", random_state=0)
+    planned = plan(model, data.train)
+    model.fit(data.train)
+    assert len(calls) == 1
+    assert planned.driver_bytes >= model.choosing_bytes(model._data_of_split(data.train))
+    assert model.history_[-1]["search_score"] == calls[0].score
+    # of a map with a metric, the width is one of distances in its coordinates
+    mapping = model.places_.map
+    assert calls[0].kernel.over(mapping).gamma == pytest.approx(model.gamma_)
+    model.set_params(C=2.0).fit(data.train)
+    assert len(calls) == 2
+    assert model.cost_ == pytest.approx(2.0)
 
 
 def test_a_metric_and_a_transform_without_a_search():
@@ -129,14 +125,10 @@ def test_more_rows_than_the_sample_are_tried_on_whole_cells(tmp_path):
     X = generator.random((40000, 2)).astype(np.float32)
     y = (np.sin(60 * X[:, 0]) * np.sin(60 * X[:, 1]) > 0).astype(int)
     data = write_dataset([(X, y)], tmp_path / "d.zarr", scale="none", test_fraction=0.25)
-    for search, learned, last in (("full", ["whole metrics"], ["last metric"]), ("quick", [], [])):
-        model = CellClassifier(search=search, max_cell_rows=1000, random_state=0)
-        assert [step.name for step in plan(model, data.train, test=data.test).passes] == [
-            *("sample", "metric", "probe", "tune 1", *learned, "tune 2", "probe 2", "tune 3", *last),
-            *("count", "move", "solve", "calibrate", "calibrate rarest", "held-out"),
-        ]
+    model = CellClassifier(search="quick", max_cell_rows=1000, random_state=0)
+    names = [step.name for step in plan(model, data.train, test=data.test).passes if step.name != "metric"]
+    assert names == ["sample", "count", "move", "solve", "calibrate", "calibrate rarest", "held-out"]
     train(model, data.train, test=data.test, out=tmp_path / "m", scheduler="threads", workers=2)
-    assert not (tmp_path / "m" / "search").exists()
     given = {"gamma": "median", "C": 10.0, "scale": "none", "metric": None}
     plain = CellClassifier(search=None, max_cell_rows=1000, random_state=0, **given).fit(data.train)
     assert 1 - model.history_[-1]["test_error"] > plain.score(data.test) + 0.005

@@ -1,4 +1,4 @@
-"""The passes that search, cut, move and solve."""
+"""The passes that sample, cut, move and solve."""
 
 from __future__ import annotations
 
@@ -18,7 +18,6 @@ from distkern.maps.mapping import MapChoice, fitting_bytes
 from distkern.maps.metric import METRIC_ROWS
 from distkern.maps.transform import N_QUANTILES
 from distkern.passes import Cost, Each, Reduce
-from distkern.search.ladder import LADDER_ROWS, memory_of
 from distkern.solvers._cells.basis import KEPT_BYTES, CellBasis, kept_bytes, placed_sizes, placing_bytes
 from distkern.solvers._cells.buckets import Solving, most_bytes, solve_bucket
 from distkern.solvers._cells.calibrating import (
@@ -43,21 +42,10 @@ from distkern.solvers._cells.place import (
     sample_block,
     sums_of_zero,
 )
-from distkern.solvers._cells.ranking import MOST_COSTS, MOST_KINDS, MOST_SETTINGS
-from distkern.solvers._cells.sizes import LEAST_TUNED, Sizes
+from distkern.solvers._cells.sizes import Sizes
 from distkern.solvers._cells.touched import Touched, cut_again, solve_again
 from distkern.solvers._cells.tree import Overlap, Tree
-from distkern.solvers._cells.trials import (
-    Asking,
-    Learning,
-    MapTrial,
-    Sampled,
-    Tuning,
-    learn_map,
-    trial_bytes,
-    try_cells,
-    try_sample,
-)
+from distkern.solvers._cells.trials import Learning, Sampled, learn_map
 from distkern.solvers.base import Steps
 from distkern.solvers.measuring import Model, Sums, measure
 from distkern.solvers.risk import Risk
@@ -65,8 +53,6 @@ from distkern.solvers.risk import Risk
 MIB = 2**20
 #: rows that are sorted into buckets at a time
 _PART_BYTES = 32 * MIB
-#: every so manyth bucket of them has the first round
-_FIRST_ROUND = 3
 
 
 @dataclass(frozen=True)
@@ -116,8 +102,8 @@ class CellLayout(Sizes):
 
     # -- the passes
 
-    def sampling(self, risk: Risk | None, *, climbs: bool) -> Reduce[CellSample]:
-        """The sample, and the sums of the model 0; the driver climbs the ladder over it, or does not."""
+    def sampling(self, risk: Risk | None) -> Reduce[CellSample]:
+        """The sample, and the sums of the model 0."""
         operand = None
         if risk is not None:
             ends = np.concatenate([[0], np.cumsum(self.problem.block_rows)])
@@ -126,13 +112,11 @@ class CellLayout(Sizes):
         row_bytes = problem.n_features * problem.dtype.itemsize + problem.beside_bytes
         # results that wait count its shuffled rows and its coordinates; in double precision it is centred, or
         # some rows of it transformed here
-        is_fitted = self.searched is None and self.maps[0].is_transform
+        is_fitted = self.maps[0].metric == "none"
         exact = problem.n_features * (
             3 * (self.rows_of_map(METRIC_ROWS) + N_QUANTILES) if is_fitted else rows
         )
         driver = {"in double precision": (exact, 8), "scores": (3, rows, problem.n_outputs, 8)}
-        if climbs:
-            driver["the ladder"] = (memory_of(rows, problem.n_features, LADDER_ROWS),)
         cost = Cost().holding(
             task={"rows of a block": (max(problem.block_rows), row_bytes + 64 * problem.n_outputs)},
             joined={"the sample": (rows, row_bytes)},
@@ -140,9 +124,7 @@ class CellLayout(Sizes):
         )
         return Reduce("sample", sample_block, CellSample.add, operand, cost=cost)
 
-    def learning(
-        self, name: str, choices: Sequence[MapChoice], n_rows: int, sampled: Sampled | None = None
-    ) -> Each:
+    def learning(self, choices: Sequence[MapChoice], n_rows: int, sampled: Sampled | None = None) -> Each:
         """Maps with metrics, each in a task, from at most so many rows of the sample."""
         sizes = self.problem.n_features, self.problem.n_outputs
         operand = None if sampled is None else Learning(sampled, n_rows)
@@ -150,22 +132,8 @@ class CellLayout(Sizes):
         workspace = max((fitting_bytes(choice, n_rows, *sizes) for choice in choices), default=0)
         # what is mapped is beside what it is mapped from
         cost = self._cost(workspace, MIB + self.map_bytes, sample=True, driver=2 * self.map_bytes)
-        store = None if sampled is None else self._store(name)
-        return Each(name, learn_map, choices, store, operand=operand, record_bytes=512, cost=cost)
-
-    def asking_sample(
-        self, name: str, trials: Sequence[MapTrial], operand: Asking | None, sizes: tuple[int, int]
-    ) -> Each:
-        """The machines of a round on the sample, each trial in a task."""
-        problem = self.problem
-        workspace = trial_bytes(
-            *sizes, MOST_SETTINGS, problem.n_features, problem.n_outputs, MOST_COSTS, double=self.is_double
-        )
-        # loops that were compiled for other trials stay
-        result = MIB + 8 * MOST_SETTINGS * sizes[1]
-        cost = self._cost(workspace, result, sample=True, maps=MOST_KINDS, compiled=True)
-        store = None if operand is None else self._store(name)
-        return Each(name, try_sample, trials, store, operand=operand, record_bytes=4096, cost=cost)
+        store = None if sampled is None else self._store("metric")
+        return Each("metric", learn_map, choices, store, operand=operand, record_bytes=512, cost=cost)
 
     def _cost(
         self,
@@ -292,44 +260,6 @@ class CellLayout(Sizes):
     def _solving_bytes(self, cell_rows: int, n_costs: int = 1) -> int:
         sizes = self.row_bytes, self.problem.n_features, self.problem.n_outputs, n_costs
         return most_bytes(cell_rows, self.bucket_rows, *sizes, double=self.is_double)
-
-    def probing(self, name: str, operand: Moving | None, store: SliceStore | None) -> Each:
-        """The rows of some buckets, with their own features."""
-        cost, itemsize = self.moving(None, None).cost, self.problem.dtype.itemsize
-        share = self.n_tuned * self.bucket_rows * self.row_bytes * itemsize // 4
-        cost = replace(
-            cost,
-            workspace_bytes=cost.workspace_bytes * itemsize // 4,
-            result_bytes=min(2 * cost.result_bytes, share),
-            driver_bytes=cost.driver_bytes + 2 * self._sample_bytes,
-        )
-        items = range(len(self.parts))
-        return Each(name, move_rows, items, store, self.parts, operand, record_bytes=4096, cost=cost)
-
-    def tuned_items(self, number: int, counts: list[tuple[int, int]]) -> tuple[list[tuple[int, int]], int]:
-        """The buckets that are tried in a round, of all with their rows, and of how many cells each.
-
-        In the first round a third of all: of the buckets if there are many, which differ, or of their cells.
-        """
-        n_cells = -(-self.n_tuned // len(counts))
-        if number:
-            return counts, n_cells
-        if len(counts) >= _FIRST_ROUND * LEAST_TUNED:
-            return counts[::_FIRST_ROUND], n_cells
-        return counts, -(-n_cells // _FIRST_ROUND)
-
-    def tuning(self, name: str, items: Sequence[tuple[int, int]], operand: Tuning | None) -> Each:
-        """Losses of some machines in some cells of each of some buckets."""
-        # rows of a bucket as they are and in the coordinates in which they are cut; those of a cell, mapped
-        mapped = (self.bucket_rows + self.tuned_rows) * self.problem.n_features
-        workspace = self._solving_bytes(self.tuned_rows, n_costs=MOST_COSTS)
-        workspace += mapped * (8 + self.problem.dtype.itemsize)
-        # each setting returns the losses of the rows held out of a bucket's cells
-        result = 8 * MOST_KINDS * MOST_SETTINGS * (self.bucket_rows // 4)
-        driver = 2 * self._sample_bytes
-        cost = self._cost(workspace, result, maps=MOST_KINDS, driver=driver, compiled=True)
-        store = None if operand is None else self._store(name)
-        return Each(name, try_cells, items, store, operand=operand, record_bytes=4096, cost=cost)
 
     def measuring(self, basis: CellBasis, risk: Risk) -> Steps[Sums]:
         """What the machines achieve on the test rows, which are brought to them if they are not kept."""

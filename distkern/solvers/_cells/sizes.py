@@ -5,14 +5,10 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
-import numpy as np
-from numpy.typing import NDArray
-
 from distkern.common.errors import InputError
 from distkern.maps.mapping import MapChoice, map_bytes
-from distkern.maps.metric import METRIC_ROWS, MORE_METRIC_ROWS
+from distkern.maps.metric import MORE_METRIC_ROWS
 from distkern.solvers._cells.tree import Overlap
-from distkern.solvers._cells.trials import most_learned
 from distkern.solvers.base import Problem
 
 MIB = 2**20
@@ -23,21 +19,8 @@ LEAVES, _LEAF_SAMPLE = 4, 64
 SAMPLE_ROWS, _SAMPLE_BYTES = MORE_METRIC_ROWS, 64 * MIB
 #: columns up to which sparse rows are written out
 _MOST_COLUMNS = 2**14
-#: times the sample's rows, from which on settings are tried on whole cells, and where each is a factorisation
-_TUNED_FROM, _TUNED_QUADRATIC_FROM = 1.5, 2.0
-#: the same from which on it has other transforms of the columns
-_TRANSFORMS_FROM = 4
-#: rows of all the cells that are tried, fewer where each setting is a factorisation, and how many cells at
-#: least
-_TUNED_ROWS, _TUNED_QUADRATIC, LEAST_TUNED = 24000, 12000, 4
 #: columns of which borders hurt little
 _FEW_COLUMNS = 128
-#: outputs from which on a trial has fewer rows, and of how many rows it has no fewer
-_MANY_OUTPUTS, _LEAST_LEARNED = 4, 1000
-#: rows that are learned from and held out in the rounds on a sample, and rows of metrics that are tried there
-_ROUNDS, _ROUND_METRIC_ROWS = ((1000, 3000), (3000, 5000)), 2000
-#: fewer rows choose nothing, and are not divided
-FEW = 30
 #: copies of the rows of a part, in the average of all
 _MOST_OF_A_PART = 1.3
 #: cells that are few, and shares of neighbours
@@ -78,7 +61,6 @@ class Sizes:
     problem : what it is given
     cell_rows, overlap : of a cell, at most, and the share of them that are neighbours at a border
     quadratic : the loss is solved by a factorisation
-    searched : settings are searched on the sample, "full" or "quick"; None: they are not
     maps : of the rows, that may be fitted
     costly : C is so large that other losses too are solved in double precision
     """
@@ -87,7 +69,6 @@ class Sizes:
     cell_rows: int
     overlap: float
     quadratic: bool
-    searched: str | None
     maps: tuple[MapChoice, ...] = (MapChoice(),)
     costly: bool = False
 
@@ -189,82 +170,9 @@ class Sizes:
         share = min(1.0, self.bucket_rows / self.problem.n_rows)
         return max(1, math.ceil(self.sample_rows * (share / LEAVES if share < 1.0 else 1.0)))
 
-    @property
-    def is_tuned(self) -> bool:
-        """Whether the best settings are tried on whole cells: where the sample is less than most of the rows.
-
-        With 10,000 rows, of which the sample has 9,216, that was two thirds of a run, and of eight data sets
-        gained something on three: a point on covtype's 7 classes, R2 .985 to .995 and .819 to .822. With
-        15,000 rows of letter the log loss is .069 on the sample and .059 on cells, with 15,480 of cadata the
-        root mean squared error 46,890 and 46,926 (three seeds) in 19 and 30 CPU seconds; 40,000 rows of
-        kin40k have .043 and .041.
-        """
-        times = _TUNED_QUADRATIC_FROM if self.quadratic else _TUNED_FROM
-        return self.searched is not None and self.problem.n_rows > times * self.sample_rows
-
-    @property
-    def tries_transforms(self) -> bool:
-        """Whether the second round has the other transforms of what leads too: where rows are many.
-
-        523,000 rows of covtype 2.42 -> 1.78 %, 60,000 of its 7 classes log loss .222 -> .206, 16,512 of
-        cadata more work and no gain.
-        """
-        return self.learns_again and self.problem.n_rows >= _TRANSFORMS_FROM * self.sample_rows
-
-    def asked(self, number: int, n_rows: int) -> tuple[int, int]:
-        """Rows of a sample of so many that are learned from, and that are held out, in a round on it."""
-        wanted, held_out = _ROUNDS[number]
-        return min(self._fewer(wanted), most_learned(n_rows)), min(held_out, n_rows)
-
-    def _fewer(self, n_rows: int) -> int:
-        """Rows of a trial: fewer with many outputs, each of which takes its time, or of factorisations."""
-        share = 0.5 if self.quadratic else (_MANY_OUTPUTS / self.problem.n_outputs) ** 0.5
-        return min(n_rows, max(_LEAST_LEARNED, int(n_rows * share)))
-
-    @property
-    def metric_rows(self) -> int:
-        """Rows of the sample from which metrics are learned that are tried: none that it holds out."""
-        if self.is_tuned:
-            return METRIC_ROWS
-        return min(_ROUND_METRIC_ROWS, most_learned(self.sample_rows))
-
-    @property
-    def more_metric_rows(self) -> int:
-        """Rows from which the metric that is chosen is learned again."""
-        return MORE_METRIC_ROWS if self.is_tuned else METRIC_ROWS
-
-    @property
-    def learns_again(self) -> bool:
-        """Whether the metric that is chosen is learned again, from more rows."""
-        return self.searched == "full"
-
-    def learns_first(self, choice: MapChoice) -> bool:
-        """Whether it is before the last round, as a whole matrix of many numbers, which few rows misjudge."""
-        return self.learns_again and self.is_tuned and choice.is_full
-
     def rows_of_map(self, most: int) -> int:
         """Rows of the sample that a map is learned from, of which weighted ones count as several."""
         return most if self.problem.max_relative_weight != 1.0 else min(self.sample_rows, most)
-
-    @property
-    def bucket_sample(self) -> int:
-        """Rows of the sample in a bucket, at most."""
-        return max(1, math.ceil(self.sample_rows * min(1.0, self.bucket_rows / self.problem.n_rows)))
-
-    @property
-    def tuned_rows(self) -> int:
-        """Most rows of a cell that settings are tried on: smaller ones have the same rows near each other."""
-        return min(self.cell_rows, self._fewer(METRIC_ROWS))
-
-    @property
-    def n_tuned(self) -> int:
-        """Cells that are tried."""
-        wanted = _TUNED_QUADRATIC if self.quadratic else _TUNED_ROWS
-        return max(wanted // self.tuned_rows, LEAST_TUNED)
-
-    def tuned(self, n_buckets: int) -> NDArray[np.int32]:
-        """The buckets of which cells are tried."""
-        return np.unique(np.linspace(0, n_buckets - 1, min(self.n_tuned, n_buckets)).astype(np.int32))
 
     @property
     def machine_bytes(self) -> int:

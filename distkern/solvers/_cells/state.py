@@ -41,7 +41,6 @@ class CellsState:
     transform ... bucket_of_leaf : of the :class:`Places`
     metric : the number of its kind
     search_score : see :class:`~distkern.solvers._cells.choosing.Chosen`
-    width_edge, cost_edge : see :class:`~distkern.solvers._cells.ranking.Ranking.edges`
     rows_of_bucket : (n_buckets,), at most
     machines : (n_buckets, 32) fingerprints of the buckets' machines
     bucket_bytes : of the largest one's
@@ -77,8 +76,6 @@ class CellsState:
     machines: NDArray[np.uint8]
     search_score: float = math.nan
     metric: int = 0
-    width_edge: int = 0
-    cost_edge: int = 0
     bucket_bytes: int = 0
     regulariser: float = 0.0
     model_size: int = 0
@@ -99,9 +96,6 @@ class CellsState:
 
 
 _FORMULAS = dict(zip(KERNELS, ("exp(-g|x-y|)", "exp(-g|x-y|^2)", "exp(-g|x-y|_1)"), strict=True))
-_ENDS = {-1: "smallest", 1: "largest"}
-#: how much farther than the edge of its range is worth a try
-_FARTHER = 3.0
 
 
 def notes_of(state: CellsState, kernel: Kernel, *, is_real: bool) -> tuple[str, ...]:
@@ -119,15 +113,6 @@ def notes_of(state: CellsState, kernel: Kernel, *, is_real: bool) -> tuple[str, 
     score = f"{100 * state.search_score:.3g} %" if is_real else f"{state.search_score:.3g}"
     name, unit = ("squared error", " of the variance") if is_real else ("log loss", "")
     notes.append(f"held-out {name} {score}{unit}")
-    # a rule divides sqrt(2) times the median distance
-    edges = {
-        "width": (state.width_edge, f"gamma=median/{math.sqrt(2.0) / _beyond(width, state.width_edge):.3g}"),
-        "C": (state.cost_edge, f"C={_beyond(state.cost, state.cost_edge):.3g}"),
-    }
-    ends = [f"{_ENDS[side]} {name}" for name, (side, _) in edges.items() if side]
-    if ends:
-        farther = ", ".join(text for side, text in edges.values() if side)
-        notes.append(f"{', '.join(ends)} tried {'is' if len(ends) == 1 else 'are'} best: also try {farther}")
     return (*notes, *solved)
 
 
@@ -136,7 +121,3 @@ def _solved(state: CellsState) -> str:
         return f"1 cell, with {state.model_size:,} support vectors"
     mean = state.model_size / max(state.n_cells, 1)
     return f"{state.n_cells:,} cells, with {mean:,.0f} support vectors on average"
-
-
-def _beyond(value: float, side: int) -> float:
-    return value * _FARTHER**side

@@ -1,0 +1,183 @@
+"""Where machines are compared before a run: a sample of the training data, and all rows near some of it."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from distkern.common.tiles import release
+from distkern.common.types import AbstractSource, Block
+from distkern.estimators.sample import FoldedSample, most_rows, neighbourhood_bytes, neighbourhoods
+from distkern.maps.mapping import MapChoice, RowMap
+from distkern.search.ladder import EXACT_ROWS, STANDARD, LadderResult, choose_exact, climb, memory_of
+from distkern.search.machines import Kernel, SampleRows
+from distkern.solvers._cells.sizes import auto_cell_rows
+from distkern.solvers._cells.trials import solved_values
+
+if TYPE_CHECKING:
+    from distkern.losses.conjugate import AbstractDualLoss
+    from distkern.runs.data import TrainingData
+    from distkern.search.folds import TriedMachine
+
+
+@dataclass(frozen=True)
+class ArenaSizes:
+    """How many rows exact machines are compared on.
+
+    Attributes
+    ----------
+    exact_rows : most rows on which settings are searched
+    cell_rows : most rows of what is delivered: those of a cell, if their matrix takes no more memory
+    """
+
+    exact_rows: int
+    cell_rows: int
+
+    @classmethod
+    def of(
+        cls, source: AbstractSource, *, is_real: bool, limit: int | None = None, cell_rows: int | None = None
+    ) -> ArenaSizes:
+        """The sizes for a source.
+
+        A quarter of a memory limit has room for the matrices, unless it has none for those of 500 rows. A
+        matrix of the square loss has double precision, others single precision.
+
+        Parameters
+        ----------
+        limit : bytes of memory of the process
+        cell_rows : of a cell; None: as many as suit the source
+        """
+        most = EXACT_ROWS if limit is None else min(EXACT_ROWS, max(500, math.isqrt(limit // 96)))
+        usual = auto_cell_rows(source.n_rows, source.n_features, quadratic=is_real)
+        wanted = min(usual if cell_rows is None else cell_rows, (1 if is_real else 2) * most)
+        return cls(min(most, wanted), wanted)
+
+    def bytes_for(self, source: AbstractSource) -> int:
+        """What a comparison takes at most, beside the process itself."""
+        found = memory_of(most_rows(source), source.n_features, self.exact_rows)
+        return found if source.is_sparse else found + neighbourhood_bytes(source, self.cell_rows)
+
+
+@dataclass(frozen=True)
+class Arena:
+    """A sample of training data by which machines are compared.
+
+    Attributes
+    ----------
+    data : of the run
+    sample : of its rows
+    seed : of all draws
+    sizes : of exact machines
+    class_weights : (n_classes,), or None
+    """
+
+    data: TrainingData
+    sample: FoldedSample
+    seed: int
+    sizes: ArenaSizes
+    class_weights: NDArray[np.float64] | None = None
+
+    @classmethod
+    def of(
+        cls,
+        data: TrainingData,
+        seed: int,
+        sizes: ArenaSizes,
+        class_weights: NDArray[np.float64] | None = None,
+    ) -> Arena:
+        """Draw the sample."""
+        classes, shares = None, None
+        if len(data.classes):
+            classes, shares = data.classes, data.class_totals / max(data.class_totals.sum(), 1.0)
+        sample = FoldedSample.of(data.source, classes, seed, shares)
+        return cls(data, sample, seed, sizes, class_weights)
+
+    @property
+    def is_real(self) -> bool:
+        """Whether the targets are real numbers."""
+        return self.sample.classes is None
+
+    @property
+    def variance(self) -> float:
+        """Of real targets in the sample; 1 for classes. Scores are in units of it."""
+        return float(np.var(np.asarray(self.sample.rows.targets, np.float64))) if self.is_real else 1.0
+
+    def climb(self, straight_map: MapChoice = STANDARD) -> LadderResult:
+        """The best machine of the ladder, see :func:`~distkern.search.ladder.climb`.
+
+        Parameters
+        ----------
+        straight_map : of linear machines
+        """
+        source = self.data.source
+        found = climb(
+            self._of(self.sample.rows),
+            list(self.sample.parts()),
+            source.n_rows,
+            self.seed,
+            # a map would make numbers of the zeros of sparse rows
+            maps=[MapChoice("none")] if source.is_sparse else None,
+            straight_map=straight_map,
+            exact_rows=self.sizes.exact_rows,
+            cell_rows=self.sizes.cell_rows,
+            solve=None if self.is_real else partial(solved_values, seed=self.seed),
+            around=None if source.is_sparse else self._around,
+        )
+        release()
+        return found
+
+    def exact(
+        self,
+        maps: Sequence[MapChoice],
+        kernels: Sequence[Kernel],
+        ridges: Sequence[float] | None,
+        loss: AbstractDualLoss,
+        *,
+        is_wide: bool,
+    ) -> TriedMachine:
+        """The best exact machine, see :func:`~distkern.search.ladder.choose_exact`.
+
+        Parameters
+        ----------
+        loss : of the machines of classes
+        """
+        found = choose_exact(
+            self._of(self.sample.rows),
+            list(self.sample.parts()),
+            self.data.source.n_rows,
+            self.seed,
+            maps=maps,
+            kernels=kernels,
+            ridges=ridges,
+            is_wide=is_wide,
+            exact_rows=self.sizes.exact_rows,
+            cell_rows=self.sizes.cell_rows,
+            solve=None if self.is_real else partial(solved_values, seed=self.seed, loss=loss),
+            around=None if self.data.source.is_sparse else self._around,
+        )
+        release()
+        return found
+
+    def _of(self, block: Block) -> SampleRows:
+        unit = np.asarray(self.sample.rows.targets, dtype=np.float64)
+        return SampleRows.of(block, len(self.data.classes), self.class_weights, unit)
+
+    def _around(self, mapping: RowMap) -> list[tuple[SampleRows, SampleRows]]:
+        pairs = neighbourhoods(self.data.source, self.sample, mapping, self.sizes.cell_rows, self.seed)
+        return [(self._of(learned), self._of(held_out)) for learned, held_out in pairs]
+
+
+def gamma_rule(kernel: Kernel) -> str:
+    """The hyperparameter ``gamma`` of a kernel's width: a rule divides sqrt(2) times the median distance."""
+    return f"median/{math.sqrt(2.0) / kernel.width:.4g}"
+
+
+def kernel_params(kernel: Kernel) -> dict[str, Any]:
+    """The hyperparameters of a kernel."""
+    return {"kernel": kernel.name, **dict(kernel.parameters), "gamma": gamma_rule(kernel)}
