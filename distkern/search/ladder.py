@@ -70,8 +70,10 @@ _ABOUT = 1.03
 _NEAR, _FAR = 1.1, 1.3
 #: rows that the rungs hold out, and most folds for it
 _RUNG_ROWS, _RUNG_FOLDS = 600, 3
-#: times the rows of a sample up to which its rows are about as near each other as all rows are
-_DENSE = 1.3
+#: outputs from which on ridges are searched on fewer rows
+_FEW_OUTPUTS = 2
+#: times the rows of a sample up to which what machines gain from all rows is known from the sample
+_DENSE = 2
 #: times the rows of a sample up to which a score on it is one of all rows
 KNOWN = 6
 
@@ -171,7 +173,7 @@ def climb(
     inexact = finalists.first_near(
         [finalists.over_centres(some, one, _LANDMARKS, exact_rows) for one in wanted]
     )
-    is_dense = n_learned <= cell_rows and n_rows <= _DENSE * rows.n_rows
+    is_dense = _is_dense(everything[0], rows, n_rows, cell_rows)
     arena = everything
     if not is_dense:
         arena = _neighbourhoods(everything[0], kinds[0], exact_rows, around) if kinds and around else []
@@ -183,11 +185,15 @@ def climb(
         exact = finalists.exact(some, _near(kinds, is_dense=is_dense), exact_rows, solve, compared)
         rungs.append(exact)
         if exact.score < _FAR * compared.score:
-            exact = finalists.exact_on(arena, exact, cell_rows, solve)
+            walked, exact = exact, finalists.exact_on(arena, exact, cell_rows, solve)
+            rungs[-1] = expected = exact
             [compared] = [beside] if is_dense else joined([[one] for one in there])
+            if is_dense:
+                # both will learn from more rows, of which one may gain more than the other
+                gains = [_gain(few, more, n_rows) for few, more in ((walked, exact), (inexact, beside))]
+                expected = replace(exact, losses=exact.losses * (gains[0] / gains[1]))
             worth = _WORTH * math.sqrt(_enrichment(rows)) if is_dense else _WORTH_NEAR
-            rungs[-1] = exact
-            if _is_worth(exact, compared, worth):
+            if _is_worth(expected, compared, worth):
                 return LadderResult(exact, beside, (*rungs, beside))
     elif kinds:
         exact = _best(_of_more_rows(alone, found, exact_rows))
@@ -283,13 +289,21 @@ def choose_exact(
         width = _best(tried).kernel.width if is_wide else 1.0
     factors = _AROUND if is_wide else (1.0,)
     kinds = _best_of_each_kind(_exact([fold], leaders, kernels, width, factors, ridges))
-    arena, is_dense = everything, fold.learned.n_rows <= cell_rows and n_rows <= _DENSE * rows.n_rows
+    arena, is_dense = (
+        everything,
+        fold.learned.n_rows <= cell_rows and n_rows <= _DENSE * rows.n_rows + _FEW_ROWS,
+    )
     if around is not None and not is_dense:
         arena = _neighbourhoods(fold, kinds[0], exact_rows, around) or everything
     some = finalists.walked(arena)
-    open_values = {"is_wide": is_wide, "has_costs": ridges is None}
-    found = finalists.exact(some, _near(kinds, is_dense=is_dense), exact_rows, solve, **open_values)
+    kinds_left, has_costs = _near(kinds, is_dense=is_dense), ridges is None
+    found = finalists.exact(some, kinds_left, exact_rows, solve, is_wide=is_wide, has_costs=has_costs)
     return finalists.exact_on(arena, found, cell_rows, solve)
+
+
+def _is_dense(fold: Fold, rows: SampleRows, n_rows: int, cell_rows: int) -> bool:
+    """Whether rows of the sample are about as near each other as those of a cell."""
+    return fold.learned.n_rows <= cell_rows and n_rows <= _DENSE * rows.n_rows + _FEW_ROWS
 
 
 def _neighbourhoods(fold: Fold, best: TriedMachine, exact_rows: int, around: Around) -> list[Fold]:
@@ -417,6 +431,21 @@ def _best_of_each_kind(tried: Sequence[TriedMachine]) -> list[TriedMachine]:
 def _leaders(tried: Sequence[TriedMachine], n_maps: int = _BEST_MAPS) -> list[TriedMachine]:
     """The best settings of each of these maps."""
     return not_worse(best_of_each(tried, lambda one: one.setting.map)[:n_maps])
+
+
+def _gain(few: TriedMachine, more: TriedMachine, n_rows: int) -> float:
+    """The factor by which the loss of a machine falls from the rows that it has learned from to all rows.
+
+    A power law through the losses with fewer rows and with more, on the held-out rows that both have; 1 where
+    these say nothing.
+    """
+    n_few, n_more = few.setting.size[0], more.setting.size[0]
+    if n_more < 1.5 * n_few or n_rows <= n_more:
+        return 1.0
+    before, after = few.score, float(more.losses[: len(few.losses)].mean())
+    if not 0.0 < after < before:
+        return 1.0
+    return float((n_rows / n_more) ** (math.log(after / before) / math.log(n_more / n_few)))
 
 
 def _is_worth(costly: TriedMachine, cheap: TriedMachine, worth: float = _WORTH) -> bool:

@@ -19,8 +19,8 @@ import numpy as np
 from distkern.common.types import Array, Floats
 from distkern.search.machines import SampleRows
 
-#: a Newton step must promise this share of the objective; most steps
-_TOLERANCE, _MOST_STEPS = 5e-4, 30
+#: a Newton step must promise this share of the objective, and this one of that of the constants; most steps
+_TOLERANCE, _OF_CONSTANTS, _MOST_STEPS = 5e-4, 2e-5, 30
 #: share of a residual that conjugate gradients leave; most products, and products that ask for a new factor
 _LEFT, _MOST_PRODUCTS, _MANY_PRODUCTS = 0.1, 40, 12
 #: shares of the mean diagonal that are added to a matrix until it has a factor
@@ -150,6 +150,10 @@ class RidgePath:
 
         decisions = _times(rows, at)
         now = objective(decisions, at)
+        # losses of classes that are nearly apart are tiny, and their last digits choose nothing
+        enough = _OF_CONSTANTS * float(
+            likelihood.losses(likelihood.constants + np.zeros_like(decisions)).sum()
+        )
         for _ in range(_MOST_STEPS):
             chances = likelihood.chances(decisions)
             gradient = _times(rows.T, likelihood.slopes(chances)) + regulariser * at
@@ -162,7 +166,7 @@ class RidgePath:
 
             step, n_products = _conjugate_gradients(product, solve, -gradient)
             promised = -0.5 * float((gradient * step).sum())
-            if promised <= _TOLERANCE * abs(now):
+            if promised <= max(_TOLERANCE * abs(now), enough):
                 break
             if n_products > _MANY_PRODUCTS:
                 solve = None
