@@ -17,6 +17,7 @@ from distkern.common.sparse import Rows, SparseRows, converted
 from distkern.common.types import Block, Floats
 from distkern.formats._kinds import MAX_LEVELS, Kind, TableKinds
 from distkern.storage.table import Column, Encoding, KnownRows, Table
+from distkern.storage.table_means import FOLDS, TargetSums
 from distkern.storage.table_report import NOTHING, ColumnReport, NumberFacts, TableSample, told_columns
 
 Impute: TypeAlias = Literal["mean", "median", "flag", "none"]
@@ -29,10 +30,6 @@ MAX_ONEHOT = 32
 _MOST_ONEHOT = 2_000
 #: most outputs of target means, one for each class
 _MOST_OUTPUTS = 32
-#: a training row's target means are those of the rows outside its fold
-_FOLDS = 5
-#: rows with the mean of all that are added to each category, so that rare ones have target means near it
-_SMOOTHING = 10.0
 #: rows that a median is taken of
 _SAMPLE = 100_000
 #: stands for what is missing where the fold of a row is found
@@ -169,7 +166,7 @@ class TableFit:
         self._sample: list[NDArray[np.float64]] = []
         self._seen = 0
         self._order: dict[int, NDArray[np.float64]] = {}
-        self._folds: dict[int, tuple[NDArray[np.float64], NDArray[np.float64]]] = {}
+        self._means: dict[int, TargetSums] = {}
         self.columns: list[Column] = []
         self.report: list[ColumnReport] = []
 
@@ -186,7 +183,7 @@ class TableFit:
         for values, targets, _, _ in pieces():
             self._count(values, targets)
         self._settle()
-        if self._folds:
+        if self._means:
             for values, targets, keys, weights in pieces():
                 assert targets is not None
                 self._add_targets(values, targets, keys, weights)
@@ -276,7 +273,7 @@ class TableFit:
         outputs = self._target_names if encoding == "target" else ()
         zeros = np.zeros((size, len(outputs)))
         if encoding == "target":
-            self._folds[at] = np.zeros((_FOLDS, size)), np.zeros((_FOLDS, size, len(outputs)))
+            self._means[at] = TargetSums(size, len(outputs))
         return Column(
             name,
             "category",
@@ -355,14 +352,8 @@ class TableFit:
         translated = self.translated(values)
         folds = self.folds(translated, keys)
         of_rows = targets[:, None] if self._outputs is None else targets[:, None] == self._outputs
-        if weights is not None:
-            of_rows = of_rows * weights[:, None]
-        for at, (counts, sums) in self._folds.items():
-            flat = folds * counts.shape[1] + self._codes(at, translated)
-            counts += np.bincount(flat, weights=weights, minlength=counts.size).reshape(counts.shape)
-            for output in range(sums.shape[2]):
-                found = np.bincount(flat, weights=of_rows[:, output], minlength=counts.size)
-                sums[:, :, output] += found.reshape(counts.shape)
+        for at, sums in self._means.items():
+            sums.add(self._codes(at, translated), of_rows, folds, weights)
 
     def _codes(self, at: int, translated: NDArray[np.float64]) -> NDArray[np.intp]:
         codes = translated[:, self._starts[at]]
@@ -383,10 +374,8 @@ class TableFit:
     def result(self) -> Table:
         """The fitted table."""
         columns, name_of = list(self.columns), self._kinds.names_of
-        for at, (counts, sums) in self._folds.items():
-            total, of_level = sums.sum(axis=0), counts.sum(axis=0)
-            prior = total.sum(axis=0) / max(1.0, of_level.sum())
-            means = (total + _SMOOTHING * prior) / (of_level[:, None] + _SMOOTHING)
+        for at, sums in self._means.items():
+            means, prior = sums.means()
             rows = tuple(map(tuple, means.tolist()))
             columns[at] = replace(columns[at], means=rows, default=tuple(prior.tolist()))
         said = self._options
@@ -430,7 +419,7 @@ class TableFit:
         some = translated[:, kept]
         # what is missing has one pattern of bits, which no number has
         keys = keys_of(Block(np.where(np.isnan(some), _MISSING, some), group_keys=group_keys))
-        return (keys % np.uint64(_FOLDS)).astype(np.intp)
+        return (keys % np.uint64(FOLDS)).astype(np.intp)
 
     def own_means(self, translated: NDArray[np.float64], keys: Keys | None) -> dict[int, NDArray[np.float64]]:
         """Smoothed target means (n_rows, n_outputs) for each target-encoded column, by its position in the
@@ -438,20 +427,13 @@ class TableFit:
 
         A row's means are those of the training rows with its category that are outside its fold.
         """
-        if not self._folds:
+        if not self._means:
             return {}
-        folds = self.folds(translated, keys)
-        found = {}
-        for at, (counts, sums) in self._folds.items():
-            other_counts, other_sums = counts.sum(axis=0) - counts, sums.sum(axis=0) - sums
-            n_others = other_counts.sum(axis=1)
-            everything = sums.sum(axis=(0, 1)) / max(1.0, counts.sum())
-            prior = np.where(
-                n_others[:, None] > 0, other_sums.sum(axis=1) / np.maximum(n_others, 1)[:, None], everything
-            )
-            means = (other_sums + _SMOOTHING * prior[:, None]) / (other_counts[:, :, None] + _SMOOTHING)
-            found[self.kept[0].index(at)] = means[folds, self._codes(at, translated)]
-        return found
+        folds, kept = self.folds(translated, keys), self.kept[0]
+        return {
+            kept.index(at): sums.of_others(self._codes(at, translated), folds)
+            for at, sums in self._means.items()
+        }
 
 
 class EncodedRows(KnownRows):
