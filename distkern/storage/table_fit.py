@@ -18,7 +18,8 @@ from distkern.common.types import Block, Floats
 from distkern.formats._kinds import MAX_LEVELS, Kind, TableKinds
 from distkern.storage.table import Column, Encoding, KnownRows, Table
 from distkern.storage.table_means import FOLDS, TargetSums
-from distkern.storage.table_report import NOTHING, ColumnReport, NumberFacts, TableSample, told_columns
+from distkern.storage.table_numbers import LEAST_VALUES, MEAN_ROWS, telling_numbers
+from distkern.storage.table_report import ColumnReport, NumberFacts, TableSample, told_columns
 
 Impute: TypeAlias = Literal["mean", "median", "flag", "none"]
 IMPUTE: tuple[Impute, ...] = get_args(Impute)
@@ -28,8 +29,8 @@ CATEGORICAL = ("onehot", "target", "drop")
 MAX_ONEHOT = 32
 #: nobody means a column for each of more, and rows are stored dense
 _MOST_ONEHOT = 2_000
-#: most outputs of target means, one for each class
-_MOST_OUTPUTS = 32
+#: most outputs of target means, one for each class, of categories and of numbers
+_MOST_OUTPUTS, _MOST_OF_NUMBERS = 32, 8
 #: rows that a median is taken of
 _SAMPLE = 100_000
 #: stands for what is missing where the fold of a row is found
@@ -180,8 +181,8 @@ class TableFit:
         InputError
             If a column has too many categories for what is wanted of it.
         """
-        for values, targets, _, _ in pieces():
-            self._count(values, targets)
+        for values, targets, keys, _ in pieces():
+            self._count(values, targets, keys)
         self._settle()
         if self._means:
             for values, targets, keys, weights in pieces():
@@ -189,10 +190,10 @@ class TableFit:
                 self._add_targets(values, targets, keys, weights)
         return EncodedRows(self)
 
-    def _count(self, values: Floats, targets: NDArray[Any] | None) -> None:
+    def _count(self, values: Floats, targets: NDArray[Any] | None, keys: Keys | None) -> None:
         # the first hash of a text says nothing, and is never missing
         rows = np.asarray(values[:, self._starts[:-1]], dtype=np.float64)
-        self._rows.add(rows, targets)
+        self._rows.add(rows, targets, keys)
         there = ~np.isnan(rows)
         self._present += there.sum(axis=0)
         self._sums += np.where(there, rows, 0.0).sum(axis=0)
@@ -235,7 +236,27 @@ class TableFit:
                 span = None if kind in ("boolean", "time") else (self._facts[at].low, self._facts[at].high)
                 found = Column(name, kind, encoding, fill, flag=flag, hours=hours, span=span, rule=rule)
                 self.columns.append(replace(found, has_missing=missing))
+        for at, values in self._telling().items():
+            self.columns[at] = self._with_means(at, self.columns[at], values=tuple(values.tolist()))
         self._tell()
+
+    def _telling(self) -> dict[int, NDArray[np.float64]]:
+        """Columns of numbers that get target means too, and their values; none in tables of mere numbers,
+        which may be arrays as well."""
+        if all(column.encoding in ("number", "drop") for column in self.columns):
+            return {}
+        values = {
+            at: facts.values
+            for at, facts in self._facts.items()
+            if facts.values is not None
+            and self.columns[at].encoding == self.columns[at].kind == "number"
+            and LEAST_VALUES <= len(facts.values) <= self._present[at] / MEAN_ROWS
+        }
+        if not (values and 0 < len(self._target_names) <= _MOST_OF_NUMBERS):
+            return {}
+        rows, targets, keys = self._rows.found
+        found = telling_numbers(rows, self._of_outputs(targets), list(values), list(self._counts), keys)
+        return {at: values[at] for at in found}
 
     def _category(self, at: int, name: str, missing: bool) -> Column:
         counts = self._counts[at]
@@ -269,21 +290,16 @@ class TableFit:
             encoding = "onehot"
         position = {level: rank for rank, level in enumerate(levels)}
         self._order[at] = np.array([position.get(word, -1) for word in words], dtype=np.float64)
-        size = n_levels + missing
-        outputs = self._target_names if encoding == "target" else ()
-        zeros = np.zeros((size, len(outputs)))
-        if encoding == "target":
-            self._means[at] = TargetSums(size, len(outputs))
-        return Column(
-            name,
-            "category",
-            encoding,
-            levels=tuple(levels),
-            has_missing=missing,
-            means=tuple(map(tuple, zeros.tolist())) if outputs else (),
-            default=(0.0,) * len(outputs),
-            outputs=outputs,
-        )
+        found = Column(name, "category", "onehot", levels=tuple(levels), has_missing=missing)
+        return self._with_means(at, found, encoding="target") if encoding == "target" else found
+
+    def _with_means(self, at: int, column: Column, **changes: Any) -> Column:
+        """The column with target means, which are still to be found."""
+        outputs, values = self._target_names, changes.get("values", ())
+        size = len(column.levels) + len(values) + column.has_missing
+        self._means[at] = TargetSums(size, len(outputs))
+        zeros = (0.0,) * len(outputs)
+        return replace(column, means=(zeros,) * size, default=zeros, outputs=outputs, **changes)
 
     def _tell(self) -> None:
         """Say what becomes of each column, and what looks odd in it."""
@@ -314,7 +330,7 @@ class TableFit:
             if column.kind == "text" or column.name in self._kinds.overflowing:
                 missing = self._kinds.missing.get(column.name, 0)
             self.report.append(
-                ColumnReport(column.name, _said(column), _becomes(column), missing, distinct, note)
+                ColumnReport(column.name, _said(column), column.becomes, missing, distinct, note)
             )
 
     def _left_out(self, at: int) -> str:
@@ -351,13 +367,17 @@ class TableFit:
         """Add the targets of rows to those of their categories; a weight is that many rows."""
         translated = self.translated(values)
         folds = self.folds(translated, keys)
-        of_rows = targets[:, None] if self._outputs is None else targets[:, None] == self._outputs
+        of_rows = self._of_outputs(targets)
         for at, sums in self._means.items():
             sums.add(self._codes(at, translated), of_rows, folds, weights)
 
+    def _of_outputs(self, targets: NDArray[Any]) -> NDArray[np.float64]:
+        """Targets (n, n_outputs) of numbers or class codes (n,)."""
+        of_rows = targets[:, None] if self._outputs is None else targets[:, None] == self._outputs
+        return np.asarray(of_rows, dtype=np.float64)
+
     def _codes(self, at: int, translated: NDArray[np.float64]) -> NDArray[np.intp]:
-        codes = translated[:, self._starts[at]]
-        return np.where(np.isnan(codes), len(self.columns[at].levels), codes).astype(np.intp)
+        return self.columns[at].codes(translated[:, self._starts[at]])
 
     def translated(self, values: Floats) -> NDArray[np.float64]:
         """Values in which categories are their positions in the table and no longer those in which they were
@@ -469,12 +489,3 @@ def _said(column: Column) -> str:
         return {"": "numbers", "%": "percent, as shares"}.get(column.rule, f"money ({column.rule})")
     plural = {"boolean": "yes or no", "date": "dates", "time": "times of day", "text": "words"}[column.kind]
     return f"{plural}, {column.rule}" if column.rule else plural
-
-
-def _becomes(column: Column) -> str:
-    """The features of a column, in words."""
-    n_features = len(column.features)
-    if column.encoding == "drop":
-        return NOTHING
-    what = "mean target" if column.encoding == "target" else "feature"
-    return f"{n_features:,} {what}{'s' * (n_features > 1)}"

@@ -19,7 +19,7 @@ class TargetSums:
 
     The mean of a value is (sum + s m) / (rows + s), with the mean m of all rows. By default s is the best one
     for a random effect of the values: the variance of targets within a value over that of the means of
-    values, both estimated by the analysis of variance (Searle, Casella and McCulloch 1992), pooled over the
+    values, both estimated by the analysis of variance, pooled over the
     outputs, and clipped to [0.1, 100]. Values that determine the target are trusted from one row on; values
     that say little need many.
 
