@@ -11,14 +11,16 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
+from distkern.common import blas
 from distkern.common.held_out import Keys, row_keys
-from distkern.common.types import Array
+from distkern.common.tiles import apply
+from distkern.common.types import Array, Floats
 from distkern.storage.table_means import FOLDS, TargetSums
 
 #: fewest and most distinct values of such a column, and rows that each of them must have in the mean
 LEAST_VALUES, MOST_VALUES, MEAN_ROWS = 9, 4096, 4
-#: fewest rows to tell by, and most functions of the additive machine
-_LEAST_ROWS, _MOST_FUNCTIONS = 300, 1000
+#: fewest rows to tell by, most functions of the additive machine, and most of their values
+_LEAST_ROWS, _MOST_FUNCTIONS, _MOST_NUMBERS = 300, 1500, 2**23
 #: knots of a column's piecewise linear function; categories that have a function each
 _KNOTS, _MOST_LEVELS = 17, 32
 #: weight of |f|^2 of the additive machine against its squared errors
@@ -57,19 +59,25 @@ def telling_numbers(
     candidates, categories : columns; others are numbers too
     group_keys : (n,) rows with one key are in one fold; None: equal rows are
     """
-    if len(rows) < _LEAST_ROWS or not candidates:
+    n_functions = (_KNOTS + 1) * (rows.shape[1] - len(categories))
+    for at in categories:
+        n_levels = len(np.unique(rows[:, at]))
+        n_functions += n_levels if n_levels <= _MOST_LEVELS else targets.shape[1]
+    if n_functions > _MOST_FUNCTIONS or not candidates:
         return []
-    keys = row_keys(np.where(np.isnan(rows), _MISSING, rows)) if group_keys is None else group_keys
+    some = slice(None, None, -(-len(rows) * n_functions // _MOST_NUMBERS))
+    rows, targets = rows[some], targets[some]
+    keys = row_keys(np.where(np.isnan(rows), _MISSING, rows)) if group_keys is None else group_keys[some]
     folds = (keys % np.uint64(FOLDS)).astype(np.intp)
-    if len(np.unique(folds)) < FOLDS:
+    if len(rows) < _LEAST_ROWS or len(np.unique(folds)) < FOLDS:
         return []
-    functions = [
-        _of_category(column, targets, folds) if at in set(categories) else _of_number(column)
-        for at, column in enumerate(rows.T)
-    ]
-    if sum(own.shape[1] for own in functions) > _MOST_FUNCTIONS:
-        return []
-    errors = _errors(np.hstack(functions), targets, folds)
+    functions, width = np.empty((len(rows), n_functions), np.float32), 0
+    for at, column in enumerate(rows.T):
+        own = _of_category(column, targets, folds) if at in categories else _of_number(column)
+        functions[:, width : width + own.shape[1]] = own
+        width += own.shape[1]
+    with blas.single_threaded():
+        errors = _errors(functions[:, :width], targets, folds)
     return [at for at in candidates if _tells(_codes(rows[:, at]), errors, folds)]
 
 
@@ -99,14 +107,17 @@ def _of_number(column: Array) -> Array:
     return np.hstack([hats, missing[:, None]]) if missing.any() else hats
 
 
-def _errors(functions: Array, targets: Array, folds: NDArray[np.intp]) -> Array:
-    """Errors (n, n_outputs) on each row of the ridge machine of the other folds, in standard deviations."""
-    functions = functions - functions.mean(axis=0)
+def _errors(functions: Floats, targets: Array, folds: NDArray[np.intp]) -> Array:
+    """Errors (n, n_outputs) on each row of the ridge machine of the other folds, in standard deviations.
+
+    ``functions`` (n, n_functions) are centred in place.
+    """
+    apply(np.subtract, functions, functions.mean(axis=0), into=functions)
     spread = targets.std(axis=0)
     wanted = (targets - targets.mean(axis=0)) / np.where(spread > 0, spread, 1.0)
     parts = [np.flatnonzero(folds == fold) for fold in range(FOLDS)]
     grams = [functions[part].T @ functions[part] for part in parts]
-    products = [functions[part].T @ wanted[part] for part in parts]
+    products = [functions[part].T @ wanted[part].astype(np.float32) for part in parts]
     errors: Array = np.empty(wanted.shape)
     ridge = _RIDGE * np.eye(functions.shape[1])
     for part, gram, product in zip(parts, grams, products, strict=True):
