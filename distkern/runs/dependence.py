@@ -120,7 +120,11 @@ def _values(column: Column, own: NDArray[np.float64], most: int) -> NDArray[np.f
     if column.flag:
         own = own[own[:, -1] < 0.5]
     if column.encoding == "number":
-        return _spread(own[:, 0], most)
+        known, found = np.asarray(column.values), own[:, 0]
+        if len(known):
+            # rounding moves stored numbers away from those that there are means for
+            found = known[np.abs(found[:, None] - known).argmin(axis=1)]
+        return _spread(found, most)
     days, step = own[:, 0], _MINUTE
     if column.encoding == "date":
         step = _MINUTE if column.hours else _DAY

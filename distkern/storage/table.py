@@ -16,6 +16,7 @@ from distkern.common.sparse import Rows, SparseRows, converted
 from distkern.common.types import Floats
 from distkern.formats._kinds import Kind, TableKinds
 from distkern.formats._words import names_of_values, width_of
+from distkern.storage.table_report import NOTHING
 
 Encoding: TypeAlias = Literal["number", "date", "time", "text", "onehot", "target", "drop"]
 
@@ -55,8 +56,9 @@ class Column:
     span : the smallest and the largest number of the training rows, of a date in seconds since 1970
     levels : the categories of the training rows, sorted
     has_missing : values are missing in some training row: of categories one too, after all others
-    means : (n_levels + has_missing, n_outputs) target means; those of a category that is unknown are
-        ``default``
+    values : those of training rows, sorted, of a number that has target means too
+    means : (n_levels + has_missing, n_outputs) target means, of numbers of ``values`` in place of levels;
+        those of a category or number that is unknown are ``default``
     outputs : names of the targets that there are means of, where there are several
     """
 
@@ -68,6 +70,7 @@ class Column:
     hours: bool = False
     span: tuple[float, float] | None = None
     levels: tuple[str, ...] = ()
+    values: tuple[float, ...] = ()
     has_missing: bool = False
     means: tuple[tuple[float, ...], ...] = ()
     default: tuple[float, ...] = ()
@@ -75,11 +78,11 @@ class Column:
     rule: str = ""
 
     def __post_init__(self) -> None:
-        n_levels = len(self.levels) + self.has_missing
-        if self.encoding == "target" and (
+        n_levels = len(self.levels) + len(self.values) + self.has_missing
+        if self.has_means and (
             len(self.means) != n_levels or {len(row) for row in self.means} - {len(self.default)}
         ):
-            raise ValueError(f"column {self.name!r} has other means than those of {n_levels} categories")
+            raise ValueError(f"column {self.name!r} has other means than those of {n_levels} values")
 
     @property
     def width(self) -> int:
@@ -87,9 +90,14 @@ class Column:
         return width_of(self.kind)
 
     @property
+    def has_means(self) -> bool:
+        """Some of its features are target means."""
+        return self.encoding == "target" or bool(self.values)
+
+    @property
     def is_mere(self) -> bool:
         """Its numbers, of which none is missing, are what they become, whatever other rows have."""
-        return self.encoding == "number" and not (self.flag or self.has_missing)
+        return self.encoding == "number" and not (self.flag or self.has_missing or self.values)
 
     @property
     def made(self) -> Any:
@@ -114,9 +122,17 @@ class Column:
         elif self.encoding == "onehot":
             names = tuple(f"{name}={level}" for level in self.levels)
             names += (f"{name} is missing",) if self.has_missing else ()
-        elif self.encoding == "target":
-            names = tuple(f"mean of {output} by {name}" for output in self.outputs)
+        if self.has_means:
+            names += tuple(f"mean of {output} by {name}" for output in self.outputs)
         return (*names, f"{name} is missing") if self.flag else names
+
+    @property
+    def becomes(self) -> str:
+        """The features, in words."""
+        n_means = len(self.default)
+        counts = {"feature": len(self.features) - n_means, "mean target": n_means}
+        told = [f"{count:,} {what}{'s' * (count > 1)}" for what, count in counts.items() if count]
+        return " and ".join(told) or NOTHING
 
     def encode(
         self, values: NDArray[np.float64], out: NDArray[np.float64], means: NDArray[np.float64] | None
@@ -129,6 +145,8 @@ class Column:
         missing = np.isnan(values)
         if self.encoding == "number":
             out[:, 0] = np.where(missing, self.fill, values)
+            if self.values:
+                self._put_means(self.codes(values), out[:, 1:], means)
         elif self.encoding == "date":
             seconds = values if self.span is None else np.clip(values, *self.span)
             out[:, 0] = np.where(missing, self.fill, seconds / _DAY)
@@ -143,15 +161,31 @@ class Column:
             out[:, 0] = np.where(missing, 0.0, np.sin(angle))
             out[:, 1] = np.where(missing, 0.0, np.cos(angle))
         elif self.encoding in ("onehot", "target"):
-            codes = np.where(missing, len(self.levels) if self.has_missing else -1, values).astype(np.intp)
+            codes = self.codes(values)
             if self.encoding == "onehot":
                 known = np.flatnonzero(codes >= 0)
                 out[known, codes[known]] = 1.0
             else:
-                # the last row stands for -1
-                out[:, : len(self.default)] = self._table_of_means[codes] if means is None else means
+                self._put_means(codes, out, means)
         if self.flag:
             out[:, -1] = missing
+
+    def codes(self, values: NDArray[np.float64]) -> NDArray[np.intp]:
+        """Positions (n,) of values (n,) among the levels, or among ``values``; what is missing is the next
+        one, if it is known, and what is unknown -1."""
+        codes = values
+        if self.values:
+            known = np.asarray(self.values)
+            codes = np.minimum(np.searchsorted(known, values), len(known) - 1)
+            codes = np.where(known[codes] == values, codes, -1)
+        n_levels = len(self.levels) + len(self.values)
+        return np.where(np.isnan(values), n_levels if self.has_missing else -1, codes).astype(np.intp)
+
+    def _put_means(
+        self, codes: NDArray[np.intp], out: NDArray[np.float64], means: NDArray[np.float64] | None
+    ) -> None:
+        # the last row stands for -1
+        out[:, : len(self.default)] = self._table_of_means[codes] if means is None else means
 
     @cached_property
     def _table_of_means(self) -> NDArray[np.float64]:

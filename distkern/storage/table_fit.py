@@ -17,7 +17,9 @@ from distkern.common.sparse import Rows, SparseRows, converted
 from distkern.common.types import Block, Floats
 from distkern.formats._kinds import MAX_LEVELS, Kind, TableKinds
 from distkern.storage.table import Column, Encoding, KnownRows, Table
-from distkern.storage.table_report import NOTHING, ColumnReport, NumberFacts, TableSample, told_columns
+from distkern.storage.table_means import FOLDS, TargetSums
+from distkern.storage.table_numbers import LEAST_VALUES, MEAN_ROWS, telling_numbers
+from distkern.storage.table_report import ColumnReport, NumberFacts, TableSample, told_columns
 
 Impute: TypeAlias = Literal["mean", "median", "flag", "none"]
 IMPUTE: tuple[Impute, ...] = get_args(Impute)
@@ -27,12 +29,8 @@ CATEGORICAL = ("onehot", "target", "drop")
 MAX_ONEHOT = 32
 #: nobody means a column for each of more, and rows are stored dense
 _MOST_ONEHOT = 2_000
-#: most outputs of target means, one for each class
-_MOST_OUTPUTS = 32
-#: a training row's target means are those of the rows outside its fold
-_FOLDS = 5
-#: rows with the mean of all that are added to each category, so that rare ones have target means near it
-_SMOOTHING = 10.0
+#: most outputs of target means, one for each class, of categories and of numbers
+_MOST_OUTPUTS, _MOST_OF_NUMBERS = 32, 8
 #: rows that a median is taken of
 _SAMPLE = 100_000
 #: stands for what is missing where the fold of a row is found
@@ -169,7 +167,7 @@ class TableFit:
         self._sample: list[NDArray[np.float64]] = []
         self._seen = 0
         self._order: dict[int, NDArray[np.float64]] = {}
-        self._folds: dict[int, tuple[NDArray[np.float64], NDArray[np.float64]]] = {}
+        self._means: dict[int, TargetSums] = {}
         self.columns: list[Column] = []
         self.report: list[ColumnReport] = []
 
@@ -183,19 +181,19 @@ class TableFit:
         InputError
             If a column has too many categories for what is wanted of it.
         """
-        for values, targets, _, _ in pieces():
-            self._count(values, targets)
+        for values, targets, keys, _ in pieces():
+            self._count(values, targets, keys)
         self._settle()
-        if self._folds:
+        if self._means:
             for values, targets, keys, weights in pieces():
                 assert targets is not None
                 self._add_targets(values, targets, keys, weights)
         return EncodedRows(self)
 
-    def _count(self, values: Floats, targets: NDArray[Any] | None) -> None:
+    def _count(self, values: Floats, targets: NDArray[Any] | None, keys: Keys | None) -> None:
         # the first hash of a text says nothing, and is never missing
         rows = np.asarray(values[:, self._starts[:-1]], dtype=np.float64)
-        self._rows.add(rows, targets)
+        self._rows.add(rows, targets, keys)
         there = ~np.isnan(rows)
         self._present += there.sum(axis=0)
         self._sums += np.where(there, rows, 0.0).sum(axis=0)
@@ -238,7 +236,27 @@ class TableFit:
                 span = None if kind in ("boolean", "time") else (self._facts[at].low, self._facts[at].high)
                 found = Column(name, kind, encoding, fill, flag=flag, hours=hours, span=span, rule=rule)
                 self.columns.append(replace(found, has_missing=missing))
+        for at, values in self._telling().items():
+            self.columns[at] = self._with_means(at, self.columns[at], values=tuple(values.tolist()))
         self._tell()
+
+    def _telling(self) -> dict[int, NDArray[np.float64]]:
+        """Columns of numbers that get target means too, and their values; none in tables of mere numbers,
+        which may be arrays as well."""
+        if all(column.encoding in ("number", "drop") for column in self.columns):
+            return {}
+        values = {
+            at: facts.values
+            for at, facts in self._facts.items()
+            if facts.values is not None
+            and self.columns[at].encoding == self.columns[at].kind == "number"
+            and LEAST_VALUES <= len(facts.values) <= self._present[at] / MEAN_ROWS
+        }
+        if not (values and 0 < len(self._target_names) <= _MOST_OF_NUMBERS):
+            return {}
+        rows, targets, keys = self._rows.found
+        found = telling_numbers(rows, self._of_outputs(targets), list(values), list(self._counts), keys)
+        return {at: values[at] for at in found}
 
     def _category(self, at: int, name: str, missing: bool) -> Column:
         counts = self._counts[at]
@@ -272,21 +290,16 @@ class TableFit:
             encoding = "onehot"
         position = {level: rank for rank, level in enumerate(levels)}
         self._order[at] = np.array([position.get(word, -1) for word in words], dtype=np.float64)
-        size = n_levels + missing
-        outputs = self._target_names if encoding == "target" else ()
-        zeros = np.zeros((size, len(outputs)))
-        if encoding == "target":
-            self._folds[at] = np.zeros((_FOLDS, size)), np.zeros((_FOLDS, size, len(outputs)))
-        return Column(
-            name,
-            "category",
-            encoding,
-            levels=tuple(levels),
-            has_missing=missing,
-            means=tuple(map(tuple, zeros.tolist())) if outputs else (),
-            default=(0.0,) * len(outputs),
-            outputs=outputs,
-        )
+        found = Column(name, "category", "onehot", levels=tuple(levels), has_missing=missing)
+        return self._with_means(at, found, encoding="target") if encoding == "target" else found
+
+    def _with_means(self, at: int, column: Column, **changes: Any) -> Column:
+        """The column with target means, which are still to be found."""
+        outputs, values = self._target_names, changes.get("values", ())
+        size = len(column.levels) + len(values) + column.has_missing
+        self._means[at] = TargetSums(size, len(outputs))
+        zeros = (0.0,) * len(outputs)
+        return replace(column, means=(zeros,) * size, default=zeros, outputs=outputs, **changes)
 
     def _tell(self) -> None:
         """Say what becomes of each column, and what looks odd in it."""
@@ -317,7 +330,7 @@ class TableFit:
             if column.kind == "text" or column.name in self._kinds.overflowing:
                 missing = self._kinds.missing.get(column.name, 0)
             self.report.append(
-                ColumnReport(column.name, _said(column), _becomes(column), missing, distinct, note)
+                ColumnReport(column.name, _said(column), column.becomes, missing, distinct, note)
             )
 
     def _left_out(self, at: int) -> str:
@@ -354,19 +367,17 @@ class TableFit:
         """Add the targets of rows to those of their categories; a weight is that many rows."""
         translated = self.translated(values)
         folds = self.folds(translated, keys)
+        of_rows = self._of_outputs(targets)
+        for at, sums in self._means.items():
+            sums.add(self._codes(at, translated), of_rows, folds, weights)
+
+    def _of_outputs(self, targets: NDArray[Any]) -> NDArray[np.float64]:
+        """Targets (n, n_outputs) of numbers or class codes (n,)."""
         of_rows = targets[:, None] if self._outputs is None else targets[:, None] == self._outputs
-        if weights is not None:
-            of_rows = of_rows * weights[:, None]
-        for at, (counts, sums) in self._folds.items():
-            flat = folds * counts.shape[1] + self._codes(at, translated)
-            counts += np.bincount(flat, weights=weights, minlength=counts.size).reshape(counts.shape)
-            for output in range(sums.shape[2]):
-                found = np.bincount(flat, weights=of_rows[:, output], minlength=counts.size)
-                sums[:, :, output] += found.reshape(counts.shape)
+        return np.asarray(of_rows, dtype=np.float64)
 
     def _codes(self, at: int, translated: NDArray[np.float64]) -> NDArray[np.intp]:
-        codes = translated[:, self._starts[at]]
-        return np.where(np.isnan(codes), len(self.columns[at].levels), codes).astype(np.intp)
+        return self.columns[at].codes(translated[:, self._starts[at]])
 
     def translated(self, values: Floats) -> NDArray[np.float64]:
         """Values in which categories are their positions in the table and no longer those in which they were
@@ -383,10 +394,8 @@ class TableFit:
     def result(self) -> Table:
         """The fitted table."""
         columns, name_of = list(self.columns), self._kinds.names_of
-        for at, (counts, sums) in self._folds.items():
-            total, of_level = sums.sum(axis=0), counts.sum(axis=0)
-            prior = total.sum(axis=0) / max(1.0, of_level.sum())
-            means = (total + _SMOOTHING * prior) / (of_level[:, None] + _SMOOTHING)
+        for at, sums in self._means.items():
+            means, prior = sums.means()
             rows = tuple(map(tuple, means.tolist()))
             columns[at] = replace(columns[at], means=rows, default=tuple(prior.tolist()))
         said = self._options
@@ -430,7 +439,7 @@ class TableFit:
         some = translated[:, kept]
         # what is missing has one pattern of bits, which no number has
         keys = keys_of(Block(np.where(np.isnan(some), _MISSING, some), group_keys=group_keys))
-        return (keys % np.uint64(_FOLDS)).astype(np.intp)
+        return (keys % np.uint64(FOLDS)).astype(np.intp)
 
     def own_means(self, translated: NDArray[np.float64], keys: Keys | None) -> dict[int, NDArray[np.float64]]:
         """Smoothed target means (n_rows, n_outputs) for each target-encoded column, by its position in the
@@ -438,20 +447,13 @@ class TableFit:
 
         A row's means are those of the training rows with its category that are outside its fold.
         """
-        if not self._folds:
+        if not self._means:
             return {}
-        folds = self.folds(translated, keys)
-        found = {}
-        for at, (counts, sums) in self._folds.items():
-            other_counts, other_sums = counts.sum(axis=0) - counts, sums.sum(axis=0) - sums
-            n_others = other_counts.sum(axis=1)
-            everything = sums.sum(axis=(0, 1)) / max(1.0, counts.sum())
-            prior = np.where(
-                n_others[:, None] > 0, other_sums.sum(axis=1) / np.maximum(n_others, 1)[:, None], everything
-            )
-            means = (other_sums + _SMOOTHING * prior[:, None]) / (other_counts[:, :, None] + _SMOOTHING)
-            found[self.kept[0].index(at)] = means[folds, self._codes(at, translated)]
-        return found
+        folds, kept = self.folds(translated, keys), self.kept[0]
+        return {
+            kept.index(at): sums.of_others(self._codes(at, translated), folds)
+            for at, sums in self._means.items()
+        }
 
 
 class EncodedRows(KnownRows):
@@ -487,12 +489,3 @@ def _said(column: Column) -> str:
         return {"": "numbers", "%": "percent, as shares"}.get(column.rule, f"money ({column.rule})")
     plural = {"boolean": "yes or no", "date": "dates", "time": "times of day", "text": "words"}[column.kind]
     return f"{plural}, {column.rule}" if column.rule else plural
-
-
-def _becomes(column: Column) -> str:
-    """The features of a column, in words."""
-    n_features = len(column.features)
-    if column.encoding == "drop":
-        return NOTHING
-    what = "mean target" if column.encoding == "target" else "feature"
-    return f"{n_features:,} {what}{'s' * (n_features > 1)}"

@@ -11,8 +11,9 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from distkern.common.held_out import stirred_bits
+from distkern.common.held_out import Keys, stirred_bits
 from distkern.common.types import Floats
+from distkern.storage.table_numbers import MOST_VALUES
 
 #: hashes that are kept of a column of numbers: as many distinct values are counted exactly
 _KEPT = 1024
@@ -82,12 +83,18 @@ class Distinct:
 
 
 class NumberFacts:
-    """What is counted of a column of numbers."""
+    """What is counted of a column of numbers.
+
+    Attributes
+    ----------
+    values : the distinct ones, sorted; None where they are more than 4,096
+    """
 
     def __init__(self) -> None:
         self.distinct = Distinct()
         self.are_whole = True
         self.low, self.high = np.inf, -np.inf
+        self.values: NDArray[np.float64] | None = np.zeros(0)
 
     def add(self, values: NDArray[np.float64]) -> None:
         """Take more numbers (n,), none of them missing."""
@@ -95,6 +102,9 @@ class NumberFacts:
         if not values.size or ((values == self.low) | (values == self.high)).all():
             return
         self.distinct.add(values)
+        if self.values is not None:
+            found = np.union1d(self.values, values)
+            self.values = found if len(found) <= MOST_VALUES else None
         self.are_whole = self.are_whole and bool((values == np.floor(values)).all())
         self.low, self.high = min(self.low, float(values.min())), max(self.high, float(values.max()))
 
@@ -117,24 +127,33 @@ class TableSample:
         most = max(1, min(_MOST_ROWS, _MOST_BYTES // (8 * max(1, width))))
         self._step = -(-n_rows // most)
         self._seen = 0
-        self._rows: list[Floats] = []
+        self._rows: list[NDArray[np.float64]] = []
         self._targets: list[NDArray[np.float64]] = []
+        self._keys: list[Keys] = []
 
-    def add(self, rows: Floats, targets: NDArray[np.float64] | None) -> None:
-        """Take more rows (n, width), and their targets (n,)."""
+    def add(self, rows: NDArray[np.float64], targets: NDArray[np.float64] | None, keys: Keys | None) -> None:
+        """Take more rows (n, width), their targets (n,), and the keys of their groups, if there are some."""
         part = slice(-self._seen % self._step, None, self._step)
         self._seen += len(rows)
         if targets is not None:
             # a view would keep all rows
             self._rows.append(rows[part].copy())
             self._targets.append(np.array(targets[part], dtype=np.float64))
+            if keys is not None:
+                self._keys.append(keys[part].copy())
+
+    @property
+    def found(self) -> tuple[NDArray[np.float64], NDArray[np.float64], Keys | None]:
+        """All of them; no rows where there are no targets."""
+        if not self._rows:
+            return np.empty((0, 0)), np.empty(0), None
+        keys = np.concatenate(self._keys) if self._keys else None
+        return np.concatenate(self._rows), np.concatenate(self._targets), keys
 
     def copies(self, are_classes: bool) -> dict[int, float]:
         """Columns by position that predict the target almost alone, and the share that each explains: of
         classes that the most frequent one leaves wrong, or of the variance."""
-        if not self._rows:
-            return {}
-        rows, targets = np.concatenate(self._rows), np.concatenate(self._targets)
+        rows, targets, _ = self.found
         half = len(rows) // 2
         if half < _FEWEST:
             return {}

@@ -61,6 +61,17 @@ def test_samples_of_a_table_keep_none_of_the_other_rows(tmp_path, monkeypatch):
     assert all(part.base is None for part in kept)
 
 
+def smoothing_of(codes, y):
+    """The variance within values over that between them, from mean squares."""
+    counts = np.bincount(codes)
+    means = np.bincount(codes, y) / counts
+    n, k = len(y), len(counts)
+    within = ((y - means[codes]) ** 2).sum() / (n - k)
+    among = (counts * (means - y.mean()) ** 2).sum() / (k - 1)
+    between = (among - within) * (k - 1) / (n - (counts**2).sum() / n)
+    return np.clip(within / between, 0.1, 100.0) if between > 0 else 100.0
+
+
 def test_columns_become_what_scikit_learn_makes_of_them(tmp_path):
     frame = adult(2000)
     frame.to_csv(tmp_path / "a.csv", index=False)
@@ -80,7 +91,9 @@ def test_columns_become_what_scikit_learn_makes_of_them(tmp_path):
         expected = encoder.transform(frame[[name]])
         np.testing.assert_array_equal(np.stack([feature(data, text) for text in ours], axis=1), expected)
     column = next(column for column in data.table.columns if column.name == "state")
-    target = TargetEncoder(smooth=10.0).fit(frame[["state"]], y)
+    codes = frame["state"].astype("category").cat.codes.to_numpy()
+    target = TargetEncoder(smooth=smoothing_of(np.where(codes < 0, codes.max() + 1, codes), y))
+    target.fit(frame[["state"]], y)
     np.testing.assert_allclose([mean for (mean,) in column.means], target.encodings_[0], rtol=1e-12)
     assert column.default == pytest.approx((target.target_mean_,))
 
@@ -99,13 +112,27 @@ def test_the_target_means_of_training_rows_are_those_of_other_rows(tmp_path, mon
     data = made(tmp_path, tmp_path / "a.csv")
     y = (frame["income"] == ">50K").to_numpy()
     folds, states = found_folds[0], frame["state"].fillna("?").to_numpy()
+    s = smoothing_of(np.unique(states, return_inverse=True)[1], y)
     assert np.bincount(folds).min() > 100
     found = feature(data, "mean of >50K by state")
     for row in range(0, 600, 7):
         others = folds != folds[row]
         alike = others & (states == states[row])
-        expected = (y[alike].sum() + 10 * y[others].mean()) / (alike.sum() + 10)
+        expected = (y[alike].sum() + s * y[others].mean()) / (alike.sum() + s)
         assert found[row] == pytest.approx(expected, rel=1e-6)
+
+
+@pytest.mark.parametrize(("noise", "least", "most"), [(0.0, 0.9, 1.0), (30.0, 0.0, 0.5)])
+def test_rare_categories_are_trusted_as_far_as_categories_tell(tmp_path, noise, least, most):
+    generator = np.random.default_rng(0)
+    cities = generator.integers(0, 100, 400)
+    y = generator.normal(1e6, 10.0, 100)[cities] + noise * generator.normal(size=400)
+    frame = pandas.DataFrame({"city": [f"city {city:02}" for city in cities], "size": y[::-1]})
+    data = write_dataset(frame, y, tmp_path / "d.zarr", categorical={"city": "target"}, shuffle=False)
+    rare = (np.bincount(cities) > 0) & (np.bincount(cities) <= 3)
+    plain = (np.bincount(cities, y - y.mean()) / np.bincount(cities))[rare]
+    kept = np.ravel(data.table.columns[0].means)[rare] - y.mean()
+    assert least < kept @ plain / (plain @ plain) < most
 
 
 def test_copies_of_a_row_do_not_learn_its_target_by_target_means(tmp_path):
