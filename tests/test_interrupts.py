@@ -134,3 +134,19 @@ def test_what_is_heard_of_signals_is_closed_again():
     assert signal.set_wakeup_fd(before) == before
     with pytest.raises(OSError, match="Bad file descriptor"):
         os.fstat(inside)
+
+
+def test_a_process_that_does_not_end_after_its_command_is_ended():
+    script = (
+        "import os, threading, time\n"
+        "from distkern.common import interrupts\n"
+        "interrupts.GRACE = 0.1\n"
+        "try:\n"
+        "    with interrupts.as_exceptions(ends_process=True):\n"
+        "        threading.Thread(target=time.sleep, args=(50,)).start()\n"
+        "        os.kill(os.getpid(), 15)\n"
+        "except KeyboardInterrupt:\n"
+        "    pass\n"
+    )
+    ended = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, timeout=20)
+    assert (ended.returncode, ended.stderr) == (130, "")

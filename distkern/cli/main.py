@@ -89,7 +89,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
         logging.getLogger(library).setLevel(logging.CRITICAL + 1)
     try:
         # a batch system's termination leaves a checkpoint exactly as Ctrl-C does
-        with interrupts.as_exceptions(), group.make_context("distkern", given) as context:
+        with (
+            interrupts.as_exceptions(ends_process=arguments is None),
+            group.make_context("distkern", given) as context,
+        ):
             group.invoke(context)
         sys.stdout.flush()
         return DONE

@@ -7,6 +7,7 @@ import os
 import signal
 import sys
 import threading
+import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from types import FrameType
@@ -24,12 +25,13 @@ _arrived = False
 
 
 @contextmanager
-def as_exceptions() -> Iterator[None]:
+def as_exceptions(*, ends_process: bool = False) -> Iterator[None]:
     """Ctrl-C and termination both raise :class:`KeyboardInterrupt` inside, and again in :func:`check`.
 
     The second time is needed: an exception that happens to be raised in a finaliser or in a callback of the
     garbage collector, where Dask has one, would be printed and forgotten. A process that is still inside
     :data:`GRACE` seconds after the first signal ends with exit status 130, whatever it waits for.
+    With ``ends_process`` the process ends after the context, and has no longer for that either.
     """
     global _arrived
     _arrived = False
@@ -54,7 +56,7 @@ def as_exceptions() -> Iterator[None]:
 
     sys.unraisablehook = report
     try:
-        with _overseen():
+        with _overseen(ends_process):
             yield
     finally:
         sys.unraisablehook = hook
@@ -62,7 +64,7 @@ def as_exceptions() -> Iterator[None]:
 
 
 @contextmanager
-def _overseen() -> Iterator[None]:
+def _overseen(ends_process: bool) -> Iterator[None]:
     """End the process if the context is open :data:`GRACE` seconds after a signal.
 
     Python runs handlers in the main thread, which may be inside a compiled loop or wait for a lock. The
@@ -71,7 +73,8 @@ def _overseen() -> Iterator[None]:
     heard, wakeup = os.pipe()
     os.set_blocking(wakeup, False)
     ended = threading.Event()
-    watch = threading.Thread(target=_oversee, args=(heard, ended), name="distkern-signals", daemon=True)
+    seen = (heard, ended, ends_process)
+    watch = threading.Thread(target=_oversee, args=seen, name="distkern-signals", daemon=True)
     try:
         watch.start()
     except RuntimeError:
@@ -92,14 +95,19 @@ def _overseen() -> Iterator[None]:
         os.close(wakeup)
 
 
-def _oversee(heard: int, ended: threading.Event) -> None:
+def _oversee(heard: int, ended: threading.Event, ends_process: bool) -> None:
     with open(heard, "rb", buffering=0) as stream:
-        while not ended.is_set() and not set(stream.read(64) or ()) & set(_SIGNALS):
-            pass
-        if ended.wait(GRACE):
+        while not set(stream.read(64) or ()) & set(_SIGNALS):
+            if ended.is_set():
+                return
+        deadline = time.monotonic() + GRACE
+        has_ended = ended.wait(GRACE)
+        if has_ended and not ends_process:
             return
+        time.sleep(max(0.0, deadline - time.monotonic()))
     with suppress(Exception):
-        os.write(2, _OVERDUE)
+        if not has_ended:
+            os.write(2, _OVERDUE)
         from multiprocessing import active_children
 
         for process in active_children():
