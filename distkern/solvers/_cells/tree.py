@@ -174,8 +174,8 @@ def tree_from_arrays(arrays: Mapping[str, NDArray[Any]]) -> Tree:
     KeyError
         If an array is missing.
     ValueError
-        If numbers are not finite, or they are no tree: every node but the first, and every leaf, is the child of one node, which comes
-        before it.
+        If numbers are not finite, or they are no tree: every node but the first, and every leaf, is the
+        child of one node, which comes before it.
     """
     directions = shaped(arrays, "directions", None, None)
     n_nodes = len(directions)
