@@ -3,6 +3,7 @@
 import gc
 import os
 import signal
+import subprocess
 import sys
 import threading
 
@@ -100,3 +101,52 @@ def test_a_callback_that_was_interrupted_half_way_says_nothing_later(monkeypatch
         gc.callbacks.remove(other)
     assert began == ["start"]
     assert told == [ValueError]
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+@pytest.mark.parametrize("stuck", ["interrupts.put_off()", "suppress(KeyboardInterrupt)"])
+def test_a_command_that_does_not_end_is_ended(number, stuck):
+    """A cluster that hangs as it starts, and one that hangs as it closes."""
+    script = (
+        "import os, threading\n"
+        "from contextlib import suppress\n"
+        "from distkern.common import interrupts\n"
+        "interrupts.GRACE = 0.1\n"
+        "with interrupts.as_exceptions():\n"
+        f"    with {stuck}:\n"
+        f"        os.kill(os.getpid(), {number:d})\n"
+        "        threading.Event().wait()\n"
+        "    threading.Event().wait()\n"
+    )
+    ended = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, timeout=60)
+    assert ended.returncode == 130
+    assert ended.stderr.startswith("distkern: interrupted; stopped as it did not end within 10 s")
+    assert len(ended.stderr.splitlines()) == 1
+
+
+def test_what_is_heard_of_signals_is_closed_again():
+    before = signal.set_wakeup_fd(-1)
+    signal.set_wakeup_fd(before)
+    with interrupts.as_exceptions():
+        inside = signal.set_wakeup_fd(-1)
+        signal.set_wakeup_fd(inside)
+    assert inside not in (-1, before)
+    assert signal.set_wakeup_fd(before) == before
+    with pytest.raises(OSError, match="Bad file descriptor"):
+        os.fstat(inside)
+
+
+def test_a_process_that_does_not_end_after_its_command_is_ended():
+    script = (
+        "import os, threading, time\n"
+        "from distkern.common import interrupts\n"
+        "interrupts.GRACE = 0.1\n"
+        "try:\n"
+        "    with interrupts.as_exceptions(ends_process=True):\n"
+        "        threading.Thread(target=time.sleep, args=(50,)).start()\n"
+        "        os.kill(os.getpid(), 15)\n"
+        "except KeyboardInterrupt:\n"
+        "    pass\n"
+    )
+    ended = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, timeout=20)
+    assert (ended.returncode, ended.stderr) == (130, "")

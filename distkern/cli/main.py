@@ -15,6 +15,7 @@ import click
 from distkern.cli.deferred import defer_imports
 from distkern.common import interrupts
 from distkern.common.errors import DistkernError, FencedError, InputError, Problems, nearest
+from distkern.common.processes import exceeded_limit
 
 #: exit statuses
 DONE, FAILED, WRONG_INPUT, INTERRUPTED = 0, 1, 2, 130
@@ -88,7 +89,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
         logging.getLogger(library).setLevel(logging.CRITICAL + 1)
     try:
         # a batch system's termination leaves a checkpoint exactly as Ctrl-C does
-        with interrupts.as_exceptions(), group.make_context("distkern", given) as context:
+        with (
+            interrupts.as_exceptions(ends_process=arguments is None),
+            group.make_context("distkern", given) as context,
+        ):
             group.invoke(context)
         sys.stdout.flush()
         return DONE
@@ -138,7 +142,10 @@ def explain(error: BaseException) -> tuple[int, str]:
         return WRONG_INPUT, _line(f"{where}: {error.strerror}; {_MENDS[error.errno]}")
     if isinstance(error, DistkernError):
         return FAILED, _line(str(error))
-    return FAILED, _line(f"{type(error).__name__}: {error}; set DISTKERN_DEBUG=1 for the traceback")
+    what = "memory ran out" if isinstance(error, MemoryError) else type(error).__name__
+    what += f": {error}" if str(error) else ""
+    mend = exceeded_limit(error) or "set DISTKERN_DEBUG=1 for the traceback"
+    return FAILED, _line(f"{what}; {mend}")
 
 
 def _line(text: str) -> str:

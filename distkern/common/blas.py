@@ -8,11 +8,11 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
-import numpy as np  # noqa: F401  (its BLAS must be loaded before it can be limited)
+import numpy as np  # its BLAS must be loaded before it can be limited
 import threadpoolctl
 
 from distkern.common.errors import DistkernError
-from distkern.common.processes import new_lock
+from distkern.common.processes import address_space, new_lock, require_address_space
 
 #: what BLAS libraries read when they are loaded
 _VARIABLES = ("OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "OMP_NUM_THREADS")
@@ -21,6 +21,7 @@ _pinned = False
 _depth = 0
 _limits: Any = None
 _found: tuple[int, threadpoolctl.ThreadpoolController] | None = None
+_reserved = False
 
 
 def pin_worker() -> None:
@@ -34,6 +35,7 @@ def pin_worker() -> None:
     global _pinned
     if _pinned or _depth > 0:
         return
+    _reserve()
     with _lock:
         # SciPy has a BLAS of its own, which is loaded by the first task that needs it
         os.environ.update(dict.fromkeys(_VARIABLES, "1"))
@@ -45,6 +47,27 @@ def pin_worker() -> None:
                 f"workers with {'=1 '.join(_VARIABLES)}=1, or with a nanny"
             )
         _pinned = True
+
+
+def _reserve() -> None:
+    """Map BLAS's buffers, once in a process, where ``ulimit -v`` may not leave any for them later.
+
+    OpenBLAS up to 0.3.30 tries for ever to map a buffer, and SciPy holds Python's lock meanwhile.
+
+    Raises
+    ------
+    MemoryBudgetError
+        If there is no room for them.
+    """
+    global _reserved
+    if _reserved or address_space() is None:
+        return
+    require_address_space(1)
+    from scipy.linalg.lapack import dpotrf
+
+    square = np.eye(256)
+    dpotrf(square @ square)
+    _reserved = True
 
 
 @contextmanager
@@ -87,6 +110,7 @@ def single_threaded() -> Iterator[None]:
     sets it and the last lifts it.
     """
     global _depth, _limits
+    _reserve()
     with _lock:
         if _depth == 0:
             with _any_thread():

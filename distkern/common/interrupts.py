@@ -1,26 +1,37 @@
-"""Ctrl-C and termination signals: never lost, and put off while worker processes start or stop."""
+"""Ctrl-C and termination signals: never lost, put off while workers start or stop, obeyed in time."""
 
 from __future__ import annotations
 
 import gc
+import os
 import signal
 import sys
 import threading
+import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from types import FrameType
 from typing import Any
 
+#: seconds in which an interrupted command ends by itself
+GRACE = 10.0
+
 _SIGNALS = (signal.SIGINT, signal.SIGTERM)
+_OVERDUE = (
+    f"distkern: interrupted; stopped as it did not end within {GRACE:.0f} s: --resume goes on from the last "
+    "checkpoint, and commands without it start anew\n"
+).encode()
 _arrived = False
 
 
 @contextmanager
-def as_exceptions() -> Iterator[None]:
+def as_exceptions(*, ends_process: bool = False) -> Iterator[None]:
     """Ctrl-C and termination both raise :class:`KeyboardInterrupt` inside, and again in :func:`check`.
 
     The second time is needed: an exception that happens to be raised in a finaliser or in a callback of the
-    garbage collector, where Dask has one, would be printed and forgotten.
+    garbage collector, where Dask has one, would be printed and forgotten. A process that is still inside
+    :data:`GRACE` seconds after the first signal ends with exit status 130, whatever it waits for.
+    With ``ends_process`` the process ends after the context, and has no longer for that either.
     """
     global _arrived
     _arrived = False
@@ -45,10 +56,63 @@ def as_exceptions() -> Iterator[None]:
 
     sys.unraisablehook = report
     try:
-        yield
+        with _overseen(ends_process):
+            yield
     finally:
         sys.unraisablehook = hook
         _restore(before)
+
+
+@contextmanager
+def _overseen(ends_process: bool) -> Iterator[None]:
+    """End the process if the context is open :data:`GRACE` seconds after a signal.
+
+    Python runs handlers in the main thread, which may be inside a compiled loop or wait for a lock. The
+    wakeup descriptor is written to as soon as the signal arrives.
+    """
+    heard, wakeup = os.pipe()
+    os.set_blocking(wakeup, False)
+    ended = threading.Event()
+    seen = (heard, ended, ends_process)
+    watch = threading.Thread(target=_oversee, args=seen, name="distkern-signals", daemon=True)
+    try:
+        watch.start()
+    except RuntimeError:
+        # no thread can be started, and the command is about to say so
+        os.close(heard)
+        os.close(wakeup)
+        yield
+        return
+    before = signal.set_wakeup_fd(wakeup, warn_on_full_buffer=False)
+    try:
+        yield
+    finally:
+        signal.set_wakeup_fd(before)
+        ended.set()
+        # a forked process may hold this end open, so closing it wakes nobody
+        with suppress(OSError):
+            os.write(wakeup, b"\0")
+        os.close(wakeup)
+
+
+def _oversee(heard: int, ended: threading.Event, ends_process: bool) -> None:
+    with open(heard, "rb", buffering=0) as stream:
+        while not set(stream.read(64) or ()) & set(_SIGNALS):
+            if ended.is_set():
+                return
+        deadline = time.monotonic() + GRACE
+        has_ended = ended.wait(GRACE)
+        if has_ended and not ends_process:
+            return
+        time.sleep(max(0.0, deadline - time.monotonic()))
+    with suppress(Exception):
+        if not has_ended:
+            os.write(2, _OVERDUE)
+        from multiprocessing import active_children
+
+        for process in active_children():
+            process.kill()
+    os._exit(130)
 
 
 def _interrupt(number: int, frame: FrameType | None) -> None:

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import ctypes
+import errno
 import os
 import sys
 import threading
 from contextlib import suppress
 from pathlib import Path
 from weakref import WeakSet
+
+from distkern.common.errors import InputError, MemoryBudgetError
 
 _locks: WeakSet[threading.Lock] = WeakSet()
 
@@ -49,6 +52,89 @@ def is_running(pid: int, born: str = "") -> bool:
         pass
     now = birth(pid)
     return not born or not now or born == now
+
+
+#: address space of a thread: its stack, the C library's arena, the buffers of two BLAS libraries
+_THREAD_BYTES = 136 * 2**20
+#: address space that any run takes beside its threads
+_RUN_BYTES = 192 * 2**20
+
+
+def address_space() -> tuple[int, int] | None:
+    """The limit on this process's address space (``ulimit -v``) and its bytes in use, or None."""
+    try:
+        import resource
+
+        limit = resource.getrlimit(resource.RLIMIT_AS)[0]
+        if limit == resource.RLIM_INFINITY:
+            return None
+        return limit, int(Path("/proc/self/statm").read_text().split()[0]) * resource.getpagesize()
+    except (ImportError, OSError, ValueError):
+        return None
+
+
+def require_address_space(n_threads: int) -> None:
+    """Refuse to start ``n_threads`` threads where ``ulimit -v`` leaves them too little address space.
+
+    Compiled libraries that cannot map their buffers end the process, or try for ever.
+
+    Raises
+    ------
+    MemoryBudgetError
+        Naming the limit.
+    """
+    space = address_space()
+    needed = _RUN_BYTES + n_threads * _THREAD_BYTES
+    if space is not None and space[0] - space[1] < needed:
+        limit, used = (round(number / 2**20) for number in space)
+        raise MemoryBudgetError(
+            f"the address space of a process is limited to {limit} MiB, of which {used} MiB are in use and "
+            f"{needed // 2**20} MiB more are needed",
+            where="ulimit -v",
+            hint="raise the limit (ulimit -v unlimited), and limit memory with --memory-limit instead",
+        )
+
+
+def require_files(number: int) -> None:
+    """Raise the soft limit on open files (``ulimit -n``) so that ``number`` more can be opened.
+
+    Raises
+    ------
+    InputError
+        Naming the limit, if the hard limit is lower.
+    """
+    try:
+        import resource
+
+        needed = len(os.listdir("/proc/self/fd")) + number
+        soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    except (ImportError, OSError):
+        return
+    if soft == resource.RLIM_INFINITY or needed <= soft:
+        return
+    if hard != resource.RLIM_INFINITY and needed > hard:
+        raise InputError(
+            f"a process may open {hard} files and connections, and {needed} are needed",
+            where="ulimit -n",
+            hint=f"raise the limit (ulimit -n {max(1024, needed)}), or use fewer --workers",
+        )
+    with suppress(OSError, ValueError):
+        resource.setrlimit(resource.RLIMIT_NOFILE, (needed, hard))
+
+
+def exceeded_limit(error: BaseException) -> str:
+    """What to do about a system limit (``ulimit``) that may have caused an error, or an empty text."""
+    if isinstance(error, OSError) and error.errno in (errno.EMFILE, errno.ENFILE):
+        return "too many files are open: raise the limit (ulimit -n 1024)"
+    space = address_space()
+    if space is not None:
+        limited = f"the address space of a process is limited to {space[0] // 2**20} MiB"
+        return f"{limited}, which may be the cause: raise the limit (ulimit -v unlimited)"
+    if isinstance(error, RuntimeError) and "start new thread" in str(error):
+        return "raise the limit on processes and threads (ulimit -u), or use fewer --workers"
+    if isinstance(error, MemoryError):
+        return "give --memory-limit, so that the run is planned to fit into memory"
+    return ""
 
 
 #: mallopt's names of its thresholds (malloc.h), and what they are set to

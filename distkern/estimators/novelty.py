@@ -19,7 +19,7 @@ from distkern.features.random import SAMPLER
 from distkern.losses.unlabelled import Novelty
 from distkern.runs.prediction import side_of
 from distkern.solvers.base import AbstractSolver, Problem
-from distkern.solvers.dsg_novelty import MOST_EXACT_ROWS, DSGNovelty, NoveltyState
+from distkern.solvers.dsg_novelty import MOST_EXACT_ROWS, DSGNovelty, NoveltyState, held_out_of
 from distkern.solvers.hyperparameters import RANDOM_STATE, SCALE
 
 if TYPE_CHECKING:
@@ -59,10 +59,11 @@ class DSGNoveltyDetector(OutlierMixin, AbstractDSG, solver=DSGNovelty):  # type:
 
     Minimises mean_i s_i max(0, tau - f(x_i)) - nu tau + nu/2 |f|^2 over f and its threshold tau, as
     scikit-learn's ``OneClassSVM`` does (its dual coefficients are n nu times ours). After an exact polish
-    tau is the nu-quantile of rows that were held out, each fifth once: about a share ``nu`` of fresh rows
-    lies below it, and fewer of the training rows. After steps a share ``nu`` of the training rows does, to a
-    row of up to 16,384, and within about 10^-5 of more. Labels are not looked at, and data sets may have any
-    or none (``distkern shard --task none``).
+    tau is the nu-quantile of rows that were held out, each fifth once. Steps learn from four fifths of the
+    rows, or from all but about 16,384 of many rows, and tau is the nu-quantile of the others. So about a
+    share ``nu`` of fresh rows lies below tau, and fewer of the training rows. With m held-out rows the
+    standard deviation of that share is (nu (1 - nu) / m)^1/2. Labels are not used, and data sets may have
+    any or none (``distkern shard --task none``).
 
     The model of up to 2,048 rows is exact in the span of 8,192 random features (``polish``). Its scores have
     a rank correlation of .99 or more with those of the kernel's own machine (measured for nu from .01 to .5).
@@ -101,6 +102,8 @@ class DSGNoveltyDetector(OutlierMixin, AbstractDSG, solver=DSGNovelty):  # type:
             features = f"{solver.block_size * solver.most_blocks:,} random features"
             note = f"few rows: the exact minimiser over {features}, without default steps (polish=exact)"
             problem = replace(problem, notes=(*problem.notes, note))
+        if solver.polish is None:
+            solver = replace(solver, risk=held_out_of(solver.risk, problem.n_rows, problem.seed))
         return solver, problem
 
     def _choose(self, problem: Problem) -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import dataclasses
+import math
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -10,7 +12,7 @@ from numpy.typing import NDArray
 from distkern.bases.gram import COLUMNS, GramSum, column_blocks, fill_columns
 from distkern.bases.random_features import RandomFeatureBasis
 from distkern.common.errors import InputError
-from distkern.common.held_out import groups_of, keys_of, order_of_keys
+from distkern.common.held_out import Sides, groups_of, keys_of, order_of_keys
 from distkern.common.parameters import NOTHING, Number, Words, parameter, redeclared
 from distkern.common.sparse import Rows
 from distkern.common.types import Array, Block, Floats
@@ -22,7 +24,7 @@ from distkern.solvers._dsg.settings import DSGSettings, DSGState, StepRule
 from distkern.solvers.base import Measures, Outline, Problem, Steps
 from distkern.solvers.dsg import UnpolishedDSG
 from distkern.solvers.measuring import Model
-from distkern.solvers.quantiles import quantiles_of_scores, quantiles_outline
+from distkern.solvers.quantiles import quantiles_of_sample, quantiles_of_scores, quantiles_outline
 from distkern.solvers.risk import Risk
 from distkern.solvers.sample import sample_of, sampling
 
@@ -31,6 +33,8 @@ _CURVATURE = 0.2
 _ROUNDING = 4.0
 #: parts of the rows, each of which is held out once
 _FOLDS = 5
+#: share of the rows that steps do not learn from, as their scores set the threshold, and how many of more
+_HELD_OUT_SHARE, _MOST_HELD_OUT = 0.2, 2**14
 #: most rows of an exact polish
 MOST_EXACT_ROWS = 2048
 #: tolerance of f at rows where it should be tau, in units of the mean of k over all pairs of rows; it is
@@ -45,6 +49,44 @@ class NoveltyState(DSGState):
     """A state of DSG, with the threshold tau of its model."""
 
     threshold: float = 0.0
+
+
+@dataclass(frozen=True)
+class LearnedRisk(Risk):
+    """The risk over the rows on the first of two ``sides``; the others have weight 0.
+
+    Attributes
+    ----------
+    sides : by the keys of rows
+    """
+
+    sides: Sides | None = None
+
+    def repeats(self, block: Block) -> Array | None:
+        repeats = super().repeats(block)
+        if self.sides is None:
+            return repeats
+        # the mean stays 1 but for chance
+        learned: Array = (self.sides.of(keys_of(block)) == 0) / self.sides.cuts[0]
+        return learned if repeats is None else repeats * learned
+
+
+@dataclass(frozen=True)
+class HeldOutRows:
+    """The rows on the second of two sides, as a sample of a block."""
+
+    sides: Sides
+
+    def rows(self, block: Block) -> Block:
+        """The rows of a block that are held out, in their order."""
+        return block.take(np.flatnonzero(self.sides.of(keys_of(block)) == 1))
+
+
+def held_out_of(risk: Risk, n_rows: int, seed: int) -> Risk:
+    """The risk over four fifths of the rows, or over all but 16,384; the others set the threshold."""
+    share = min(_HELD_OUT_SHARE, _MOST_HELD_OUT / n_rows)
+    fields = {one.name: getattr(risk, one.name) for one in dataclasses.fields(Risk)}
+    return LearnedRisk(**fields, sides=Sides((1.0 - share,), seed))
 
 
 @dataclass(frozen=True)
@@ -63,8 +105,9 @@ class DSGNovelty(UnpolishedDSG):
     see :func:`~distkern.solvers.dsg_novelty.held_out_threshold`.
 
     The paper makes steps in tau too, tau <- tau - gamma (mean[f < tau] - nu), which leave that share noisy.
-    Here tau is the minimiser itself, the nu-quantile of f, over the batch in a step, and at the end over all
-    rows, see :func:`~distkern.solvers.quantiles.quantiles_of_scores`.
+    Here tau is the minimiser itself, the nu-quantile of f, over the batch in a step. At the end it is the
+    quantile over the rows that a :class:`LearnedRisk` holds out, or over all rows with any other risk, see
+    :func:`~distkern.solvers.quantiles.quantiles_of_scores`.
 
     ``objective`` is this minimised sum, which is 0 at f = 0 and negative at the minimum; ``train_error`` and
     ``test_error`` are shares of rows below tau.
@@ -132,7 +175,9 @@ class DSGNovelty(UnpolishedDSG):
 
     def risk_at(self, state: DSGState) -> Risk:
         assert isinstance(state, NoveltyState)
-        return with_threshold(self.risk, state.threshold)
+        # what is measured is that of all rows
+        risk = replace(self.risk, sides=None) if isinstance(self.risk, LearnedRisk) else self.risk
+        return with_threshold(risk, state.threshold)
 
     def growth(self, problem: Problem, basis: RandomFeatureBasis, state: DSGState) -> Growth:
         return NoveltyGrowth(self, problem, basis, state)
@@ -154,15 +199,13 @@ class DSGNovelty(UnpolishedDSG):
             basis = self.basis(problem, state.gamma)
             held_out = yield from held_out_threshold(problem, self.risk, basis, self.nu)
             return replace(state, threshold=held_out)
-        model = self.model(problem, state)
-        (threshold,) = yield from quantiles_of_scores(
-            problem,
-            model,
-            predictions_as_they_are,
-            (self.nu,),
-            self.scoring_cost(problem),
-            sampled=not self.finished(state),
-        )
+        model, cost = self.model(problem, state), self.scoring_cost(problem)
+        scored = model, predictions_as_they_are, (self.nu,), cost
+        threshold = math.nan
+        if isinstance(self.risk, LearnedRisk) and self.risk.sides is not None:
+            (threshold,) = yield from quantiles_of_sample(*scored, HeldOutRows(self.risk.sides))
+        if math.isnan(threshold):
+            (threshold,) = yield from quantiles_of_scores(problem, *scored, sampled=not self.finished(state))
         # the row whose score is the threshold must not fall below it by rounding
         threshold -= _ROUNDING * np.finfo(problem.dtype).eps * abs(threshold)
         return replace(state, threshold=float(threshold))
@@ -180,7 +223,7 @@ class DSGNovelty(UnpolishedDSG):
 
     def _steps(self, problem: Problem, operand: DSGOperand | None) -> Rounds:
         # each batch takes two messages: predictions, then slopes at the best threshold
-        step = super()._steps(problem, operand)
+        step = super()._steps(problem, operand and replace(operand, risk=self.risk))
         cost = replace(step.cost, operations=0.5 * step.cost.operations)
         return replace(
             step,
@@ -308,7 +351,8 @@ def best_threshold(scores: Array, weights: Array, share: float) -> tuple[float, 
     place = int(np.searchsorted(np.cumsum(weights[order]), wanted))
     threshold = float(scores[order[min(place, len(order) - 1)]])
     below, tied = (float(weights[chosen].sum()) for chosen in (scores < threshold, scores == threshold))
-    return threshold, max(wanted - below, 0.0) / tied
+    # a batch may have no weight at all
+    return threshold, max(wanted - below, 0.0) / tied if tied else 0.0
 
 
 def _kernel_matrix(basis: RandomFeatureBasis, rows: Rows) -> tuple[Array, float]:

@@ -12,7 +12,7 @@ from distkern.common.types import Array, Block, Floats
 from distkern.passes import Cost, Reduce
 from distkern.solvers.base import Outline, Problem, Steps
 from distkern.solvers.measuring import Model
-from distkern.solvers.sample import SampledModel, sample_of_every_block
+from distkern.solvers.sample import Sampled, SampledModel, sample_of_every_block
 from distkern.solvers.targets import TargetSummary
 
 #: up to so many rows, quantiles are exact after one pass; more are bracketed by a sample of as many
@@ -99,6 +99,21 @@ def quantiles_of_scores(
     return np.array([counts.quantile(output, level) for output, level in enumerate(levels)])
 
 
+def quantiles_of_sample(
+    model: Model,
+    scores: Callable[[Floats, Model, Block], Floats],
+    levels: Sequence[float],
+    cost: Cost,
+    sample: Sampled,
+) -> Steps[Array]:
+    """As :func:`quantiles_of_scores`, of the rows that ``sample`` takes of each block; NaN without any."""
+    operand = Scored(model, sample, scores)
+    found: tuple[TargetSummary, ...] = yield _summary_pass(cost, operand, len(levels))
+    return np.array(
+        [one.quantile(level) if one.weight else math.nan for one, level in zip(found, levels, strict=True)]
+    )
+
+
 def residuals(predictions: Floats, model: Model, block: Block) -> Floats:
     """The scores y - f, scaled as the risk says."""
     return model.risk.targets(block) - predictions
@@ -135,7 +150,8 @@ def _counting_pass(cost: Cost, operand: Scored | None, n_outputs: int) -> Reduce
 def _scores(block: Block, operand: Scored) -> tuple[Array, Array]:
     """Scores (n_rows, k) and weights (n_rows,) of a block's rows."""
     block, model = operand.rows(block), operand.model
-    parts = [
+    # a sample may take no row of a block
+    parts = [np.empty((0, model.risk.n_outputs))] + [
         operand.scores(model.predictions(strip.features), model, strip).astype(np.float64)
         for strip in model.strips(block)
     ]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Protocol
 
 import numpy as np
 
@@ -34,6 +35,13 @@ class RowSample:
             return block
         drawn = stream(self.seed, Purpose.SAMPLE, self.key, block.index).permutation(block.n_rows)
         return block.take(np.sort(drawn[: self.rows_per_block]))
+
+
+class Sampled(Protocol):
+    """What takes some rows of a block."""
+
+    def rows(self, block: Block) -> Block:
+        """The rows of a block that are in it, in their order."""
 
 
 def sample_of_every_block(problem: Problem, wanted: int, key: int) -> RowSample:
@@ -89,7 +97,7 @@ class SampledModel:
     """The operand of passes over a sample, or over all rows where it is None."""
 
     model: Model
-    sample: RowSample | None
+    sample: Sampled | None
 
     def rows(self, block: Block) -> Block:
         """The rows of a block that are in it."""

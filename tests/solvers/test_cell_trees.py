@@ -173,6 +173,9 @@ def test_half_spaces_that_are_no_tree_are_refused():
     ):
         with pytest.raises(ValueError, match=name):
             tree_from_arrays({**arrays, name: wrong})
+    for name in ("directions", "thresholds", "margins"):
+        with pytest.raises(ValueError, match="not finite"):
+            tree_from_arrays({**arrays, name: np.full_like(arrays[name], np.nan)})
     leaf = {**tree_to_arrays(Tree.fit(np.ones((5, 2), np.float32), 9, 0))}
     assert tree_from_arrays(leaf).n_leaves == 1
 

@@ -18,7 +18,12 @@ from distributed.utils import TimeoutError as DaskTimeoutError
 from distributed.worker import thread_state as task_state
 
 from distkern.common.errors import ClusterError, InputError
-from distkern.common.processes import peak_resident_bytes
+from distkern.common.processes import (
+    exceeded_limit,
+    peak_resident_bytes,
+    require_address_space,
+    require_files,
+)
 from distkern.common.types import AbstractSource
 from distkern.engine.dask import is_of_parent
 from distkern.engine.dask.actor import SCHEDULER_LOST
@@ -48,6 +53,11 @@ _CLUSTER_CONFIG = {
 _CLIENT_SECONDS = 20
 #: how often a worker process that dies while it starts is started
 _STARTS = 5
+#: in which a worker process starts, however busy the machine is
+_START_SECONDS = 180
+#: threads of a driver with a cluster of its own, and the files and connections that it opens
+_DRIVER_THREADS = 6
+_DRIVER_FILES, _FILES_PER_WORKER = 24, 12
 
 
 class ClusterExecutor(AbstractExecutor):
@@ -309,12 +319,17 @@ def start_local(*, workers: int | None, memory_limit: int | None, dashboard: boo
     Raises
     ------
     ClusterError
-        If a process died every time it was started.
+        If a process died every time it was started, or did not start in time.
+    InputError
+        If the address space or the open files of a process are limited too much for one.
     """
+    n_workers = workers or available_cores()
+    require_address_space(_DRIVER_THREADS)
+    require_files(_DRIVER_FILES + n_workers * _FILES_PER_WORKER)
     try:
         with dask.config.set(_CLUSTER_CONFIG):
             cluster = LocalCluster(
-                n_workers=workers or available_cores(),
+                n_workers=n_workers,
                 threads_per_worker=1,
                 processes=True,
                 worker_class=_PatientNanny,
@@ -325,12 +340,13 @@ def start_local(*, workers: int | None, memory_limit: int | None, dashboard: boo
                 worker_dashboard_address="127.0.0.1:0" if dashboard else None,
                 scheduler_kwargs={"dashboard": dashboard},
                 silence_logs=50,
+                death_timeout=_START_SECONDS,
             )
             client = Client(cluster, set_as_default=False)
-    except RuntimeError as error:
+    except (RuntimeError, DaskTimeoutError) as error:
+        likely = exceeded_limit(error) or "most likely memory ran out: use fewer --workers"
         raise ClusterError(
-            f"a local worker process did not start in {_STARTS} tries ({error.__cause__ or error}); most "
-            "likely memory ran out: take fewer --workers"
+            f"a local worker process did not start in {_STARTS} tries ({error.__cause__ or error}); {likely}"
         ) from error
     executor = ClusterExecutor(
         client, owned=True, memory_limit=memory_limit, limit_share=1.0, has_dashboard=dashboard

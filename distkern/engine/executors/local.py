@@ -224,6 +224,7 @@ class ThreadsExecutor(AbstractPoolExecutor):
     name = kind = "threads"
 
     def _open_pool(self) -> Executor:
+        processes.require_address_space(self.machine.n_workers)
         return ThreadPoolExecutor(self.machine.n_workers, "distkern-task")
 
     def _get(self, graph: Mapping[Any, Any], key: Any, *callbacks: Callback) -> Any:

@@ -174,8 +174,8 @@ def tree_from_arrays(arrays: Mapping[str, NDArray[Any]]) -> Tree:
     KeyError
         If an array is missing.
     ValueError
-        If they are no tree: every node but the first, and every leaf, is the child of one node, which comes
-        before it.
+        If numbers are not finite, or they are no tree: every node but the first, and every leaf, is the
+        child of one node, which comes before it.
     """
     directions = shaped(arrays, "directions", None, None)
     n_nodes = len(directions)
@@ -187,6 +187,8 @@ def tree_from_arrays(arrays: Mapping[str, NDArray[Any]]) -> Tree:
     if not comes_before.all() or not np.array_equal(np.sort(children, axis=None), expected):
         raise ValueError("the half spaces are no tree")
     thresholds, margins = (shaped(arrays, name, n_nodes) for name in ("thresholds", "margins"))
+    if not all(np.isfinite(values).all() for values in (directions, thresholds)) or np.isnan(margins).any():
+        raise ValueError("the half spaces have numbers that are not finite")
     return Tree(directions, thresholds, margins, children)
 
 
