@@ -25,6 +25,8 @@ _DESCRIPTION = Description("distkern-model", "a model", 5, "train it again")
 
 #: how often a model is read that others replace meanwhile
 _READINGS = 4
+#: hyperparameters of earlier versions, without a say in what a fitted model is
+_RETIRED = {"n_candidates"}
 
 
 def save_model(model: Any, path: Place) -> None:
@@ -179,7 +181,7 @@ def _loaded(folder: Place, facts: dict[str, Any]) -> Any:
 def _restored(
     kind: Any, described: ModelFacts, arrays: Mapping[str, NDArray[Any]], facts: Mapping[str, Any], where: str
 ) -> Any:
-    model = kind(**described.params)
+    model = kind(**{name: one for name, one in described.params.items() if name not in _RETIRED})
     try:
         model.check_parameters()
     except InputError as error:

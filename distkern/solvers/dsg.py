@@ -5,7 +5,7 @@ left, ours at the right, with a batch of rows for x_i and a block of features fo
 
     for i = 1 .. t:                                        DSG.stage: some of the steps, each a Growth.step
         draw (x_i, y_i)                                    DSGSettings.batches
-        draw w_i with seed i                               Growth._candidates: the next block
+        draw w_i with seed i                               Growth._next_block
         f(x_i) <- sum_(j < i) alpha_j phi_wj(x_i)          Growth._ask: answered by who holds the rows
         alpha_i <- -gamma_i l'(f(x_i), y_i) phi_wi(x_i)    Growth._update
         alpha_j <- (1 - gamma_i nu) alpha_j, j < i         DSGState.scale
@@ -351,8 +351,7 @@ class DSG(DSGSettings, AbstractSearchable[DSGState]):
         itemsize, outputs = problem.dtype.itemsize, self.risk.n_outputs
         size, batch = self.block_size * self.most_blocks, min(self.batch_size, problem.n_rows)
         order, basis = self.batches(problem), self.basis(problem, 1.0)
-        n_candidates = 1 + self.n_candidates * (self.variant == "gdsg")
-        part = answer_bytes(basis, outputs, n_candidates, self.precondition)
+        part = answer_bytes(basis, outputs, self.precondition)
         operations = batch * size * (problem.row_numbers + EXPONENTIAL)
         return batches(
             "steps",

@@ -193,7 +193,7 @@ class NoveltyGrowth(Growth):
     """Steps whose slopes are those at the best threshold of the batch."""
 
     def _prepare(self, t: int) -> Steps[None]:
-        look = yield from self._ask(t, (), gram=False, values=True)
+        look = yield from self._ask(t, None, values=True)
         assert look.values is not None
         scores, weights = look.values.T
         threshold, at_threshold = best_threshold(scores, weights, self._settings.nu)

@@ -83,9 +83,9 @@ class DSGSettings(Declared):
     steps: StepRule | None = None
     variant: str = parameter(
         "dsg",
-        Words("dsg", "udsg", "cdsg", "gdsg"),
+        Words("dsg", "udsg", "cdsg"),
         help="dsg: a new block each step; udsg: every other step in an old one; cdsg: in an old one where "
-        "its inequality allows; gdsg: of some blocks that with the largest gradient (not in the papers)",
+        "its inequality allows",
     )
     udsg_pattern: tuple[int, int] = parameter(
         (1, 1),
@@ -93,7 +93,6 @@ class DSGSettings(Declared):
         help="so many steps in new blocks, then so many in old ones",
         variant=("udsg",),
     )
-    n_candidates: int = parameter(8, Whole(), help="old blocks to choose from", variant=("gdsg",))
     largest_reuse: float = parameter(
         4.0, POSITIVE, help="largest step in an old block, in those of new ones", variant=("cdsg",)
     )
