@@ -45,10 +45,7 @@ def begun_over_features(
     if coefficients is None:
         coefficients = np.ascontiguousarray(model._own_coefficients())
     landmarks: Rows = model.landmarks_
-    weight = begins.mean_weight / model.mean_weight_
-    before = PreviousModel(
-        landmarks, model.gamma_, coefficients, *unit_of(model), own, begins.n_earlier, weight
-    )
+    before = PreviousModel(landmarks, model.gamma_, coefficients, *unit_of(model), own, begins.n_earlier)
     features = explicit.features.at_known(len(landmarks))
     seed = problem.seed if begins.seed is None else begins.seed
     return replace(explicit, features=features, before=before), replace(problem, seed=seed)

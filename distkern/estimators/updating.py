@@ -59,7 +59,7 @@ def begun(model: AbstractEstimator, splits: Sequence[Split]) -> tuple[AbstractEs
     # rows of arrays are of no data set
     missing = [one for one in further.sources if one not in known]
     new = [UpdateRows.of_split(model, split) for split in chosen.new]
-    needs = _asks(model, further, sum(split.n_rows for split in chosen.new))
+    needs = _asks(model, further)
     old: list[UpdateRows] = []
     if needs is OldRows.NEEDED and missing:
         raise _missing(model, further, "--data", "--data OLD.zarr NEW.zarr")
@@ -70,9 +70,8 @@ def begun(model: AbstractEstimator, splits: Sequence[Split]) -> tuple[AbstractEs
     return _copy(model, further, old, new, n_earlier, prints, chosen.new), chosen.new
 
 
-def _asks(model: AbstractEstimator, further: SavedForUpdate, n_new: int) -> OldRows:
-    solver = model._solver(model.class_weights_, model.mean_weight_)
-    return solver.asks_for(further.own, n_new, len(model.coefficients_))
+def _asks(model: AbstractEstimator, further: SavedForUpdate) -> OldRows:
+    return model._solver(model.class_weights_, model.mean_weight_).asks_for(further.own)
 
 
 def _missing(model: AbstractEstimator, further: SavedForUpdate, where: str, how: str) -> InputError:
@@ -188,7 +187,7 @@ def update_estimator(
     else:
         further = further_of(model)
         new = _rows_of_arrays(model, X, y, sample_weight)
-        needs = _asks(model, further, new.source.n_rows)
+        needs = _asks(model, further)
         earlier = []
         if old is not None and needs is not OldRows.LEFT:
             given = old if isinstance(old, list) else [old]

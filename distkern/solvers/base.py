@@ -42,8 +42,6 @@ class OldRows(Enum):
 
     #: they are read again, as what is minimised is the mean loss over all rows
     NEEDED = "needed"
-    #: they are read again if they are given; else what was kept stands for them
-    USED = "used"
     #: what was kept stands for them
     LEFT = "left out"
 
@@ -175,25 +173,19 @@ class AbstractSolver(Declared, ABC, Generic[State]):
     counts_on: ClassVar[bool] = False
     #: fields of the last state that are kept with a model, for an update to go on from
     kept: ClassVar[tuple[str, ...]] = ()
-    #: what an update does with the rows of before; None where there is no update, for the reason
+    #: what an update does with the old rows; None where there is no update, for the reason
     #: ``not_updated``, a clause
     old_rows: ClassVar[OldRows | None] = None
     not_updated: ClassVar[str] = "its solver begins anew"
-    #: settings with which updates may leave out the rows of before, where it takes some, a clause
+    #: settings with which updates may leave out the old rows, where it takes some, a clause
     alone_with: ClassVar[str] = ""
 
     def further(self, state: State) -> dict[str, Any]:
         """What is kept with a model of a state, by name: arrays and numbers."""
         return {name: getattr(state, name) for name in self.kept}
 
-    def asks_for(self, own: Mapping[str, Any], n_new: int, size: int) -> OldRows:
-        """What an update does with the rows of before.
-
-        Parameters
-        ----------
-        own : what :meth:`further` gave of the model's run
-        n_new : rows that are new
-        size : functions of the model
+    def asks_for(self, own: Mapping[str, Any]) -> OldRows:
+        """What an update does with the old rows, by what :meth:`further` gave of the model's run.
 
         Raises
         ------
@@ -206,7 +198,7 @@ class AbstractSolver(Declared, ABC, Generic[State]):
 
     @property
     def goes_on_alone(self) -> bool:
-        """Whether updates may leave out the rows of before, however few the new ones are."""
+        """Whether updates may leave out the old rows."""
         return self.old_rows is OldRows.LEFT
 
     @abstractmethod
@@ -270,7 +262,6 @@ class PreviousModel:
     own : what the solver has kept of its last state, by name, see ``kept`` of
         :class:`~distkern.solvers.base.AbstractSolver`
     n_rows : rows that it has learned from and that are not read again
-    mean_weight : mean weight of these rows, divided by that of all
     """
 
     landmarks: Rows
@@ -280,29 +271,6 @@ class PreviousModel:
     target_scale: float
     own: Mapping[str, Any] = field(default_factory=dict)
     n_rows: int = 0
-    mean_weight: float = 1.0
-
-    def missing_gradient(self, n_rows: int, gradient: Array) -> Array:
-        """What is added to the mean gradient of new rows for that of all rows, (r, k), at the model.
-
-        The gradient of the rows of before is kept, so that this is exact at the model; elsewhere it says that
-        their curvature is that of the new ones: the surrogate loss of Jordan, Lee and Yang (2019).
-
-        Parameters
-        ----------
-        n_rows : of the new rows
-        gradient : (r, k), theirs at the model
-        """
-        share = self.n_rows / (self.n_rows + n_rows)
-        kept: Array = self.own["gradient"]
-        return share * (self.mean_weight * kept - gradient)
-
-    def whole_gradient(self, n_rows: int, gradient: Array) -> dict[str, Array]:
-        """The fields ``gradient``, of all rows, and ``missing`` of it; none where all rows are read."""
-        if not self.n_rows:
-            return {}
-        missing = self.missing_gradient(n_rows, gradient)
-        return {"gradient": gradient + missing, "missing": missing}
 
 
 def cannot_go_on(name: str, why: str) -> InputError:
@@ -312,15 +280,6 @@ def cannot_go_on(name: str, why: str) -> InputError:
         where="update",
         hint="shard the old and the new files as one data set, and train on that",
     )
-
-
-#: new rows for each function from which on their curvature stands for that of all rows
-ROWS_PER_FUNCTION = 8
-
-
-def asks_with_gradient(n_new: int, size: int) -> OldRows:
-    """What solvers with a kept gradient do with the rows of before."""
-    return OldRows.USED if n_new >= ROWS_PER_FUNCTION * size else OldRows.NEEDED
 
 
 SOLVERS = Family("distkern.solvers", AbstractSolver)  # type: ignore[type-abstract]

@@ -183,7 +183,7 @@ class AbstractExplicit(AbstractSearchable[State]):
 
     def going_on(self, problem: Problem, before: PreviousModel, own: Mapping[str, Any]) -> Mapping[str, Any]:
         """The fields of its own that an update takes from the model, where :meth:`at_zero` gives ``own``."""
-        return before.own
+        return {name: value for name, value in before.own.items() if name in self.kept}
 
     def made(self, problem: Problem, state: Any, basis: Any) -> Steps[Any]:
         """The solver's own data that follow from the features and the state, made once in a run."""

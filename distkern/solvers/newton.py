@@ -203,7 +203,7 @@ class Newton(AbstractExplicit[NewtonState]):
         kept = super().further(state)
         return kept if len(state.gram) else {name: kept[name] for name in kept if name not in self.kept}
 
-    def asks_for(self, own: Mapping[str, Any], n_new: int, size: int) -> OldRows:
+    def asks_for(self, own: Mapping[str, Any]) -> OldRows:
         return OldRows.LEFT if "gram" in own else OldRows.NEEDED
 
     @property

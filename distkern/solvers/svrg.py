@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections import deque
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
 import numpy as np
@@ -18,17 +18,7 @@ from distkern.common.types import Array, Block, Floats
 from distkern.features import Footprint
 from distkern.losses import LOSSES, SUPERVISED
 from distkern.passes import Reduce, Stream
-from distkern.solvers.base import (
-    OldRows,
-    Outline,
-    PreviousModel,
-    Problem,
-    Steps,
-    asks_with_gradient,
-    order_of_rows,
-    piece_rows,
-    rows_of_stage,
-)
+from distkern.solvers.base import OldRows, Outline, Problem, Steps, order_of_rows, piece_rows, rows_of_stage
 from distkern.solvers.bounds import gradient_bound
 from distkern.solvers.explicit import Ended, FeatureState, settled
 from distkern.solvers.feature_passes import gradient_pass, pass_cost
@@ -61,14 +51,11 @@ class SVRGState(FeatureState):
     gradient : (r, k), mu = mean_i z(x_i) s_i l'(f_i, y_i)
     largest : [max_i s_i |z(x_i)|^2]
     change : |w_s - w_(s-1)| / |w_s|, the largest over the outputs; infinite before the first stage
-    missing : (r, k), what mu is more than the mean over the rows that are read, in an update without the old
-        ones; else without rows
     """
 
     gradient: Array
     largest: Array
     change: float
-    missing: Array = field(default_factory=lambda: np.zeros((0, 1)))
 
 
 def is_preconditioned(wanted: bool | None, size: int) -> bool:
@@ -103,10 +90,6 @@ class SVRG(AbstractStreamed[SVRGState]):
     eta = 1 / (L (2 + 8 / B)) with L = c max_i s_i |z(x_i)|^2 + nu: 1 / (10 L) for single rows, as usual for
     SVRG, up to 1 / (2 L) for batches. For a loss whose slope jumps, c is taken for 1; the steps then end at a
     noise of their own size and not in the minimum.
-
-    An update without the old rows takes for mu the mean over all rows at the model, where the gradient of the
-    old ones is known, and for other w what the new rows say of its change, see
-    :meth:`~distkern.solvers.base.PreviousModel.missing_gradient`.
 
     Raises
     ------
@@ -159,10 +142,7 @@ class SVRG(AbstractStreamed[SVRGState]):
         **feature_parameters("random"),
     }
 
-    states, kept = SVRGState, ("gradient",)
-
-    def asks_for(self, own: Mapping[str, Any], n_new: int, size: int) -> OldRows:
-        return asks_with_gradient(n_new, size)
+    states, old_rows = SVRGState, OldRows.NEEDED
 
     def preconditioned(self, size: int) -> bool:
         """Whether steps over so many features are preconditioned."""
@@ -206,9 +186,6 @@ class SVRG(AbstractStreamed[SVRGState]):
         largest = np.array([figures.sums.largest])
         return {"gradient": figures.sums.mean_gradient, "largest": largest, "change": math.inf}
 
-    def going_on(self, problem: Problem, before: PreviousModel, own: Mapping[str, Any]) -> Mapping[str, Any]:
-        return before.whole_gradient(problem.n_rows, own["gradient"])
-
     def made(self, problem: Problem, state: SVRGState, basis: AbstractBasis) -> Steps[Solve | None]:
         """P^-1, if steps are preconditioned."""
         if not self.preconditioned(basis.size):
@@ -230,14 +207,11 @@ class SVRG(AbstractStreamed[SVRGState]):
 
     def after(self, state: SVRGState, figures: Figures, ended: Ended) -> dict[str, Any]:
         change = _relative_change(ended.model.coefficients, state.coefficients)
-        gradient = figures.sums.mean_gradient
-        return {"change": change, "gradient": gradient + state.missing if len(state.missing) else gradient}
+        return {"change": change, "gradient": figures.sums.mean_gradient}
 
     def bound(self, state: SVRGState) -> float:
         """|g|^2 / (2 nu) for the gradient g at w: the duality gap with the slopes there; with a constant that
         nu does not count see :func:`~distkern.solvers.bounds.gradient_bound`."""
-        if len(state.missing):
-            return math.inf
         gradient, length = state.gradient + self.nu * state.coefficients, None
         if self.n_constant:
             gradient[-1] = state.gradient[-1]
