@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from distkern.common.labels import plain_labels
 from distkern.common.sparse import Rows, values_at, with_values
-from distkern.common.types import Block, Floats
+from distkern.common.types import Floats
 from distkern.monitor.explanation import Output
 from distkern.runs.regression_figures import quantiles_of
 from distkern.storage.scaling import Scaling
@@ -152,20 +152,15 @@ def outputs_of(model: Any) -> tuple[Output, ...]:
     return classes[1:] if len(classes) == 2 else classes
 
 
-@dataclass(frozen=True)
-class Averaging:
-    """Rows, what a model says of them, (n,) or (n, n_said), and how many of its last outputs are averaged."""
+def averages(
+    grid: ColumnGrid, rows: Rows, predict: Callable[[Any], NDArray[Any]], n_outputs: int
+) -> tuple[tuple[float, ...], ...]:
+    """(n_outputs, n_values) means over the rows if the column has each of the values.
 
-    rows: Rows
-    predict: Callable[[Any], NDArray[Any]]
-    n_outputs: int
-
-
-def averages(grid: ColumnGrid, _: Iterator[Block], operand: Averaging) -> list[list[float]]:
-    """(n_outputs, n_values) means over the rows if the column has each of the values."""
+    ``predict`` gives (n,) or (n, n_said) numbers of rows, whose last ``n_outputs`` are averaged.
+    """
     means = []
     for features in grid.features:
-        said = operand.predict(with_values(operand.rows, grid.places, features))
-        means.append(said.reshape(len(said), -1).mean(axis=0, dtype=np.float64)[-operand.n_outputs :])
-    found: list[list[float]] = np.array(means).T.tolist()
-    return found
+        said = predict(with_values(rows, grid.places, features))
+        means.append(said.reshape(len(said), -1).mean(axis=0, dtype=np.float64)[-n_outputs:])
+    return tuple(map(tuple, np.array(means).T.tolist()))
