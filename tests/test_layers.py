@@ -7,11 +7,13 @@ import subprocess
 import sys
 import tomllib
 from functools import cache
+from importlib import import_module
 from pathlib import Path
 
 import pytest
 
 import distkern
+from distkern.solvers.base import AbstractSolver
 
 PACKAGE = Path(distkern.__file__).parent
 #: Author 2001, Author and Author 2001, Author, Author and Author (2001), Author et al. 2001
@@ -127,6 +129,17 @@ TOP = {"pyproject.toml", "distkern", "workflows", "tests", "cluster", "README.md
 IMPORT_NAMES = {"scikit-learn": "sklearn", "dask-ml": "dask_ml", "google-crc32c": "google_crc32c"}
 
 
+def has_solver(path):
+    """Whether a class in the file is a solver, and no template of others."""
+    module = import_module(f"distkern.solvers.{path.stem}")
+    kinds = [kind for kind in vars(module).values() if isinstance(kind, type)]
+    own = [kind for kind in kinds if kind.__module__ == module.__name__ and issubclass(kind, AbstractSolver)]
+    return any(not kind.__name__.startswith("Abstract") for kind in own)
+
+
+SOLVERS = [path for path in sorted((PACKAGE / "solvers").glob("[a-z]*.py")) if has_solver(path)]
+
+
 @pytest.fixture(scope="module")
 def trees():
     """Every file, parsed."""
@@ -222,18 +235,22 @@ def test_class_names_exist_once(trees):
     assert {name: places for name, places in homes.items() if len(places) > 1} == {}
 
 
-def test_members_that_pseudo_code_names_are_there(trees):
+def test_pseudo_code_heads_every_solver_and_names_members_that_are_there(trees):
     members = {}
     for tree in trees.values():
         for kind in (node for node in ast.walk(tree) if isinstance(node, ast.ClassDef)):
             functions = (node.name for node in kind.body if isinstance(node, ast.FunctionDef))
             fields = (ast.unparse(node.target) for node in kind.body if isinstance(node, ast.AnnAssign))
             members.setdefault(kind.name, set()).update(functions, fields)
-    for name in ("csvrg", "dsg", "simba", "newton", "cells"):
-        page = ast.get_docstring(trees[PACKAGE / "solvers" / f"{name}.py"]) or ""
-        found = re.findall(r"(?<![.\w])([A-Z]\w+)\.(\w+)", page)
-        assert len(found) > 3, name
-        assert [pair for pair in found if pair[1] not in members[pair[0]]] == []
+    known = {node.name for tree in trees.values() for node in tree.body if hasattr(node, "name")}
+    for path in SOLVERS:
+        page = ast.get_docstring(trees[path]) or ""
+        # the paper, at least two spaces, ours
+        assert len(re.findall(r"^ {4,}\S.* {2,}\S", page, re.M)) > 3, f"{path}: no pseudo-code in two columns"
+        found = re.findall(r"(?<![.\w])(_?[A-Z]\w+)\.(\w+)", page)
+        assert len(found) > 3, path
+        assert [pair for pair in found if pair[1] not in members.get(pair[0], ())] == [], path
+        assert set(re.findall(r"(?<!\.)\b(\w+)\(\)", page)) <= known, path
 
 
 def test_the_top_level_holds_what_is_agreed(repository):

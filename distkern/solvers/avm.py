@@ -1,4 +1,19 @@
-"""AVM: the approximation vector machine, stochastic gradients moved to landmarks (Le et al. 2017)."""
+"""AVM: the approximation vector machine, stochastic gradients moved to landmarks (Le et al. 2017).
+
+The paper, whose lambda is 1 / lam, is at the left, ours at the right:
+
+    w_0 <- 0                                      AbstractExplicit.init
+    for t = 1 .. T:                               AVMSteps.step, by _avm, the loop of avm_loop
+        draw a row i                              Problem.visits; workers make k(x_i, C): prepare_piece
+        add x_i to the core points if all         before the first step: AbstractExplicit.init, by a rule
+            are farther away than the diameter        of landmarks/
+        c <- the core point nearest to x_i        prepare_piece
+        g <- lambda w_(t-1)                       _avm; w = u / (t0 + t), so that u changes at c alone
+            + l'(<w_(t-1), phi(x_i)>, y_i) phi(c)
+        w_t <- w_(t-1) - g / (lambda t)           Average.u, in steps 1 / (t0 + t)
+        project w_t on a ball around 0            AVMSteps.project, every 32 r steps (BallProjection)
+    return a mean of the w_t                      AVMSteps.coefficients: of the last half of them
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,19 @@
-"""Gaussian process regression by doubly stochastic gradients (Dai et al. 2014, Section 4 and Appendix D)."""
+"""Gaussian process regression by doubly stochastic gradients (Dai et al. 2014, Section 4 and Appendix D).
+
+The prior has covariance k, the noise variance s^2. The paper, with its misprints corrected (see
+:class:`DSGGaussianProcess`), is at the left, ours at the right:
+
+    nu <- s^2 / n                                          DSGGaussianProcess.for_rows
+    f <- the steps of Algorithm 1 with                     DSG.stage, of the Growth of dsg.py
+        l' = f(x_i) - y_i
+    A <- steps of functional gradients to                  DSGGaussianProcess._completed: the eigenvectors of
+        C (C + nu I)^-1, C = mean_i z(x_i) z(x_i)'             C, which one pass sums; f is solved with them
+    mean <- f(x)                                           FeatureState.coefficients
+    variance <- k(x, x) - z(x)' A z(x)                     GaussianProcessState.spread: |z(x)' D|^2
+
+The paper takes s and the width of k as given; here they maximise the marginal likelihood, unless they are
+given (Posterior.best_noise, gamma_of_evidence).
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,18 @@
-"""One-class machines by doubly stochastic gradients: novelty detection (Dai et al. 2014, Section 4)."""
+"""One-class machines by doubly stochastic gradients: novelty detection (Dai et al. 2014, Section 4).
+
+The paper is at the left, ours, with batches of rows and blocks of features, at the right:
+
+    f <- 0;  tau <- 0                                      DSG.init
+    for i = 1 .. t:                                        DSG.stage: some of the steps, each a Growth.step
+        draw x_i;  draw w_i with seed i                    DSGSettings.batches; Growth._next_block
+        f(x_i) <- sum_(j < i) alpha_j phi_wj(x_i)          NoveltyGrowth._prepare asks for it
+        tau <- tau - gamma_i (1[f(x_i) < tau] - nu)        there: best_threshold(), the minimiser of the batch
+        alpha_i <- gamma_i 1[f(x_i) < tau] phi_wi(x_i)     Growth._update, with the slopes at this tau
+        alpha_j <- (1 - gamma_i nu) alpha_j, j < i         DSGState.scale
+    return f, tau                                          DSGNovelty._completed: tau by a pass over all rows
+
+``polish="exact"`` solves the dual instead, see :func:`exact_novelty`.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,16 @@
-"""NORMA with the kernel itself, whose expansion every process keeps: rows come to it, the oldest leave."""
+"""NORMA with the kernel itself, whose expansion every process keeps: rows come to it, the oldest leave.
+
+Kivinen, Smola and Williamson (2004) are at the left, ours, with batches of B rows, at the right:
+
+    f_1 <- 0                                      AbstractExplicit.init
+    for t = 1, 2, ...                             KernelNORMA.steps: a turn for each group of rows
+        draw a row (x_t, y_t)                     AbstractTurns.order; AbstractTurns.pieces, of 256 rows
+        f_t(x_t) <- sum_i a_i k(x_i, x_t)         _ExpansionSteps.take; Expansion.at: rows of earlier pieces
+        gamma_t <- gamma_1 / sqrt(t)              FallingSteps.__call__
+        a_i <- (1 - gamma_t nu) a_i, for i < t    _ExpansionSteps.take; Change.factor: rows of earlier pieces
+        a_t <- -gamma_t l'(f_t(x_t), y_t)         there
+        drop a_(t - tau)                          Expansion.last, after every piece
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,17 @@
-"""SDCA with the kernel itself: the model is a combination of kernels at training rows (k-SDCA)."""
+"""SDCA with the kernel itself: the model is a combination of kernels at training rows (k-SDCA).
+
+The method of :mod:`~distkern.solvers.sdca` is at the left, with f = sum_i a_i k(x_i, .) / (nu n) for w, ours
+at the right:
+
+    a <- 0                                        AbstractExplicit.init
+    repeat:                                       KernelSDCA.steps: a turn for each group of rows
+        draw a row i                              AbstractTurns.order; AbstractTurns.pieces, of 256 rows
+        f(x_i) <- sum_j a_j k(x_j, x_i) / (nu n)  _Sum.at: all rows outside the piece; _kernel_turn: its own
+        d <- argmax -l*(-(a_i + d), y_i)          _kernel_turn, the loop of kernel_turn_loop
+            - nu n/2 |f + d k(x_i, .) / (nu n)|^2
+        a_i <- a_i + d                            there; Share.duals, which all processes are sent
+    until P(f) - D(a) <= tol (P(0) - P(f))        SDCA.bound, AbstractExplicit.converged
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,19 @@
-"""NORMA: stochastic functional gradients (Dai et al. 2014, Table 2; Kivinen, Smola and Williamson 2004)."""
+"""NORMA: stochastic functional gradients (Dai et al. 2014, Table 2; Kivinen, Smola and Williamson 2004).
+
+Over explicit features z, f = sum_i a_i k(x_i, .) is w, and k(x, y) = z(x) z(y)'. The paper is at the left,
+ours, with batches of B rows, at the right:
+
+    f_1 <- 0                                      AbstractExplicit.init
+    for t = 1, 2, ...                             NORMASteps.step, of the batches of BatchLoop.consume
+        draw a row (x_t, y_t)                     Problem.visits; workers make z(x_t): prepare_piece
+        f_t(x_t) <- sum_i a_i k(x_i, x_t)         BatchLoop.slopes: z(x_t) w
+        gamma_t <- gamma_1 / sqrt(t)              FallingSteps.__call__
+        a_i <- (1 - gamma_t nu) a_i, for i < t    NORMASteps.step: w <- (1 - gamma_t nu) w
+        a_t <- -gamma_t l'(f_t(x_t), y_t)         there: w <- w + a_t z(x_t)
+        drop a_(t - tau)                          KernelNORMA alone
+
+With the kernel itself see :mod:`~distkern.solvers.kernel_norma`.
+"""
 
 from __future__ import annotations
 

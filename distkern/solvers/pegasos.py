@@ -1,4 +1,19 @@
-"""Pegasos: stochastic subgradients of the primal (Shalev-Shwartz, Singer, Srebro 2007)."""
+"""Pegasos: stochastic subgradients of the primal (Shalev-Shwartz, Singer, Srebro 2007).
+
+The paper, for the hinge loss, is at the left, ours, for every margin loss, at the right:
+
+    w_1 <- 0                                      AbstractExplicit.init
+    for t = 1 .. T:                               Subgradients.consume, by _steps, the loop of steps_loop
+        draw a batch A of B rows                  Problem.visits; workers make z(x_i): prepare_piece
+        A+ <- the rows of A with                  _steps: the slope l' is 0 at the other rows
+            y_i <w_t, x_i> < 1
+        eta <- 1 / (lam t)                        Rule.offset: 1 / (lam (t0 + t))
+        w <- (1 - eta lam) w_t                    shrink()
+        w <- w + eta/B sum of y_i x_i over A+     _steps
+        w_(t+1) <- w, projected on the ball       close(); Pegasos.radius
+            of radius 1 / sqrt(lam)
+    return w_(T+1)                                Subgradients.coefficients: an average of all iterates
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,17 @@
-"""Random block coordinate descent over features (Dai et al. 2014, Table 2; Richtarik and Takac 2014)."""
+"""Random block coordinate descent over features (Dai et al. 2014, Table 2; Richtarik and Takac 2014).
+
+F(w) = nu/2 |w|^2 + mean_i l(z(x_i) w, y_i), whose gradient in block j of the coefficients has the Lipschitz
+constant L_j. The paper is at the left, ours at the right:
+
+    w <- 0                                        AbstractExplicit.init
+    repeat:                                       RBCD.steps: a message for each step
+        draw a block j                            RBCD._order
+        g <- the gradient of F in block j         PredictionResident._gradient, summed over all rows
+        d <- argmin_d <g, d> + L_j/2 |d|^2        -H_j^-1 g, H_j = L_j I or a bound of the Hessian: RBCD.made
+        w_j <- w_j + d                            RBCD.steps; BlockMessage.change has the rows' f follow
+                                                      in the next step (PredictionResident._move)
+    until the objective hardly falls              RBCD._is_slow
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,18 @@
-"""Stochastic block mirror descent over explicit features (Dai et al. 2014, Table 2; Dang and Lan 2013)."""
+"""Stochastic block mirror descent over explicit features (Dai et al. 2014, Table 2; Dang and Lan 2013).
+
+F(w) = nu/2 |w|^2 + mean_i l(z(x_i) w, y_i) has its coefficients in b blocks, with the Bregman distance V_j
+in block j. The paper is at the left, ours, with batches of B rows and V_j(v, w) = (v - w)' P_j (v - w) / 2,
+at the right:
+
+    w <- 0                                        AbstractExplicit.init
+    for t = 0, 1, ...                             BlockSteps.step, of the batches of BatchLoop.consume
+        draw a row i                              Problem.visits; workers make z(x_i): prepare_piece
+        draw a block j, each with chance 1 / b    BlockSteps.step
+        g <- the gradient in block j at row i     BatchLoop.gradient, and nu w_j
+        w_j <- argmin_v gamma_t <g, v>            BlockSteps.step: w_j - gamma_t P_j^-1 g, P_j by SBMD.made
+            + V_j(v, w_j)
+    return sum_t gamma_t w / sum_t gamma_t        BlockSteps.coefficients: weights t^averaging
+"""
 
 from __future__ import annotations
 

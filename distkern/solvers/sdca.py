@@ -1,4 +1,18 @@
-"""Stochastic dual coordinate ascent on features (Dai et al. 2014, Table 2; Shalev-Shwartz, Zhang 2013)."""
+"""Stochastic dual coordinate ascent on features (Dai et al. 2014, Table 2; Shalev-Shwartz, Zhang 2013).
+
+P and D are those of :class:`SDCA`, and z_i = z(x_i). The paper is at the left, ours at the right:
+
+    a <- 0;  w <- 0                               AbstractExplicit.init; Duals, which stay with their rows
+    repeat:                                       SDCA.steps: a turn for each group of rows
+        draw a row i                              AbstractTurns.order; AbstractTurns.pieces
+        d <- argmax -l*(-(a_i + d), y_i)          _turn, the loop of turn_loop, by the loss's dual_minimum
+            - nu n/2 |w + d z_i / (nu n)|^2
+        a_i <- a_i + d                            there; Duals.turn keeps them
+        w <- w + d z_i / (nu n)                   there; Turned.w goes to the next group
+    until P(w) - D(a) <= tol (P(0) - P(w))        SDCA.bound, AbstractExplicit.converged
+
+Where that takes many passes, a stage works on P(w) + kappa/2 |w - u|^2, with the u of SDCA.after.
+"""
 
 from __future__ import annotations
 

@@ -7,7 +7,7 @@ misprints corrected (see :class:`SIMBA`) and the bias of its Section 4, is at th
     eta <- sqrt(log(n) / T)                              rounds(): sqrt(log(n) / t)
     u_0 <- 0;  q_1(i) <- 1 for all i                     SIMBA.init; SimbaResident, at the rows
     for t = 1 .. T:                                      rounds() of _simba/rounds.py, one exchange each
-        draw a row i with probability p_t(i)             Ask: candidates of the residents; join() keeps one
+        draw a row i with probability p_t(i)             RoundMessage: candidates, of which join() keeps one
         u_t <- u_(t-1) + x_i / sqrt(2 T)                 Primal.add
         w_t <- u_t / max(1, |u_t|)                       there
         xi_t <- 2 for the largest p_t(i), 0 for others,  select() of selection.py, every 16 rounds

@@ -1,4 +1,21 @@
-"""SVRG over features that are never stored (Li and Poczos 2016, Section 5; Johnson and Zhang 2013)."""
+"""SVRG over features that are never stored (Li and Poczos 2016, Section 5; Johnson and Zhang 2013).
+
+The paper (option I of Johnson and Zhang) is at the left, ours, with batches of B rows, at the right. Here z_i
+is z(x_i):
+
+    w~_0 <- 0                                    AbstractExplicit.init
+    for s = 1, 2, ...                            AbstractExplicit.stage
+        w~ <- w~_(s-1)                           FeatureState.coefficients
+        mu <- mean_i z_i l'(z_i w~, y_i)         SVRGState.gradient, by the measuring of the stage before
+        w_0 <- w~                                InnerLoop.__init__
+        for t = 1 .. m:                          InnerLoop.consume, on the rows of SVRG.rows_of_stage
+            draw a row i                         Problem.visits; workers make z_i and z_i w~: prepare_piece
+            v <- z_i (l'(z_i w_(t-1), y_i)       InnerLoop._add, summed over a batch
+                - l'(z_i w~, y_i))
+                + mu + nu w_(t-1)                InnerLoop._step
+            w_t <- w_(t-1) - eta v               there; P^-1 v in place of v, see SVRG.made
+        w~_s <- w_m                              InnerLoop.coefficients
+"""
 
 from __future__ import annotations
 
