@@ -118,11 +118,11 @@ class AVM(AbstractCoresetSolver[AVMState]):
 
     def going_on(self, problem: Problem, before: PreviousModel, own: Mapping[str, Any]) -> Mapping[str, Any]:
         if self.average:
-            return before.own
+            return before.solver_state
         # the last iterate is the model, however many more steps there are
-        return {**before.own, "first_averaged": before.own["step"] + own["first_averaged"]}
+        return {**before.solver_state, "first_averaged": before.solver_state["step"] + own["first_averaged"]}
 
-    def loop(self, problem: Problem, state: AVMState, basis: AbstractBasis, made: Any) -> AVMSteps:
+    def loop(self, problem: Problem, state: AVMState, basis: AbstractBasis, preconditioner: Any) -> AVMSteps:
         return AVMSteps(self, problem, state, basis)
 
 
@@ -153,7 +153,7 @@ class AVMSteps(AbstractSteps):
         found = (inverse_sum * w.u - w.early) / averaged if averaged > 0 else w.u / (self._offset + step)
         return np.ascontiguousarray(found.T)
 
-    def own(self) -> dict[str, Any]:
+    def solver_state(self) -> dict[str, Any]:
         w = self._w
         kept: dict[str, Any] = {"accumulated": w.u, "early": w.early}
         kept |= {"inverse_sum": float(w.inverse_sum[0]), "step": int(w.step[0])}

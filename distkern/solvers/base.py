@@ -259,7 +259,7 @@ class PreviousModel:
     Attributes
     ----------
     landmarks, gamma, coefficients, center, target_scale : as in the states of these solvers
-    own : what the solver has kept of its last state, by name, see ``kept`` of
+    solver_state : what the solver has kept of its last state, by name, see ``kept`` of
         :class:`~distkern.solvers.base.AbstractSolver`
     n_rows : rows that it has learned from and that are not read again
     """
@@ -269,7 +269,7 @@ class PreviousModel:
     coefficients: Array
     center: Array
     target_scale: float
-    own: Mapping[str, Any] = field(default_factory=dict)
+    solver_state: Mapping[str, Any] = field(default_factory=dict)
     n_rows: int = 0
 
 

@@ -174,7 +174,9 @@ class CSVRG(AbstractCoresetSolver[CSVRGState]):
     def at_zero(self, problem: Problem, risk: Risk, w: Array, figures: Figures) -> dict[str, Any]:
         return {"gradient": self.lam * figures.sums.mean_gradient, "change": math.inf, "projections": 0}
 
-    def loop(self, problem: Problem, state: CSVRGState, basis: AbstractBasis, made: Any) -> CSVRGSteps:
+    def loop(
+        self, problem: Problem, state: CSVRGState, basis: AbstractBasis, preconditioner: Any
+    ) -> CSVRGSteps:
         return CSVRGSteps(self, problem, state, basis)
 
     def taken(self, problem: Problem, stage: int) -> tuple[int, int]:
@@ -188,7 +190,7 @@ class CSVRG(AbstractCoresetSolver[CSVRGState]):
         return drawn, drawn + 1
 
     def after(self, state: CSVRGState, figures: Figures, ended: Ended) -> dict[str, Any]:
-        return {**ended.own, "gradient": self.lam * figures.sums.mean_gradient}
+        return {**ended.solver_state, "gradient": self.lam * figures.sums.mean_gradient}
 
     def after_shift(self, state: CSVRGState, figures: Figures) -> dict[str, Any]:
         return {"gradient": self.lam * figures.sums.mean_gradient}
@@ -260,7 +262,7 @@ class CSVRGSteps(AbstractSteps):
         coefficients = found.coefficients(self._state.gradient)
         return coefficients * self._ball.shrinkage(coefficients)
 
-    def own(self) -> dict[str, Any]:
+    def solver_state(self) -> dict[str, Any]:
         change = _relative_change(self._basis, self.coefficients, self._state.coefficients)
         return {"change": change, "projections": self._state.projections + self._ball.applied}
 

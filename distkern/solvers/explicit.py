@@ -125,13 +125,13 @@ class Ended:
     ----------
     model : after the steps
     n_rows : that the steps have read
-    own : the solver's own fields of the state
+    solver_state : the solver's own fields of the state
     sums : over the training rows, if the steps have made them
     """
 
     model: Model
     n_rows: int
-    own: Mapping[str, Any]
+    solver_state: Mapping[str, Any]
     sums: Sums | None = None
 
 
@@ -183,20 +183,20 @@ class AbstractExplicit(AbstractSearchable[State]):
 
     def going_on(self, problem: Problem, before: PreviousModel, own: Mapping[str, Any]) -> Mapping[str, Any]:
         """The fields of its own that an update takes from the model, where :meth:`at_zero` gives ``own``."""
-        return {name: value for name, value in before.own.items() if name in self.kept}
+        return {name: value for name, value in before.solver_state.items() if name in self.kept}
 
-    def made(self, problem: Problem, state: Any, basis: Any) -> Steps[Any]:
-        """The solver's own data that follow from the features and the state, made once in a run."""
+    def preconditioner(self, problem: Problem, state: Any, basis: Any) -> Steps[Any]:
+        """What steps are preconditioned with, made once in a run from the features and the state."""
         yield from ()
         return None
 
-    def steps(self, problem: Problem, state: Any, basis: Any, made: Any) -> Steps[Ended]:
+    def steps(self, problem: Problem, state: Any, basis: Any, preconditioner: Any) -> Steps[Ended]:
         """The steps of a stage."""
         raise NotImplementedError("write steps, or stage in their place")
 
     def after(self, state: Any, figures: Figures, ended: Ended) -> Mapping[str, Any]:
         """The solver's own fields after a stage from ``state`` to ``figures``."""
-        return ended.own
+        return ended.solver_state
 
     def after_shift(self, state: Any, figures: Figures) -> Mapping[str, Any]:
         """Likewise after another offset of classes, those that depend on it, from ``state`` before it."""
@@ -273,7 +273,7 @@ class AbstractExplicit(AbstractSearchable[State]):
         if features.finds_rows or self.regularises_all:
             return 0
         # earlier versions had one beside linear features alone
-        return int(before is None or "center" in before.own or not features.spans_constant)
+        return int(before is None or "center" in before.solver_state or not features.spans_constant)
 
     @property
     def shifts_offset(self) -> bool:
@@ -294,9 +294,9 @@ class AbstractExplicit(AbstractSearchable[State]):
 
     def further(self, state: Any) -> dict[str, Any]:
         """What is kept with a model, of probabilities with the offset."""
-        kept, is_old = super().further(state), self.before is not None and "center" not in self.before.own
-        own = self.risk.loss.has_probabilities and not is_old
-        return {**kept, "center": state.center} if own else kept
+        kept, before = super().further(state), self.before
+        is_old = before is not None and "center" not in before.solver_state
+        return {**kept, "center": state.center} if self.risk.loss.has_probabilities and not is_old else kept
 
     @property
     def starts_at_zero(self) -> bool:  # type: ignore[override]
@@ -342,7 +342,7 @@ class AbstractExplicit(AbstractSearchable[State]):
             w = before.coefficients
             basis = self.basis(problem, landmarks, gamma) if basis is None else basis
             figures = yield from self._figures_at_model(
-                problem, Model(basis, w, risk, before.own.get("intercept"))
+                problem, Model(basis, w, risk, before.solver_state.get("intercept"))
             )
             own = self.at_zero(problem, risk, w, figures)
             own = {**own, **self.going_on(problem, before, own)}
@@ -398,9 +398,9 @@ class AbstractExplicit(AbstractSearchable[State]):
 
     def stage(self, problem: Problem, state: Any) -> Steps[Any]:
         basis: AbstractBasis | None = yield self._features(problem, state.landmarks, state.gamma)
-        made = yield Derived("own", partial(self.made, problem, state, basis))
+        preconditioner = yield Derived("own", partial(self.preconditioner, problem, state, basis))
         with np.errstate(all="ignore"):
-            ended = yield from self.steps(problem, state, basis, made)
+            ended = yield from self.steps(problem, state, basis, preconditioner)
             model, norm = ended.model, self.regulariser(ended.model)
             footprint = self.footprint(problem, model.basis.size)
             sums = ended.sums

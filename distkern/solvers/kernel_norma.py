@@ -250,7 +250,7 @@ class KernelNORMA(NORMA):
         """Whether the oldest rows leave a full expansion."""
         return self.step_decay is not None or self.before is not None
 
-    def steps(self, problem: Problem, state: NORMAState, basis: Any, made: Any) -> Steps[Ended]:
+    def steps(self, problem: Problem, state: NORMAState, basis: Any, preconditioner: Any) -> Steps[Ended]:
         features, risk = self.features, self.risk_of(state)
         assert isinstance(features, Support)
         operand = NORMAOperand(

@@ -229,7 +229,7 @@ class KernelSDCA(SDCA):
         super().__post_init__()
         assert isinstance(self.features, Support)
 
-    def steps(self, problem: Problem, state: SDCAState, basis: Any, made: Any) -> Steps[Ended]:
+    def steps(self, problem: Problem, state: SDCAState, basis: Any, preconditioner: Any) -> Steps[Ended]:
         features, risk = self.features, self.risk_of(state)
         assert isinstance(features, Support)
         block_rows, strength = rows_of_groups(problem), self.nu * problem.n_rows

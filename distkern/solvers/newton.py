@@ -203,7 +203,7 @@ class Newton(AbstractExplicit[NewtonState]):
     @cached_property
     def sums(self) -> RowSums | None:
         """Those of the model that is updated, where they were kept."""
-        return None if self.before is None else RowSums.kept(self.before.own)
+        return None if self.before is None else RowSums.kept(self.before.solver_state)
 
     @property
     def method(self) -> ByMatrices | ByProducts | BySums:

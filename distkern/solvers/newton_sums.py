@@ -172,7 +172,7 @@ class BySums:
         matrices = solver.matrices
         coordinates: Coordinates = yield Derived("coordinates", partial(matrices.coordinates, problem, state))
         own, risk = coordinates.basis, model.risk
-        _check_pivots(coordinates, before.own)
+        _check_pivots(coordinates, before.solver_state)
         zero = np.zeros((own.size, risk.n_outputs))
         grams = matrices.grams(0, own.size, None)
         (gram,), sums = yield from grams.matrices(

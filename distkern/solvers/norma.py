@@ -73,9 +73,9 @@ class NORMASteps(BatchLoop):
     """Steps on explicit features."""
 
     def __init__(
-        self, solver: NORMA, problem: Problem, state: NORMAState, basis: AbstractBasis, made: Any
+        self, solver: NORMA, problem: Problem, state: NORMAState, basis: AbstractBasis, preconditioner: Any
     ) -> None:
-        super().__init__(solver, problem, state, basis, made)
+        super().__init__(solver, problem, state, basis, preconditioner)
         self._rule, self._step = solver.rule(problem), state.step
 
     def step(self, batch: FeaturePiece) -> None:
@@ -86,7 +86,7 @@ class NORMASteps(BatchLoop):
         add_transposed(values, (-size / len(slopes) * slopes).astype(dtype), self.w)
         self.narrow = self.w.astype(dtype)
 
-    def own(self) -> dict[str, Any]:
+    def solver_state(self) -> dict[str, Any]:
         return {"step": self._step}
 
 
@@ -161,7 +161,7 @@ class NORMA(AbstractStreamed[NORMAState]):
     def rule(self, problem: Problem) -> FallingSteps:
         """The rule of the step sizes gamma_t."""
         steps_of_stage = sum(-(-rows // self.batch_size) for rows in problem.block_rows)
-        done = 0 if self.before is None else int(self.before.own["step"])
+        done = 0 if self.before is None else int(self.before.solver_state["step"])
         most = problem.max_relative_weight if self.step_size is None else 1.0
         return FallingSteps(self.first_step / most, self.step_decay, done + self.stages * steps_of_stage)
 
@@ -174,4 +174,4 @@ class NORMA(AbstractStreamed[NORMAState]):
     def going_on(self, problem: Problem, before: PreviousModel, own: Mapping[str, Any]) -> Mapping[str, Any]:
         # rows of before have places that none of those has that are read
         n_rows = len(before.coefficients) if self.features.finds_rows else 0
-        return {**before.own, "places": np.arange(-n_rows, 0)}
+        return {**before.solver_state, "places": np.arange(-n_rows, 0)}

@@ -117,7 +117,12 @@ class Subgradients(AbstractLoop):
     """The steps of a stage."""
 
     def __init__(
-        self, solver: Pegasos, problem: Problem, state: PegasosState, basis: AbstractBasis, made: Any
+        self,
+        solver: Pegasos,
+        problem: Problem,
+        state: PegasosState,
+        basis: AbstractBasis,
+        preconditioner: Any,
     ) -> None:
         kept = (
             state.vectors,
@@ -156,7 +161,7 @@ class Subgradients(AbstractLoop):
         last: Array = self._w[-1]
         return last
 
-    def own(self) -> dict[str, Any]:
+    def solver_state(self) -> dict[str, Any]:
         v, early, scale, scale_sum, norms, (total,) = self._iterates
         kept = {"vectors": v, "early": early, "scale": scale, "scale_sum": scale_sum, "norms": norms}
         more = {"total": float(total), "step": self._step, "intercept": self.intercept}

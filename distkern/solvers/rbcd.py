@@ -7,7 +7,8 @@ constant L_j. The paper is at the left, ours at the right:
     repeat:                                       RBCD.steps: a message for each step
         draw a block j                            RBCD._order
         g <- the gradient of F in block j         PredictionResident._gradient, summed over all rows
-        d <- argmin_d <g, d> + L_j/2 |d|^2        -H_j^-1 g, H_j = L_j I or a bound of the Hessian: RBCD.made
+        d <- argmin_d <g, d> + L_j/2 |d|^2        -H_j^-1 g, H_j = L_j I or a bound of the Hessian
+                                                      (RBCD.preconditioner)
         w_j <- w_j + d                            RBCD.steps; BlockMessage.change has the rows' f follow
                                                       in the next step (PredictionResident._move)
     until the objective hardly falls              RBCD._is_slow
@@ -142,9 +143,11 @@ class RBCD(AbstractExplicit[RBCDState]):
         # what the rows are told
         return {"coefficients": before.coefficients.astype(problem.dtype).astype(np.float64)}
 
-    def steps(self, problem: Problem, state: RBCDState, basis: AbstractBasis, made: Any) -> Steps[Ended]:
+    def steps(
+        self, problem: Problem, state: RBCDState, basis: AbstractBasis, preconditioner: Any
+    ) -> Steps[Ended]:
         risk, w = self.risk_of(state), state.coefficients.copy()
-        solves, length = made
+        solves, length = preconditioner
         nu = self.penalty(basis)
         runs = runs_of(basis.size, self.block_size)
         change: tuple[slice, Floats] | None = None
@@ -175,7 +178,7 @@ class RBCD(AbstractExplicit[RBCDState]):
         return Ended(model, (len(runs) + 1) * problem.n_rows, {"upper": upper, "is_slow": is_slow}, sums)
 
     def after(self, state: RBCDState, figures: Figures, ended: Ended) -> dict[str, Any]:
-        return {**ended.own, "decrease": state.objective - figures.objective}
+        return {**ended.solver_state, "decrease": state.objective - figures.objective}
 
     def bound(self, state: RBCDState) -> float:
         return state.upper
@@ -207,7 +210,7 @@ class RBCD(AbstractExplicit[RBCDState]):
             return generator.integers(0, n_blocks, n_blocks)
         return generator.permutation(n_blocks)
 
-    def made(self, problem: Problem, state: RBCDState, basis: AbstractBasis) -> Steps[Made]:
+    def preconditioner(self, problem: Problem, state: RBCDState, basis: AbstractBasis) -> Steps[Made]:
         """H_j^-1 of each block, and the root of the mean of |z|^2 beside a constant."""
         operand = GramOperand(basis, self.risk, self.block_size)
         footprint = self.footprint(problem, basis.size)
@@ -247,7 +250,7 @@ class RBCD(AbstractExplicit[RBCDState]):
         )
 
 
-#: see :meth:`RBCD.made`
+#: see :meth:`RBCD.preconditioner`
 Made: TypeAlias = tuple[list[Solve], float | None]
 
 

@@ -9,8 +9,8 @@ at the right:
         draw a row i                              Problem.visits; workers make z(x_i): prepare_piece
         draw a block j, each with chance 1 / b    BlockSteps.step
         g <- the gradient in block j at row i     BatchLoop.gradient, and nu w_j
-        w_j <- argmin_v gamma_t <g, v>            BlockSteps.step: w_j - gamma_t P_j^-1 g, P_j by SBMD.made
-            + V_j(v, w_j)
+        w_j <- argmin_v gamma_t <g, v>            BlockSteps.step: w_j - gamma_t P_j^-1 g
+            + V_j(v, w_j)                             (SBMD.preconditioner)
     return sum_t gamma_t w / sum_t gamma_t        BlockSteps.coefficients: weights t^averaging
 """
 
@@ -77,10 +77,10 @@ class BlockSteps(BatchLoop):
     """
 
     def __init__(
-        self, solver: SBMD, problem: Problem, state: SBMDState, basis: AbstractBasis, made: Any
+        self, solver: SBMD, problem: Problem, state: SBMDState, basis: AbstractBasis, preconditioner: Any
     ) -> None:
-        super().__init__(solver, problem, state, basis, made)
-        self._solves, bend = made
+        super().__init__(solver, problem, state, basis, preconditioner)
+        self._solves, bend = preconditioner
         # state.coefficients are the average, and steps go on from the iterate
         self.w, self.narrow = state.w.copy(), state.w.astype(basis.dtype)
         self._runs = runs_of(basis.size, solver.block_size)
@@ -114,7 +114,7 @@ class BlockSteps(BatchLoop):
             found[run] += (self._total - stamp) * self.w[run]
         return found / self._total
 
-    def own(self) -> dict[str, Any]:
+    def solver_state(self) -> dict[str, Any]:
         kept = {"w": self.w, "weighted_sum": self._weighted_sum, "stamps": self._stamps}
         return {**kept, "total": self._total, "step": self._step}
 
@@ -202,7 +202,7 @@ class SBMD(AbstractStreamed[SBMDState]):
         kept = {"w": w, "weighted_sum": w, "stamps": stamps, "total": 0.0, "step": 0}
         return {**kept, "first_step": first_step, "largest": largest}
 
-    def made(
+    def preconditioner(
         self, problem: Problem, state: SBMDState, basis: AbstractBasis
     ) -> Steps[tuple[list[Solve], float]]:
         """P_j^-1 of each block, and m."""

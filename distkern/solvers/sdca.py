@@ -154,7 +154,7 @@ class SDCA(AbstractExplicit[SDCAState]):
     def at_zero(self, problem: Problem, risk: Risk, w: Array, figures: Figures) -> dict[str, Any]:
         return {"nearby": w, "dual_sum": w, "support": np.zeros((0, 2), np.int64), "dual": 0.0}
 
-    def steps(self, problem: Problem, state: SDCAState, basis: Any, made: Any) -> Steps[Ended]:
+    def steps(self, problem: Problem, state: SDCAState, basis: Any, preconditioner: Any) -> Steps[Ended]:
         risk, footprint = self.risk_of(state), self.footprint(problem, basis.size)
         block_rows, n = rows_of_groups(problem), problem.n_rows
         operand = SDCAOperand(basis, risk, problem.seed, block_rows, self._piece_rows(problem, footprint))
@@ -182,7 +182,7 @@ class SDCA(AbstractExplicit[SDCAState]):
 
     def after(self, state: SDCAState, figures: Figures, ended: Ended) -> Mapping[str, Any]:
         # D of the model 0 is 0, so that the largest is never below
-        own = {**ended.own, "dual": max(ended.own["dual"], state.dual)}
+        own = {**ended.solver_state, "dual": max(ended.solver_state["dual"], state.dual)}
         if "nearby" in own:
             w = ended.model.coefficients
             beyond = own["nearby"] if figures.objective <= state.objective else 0.0

@@ -120,7 +120,7 @@ class AbstractLoop(ABC):
         """Intercept (k,) of the model, None for 0."""
         return None
 
-    def own(self) -> Mapping[str, Any]:
+    def solver_state(self) -> Mapping[str, Any]:
         """The solver's own fields of the state."""
         return {}
 
@@ -131,7 +131,9 @@ class BatchLoop(AbstractLoop):
     ``w`` is float64, ``narrow`` equals it in the dtype of the features: a step sets both.
     """
 
-    def __init__(self, solver: Any, problem: Problem, state: Any, basis: AbstractBasis, made: Any) -> None:
+    def __init__(
+        self, solver: Any, problem: Problem, state: Any, basis: AbstractBasis, preconditioner: Any
+    ) -> None:
         self.solver = solver
         self._risk, self._batch = solver.risk_of(state), solver.rows_of_batch(problem, basis.size)
         #: (r, 1), nu of each coefficient
@@ -188,9 +190,9 @@ class AbstractStreamed(AbstractExplicit[State]):
     #: the class of its steps, made as in :meth:`loop`
     loop_type: ClassVar[Callable[..., AbstractLoop]]
 
-    def loop(self, problem: Problem, state: Any, basis: AbstractBasis, made: Any) -> AbstractLoop:
+    def loop(self, problem: Problem, state: Any, basis: AbstractBasis, preconditioner: Any) -> AbstractLoop:
         """The steps of a stage, before the first of them."""
-        return type(self).loop_type(self, problem, state, basis, made)
+        return type(self).loop_type(self, problem, state, basis, preconditioner)
 
     def rows_of_batch(self, problem: Problem, size: int) -> int:
         """B, the rows of a batch."""
@@ -215,15 +217,15 @@ class AbstractStreamed(AbstractExplicit[State]):
         earlier = self.rows_of_stage(replace(problem, block_rows=(before.n_rows,)))
         return max(1, math.ceil(earlier * problem.n_rows / before.n_rows))
 
-    def steps(self, problem: Problem, state: Any, basis: Any, made: Any) -> Steps[Ended]:
+    def steps(self, problem: Problem, state: Any, basis: Any, preconditioner: Any) -> Steps[Ended]:
         risk, footprint = self.risk_of(state), self.footprint(problem, basis.size)
         prepared = self.prepared(Model(basis, state.coefficients, risk), state)
         pieces: Iterator[Any] = yield self.stage_pass(problem, footprint, state.stage, prepared)
-        loop = self.loop(problem, state, basis, made)
+        loop = self.loop(problem, state, basis, preconditioner)
         for piece in pieces:
             loop.consume(piece)
         model = Model(basis, loop.coefficients, risk, loop.intercept)
-        return Ended(model, loop.n_rows, loop.own())
+        return Ended(model, loop.n_rows, loop.solver_state())
 
     def prepared(self, model: Model, state: Any) -> Any:
         """Operand of the stream: the model without its coefficients, which may be many."""

@@ -13,7 +13,7 @@ is z(x_i):
             v <- z_i (l'(z_i w_(t-1), y_i)       InnerLoop._add, summed over a batch
                 - l'(z_i w~, y_i))
                 + mu + nu w_(t-1)                InnerLoop._step
-            w_t <- w_(t-1) - eta v               there; P^-1 v in place of v, see SVRG.made
+            w_t <- w_(t-1) - eta v               there; P^-1 v for v, P of SVRG.preconditioner
         w~_s <- w_m                              InnerLoop.coefficients
 """
 
@@ -203,7 +203,7 @@ class SVRG(AbstractStreamed[SVRGState]):
         largest = np.array([figures.sums.largest])
         return {"gradient": figures.sums.mean_gradient, "largest": largest, "change": math.inf}
 
-    def made(self, problem: Problem, state: SVRGState, basis: AbstractBasis) -> Steps[Solve | None]:
+    def preconditioner(self, problem: Problem, state: SVRGState, basis: AbstractBasis) -> Steps[Solve | None]:
         """P^-1, if steps are preconditioned."""
         if not self.preconditioned(basis.size):
             return None
@@ -214,13 +214,15 @@ class SVRG(AbstractStreamed[SVRGState]):
     def prepared(self, model: Model, state: Any) -> Model:
         return model
 
-    def loop(self, problem: Problem, state: SVRGState, basis: AbstractBasis, made: Any) -> InnerLoop:
+    def loop(
+        self, problem: Problem, state: SVRGState, basis: AbstractBasis, preconditioner: Any
+    ) -> InnerLoop:
         batch = self.rows_of_batch(problem, basis.size)
         eta = self.eta(basis.size, batch, float(state.largest[0]))
         visits = problem.visits(self.rows_of_stage(problem), state.stage, self.order)
         ends = batch_ends(sum(visit.n_draws for visit in visits), batch)
         w, risk = state.coefficients, self.risk_of(state)
-        return InnerLoop(risk, w, state.gradient, self.penalty(basis), eta, made, basis, ends)
+        return InnerLoop(risk, w, state.gradient, self.penalty(basis), eta, preconditioner, basis, ends)
 
     def after(self, state: SVRGState, figures: Figures, ended: Ended) -> dict[str, Any]:
         change = _relative_change(ended.model.coefficients, state.coefficients)
