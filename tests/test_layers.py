@@ -1,6 +1,7 @@
 """The architecture: who imports whom, where dask and zarr live, how long files are, what its page says."""
 
 import ast
+import inspect
 import re
 import shutil
 import subprocess
@@ -140,6 +141,18 @@ def has_solver(path):
 SOLVERS = [path for path in sorted((PACKAGE / "solvers").glob("[a-z]*.py")) if has_solver(path)]
 
 
+#: modules whose page says what a class that derives from theirs must give, and may
+PAGES = {
+    "solvers.base": ("AbstractSolver",),
+    "solvers.explicit": ("AbstractExplicit",),
+    "solvers.streamed": ("AbstractStreamed", "AbstractLoop", "BatchLoop"),
+    "bases.base": ("AbstractBasis",),
+    "losses.base": ("AbstractLoss", "AbstractElementwiseLoss"),
+    "kernels.base": ("AbstractKernel", "AbstractScaledKernel", "AbstractTileKernel"),
+    "estimators.base": ("AbstractClassifier", "AbstractRegressor"),
+}
+
+
 @pytest.fixture(scope="module")
 def trees():
     """Every file, parsed."""
@@ -235,13 +248,19 @@ def test_class_names_exist_once(trees):
     assert {name: places for name, places in homes.items() if len(places) > 1} == {}
 
 
-def test_pseudo_code_heads_every_solver_and_names_members_that_are_there(trees):
+@pytest.fixture(scope="module")
+def members(trees):
+    """Methods and fields by class."""
     members = {}
     for tree in trees.values():
         for kind in (node for node in ast.walk(tree) if isinstance(node, ast.ClassDef)):
-            functions = (node.name for node in kind.body if isinstance(node, ast.FunctionDef))
-            fields = (ast.unparse(node.target) for node in kind.body if isinstance(node, ast.AnnAssign))
+            functions = (node.name for node in ast.walk(kind) if isinstance(node, ast.FunctionDef))
+            fields = (ast.unparse(node.target) for node in ast.walk(kind) if isinstance(node, ast.AnnAssign))
             members.setdefault(kind.name, set()).update(functions, fields)
+    return members
+
+
+def test_pseudo_code_heads_every_solver_and_names_members_that_are_there(trees, members):
     known = {node.name for tree in trees.values() for node in tree.body if hasattr(node, "name")}
     for path in SOLVERS:
         page = ast.get_docstring(trees[path]) or ""
@@ -251,6 +270,23 @@ def test_pseudo_code_heads_every_solver_and_names_members_that_are_there(trees):
         assert len(found) > 3, path
         assert [pair for pair in found if pair[1] not in members.get(pair[0], ())] == [], path
         assert set(re.findall(r"(?<!\.)\b(\w+)\(\)", page)) <= known, path
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_the_page_of_a_base_class_lists_its_hooks(page, members):
+    module = import_module(f"distkern.{page}")
+    text = re.sub(r":(class|mod):", "", inspect.getdoc(module))
+    hooks = {"must": set(), "may": set()}
+    for heading, lines in re.findall(r"(must|may)\s+give[^:]*:\n\n((?: {4}.*\n?)+)", text):
+        for line in lines.splitlines():
+            hooks[heading] |= set(line[4:].partition("  ")[0].split(", "))
+    kinds = [getattr(module, name) for name in PAGES[page]]
+    known = {name for kind in kinds for one in kind.__mro__ for name in members.get(one.__name__, ())}
+    assert min(map(len, hooks.values())) > 2
+    assert hooks["must"] | hooks["may"] <= known
+    for kind in kinds:
+        left = {name for name in dir(kind) if getattr(getattr(kind, name), "__isabstractmethod__", False)}
+        assert left <= hooks["must"], kind
 
 
 def test_the_top_level_holds_what_is_agreed(repository):

@@ -1,16 +1,36 @@
 """What a kernel is, and what it may be able to do beside its closed form.
 
 To add one, write a file in this folder with a frozen dataclass that derives from one or several of the
-abstract classes here and in ``features.py``, and gives itself a ``name``; the contract tests pick it up and
-ask for its formula in ``tests/contracts/formulas.py``.
+abstract classes here and in ``features.py``; the contract tests pick it up and ask for its formula in
+``tests/contracts/formulas.py``. What needs one of the classes asks with :func:`require`.
 
-- :class:`AbstractKernel`: ``closed_form``, and ``lower_bound`` if not every number will do.
-- :class:`AbstractTileKernel`: tiles of values against given rows (Nystroem features), ``prepare`` and
-  ``finish``.
-- :class:`AbstractLandmarkKernel`: the same of a kernel that falls with the distance from k(x, x) = 1.
-- ``features.AbstractFeatureKernel``: random features, ``feature_block``.
+A kernel (:class:`AbstractKernel`) must give:
 
-What needs one of them asks with :func:`require`.
+    name                          its name
+    closed_form                   k between all rows of two arrays, in float64
+
+It may give:
+
+    lower_bound                   the numbers for which it is defined
+    is_compiled                   whether compiled loops compare dense rows
+    power_of                      whether it is a power of another kernel
+
+A kernel with a width (:class:`AbstractScaledKernel`) may give:
+
+    gamma_from_width, is_exponential    how gamma enters
+
+A kernel at landmarks (:class:`AbstractTileKernel`: Nystroem features) must give:
+
+    prepare                       landmarks as rows are compared with them
+
+It may give:
+
+    prepare_sparse                the same of sparse rows
+    prepared_bytes                what that takes
+    finish                        kernel values of the scores that ``prepare`` led to
+
+:class:`AbstractLandmarkKernel` is one that falls with the distance from k(x, x) = 1 (CSVRG, AVM, cells).
+``features.AbstractFeatureKernel`` has random features: ``feature_block``.
 """
 
 from __future__ import annotations

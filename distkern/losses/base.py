@@ -1,9 +1,35 @@
 """What a loss is.
 
 To add one, write a file in this folder with a frozen dataclass that derives from :class:`AbstractLoss`, or
-from :class:`AbstractElementwiseLoss` where each output costs by itself, gives itself a ``name`` and
-implements the members below; the contract tests pick it up and ask for its formula in
-``tests/contracts/formulas.py``. Losses of :mod:`~distkern.losses.conjugate` are those of SDCA and of cells.
+from :class:`AbstractElementwiseLoss` where each output costs by itself; the contract tests pick it up and
+ask for its formula in ``tests/contracts/formulas.py``. Losses of :mod:`~distkern.losses.conjugate` are those
+of SDCA and of cells.
+
+A loss (:class:`AbstractLoss`) must give:
+
+    name, target_kind             its name, and the kind of targets
+    row_values, row_slopes        l and dl/df of rows
+    curvature                     a bound of l'', infinite where l' jumps
+
+It may give:
+
+    is_non_negative, has_probabilities, is_quadratic, predicts_quantiles    what holds of it
+    row_curvatures, row_products  second derivatives of rows, where ``curvature`` is finite
+    row_bounds                    curvatures by which steps are safe, where rows differ in them
+    row_gaps                      the gap to the conjugate, for bounds of the distance to the minimum
+    coupling, n_outputs, check_outputs    of losses in which outputs compete
+    probabilities                 of likelihoods
+    scaled, levels, check_scale   of real targets
+
+A loss of single outputs (:class:`AbstractElementwiseLoss`) must give, for ``row_values`` and ``row_slopes``:
+
+    value, derivative             l and dl/df, as static functions
+
+It may give:
+
+    second_derivative             d2l/df2, where ``curvature`` is finite
+    parameters                    its constants, as these functions take them
+    norm_bound                    the largest -f l'(f, y), for the ball that holds the optimum
 """
 
 from __future__ import annotations

@@ -7,6 +7,25 @@ To add one, write a file in this folder with a frozen dataclass of hyperparamete
 They read like the paper's pseudo-code and know nothing of files, tasks or workers. A state is a frozen
 dataclass of arrays and numbers; all that the next stage depends on is in it, so a checkpoint is the state.
 What all stages need and is too large for that is yielded as ``Derived``.
+
+A solver must give:
+
+    name, cost_of_pass, memory    its name, and what a pass and the model cost, in words
+    init, stage                   the state before the first stage; a stage, from one state to the next
+    finished, measures            whether a state is the last one; what it achieves
+    state_type                    the dataclass of states
+    outline                       the passes of a run, for the planner
+
+It may give:
+
+    choices                       parameters of its parts: loss, kernel, features
+    settled, found                the solver with what ``init`` has chosen; hyperparameters so chosen
+    starts_at_zero, explosion     which objectives show that a run diverges
+    hints, hint, step_hint        what a user can do about a trouble
+    old_rows, not_updated         whether updates read the old rows; why there is no update
+    kept, further                 fields of the last state that a model keeps for updates
+    asks_for, goes_on_alone       which rows an update reads where that depends on the model
+    alone_with, counts_on         in words, with which settings; that its steps count on in an update
 """
 
 from __future__ import annotations

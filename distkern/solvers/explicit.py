@@ -3,6 +3,27 @@
 A run begins at w = 0, or at the model that is updated. The features, and what else steps need, are made once
 in a run. A stage makes the solver's steps (:meth:`AbstractExplicit.steps`) and measures w on the training and
 the held-out rows. Solvers whose steps are over streamed rows derive from :mod:`~distkern.solvers.streamed`.
+
+A solver must give, beside ``name``, ``cost_of_pass`` and ``memory``:
+
+    nu, stages                    its parameters, with others of its own
+    steps, stage_pass             the steps of a stage, and their pass; or stage and passes instead
+
+It may give:
+
+    states, at_zero               the dataclass of its states; its own fields before the first stage
+    after, after_shift            its own fields after a stage, and after another offset of classes
+    going_on                      its own fields in an update
+    preconditioner                what its steps are preconditioned with
+    searched, choices             parameters with "auto"; parameters of loss and features
+    makes_blocks, regularises_all     what it needs of the features
+    penalty, regulariser, strength    the objective
+    first_pass, measuring, held_out   the passes that measure
+    passes, zero_outline          the passes of a run, where stages make several
+    bound, converged              an upper bound of the distance to the minimum; what it is compared with
+    stopped, shortfall, figures   another rule of the end; what it could not do; its own figures
+    choice, footprint, numbers    the features, and what they cost
+    begin, at_model               what a run begins from
 """
 
 from __future__ import annotations
@@ -145,12 +166,8 @@ class AbstractExplicit(AbstractSearchable[State]):
     :func:`~distkern.solvers.offsets.offsets_of_scores`; linear features, and with such a loss all, get a
     constant one, whose coefficient, the intercept, is not regularised.
 
-    A solver says its parameters, among them ``nu`` and ``stages``, the ``states`` with its own fields, their
-    values before the first stage (:meth:`at_zero`), its :meth:`steps` and their pass (:meth:`stage_pass`). It
-    may override the rest, and with :meth:`regulariser` and :meth:`strength` the objective. One whose stages
-    make several passes overrides :meth:`passes`, so that their number is what the plan says. ``nu`` and
-    ``gamma`` are "auto", whatever its own defaults are, unless its ``searched`` has others. Parameters are
-    not called ``steps`` or ``passes``, which are methods.
+    ``nu`` and ``gamma`` are "auto", whatever a solver's own defaults are, unless its ``searched`` has others.
+    Parameters are not called ``steps`` or ``passes``, which are methods.
 
     Parameters
     ----------

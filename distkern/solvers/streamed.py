@@ -1,7 +1,31 @@
 """The template of solvers whose steps are over streamed rows, one piece after the other.
 
-Beside what :mod:`~distkern.solvers.explicit` asks for, a solver names its :class:`AbstractLoop`, most
-often a :class:`BatchLoop`, whose batches end with their piece.
+A solver (:class:`AbstractStreamed`) must give what :mod:`~distkern.solvers.explicit` asks for, but for
+``steps`` and ``stage_pass``, and:
+
+    loop_type                     the class of its steps; or loop, which makes them
+
+It may give:
+
+    rows_of_batch                 rows of a step, if they are no parameter ``batch_size``
+    steps_per_stage, rows_of_stage    rows of a stage
+    rows_to_forget                rows of the steps that forget the first ones
+    order                         "shuffled" or "iid"
+    prepared, stage_pass          the operand of the stream, and the stream
+
+A loop (:class:`AbstractLoop`) must give:
+
+    consume                       the steps of a piece
+    coefficients                  of the model
+
+It may give:
+
+    intercept                     of the model
+    solver_state                  the solver's own fields of the state
+
+A loop whose batches end with their piece (:class:`BatchLoop`) must give:
+
+    step                          a step over a batch
 """
 
 from __future__ import annotations
