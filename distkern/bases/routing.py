@@ -93,7 +93,7 @@ class Routing:
     sizes : of the basis
     block_rows, split : of the blocks of a split, and its name
     basis : None where the passes are only planned
-    prepare : what is done to features before, and None where that is nothing
+    prepare : applied to features first, or None
     """
 
     sizes: PlacedSizes
@@ -241,7 +241,7 @@ def _place(
 def _say(
     item: tuple[int, range], _: Iterator[Block], operand: _Saying
 ) -> tuple[dict[str, Any], NDArray[np.int64], dict[str, NDArray[Any]]]:
-    """What a place says about the rows of some parts, which are in their own order, by block."""
+    """The answers of a place about the rows of some parts, which are in their own order, by block."""
     assert operand.moved is not None
     assert operand.basis is not None
     parts = list(operand.moved.slices(*item))

@@ -155,8 +155,8 @@ class AbstractClassifier(ClassifierMixin, Explainable, AbstractEstimator):  # ty
         """Learn from a batch of rows: ``fit`` on the first one, ``update`` on later ones.
 
         What a fit chooses (scaling, landmarks, hyperparameters that are "auto") is chosen on the first batch.
-        What the model is then the minimum of, :meth:`update` says: Newton with the square loss and up to
-        2,048 functions ends where a fit to all rows with the choices of the first batch does.
+        :meth:`update` says what the model then minimises: Newton with the square loss and up to 2,048
+        functions ends where a fit to all rows with the choices of the first batch does.
 
         Parameters
         ----------

@@ -1,4 +1,4 @@
-"""What a kernel is, and what it may be able to do beside its closed form.
+"""The base classes of kernels.
 
 To add one, write a file in this folder with a frozen dataclass that derives from one or several of the
 abstract classes here and in ``features.py``; the contract tests pick it up and ask for its formula in
@@ -108,7 +108,7 @@ class AbstractKernel(Declared, ABC):
         ----------
         rows : (n_rows, n_features)
         first_row : number of the first of them, from 0
-        where : file or argument they are of
+        where : their file or argument
         columns : names of the columns
 
         Raises
@@ -123,7 +123,7 @@ class AbstractKernel(Declared, ABC):
         smallest = numbers.min(initial=np.inf)
         if smallest > bound or smallest == bound == 0.0:
             return
-        # what is not a number fails either comparison
+        # NaN fails either comparison
         found = first_place(rows, ~(numbers >= 0.0) if bound == 0.0 else ~(numbers > bound))
         assert found is not None
         row, column, value = found
@@ -175,7 +175,7 @@ class AbstractPrepared(ABC):
     def scores(self, features: Any, out: Floats) -> None:
         """Fill ``out`` (n_rows, n_landmarks) with the scores of ``features`` (n_rows, n_features).
 
-        The rows are of the landmarks' form: an array, or :class:`~distkern.common.sparse.SparseRows`.
+        The rows have the landmarks' form: an array, or :class:`~distkern.common.sparse.SparseRows`.
         """
 
 
@@ -184,7 +184,7 @@ class AbstractTileKernel(AbstractKernel):
     """A kernel whose values between rows and landmarks are made tile by tile.
 
     A tile is made in two steps: ``scores``, then ``finish``, an increasing map of the scores to kernel
-    values, in place; those that have none leave it out.
+    values, in place. Kernels whose scores are their values leave it out.
     """
 
     @abstractmethod
@@ -192,7 +192,7 @@ class AbstractTileKernel(AbstractKernel):
         """Landmarks (r, d) in the form that the tiles of a pass need, in the landmarks' dtype."""
 
     def prepared_bytes(self, n_columns: int, itemsize: int) -> int:
-        """Bytes that :meth:`prepare` takes beside a landmark of so many numbers."""
+        """Bytes that :meth:`prepare` takes per landmark with ``n_columns`` numbers."""
         return (n_columns + 2) * itemsize
 
     def prepare_sparse(self, landmarks: SparseRows) -> AbstractPrepared:

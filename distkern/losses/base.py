@@ -62,7 +62,7 @@ class AbstractLoss(Declared, ABC):
     has_probabilities: ClassVar[bool] = False
     #: whether it is a quadratic function of the predictions, so that one Newton step ends at the minimum
     is_quadratic: ClassVar[bool] = False
-    #: whether each output is a quantile of the targets, that of its entry in ``levels``
+    #: whether each output is a quantile of the targets, at the level of its entry in ``levels``
     predicts_quantiles: ClassVar[bool] = False
 
     @classmethod
@@ -95,8 +95,8 @@ class AbstractLoss(Declared, ABC):
         )
 
     def row_products(self, predictions: Floats, targets: Floats, directions: Floats) -> Floats:
-        """d2l/df2 of each row times its direction: (n, k) for directions (n, k), as of outputs that cost by
-        themselves; at a kink as :meth:`row_curvatures`.
+        """d2l/df2 of each row times its direction: (n, k) for directions (n, k), without coupling of the
+        outputs; at a kink as :meth:`row_curvatures`.
         """
         products: Floats = self.row_curvatures(predictions, targets) * directions
         return products
@@ -120,8 +120,8 @@ class AbstractLoss(Declared, ABC):
         return None
 
     def row_bounds(self, predictions: Floats, targets: Floats) -> Floats | None:
-        """Curvatures by which Newton steps of one output are safe, (n_rows,), where that is not the same for
-        all rows.
+        """Curvatures with which Newton steps of one output are safe, (n_rows,); None where all rows have the
+        same.
         """
         return None
 
@@ -130,21 +130,21 @@ class AbstractLoss(Declared, ABC):
         return 1.0
 
     def n_outputs(self, n_classes: int = 0) -> int:
-        """Outputs that a model needs: one for each class that competes or is told from the rest.
+        """Outputs of a model: one for each class, one-vs-rest or in competition.
 
-        Two classes take one output, but two where they compete; other targets than classes take one.
+        Two classes share one output unless they compete; targets other than classes have one output.
         """
         if self.target_kind not in ("binary", "classes"):
             return 1
         return n_classes if n_classes > 2 or self.target_kind == "classes" else 1
 
     def check_outputs(self, n_outputs: int) -> None:
-        """Refuse a number of outputs that the loss is not for.
+        """Refuse an unsuitable number of outputs.
 
         Raises
         ------
         InputError
-            If there are less than two that compete.
+            If classes compete and there are fewer than two.
         """
         if self.target_kind == "classes" and n_outputs < 2:
             raise InputError(
@@ -172,8 +172,8 @@ class AbstractLoss(Declared, ABC):
         """The loss of predictions and targets that have both been divided by ``scale``.
 
         Constants that are residuals are divided too: then l(f, y) is a power of ``scale`` times what this
-        costs. Those that were left out become what suits targets of variance 1, and a loss without constants
-        is taken of residuals in units of ``scale``.
+        costs. Constants that were left out get values for targets of variance 1. A loss without constants
+        takes residuals in units of ``scale``.
         """
         return self
 

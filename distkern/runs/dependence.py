@@ -144,7 +144,7 @@ def _told(column: Column | None, value: float, digits: int) -> float | str:
 
 
 def outputs_of(model: Any) -> tuple[Output, ...]:
-    """What a model's averages are of: each class, of two the second; each of several quantiles."""
+    """The outputs that are averaged: each class, of two the second; each of several quantiles."""
     if model.task == "regression":
         levels = quantiles_of(model)
         return levels if len(levels) > 1 else ("",)

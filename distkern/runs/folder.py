@@ -24,7 +24,7 @@ _OF_A_JOB = ".job"
 
 
 def farewell(folder: Place) -> str:
-    """What is said of a run that was interrupted."""
+    """The last message of an interrupted run."""
     if (folder / "model.json").exists():
         return f"interrupted; the model is in {folder}, for its report run the same command with --resume"
     saved = CheckpointFolder(folder / "checkpoints", {}).stages()

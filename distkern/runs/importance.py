@@ -78,7 +78,7 @@ class LabelledRows:
     ----------
     source : its targets are real, codes of ``labels``, or labels where these are None
     name : of the source
-    columns : that the features of the rows are of
+    columns : of the rows, before they became features
     scaling : what was done to the features
     preparation : what is still to be done before the model sees them
     """
@@ -92,7 +92,7 @@ class LabelledRows:
 
     @classmethod
     def of_split(cls, model: Any, split: Split) -> LabelledRows:
-        """Those of a split of a data set; of its columns those that the model knows."""
+        """The rows of a split of a data set, with the columns that the model knows."""
         data, preparation = split.dataset, preparation_of(model, split.dataset)
         columns = input_columns(data.table, data.feature_names, data.n_features)
         if preparation is not None and preparation.order is not None:
@@ -192,14 +192,14 @@ def measured_importances(
 def explained(
     model: Any, given: LabelledRows, how: ExplanationEffort, executor: AbstractExecutor, events: EventLog
 ) -> Explanation | str:
-    """The mean loss on some rows in which a column is permuted, less that on the rows as they are, and the
-    partial dependence on the columns that cost most.
+    """The rise of the mean loss when a column is permuted, and the partial dependence on the columns with the
+    largest rise.
 
-    The columns are those of the table, whose features are permuted together, or the features where there is
-    none: up to 30, those of the largest weight in the model's metric, if it has one, else of the largest
-    variance. What is lost is -log p, of classifiers without probabilities their own loss, of quantiles
-    the pinball loss, and of other real targets the squared error divided by their variance. Averages are of
-    probabilities, or of decision values where there are none, and of real predictions.
+    Up to 30 columns are permuted, with the largest weight in the model's metric, if it has one, else with the
+    largest variance. A column of a table is permuted with all its features. The loss is -log p, of
+    classifiers without probabilities their own loss, of quantiles the pinball loss, and of other real targets
+    the squared error divided by their variance. Averages are over probabilities, decision values where there
+    are none, or real predictions.
 
     A text says why nothing can be measured: the machines of the model are not kept, all targets are the same,
     a number or a loss is not finite, or it takes more than the memory limit.
@@ -357,7 +357,7 @@ def _squares(values: NDArray[Any], targets: NDArray[Any]) -> float:
 
 @dataclass(frozen=True)
 class _OwnLoss:
-    """That of the model: labels may all be those of the largest class, whatever the columns say."""
+    """The model's own loss: labels may all be the largest class, whatever the columns say."""
 
     risk: Any
 

@@ -236,8 +236,8 @@ def read_description(folder: Place) -> dict[str, Any]:
 
 
 def read_fingerprint(folder: Place) -> str:
-    """The fingerprint of ``model.json``, which every other model and every other run's has another of; raises
-    as :func:`read_description`."""
+    """The fingerprint of ``model.json``, which differs between models and between runs; raises as
+    :func:`read_description`."""
     return _opened(folder)[1]
 
 
@@ -302,7 +302,7 @@ class SavedForUpdate:
     ----------
     own : what its solver has kept of its last state, by name: arrays and numbers
     n_rows, weight : rows that it has learned from, equal ones of few as one, and the sum of their weights
-    sources : fingerprints of the splits of data sets that these are of; "" for arrays
+    sources : fingerprints of the splits of data sets with these rows; "" for arrays
     low, high : (n_features,) the smallest and the largest number of each column of these rows, in their own
         units; without numbers where they are not known
     began : :func:`fingerprint_of` the model that the last update began from; "" of a model that was fitted

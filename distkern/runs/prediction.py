@@ -83,7 +83,7 @@ def _prepared(
 def rearranged(
     levels: tuple[float, ...], answer: Callable[[Floats], NDArray[Any]], combined: Floats
 ) -> NDArray[Any]:
-    """What is answered of quantiles, (n_rows, n_levels), in the order of their levels; one is left as it is.
+    """Predicted quantiles, (n_rows, n_levels), in the order of their levels; a single one stays as it is.
 
     Each row's quantiles are sorted: where they crossed the sorted ones are closer to the true ones, and cost
     no more (Chernozhukov, Fernandez-Val and Galichon 2010, Proposition 4).

@@ -33,7 +33,7 @@ class Calibration:
     ----------
     counts : (20,) rows whose probability p lies in each bin
     chances : (20,) the sum of their p
-    hits : (20,) those of them that are of the class that p is of
+    hits : (20,) the number of them in the class of p
     log_losses, squares : sums over all rows of :func:`~distkern.common.scores.row_log_losses` and
         :func:`row_squares`
     """

@@ -76,7 +76,7 @@ class Plan:
     memory_limit : of a worker (of the driver, when tasks run in its process), or None
     advice : what would make it fit; empty if it fits
     machine : where the run fits, which may do less at a time than the one that is there
-    savings : what it does less of, in words
+    savings : what it saves for that, in words
     """
 
     passes: tuple[PlannedPass, ...]
@@ -230,7 +230,7 @@ def _with_number(estimator: Estimator, fits: Callable[[Estimator], bool]) -> str
 
 
 def savings(machine: Machine, used: Machine) -> tuple[str, ...]:
-    """What a machine that is used instead of another one does less of, in words."""
+    """What the ``used`` machine saves compared with the given one, in words."""
     kept, sent = in_bytes(used.cache_bytes), in_bytes(used.window_bytes)
     done = {
         f"{kept} of blocks are kept instead of {in_bytes(machine.cache_bytes)}": used.cache_bytes

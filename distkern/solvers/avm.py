@@ -59,7 +59,7 @@ class AVMState(FeatureState):
     inverse_sum : sum of 1 / (t0 + t) over the averaged steps so far
     step : t
     first_averaged : the step after which iterates are averaged
-    coefficients : those of the average once it has begun, those of w_t before
+    coefficients : of the average once it has begun, of w_t until then
     """
 
     accumulated: Array

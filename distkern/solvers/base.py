@@ -57,9 +57,9 @@ Steps: TypeAlias = Generator[Pass | Message | Derived, Any, Result]
 
 
 class OldRows(Enum):
-    """What an update does with the rows that the model has learned from before."""
+    """What an update does with the rows from which the model was trained."""
 
-    #: they are read again, as what is minimised is the mean loss over all rows
+    #: they are read again, since the mean loss over all rows is minimised
     NEEDED = "needed"
     #: what was kept stands for them
     LEFT = "left out"
@@ -77,13 +77,13 @@ class Problem(RowLayout):
     real_targets : targets are real numbers and not classes: they are centred and scaled, and errors are mean
         squared errors
     class_shares : share of each class code in the weight of all rows; empty for real targets
-    weighs_classes : whether the losses of some classes count more than those of others
+    weighs_classes : whether the losses of some classes count more than others
     test_block_rows : rows of each block of the test split, where it has been opened
     workplace : where an :class:`~distkern.passes.Each` stores; the driver gives it to the problem of a run
     has_groups : rows of one group are held out together
     error_name : name of the error, where it is not the share of wrong labels
-    notes : what was chosen before the run, told and kept with what the solver chooses
-    candidates : what was compared before the run, told and kept like ``notes``
+    notes : choices made before the run, reported and kept with the choices of the solver
+    candidates : what was compared before the run, reported and kept like ``notes``
     """
 
     n_outputs: int
@@ -121,11 +121,11 @@ class Measures:
     """What a stage achieved (one line of ``metrics.jsonl``); ``extra`` holds the solver's own figures.
 
     ``accesses`` are two counts of the features that the run has read so far: n_features for a row and n_rows
-    for a column, and those that are not zero; None stands for the training rows that its passes have read.
+    for a column, and the nonzero ones; None stands for the training rows that its passes have read.
     ``converged``: a bound shows that the objective is within the solver's tolerance of its minimum.
     ``stopped``: the rule by which the solver has ended where no bound shows that, in the words of ``ended_``.
     ``shortfall``: what it could not do, with a hint.
-    ``notes``: what it chose for its user, in short lines, each told once and kept with the model.
+    ``notes``: what it chose for its user, in short lines, each reported once and kept with the model.
     """
 
     objective: float
@@ -141,7 +141,7 @@ class Measures:
 
 
 class Trouble(Enum):
-    """What can be wrong with the result of a run."""
+    """Possible faults of the result of a run."""
 
     #: the objective is above that of the model 0
     DIVERGED = "diverged"
@@ -176,7 +176,7 @@ class AbstractSolver(Declared, ABC, Generic[State]):
     """The mathematics of one algorithm."""
 
     name: ClassVar[str]
-    #: parameters of what it is put together from (loss, kernel, features), beside those that are its fields
+    #: parameters of its parts (loss, kernel, features), beside its own fields
     choices: ClassVar[Mapping[str, Parameter]] = {}
     #: operations of a pass and memory, for n rows of d columns, r landmarks or features and k outputs
     cost_of_pass: ClassVar[str]
@@ -185,7 +185,7 @@ class AbstractSolver(Declared, ABC, Generic[State]):
     starts_at_zero: ClassVar[bool] = True
     #: what to do about some troubles, with the hyperparameters by name; the others have the usual hints
     hints: ClassVar[Mapping[Trouble, str]] = {}
-    #: an objective so many times that of the model 0 is not on its way to the minimum; infinite where first
+    #: an objective this many times the objective of the model 0 shows divergence; infinite where first
     #: steps are so large on purpose that any rise may be followed by a fall
     explosion: ClassVar[float] = 10.0
     #: whether it goes on with steps of a run before, which end with the rows and not at a minimum
@@ -200,7 +200,7 @@ class AbstractSolver(Declared, ABC, Generic[State]):
     alone_with: ClassVar[str] = ""
 
     def further(self, state: State) -> dict[str, Any]:
-        """What is kept with a model of a state, by name: arrays and numbers."""
+        """Arrays and numbers of the last state that are kept with a model, by name."""
         return {name: getattr(state, name) for name in self.kept}
 
     def asks_for(self, own: Mapping[str, Any]) -> OldRows:
@@ -273,7 +273,7 @@ class AbstractSolver(Declared, ABC, Generic[State]):
 
 @dataclass(frozen=True)
 class PreviousModel:
-    """The model that an update of a solver over explicit features begins from.
+    """The model with which an update of a solver over explicit features begins.
 
     Attributes
     ----------

@@ -41,7 +41,7 @@ class DSGLogRatio(UnpolishedDSG):
 
     Parameters
     ----------
-    those of :class:`~distkern.solvers.dsg.DSG`, without polishing
+    as of :class:`~distkern.solvers.dsg.DSG`, without polishing
     """
 
     nu: float = parameter(

@@ -53,7 +53,7 @@ class GaussianProcessState(DSGState):
 
     Attributes
     ----------
-    noise : standard deviation of the noise, in units of that of the prior
+    noise : standard deviation of the noise, in units of the prior's
     nu : noise^2 / n
     spread : (n_features, n_features), D: the variance of f(x) is |z(x)' D|^2
     evidence : log of the marginal likelihood of the scaled targets
@@ -86,7 +86,7 @@ class DSGGaussianProcess(UnpolishedDSG):
     Parameters
     ----------
     nu : s^2 / n, of the ``noise`` or a first guess of it
-    those of :class:`~distkern.solvers.dsg.DSG`, but for polishing; at most 4,096 features
+    others : as of :class:`~distkern.solvers.dsg.DSG`, without polishing; at most 4,096 features
 
     Raises
     ------
@@ -264,7 +264,7 @@ class Posterior:
         """The noise s from 0.001 to 3 at which the evidence is largest.
 
         It is no smaller than what ``rounding`` makes of the matrix, a share of its largest eigenvalue: the
-        evidence and the deviations are of nothing there.
+        evidence and the deviations mean nothing there.
         """
         from scipy.optimize import minimize_scalar
 

@@ -85,7 +85,7 @@ class DSGNovelty(UnpolishedDSG):
 
     Parameters
     ----------
-    those of :class:`~distkern.solvers.dsg.DSG`
+    as of :class:`~distkern.solvers.dsg.DSG`
 
     Raises
     ------
@@ -238,7 +238,7 @@ def exact_novelty(
     Returns
     -------
     coefficients : (size, 1), A_j = sum_i a_i z_j(x_i) / J
-    gap : between the objective and that of the dual, divided by the latter's size
+    gap : between the objective and the dual's, divided by the size of the dual's
     """
     rows: Block = yield gathering(problem, basis)
     n_rows, weights = rows.n_rows, _weights_of(risk, rows)
@@ -254,10 +254,10 @@ def exact_novelty(
 
 
 def held_out_threshold(problem: Problem, risk: Risk, basis: RandomFeatureBasis, nu: float) -> Steps[float]:
-    """The nu-quantile of f at rows that it has not learned from: each fifth of them is left out once.
+    """The nu-quantile of f at held-out rows: each fifth of the rows is held out once.
 
-    f is large at the rows that it is made of. Of few of them, n nu, those that learn their own threshold lie
-    above it, and of others a multiple of nu lies below.
+    f is large at its training rows. So where few rows give their own threshold, they lie above it, and a
+    multiple of nu of other rows lies below.
     """
     rows: Block = yield gathering(problem, basis)
     weights = _weights_of(risk, rows)

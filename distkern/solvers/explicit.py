@@ -115,7 +115,7 @@ class FeatureState(MeasuredState):
 
 @dataclass(frozen=True, kw_only=True)
 class CountingState(FeatureState):
-    """Fields of the states of solvers whose steps read rows, which are counted.
+    """Fields of the states of solvers that count the rows of their steps.
 
     ``accesses`` counts the features that steps have read, n_features for a row; ``accesses_nonzero`` those
     of them that are not zero.
@@ -128,7 +128,7 @@ class CountingState(FeatureState):
         return super().following(problem, figures, n_rows, **self.seen(problem, n_rows) | changes)
 
     def seen(self, problem: Problem, n_rows: int) -> dict[str, Any]:
-        """The counts after steps that have read so many more rows."""
+        """The counts after steps over ``n_rows`` more rows."""
         return {
             "accesses": self.accesses + n_rows * problem.n_features,
             "accesses_nonzero": self.accesses_nonzero + n_rows * problem.row_accesses,
@@ -216,7 +216,7 @@ class AbstractExplicit(AbstractSearchable[State]):
         return ended.solver_state
 
     def after_shift(self, state: Any, figures: Figures) -> Mapping[str, Any]:
-        """Likewise after another offset of classes, those that depend on it, from ``state`` before it."""
+        """The fields that depend on the offset of classes, after the offset of ``state`` was changed."""
         return {}
 
     def stage_pass(self, problem: Problem, footprint: Footprint, stage: int, operand: Any) -> Any:
@@ -310,7 +310,7 @@ class AbstractExplicit(AbstractSearchable[State]):
         return Model(basis, state.coefficients, self.risk_of(state))
 
     def further(self, state: Any) -> dict[str, Any]:
-        """What is kept with a model, of probabilities with the offset."""
+        """The kept fields, with the offset where there are probabilities."""
         kept, before = super().further(state), self.before
         is_old = before is not None and "center" not in before.solver_state
         return {**kept, "center": state.center} if self.risk.loss.has_probabilities and not is_old else kept
@@ -404,7 +404,7 @@ class AbstractExplicit(AbstractSearchable[State]):
         return (yield from figures_of(problem, sums, held_out, self.regulariser(model), self.strength))
 
     def begin(self, problem: Problem) -> Steps[tuple[Rows, float, TargetScale]]:
-        """Landmarks, gamma, and the unit of real targets: chosen, or those of the model that is updated."""
+        """Landmarks, gamma, and the unit of real targets: chosen, or from the updated model."""
         before = self.before
         if before is None:
             landmarks, gamma = yield from self.features.begin(problem)

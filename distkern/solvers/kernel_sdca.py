@@ -62,7 +62,7 @@ class Share:
 
 @dataclass(frozen=True)
 class KernelOperand:
-    """What every process is opened with.
+    """The operand of every process.
 
     Attributes
     ----------
@@ -127,7 +127,7 @@ class _DualSteps:
     """The steps of a group's rows, piece after piece.
 
     f at a piece sums the shares of other groups, the group's rows that wait for their steps with their old
-    variables, those that have had them with their new ones, and the piece's own rows one by one.
+    variables, the group's finished rows with their new ones, and the piece's own rows one by one.
     """
 
     def __init__(self, operand: KernelOperand, shares: Mapping[int, Share], number: int) -> None:
@@ -168,7 +168,7 @@ class _DualSteps:
         loop = kernel_turn_loop(loss, operand.dtype)
         scale = 1.0 / operand.strength
         self._costs += loop(kernels, predictions, targets, costs, scale, duals, loss.dual_parameters)
-        # the conjugate of l(f + b) at -a is that of l and a b
+        # the conjugate of l(f + b) at -a is the conjugate of l plus a b
         self._costs += float((duals @ risk.offset).sum())
         (kept,) = np.nonzero(duals.any(axis=1))
         if not len(kept) + self._n_others + sum(map(len, self._found)):

@@ -1,6 +1,6 @@
 """Newton's method over explicit features, by Gram matrices summed in passes (Keerthi and DeCoste 2005).
 
-The paper has the squared hinge and an exact line search; F, H and g are those of :class:`Newton`. It is at
+The paper has the squared hinge and an exact line search; :class:`Newton` defines F, H and g. The paper is at
 the left, ours at the right:
 
     w <- 0                                       AbstractExplicit.init
@@ -67,7 +67,7 @@ class NewtonState(FeatureState):
     Attributes
     ----------
     upper : bound of what the objective is above its minimum
-    steps : of the last stage; those of conjugate gradients where it made no matrix
+    steps : of the last stage; steps of conjugate gradients where it made no matrix
     sampled : whether the last stage's matrix was made from a sample of rows
     damping : added to nu in matrices of steps that are far from the minimum
     gradient : in the coordinates of the matrices; without rows before the first stage
@@ -112,9 +112,9 @@ class Newton(AbstractExplicit[NewtonState]):
     From 4 max(4096, 4 r) rows on, matrices are made from a sample S (Erdogdu and Montanari 2015) of
     max(4096, 4 r) to n / 4 rows, as many as take half the operations of a pass; for the square loss only
     of more than 2,048 functions, where that saves time. They are damped by 0.3 / |S| times the mean of
-    l'' |z|^2 at w = 0; where linear columns have units so far apart that this is a hundred times what most
-    of them are bent by, each in its own, see :class:`~distkern.bases.coordinates.ColumnCoordinates`. The
-    first stage begins at the minimum on the sample and keeps the BFGS corrections from there. Matrices of
+    l'' |z|^2 at w = 0; where linear columns have units so far apart that this is a hundred times the
+    curvature of most of them, each in its own, see :class:`~distkern.bases.coordinates.ColumnCoordinates`.
+    The first stage begins at the minimum on the sample and keeps the BFGS corrections from there. Matrices of
     all rows are damped too, from the second stage on and ever less, and not near the minimum. A sample's
     matrix may overstate H, so the bound is multiplied by (1 + (r / |S|)^(1/2))^2 and is an estimate. If two
     stages with samples do not meet the tolerance (for the square loss, one), matrices are of all rows from
@@ -202,7 +202,7 @@ class Newton(AbstractExplicit[NewtonState]):
 
     @cached_property
     def sums(self) -> RowSums | None:
-        """Those of the model that is updated, where they were kept."""
+        """The kept sums of the updated model, or None."""
         return None if self.before is None else RowSums.kept(self.before.solver_state)
 
     @property

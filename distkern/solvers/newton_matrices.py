@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 #: most bytes of Gram matrices that one pass returns: half a matrix of 5,800 functions
 _STRIP_BYTES = 128 * 2**20
-#: at most one part in so many of a memory limit
+#: the divisor of a memory limit that bounds a strip
 _STRIPS_OF_LIMIT = 64
 #: most steps on the sample
 SAMPLE_STEPS = 8
@@ -94,7 +94,7 @@ class NewtonMatrices:
         enough: float,
         length: float | None,
     ) -> Steps[float]:
-        """Of F(w) - min F, by Newton's step at w, whose matrix may exceed that of all rows by a factor."""
+        """An upper bound of F(w) - min F, by Newton's step at w with a matrix ``overstated`` by a factor."""
         step = -metric.plain(at.gradient)
         bound = gradient_bound(objective.nu, at.gradient, objective.coordinates, length)
         decrement = -0.5 * overstated * float(np.vdot(at.gradient, step))
@@ -108,7 +108,7 @@ class NewtonMatrices:
             Direction(objective.model, objective.coordinates.outward(step)),
             step,
             objective.nu,
-            # what a sample's step leaves is not known, and nor is what is left of it by nu alone
+            # the residual of a sample's step is not known, and nor is the residual by nu alone
             metric.decrement if overstated > 1.0 else None,
             length=length,
         )

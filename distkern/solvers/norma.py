@@ -172,6 +172,6 @@ class NORMA(AbstractStreamed[NORMAState]):
         return {"places": np.zeros(0, np.int64), "step": 0}
 
     def going_on(self, problem: Problem, before: PreviousModel, own: Mapping[str, Any]) -> Mapping[str, Any]:
-        # rows of before have places that none of those has that are read
+        # places of old rows differ from the places of all rows that are read
         n_rows = len(before.coefficients) if self.features.finds_rows else 0
         return {**before.solver_state, "places": np.arange(-n_rows, 0)}

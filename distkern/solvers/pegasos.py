@@ -173,7 +173,7 @@ def shrink(factor: float, w: Any) -> None:
     v, early, scale, scale_sum, norms, _ = w
     for j in range(scale.shape[0]):
         scale[j] *= factor
-        # the first step of the hinge has factor 0, and what is divided by the scale would overflow
+        # the first step of the hinge has factor 0, and divisions by the scale would overflow
         if scale[j] < 1e-6:
             norms[j] = 0.0
             for i in range(v.shape[0]):

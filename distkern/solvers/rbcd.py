@@ -58,7 +58,7 @@ class RBCDState(CountingState):
     ----------
     decrease : decrease of the objective in the last stage; infinite before the first
     is_slow : whether further stages would hardly lower it, by the rate of the last two
-    upper : bound of what it is above its minimum, made where that is so; else infinite
+    upper : bound of its distance to the minimum where ``is_slow``; else infinite
     """
 
     decrease: float
@@ -140,7 +140,7 @@ class RBCD(AbstractExplicit[RBCDState]):
         return {"decrease": math.inf, "is_slow": False, "upper": math.inf}
 
     def going_on(self, problem: Problem, before: PreviousModel, own: Mapping[str, Any]) -> Mapping[str, Any]:
-        # what the rows are told
+        # the rows are sent these
         return {"coefficients": before.coefficients.astype(problem.dtype).astype(np.float64)}
 
     def steps(
@@ -161,7 +161,7 @@ class RBCD(AbstractExplicit[RBCDState]):
             gradients: tuple[Array, ...] = yield Message(BlockMessage(change, run))
             slopes = reduce(operator.add, gradients)
             step = solves[block](slopes / problem.n_rows + nu[run] * w[run])
-            # what the rows are told is what the coefficients change by
+            # the rows are sent what the coefficients change by
             narrow = (-step).astype(basis.dtype)
             w[run] += narrow
             change = run, narrow

@@ -150,7 +150,7 @@ class AbstractLoop(ABC):
 
 
 class BatchLoop(AbstractLoop):
-    """Steps over batches of B rows, at w (r, k); the last batch of a piece has what is left.
+    """Steps over batches of B rows, at w (r, k); the last batch of a piece has the remaining rows.
 
     ``w`` is float64, ``narrow`` equals it in the dtype of the features: a step sets both.
     """
@@ -200,7 +200,7 @@ _FEW_STEPS = 2**14
 
 
 def few_steps(number: float) -> int:
-    """So many steps, 2^14 at most, of a stage whose pass over few rows would make fewer."""
+    """Return ``number`` steps, 2^14 at most, for a stage whose pass over few rows would make fewer."""
     return min(math.ceil(number), _FEW_STEPS)
 
 
@@ -234,7 +234,7 @@ class AbstractStreamed(AbstractExplicit[State]):
         return problem.rows_of(self.steps_per_stage, max(problem.n_rows, self.rows_to_forget))
 
     def rows_streamed(self, problem: Problem) -> int:
-        """Those of this run: where an update goes on with a stream, the same share of the rows as before."""
+        """Rows that a stage of this run streams; an update streams the same share of its rows as the fit."""
         before = self.before
         if before is None or not self.counts_on:
             return self.rows_of_stage(problem)

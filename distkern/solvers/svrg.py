@@ -46,11 +46,11 @@ from distkern.solvers.risk import Risk
 from distkern.solvers.sample import sample_of
 from distkern.solvers.streamed import AbstractLoop, AbstractStreamed, FeaturePiece
 
-#: most features of preconditioned steps, which are the default up to so many
+#: most features of preconditioned steps, which are the default up to there
 MOST_PRECONDITIONED = 8192
 #: least rows of a sample
 _LEAST_SAMPLE = 8192
-#: up to so many times the rows of a sample, all rows are taken
+#: all rows are taken up to this many times the rows of a sample
 _ALL_ROWS = 4
 #: sampled rows for each feature: where all directions count alike, the sampled Gram matrix is then at least
 #: (1 - 1/sqrt(8))^2 = 0.42 of the true one, so that steps of 1/2 are stable
@@ -162,7 +162,7 @@ class SVRG(AbstractStreamed[SVRGState]):
     states, old_rows = SVRGState, OldRows.NEEDED
 
     def preconditioned(self, size: int) -> bool:
-        """Whether steps over so many features are preconditioned."""
+        """Whether steps over ``size`` features are preconditioned."""
         return is_preconditioned(self.precondition, size - self.n_constant)
 
     def rows_of_batch(self, problem: Problem, size: int) -> int:
@@ -314,7 +314,7 @@ def first_snapshot(block: Block, model: Model) -> Sums:
 def prepare_piece(block: Block, model: Model) -> FeaturePiece:
     """Rows of a piece and what the steps need beside them; ``model`` is the snapshot.
 
-    Values are those of the functions that the features are made of, see
+    Values are of the functions from which the features are computed, see
     :meth:`~distkern.bases.base.AbstractBasis.cheap_values`.
     """
     values, dtype = model.basis.cheap_values(block.features), model.basis.dtype

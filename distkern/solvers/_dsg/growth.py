@@ -19,7 +19,7 @@ from distkern.solvers.gram import solved
 from distkern.solvers.measuring import Sums
 from distkern.solvers.risk import Risk
 
-#: first index of the streams that old blocks are drawn from
+#: first index of the streams that draw old blocks
 _OLD = 2
 #: below this the scale is multiplied out, so that coefficients keep their digits
 _LEAST_SCALE = 1e-4
@@ -103,7 +103,7 @@ class Growth:
         if t == 1:
             self.now = replace(self.now, first_loss=loss)
         self._seen = Sums.add(self._seen, sums.sums)
-        # what may be negative has no natural zero
+        # a loss that may be negative has no natural zero
         least = 1e-12 if self._settings.risk.loss.is_non_negative else 1.0
         if not math.isfinite(loss) or loss > _EXPLOSION * max(self.now.first_loss, least):
             raise DivergenceError(

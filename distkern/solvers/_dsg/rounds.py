@@ -66,7 +66,7 @@ class BatchSums:
     sums : losses and errors
     slopes : (n_outputs,) sums of G
     squares : sum of the squares of all entries of G
-    products : Z^T G (block_size, n_outputs) of the block that was asked for, or None
+    products : Z^T G (block_size, n_outputs) of the wanted block, or None
     gram : its Z^T S Z (block_size, block_size) in the dtype of the features, or None; the weights are times
         the bounds of a loss that has some
     values : (n_rows, n_outputs + 1), predictions and weights s, or None
