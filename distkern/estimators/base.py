@@ -117,9 +117,10 @@ def _goes_on(model: AbstractEstimator) -> bool:
     except InputError:
         # fit says what is wrong
         return True
-    if solver.goes_on_alone:
+    rule = solver.updates
+    if not rule.reads_old:
         return True
-    hint = f"use {solver.alone_with}, or " if solver.alone_with else ""
+    hint = f"use {rule.alone_with}, or " if rule.alone_with else ""
     raise AttributeError(f"{model.name} reads the rows of before again: {hint}fit and update(X, y, old=...)")
 
 

@@ -100,7 +100,7 @@ class Updatable:
             If the algorithm cannot go on from a model.
         """
         assert self._begins is not None, "only updates begin from a model"
-        raise cannot_go_on(self.name, solver.not_updated)
+        raise cannot_go_on(self.name, solver.updates.refusal)
 
     def _as_own(self, split: Split) -> AbstractSource:
         """A split of another data set, with the features and class codes of this model."""

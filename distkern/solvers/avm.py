@@ -33,7 +33,7 @@ from distkern.common.parameters import FLAG, Parameter, Whole, parameter
 from distkern.common.types import Array
 from distkern.losses import MARGIN_LOSSES
 from distkern.losses.base import AbstractElementwiseLoss
-from distkern.solvers.base import OldRows, PreviousModel, Problem, order_of_rows, rows_of_stage
+from distkern.solvers.base import PreviousModel, Problem, UpdateRule, order_of_rows, rows_of_stage
 from distkern.solvers.coreset import AbstractCoresetSolver, AbstractSteps, KernelPiece, compiled_steps
 from distkern.solvers.explicit import FeatureState
 from distkern.solvers.hyperparameters import CORESET, SEARCHED_GAMMA, SEARCHED_LAM, a_loss
@@ -108,8 +108,8 @@ class AVM(AbstractCoresetSolver[AVMState]):
     def rows_to_forget(self) -> int:
         return 1 if isinstance(self.lam, str) else few_steps(self.lam)
 
-    states, old_rows = AVMState, OldRows.LEFT
-    kept = ("accumulated", "early", "inverse_sum", "step", "first_averaged")
+    states = AVMState
+    updates = UpdateRule(False, ("accumulated", "early", "inverse_sum", "step", "first_averaged"))
 
     def at_zero(self, problem: Problem, risk: Risk, w: Array, figures: Figures) -> dict[str, Any]:
         last = self.stages * self.rows_streamed(problem)

@@ -22,10 +22,8 @@ It may give:
     settled, found                the solver with what ``init`` has chosen; hyperparameters so chosen
     starts_at_zero, explosion     which objectives show that a run diverges
     hints, hint, step_hint        what a user can do about a trouble
-    old_rows, not_updated         whether updates read the old rows; why there is no update
-    kept, further                 fields of the last state that a model keeps for updates
-    asks_for, goes_on_alone       which rows an update reads where that depends on the model
-    alone_with, counts_on         in words, with which settings; that its steps count on in an update
+    updates                       how its models are updated: which rows are read, what a model keeps
+    further, counts_on            what a model keeps beside; whether its steps count on in an update
 """
 
 from __future__ import annotations
@@ -56,13 +54,32 @@ Result = TypeVar("Result")
 Steps: TypeAlias = Generator[Pass | Message | Derived, Any, Result]
 
 
-class OldRows(Enum):
-    """What an update does with the rows from which the model was trained."""
+@dataclass(frozen=True)
+class UpdateRule:
+    """How the models of a solver are updated.
 
-    #: they are read again, since the mean loss over all rows is minimised
-    NEEDED = "needed"
-    #: what was kept stands for them
-    LEFT = "left out"
+    Attributes
+    ----------
+    reads_old : the old rows are read again, since the mean loss over all rows is minimised; else the run goes
+        on from what the model keeps
+    keeps : fields of the last state that a model keeps; none of them where the first is empty
+    refusal : why there is no update, a clause; else empty
+    alone_with : settings whose updates do not read the old rows, where there are some, a clause
+    """
+
+    reads_old: bool = True
+    keeps: tuple[str, ...] = ()
+    refusal: str = ""
+    alone_with: str = ""
+
+    def saved(self, state: Any) -> dict[str, Any]:
+        """The kept fields of the last state by name."""
+        fields = {name: getattr(state, name) for name in self.keeps}
+        return {} if fields and np.shape(fields[self.keeps[0]]) == (0,) else fields
+
+    def needs_old(self, saved: Mapping[str, Any]) -> bool:
+        """Whether the update of a model that has saved these fields reads the old rows."""
+        return self.reads_old or not saved.keys() >= set(self.keeps)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -190,35 +207,12 @@ class AbstractSolver(Declared, ABC, Generic[State]):
     explosion: ClassVar[float] = 10.0
     #: whether it goes on with steps of a run before, which end with the rows and not at a minimum
     counts_on: ClassVar[bool] = False
-    #: fields of the last state that are kept with a model, for an update to go on from
-    kept: ClassVar[tuple[str, ...]] = ()
-    #: what an update does with the old rows; None where there is no update, for the reason
-    #: ``not_updated``, a clause
-    old_rows: ClassVar[OldRows | None] = None
-    not_updated: ClassVar[str] = "its solver begins anew"
-    #: settings with which updates may leave out the old rows, where it takes some, a clause
-    alone_with: ClassVar[str] = ""
+    #: how its models are updated
+    updates: ClassVar[UpdateRule] = UpdateRule(refusal="its solver begins anew")
 
     def further(self, state: State) -> dict[str, Any]:
         """Arrays and numbers of the last state that are kept with a model, by name."""
-        return {name: getattr(state, name) for name in self.kept}
-
-    def asks_for(self, own: Mapping[str, Any]) -> OldRows:
-        """What an update does with the old rows, by what :meth:`further` gave of the model's run.
-
-        Raises
-        ------
-        InputError
-            If such a model cannot be updated.
-        """
-        if self.old_rows is None:
-            raise cannot_go_on(self.name, self.not_updated)
-        return self.old_rows
-
-    @property
-    def goes_on_alone(self) -> bool:
-        """Whether updates may leave out the old rows."""
-        return self.old_rows is OldRows.LEFT
+        return self.updates.saved(state)
 
     @abstractmethod
     def init(self, problem: Problem) -> Steps[State]:
@@ -278,8 +272,7 @@ class PreviousModel:
     Attributes
     ----------
     landmarks, gamma, coefficients, center, target_scale : as in the states of these solvers
-    solver_state : what the solver has kept of its last state, by name, see ``kept`` of
-        :class:`~distkern.solvers.base.AbstractSolver`
+    solver_state : the fields of the last state that the model keeps, see :class:`UpdateRule`
     n_rows : rows that it has learned from and that are not read again
     """
 

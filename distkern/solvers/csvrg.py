@@ -45,7 +45,7 @@ from distkern.features.landmarks import whitened
 from distkern.losses import MARGIN_LOSSES
 from distkern.losses.base import AbstractElementwiseLoss
 from distkern.passes import Reduce
-from distkern.solvers.base import OldRows, Problem, order_of_rows, rows_of_stage
+from distkern.solvers.base import Problem, UpdateRule, order_of_rows, rows_of_stage
 from distkern.solvers.bounds import gradient_bound
 from distkern.solvers.coreset import (
     AbstractCoresetSolver,
@@ -148,7 +148,7 @@ class CSVRG(AbstractCoresetSolver[CSVRGState]):
     searched: ClassVar[Mapping[str, Choices]] = {"lam": SEARCHED_LAM, "gamma": SEARCHED_GAMMA}
     choices: ClassVar[Mapping[str, Parameter]] = {"loss": a_loss("odm", MARGIN_LOSSES), **CORESET}
 
-    states, columns_per_output, old_rows = CSVRGState, 2, OldRows.NEEDED
+    states, columns_per_output, updates = CSVRGState, 2, UpdateRule()
     #: whether gradients are projected on the span of the landmarks
     spans: ClassVar[bool] = False
 
@@ -214,7 +214,7 @@ class SpanCSVRG(CSVRG):
     """
 
     spans = True
-    kept = ("coefficients",)
+    updates = UpdateRule(keeps=("coefficients",))
 
     def bound(self, state: CSVRGState) -> float:
         """|g|^2 / 2 for the gradient g at w: of the minimum with the same offset of classes."""

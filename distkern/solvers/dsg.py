@@ -61,7 +61,7 @@ from distkern.solvers._dsg.rounds import (
     sums_bytes,
 )
 from distkern.solvers._dsg.settings import DSGSettings, DSGState, StepRule
-from distkern.solvers.base import Measures, OldRows, Outline, Problem, Steps, Trouble
+from distkern.solvers.base import Measures, Outline, Problem, Steps, Trouble, UpdateRule
 from distkern.solvers.feature_passes import pass_cost
 from distkern.solvers.hyperparameters import SEARCHED_GAMMA, SEARCHED_NU, a_loss
 from distkern.solvers.measuring import AbstractSearchable, Model
@@ -119,16 +119,8 @@ class DSG(DSGSettings, AbstractSearchable[DSGState]):
     memory = "r k numbers; features are made from seeds"
     #: relative distance to the minimum at which an exact polish has converged
     polish_tolerance: ClassVar[float] = TOLERANCE
-    old_rows: ClassVar[OldRows | None] = OldRows.LEFT
-    kept: ClassVar[tuple[str, ...]] = (
-        "coefficients",
-        "average",
-        "betas",
-        "scale",
-        "n_blocks",
-        "step",
-        "polish_gap",
-        "first_loss",
+    updates: ClassVar[UpdateRule] = UpdateRule(
+        False, ("coefficients", "average", "betas", "scale", "n_blocks", "step", "polish_gap", "first_loss")
     )
     searched: ClassVar[Mapping[str, Choices]] = {
         "nu": replace(SEARCHED_NU, by_default=False),
@@ -392,9 +384,7 @@ def near_machine(risk: Risk, kernel: KernelChoice, nu: float) -> AbstractSearcha
 class UnpolishedDSG(DSG):
     """DSG with a fixed loss, without polishing and without trials."""
 
-    old_rows: ClassVar[OldRows | None] = None
-    kept: ClassVar[tuple[str, ...]] = ()
-    not_updated = "what it makes of its scores takes all rows"
+    updates = UpdateRule(refusal="what it makes of its scores takes all rows")
 
     polish: str | None = None
 

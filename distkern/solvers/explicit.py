@@ -42,7 +42,7 @@ from distkern.common.sparse import Rows
 from distkern.common.types import Array
 from distkern.features import AbstractFeatures, Footprint
 from distkern.passes import Derived, Outline, Reduce
-from distkern.solvers.base import Measures, OldRows, PreviousModel, Problem, Steps
+from distkern.solvers.base import Measures, PreviousModel, Problem, Steps
 from distkern.solvers.feature_passes import held_out_pass, measuring_pass, pass_cost
 from distkern.solvers.hyperparameters import SEARCHED_GAMMA, SEARCHED_NU
 from distkern.solvers.measuring import (
@@ -200,7 +200,7 @@ class AbstractExplicit(AbstractSearchable[State]):
 
     def going_on(self, problem: Problem, before: PreviousModel, own: Mapping[str, Any]) -> Mapping[str, Any]:
         """The fields of its own that an update takes from the model, where :meth:`at_zero` gives ``own``."""
-        return {name: value for name, value in before.solver_state.items() if name in self.kept}
+        return {name: value for name, value in before.solver_state.items() if name in self.updates.keeps}
 
     def preconditioner(self, problem: Problem, state: Any, basis: Any) -> Steps[Any]:
         """What steps are preconditioned with, made once in a run from the features and the state."""
@@ -318,10 +318,6 @@ class AbstractExplicit(AbstractSearchable[State]):
     @property
     def starts_at_zero(self) -> bool:  # type: ignore[override]
         return self.before is None
-
-    @property
-    def counts_on(self) -> bool:  # type: ignore[override]
-        return self.before is not None and self.old_rows is OldRows.LEFT
 
     @property
     def at_model(self) -> PreviousModel | None:

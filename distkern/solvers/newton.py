@@ -34,7 +34,7 @@ from distkern.common.types import Array
 from distkern.features import GIVEN_FEATURES, Footprint
 from distkern.losses import CURVED_LOSSES, SUPERVISED
 from distkern.passes import Derived
-from distkern.solvers.base import OldRows, Outline, PreviousModel, Problem, Steps
+from distkern.solvers.base import Outline, PreviousModel, Problem, Steps, UpdateRule
 from distkern.solvers.bounds import gradient_bound
 from distkern.solvers.descent import BoundedMetric, Descent, Point, descend, point_of
 from distkern.solvers.explicit import AbstractExplicit, FeatureState
@@ -176,8 +176,6 @@ class Newton(AbstractExplicit[NewtonState]):
     }
 
     states = NewtonState
-    alone_with = "the square loss without hessian='products'"
-    kept = ("gram", "slopes", "ones", "totals", "pivots")
 
     def __post_init__(self) -> None:
         # refused before any row is read
@@ -212,16 +210,11 @@ class Newton(AbstractExplicit[NewtonState]):
             return BySums(self, self.sums)
         return ByProducts(self) if self.takes_products else ByMatrices(self)
 
-    def further(self, state: NewtonState) -> dict[str, Any]:
-        kept = super().further(state)
-        return kept if len(state.gram) else {name: kept[name] for name in kept if name not in self.kept}
-
-    def asks_for(self, own: Mapping[str, Any]) -> OldRows:
-        return OldRows.LEFT if "gram" in own else OldRows.NEEDED
-
     @property
-    def goes_on_alone(self) -> bool:
-        return self.risk.loss.is_quadratic and not self.takes_products
+    def updates(self) -> UpdateRule:  # type: ignore[override]
+        if self.risk.loss.is_quadratic and not self.takes_products:
+            return UpdateRule(False, ("gram", "slopes", "ones", "totals", "pivots"))
+        return UpdateRule(alone_with="the square loss without hessian='products'")
 
     @property
     def at_model(self) -> PreviousModel | None:

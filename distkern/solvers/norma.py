@@ -32,7 +32,7 @@ from distkern.common.parameters import NOT_NEGATIVE, NOTHING, POSITIVE, Paramete
 from distkern.common.types import Array
 from distkern.features import FEATURES
 from distkern.losses import LOSSES, SUPERVISED
-from distkern.solvers.base import OldRows, PreviousModel, Problem
+from distkern.solvers.base import PreviousModel, Problem, UpdateRule
 from distkern.solvers.explicit import CountingState
 from distkern.solvers.hyperparameters import SEARCHED_GAMMA, SEARCHED_NU_OF_STEPS, a_loss, feature_parameters
 from distkern.solvers.measuring import Figures
@@ -139,7 +139,7 @@ class NORMA(AbstractStreamed[NORMAState]):
     }
     explosion = math.inf
     states, loop_type = NORMAState, NORMASteps
-    old_rows, kept = OldRows.LEFT, ("step",)
+    updates = UpdateRule(False, ("step",))
 
     def __post_init__(self) -> None:
         super().__post_init__()

@@ -34,7 +34,7 @@ from distkern.features import AbstractFeatures, Footprint
 from distkern.losses import MARGIN_LOSSES, margin_loss
 from distkern.losses.base import AbstractElementwiseLoss
 from distkern.passes import Reduce, Stream
-from distkern.solvers.base import OldRows, Problem, Trouble, order_of_rows, rows_of_stage
+from distkern.solvers.base import Problem, Trouble, UpdateRule, order_of_rows, rows_of_stage
 from distkern.solvers.explicit import CountingState
 from distkern.solvers.feature_passes import held_out_pass, measuring_pass
 from distkern.solvers.hyperparameters import SEARCHED_GAMMA, a_loss, feature_parameters
@@ -319,8 +319,9 @@ class Pegasos(AbstractStreamed[PegasosState]):
     cost_of_pass = "n d k, or n times the entries of a row; n r (d + k) over r features"
     memory = "r k numbers"
     states, loop_type = PegasosState, Subgradients
-    old_rows = OldRows.LEFT
-    kept = ("vectors", "early", "scale", "scale_sum", "norms", "total", "offset", "step", "intercept")
+    updates = UpdateRule(
+        False, ("vectors", "early", "scale", "scale_sum", "norms", "total", "offset", "step", "intercept")
+    )
     searched: ClassVar[Mapping[str, Choices]] = {
         "lam": Choices(1e-4, (10.0, 1.0, 0.1, 0.01), -1, 1e-9, by_default=False),
         "gamma": replace(SEARCHED_GAMMA, by_default=False),

@@ -36,7 +36,7 @@ from distkern.common.types import Array, Block, Floats, groups_of
 from distkern.features import Footprint
 from distkern.losses import CURVED_LOSSES, SUPERVISED, takes
 from distkern.passes import EXPONENTIAL, Message, Rounds
-from distkern.solvers.base import OldRows, Outline, PreviousModel, Problem, Steps, Trouble
+from distkern.solvers.base import Outline, PreviousModel, Problem, Steps, Trouble, UpdateRule
 from distkern.solvers.blocks import BlockGrams, GramOperand, block_solves, gram_pass, runs_of, tiles_cost
 from distkern.solvers.bounds import gradient_bound
 from distkern.solvers.explicit import AbstractExplicit, CountingState, Ended
@@ -116,7 +116,7 @@ class RBCD(AbstractExplicit[RBCDState]):
     cost_of_pass = "a step n c (d + k), a stage n r (2 d + 2 k); n r c once"
     memory = "k numbers a row where the row is; r c in the driver"
     makes_blocks = True
-    states, old_rows = RBCDState, OldRows.NEEDED
+    states, updates = RBCDState, UpdateRule()
     hints: ClassVar[Mapping[Trouble, str]] = {
         Trouble.DIVERGED: "set a larger nu than {nu:g}, and look for features that are very large"
     }

@@ -31,7 +31,7 @@ from distkern.common.types import Array
 from distkern.features import Footprint
 from distkern.losses import LOSSES, SUPERVISED
 from distkern.passes import Reduce, Stream
-from distkern.solvers.base import OldRows, Outline, Problem, Steps, order_of_rows, rows_of_stage
+from distkern.solvers.base import Outline, Problem, Steps, UpdateRule, order_of_rows, rows_of_stage
 from distkern.solvers.blocks import BlockGrams, GramOperand, block_solves, gram_pass, runs_of
 from distkern.solvers.explicit import CountingState
 from distkern.solvers.feature_passes import pass_cost
@@ -190,8 +190,7 @@ class SBMD(AbstractStreamed[SBMDState]):
     }
     explosion = math.inf
     states, loop_type = SBMDState, BlockSteps
-    old_rows = OldRows.LEFT
-    kept = ("w", "weighted_sum", "stamps", "total", "step", "first_step")
+    updates = UpdateRule(False, ("w", "weighted_sum", "stamps", "total", "step", "first_step"))
 
     def at_zero(self, problem: Problem, risk: Risk, w: Array, figures: Figures) -> dict[str, Any]:
         largest, first_step = figures.sums.largest, self.step_size

@@ -34,7 +34,7 @@ from distkern.common.types import Array, groups_of
 from distkern.features import FEATURES, Footprint
 from distkern.losses import COORDINATE_LOSSES, SUPERVISED, AbstractCoordinateLoss, takes
 from distkern.passes import EXPONENTIAL, Message, Rounds
-from distkern.solvers.base import Problem, Steps, Trouble
+from distkern.solvers.base import Problem, Steps, Trouble, UpdateRule
 from distkern.solvers.explicit import AbstractExplicit, CountingState, Ended
 from distkern.solvers.hyperparameters import SEARCHED_GAMMA, a_loss, feature_parameters
 from distkern.solvers.measuring import Figures, Model
@@ -132,7 +132,7 @@ class SDCA(AbstractExplicit[SDCAState]):
     #: passes over the rows that a stage makes, at least
     least_passes: ClassVar[int] = 2
     states = SDCAState
-    not_updated = "its dual variables, one for each row, are not kept with it"
+    updates = UpdateRule(refusal="its dual variables, one for each row, are not kept with it")
     hints: ClassVar[Mapping[Trouble, str]] = {
         Trouble.DIVERGED: "set a larger nu than {nu:g}",
         Trouble.UNFINISHED: "set more stages than {stages}, or a larger nu than {nu:g}, which needs fewer",

@@ -55,7 +55,7 @@ from distkern.solvers._simba.measuring import (
 from distkern.solvers._simba.messages import HoldOut, RoundMessage, Update, join
 from distkern.solvers._simba.resident import SEGMENT_ROWS, SIMBAOperand, SimbaResident
 from distkern.solvers._simba.rounds import Primal, rounds
-from distkern.solvers.base import Measures, Outline, Problem, Steps, Trouble
+from distkern.solvers.base import Measures, Outline, Problem, Steps, Trouble, UpdateRule
 from distkern.solvers.hyperparameters import feature_parameters
 from distkern.solvers.measuring import AbstractSearchable, Model
 from distkern.solvers.risk import Risk
@@ -128,7 +128,7 @@ class SIMBA(AbstractSearchable[SIMBAState]):
     )
 
     name = "simba"
-    not_updated = "the weights of all rows are found together"
+    updates = UpdateRule(refusal="the weights of all rows are found together")
     cost_of_pass = "a round 4 d + n numbers: four rows and a column, unless set otherwise"
     memory = "10 bytes a row and output where the row is, 16 more with weights, d k numbers in the driver"
     choices: ClassVar[Mapping[str, Parameter]] = {**feature_parameters("linear", COLUMN_FEATURES)}

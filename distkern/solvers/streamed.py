@@ -214,6 +214,10 @@ class AbstractStreamed(AbstractExplicit[State]):
     #: the class of its steps, made as in :meth:`loop`
     loop_type: ClassVar[Callable[..., AbstractLoop]]
 
+    @property
+    def counts_on(self) -> bool:  # type: ignore[override]
+        return self.before is not None and not self.updates.reads_old
+
     def loop(self, problem: Problem, state: Any, basis: AbstractBasis, preconditioner: Any) -> AbstractLoop:
         """The steps of a stage, before the first of them."""
         return type(self).loop_type(self, problem, state, basis, preconditioner)

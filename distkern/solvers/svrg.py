@@ -35,7 +35,15 @@ from distkern.common.types import Array, Block, Floats
 from distkern.features import Footprint
 from distkern.losses import LOSSES, SUPERVISED
 from distkern.passes import Reduce, Stream
-from distkern.solvers.base import OldRows, Outline, Problem, Steps, order_of_rows, piece_rows, rows_of_stage
+from distkern.solvers.base import (
+    Outline,
+    Problem,
+    Steps,
+    UpdateRule,
+    order_of_rows,
+    piece_rows,
+    rows_of_stage,
+)
 from distkern.solvers.bounds import gradient_bound
 from distkern.solvers.explicit import Ended, FeatureState, settled
 from distkern.solvers.feature_passes import gradient_pass, pass_cost
@@ -159,7 +167,7 @@ class SVRG(AbstractStreamed[SVRGState]):
         **feature_parameters("random"),
     }
 
-    states, old_rows = SVRGState, OldRows.NEEDED
+    states, updates = SVRGState, UpdateRule()
 
     def preconditioned(self, size: int) -> bool:
         """Whether steps over ``size`` features are preconditioned."""

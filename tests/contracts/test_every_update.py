@@ -8,23 +8,22 @@ import distkern as dk
 from distkern.common.errors import InputError
 from distkern.engine.drive import Interrupted
 from distkern.engine.executors import open_executor
-from distkern.estimators.updating import begun
+from distkern.estimators.updating import _needs_old, begun
 from distkern.runs.algorithms import algorithms
 from distkern.runs.evaluation import evaluate_split
+from distkern.runs.persistence import SavedForUpdate
 from distkern.runs.run import train
-from distkern.solvers.base import AbstractSolver, OldRows
+from distkern.solvers.base import UpdateRule
 from distkern.storage.ingest import write_dataset
 from small import slow_but, small, taken
 
 ALGORITHMS = algorithms()
 OWN = {name: kind.solver_type for name, kind in ALGORITHMS.items() if not name.startswith("auto")}
-UPDATED = [
-    name
-    for name, solver in OWN.items()
-    if solver.old_rows is not None or solver.asks_for is not AbstractSolver.asks_for
-]
+#: Newton's depends on its settings
+RULES = {name: solver.updates for name, solver in OWN.items() if isinstance(solver.updates, UpdateRule)}
+UPDATED = [name for name in OWN if name not in RULES or not RULES[name].refusal]
 #: algorithms whose updates read the old rows again, whatever the settings
-READ_AGAIN = [name for name in UPDATED if OWN[name].old_rows is OldRows.NEEDED]
+READ_AGAIN = [name for name in UPDATED if name in RULES and RULES[name].reads_old]
 #: algorithms that begin anew, whatever is given
 REFUSED = [name for name in OWN if name not in UPDATED]
 #: more stages and rows than of the small settings, so that a run comes near its minimum
@@ -128,7 +127,7 @@ def test_batches_are_a_fit_and_updates_where_these_need_no_rows_of_before(name, 
     X, y = data["old"].train[:], data["old"].train.labels
     one, other = (kind(**small(kind)) for _ in range(2))
     if not hasattr(one, "partial_fit"):
-        assert kind.solver_type.old_rows is not OldRows.LEFT
+        assert name not in RULES or RULES[name].reads_old
         return
     batches = [slice(0, 200), slice(200, 300), slice(300, 400)]
     for part in batches:
@@ -166,6 +165,7 @@ def test_the_algorithms_that_the_guide_says_can_be_updated_are():
 
 @pytest.mark.parametrize("name", REFUSED)
 def test_what_begins_anew_says_so_and_what_to_do(name):
-    solver = ALGORITHMS[name].solver_type
+    model = ALGORITHMS[name](**small(ALGORITHMS[name]))
+    model.class_weights_, model.mean_weight_ = None, 1.0
     with pytest.raises(InputError, match=r"cannot go on from a model: .*; shard the old and the new files"):
-        solver.asks_for(solver, {})
+        _needs_old(model, SavedForUpdate())
