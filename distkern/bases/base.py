@@ -10,7 +10,7 @@ It may give, where it can do better than by tiles of values:
     fill_and_find                 the values, and for each row the function of largest value
     combine, values, column_tiles, columns    f of rows, and values of all or some functions
     cheap_values, outward, inward     functions that cost less, and the matrix F with Phi = P F
-    transposed, gradient, gram, row_squares   sums over rows
+    transposed, gradient, row_squares     sums over rows
     squared_norms, metric_product, add_metric     the norm of models, where it is not the Euclidean one
     over                          a group of rows whose columns are the functions
 
@@ -19,7 +19,7 @@ It may give, of what it takes:
     is_wide, tile_rows, strip_rows    rows that are worked on at once
     process_bytes, norm_bytes, workspace_bytes, combining_bytes, is_compiled    memory
     n_constant                    how many functions are constant
-    digest, check_digest          what tells whether another installation draws the same functions
+    digest                        what tells whether another installation draws the same functions
 """
 
 from __future__ import annotations

@@ -17,12 +17,12 @@ It may give:
     preconditioner                what its steps are preconditioned with
     searched, choices             parameters with "auto"; parameters of loss and features
     makes_blocks, regularises_all     what it needs of the features
-    penalty, regulariser, strength    the objective
+    regulariser, strength         the objective
     first_pass, measuring, held_out   the passes that measure
-    passes, zero_outline          the passes of a run, where stages make several
-    bound, converged              an upper bound of the distance to the minimum; what it is compared with
+    passes                        the passes of a run, where stages make several
+    bound                         an upper bound of the distance to the minimum, compared with ``tol``
     stopped, shortfall, figures   another rule of the end; what it could not do; its own figures
-    choice, footprint, numbers    the features, and what they cost
+    choice, footprint             the features, and what they cost
     begin, at_model               what a run begins from
 """
 
