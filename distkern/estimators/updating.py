@@ -73,7 +73,7 @@ def _needs_old(model: AbstractEstimator, further: SavedForUpdate) -> bool:
     rule = model._solver(model.class_weights_, model.mean_weight_).updates
     if rule.refusal:
         raise cannot_go_on(model.name, rule.refusal)
-    return rule.needs_old(further.own)
+    return rule.needs_old(further.solver_state)
 
 
 def _missing(model: AbstractEstimator, further: SavedForUpdate, where: str, how: str) -> InputError:

@@ -300,7 +300,7 @@ class SavedForUpdate:
 
     Attributes
     ----------
-    own : what its solver has kept of its last state, by name: arrays and numbers
+    solver_state : fields of the solver's last state by name, arrays and numbers
     n_rows, weight : rows that it has learned from, equal ones of few as one, and the sum of their weights
     sources : fingerprints of the splits of data sets with these rows; "" for arrays
     low, high : (n_features,) the smallest and the largest number of each column of these rows, in their own
@@ -308,7 +308,7 @@ class SavedForUpdate:
     began : :func:`fingerprint_of` the model that the last update began from; "" of a model that was fitted
     """
 
-    own: Mapping[str, Any] = field(default_factory=dict)
+    solver_state: Mapping[str, Any] = field(default_factory=dict)
     n_rows: int = 0
     weight: float = 0.0
     sources: tuple[str, ...] = ()
@@ -323,13 +323,13 @@ class SavedForUpdate:
     @property
     def arrays(self) -> dict[str, NDArray[Any]]:
         """The arrays that a model's folder holds of it."""
-        own = {f"{_OWN}{name}": np.asarray(value) for name, value in self.own.items()}
+        own = {f"{_OWN}{name}": np.asarray(value) for name, value in self.solver_state.items()}
         return {**own, f"{_FURTHER}low": self.low, f"{_FURTHER}high": self.high}
 
     @property
     def facts(self) -> dict[str, Any]:
         """What ``model.json`` says of it."""
-        names = [f"{_FURTHER}low", f"{_FURTHER}high", *(f"{_OWN}{name}" for name in self.own)]
+        names = [f"{_FURTHER}low", f"{_FURTHER}high", *(f"{_OWN}{name}" for name in self.solver_state)]
         facts = {"n_rows": self.n_rows, "weight": self.weight, "sources": list(self.sources), "arrays": names}
         return {**facts, "began": self.began} if self.began else facts
 

@@ -308,7 +308,7 @@ class DSG(DSGSettings, AbstractSearchable[DSGState]):
                 f"set a larger nu than {self.nu:g}"
             )
         converged = state.polish_gap <= self.polish_tolerance
-        return state.told(extra, converged=converged, shortfall=shortfall)
+        return state.summary(extra, converged=converged, shortfall=shortfall)
 
     def outline(self, problem: Problem) -> list[Outline]:
         grown = self._n_stages(problem)

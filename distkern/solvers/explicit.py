@@ -103,7 +103,7 @@ class FeatureState(MeasuredState):
         """The state after a stage whose steps have read ``n_rows`` rows."""
         return self.with_figures(figures, stage=self.stage + 1, **changes)
 
-    def told(self, extra: Mapping[str, float], **more: Any) -> Measures:
+    def summary(self, extra: Mapping[str, float], **more: Any) -> Measures:
         """The measures of the state, with the solver's own figures."""
         return self.measures(self.n_functions, {**extra, **figures_of_targets(self)}, **more)
 
@@ -134,8 +134,8 @@ class CountingState(FeatureState):
             "accesses_nonzero": self.accesses_nonzero + n_rows * problem.row_accesses,
         }
 
-    def told(self, extra: Mapping[str, float], **more: Any) -> Measures:
-        return super().told(extra, accesses=(self.accesses, self.accesses_nonzero), **more)
+    def summary(self, extra: Mapping[str, float], **more: Any) -> Measures:
+        return super().summary(extra, accesses=(self.accesses, self.accesses_nonzero), **more)
 
 
 @dataclass(frozen=True)
@@ -445,7 +445,7 @@ class AbstractExplicit(AbstractSearchable[State]):
 
     def measures(self, state: Any) -> Measures:
         own: FeatureState = state
-        return own.told(
+        return own.summary(
             self.figures(state),
             converged=self.converged(state),
             stopped=self.stopped(state),

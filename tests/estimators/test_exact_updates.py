@@ -180,8 +180,8 @@ def test_loading_reads_nothing_that_updates_alone_need(tmp_path, monkeypatch):
     again = dk.load_model(tmp_path / "m")
     assert not [name for name in read[0] if name.startswith("further")]
     again.save(tmp_path / "again")
-    own = dk.load_model(tmp_path / "again")._further.loaded().own
-    np.testing.assert_array_equal(own["gram"], model._further.own["gram"])
+    own = dk.load_model(tmp_path / "again")._further.loaded().solver_state
+    np.testing.assert_array_equal(own["gram"], model._further.solver_state["gram"])
 
 
 def data_set(folder, X, y, **how):
