@@ -1,4 +1,4 @@
-"""A basis that lies in many places, of which a row needs few: a model that may be larger than memory."""
+"""A basis divided into many places, few of which a row needs: a model may be larger than memory."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from distkern.common.types import Floats
 
 @dataclass(frozen=True)
 class PlacedSizes:
-    """Sizes of a basis that lies in places, for the planner.
+    """Sizes of a basis in places, for the planner.
 
     Attributes
     ----------

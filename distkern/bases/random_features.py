@@ -37,7 +37,7 @@ _NORMALIZATIONS = ("basis", "block")
 
 
 class KeptBlocks:
-    """The blocks of at most ``n_bytes`` that were used last, but for those of a basis that has more.
+    """Keeps up to ``n_bytes`` of recently used blocks, but none of a basis that has more.
 
     Passes go over the blocks of a basis in turns, and the one that was used longest ago is needed next. Where
     there is no room, the block that was kept last gives way to another of its basis, and the oldest to one of

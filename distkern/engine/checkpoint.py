@@ -244,7 +244,8 @@ def _short(value: Any) -> str:
 
 
 class RunWorkplace:
-    """Stores in a run's folder, or in one in this host's ``TMPDIR`` that is gone when the context closes.
+    """Stores in a run's folder, or in a folder in this host's ``TMPDIR`` that is removed when the context
+    closes.
 
     Parameters
     ----------

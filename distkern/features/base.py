@@ -122,7 +122,7 @@ class AbstractFeatures(Declared, ABC):
         """What evaluating them takes."""
 
     def prepared_numbers(self, layout: RowLayout, size: int) -> int:
-        """Numbers that a row's features take up, of which there are ``size``."""
+        """Numbers that the ``size`` features of a row take up."""
         return size
 
     @property

@@ -277,8 +277,8 @@ class Powers:
         self._last: tuple[AbstractKernel, Floats] | None = None
 
     def of(self, kernel: AbstractKernel, make: Callable[[], Floats]) -> Floats:
-        """Its values (n_rows, n_landmarks), overwritten by the next call, or ``make()`` where they are no
-        powers of the last ones, which are forgotten first.
+        """Its values (n_rows, n_landmarks), overwritten by the next call: powers of the last values, else
+        ``make()``. The last values are dropped first.
         """
         last, self._last = self._last, None
         power = 0 if last is None else kernel.power_of(last[0])

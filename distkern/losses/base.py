@@ -179,7 +179,7 @@ class AbstractLoss(Declared, ABC):
 
     @property
     def levels(self) -> tuple[float, ...] | None:
-        """For real targets: of which of their quantiles each output's best constant is; None: their mean."""
+        """For real targets: the quantile level of each output's best constant; None: the mean."""
         return (0.5,)
 
     @property

@@ -34,7 +34,7 @@ _TILE = 32
 
 
 def interacting_columns(rows: Floats, targets: Array) -> NDArray[np.intp]:
-    """The columns of the pairs, and of the single columns, whose narrow kernels explain what is left.
+    """Columns, in pairs and alone, whose narrow kernels explain the residuals.
 
     With r_i the errors of :func:`left_out` and k_j(i, l) = exp(-(z_ij - z_lj)^2 / (2 h^2)), centred, over the
     normal scores z of column j, h = 0.3, a pair (j, m) has the strength

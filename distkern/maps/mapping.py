@@ -100,7 +100,8 @@ class RowMap:
         return self.apply(np.asarray(rows), out_dtype)
 
     def apply_columns(self, columns: Rows, wanted: NDArray[np.intp], out_dtype: DTypeLike) -> Floats:
-        """Some columns of mapped rows, (n_columns, n), of those of rows, (n_columns, n), for a diagonal L."""
+        """Some columns of mapped rows, (n_columns, n), from columns of rows, (n_columns, n), for a diagonal
+        L."""
         transform = self.transform
         quantiles = None if transform.quantiles is None else transform.quantiles[:, wanted]
         some = Transform(transform.kind, transform.shift[wanted], transform.factor[wanted], quantiles)
@@ -187,7 +188,7 @@ def fitting_bytes(choice: MapChoice, n_rows: int, n_features: int, n_outputs: in
 
 
 def map_to_arrays(mapping: RowMap) -> dict[str, NDArray[Any]]:
-    """The arrays of which :func:`map_from_arrays` makes the same."""
+    """The arrays of a map, for :func:`map_from_arrays`."""
     transform = mapping.transform
     return {
         "transform": np.array([TRANSFORMS.index(transform.kind)]),

@@ -218,7 +218,7 @@ class Pass(ABC):
 
     @abstractmethod
     def run(self, site: Site) -> Any:
-        """The result that its solver is sent, or what is :class:`UnderWay`."""
+        """The result for the solver, or :class:`UnderWay`."""
 
     def alone(self, rows: Block, residents: dict[str, AbstractResident]) -> Any:
         """The result over the only block of a split, in this process without an executor.

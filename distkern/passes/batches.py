@@ -179,7 +179,7 @@ def _open(
 
 
 class _Resident(AbstractResident):
-    """A follower, and the rows of some groups, of which a few blocks are kept."""
+    """A follower with the rows of some groups; a few blocks are kept."""
 
     def __init__(self, openers: Mapping[int, GroupOpener], opening: _Opening) -> None:
         self._openers, self._order = openers, opening.order

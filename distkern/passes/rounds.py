@@ -65,7 +65,7 @@ class AbstractResident(ABC):
 
 @dataclass(frozen=True)
 class RoundsPlan(PassPlan):
-    """Who holds the state of which groups; ``rows`` are those with a state, ``tasks`` the processes.
+    """Which process holds the state of which groups; ``rows`` have a state, ``tasks`` are processes.
 
     Attributes
     ----------

@@ -27,7 +27,7 @@ _DIGITS = {"float32": 6, "float64": 17}
 
 @dataclass(frozen=True)
 class InputColumn:
-    """A column of what is given to a model.
+    """An input column of a model.
 
     Attributes
     ----------

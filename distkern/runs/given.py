@@ -263,7 +263,7 @@ def learn_names_of_dataset(estimator: Any, dataset: Dataset) -> None:
 
 
 def unknown_columns(estimator: Any, dataset: Dataset) -> list[str]:
-    """Columns of a data set that a fitted estimator does not know, which are left out."""
+    """Columns of a data set that a fitted estimator does not know, and leaves out."""
     names = dataset.feature_names if dataset.table is None else dataset.table.names
     if names is None or not hasattr(estimator, "feature_names_in_"):
         return []
@@ -423,7 +423,7 @@ _EVAL_SET_HINT = "give (X, y), or the test split of the data set that is trained
 
 
 def held_out_rows(estimator: Any, data: TrainingData, given: Any) -> AbstractSource:
-    """``eval_set`` as a source: rows prepared as those of ``data`` were, with codes of the same classes.
+    """``eval_set`` as a source: rows prepared like the rows of ``data``, with codes of the same classes.
 
     Parameters
     ----------

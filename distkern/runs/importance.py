@@ -316,7 +316,7 @@ def _joined(first: Block, second: Block) -> Block:
 
 
 def _sample(model: Any, given: LabelledRows, rows: Block) -> tuple[_Sample | None, str]:
-    """The rows as the model knows them, and what is lost in words; or None, and why nothing can be."""
+    """The rows as the model knows them, and the name of the loss; or None and the reason."""
     assert rows.targets is not None
     numbers = rows.features.data if isinstance(rows.features, SparseRows) else rows.features
     if not np.isfinite(numbers).all():

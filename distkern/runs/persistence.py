@@ -340,7 +340,7 @@ class SavedForUpdate:
 
 @dataclass(frozen=True)
 class StoredForUpdate:
-    """A :class:`SavedForUpdate` that lies in a model's folder.
+    """A :class:`SavedForUpdate` in a model's folder.
 
     Attributes
     ----------

@@ -27,7 +27,7 @@ def row_squares(probabilities: NDArray[np.float64], codes: NDArray[np.integer]) 
 
 @dataclass(frozen=True)
 class Calibration:
-    """Sums over rows, by the probability of class 1 or, of more than two classes, that of the predicted one.
+    """Sums over rows, by the probability of class 1 or, of more than two classes, of the predicted class.
 
     Attributes
     ----------

@@ -103,7 +103,7 @@ class KernelTurned:
 
 
 class ShareResident(AbstractTurns):
-    """The resident that knows all shares, with all of which each stage begins."""
+    """The resident that knows all shares; each stage begins with all of them."""
 
     key = 6
     _shares: dict[int, Share]

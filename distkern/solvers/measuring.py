@@ -104,7 +104,7 @@ class Sums:
 def sums_and_slopes(
     risk: Risk, rows: Block, predictions: Floats, *, slopes: bool = True
 ) -> tuple[Sums, Floats]:
-    """Sums over some rows, and their s_i dl/df (n_rows, k), which are empty unless ``slopes``."""
+    """Sums over some rows, and their s_i dl/df (n_rows, k), empty unless ``slopes``."""
     targets, weights = risk.targets(rows), risk.weights(rows)
     losses = float(risk.values(predictions, targets, weights).sum())
     weight = float(rows.n_rows if rows.weights is None else rows.weights.sum())

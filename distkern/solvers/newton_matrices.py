@@ -134,7 +134,7 @@ class NewtonMatrices:
         return matrices, sums, kept
 
     def metric(self, damped: Objective, matrices: list[Array]) -> BoundedMetric:
-        """The inverse of the damped matrices, which are overwritten."""
+        """The inverse of the damped matrices; overwrites them."""
         if len(damped.diagonal):
             for matrix in matrices:
                 matrix[np.diag_indices(len(matrix))] += damped.diagonal[:, 0]

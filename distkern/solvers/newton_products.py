@@ -1,4 +1,4 @@
-"""Newton's method by products with the Hessian, each of which is a pass, where matrices do not fit."""
+"""Newton's method by products with the Hessian, a pass each, where matrices do not fit."""
 
 from __future__ import annotations
 

@@ -21,7 +21,7 @@ _CERTIFICATES = "give --tls-ca, --tls-cert and --tls-key, or set DASK_CONFIG to 
 
 
 def use_certificates(ca: str | None, cert: str | None, key: str | None) -> None:
-    """Present these to tls:// schedulers; what is None stays as Dask is configured.
+    """Present these to tls:// schedulers; None stays as Dask is configured.
 
     Parameters
     ----------

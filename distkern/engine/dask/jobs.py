@@ -54,7 +54,7 @@ class JobScheduler:
         retries: int,
         facts: Mapping[str, Any],
     ) -> None:
-        """Run a driver on some worker, also when this client is gone.
+        """Run a driver on some worker, also after this client has closed.
 
         Parameters
         ----------

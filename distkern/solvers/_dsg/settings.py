@@ -169,7 +169,7 @@ class StepRule(Declared):
         return self.step_size / (1.0 + self.step_decay * step)
 
     def check(self, nu: float) -> None:
-        """Refuse steps with gamma_1 nu >= 1, which would turn the sign of what was learnt, or erase it."""
+        """Refuse steps with gamma_1 nu >= 1, which would turn the sign of the coefficients, or erase them."""
         if self(1) * nu < 1:
             return
         raise InputError(

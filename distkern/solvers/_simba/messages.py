@@ -30,7 +30,7 @@ IDLE, COUNT, GATHER, TIES = 0, 1, 2, 3
 
 @dataclass(frozen=True)
 class Slacks:
-    """Which rows have slack: 2 before a place in the order (key falling, group, row), what is left at it.
+    """Which rows have slack: 2 before a place in the order (key falling, group, row), the remainder at it.
 
     Attributes
     ----------

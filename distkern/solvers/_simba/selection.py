@@ -71,7 +71,7 @@ class _Search:
             self.shift = max(self.shift - _BITS, 0)
 
     def gathered(self, candidates: NDArray[np.int64]) -> tuple[int, int, float]:
-        """Key and group of the place, and what is left there, from (n, 4) keys, groups, rows and units."""
+        """Key and group of the place, and the remainder there, from (n, 4) keys, groups, rows and units."""
         order = np.lexsort((candidates[:, 2], candidates[:, 1], -candidates[:, 0]))
         ranked = candidates[order]
         units = ranked[:, 3]
