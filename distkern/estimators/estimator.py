@@ -302,7 +302,7 @@ class AbstractEstimator(Updatable, Weighted, Pickled, HyperparameterMixin, BaseE
         InputError or ValueError
             If a hyperparameter, a number or a label is not usable; the message names it.
         DivergenceError
-            If the objective leaves the numbers or comes far above that of the model 0.
+            If the objective becomes NaN or infinite, or far exceeds the objective of the zero model.
 
         Warns
         -----

@@ -78,10 +78,10 @@ def _needs_old(model: AbstractEstimator, further: SavedForUpdate) -> bool:
 
 def _missing(model: AbstractEstimator, further: SavedForUpdate, where: str, how: str) -> InputError:
     return InputError(
-        f"{model.name} ends at the minimum over all rows, and the {further.n_rows:,} that it has learned "
-        "from are not all there",
+        f"{model.name} is refitted on all rows, and some of the {further.n_rows:,} that it was trained on "
+        "are missing",
         where=where,
-        hint=f"give them too: {how}",
+        hint=f"add them: {how}",
     )
 
 

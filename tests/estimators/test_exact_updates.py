@@ -122,7 +122,7 @@ def test_a_matrix_of_many_functions_is_not_kept(monkeypatch):
     monkeypatch.setattr("distkern.solvers.newton_sums.MOST_KEPT", 8)
     X, y, _ = some_rows()
     model = dk.NewtonRegressor(n_landmarks=16, random_state=0).fit(X[OLD], y[OLD])
-    with pytest.raises(InputError, match=r"the 300 that it has learned from are not all there.*old"):
+    with pytest.raises(InputError, match=r"some of the 300 that it was trained on are missing.*old"):
         model.update(X[NEW], y[NEW])
     with pytest.raises(InputError, match="40 rows or their weight, and the model has learned from 300"):
         model.update(X[NEW], y[NEW], old=(X[:40], y[:40]))
