@@ -78,8 +78,8 @@ def _needs_old(model: AbstractEstimator, further: SavedForUpdate) -> bool:
 
 def _missing(model: AbstractEstimator, further: SavedForUpdate, where: str, how: str) -> InputError:
     return InputError(
-        f"{model.name} is refitted on all rows, and some of the {further.n_rows:,} that it was trained on "
-        "are missing",
+        f"an update of {model.name} reads the old rows again, and some of the {further.n_rows:,} that it was "
+        "trained on are missing",
         where=where,
         hint=f"add them: {how}",
     )

@@ -33,7 +33,7 @@ from distkern.common.parameters import FLAG, Parameter, Whole, parameter
 from distkern.common.types import Array
 from distkern.losses import MARGIN_LOSSES
 from distkern.losses.base import AbstractElementwiseLoss
-from distkern.solvers.base import PreviousModel, Problem, UpdateRule, order_of_rows, rows_of_stage
+from distkern.solvers.base import Problem, UpdateRule, order_of_rows, rows_of_stage
 from distkern.solvers.coreset import AbstractCoresetSolver, AbstractSteps, KernelPiece, compiled_steps
 from distkern.solvers.explicit import FeatureState
 from distkern.solvers.hyperparameters import CORESET, SEARCHED_GAMMA, SEARCHED_LAM, a_loss
@@ -43,6 +43,7 @@ from distkern.solvers.streamed import few_steps
 
 #: default number of landmarks; a step is cheap, and gradients are moved to them
 USUAL_LANDMARKS = 2048
+_NEVER = 2**62
 _N_LANDMARKS = replace(
     CORESET["n_landmarks"], help=f"at most this many landmarks; none: {USUAL_LANDMARKS}, or by the diameter"
 )
@@ -58,7 +59,7 @@ class AVMState(FeatureState):
     early : (n_outputs, r), sum over changes of u of (change * inverse_sum when it was made)
     inverse_sum : sum of 1 / (t0 + t) over the averaged steps so far
     step : t
-    first_averaged : the step after which iterates are averaged
+    first_averaged : the step after which iterates are averaged, if they are
     coefficients : of the average once it has begun, of w_t until then
     """
 
@@ -112,15 +113,8 @@ class AVM(AbstractCoresetSolver[AVMState]):
     updates = UpdateRule(False, ("accumulated", "early", "inverse_sum", "step", "first_averaged"))
 
     def at_zero(self, problem: Problem, risk: Risk, w: Array, figures: Figures) -> dict[str, Any]:
-        last = self.stages * self.rows_streamed(problem)
-        kept = {"first_averaged": last // 2 if self.average else last}
-        return {"accumulated": w.T, "early": w.T, "inverse_sum": 0.0, "step": 0, **kept}
-
-    def going_on(self, problem: Problem, before: PreviousModel, own: Mapping[str, Any]) -> Mapping[str, Any]:
-        if self.average:
-            return before.solver_state
-        # the last iterate is the model, however many more steps there are
-        return {**before.solver_state, "first_averaged": before.solver_state["step"] + own["first_averaged"]}
+        half = self.stages * self.rows_streamed(problem) // 2
+        return {"accumulated": w.T, "early": w.T, "inverse_sum": 0.0, "step": 0, "first_averaged": half}
 
     def loop(self, problem: Problem, state: AVMState, basis: AbstractBasis, preconditioner: Any) -> AVMSteps:
         return AVMSteps(self, problem, state, basis)
@@ -134,7 +128,7 @@ class AVMSteps(AbstractSteps):
         loss, smoothness = solver.margin_loss, solver.smoothness(problem)
         self._loop, center = avm_loop(loss, basis.dtype), solver.risk_of(state).offset
         self._offset = smoothness if math.isfinite(smoothness) else 0.0
-        self._tail_start = state.first_averaged
+        self._tail_start = state.first_averaged if solver.average else _NEVER
         self._rule = (self._offset, self._tail_start, float(solver.lam), center, loss.parameters)
         kept = (np.array(state.accumulated, order="C"), np.array(state.early, order="C"))
         self._w = Average(*kept, np.array([state.inverse_sum]), np.array([state.step]))

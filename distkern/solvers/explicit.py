@@ -13,7 +13,6 @@ It may give:
 
     states, at_zero               the dataclass of its states; its own fields before the first stage
     after, after_shift            its own fields after a stage, and after another offset of classes
-    going_on                      its own fields in an update
     preconditioner                what its steps are preconditioned with
     searched, choices             parameters with "auto"; parameters of loss and features
     makes_blocks, regularises_all     what it needs of the features
@@ -195,12 +194,8 @@ class AbstractExplicit(AbstractSearchable[State]):
     # -- what a solver says
 
     def at_zero(self, problem: Problem, risk: Risk, w: Array, figures: Figures) -> dict[str, Any]:
-        """The solver's own fields of the state before the first stage, which is at w = 0 but in an update."""
+        """The solver's own fields of the state before the first stage, at w, which is 0 but in an update."""
         return {}
-
-    def going_on(self, problem: Problem, before: PreviousModel, own: Mapping[str, Any]) -> Mapping[str, Any]:
-        """The fields of its own that an update takes from the model, where :meth:`at_zero` gives ``own``."""
-        return {name: value for name, value in before.solver_state.items() if name in self.updates.keeps}
 
     def preconditioner(self, problem: Problem, state: Any, basis: Any) -> Steps[Any]:
         """What steps are preconditioned with, made once in a run from the features and the state."""
@@ -357,8 +352,8 @@ class AbstractExplicit(AbstractSearchable[State]):
             figures = yield from self._figures_at_model(
                 problem, Model(basis, w, risk, before.solver_state.get("intercept"))
             )
-            own = self.at_zero(problem, risk, w, figures)
-            own = {**own, **self.going_on(problem, before, own)}
+            kept = {name: value for name, value in before.solver_state.items() if name in self.updates.keeps}
+            own = {**self.at_zero(problem, risk, w, figures), **kept}
             zero = (yield from self._objective_at_zero(problem, risk)) if self.compares else math.nan
         chosen = {"landmarks": landmarks, "gamma": gamma, **targets.fields}
         state: Any = self.states(**{"coefficients": w, "zero": zero, **chosen, **own})

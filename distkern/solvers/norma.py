@@ -32,7 +32,7 @@ from distkern.common.parameters import NOT_NEGATIVE, NOTHING, POSITIVE, Paramete
 from distkern.common.types import Array
 from distkern.features import FEATURES
 from distkern.losses import LOSSES, SUPERVISED
-from distkern.solvers.base import PreviousModel, Problem, UpdateRule
+from distkern.solvers.base import Problem, UpdateRule
 from distkern.solvers.explicit import CountingState
 from distkern.solvers.hyperparameters import SEARCHED_GAMMA, SEARCHED_NU_OF_STEPS, a_loss, feature_parameters
 from distkern.solvers.measuring import Figures
@@ -169,9 +169,6 @@ class NORMA(AbstractStreamed[NORMAState]):
         return f"step_size={self.first_step / 10:.3g}"
 
     def at_zero(self, problem: Problem, risk: Risk, w: Array, figures: Figures) -> dict[str, Any]:
-        return {"places": np.zeros(0, np.int64), "step": 0}
-
-    def going_on(self, problem: Problem, before: PreviousModel, own: Mapping[str, Any]) -> Mapping[str, Any]:
         # places of old rows differ from the places of all rows that are read
-        n_rows = len(before.coefficients) if self.features.finds_rows else 0
-        return {**before.solver_state, "places": np.arange(-n_rows, 0)}
+        n_old = len(w) if self.features.finds_rows else 0
+        return {"places": np.arange(-n_old, 0), "step": 0}

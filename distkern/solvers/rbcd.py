@@ -36,7 +36,7 @@ from distkern.common.types import Array, Block, Floats, groups_of
 from distkern.features import Footprint
 from distkern.losses import CURVED_LOSSES, SUPERVISED, takes
 from distkern.passes import EXPONENTIAL, Message, Rounds
-from distkern.solvers.base import Outline, PreviousModel, Problem, Steps, Trouble, UpdateRule
+from distkern.solvers.base import Outline, Problem, Steps, Trouble, UpdateRule
 from distkern.solvers.blocks import BlockGrams, GramOperand, block_solves, gram_pass, runs_of, tiles_cost
 from distkern.solvers.bounds import gradient_bound
 from distkern.solvers.explicit import AbstractExplicit, CountingState, Ended
@@ -137,11 +137,9 @@ class RBCD(AbstractExplicit[RBCDState]):
             )
 
     def at_zero(self, problem: Problem, risk: Risk, w: Array, figures: Figures) -> dict[str, Any]:
-        return {"decrease": math.inf, "is_slow": False, "upper": math.inf}
-
-    def going_on(self, problem: Problem, before: PreviousModel, own: Mapping[str, Any]) -> Mapping[str, Any]:
-        # the rows are sent these
-        return {"coefficients": before.coefficients.astype(problem.dtype).astype(np.float64)}
+        # in an update w as the rows are sent it
+        own = {} if self.before is None else {"coefficients": w.astype(problem.dtype).astype(np.float64)}
+        return {"decrease": math.inf, "is_slow": False, "upper": math.inf, **own}
 
     def steps(
         self, problem: Problem, state: RBCDState, basis: AbstractBasis, preconditioner: Any
