@@ -1,17 +1,21 @@
-"""The architecture: who imports whom, where dask and zarr live, how long files are, what its page says."""
+"""The architecture: who imports whom, where dask and zarr live, how long files are, what its pages say."""
 
 import ast
+import inspect
 import re
 import shutil
 import subprocess
 import sys
 import tomllib
+from collections import Counter
 from functools import cache
+from importlib import import_module
 from pathlib import Path
 
 import pytest
 
 import distkern
+from distkern.solvers.base import AbstractSolver
 
 PACKAGE = Path(distkern.__file__).parent
 #: Author 2001, Author and Author 2001, Author, Author and Author (2001), Author et al. 2001
@@ -127,6 +131,35 @@ TOP = {"pyproject.toml", "distkern", "workflows", "tests", "cluster", "README.md
 IMPORT_NAMES = {"scikit-learn": "sklearn", "dask-ml": "dask_ml", "google-crc32c": "google_crc32c"}
 
 
+def has_solver(path):
+    """Whether a class in the file is a solver, and no template of others."""
+    module = import_module(f"distkern.solvers.{path.stem}")
+    kinds = [kind for kind in vars(module).values() if isinstance(kind, type)]
+    own = [kind for kind in kinds if kind.__module__ == module.__name__ and issubclass(kind, AbstractSolver)]
+    return any(not kind.__name__.startswith("Abstract") for kind in own)
+
+
+SOLVERS = [path for path in sorted((PACKAGE / "solvers").glob("[a-z]*.py")) if has_solver(path)]
+
+
+#: modules whose page says what a class that derives from theirs must give, and may
+PAGES = {
+    "solvers.base": ("AbstractSolver",),
+    "solvers.explicit": ("AbstractExplicit",),
+    "solvers.streamed": ("AbstractStreamed", "AbstractLoop", "BatchLoop"),
+    "bases.base": ("AbstractBasis",),
+    "losses.base": ("AbstractLoss", "AbstractElementwiseLoss"),
+    "kernels.base": ("AbstractKernel", "AbstractScaledKernel", "AbstractTileKernel"),
+    "estimators.base": ("AbstractClassifier", "AbstractRegressor"),
+}
+
+#: folders and modules whose sentences have not been gone through
+UNREAD = ("cli", "dashboard", "formats", "jobs", "monitor", "search", "storage")
+UNREAD += ("estimators/auto.py", "solvers/cells.py", "solvers/_cells")
+#: a sentence or clause that begins so, and a clause that ends in "of"
+CLUMSY = re.compile(r"(?:^|[.;:]\s+)(?:Those|That of|What is|What was|So many)\b|\bof(?=[.;,]|$)")
+
+
 @pytest.fixture(scope="module")
 def trees():
     """Every file, parsed."""
@@ -222,18 +255,52 @@ def test_class_names_exist_once(trees):
     assert {name: places for name, places in homes.items() if len(places) > 1} == {}
 
 
-def test_members_that_pseudo_code_names_are_there(trees):
+@pytest.fixture(scope="module")
+def members(trees):
+    """Methods and fields by class."""
     members = {}
     for tree in trees.values():
         for kind in (node for node in ast.walk(tree) if isinstance(node, ast.ClassDef)):
-            functions = (node.name for node in kind.body if isinstance(node, ast.FunctionDef))
-            fields = (ast.unparse(node.target) for node in kind.body if isinstance(node, ast.AnnAssign))
-            members.setdefault(kind.name, set()).update(functions, fields)
-    for name in ("csvrg", "dsg", "simba", "newton", "cells"):
-        page = ast.get_docstring(trees[PACKAGE / "solvers" / f"{name}.py"]) or ""
-        found = re.findall(r"(?<![.\w])([A-Z]\w+)\.(\w+)", page)
-        assert len(found) > 3, name
-        assert [pair for pair in found if pair[1] not in members[pair[0]]] == []
+            # with fields for type checkers alone
+            lines = [*kind.body, *(each for one in kind.body if isinstance(one, ast.If) for each in one.body)]
+            names = [one.name for one in lines if isinstance(one, ast.FunctionDef)]
+            targets = [one.target for one in lines if isinstance(one, ast.AnnAssign)]
+            targets += [each for one in lines if isinstance(one, ast.Assign) for each in one.targets]
+            names += [each.id for one in targets for each in ast.walk(one) if isinstance(each, ast.Name)]
+            members.setdefault(kind.name, set()).update(names)
+    return members
+
+
+def test_pseudo_code_heads_every_solver_and_names_members_that_are_there(trees, members):
+    known = {node.name for tree in trees.values() for node in tree.body if hasattr(node, "name")}
+    for path in SOLVERS:
+        page = ast.get_docstring(trees[path]) or ""
+        # the paper, at least two spaces, ours
+        assert len(re.findall(r"^ {4,}\S.* {2,}\S", page, re.M)) > 3, f"{path}: no pseudo-code in two columns"
+        found = re.findall(r"(?<![.\w])(_?[A-Z]\w+)\.(\w+)", page)
+        assert len(found) > 3, path
+        assert [pair for pair in found if pair[1] not in members.get(pair[0], ())] == [], path
+        assert set(re.findall(r"(?<!\.)\b(\w+)\(\)", page)) <= known, path
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_the_page_of_a_base_class_lists_its_hooks(page, members):
+    module = import_module(f"distkern.{page}")
+    text = re.sub(r":(class|mod):", "", inspect.getdoc(module))
+    hooks = {"must": set(), "may": set()}
+    for heading, lines in re.findall(r"(must|may)\s+give[^:]*:\n\n((?: {4}.*\n?)+)", text):
+        for line in lines.splitlines():
+            hooks[heading] |= set(line[4:].partition("  ")[0].split(", "))
+    kinds = [getattr(module, name) for name in PAGES[page]]
+    known = {name for kind in kinds for one in kind.__mro__ for name in members.get(one.__name__, ())}
+    assert min(map(len, hooks.values())) > 2
+    # somewhere else they are given
+    counts = Counter(name for one in members.values() for name in one)
+    assert [name for name in hooks["may"] if counts[name] < 2] == []
+    assert hooks["must"] | hooks["may"] <= known
+    for kind in kinds:
+        left = {name for name in dir(kind) if getattr(getattr(kind, name), "__isabstractmethod__", False)}
+        assert left <= hooks["must"], kind
 
 
 def test_the_top_level_holds_what_is_agreed(repository):
@@ -318,3 +385,20 @@ def test_arrays_of_tiles_are_written_in_one_place(trees):
                 is_numpy = ast.unparse(node.func).startswith("np.")
                 here = path.relative_to(PACKAGE).as_posix()
                 assert not is_numpy or here == "common/tiles.py", f"{path}:{node.lineno}: use common.tiles"
+
+
+def texts(tree):
+    """Paragraphs of docstrings, and the texts of errors."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef):
+            yield from re.split(r"\n\s*\n|\n(?=\w[\w, *]* : )", ast.get_docstring(node) or "")
+        elif isinstance(node, ast.Call) and ast.unparse(node.func).endswith("Error"):
+            for one in (*node.args, *(keyword.value for keyword in node.keywords)):
+                parts = one.values if isinstance(one, ast.JoinedStr) else [one]
+                yield "".join(str(part.value) if isinstance(part, ast.Constant) else "x" for part in parts)
+
+
+def test_docstrings_and_errors_are_in_plain_english(trees):
+    for path, tree in trees.items():
+        if not path.relative_to(PACKAGE).as_posix().startswith(UNREAD):
+            assert [text for text in texts(tree) if CLUMSY.search(" ".join(text.split()))] == [], path

@@ -1,4 +1,4 @@
-"""Bases: the functions a model is a combination of."""
+"""Bases: the functions that a model combines."""
 
 from distkern.bases.base import AbstractBasis, Tile, multiply
 from distkern.bases.landmarks import LandmarkBasis

@@ -1,4 +1,26 @@
-"""What a basis is: functions phi_1 .. phi_r of which a model f(x) = sum_k coef_k phi_k(x) is made."""
+"""The base class of bases: functions phi_1 .. phi_r of a model f(x) = sum_k coef_k phi_k(x).
+
+A basis (:class:`AbstractBasis`) must give:
+
+    size, dtype                   the number of functions, and the dtype of their values
+    fill                          the values of a tile of rows
+
+It may give, where it can do better than by tiles of values:
+
+    fill_and_find                 the values, and for each row the function of largest value
+    combine, values, column_tiles, columns    f of rows, and values of all or some functions
+    cheap_values, outward, inward     functions that cost less, and the matrix F with Phi = P F
+    transposed, gradient, row_squares     sums over rows
+    squared_norms, metric_product, add_metric     the norm of models, where it is not the Euclidean one
+    over                          a group of rows whose columns are the functions
+
+It may give, of what it takes:
+
+    is_wide, tile_rows, strip_rows    rows that are worked on at once
+    process_bytes, norm_bytes, workspace_bytes, combining_bytes, is_compiled    memory
+    n_constant                    how many functions are constant
+    digest                        what tells whether another installation draws the same functions
+"""
 
 from __future__ import annotations
 
@@ -122,7 +144,7 @@ class AbstractBasis(ABC):
         return values
 
     def cheap_values(self, features: Rows) -> Rows:
-        """P of a few rows with Phi = P F: the functions themselves, F = I, unless those of P cost less."""
+        """P of a few rows with Phi = P F: the functions themselves, F = I, unless others cost less."""
         return self.values(features)
 
     def outward(self, coefficients: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -218,7 +240,7 @@ class AbstractBasis(ABC):
         raise NotImplementedError(f"{type(self).__name__} has no single columns")
 
     def over(self, group: AbstractGroup) -> AbstractGroup:
-        """A group whose columns are the basis functions at its rows; its rows are those of the data."""
+        """A group whose columns are the basis functions at its rows; its rows are rows of the data."""
         return FunctionGroup(group, self)
 
     def digest(self) -> str | None:
@@ -263,7 +285,7 @@ class AbstractBasis(ABC):
         return False
 
     def workspace_bytes(self, row_numbers: int, n_rows: int | None = None) -> int:
-        """Bytes that :meth:`tiles` takes in a thread for rows of so many numbers, ``n_rows`` in a tile."""
+        """Bytes that :meth:`tiles` takes in a thread for rows of ``row_numbers``, ``n_rows`` a tile."""
         return (n_rows or self.tile_rows) * row_bytes(self.size, row_numbers, self.dtype.itemsize)
 
     def combining_bytes(self, row_numbers: int, n_rows: int | None = None) -> int:
@@ -272,7 +294,7 @@ class AbstractBasis(ABC):
 
 
 class FunctionGroup(AbstractGroup):
-    """The functions of a basis at a group: columns are made of all its rows, rows are those of the data.
+    """The functions of a basis at a group: columns are computed from all its rows, rows are the data's.
 
     Parameters
     ----------
@@ -309,7 +331,7 @@ def rows_of_tile(size: int, itemsize: int) -> int:
 
 
 def row_bytes(size: int, row_numbers: int, itemsize: int) -> int:
-    """Bytes of a row of a tile of so many functions, and of the row in the form they are made of."""
+    """Bytes of a row of a tile of ``size`` functions, and of the row from which they are computed."""
     return (2 * size + row_numbers + 2) * itemsize
 
 
@@ -356,7 +378,7 @@ class RowMapping(Protocol):
 
 
 class AbstractWrappedBasis(AbstractBasis):
-    """Functions that are made of those of another basis, as many of them and of the same precision.
+    """Functions computed from the functions of another basis, equally many and in the same precision.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""Coordinates in which the models over a basis are found: those of its functions, or better ones."""
+"""Coordinates in which the models over a basis are found: its functions, or better ones."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ class Coordinates:
     """
 
     basis: AbstractBasis
-    #: what they depend on beside the functions, where rounding has a say in it
+    #: the landmarks' order, on which they depend where rounding decides
     pivots: NDArray[np.int64] = np.zeros(0, np.int64)
 
     def __init__(self, basis: AbstractBasis) -> None:
@@ -69,14 +69,14 @@ class Coordinates:
         return float(np.trace(matrix))
 
     def damping(self, matrix: Array, damping: float) -> tuple[float, Array]:
-        """What nu |w|^2 / 2 of a damped Gram matrix (size, size) has more of, and d (size, 1), or (0, 1) for
-        none, of a further sum_j d_j c_j^2 / 2.
+        """The amount added to nu for a damped Gram matrix (size, size), and the weights d, (size, 1), of a
+        further sum_j d_j c_j^2 / 2; (0, 1) for none.
         """
         return damping, np.zeros((0, 1))
 
 
 def holds_most(damping: float, squares: Array) -> bool:
-    """Whether what is added to the mean squares of columns keeps most of those that have numbers at 0."""
+    """Whether adding this to the mean squares of columns keeps most nonzero columns at 0."""
     there = squares[squares > 0]
     return bool(len(there)) and damping > _HELD * float(np.median(there))
 
@@ -111,7 +111,7 @@ class ColumnCoordinates(Coordinates):
 class KernelCoordinates(Coordinates):
     """Coordinates of kernels at landmarks, by a Cholesky factor K_PP = L L' with pivots (Higham 1990).
 
-    Landmarks P are those that no combination of others is up to rounding; the rest have coefficients 0. With
+    Landmarks P are linearly independent up to rounding; the others have coefficients 0. With
     the first q of them, as many as it takes to see the last ones, the functions are
 
         z_1 = L_11^-1 k_1,    z_2 = D (k_2 - L_21 z_1),
@@ -201,7 +201,7 @@ class KernelCoordinates(Coordinates):
 def _orthonormal(factor: Array, square: float, noise: float) -> int:
     """q: as few as let the noise of the residuals' Gram matrix be less than the squared last residuals.
 
-    The mean square of a residual's values is taken for that of the kernel, ``square``, times the squared
+    The mean square of a residual's values is taken to be the kernel's, ``square``, times the squared
     share of its norm that is left.
     """
     columns = np.square(factor).sum(axis=0)

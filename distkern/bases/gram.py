@@ -60,7 +60,7 @@ def fill_columns(matrix: NDArray[np.float64], start: int, stop: int, parts: tupl
 
 
 class GatheredGram:
-    """Z' S Z of tiles of few rows, which are gathered until a product of them pays."""
+    """Z' S Z of tiles with few rows, gathered until a product pays."""
 
     def __init__(self, size: int) -> None:
         self._size, self._sum, self._filled = size, GramSum(size), 0

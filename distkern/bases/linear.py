@@ -96,7 +96,7 @@ class LinearBasis(AbstractBasis):
     ) -> NDArray[np.float64]:
         self._check(features)
         total = np.zeros((self.size, n_slopes or coefficients.shape[1]))
-        # the sums of a strip are of the size of the basis
+        # the sums of a strip have the size of the basis
         for rows in self._strips(features, max(_STRIP_ENTRIES, 4 * self.size)):
             strip = features[rows]
             if not isinstance(strip, SparseRows):
@@ -180,7 +180,7 @@ class LinearBasis(AbstractBasis):
             )
 
     def _strips(self, features: Rows, entries: int = _STRIP_ENTRIES) -> Iterator[slice]:
-        """Runs of rows for products: tiles of dense ones, about so many entries of sparse ones."""
+        """Runs of rows for products: tiles of dense rows, about equally many entries of sparse rows."""
         start = 0
         while start < features.shape[0]:
             stop = start + self.tile_rows

@@ -22,7 +22,7 @@ _CUT = 1e-7
 
 
 def nystroem_row_bytes(size: int, row_numbers: int, itemsize: int) -> int:
-    """Bytes of a row of a tile: the kernels beside what is made of them."""
+    """Bytes of a row of a tile: the kernel values and the features."""
     return row_bytes(size, row_numbers, itemsize) + size * itemsize
 
 

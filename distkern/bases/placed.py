@@ -1,4 +1,4 @@
-"""A basis that lies in many places, of which a row needs few: a model that may be larger than memory."""
+"""A basis divided into many places, few of which a row needs: a model may be larger than memory."""
 
 from __future__ import annotations
 
@@ -16,15 +16,15 @@ from distkern.common.types import Floats
 
 @dataclass(frozen=True)
 class PlacedSizes:
-    """Sizes of a basis that lies in places, for the planner.
+    """Sizes of a basis in places, for the planner.
 
     Attributes
     ----------
     n_outputs : functions
     n_places : where rows may lie
-    n_coordinates : numbers by which a row is known to them
-    place_bytes : of what the largest place is made of
-    saying_bytes : what it takes to say something, the place and the rows apart
+    n_coordinates : numbers of a row that they read
+    place_bytes : of the largest place, as it is loaded
+    saying_bytes : that an answer takes, without the place and the rows
     dtype : of the coordinates
     """
 
@@ -42,7 +42,7 @@ class PlacedSizes:
 
 
 class AbstractPlacedBasis(AbstractBasis):
-    """phi(x) is what the place of x says; a row lies in one place, which is read when it is asked for."""
+    """phi(x) is the answer of the place of x; a row lies in one place, which is read on demand."""
 
     @property
     @abstractmethod
@@ -52,7 +52,7 @@ class AbstractPlacedBasis(AbstractBasis):
     @property
     @abstractmethod
     def sizes(self) -> PlacedSizes:
-        """What is planned with."""
+        """Sizes for the planner."""
 
     @abstractmethod
     def placed(self, features: Rows) -> tuple[Floats, NDArray[np.int32]]:

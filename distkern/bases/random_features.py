@@ -20,7 +20,7 @@ from distkern.kernels.base import AbstractKernel, require
 from distkern.kernels.features import AbstractFeatureBlock, AbstractFeatureKernel
 from distkern.samplers import AbstractSampler, Draws, find_sampler
 
-#: what a block is a function of: kernel, draws, dtype
+#: a block is a function of kernel, draws and dtype
 Key: TypeAlias = tuple[AbstractKernel, Draws, str]
 
 #: bytes of blocks that a process keeps
@@ -37,7 +37,7 @@ _NORMALIZATIONS = ("basis", "block")
 
 
 class KeptBlocks:
-    """The blocks of at most ``n_bytes`` that were used last, but for those of a basis that has more.
+    """Keeps up to ``n_bytes`` of recently used blocks, but none of a basis that has more.
 
     Passes go over the blocks of a basis in turns, and the one that was used longest ago is needed next. Where
     there is no room, the block that was kept last gives way to another of its basis, and the oldest to one of
@@ -90,7 +90,7 @@ blocks = KeptBlocks(KEPT_BYTES)
 
 
 def tile_is_large(size: int, itemsize: int) -> bool:
-    """Whether a tile of all of so many features exceeds what a tile may take."""
+    """Whether a tile with all features would be too large."""
     return size * itemsize * WIDE_TILE_ROWS > _MOST_TILE_BYTES
 
 
@@ -111,7 +111,7 @@ class RandomFeatureBasis(AbstractBasis):
     block_size : columns of a block (the last may be narrower); by default the sampler's
         ``block_draws``
     normalize : "basis": the products of all r features estimate the kernel, and |z(x)|^2 = k(x, x) exactly
-        where features come in pairs. "block": those of every single block do, for a basis that grows.
+        where features come in pairs. "block": the features of every single block do, for a basis that grows.
     sparse_rows : rows will be sparse (counts the memory of SciPy's product; either form always works)
 
     Raises
@@ -174,7 +174,7 @@ class RandomFeatureBasis(AbstractBasis):
         return STRIP_ROWS
 
     def in_blocks(self, width: int) -> RandomFeatureBasis:
-        """The basis of as many features in blocks of so many columns, pairs together, by other draws.
+        """The basis with as many features in blocks of ``width`` columns, pairs together, by other draws.
 
         The same basis where its blocks are as narrow, or where a sampler makes them at once.
         """
@@ -206,7 +206,7 @@ class RandomFeatureBasis(AbstractBasis):
 
     @property
     def loads_library(self) -> bool:
-        """Whether making them, or storing what they are made by, loads SciPy's statistics."""
+        """Whether making or storing them loads SciPy's statistics."""
         return self.sampler.process_bytes > 0
 
     @property

@@ -1,4 +1,4 @@
-"""The passes by which rows come to the places of a basis that no process keeps, and what they say back.
+"""The passes that send rows to the places of a basis that no process keeps, and bring back the answers.
 
 Every place is read once for all rows that lie there, however the rows are ordered.
 """
@@ -93,7 +93,7 @@ class Routing:
     sizes : of the basis
     block_rows, split : of the blocks of a split, and its name
     basis : None where the passes are only planned
-    prepare : what is done to features before, and None where that is nothing
+    prepare : applied to features first, or None
     """
 
     sizes: PlacedSizes
@@ -217,7 +217,7 @@ def _counts(store: SliceStore, number: int, record: Mapping[str, Any]) -> NDArra
 def _place(
     start: int, blocks: Iterator[Block], operand: _Placing
 ) -> tuple[dict[str, Any], NDArray[np.int64], dict[str, NDArray[Any]]]:
-    """The rows of some blocks, of which the first is number ``start``, sorted by place.
+    """The rows of some blocks, from number ``start`` on, sorted by place.
 
     The record has the checksum of the "offsets".
     """
@@ -241,7 +241,7 @@ def _place(
 def _say(
     item: tuple[int, range], _: Iterator[Block], operand: _Saying
 ) -> tuple[dict[str, Any], NDArray[np.int64], dict[str, NDArray[Any]]]:
-    """What a place says about the rows of some parts, which are in their own order, by block."""
+    """The answers of a place about the rows of some parts, in their own order, by block."""
     assert operand.moved is not None
     assert operand.basis is not None
     parts = list(operand.moved.slices(*item))

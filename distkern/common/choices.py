@@ -16,7 +16,7 @@ _SAME = 2.0
 
 @dataclass(frozen=True)
 class Choices:
-    """What is tried for a hyperparameter.
+    """The values that are tried for a hyperparameter.
 
     Attributes
     ----------

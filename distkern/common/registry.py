@@ -109,7 +109,7 @@ class Family(Mapping[str, type[Member]]):
     __hash__ = object.__hash__
 
     def where(self, which: Callable[[type[Any]], bool]) -> Family[Member]:
-        """Those for which ``which`` holds as well."""
+        """The members that satisfy ``which`` as well."""
         return replace(self, which=lambda kind: self.has(kind) and which(kind))
 
     def has(self, kind: type) -> bool:

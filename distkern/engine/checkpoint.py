@@ -55,7 +55,7 @@ class CheckpointHeader:
 
 
 class SavedGroups(Mapping[int, dict[str, "NDArray[Any]"]]):
-    """The arrays of a resident state in a checkpoint, by group; each group is read when it is asked for."""
+    """The arrays of a resident state in a checkpoint, by group; each group is read on demand."""
 
     def __init__(self, path: Place, position: int, names: Iterable[str]) -> None:
         self._path = path
@@ -244,16 +244,17 @@ def _short(value: Any) -> str:
 
 
 class RunWorkplace:
-    """Stores in a run's folder, or in one in this host's ``TMPDIR`` that is gone when the context closes.
+    """Stores in a run's folder, or in a folder in this host's ``TMPDIR`` that is removed when the context
+    closes.
 
     Parameters
     ----------
     checkpoints : of the run, beside which it stores: results of a run of another identity do not count; None
-        for a temporary folder, which is made when it is first asked for
+        for a temporary folder, which is made on first use
 
     Attributes
     ----------
-    stays : what is stored is there after the context has closed
+    stays : stored results are kept after the context has closed
     """
 
     def __init__(self, checkpoints: CheckpointFolder | None) -> None:

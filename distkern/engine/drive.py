@@ -121,7 +121,7 @@ class Driver:
     ----------
     sources : split name -> source
     executor : where the passes run
-    events : who is told
+    events : their listeners are notified
     checkpoints : where the state is kept after each stage; None keeps none
     """
 
@@ -359,7 +359,7 @@ class Driver:
         self._tell_notes([*problem.notes, *(one.told for one in problem.candidates), *measures.notes])
 
     def _tell_notes(self, notes: list[str]) -> None:
-        """Tell those that were not told before."""
+        """Report the notes that are new."""
         for note in notes:
             if note not in self._told:
                 self.events.emit("message", text=note)

@@ -66,7 +66,7 @@ def ending(
 ) -> Ending:
     """How a run of these stages has ended; the last line of ``history`` is of ``measures``.
 
-    ``early``: why it did before the solver had finished, if it was told to; then nobody is told that it could
+    ``early``: why it ended before the solver had finished, if it was stopped; then no hint says that it could
     have gone on.
     """
     own = CONVERGED if measures.converged else measures.stopped or USED_UP
@@ -97,7 +97,7 @@ def ending(
 
 
 def _of_zero(solver: AbstractSolver[Any], history: Sequence[Mapping[str, Any]]) -> float | None:
-    """The objective of the model 0, if it is known and can be compared with."""
+    """The objective of the model 0, if it is known and comparable."""
     if not solver.starts_at_zero or not history:
         return None
     return float(history[0]["objective"]) if history[0]["objective"] > 0 else None
@@ -139,12 +139,12 @@ class Stopping:
 
     @classmethod
     def asked(cls, held_out: Any, patience: Any, callbacks: Callback | Sequence[Callback]) -> Self:
-        """What the user of a fit asks for.
+        """The stopping rules that the user of a fit has set.
 
         Raises
         ------
         InputError
-            If a callback is no function, or there is nothing to be patient with.
+            If a callback is no function, or there is no score for ``patience``.
         """
         called = (callbacks,) if callable(callbacks) else tuple(callbacks)
         if not all(map(callable, called)):

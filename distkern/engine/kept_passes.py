@@ -49,7 +49,7 @@ class KeptPasses:
                 self._found[record["key"]] = number, record["result"], record["seconds"]
 
     def key(self, step: Reduce[Any], extent: Extent) -> str | None:
-        """What a pass is known by; None for one that is not worth it, or cannot be told from others."""
+        """The key of a pass; None for one that is not worth keeping, or has no key of its own."""
         rows = extent.block_rows if step.blocks is None else [extent.block_rows[one] for one in step.blocks]
         if sum(rows) * extent.row_bytes < LEAST_BYTES:
             return None
@@ -71,7 +71,7 @@ class KeptPasses:
             return None
 
     def put(self, key: str | None, result: Any, seconds: float) -> None:
-        """Keep the result of a pass that took so many seconds, if that was long."""
+        """Keep the result of a pass that took ``seconds``, if that was long."""
         if key is None or seconds < LEAST_SECONDS:
             return
         arrays: dict[str, NDArray[Any]] = {}

@@ -80,7 +80,7 @@ def fitted(
 
 
 def needed_bytes(plans: Sequence[PassPlan], machine: Machine) -> int:
-    """Peak bytes of the process that the limit is for: a worker, or the driver where it does the work."""
+    """Peak bytes of the limited process: a worker, or the driver where it does the work."""
     return max(plan.driver_bytes if machine.in_process else plan.worker_bytes for plan in plans)
 
 

@@ -1,4 +1,28 @@
-"""The kinds of targets: what classifiers share, and what regressors do."""
+"""The kinds of targets: what classifiers share, and what regressors do.
+
+An estimator is made as ``class SVRGClassifier(AbstractExplicitClassifier, solver=SVRG)``, which gives it the
+solver's name and hyperparameters. One that derives from :class:`AbstractClassifier` or
+:class:`AbstractRegressor` alone, and not from the classes for a family of solvers in ``features.py``, must
+give:
+
+    _solver                       the solver with the estimator's hyperparameters
+    basis                         the fitted basis
+    _keep                         what it takes from the solver's last state
+    objective_value               the objective at the fitted model
+    problem, _keep_data, n_outputs    where it is for other targets than those of these classes
+
+It may give:
+
+    beside, loss_of, name_with    hyperparameters and name that the solver does not say
+    task, draws_any_row           the task of its data sets; whether the order of rows does not matter
+    check_parameters, memory_hint     refusals before a fit; what takes less memory
+    _loss, risk, _chances, answer     its loss, and what it makes of decision values
+    _begun                        the solver of an update
+    _facts, _arrays, _restore     what a model's files hold beside the fitted attributes
+    folders, _take_parts, _save_parts     what tasks store for it
+    stored_params, _identity      hyperparameters of a model's file; what makes two runs the same
+    choosing_bytes, named         where it chooses an algorithm itself
+"""
 
 from __future__ import annotations
 
@@ -93,9 +117,10 @@ def _goes_on(model: AbstractEstimator) -> bool:
     except InputError:
         # fit says what is wrong
         return True
-    if solver.goes_on_alone:
+    rule = solver.updates
+    if not rule.reads_old:
         return True
-    hint = f"use {solver.alone_with}, or " if solver.alone_with else ""
+    hint = f"use {rule.alone_with}, or " if rule.alone_with else ""
     raise AttributeError(f"{model.name} reads the rows of before again: {hint}fit and update(X, y, old=...)")
 
 
@@ -131,8 +156,8 @@ class AbstractClassifier(ClassifierMixin, Explainable, AbstractEstimator):  # ty
         """Learn from a batch of rows: ``fit`` on the first one, ``update`` on later ones.
 
         What a fit chooses (scaling, landmarks, hyperparameters that are "auto") is chosen on the first batch.
-        What the model is then the minimum of, :meth:`update` says: Newton with the square loss and up to
-        2,048 functions ends where a fit to all rows with the choices of the first batch does.
+        :meth:`update` says what the model then minimises: Newton with the square loss and up to 2,048
+        functions ends where a fit to all rows with the choices of the first batch does.
 
         Parameters
         ----------

@@ -263,7 +263,7 @@ class HyperparameterMixin:
     def _restore(self, arrays: Mapping[str, NDArray[Any]], facts: Mapping[str, Any], where: str) -> None:
         """Take back what :meth:`_arrays` and :meth:`_facts` gave, of the model's folder ``where``.
 
-        Rows that there are none of are what the attribute is already. Raises :class:`KeyError` if a part is
+        An empty row set keeps the attribute's value. Raises :class:`KeyError` if a part is
         missing.
         """
         for name, one in self.fitted_attributes.items():

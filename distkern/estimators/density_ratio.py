@@ -199,7 +199,7 @@ class DSGDensityRatio(AbstractDSG, AbstractClassifier, solver=DensityRatioSolver
         return super().problem(data, has_test=has_test)
 
     def _class_weights(self, data: TrainingData) -> NDArray[np.float64]:
-        """Those with which both samples weigh the same.
+        """Weights with which both samples weigh the same.
 
         Raises
         ------
@@ -248,7 +248,8 @@ class DSGDensityRatio(AbstractDSG, AbstractClassifier, solver=DensityRatioSolver
 
         Parameters
         ----------
-        X, y : rows and their labels, or a sample of p and one of q; arrays, which f takes 8 bytes a row of
+        X, y : rows and their labels, or a sample of p and one of q; arrays, of which
+            f takes 8 bytes a row
         n_permutations : how often
         random_state : of the permutations
 

@@ -120,7 +120,7 @@ class AbstractDSG(AbstractFunctionalEstimator):
         """The last state of the run that made a model, of what is kept of it; its figures are not known."""
         # all that is constant is the offset of classes
         center, scale = (self.constants_, 1.0) if self.task == "classification" else unit_of(self)
-        own = dict(further.own)
+        own = dict(further.solver_state)
         state = DSGState(
             gamma=self.gamma_,
             landmarks=np.empty((0, self.width_)),

@@ -174,7 +174,7 @@ class AbstractEstimator(Updatable, Weighted, Pickled, HyperparameterMixin, BaseE
         self.map_ = map_from_arrays(parts) if parts else None
 
     def risk(self) -> Risk:
-        """What is lost on rows, of the fitted model."""
+        """The risk of the fitted model."""
         return Risk(self._loss(), self.coefficients_.shape[1], self.class_weights_, self.mean_weight_)
 
     def losses(self) -> Callable[[Floats, Block], float]:
@@ -302,7 +302,7 @@ class AbstractEstimator(Updatable, Weighted, Pickled, HyperparameterMixin, BaseE
         InputError or ValueError
             If a hyperparameter, a number or a label is not usable; the message names it.
         DivergenceError
-            If the objective leaves the numbers or comes far above that of the model 0.
+            If the objective becomes NaN or infinite, or far exceeds the objective of the zero model.
 
         Warns
         -----

@@ -61,7 +61,7 @@ def explanation_of(
 
 
 def _rows_of(model: Any, X: Any, y: Any, n_rows: int, seed: int) -> LabelledRows:
-    """What is given to ``explain`` as a source; of rows in this process a sample of ``n_rows``."""
+    """The rows given to ``explain`` as a source; of rows in this process a sample of ``n_rows``."""
     if isinstance(X, Dataset):
         X = X.train if X.test is None else X.test
     if isinstance(X, Split):

@@ -31,7 +31,7 @@ def unit_of(model: Any) -> tuple[NDArray[np.float64], float]:
     if model.task == "regression":
         return model.target_center_, model.target_scale_
     further = model._further if model._begins is None else model._begins.further
-    own = {} if further is None else further.loaded().own
+    own = {} if further is None else further.loaded().solver_state
     return np.asarray(own.get("center", np.zeros(model.coefficients_.shape[1]))), 1.0
 
 
@@ -40,15 +40,12 @@ def begun_over_features(
 ) -> tuple[AbstractSolver[Any], Problem]:
     """A solver over explicit features that begins from a fitted model, and its problem."""
     begins, explicit = model._begins, cast("AbstractExplicit[Any]", solver)
-    own = dict(begins.further.own)
+    own = dict(begins.further.solver_state)
     coefficients = own.pop("coefficients", None)
     if coefficients is None:
         coefficients = np.ascontiguousarray(model._own_coefficients())
     landmarks: Rows = model.landmarks_
-    weight = begins.mean_weight / model.mean_weight_
-    before = PreviousModel(
-        landmarks, model.gamma_, coefficients, *unit_of(model), own, begins.n_earlier, weight
-    )
+    before = PreviousModel(landmarks, model.gamma_, coefficients, *unit_of(model), own, begins.n_earlier)
     features = explicit.features.at_known(len(landmarks))
     seed = problem.seed if begins.seed is None else begins.seed
     return replace(explicit, features=features, before=before), replace(problem, seed=seed)
@@ -158,7 +155,7 @@ class AbstractExplicitEstimator(AbstractFeatureEstimator, AbstractFunctionalEsti
     def _n_constant(self) -> int:
         """How many of the solver's functions are constant."""
         solver = self._solver(None, 1.0)
-        if self._begins is not None and "center" not in self._begins.further.own:
+        if self._begins is not None and "center" not in self._begins.further.solver_state:
             return int(not solver.features.spans_constant)
         return solver.n_constant
 

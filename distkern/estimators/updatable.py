@@ -48,10 +48,7 @@ class Updatable:
 
         - Newton with the square loss, where it has made the matrix of all rows for up to 2,048 functions: of
           its objective over old and new rows, exactly. The old rows are not needed.
-        - Newton with other losses, and RBCD: likewise, and they read the old rows again.
-        - SVRG and CSVRG: likewise. Without ``old``, the gradient at the model that was kept of the old rows,
-          and the curvature of the new ones, stand for them, if the new ones are eight times as many as the
-          functions.
+        - Newton with other losses, RBCD, SVRG and CSVRG: likewise, and they read the old rows again.
         - Cells: the machines of cells that get new rows are solved again from their old and new rows, all
           others stay to the bit, and so do map, kernel, C and the sigmoids of probabilities.
         - DSG, Pegasos, AVM, NORMA and SBMD go on with the steps of their papers over the new rows, counting
@@ -103,7 +100,7 @@ class Updatable:
             If the algorithm cannot go on from a model.
         """
         assert self._begins is not None, "only updates begin from a model"
-        raise cannot_go_on(self.name, solver.not_updated)
+        raise cannot_go_on(self.name, solver.updates.refusal)
 
     def _as_own(self, split: Split) -> AbstractSource:
         """A split of another data set, with the features and class codes of this model."""

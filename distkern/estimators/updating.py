@@ -33,7 +33,7 @@ from distkern.runs.persistence import SavedForUpdate, fingerprint_of
 from distkern.runs.scaled import ScaledSource
 from distkern.runs.spooled import in_random_order
 from distkern.runs.update import UpdateRows, UpdateRun, chosen_splits, further_of, update_data
-from distkern.solvers.base import OldRows
+from distkern.solvers.base import cannot_go_on
 from distkern.storage.dataset import Dataset, Split
 from distkern.storage.places import Place
 from distkern.storage.preparation import Preparation
@@ -59,28 +59,29 @@ def begun(model: AbstractEstimator, splits: Sequence[Split]) -> tuple[AbstractEs
     # rows of arrays are of no data set
     missing = [one for one in further.sources if one not in known]
     new = [UpdateRows.of_split(model, split) for split in chosen.new]
-    needs = _asks(model, further, sum(split.n_rows for split in chosen.new))
     old: list[UpdateRows] = []
-    if needs is OldRows.NEEDED and missing:
-        raise _missing(model, further, "--data", "--data OLD.zarr NEW.zarr")
-    if needs is not OldRows.LEFT and not missing:
+    if _needs_old(model, further):
+        if missing:
+            raise _missing(model, further, "--data", "--data OLD.zarr NEW.zarr")
         old = [UpdateRows.of_split(model, split) for split in chosen.old]
     prints = (*further.sources, *(split.fingerprint for split in chosen.new))
     n_earlier = 0 if old else further.n_rows
     return _copy(model, further, old, new, n_earlier, prints, chosen.new), chosen.new
 
 
-def _asks(model: AbstractEstimator, further: SavedForUpdate, n_new: int) -> OldRows:
-    solver = model._solver(model.class_weights_, model.mean_weight_)
-    return solver.asks_for(further.own, n_new, len(model.coefficients_))
+def _needs_old(model: AbstractEstimator, further: SavedForUpdate) -> bool:
+    rule = model._solver(model.class_weights_, model.mean_weight_).updates
+    if rule.refusal:
+        raise cannot_go_on(model.name, rule.refusal)
+    return rule.needs_old(further.solver_state)
 
 
 def _missing(model: AbstractEstimator, further: SavedForUpdate, where: str, how: str) -> InputError:
     return InputError(
-        f"{model.name} ends at the minimum over all rows, and the {further.n_rows:,} that it has learned "
-        "from are not all there",
+        f"an update of {model.name} reads the old rows again, and some of the {further.n_rows:,} that it was "
+        "trained on are missing",
         where=where,
-        hint=f"give them too: {how}",
+        hint=f"add them: {how}",
     )
 
 
@@ -188,9 +189,8 @@ def update_estimator(
     else:
         further = further_of(model)
         new = _rows_of_arrays(model, X, y, sample_weight)
-        needs = _asks(model, further, new.source.n_rows)
-        earlier = []
-        if old is not None and needs is not OldRows.LEFT:
+        needs, earlier = _needs_old(model, further), []
+        if needs and old is not None:
             given = old if isinstance(old, list) else [old]
             earlier = [_rows_of_arrays(model, *one) for one in given]
             weight = float(sum(part.totals.sum() for part in earlier))
@@ -201,7 +201,7 @@ def update_estimator(
                     where="old",
                     hint="give all of them, and only those",
                 )
-        elif needs is OldRows.NEEDED:
+        elif needs:
             raise _missing(model, further, "old", "update(X, y, old=(X_old, y_old))")
         n_left = 0 if earlier else further.n_rows
         updated = _copy(model, further, earlier, [new], n_left, (*further.sources, ""))

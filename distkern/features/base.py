@@ -35,11 +35,11 @@ class Footprint:
     process_bytes : what a process loads once, compiled loops apart
     is_compiled : whether compiled loops make them
     operand_bytes : bytes of the basis itself, where it is evaluated
-    tile_rows : rows of a tile of values, at most those of a block
+    tile_rows : rows of a tile of values, at most the rows of a block
     row_bytes : bytes of a row of a tile and of making it, in a thread
     summed_row_bytes : the same where a row's features are only summed, so that not all need exist at once
     operations : operations of making z(x), see :class:`~distkern.passes.Cost`; 0 where it is the row itself
-    factor_operations : those of them that kernel values alone, without a factor, do not take
+    factor_operations : the share of them that is spent on the factor, and not on kernel values
     driver_bytes : memory of the driver that building the features takes
     loads_library : what makes them loads SciPy's statistics, in the driver too, which stores them
     """
@@ -58,7 +58,7 @@ class Footprint:
     loads_library: bool = False
 
     def cost(self, operations: float = 0.0, *, summed: bool = False) -> Cost:
-        """Cost of a pass that evaluates them a tile at a time, with so many operations a row.
+        """Cost of a pass that evaluates them tile by tile, with ``operations`` per row.
 
         Parameters
         ----------
@@ -81,7 +81,7 @@ class AbstractFeatures(Declared, ABC):
     meaning: ClassVar[str]
     #: what to change where there is not enough memory
     memory_hint: ClassVar[str]
-    #: hyperparameters of what it is made of, beside its own
+    #: hyperparameters of its parts, beside its own
     choices: ClassVar[Mapping[str, Parameter]] = {}
     #: whether the norm of their models takes a matrix of all of them
     needs_matrix: ClassVar[bool] = False
@@ -111,7 +111,7 @@ class AbstractFeatures(Declared, ABC):
 
     @abstractmethod
     def basis(self, layout: RowLayout, landmarks: Rows, gamma: float) -> AbstractBasis:
-        """z, of what :meth:`begin` has chosen; the dtype and the seed are those of the rows."""
+        """z, from the choices of :meth:`begin`; dtype and seed come from the rows."""
 
     @abstractmethod
     def expected_size(self, layout: RowLayout) -> int:
@@ -122,7 +122,7 @@ class AbstractFeatures(Declared, ABC):
         """What evaluating them takes."""
 
     def prepared_numbers(self, layout: RowLayout, size: int) -> int:
-        """Numbers that a row's features take up, of which there are ``size``."""
+        """Numbers that the ``size`` features of a row take up."""
         return size
 
     @property
@@ -131,7 +131,7 @@ class AbstractFeatures(Declared, ABC):
         return 0
 
     def at_known(self, n_rows: int) -> Self:
-        """These features at rows that are there already, so many, where they are at rows."""
+        """These features at rows that are already chosen; other kinds of features stay as they are."""
         return self
 
     def with_constant(self) -> AbstractFeatures:
@@ -145,7 +145,7 @@ class AbstractFeatures(Declared, ABC):
         return self
 
     def in_blocks(self, width: int) -> Self:
-        """The same number of features, so many consecutive ones made by themselves where they can be."""
+        """The same number of features, in blocks that can be made alone where possible."""
         return self
 
     def coordinates(self, basis: AbstractBasis) -> Coordinates:

@@ -29,7 +29,7 @@ DEFAULT_LANDMARKS = 512
 
 
 def footprint_of_landmarks(layout: RowLayout, kernel: KernelChoice, size: int) -> Footprint:
-    """What evaluating a kernel at so many landmarks takes."""
+    """Memory and operations of evaluating a kernel at ``size`` landmarks."""
     numbers, itemsize = layout.row_numbers, layout.dtype.itemsize
     each = row_bytes(size, numbers, itemsize)
     return Footprint(
@@ -108,7 +108,7 @@ class Landmarks(AbstractLandmarkFeatures):
 
 @dataclass(frozen=True)
 class Nystroem(AbstractLandmarkFeatures):
-    """z(x) = K_LL^(-1/2) k(L, x) for landmarks L: products are those of the kernel's projection on them.
+    """z(x) = K_LL^(-1/2) k(L, x) for landmarks L: their products project the kernel on them.
 
     Parameters
     ----------

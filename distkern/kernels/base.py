@@ -1,16 +1,36 @@
-"""What a kernel is, and what it may be able to do beside its closed form.
+"""The base classes of kernels.
 
 To add one, write a file in this folder with a frozen dataclass that derives from one or several of the
-abstract classes here and in ``features.py``, and gives itself a ``name``; the contract tests pick it up and
-ask for its formula in ``tests/contracts/formulas.py``.
+abstract classes here and in ``features.py``; the contract tests pick it up and ask for its formula in
+``tests/contracts/formulas.py``. What needs one of the classes asks with :func:`require`.
 
-- :class:`AbstractKernel`: ``closed_form``, and ``lower_bound`` if not every number will do.
-- :class:`AbstractTileKernel`: tiles of values against given rows (Nystroem features), ``prepare`` and
-  ``finish``.
-- :class:`AbstractLandmarkKernel`: the same of a kernel that falls with the distance from k(x, x) = 1.
-- ``features.AbstractFeatureKernel``: random features, ``feature_block``.
+A kernel (:class:`AbstractKernel`) must give:
 
-What needs one of them asks with :func:`require`.
+    name                          its name
+    closed_form                   k between all rows of two arrays, in float64
+
+It may give:
+
+    lower_bound                   the numbers for which it is defined
+    is_compiled                   whether compiled loops compare dense rows
+    power_of                      whether it is a power of another kernel
+
+A kernel with a width (:class:`AbstractScaledKernel`) may give:
+
+    gamma_from_width, is_exponential    how gamma enters
+
+A kernel at landmarks (:class:`AbstractTileKernel`: Nystroem features) must give:
+
+    prepare                       landmarks as rows are compared with them
+
+It may give:
+
+    prepare_sparse                the same of sparse rows
+    prepared_bytes                what that takes
+    finish                        kernel values of the scores that ``prepare`` led to
+
+:class:`AbstractLandmarkKernel` is one that falls with the distance from k(x, x) = 1 (CSVRG, AVM, cells).
+``features.AbstractFeatureKernel`` has random features: ``feature_block``.
 """
 
 from __future__ import annotations
@@ -88,7 +108,7 @@ class AbstractKernel(Declared, ABC):
         ----------
         rows : (n_rows, n_features)
         first_row : number of the first of them, from 0
-        where : file or argument they are of
+        where : their file or argument
         columns : names of the columns
 
         Raises
@@ -103,7 +123,7 @@ class AbstractKernel(Declared, ABC):
         smallest = numbers.min(initial=np.inf)
         if smallest > bound or smallest == bound == 0.0:
             return
-        # what is not a number fails either comparison
+        # NaN fails either comparison
         found = first_place(rows, ~(numbers >= 0.0) if bound == 0.0 else ~(numbers > bound))
         assert found is not None
         row, column, value = found
@@ -155,7 +175,7 @@ class AbstractPrepared(ABC):
     def scores(self, features: Any, out: Floats) -> None:
         """Fill ``out`` (n_rows, n_landmarks) with the scores of ``features`` (n_rows, n_features).
 
-        The rows are of the landmarks' form: an array, or :class:`~distkern.common.sparse.SparseRows`.
+        The rows have the landmarks' form: an array, or :class:`~distkern.common.sparse.SparseRows`.
         """
 
 
@@ -164,7 +184,7 @@ class AbstractTileKernel(AbstractKernel):
     """A kernel whose values between rows and landmarks are made tile by tile.
 
     A tile is made in two steps: ``scores``, then ``finish``, an increasing map of the scores to kernel
-    values, in place; those that have none leave it out.
+    values, in place. Kernels whose scores are their values leave it out.
     """
 
     @abstractmethod
@@ -172,7 +192,7 @@ class AbstractTileKernel(AbstractKernel):
         """Landmarks (r, d) in the form that the tiles of a pass need, in the landmarks' dtype."""
 
     def prepared_bytes(self, n_columns: int, itemsize: int) -> int:
-        """Bytes that :meth:`prepare` takes beside a landmark of so many numbers."""
+        """Bytes that :meth:`prepare` takes per landmark with ``n_columns`` numbers."""
         return (n_columns + 2) * itemsize
 
     def prepare_sparse(self, landmarks: SparseRows) -> AbstractPrepared:
@@ -257,8 +277,8 @@ class Powers:
         self._last: tuple[AbstractKernel, Floats] | None = None
 
     def of(self, kernel: AbstractKernel, make: Callable[[], Floats]) -> Floats:
-        """Its values (n_rows, n_landmarks), overwritten by the next call, or ``make()`` where they are no
-        powers of the last ones, which are forgotten first.
+        """Its values (n_rows, n_landmarks), overwritten by the next call: powers of the last values, else
+        ``make()``. The last values are dropped first.
         """
         last, self._last = self._last, None
         power = 0 if last is None else kernel.power_of(last[0])

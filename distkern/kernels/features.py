@@ -40,7 +40,7 @@ class AbstractFeatureBlock(ABC):
     def fill(self, rows: Rows, values: Floats, scale: float) -> None:
         """Write scale * z(x) of a tile of rows into ``values`` (n_rows, n_columns).
 
-        Rows and values are of the dtype that the block was made for. With scale 1, the products of the whole
+        Rows and values have the dtype of the block. With scale 1, the products of the whole
         block's features estimate the kernel without bias.
         """
 
@@ -66,7 +66,7 @@ class AbstractFeatureKernel(AbstractKernel):
     def feature_block(self, draws: Draws, dtype: DTypeLike) -> AbstractFeatureBlock:
         """The features of some draws, evaluated in ``dtype``.
 
-        Draws and what is made of them are float64 whatever the dtype, and rounded last.
+        Draws are float64 and are rounded to the dtype last.
         """
 
 

@@ -57,7 +57,7 @@ class RowLayout:
 
     @property
     def row_accesses(self) -> int:
-        """Features of a row that are not zero, nearly: those that are stored."""
+        """Features of a row that are not zero, nearly: the stored ones."""
         return self.n_features if self.sparse_numbers is None else self.sparse_numbers // 2 - 1
 
     @property
@@ -83,7 +83,7 @@ class RowLayout:
 
 @dataclass(frozen=True)
 class AbstractLandmarkRule(ABC):
-    """Chooses at most ``n_landmarks`` landmarks, or those that a ``diameter`` asks for."""
+    """Chooses at most ``n_landmarks`` landmarks, or enough for a ``diameter``."""
 
     n_landmarks: int | None = None
     diameter: float | None = None

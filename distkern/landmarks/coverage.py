@@ -148,7 +148,7 @@ class _UncoveredRows:
 
     @staticmethod
     def join(first: _UncoveredRows, second: _UncoveredRows) -> _UncoveredRows:
-        """The rows of ``first``, then those of ``second``."""
+        """The rows of ``first``, then the rows of ``second``."""
         if first.is_cut:
             return first
         rows, numbers = stack(first.rows, second.rows), np.concatenate([first.numbers, second.numbers])
@@ -156,7 +156,7 @@ class _UncoveredRows:
 
 
 def _sample_size(layout: RowLayout, n_landmarks: int) -> int:
-    """Rows of the sample that the radius is judged from."""
+    """Rows of the sample from which the radius is estimated."""
     numbers = n_landmarks * layout.row_bytes // layout.dtype.itemsize
     return max(int(np.clip(400_000_000 // numbers, 2_000, 20_000)), 4 * n_landmarks)
 

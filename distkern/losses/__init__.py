@@ -39,11 +39,11 @@ find_loss = LOSSES.find
 SUPERVISED = takes("binary", "classes", "real")
 #: losses of the margin y f, y = -1 or +1: those the solvers' compiled loops can take
 MARGIN_LOSSES = LOSSES.where(takes("binary")).where(lambda kind: issubclass(kind, AbstractElementwiseLoss))
-#: losses whose slope does not jump: those that Newton's method can take
+#: losses whose slope does not jump, for Newton's method
 CURVED_LOSSES = LOSSES.where(lambda kind: math.isfinite(kind().curvature))
-#: losses whose conjugate is known: those of the machines in cells
+#: losses with a known conjugate, for the machines in cells
 DUAL_LOSSES = LOSSES.where(lambda kind: issubclass(kind, AbstractDualLoss))
-#: losses whose dual is minimised in single coordinates: those of SDCA
+#: losses whose dual is minimised in single coordinates, for SDCA
 COORDINATE_LOSSES = LOSSES.where(lambda kind: issubclass(kind, AbstractCoordinateLoss))
 
 

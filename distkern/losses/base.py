@@ -1,9 +1,35 @@
 """What a loss is.
 
 To add one, write a file in this folder with a frozen dataclass that derives from :class:`AbstractLoss`, or
-from :class:`AbstractElementwiseLoss` where each output costs by itself, gives itself a ``name`` and
-implements the members below; the contract tests pick it up and ask for its formula in
-``tests/contracts/formulas.py``. Losses of :mod:`~distkern.losses.conjugate` are those of SDCA and of cells.
+from :class:`AbstractElementwiseLoss` where each output costs by itself; the contract tests pick it up and
+ask for its formula in ``tests/contracts/formulas.py``. Losses of :mod:`~distkern.losses.conjugate` are those
+of SDCA and of cells.
+
+A loss (:class:`AbstractLoss`) must give:
+
+    name, target_kind             its name, and the kind of targets
+    row_values, row_slopes        l and dl/df of rows
+    curvature                     a bound of l'', infinite where l' jumps
+
+It may give:
+
+    is_non_negative, has_probabilities, is_quadratic, predicts_quantiles    what holds of it
+    row_curvatures, row_products  second derivatives of rows, where ``curvature`` is finite
+    row_bounds                    curvatures by which steps are safe, where rows differ in them
+    row_gaps                      the gap to the conjugate, for bounds of the distance to the minimum
+    coupling, n_outputs, check_outputs    of losses in which outputs compete
+    probabilities                 of likelihoods
+    scaled, levels, check_scale   of real targets
+
+A loss of single outputs (:class:`AbstractElementwiseLoss`) must give, for ``row_values`` and ``row_slopes``:
+
+    value, derivative             l and dl/df, as static functions
+
+It may give:
+
+    second_derivative             d2l/df2, where ``curvature`` is finite
+    parameters                    its constants, as these functions take them
+    norm_bound                    the largest -f l'(f, y), for the ball that holds the optimum
 """
 
 from __future__ import annotations
@@ -36,7 +62,7 @@ class AbstractLoss(Declared, ABC):
     has_probabilities: ClassVar[bool] = False
     #: whether it is a quadratic function of the predictions, so that one Newton step ends at the minimum
     is_quadratic: ClassVar[bool] = False
-    #: whether each output is a quantile of the targets, that of its entry in ``levels``
+    #: whether each output is a quantile of the targets, at the level of its entry in ``levels``
     predicts_quantiles: ClassVar[bool] = False
 
     @classmethod
@@ -69,8 +95,8 @@ class AbstractLoss(Declared, ABC):
         )
 
     def row_products(self, predictions: Floats, targets: Floats, directions: Floats) -> Floats:
-        """d2l/df2 of each row times its direction: (n, k) for directions (n, k), as of outputs that cost by
-        themselves; at a kink as :meth:`row_curvatures`.
+        """d2l/df2 of each row times its direction: (n, k) for directions (n, k), without coupling of the
+        outputs; at a kink as :meth:`row_curvatures`.
         """
         products: Floats = self.row_curvatures(predictions, targets) * directions
         return products
@@ -94,8 +120,8 @@ class AbstractLoss(Declared, ABC):
         return None
 
     def row_bounds(self, predictions: Floats, targets: Floats) -> Floats | None:
-        """Curvatures by which Newton steps of one output are safe, (n_rows,), where that is not the same for
-        all rows.
+        """Curvatures with which Newton steps of one output are safe, (n_rows,); None where all rows have the
+        same.
         """
         return None
 
@@ -104,21 +130,21 @@ class AbstractLoss(Declared, ABC):
         return 1.0
 
     def n_outputs(self, n_classes: int = 0) -> int:
-        """Outputs that a model needs: one for each class that competes or is told from the rest.
+        """Outputs of a model: one for each class, one-vs-rest or in competition.
 
-        Two classes take one output, but two where they compete; other targets than classes take one.
+        Two classes share one output unless they compete; targets other than classes have one output.
         """
         if self.target_kind not in ("binary", "classes"):
             return 1
         return n_classes if n_classes > 2 or self.target_kind == "classes" else 1
 
     def check_outputs(self, n_outputs: int) -> None:
-        """Refuse a number of outputs that the loss is not for.
+        """Refuse an unsuitable number of outputs.
 
         Raises
         ------
         InputError
-            If there are less than two that compete.
+            If classes compete and there are fewer than two.
         """
         if self.target_kind == "classes" and n_outputs < 2:
             raise InputError(
@@ -146,14 +172,14 @@ class AbstractLoss(Declared, ABC):
         """The loss of predictions and targets that have both been divided by ``scale``.
 
         Constants that are residuals are divided too: then l(f, y) is a power of ``scale`` times what this
-        costs. Those that were left out become what suits targets of variance 1, and a loss without constants
-        is taken of residuals in units of ``scale``.
+        costs. Constants that were left out get values for targets of variance 1. A loss without constants
+        takes residuals in units of ``scale``.
         """
         return self
 
     @property
     def levels(self) -> tuple[float, ...] | None:
-        """For real targets: of which of their quantiles each output's best constant is; None: their mean."""
+        """For real targets: the quantile level of each output's best constant; None: the mean."""
         return (0.5,)
 
     @property

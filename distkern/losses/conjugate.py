@@ -1,4 +1,4 @@
-"""Losses whose conjugates dual solvers go by."""
+"""Losses with conjugates, for dual solvers."""
 
 from __future__ import annotations
 

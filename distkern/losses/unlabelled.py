@@ -75,7 +75,7 @@ class DensityRatio(AbstractLoss):
         return curvatures
 
     def row_bounds(self, predictions: Floats, targets: Floats) -> Floats:
-        """The curvatures of rows of q, and 2 for those of p: at log(p/q) E_q[exp(f) z z'] is E_p[z z'].
+        """The curvatures of rows of q, and 2 for rows of p: at log(p/q) E_q[exp(f) z z'] is E_p[z z'].
 
         The ones keep steps short where f has to fall, the others where it has to rise.
         """

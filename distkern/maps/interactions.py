@@ -34,14 +34,14 @@ _TILE = 32
 
 
 def interacting_columns(rows: Floats, targets: Array) -> NDArray[np.intp]:
-    """The columns of the pairs, and of the single columns, whose narrow kernels explain what is left.
+    """Columns, in pairs and alone, whose narrow kernels explain the residuals.
 
     With r_i the errors of :func:`left_out` and k_j(i, l) = exp(-(z_ij - z_lj)^2 / (2 h^2)), centred, over the
     normal scores z of column j, h = 0.3, a pair (j, m) has the strength
 
         sum_{i<l} r_i' r_l k_j k_m / sqrt(sum_{i<l} (r_i' r_l k_j k_m)^2),
 
-    which has mean 0 and variance 1 where the signs of the errors are those of coins: the Hilbert-Schmidt
+    which has mean 0 and variance 1 where the signs of the errors are coin tosses: the Hilbert-Schmidt
     independence criterion (Gretton et al. 2005) of errors and columns over its deviation under random signs.
     A pair counts from 6 on, and from half of the strongest.
 
@@ -139,7 +139,7 @@ def strengths(scores: Array, errors: Array) -> Array:
 
 
 def looking_bytes(n_rows: int, n_features: int) -> int:
-    """What :func:`interacting_columns` takes of so many rows."""
+    """Bytes that :func:`interacting_columns` takes for ``n_rows`` rows."""
     if n_features > MOST_COLUMNS:
         return 0
     n_rows = min(n_rows, _ROWS)

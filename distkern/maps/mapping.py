@@ -24,9 +24,9 @@ from distkern.maps.transform import N_QUANTILES, TRANSFORMS, Transform, Transfor
 
 @dataclass(frozen=True)
 class MapChoice:
-    """Which map: a transform of the columns, then a metric learned in so many rounds with such a ridge.
+    """Which map: a transform of the columns, then a metric learned in ``rounds`` rounds with a ridge.
 
-    The first of several rounds is that of the interactions, if they are looked for.
+    The first of several rounds learns the interactions, where they are searched.
     """
 
     transform: TransformKind = "standard"
@@ -52,7 +52,7 @@ class MapChoice:
 
 @dataclass(frozen=True)
 class RowMap:
-    """x -> T(x) L, whose Euclidean distances are those of the metric L L' between transformed rows.
+    """x -> T(x) L, with Euclidean distances equal to the distances of transformed rows in the metric L L'.
 
     Attributes
     ----------
@@ -75,7 +75,7 @@ class RowMap:
 
         Parameters
         ----------
-        interacting : the columns that a metric of interactions starts from; None: they are looked for
+        interacting : the columns from which a metric of interactions starts; None: they are searched
         """
         transform = Transform.fit(choice.transform, sample)
         rows = transform.apply(sample, np.float64)
@@ -100,7 +100,8 @@ class RowMap:
         return self.apply(np.asarray(rows), out_dtype)
 
     def apply_columns(self, columns: Rows, wanted: NDArray[np.intp], out_dtype: DTypeLike) -> Floats:
-        """Some columns of mapped rows, (n_columns, n), of those of rows, (n_columns, n), for a diagonal L."""
+        """Some columns of mapped rows, (n_columns, n), from columns of rows, (n_columns, n), for a diagonal
+        L."""
         transform = self.transform
         quantiles = None if transform.quantiles is None else transform.quantiles[:, wanted]
         some = Transform(transform.kind, transform.shift[wanted], transform.factor[wanted], quantiles)
@@ -116,7 +117,7 @@ class RowMap:
         return f"map-{parts.hexdigest()[:16]}"
 
     def kernel(self, name: str, width: float, **parameters: Any) -> AbstractTileKernel:
-        """The kernel whose width is so many times the median distance; its other parameters as given."""
+        """The kernel whose width is ``width`` median distances; its other parameters as given."""
         kind = find_kernel(name)
         if issubclass(kind, AbstractScaledKernel):
             gamma = kind.gamma_from_width(width * self.width, len(self.factors))
@@ -143,7 +144,7 @@ def as_rows(weights: Floats | None, most: int) -> NDArray[np.intp] | slice:
     """Positions of the first ``most`` rows, each as often as its weight says, no more than ``most`` in all.
 
     A map is learned from unweighted rows. A small whole weight repeats its row that many times; otherwise the
-    share of a row is about that of its weight.
+    share of a row is about the share of its weight.
 
     Parameters
     ----------
@@ -187,7 +188,7 @@ def fitting_bytes(choice: MapChoice, n_rows: int, n_features: int, n_outputs: in
 
 
 def map_to_arrays(mapping: RowMap) -> dict[str, NDArray[Any]]:
-    """The arrays of which :func:`map_from_arrays` makes the same."""
+    """The arrays of a map, for :func:`map_from_arrays`."""
     transform = mapping.transform
     return {
         "transform": np.array([TRANSFORMS.index(transform.kind)]),
@@ -208,7 +209,7 @@ def map_from_arrays(arrays: Mapping[str, NDArray[Any]]) -> RowMap:
     KeyError
         If an array is missing.
     ValueError
-        If they are of different columns.
+        If they have different columns.
     """
     kind = TRANSFORMS[int(indexed(arrays, "transform", 1, below=len(TRANSFORMS))[0])]
     n_columns = len(shaped(arrays, "shift", None))

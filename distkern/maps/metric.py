@@ -21,7 +21,7 @@ MetricKind: TypeAlias = Literal["none", "diagonal", "full", "interactions"]
 #: in the order of the numbers by which models name them
 METRICS: tuple[MetricKind, ...] = get_args(MetricKind)
 
-#: rows that a metric is learned from; its last round may be from more
+#: training rows of a metric; its last round may have more
 METRIC_ROWS, MORE_METRIC_ROWS = 4000, 9216
 #: multiplications that the gradients of one round may take: fewer rows' gradients are averaged where they
 #: would be more
@@ -97,7 +97,7 @@ def _slopes(values: Floats) -> Floats:
 
 
 def gradients_of(n_rows: int, n_features: int, n_outputs: int) -> int:
-    """The rows whose gradients are averaged, the first of so many."""
+    """How many of the rows, the first ones, give gradients that are averaged."""
     work = n_rows * max(n_features, 8) * n_outputs
     return int(min(n_rows, max(_MULTIPLICATIONS // work, 64)))
 
@@ -144,7 +144,7 @@ def learn_metric(
 
 
 def root(metric: Array) -> Array:
-    """L (d, d) with M = L L', for rows x L whose Euclidean distances are those of the metric; of diagonals
+    """L (d, d) with M = L L', for rows x L whose Euclidean distances are the metric's; for diagonals
     the diagonal (d,).
     """
     if metric.ndim == 1:
@@ -184,7 +184,7 @@ class _Distances:
         self._rows, self._squares = rows, np.einsum("ij,ij->i", rows, rows)
 
     def of(self, tile: slice, others: slice) -> Floats:
-        """Distances of the rows of ``tile`` from those of ``others``, (n_tile, n_others)."""
+        """Distances between the rows of ``tile`` and of ``others``, (n_tile, n_others)."""
         shape = len(self._squares[tile]), len(self._squares[others])
         products = scratch("products", shape, np.float64)
         matmul(-2.0 * self._rows[tile], self._rows[others].T, into=products)

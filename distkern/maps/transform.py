@@ -87,7 +87,7 @@ class Transform:
 
     @cached_property
     def _tables(self) -> tuple[Array, Array, Array]:
-        """Shares, and of each column the quantiles and those of its negative, each as rows in memory."""
+        """Shares, and the quantiles of each column and of its negative, each as rows in memory."""
         assert self.quantiles is not None
         rising = np.ascontiguousarray(self.quantiles.T)
         return np.linspace(0.0, 1.0, rising.shape[1]), rising, np.ascontiguousarray(-rising[:, ::-1])

@@ -56,7 +56,7 @@ class Extent:
         return min(self.all_bytes, machine.cache_bytes) if self.cacheable else 0
 
     def block_bytes(self, machine: Machine) -> int:
-        """What reading a block and holding it takes, beside what is kept.
+        """Bytes of reading and holding a block, beside kept ones.
 
         A block is read in one piece, checked, and copied out of what was read; a source of arrays gathers it.
         Where all blocks are kept, the one in use is among them.
@@ -148,7 +148,7 @@ class Watch(Protocol):
     """A listener to the progress of a pass."""
 
     def progress(self, tasks_done: int) -> None:
-        """So many tasks (visits, rounds) are done."""
+        """Report the number of finished tasks (visits, rounds)."""
 
     def finish(self, split_seconds: dict[str, float]) -> None:
         """The pass is over; where its seconds went."""
@@ -184,7 +184,7 @@ class UnderWay(ABC):
 
     @abstractmethod
     def close(self) -> None:
-        """Stop what is under way."""
+        """Stop the running work."""
 
 
 class Pass(ABC):
@@ -196,7 +196,7 @@ class Pass(ABC):
     operand : sent once to every worker (the model, usually)
     split : which split of the data, "train" or "test"
     reads_rows : its plan counts the rows that are read; else the solver counts what it looks at
-    measures_only : training could do without it: its time is told apart (``training_seconds``)
+    measures_only : training could do without it: its time is reported separately (``training_seconds``)
     """
 
     name: str
@@ -210,7 +210,7 @@ class Pass(ABC):
 
     @abstractmethod
     def work(self, block_rows: Sequence[int]) -> float:
-        """Operations, on blocks of so many rows."""
+        """Operations on blocks with ``block_rows`` rows."""
 
     @abstractmethod
     def plan(self, extent: Extent, machine: Machine) -> PassPlan:
@@ -218,7 +218,7 @@ class Pass(ABC):
 
     @abstractmethod
     def run(self, site: Site) -> Any:
-        """The result that its solver is sent, or what is :class:`UnderWay`."""
+        """The result for the solver, or :class:`UnderWay`."""
 
     def alone(self, rows: Block, residents: dict[str, AbstractResident]) -> Any:
         """The result over the only block of a split, in this process without an executor.

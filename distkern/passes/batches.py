@@ -109,12 +109,12 @@ class BatchOrder:
 class AbstractFollower(ABC):
     """What a process knows of the model of :func:`batches`, and answers about rows.
 
-    It must be a function of what it was opened with and of the messages, in order: rows leave nothing behind.
+    It must be a function of its operand and of the messages, in order: rows leave nothing behind.
     """
 
     @abstractmethod
     def follow(self, content: Any) -> None:
-        """Take from a message what it says of the model."""
+        """Take the changes of the model from a message."""
 
     @abstractmethod
     def answer(self, content: Any, parts: Iterator[Block]) -> Any:
@@ -147,8 +147,8 @@ def batches(
     combine : associative function of the answers about earlier and about later parts
     order : which rows make the batches
     n_batches : messages that are expected until the next pass
-    batch_bytes : of the rows of a batch and what is kept of them until the next one
-    cost : of a process, without the rows; its result is an answer, its operations are those of a batch
+    batch_bytes : of the rows of a batch, and of what is kept of them until the next batch
+    cost : of a process, without the rows; its result is an answer, its operations count a batch
     """
     n_rows, n_parts = sum(order.block_rows), len(order.strips)
     cost = replace(cost, operations=cost.operations / n_rows)
@@ -179,7 +179,7 @@ def _open(
 
 
 class _Resident(AbstractResident):
-    """A follower, and the rows of some groups, of which a few blocks are kept."""
+    """A follower with the rows of some groups; a few blocks are kept."""
 
     def __init__(self, openers: Mapping[int, GroupOpener], opening: _Opening) -> None:
         self._openers, self._order = openers, opening.order

@@ -44,7 +44,7 @@ class Each(Pass):
     blocks : of each item, the numbers of the blocks that its task reads, in order; empty if tasks read none
     operand : sent to the workers, for all tasks
     record_bytes : of a record, pickled, at most; a larger one is an error
-    cost : of a task; ``result_bytes`` is what it stores
+    cost : of a task; ``result_bytes`` counts what it stores
     """
 
     name: str

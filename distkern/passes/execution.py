@@ -1,4 +1,4 @@
-"""Where tasks run: what an executor is, what it is asked to run, and which blocks its processes keep.
+"""Where tasks run: the base class of executors, their tasks, and the blocks that their processes keep.
 
 To add an executor, write a file in ``engine/executors`` with a class that derives from
 :class:`AbstractExecutor` and gives itself a ``name``; the contract tests pick it up.
@@ -174,7 +174,7 @@ class AbstractExecutor(ABC):
     ) -> Iterator[tuple[int, Timed]]:
         """The numbers and results of the numbered calls of a pass, as each finishes.
 
-        At most ``in_flight`` are under way. A call that a worker died of, or that died with it, runs again.
+        At most ``in_flight`` are under way. A call runs again if its worker dies.
         """
 
     @abstractmethod
@@ -185,9 +185,9 @@ class AbstractExecutor(ABC):
 
     @abstractmethod
     def shared_by(self, n_runs: int) -> AbstractExecutor:
-        """An executor for one of so many runs at a time, each with a share of the workers' memory limit.
+        """An executor for one of several runs at a time, each with a share of the workers' memory limit.
 
-        Workers that run already are the same; those that an executor starts itself are shared out.
+        Running workers stay the same; workers that an executor starts itself are divided.
         """
 
     def worker_peaks(self) -> dict[str, int]:
@@ -195,7 +195,7 @@ class AbstractExecutor(ABC):
         return {}
 
     def forget_blocks(self) -> None:  # noqa: B027  (most executors have nothing to tell)
-        """Tell the workers that a run is over and what they kept of its data can go."""
+        """Tell the workers that a run is over, so that they drop the blocks that they kept."""
 
     def close(self) -> None:  # noqa: B027
         """Release what the executor started itself."""

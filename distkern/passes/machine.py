@@ -28,8 +28,8 @@ class Cost:
     process_bytes : what a process that works loads once, beside what every one has and compiled code
     compiled : its tasks run compiled loops (of a Stream, those that prepare rows)
     driver_compiled : the driver runs compiled loops over its results
-    driver_library : it uses what :data:`LIBRARY_BYTES` is of
-    total_result_bytes : where results are joined and not summed: those of all tasks together, at most
+    driver_library : the driver loads the libraries of :data:`LIBRARY_BYTES`
+    total_result_bytes : where results are joined and not summed: of all tasks together, at most
     operations : floating-point operations of a row; an exponential counts as :data:`EXPONENTIAL` of them
     driver_bytes : what the driver holds meanwhile
     """
@@ -75,12 +75,12 @@ class Cost:
         )
 
     def waiting_bytes(self, n_results: int) -> int:
-        """Bytes of ``n_results`` results of tasks; where results are joined, at most those of all tasks."""
+        """Bytes of ``n_results`` results of tasks; of joined results, at most the bytes of all tasks."""
         apart = n_results * self.result_bytes
         return apart if self.total_result_bytes is None else min(apart, self.total_result_bytes)
 
 
-#: of a pass that says nothing of what it takes
+#: of a pass that states no cost
 UNKNOWN = Cost()
 
 

@@ -33,14 +33,14 @@ _SECONDS_BETWEEN_NEWS = 0.1
 #: group -> its arrays; reading one may fetch it from a checkpoint
 Saved: TypeAlias = Mapping[int, dict[str, NDArray[Any]]]
 
-#: told the address of a worker that is gone
+#: called with the address of a lost worker
 Lost: TypeAlias = Callable[[str], None]
 
 
 class AbstractResident(ABC):
     """What a process keeps of some groups of rows from round to round.
 
-    It must be a pure function of what it was opened with and of the messages it was sent, in order, so that
+    It must be a pure function of its operand and of the messages it was sent, in order, so that
     it can be rebuilt by replaying them; and the answer for some groups must be the combination, in order, of
     the answers that each group alone would give, so that it does not matter which process holds which groups.
     Several residents may act in threads of one process. Messages and answers may be shared between them and
@@ -65,7 +65,7 @@ class AbstractResident(ABC):
 
 @dataclass(frozen=True)
 class RoundsPlan(PassPlan):
-    """Who holds the state of which groups; ``rows`` are those with a state, ``tasks`` the processes.
+    """Which process holds the state of which groups; ``rows`` have a state, ``tasks`` are processes.
 
     Attributes
     ----------
@@ -101,7 +101,7 @@ class Rounds(Pass):
     name : for people, and of the state
     open : module-level function of (group number -> opener, operand, group number -> saved arrays) that gives
         an :class:`AbstractResident`; the last is empty for a new run and may have other groups too, and its
-        arrays are the resident's to keep: each is read when it is asked for
+        arrays are the resident's to keep: each is read on demand
     combine : associative function of the answers of earlier and of later groups
     n_rounds : messages that are expected until the next pass, for those who watch
     state_bytes_per_row : resident memory of the state
@@ -109,7 +109,7 @@ class Rounds(Pass):
         the state is on workers
     kept_blocks : blocks that a process keeps as they were read, at most, if they take no more than
         ``KEPT_BLOCKS_BYTES`` and a block
-    cost : of a process; its result is an answer, its operations are those of a round for each row
+    cost : of a process; its result is an answer, its operations count a round for each row
     """
 
     name: str
@@ -241,7 +241,7 @@ class AbstractResidents(ABC):
 
     @abstractmethod
     def checkpointed(self, saved: Saved) -> None:
-        """Told that the present state is safe in ``saved``: what is lost is restored from there."""
+        """Note that the present state is safe in ``saved``: lost state is restored from there."""
 
     @abstractmethod
     def close(self) -> None:
@@ -290,7 +290,7 @@ class RunResidents:
     Parameters
     ----------
     restored : what the checkpoint that the run resumes from holds of each state
-    lost : told the address of a worker that is gone
+    lost : called with the address of a lost worker
     """
 
     def __init__(self, restored: Mapping[str, Saved], lost: Lost) -> None:
@@ -337,7 +337,7 @@ class RunResidents:
 class Exchanging(UnderWay):
     """The rounds of one pass, which keeps time.
 
-    ``driver`` are the solver's own seconds between exchanges, ``wait`` those in exchanges.
+    ``driver`` are the solver's own seconds between exchanges, ``wait`` the seconds in exchanges.
     """
 
     def __init__(self, residents: AbstractResidents, watch: Watch) -> None:
@@ -378,7 +378,7 @@ class Alone(UnderWay):
         return self._resident.answer(message)
 
     def end(self) -> None:
-        """Nothing is told."""
+        """Report nothing."""
 
     def close(self) -> None:
         """Nothing is under way between messages."""

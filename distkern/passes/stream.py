@@ -367,7 +367,7 @@ def _windows(visit: Visit, piece_rows: int, pieces_per_window: int) -> list[tupl
 def _ordered_map(
     pool: ThreadPoolExecutor, function: Callable[[Item], Outcome], items: Iterable[Item], in_flight: int
 ) -> Iterator[Outcome]:
-    """Like map, with at most ``in_flight`` calls under way before the one that is waited for."""
+    """Like map, with at most ``in_flight`` calls running ahead of the awaited one."""
     waiting: deque[Future[Outcome]] = deque()
     try:
         for item in items:

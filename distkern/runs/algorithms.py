@@ -1,4 +1,4 @@
-"""The estimators by the names that ``--algorithm`` and model files use, and by those of their classes."""
+"""The estimators by the names that ``--algorithm`` and model files use, and by class name."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def estimator(class_name: str) -> type[Any] | None:
 
 
 def estimators() -> Mapping[str, type[Any]]:
-    """Name of the class -> class, for every estimator in their folder, those that are no algorithm too."""
+    """Class name -> class, for every estimator in their folder, including ones that are no algorithm."""
     return _family(by_class=True)
 
 

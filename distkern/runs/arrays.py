@@ -1,4 +1,4 @@
-"""Arrays in this process as sources of rows, and what is said of those that are refused."""
+"""Arrays in this process as sources of rows, and the refusals of others."""
 
 from __future__ import annotations
 

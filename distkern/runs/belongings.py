@@ -113,7 +113,7 @@ OF_A_RUN: Mapping[str, Callable[[Place], bool]] = {
 
 
 def foreign_in(folder: Place, *, hidden: bool) -> list[str]:
-    """Names of what is in the folder of a run that no run wrote.
+    """Names of entries in the folder of a run that no run wrote.
 
     A run names its files the same always, so a file is known by its name and its content. Of ``hidden``
     files, which no run touches, only those that whoever replaces the whole folder has to know of matter.

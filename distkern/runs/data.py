@@ -181,7 +181,7 @@ def merged(
 
 @dataclass(frozen=True)
 class _Described:
-    """What is known of targets.
+    """The labels of targets, and their weights.
 
     Attributes
     ----------

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from distkern.common.labels import plain_labels
 from distkern.common.sparse import Rows, values_at, with_values
-from distkern.common.types import Block, Floats
+from distkern.common.types import Floats
 from distkern.monitor.explanation import Output
 from distkern.runs.regression_figures import quantiles_of
 from distkern.storage.scaling import Scaling
@@ -27,7 +27,7 @@ _DIGITS = {"float32": 6, "float64": 17}
 
 @dataclass(frozen=True)
 class InputColumn:
-    """A column of what is given to a model.
+    """An input column of a model.
 
     Attributes
     ----------
@@ -148,7 +148,7 @@ def _told(column: Column | None, value: float, digits: int) -> float | str:
 
 
 def outputs_of(model: Any) -> tuple[Output, ...]:
-    """What a model's averages are of: each class, of two the second; each of several quantiles."""
+    """The outputs that are averaged: each class, of two the second; each of several quantiles."""
     if model.task == "regression":
         levels = quantiles_of(model)
         return levels if len(levels) > 1 else ("",)
@@ -156,20 +156,15 @@ def outputs_of(model: Any) -> tuple[Output, ...]:
     return classes[1:] if len(classes) == 2 else classes
 
 
-@dataclass(frozen=True)
-class Averaging:
-    """Rows, what a model says of them, (n,) or (n, n_said), and how many of its last outputs are averaged."""
+def averages(
+    grid: ColumnGrid, rows: Rows, predict: Callable[[Any], NDArray[Any]], n_outputs: int
+) -> tuple[tuple[float, ...], ...]:
+    """(n_outputs, n_values) means over the rows if the column has each of the values.
 
-    rows: Rows
-    predict: Callable[[Any], NDArray[Any]]
-    n_outputs: int
-
-
-def averages(grid: ColumnGrid, _: Iterator[Block], operand: Averaging) -> list[list[float]]:
-    """(n_outputs, n_values) means over the rows if the column has each of the values."""
+    ``predict`` gives (n,) or (n, n_said) numbers of rows, whose last ``n_outputs`` are averaged.
+    """
     means = []
     for features in grid.features:
-        said = operand.predict(with_values(operand.rows, grid.places, features))
-        means.append(said.reshape(len(said), -1).mean(axis=0, dtype=np.float64)[-operand.n_outputs :])
-    found: list[list[float]] = np.array(means).T.tolist()
-    return found
+        said = predict(with_values(rows, grid.places, features))
+        means.append(said.reshape(len(said), -1).mean(axis=0, dtype=np.float64)[-n_outputs:])
+    return tuple(map(tuple, np.array(means).T.tolist()))

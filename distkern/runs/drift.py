@@ -1,4 +1,4 @@
-"""How far new rows are from those that a model has learned from, by column."""
+"""How far new rows are from the training rows of a model, by column."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _ROUNDING = 1e-6
 
 @dataclass(frozen=True)
 class Drift:
-    """Rows whose numbers are beyond those that a model has learned from.
+    """Rows whose numbers lie outside the ranges of a model's training rows.
 
     Attributes
     ----------

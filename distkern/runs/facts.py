@@ -44,7 +44,7 @@ class Labels:
 
 @dataclass(frozen=True)
 class SavedForUpdateFacts:
-    """What is kept for updates: see :class:`~distkern.runs.persistence.SavedForUpdate`."""
+    """Facts kept for updates: see :class:`~distkern.runs.persistence.SavedForUpdate`."""
 
     n_rows: int
     weight: float

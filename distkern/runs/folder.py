@@ -1,4 +1,4 @@
-"""The folder that a run trains to: whose it is, and what is removed of it."""
+"""The folder of a run: who owns it, and what is removed from it."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _OF_A_JOB = ".job"
 
 
 def farewell(folder: Place) -> str:
-    """What is said of a run that was interrupted."""
+    """The last message of an interrupted run."""
     if (folder / "model.json").exists():
         return f"interrupted; the model is in {folder}, for its report run the same command with --resume"
     saved = CheckpointFolder(folder / "checkpoints", {}).stages()
@@ -108,7 +108,7 @@ def _is_unfinished(folder: Place) -> bool:
 
 
 def _goes_back(folder: Place, error: CorruptDataError) -> bool:
-    """Whether what is damaged are results of tasks that the run in ``folder`` makes again when it resumes.
+    """Whether the damaged files are task results that the run in ``folder`` makes again when it resumes.
 
     The newest checkpoint is then removed: what was stored before it is made by the stage that comes again.
     """
@@ -152,7 +152,7 @@ def clear(folder: Place) -> None:
 
 
 def tidy(folder: Place) -> None:
-    """Remove what a run that failed before its first checkpoint has left: nobody can use it.
+    """Remove the leftovers of a run that failed before its first checkpoint: they are of no use.
 
     A model that is there stays with its metrics: what failed was its evaluation.
     """

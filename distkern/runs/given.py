@@ -75,7 +75,7 @@ def training_data(
     executor: AbstractExecutor | None,
     stack: ExitStack,
 ) -> tuple[TrainingData, AbstractExecutor]:
-    """What is given to ``fit`` as the estimator learns from it, which learns its columns, and where it runs.
+    """The arguments of ``fit`` as training data, and where the fit runs; the estimator learns the columns.
 
     ``stack`` ends with the fit. Raises what ``fit`` raises of its arguments.
     """
@@ -263,7 +263,7 @@ def learn_names_of_dataset(estimator: Any, dataset: Dataset) -> None:
 
 
 def unknown_columns(estimator: Any, dataset: Dataset) -> list[str]:
-    """Columns of a data set that a fitted estimator does not know, which are left out."""
+    """Columns of a data set that a fitted estimator does not know, and leaves out."""
     names = dataset.feature_names if dataset.table is None else dataset.table.names
     if names is None or not hasattr(estimator, "feature_names_in_"):
         return []
@@ -274,9 +274,9 @@ def unknown_columns(estimator: Any, dataset: Dataset) -> list[str]:
 def _in_order(estimator: Any, X: Any) -> Any:
     """``X`` in the order of the fit, where it is a frame or a Dask frame of the same columns.
 
-    scikit-learn's checks ask of an estimator that was fitted to a frame in memory that it refuses such a
-    frame in another order; all others put it in order. Names that are missing or unknown, and names on one
-    side only, are scikit-learn's to refuse or to warn of.
+    By scikit-learn's checks an estimator that was fitted to a frame in memory refuses such a frame in another
+    order; all others put it in order. Names that are missing or unknown, and names on one
+    side only, are left to scikit-learn's checks.
     """
     ours, theirs = getattr(estimator, "feature_names_in_", None), _get_feature_names(_named(X))
     if ours is None or theirs is None or np.array_equal(ours, theirs):
@@ -331,7 +331,7 @@ class GivenRows:
         return isinstance(self.rows, AbstractSource) or is_dask(self.rows)
 
     def map_to_frame(self, function: Callable[[Rows], Any], names: Sequence[str]) -> Any:
-        """``function`` of lazy rows as a lazy Dask frame, with the index of the frame that they are of."""
+        """``function`` of lazy rows as a lazy Dask frame, with the index of their frame."""
         if is_dask(self.rows) and hasattr(self.rows, "columns"):
             return map_numbers(function, self.rows, names, self.dtype)
         return as_frame(self.map(function, len(names)), names)
@@ -423,7 +423,7 @@ _EVAL_SET_HINT = "give (X, y), or the test split of the data set that is trained
 
 
 def held_out_rows(estimator: Any, data: TrainingData, given: Any) -> AbstractSource:
-    """``eval_set`` as a source: rows prepared as those of ``data`` were, with codes of the same classes.
+    """``eval_set`` as a source: rows prepared like the rows of ``data``, with codes of the same classes.
 
     Parameters
     ----------

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import islice
 from typing import Any
@@ -23,9 +23,9 @@ from distkern.engine.executors import AbstractExecutor
 from distkern.engine.plan import needed_bytes, plan_run
 from distkern.monitor.explanation import Dependence, Explanation, Importance
 from distkern.monitor.text import in_bytes
-from distkern.passes import Cost, Each, Extent, Machine, Outline, PassPlan, Reduce
+from distkern.passes import Cost, Extent, Machine, Outline, PassPlan, Reduce
 from distkern.runs.applied import preparation_of
-from distkern.runs.dependence import Averaging, ColumnGrid, InputColumn, averages, input_columns, outputs_of
+from distkern.runs.dependence import ColumnGrid, InputColumn, averages, input_columns, outputs_of
 from distkern.runs.ranking import Calibration
 from distkern.runs.regression_figures import quantiles_of
 from distkern.storage.dataset import Split
@@ -69,10 +69,6 @@ class ExplanationEffort:
         """How many rows of a source are drawn."""
         return max(1, min(self.n_rows, source.n_rows, _MOST_BYTES // source.row_bytes))
 
-    def n_columns(self, n_there: int) -> int:
-        """How many columns are permuted."""
-        return min(MOST_COLUMNS, n_there) if self.columns is None else len(self.columns)
-
 
 @dataclass(frozen=True)
 class LabelledRows:
@@ -82,7 +78,7 @@ class LabelledRows:
     ----------
     source : its targets are real, codes of ``labels``, or labels where these are None
     name : of the source
-    columns : that the features of the rows are of
+    columns : of the rows, before they became features
     scaling : what was done to the features
     preparation : what is still to be done before the model sees them
     """
@@ -96,7 +92,7 @@ class LabelledRows:
 
     @classmethod
     def of_split(cls, model: Any, split: Split) -> LabelledRows:
-        """Those of a split of a data set; of its columns those that the model knows."""
+        """The rows of a split of a data set, with the columns that the model knows."""
         data, preparation = split.dataset, preparation_of(model, split.dataset)
         columns = input_columns(data.table, data.feature_names, data.n_features)
         if preparation is not None and preparation.order is not None:
@@ -114,92 +110,53 @@ class LabelledRows:
 
 
 @dataclass(frozen=True)
-class _Trial:
-    """The operand of :func:`_lost`.
+class _Sample:
+    """Rows with real targets, or codes of the model's classes.
 
-    ``rows`` have real targets, or codes of the model's classes; ``scored`` is the mean loss of what is
-    predicted of rows with such targets; columns are permuted ``n_repeats`` times.
+    ``scored`` is the mean loss of what is predicted of rows with such targets.
     """
 
     rows: Block
     predict: Callable[[Any], NDArray[Any]]
     scored: Callable[[NDArray[Any], NDArray[Any]], float]
-    seed: int
-    n_repeats: int
+
+    def loss(self, features: Rows) -> float:
+        """The mean loss if these were the features."""
+        assert self.rows.targets is not None
+        return self.scored(self.predict(features), self.rows.targets)
+
+    def permuted(self, places: tuple[int, ...], seed: int, n_repeats: int) -> list[float]:
+        """The mean losses where the features of one column are permuted."""
+        features, generator = self.rows.features, stream(seed, Purpose.IMPORTANCE, places[0])
+        own = values_at(features, places)
+        orders = (generator.permutation(self.rows.n_rows) for _ in range(n_repeats))
+        return [self.loss(with_values(features, places, own[order])) for order in orders]
 
 
-class _Records:
-    """A store that keeps nothing: what a task finds is its record."""
+def sampling(
+    source: AbstractSource, name: str, how: ExplanationEffort, combining: Cost, n_outputs: int
+) -> Reduce[Block]:
+    """The pass that takes the sample, with neither rows nor a model in it.
 
-    def is_here(self) -> bool:
-        return True
-
-    def put(self, number: int, result: Any) -> Any:
-        return result
-
-    def records(self) -> Mapping[int, Any]:
-        return {}
-
-
-@dataclass(frozen=True)
-class Planned:
-    """The passes that measure importances, in order, with neither rows nor a model in them.
-
-    Attributes
-    ----------
-    drawing : takes the rows
-    permuting : one task for the rows as they are, and one for each column
-    averaging : one task for each column whose partial dependence is measured
+    What the driver then does with the sample is counted as its memory: ``combining`` is what predicting rows
+    takes, beside these rows, of a model with ``n_outputs`` outputs.
     """
-
-    drawing: Reduce[Block]
-    permuting: Each
-    averaging: Each
-
-    @classmethod
-    def over(
-        cls,
-        source: AbstractSource,
-        name: str,
-        how: ExplanationEffort,
-        n_columns: int,
-        combining: Cost,
-        n_outputs: int,
-    ) -> Planned:
-        """The passes over rows of a source of this name.
-
-        Parameters
-        ----------
-        n_columns : of the rows
-        combining : of a task that prepares and predicts rows, beside these rows
-        n_outputs : of the model
-        """
-        drawn = _drawn(source, how)
-        n_rows = sum(map(len, drawn.values()))
-        rows = n_rows, source.row_bytes
-        sample = Cost().holding(joined={"rows": rows}, driver={"rows, once more": (2, *rows)})
-        cost = replace(
-            combining, result_bytes=0, total_result_bytes=None, driver_bytes=0, driver_compiled=False
-        )
-        cost = cost.holding(
-            task={"rows as sent, permuted": (2, *rows), "predictions": (n_rows, n_outputs + 1, 64)},
-            driver={"rows": (3, *rows)},
-        )
-        n_permuted = how.n_columns(n_columns)
-        n_curves = n_permuted if how.columns is not None else min(how.n_curves, n_permuted)
-        each: dict[str, Any] = {"store": _Records(), "split": name, "cost": cost}
-        losses = {**each, "record_bytes": 512 + 16 * how.n_repeats}
-        means = {**each, "record_bytes": 512 + 32 * how.n_values * (n_outputs + 1)}
-        return cls(
-            Reduce("sample for importances", _taken, _joined, drawn, name, blocks=tuple(drawn), cost=sample),
-            Each("importances", _lost, [()] * (1 + n_permuted), **losses),
-            Each("partial dependence", averages, [()] * n_curves, **means),
-        )
-
-    @property
-    def outlines(self) -> list[Outline]:
-        """All of them."""
-        return [Outline(step) for step in (self.drawing, self.permuting, self.averaging)]
+    drawn = _drawn(source, how)
+    n_rows = sum(map(len, drawn.values()))
+    rows = n_rows, source.row_bytes
+    cost = Cost(
+        driver_compiled=combining.compiled or combining.driver_compiled,
+        driver_library=combining.driver_library,
+    )
+    cost = cost.holding(
+        joined={"rows": rows},
+        driver={
+            "rows, those with a class, permuted": (5, *rows),
+            "predictions": (n_rows, n_outputs + 1, 64),
+            "the basis, and a tile of it": (combining.process_bytes + combining.workspace_bytes,),
+        },
+    )
+    return Reduce("importances", _taken, _joined, drawn, name, blocks=tuple(drawn), cost=cost)
 
 
 def excess(plans: Sequence[PassPlan], machine: Machine) -> str:
@@ -235,14 +192,14 @@ def measured_importances(
 def explained(
     model: Any, given: LabelledRows, how: ExplanationEffort, executor: AbstractExecutor, events: EventLog
 ) -> Explanation | str:
-    """The mean loss on some rows in which a column is permuted, less that on the rows as they are, and the
-    partial dependence on the columns that cost most.
+    """The rise of the mean loss when a column is permuted, and the partial dependence on the columns with the
+    largest rise.
 
-    The columns are those of the table, whose features are permuted together, or the features where there is
-    none: up to 30, those of the largest weight in the model's metric, if it has one, else of the largest
-    variance. What is lost is -log p, of classifiers without probabilities their own loss, of quantiles
-    the pinball loss, and of other real targets the squared error divided by their variance. Averages are of
-    probabilities, or of decision values where there are none, and of real predictions.
+    Up to 30 columns are permuted, with the largest weight in the model's metric, if it has one, else with the
+    largest variance. A column of a table is permuted with all its features. The loss is -log p, of
+    classifiers without probabilities their own loss, of quantiles the pinball loss, and of other real targets
+    the squared error divided by their variance. Averages are over probabilities, decision values where there
+    are none, or real predictions.
 
     A text says why nothing can be measured: the machines of the model are not kept, all targets are the same,
     a number or a loss is not finite, or it takes more than the memory limit.
@@ -253,25 +210,25 @@ def explained(
         return "the model is larger than what a process keeps"
     cost = combining_cost(basis, source.row_numbers, how.n_rows)
     cost = cost.holding(task={"coefficients": (2, model.coefficients_.nbytes)})
-    planned = Planned.over(source, given.name, how, len(columns), cost, model.coefficients_.shape[1])
-    plans = plan_run(planned.outlines, {given.name: Extent.of(source)}, executor.machine)
+    step = sampling(source, given.name, how, cost, model.coefficients_.shape[1])
+    plans = plan_run([Outline(step)], {given.name: Extent.of(source)}, executor.machine)
     if reason := excess(plans, executor.machine):
         return reason
     driver = Driver({given.name: source}, executor, events)
     with blas.single_threaded():
-        trial, loss = _trial(model, given, driver.measure(planned.drawing), how)
-        if trial is None:
+        sample, loss = _sample(model, given, driver.measure(step))
+        if sample is None:
             return loss
-        rows = trial.rows
+        rows = sample.rows
         chosen = [columns[place] for place in _chosen(model, rows.features, given, how)]
-        items = [(), *(column.places for column in chosen)]
-        (base, *_), *lost = driver.each(replace(planned.permuting, items=items, operand=trial))
+        base = sample.loss(rows.features)
+        lost = [sample.permuted(column.places, how.seed, how.n_repeats) for column in chosen]
         if not np.isfinite([base, *(value for values in lost for value in values)]).all():
             return "the loss is not finite"
         costs = [(float(np.mean(values)) - base, float(np.std(values))) for values in lost]
         order = sorted(range(len(chosen)), key=lambda place: -costs[place][0])
         largest = [chosen[place] for place in order]
-        curves, n_averaged = _curves(model, given, rows.features, largest, how, driver, planned.averaging)
+        curves, n_averaged = _curves(model, given, rows.features, largest, how)
     return Explanation(
         tuple(Importance(chosen[place].name, *costs[place]) for place in order),
         loss,
@@ -294,26 +251,18 @@ def _said(model: Any) -> str:
 
 
 def _curves(
-    model: Any,
-    given: LabelledRows,
-    features: Rows,
-    columns: list[InputColumn],
-    how: ExplanationEffort,
-    driver: Driver,
-    averaging: Each,
+    model: Any, given: LabelledRows, features: Rows, columns: list[InputColumn], how: ExplanationEffort
 ) -> tuple[tuple[Dependence, ...], int]:
     """The partial dependence on the first of the columns that have one, and of how many rows it is a mean."""
     n_rows = features.shape[0]
     rows = features[np.unique(np.linspace(0, n_rows - 1, min(how.n_averaged, n_rows)).astype(np.intp))]
     found = (ColumnGrid.of(column, features, given.scaling, how.n_values) for column in columns)
-    grids = list(islice((grid for grid in found if grid is not None), len(averaging.items)))
-    output = "probability" if _said(model) == "probability" else "decision"
+    n_curves = how.n_curves if how.columns is None else len(columns)
+    output, n_outputs = "probability" if _said(model) == "probability" else "decision", len(outputs_of(model))
     predict = model.predictor(given.preparation, output, features.dtype)
-    operand = Averaging(rows, predict, len(outputs_of(model)))
-    means = driver.each(replace(averaging, items=grids, operand=operand))
     curves = (
-        Dependence(grid.column, grid.values, tuple(map(tuple, each)))
-        for grid, each in zip(grids, means, strict=True)
+        Dependence(grid.column, grid.values, averages(grid, rows, predict, n_outputs))
+        for grid in islice((grid for grid in found if grid is not None), n_curves)
     )
     return tuple(curves), len(rows)
 
@@ -366,8 +315,8 @@ def _joined(first: Block, second: Block) -> Block:
     return Block.joined([first, second])
 
 
-def _trial(model: Any, given: LabelledRows, rows: Block, how: ExplanationEffort) -> tuple[_Trial | None, str]:
-    """What each task is given, and what is lost in words; or None, and why nothing can be."""
+def _sample(model: Any, given: LabelledRows, rows: Block) -> tuple[_Sample | None, str]:
+    """The rows as the model knows them, and the name of the loss; or None and the reason."""
     assert rows.targets is not None
     numbers = rows.features.data if isinstance(rows.features, SparseRows) else rows.features
     if not np.isfinite(numbers).all():
@@ -393,7 +342,7 @@ def _trial(model: Any, given: LabelledRows, rows: Block, how: ExplanationEffort)
         if not rows.n_rows:
             return None, "no row has a class of the model"
     predict = model.predictor(given.preparation, output, rows.features.dtype)
-    return _Trial(rows, predict, scored, how.seed, how.n_repeats), loss
+    return _Sample(rows, predict, scored), loss
 
 
 def _log_loss(chances: NDArray[Any], codes: NDArray[Any]) -> float:
@@ -408,7 +357,7 @@ def _squares(values: NDArray[Any], targets: NDArray[Any]) -> float:
 
 @dataclass(frozen=True)
 class _OwnLoss:
-    """That of the model: labels may all be those of the largest class, whatever the columns say."""
+    """The model's own loss: labels may all be the largest class, whatever the columns say."""
 
     risk: Any
 
@@ -454,18 +403,3 @@ def _variances(features: Rows) -> NDArray[np.float64]:
         for values in (exact, np.square(exact))
     )
     return np.asarray(squares - np.square(sums))
-
-
-def _lost(places: tuple[int, ...], _: Iterator[Block], trial: _Trial) -> list[float]:
-    """The mean losses where the features of one column are permuted, or none."""
-    rows = trial.rows
-    assert rows.targets is not None
-    if not places:
-        return [trial.scored(trial.predict(rows.features), rows.targets)]
-    generator, own = stream(trial.seed, Purpose.IMPORTANCE, places[0]), values_at(rows.features, places)
-    lost = []
-    for _repeat in range(trial.n_repeats):
-        order = generator.permutation(rows.n_rows)
-        # without a name, so that they are gone before the next ones are made
-        lost.append(trial.scored(trial.predict(with_values(rows.features, places, own[order])), rows.targets))
-    return lost

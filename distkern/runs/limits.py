@@ -65,7 +65,7 @@ def check_limit(
 
 
 def whose_limit(machine: Machine, given: int | None) -> str:
-    """Where the limit that a machine has comes from, for those who are told that it is too low."""
+    """The origin of a machine's limit, for the message that it is too low."""
     return "--memory-limit" if machine.memory_limit == given else "the workers that run already"
 
 
@@ -83,7 +83,7 @@ def machine_of(
 
 
 def how_raised(needed: int, machine: Machine, given: int | None) -> str:
-    """What to raise where a limit is too low: the one given, or that of workers which run already."""
+    """What to raise where a limit is too low: the given limit, or the limit of running workers."""
     is_given = machine.memory_limit == given
     limit = needed if is_given else math.ceil(needed / TERMINATED_AT)
     option = f"--memory-limit {-(-limit // (16 * MIB)) * 16}MiB"

@@ -25,6 +25,8 @@ _DESCRIPTION = Description("distkern-model", "a model", 6, "train it again")
 
 #: how often a model is read that others replace meanwhile
 _READINGS = 4
+#: hyperparameters of earlier versions, without a say in what a fitted model is
+_RETIRED = {"n_candidates"}
 
 
 def save_model(model: Any, path: Place) -> None:
@@ -179,7 +181,7 @@ def _loaded(folder: Place, facts: dict[str, Any]) -> Any:
 def _restored(
     kind: Any, described: ModelFacts, arrays: Mapping[str, NDArray[Any]], facts: Mapping[str, Any], where: str
 ) -> Any:
-    model = kind(**described.params)
+    model = kind(**{name: one for name, one in described.params.items() if name not in _RETIRED})
     try:
         model.check_parameters()
     except InputError as error:
@@ -222,8 +224,8 @@ def read_description(folder: Place) -> dict[str, Any]:
 
 
 def read_fingerprint(folder: Place) -> str:
-    """The fingerprint of ``model.json``, which every other model and every other run's has another of; raises
-    as :func:`read_description`."""
+    """The fingerprint of ``model.json``, which differs between models and between runs; raises as
+    :func:`read_description`."""
     return _opened(folder)[1]
 
 
@@ -286,15 +288,15 @@ class SavedForUpdate:
 
     Attributes
     ----------
-    own : what its solver has kept of its last state, by name: arrays and numbers
+    solver_state : fields of the solver's last state by name, arrays and numbers
     n_rows, weight : rows that it has learned from, equal ones of few as one, and the sum of their weights
-    sources : fingerprints of the splits of data sets that these are of; "" for arrays
+    sources : fingerprints of the splits of data sets with these rows; "" for arrays
     low, high : (n_features,) the smallest and the largest number of each column of these rows, in their own
         units; without numbers where they are not known
     began : :func:`fingerprint_of` the model that the last update began from; "" of a model that was fitted
     """
 
-    own: Mapping[str, Any] = field(default_factory=dict)
+    solver_state: Mapping[str, Any] = field(default_factory=dict)
     n_rows: int = 0
     weight: float = 0.0
     sources: tuple[str, ...] = ()
@@ -309,13 +311,13 @@ class SavedForUpdate:
     @property
     def arrays(self) -> dict[str, NDArray[Any]]:
         """The arrays that a model's folder holds of it."""
-        own = {f"{_OWN}{name}": np.asarray(value) for name, value in self.own.items()}
+        own = {f"{_OWN}{name}": np.asarray(value) for name, value in self.solver_state.items()}
         return {**own, f"{_FURTHER}low": self.low, f"{_FURTHER}high": self.high}
 
     @property
     def facts(self) -> dict[str, Any]:
         """What ``model.json`` says of it."""
-        names = [f"{_FURTHER}low", f"{_FURTHER}high", *(f"{_OWN}{name}" for name in self.own)]
+        names = [f"{_FURTHER}low", f"{_FURTHER}high", *(f"{_OWN}{name}" for name in self.solver_state)]
         facts = {"n_rows": self.n_rows, "weight": self.weight, "sources": list(self.sources), "arrays": names}
         return {**facts, "began": self.began} if self.began else facts
 
@@ -326,7 +328,7 @@ class SavedForUpdate:
 
 @dataclass(frozen=True)
 class StoredForUpdate:
-    """A :class:`SavedForUpdate` that lies in a model's folder.
+    """A :class:`SavedForUpdate` in a model's folder.
 
     Attributes
     ----------

@@ -83,7 +83,7 @@ def _prepared(
 def rearranged(
     levels: tuple[float, ...], answer: Callable[[Floats], NDArray[Any]], combined: Floats
 ) -> NDArray[Any]:
-    """What is answered of quantiles, (n_rows, n_levels), in the order of their levels; one is left as it is.
+    """Predicted quantiles, (n_rows, n_levels), in the order of their levels; a single one stays as it is.
 
     Each row's quantiles are sorted: where they crossed the sorted ones are closer to the true ones, and cost
     no more (Chernozhukov, Fernandez-Val and Galichon 2010, Proposition 4).
@@ -159,7 +159,7 @@ def answer_of(
 def unweighted(
     chances: Callable[[Floats], NDArray[np.float64]], weights: NDArray[np.float64], decision: Floats
 ) -> NDArray[np.float64]:
-    """Probabilities p_c of rows as they are, (n_rows, n_classes), from those of weighted classes.
+    """Probabilities p_c of rows as they are, (n_rows, n_classes), from probabilities of weighted classes.
 
     A machine whose losses weigh w_c learns q_c, proportional to w_c p_c, so that p_c is proportional to
     q_c / w_c (Elkan 2001). A class of weight 0 was not learned, and keeps its q_c.

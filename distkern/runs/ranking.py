@@ -27,13 +27,13 @@ def row_squares(probabilities: NDArray[np.float64], codes: NDArray[np.integer]) 
 
 @dataclass(frozen=True)
 class Calibration:
-    """Sums over rows, by the probability of class 1 or, of more than two classes, that of the predicted one.
+    """Sums over rows, by the probability of class 1 or, of more than two classes, of the predicted class.
 
     Attributes
     ----------
     counts : (20,) rows whose probability p lies in each bin
     chances : (20,) the sum of their p
-    hits : (20,) those of them that are of the class that p is of
+    hits : (20,) the number of them in the class of p
     log_losses, squares : sums over all rows of :func:`~distkern.common.scores.row_log_losses` and
         :func:`row_squares`
     """

@@ -1,4 +1,4 @@
-"""Predictions of a data set by a basis that no process keeps: where its passes run, and what they write."""
+"""Predictions of a data set by a basis that no process keeps."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def routing_of(
 
 
 def unkept(basis: AbstractBasis, out: Location | None, machine: Machine) -> AbstractPlacedBasis | None:
-    """A basis that no process keeps, where workers can see what lies beside the predictions."""
+    """A basis that no process keeps, where workers can see the folder of the predictions."""
     away = machine.kind == "distributed" and not machine.same_host
     if away and not (out is not None and isinstance(place_of(out), Path)):
         return None

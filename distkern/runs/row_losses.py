@@ -35,7 +35,7 @@ def _summed(keys: Keys, losses: Array) -> Array:
 
 
 def losses_of_groups(sums: Array, n_rows: int) -> list[float]:
-    """128 numbers whose mean is that of the losses of all rows.
+    """128 numbers with the same mean as the losses of all rows.
 
     The mean of the differences between those of two models is that over the rows, and its standard error
     (:func:`~distkern.common.scores.mean_difference`) is estimated from how it varies between groups, so that

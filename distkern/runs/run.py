@@ -21,7 +21,6 @@ from distkern.monitor.explanation import NOT_MEASURED
 from distkern.monitor.text import in_bytes
 from distkern.passes import Extent, Machine, PassPlan
 from distkern.passes.machine import COMPILING_BYTES
-from distkern.runs.dependence import input_columns
 from distkern.runs.estimator import Estimator
 from distkern.runs.folder import (
     check_folder,
@@ -32,7 +31,7 @@ from distkern.runs.folder import (
     making_again,
     tidy,
 )
-from distkern.runs.importance import ExplanationEffort, Planned, excess
+from distkern.runs.importance import ExplanationEffort, excess, sampling
 from distkern.runs.limits import (
     advice_on,
     check_limit,
@@ -77,7 +76,7 @@ class Plan:
     memory_limit : of a worker (of the driver, when tasks run in its process), or None
     advice : what would make it fit; empty if it fits
     machine : where the run fits, which may do less at a time than the one that is there
-    savings : what it does less of, in words
+    savings : what it saves for that, in words
     """
 
     passes: tuple[PlannedPass, ...]
@@ -182,17 +181,14 @@ def plan_on(
 
 
 def _importances(solver: AbstractSolver[Any], problem: Problem, split: Split) -> list[Outline]:
-    """The passes over rows of a split that measure importances, before there is a model: rows are predicted
+    """The pass over rows of a split that measures importances, before there is a model: rows are predicted
     in about what measuring held-out rows of a stage takes."""
     how = ExplanationEffort(problem.seed)
     held_out = replace(problem, has_test=True, test_block_rows=(how.n_drawn(split),))
     measuring = _evaluation(solver.outline(held_out))
     if not measuring:
         return []
-    cost = measuring[-1].step.cost
-    columns = input_columns(split.dataset.table, None, split.n_features)
-    planned = Planned.over(split, split.name, how, len(columns), cost, problem.n_outputs)
-    return planned.outlines
+    return [Outline(sampling(split, split.name, how, measuring[-1].step.cost, problem.n_outputs))]
 
 
 def _evaluation(outlines: Sequence[Outline]) -> list[Outline]:
@@ -234,7 +230,7 @@ def _with_number(estimator: Estimator, fits: Callable[[Estimator], bool]) -> str
 
 
 def savings(machine: Machine, used: Machine) -> tuple[str, ...]:
-    """What a machine that is used instead of another one does less of, in words."""
+    """What the ``used`` machine saves compared with the given one, in words."""
     kept, sent = in_bytes(used.cache_bytes), in_bytes(used.window_bytes)
     done = {
         f"{kept} of blocks are kept instead of {in_bytes(machine.cache_bytes)}": used.cache_bytes

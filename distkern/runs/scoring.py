@@ -251,7 +251,7 @@ def predict_files_to(
 
 
 def _told(blocks: Iterable[FileBlock], files: FileRows, events: EventLog) -> Iterator[FileBlock]:
-    """The blocks, as a pass that listeners are told of: its tasks are thousandths of the files."""
+    """The blocks, reported to listeners as a pass whose tasks are thousandths of the files."""
     about: dict[str, Any] = {"name": "predict files", "stage": 0}
     events.emit("pass_started", **about, tasks=1000, rows=0, bytes=0, unit="rows")
     started, rows, n_bytes = time.perf_counter(), 0, 0

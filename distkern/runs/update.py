@@ -1,4 +1,4 @@
-"""Updating a fitted model with more rows: which rows are read, as what, and what is said of them."""
+"""Updating a fitted model with more rows: which rows are read, and how."""
 
 from __future__ import annotations
 
@@ -110,7 +110,7 @@ def _as_it_is(block: Block) -> Block:
 
 @dataclass(frozen=True)
 class UpdateRun:
-    """What a fit is told that begins from a fitted model.
+    """The settings of a fit that begins from a fitted model.
 
     Attributes
     ----------
@@ -149,7 +149,7 @@ class UpdateRun:
         return self.n_earlier + self.data.source.n_rows
 
     def mean_of(self, mean_weight: float) -> float:
-        """Mean weight of the earlier rows and of those that are read, whose mean is given."""
+        """Mean weight of the earlier rows and of the rows that are read, whose mean is given."""
         n_rows = self.data.source.n_rows
         return (mean_weight * n_rows + self.mean_weight * self.n_earlier) / (n_rows + self.n_earlier)
 

@@ -47,7 +47,7 @@ class CounterStream(IntEnum):
 
 @dataclass(frozen=True)
 class Draws:
-    """Some draws of one block of random features: a pure function of what it holds.
+    """Some draws of one block of random features: a pure function of its fields.
 
     Attributes
     ----------
@@ -114,7 +114,7 @@ class Draws:
 
 @dataclass(frozen=True)
 class AbstractSampler(ABC):
-    """A way to make the numbers of which random features are drawn."""
+    """Makes the numbers for draws of random features."""
 
     name: ClassVar[str]
     #: bytes that a process loads to use it

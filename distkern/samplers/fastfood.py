@@ -26,8 +26,8 @@ class Fastfood(AbstractSampler):
 
     B are random signs, P a random permutation, G standard normal numbers, H the Hadamard matrix, S lengths
     that are chi-distributed with n degrees of freedom. A draw costs O(log n_input) a row instead of
-    O(n_input), and 5 numbers of memory; its kernel error is up to a third larger than that of independent
-    draws (measured), so it pays from about 1000 columns on. A block has ceil(F / n) such stacks.
+    O(n_input), and 5 numbers of memory. Its kernel error is up to a third larger than with independent draws
+    (measured), so it pays from about 1000 columns on. A block has ceil(F / n) such stacks.
     """
 
     name = "fastfood"

@@ -1,4 +1,19 @@
-"""AVM: the approximation vector machine, stochastic gradients moved to landmarks (Le et al. 2017)."""
+"""AVM: the approximation vector machine, stochastic gradients moved to landmarks (Le et al. 2017).
+
+The paper, whose lambda is 1 / lam, is at the left, ours at the right:
+
+    w_0 <- 0                                      AbstractExplicit.init
+    for t = 1 .. T:                               AVMSteps.step, by _avm, the loop of avm_loop
+        draw a row i                              Problem.visits; workers make k(x_i, C): prepare_piece
+        add x_i to the core points if all         before the first step: AbstractExplicit.init, by a rule
+            are farther away than the diameter        of landmarks/
+        c <- the core point nearest to x_i        prepare_piece
+        g <- lambda w_(t-1)                       _avm; w = u / (t0 + t), so that u changes at c alone
+            + l'(<w_(t-1), phi(x_i)>, y_i) phi(c)
+        w_t <- w_(t-1) - g / (lambda t)           Average.u, in steps 1 / (t0 + t)
+        project w_t on a ball around 0            AVMSteps.project, every 32 r steps (BallProjection)
+    return a mean of the w_t                      AVMSteps.coefficients: of the last half of them
+"""
 
 from __future__ import annotations
 
@@ -18,7 +33,7 @@ from distkern.common.parameters import FLAG, Parameter, Whole, parameter
 from distkern.common.types import Array
 from distkern.losses import MARGIN_LOSSES
 from distkern.losses.base import AbstractElementwiseLoss
-from distkern.solvers.base import OldRows, PreviousModel, Problem, order_of_rows, rows_of_stage
+from distkern.solvers.base import Problem, UpdateRule, order_of_rows, rows_of_stage
 from distkern.solvers.coreset import AbstractCoresetSolver, AbstractSteps, KernelPiece, compiled_steps
 from distkern.solvers.explicit import FeatureState
 from distkern.solvers.hyperparameters import CORESET, SEARCHED_GAMMA, SEARCHED_LAM, a_loss
@@ -28,6 +43,7 @@ from distkern.solvers.streamed import few_steps
 
 #: default number of landmarks; a step is cheap, and gradients are moved to them
 USUAL_LANDMARKS = 2048
+_NEVER = 2**62
 _N_LANDMARKS = replace(
     CORESET["n_landmarks"], help=f"at most this many landmarks; none: {USUAL_LANDMARKS}, or by the diameter"
 )
@@ -43,8 +59,8 @@ class AVMState(FeatureState):
     early : (n_outputs, r), sum over changes of u of (change * inverse_sum when it was made)
     inverse_sum : sum of 1 / (t0 + t) over the averaged steps so far
     step : t
-    first_averaged : the step after which iterates are averaged
-    coefficients : those of the average once it has begun, those of w_t before
+    first_averaged : the step after which iterates are averaged, if they are
+    coefficients : of the average once it has begun, of w_t until then
     """
 
     accumulated: Array
@@ -93,21 +109,14 @@ class AVM(AbstractCoresetSolver[AVMState]):
     def rows_to_forget(self) -> int:
         return 1 if isinstance(self.lam, str) else few_steps(self.lam)
 
-    states, old_rows = AVMState, OldRows.LEFT
-    kept = ("accumulated", "early", "inverse_sum", "step", "first_averaged")
+    states = AVMState
+    updates = UpdateRule(False, ("accumulated", "early", "inverse_sum", "step", "first_averaged"))
 
     def at_zero(self, problem: Problem, risk: Risk, w: Array, figures: Figures) -> dict[str, Any]:
-        last = self.stages * self.rows_streamed(problem)
-        kept = {"first_averaged": last // 2 if self.average else last}
-        return {"accumulated": w.T, "early": w.T, "inverse_sum": 0.0, "step": 0, **kept}
+        half = self.stages * self.rows_streamed(problem) // 2
+        return {"accumulated": w.T, "early": w.T, "inverse_sum": 0.0, "step": 0, "first_averaged": half}
 
-    def going_on(self, problem: Problem, before: PreviousModel, own: Mapping[str, Any]) -> Mapping[str, Any]:
-        if self.average:
-            return before.own
-        # the last iterate is the model, however many more steps there are
-        return {**before.own, "first_averaged": before.own["step"] + own["first_averaged"]}
-
-    def loop(self, problem: Problem, state: AVMState, basis: AbstractBasis, made: Any) -> AVMSteps:
+    def loop(self, problem: Problem, state: AVMState, basis: AbstractBasis, preconditioner: Any) -> AVMSteps:
         return AVMSteps(self, problem, state, basis)
 
 
@@ -119,7 +128,7 @@ class AVMSteps(AbstractSteps):
         loss, smoothness = solver.margin_loss, solver.smoothness(problem)
         self._loop, center = avm_loop(loss, basis.dtype), solver.risk_of(state).offset
         self._offset = smoothness if math.isfinite(smoothness) else 0.0
-        self._tail_start = state.first_averaged
+        self._tail_start = state.first_averaged if solver.average else _NEVER
         self._rule = (self._offset, self._tail_start, float(solver.lam), center, loss.parameters)
         kept = (np.array(state.accumulated, order="C"), np.array(state.early, order="C"))
         self._w = Average(*kept, np.array([state.inverse_sum]), np.array([state.step]))
@@ -138,7 +147,7 @@ class AVMSteps(AbstractSteps):
         found = (inverse_sum * w.u - w.early) / averaged if averaged > 0 else w.u / (self._offset + step)
         return np.ascontiguousarray(found.T)
 
-    def own(self) -> dict[str, Any]:
+    def solver_state(self) -> dict[str, Any]:
         w = self._w
         kept: dict[str, Any] = {"accumulated": w.u, "early": w.early}
         kept |= {"inverse_sum": float(w.inverse_sum[0]), "step": int(w.step[0])}

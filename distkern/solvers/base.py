@@ -7,6 +7,23 @@ To add one, write a file in this folder with a frozen dataclass of hyperparamete
 They read like the paper's pseudo-code and know nothing of files, tasks or workers. A state is a frozen
 dataclass of arrays and numbers; all that the next stage depends on is in it, so a checkpoint is the state.
 What all stages need and is too large for that is yielded as ``Derived``.
+
+A solver must give:
+
+    name, cost_of_pass, memory    its name, and what a pass and the model cost, in words
+    init, stage                   the state before the first stage; a stage, from one state to the next
+    finished, measures            whether a state is the last one; what it achieves
+    state_type                    the dataclass of states
+    outline                       the passes of a run, for the planner
+
+It may give:
+
+    choices                       parameters of its parts: loss, kernel, features
+    settled, found                the solver with what ``init`` has chosen; hyperparameters so chosen
+    starts_at_zero, explosion     which objectives show that a run diverges
+    hints, hint, step_hint        what a user can do about a trouble
+    updates                       how its models are updated: which rows are read, what a model keeps
+    further, counts_on            what a model keeps beside; whether its steps count on in an update
 """
 
 from __future__ import annotations
@@ -37,15 +54,32 @@ Result = TypeVar("Result")
 Steps: TypeAlias = Generator[Pass | Message | Derived, Any, Result]
 
 
-class OldRows(Enum):
-    """What an update does with the rows that the model has learned from before."""
+@dataclass(frozen=True)
+class UpdateRule:
+    """How the models of a solver are updated.
 
-    #: they are read again, as what is minimised is the mean loss over all rows
-    NEEDED = "needed"
-    #: they are read again if they are given; else what was kept stands for them
-    USED = "used"
-    #: what was kept stands for them
-    LEFT = "left out"
+    Attributes
+    ----------
+    reads_old : the old rows are read again, since the mean loss over all rows is minimised; else the run goes
+        on from what the model keeps
+    keeps : fields of the last state that a model keeps; none of them where the first is empty
+    refusal : why there is no update, a clause; else empty
+    alone_with : settings whose updates do not read the old rows, where there are some, a clause
+    """
+
+    reads_old: bool = True
+    keeps: tuple[str, ...] = ()
+    refusal: str = ""
+    alone_with: str = ""
+
+    def saved(self, state: Any) -> dict[str, Any]:
+        """The kept fields of the last state by name."""
+        fields = {name: getattr(state, name) for name in self.keeps}
+        return {} if fields and np.shape(fields[self.keeps[0]]) == (0,) else fields
+
+    def needs_old(self, saved: Mapping[str, Any]) -> bool:
+        """Whether the update of a model that has saved these fields reads the old rows."""
+        return self.reads_old or not saved.keys() >= set(self.keeps)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -60,13 +94,13 @@ class Problem(RowLayout):
     real_targets : targets are real numbers and not classes: they are centred and scaled, and errors are mean
         squared errors
     class_shares : share of each class code in the weight of all rows; empty for real targets
-    weighs_classes : whether the losses of some classes count more than those of others
+    weighs_classes : whether the losses of some classes count more than others
     test_block_rows : rows of each block of the test split, where it has been opened
     workplace : where an :class:`~distkern.passes.Each` stores; the driver gives it to the problem of a run
     has_groups : rows of one group are held out together
     error_name : name of the error, where it is not the share of wrong labels
-    notes : what was chosen before the run, told and kept with what the solver chooses
-    candidates : what was compared before the run, told and kept like ``notes``
+    notes : choices made before the run, reported and kept with the choices of the solver
+    candidates : what was compared before the run, reported and kept like ``notes``
     """
 
     n_outputs: int
@@ -104,11 +138,11 @@ class Measures:
     """What a stage achieved (one line of ``metrics.jsonl``); ``extra`` holds the solver's own figures.
 
     ``accesses`` are two counts of the features that the run has read so far: n_features for a row and n_rows
-    for a column, and those that are not zero; None stands for the training rows that its passes have read.
+    for a column, and the nonzero ones; None stands for the training rows that its passes have read.
     ``converged``: a bound shows that the objective is within the solver's tolerance of its minimum.
     ``stopped``: the rule by which the solver has ended where no bound shows that, in the words of ``ended_``.
     ``shortfall``: what it could not do, with a hint.
-    ``notes``: what it chose for its user, in short lines, each told once and kept with the model.
+    ``notes``: what it chose for its user, in short lines, each reported once and kept with the model.
     """
 
     objective: float
@@ -124,7 +158,7 @@ class Measures:
 
 
 class Trouble(Enum):
-    """What can be wrong with the result of a run."""
+    """Possible faults of the result of a run."""
 
     #: the objective is above that of the model 0
     DIVERGED = "diverged"
@@ -159,7 +193,7 @@ class AbstractSolver(Declared, ABC, Generic[State]):
     """The mathematics of one algorithm."""
 
     name: ClassVar[str]
-    #: parameters of what it is put together from (loss, kernel, features), beside those that are its fields
+    #: parameters of its parts (loss, kernel, features), beside its own fields
     choices: ClassVar[Mapping[str, Parameter]] = {}
     #: operations of a pass and memory, for n rows of d columns, r landmarks or features and k outputs
     cost_of_pass: ClassVar[str]
@@ -168,46 +202,17 @@ class AbstractSolver(Declared, ABC, Generic[State]):
     starts_at_zero: ClassVar[bool] = True
     #: what to do about some troubles, with the hyperparameters by name; the others have the usual hints
     hints: ClassVar[Mapping[Trouble, str]] = {}
-    #: an objective so many times that of the model 0 is not on its way to the minimum; infinite where first
+    #: an objective this many times the objective of the model 0 shows divergence; infinite where first
     #: steps are so large on purpose that any rise may be followed by a fall
     explosion: ClassVar[float] = 10.0
     #: whether it goes on with steps of a run before, which end with the rows and not at a minimum
     counts_on: ClassVar[bool] = False
-    #: fields of the last state that are kept with a model, for an update to go on from
-    kept: ClassVar[tuple[str, ...]] = ()
-    #: what an update does with the rows of before; None where there is no update, for the reason
-    #: ``not_updated``, a clause
-    old_rows: ClassVar[OldRows | None] = None
-    not_updated: ClassVar[str] = "its solver begins anew"
-    #: settings with which updates may leave out the rows of before, where it takes some, a clause
-    alone_with: ClassVar[str] = ""
+    #: how its models are updated
+    updates: ClassVar[UpdateRule] = UpdateRule(refusal="its solver begins anew")
 
     def further(self, state: State) -> dict[str, Any]:
-        """What is kept with a model of a state, by name: arrays and numbers."""
-        return {name: getattr(state, name) for name in self.kept}
-
-    def asks_for(self, own: Mapping[str, Any], n_new: int, size: int) -> OldRows:
-        """What an update does with the rows of before.
-
-        Parameters
-        ----------
-        own : what :meth:`further` gave of the model's run
-        n_new : rows that are new
-        size : functions of the model
-
-        Raises
-        ------
-        InputError
-            If such a model cannot be updated.
-        """
-        if self.old_rows is None:
-            raise cannot_go_on(self.name, self.not_updated)
-        return self.old_rows
-
-    @property
-    def goes_on_alone(self) -> bool:
-        """Whether updates may leave out the rows of before, however few the new ones are."""
-        return self.old_rows is OldRows.LEFT
+        """Arrays and numbers of the last state that are kept with a model, by name."""
+        return self.updates.saved(state)
 
     @abstractmethod
     def init(self, problem: Problem) -> Steps[State]:
@@ -262,15 +267,13 @@ class AbstractSolver(Declared, ABC, Generic[State]):
 
 @dataclass(frozen=True)
 class PreviousModel:
-    """The model that an update of a solver over explicit features begins from.
+    """The model with which an update of a solver over explicit features begins.
 
     Attributes
     ----------
     landmarks, gamma, coefficients, center, target_scale : as in the states of these solvers
-    own : what the solver has kept of its last state, by name, see ``kept`` of
-        :class:`~distkern.solvers.base.AbstractSolver`
+    solver_state : the fields of the last state that the model keeps, see :class:`UpdateRule`
     n_rows : rows that it has learned from and that are not read again
-    mean_weight : mean weight of these rows, divided by that of all
     """
 
     landmarks: Rows
@@ -278,31 +281,8 @@ class PreviousModel:
     coefficients: Array
     center: Array
     target_scale: float
-    own: Mapping[str, Any] = field(default_factory=dict)
+    solver_state: Mapping[str, Any] = field(default_factory=dict)
     n_rows: int = 0
-    mean_weight: float = 1.0
-
-    def missing_gradient(self, n_rows: int, gradient: Array) -> Array:
-        """What is added to the mean gradient of new rows for that of all rows, (r, k), at the model.
-
-        The gradient of the rows of before is kept, so that this is exact at the model; elsewhere it says that
-        their curvature is that of the new ones: the surrogate loss of Jordan, Lee and Yang (2019).
-
-        Parameters
-        ----------
-        n_rows : of the new rows
-        gradient : (r, k), theirs at the model
-        """
-        share = self.n_rows / (self.n_rows + n_rows)
-        kept: Array = self.own["gradient"]
-        return share * (self.mean_weight * kept - gradient)
-
-    def whole_gradient(self, n_rows: int, gradient: Array) -> dict[str, Array]:
-        """The fields ``gradient``, of all rows, and ``missing`` of it; none where all rows are read."""
-        if not self.n_rows:
-            return {}
-        missing = self.missing_gradient(n_rows, gradient)
-        return {"gradient": gradient + missing, "missing": missing}
 
 
 def cannot_go_on(name: str, why: str) -> InputError:
@@ -312,15 +292,6 @@ def cannot_go_on(name: str, why: str) -> InputError:
         where="update",
         hint="shard the old and the new files as one data set, and train on that",
     )
-
-
-#: new rows for each function from which on their curvature stands for that of all rows
-ROWS_PER_FUNCTION = 8
-
-
-def asks_with_gradient(n_new: int, size: int) -> OldRows:
-    """What solvers with a kept gradient do with the rows of before."""
-    return OldRows.USED if n_new >= ROWS_PER_FUNCTION * size else OldRows.NEEDED
 
 
 SOLVERS = Family("distkern.solvers", AbstractSolver)  # type: ignore[type-abstract]

@@ -36,13 +36,13 @@ def gradient_bound(
     """g . M^-1 g / (2 nu): F is strongly convex. Infinite for nu = 0.
 
     With a ``length`` the last function is a constant that nu does not count. Its slope g_b is not 0 at w, so
-    no slopes a_i = l'(f_i) have the sum 0 that the dual asks for. A step of the constant alone moves them
-    there, to a_i = l' - l'' g_b / h with h = mean_i s_i l'', and lowers F by g_b^2 / (2 h); it changes the
-    rest of the gradient by g_b times a mean of z. So
+    the slopes a_i = l'(f_i) do not have the sum 0 of dual feasible ones. A step of the constant alone moves
+    them there, to a_i = l' - l'' g_b / h with h = mean_i s_i l'', and lowers F by g_b^2 / (2 h); it changes
+    the rest of the gradient by g_b times a mean of z. So
 
         ((|g_w| + length |g_b|)^2 + g_b^2) / (2 nu),
 
-    for nu <= h. In g_b this is of second order, exact for the square loss and otherwise an estimate near 0.
+    for nu <= h. In g_b this has second order, exact for the square loss and otherwise an estimate near 0.
 
     Parameters
     ----------

@@ -50,7 +50,7 @@ from distkern.solvers._cells.sizes import auto_cell_rows, auto_overlap
 from distkern.solvers._cells.state import CellsState, Settled, notes_of
 from distkern.solvers._cells.touched import PreviousCells
 from distkern.solvers._cells.updating import Updating
-from distkern.solvers.base import AbstractSolver, Measures, OldRows, Outline, Problem, Steps, Trouble
+from distkern.solvers.base import AbstractSolver, Measures, Outline, Problem, Steps, Trouble, UpdateRule
 from distkern.solvers.hyperparameters import PROBABILITY, a_loss
 from distkern.solvers.measuring import Sums
 from distkern.solvers.risk import Risk
@@ -147,7 +147,7 @@ class Cells(AbstractSolver[CellsState]):
     search_result: TriedMachine | None = None
 
     name = "cells"
-    old_rows = OldRows.NEEDED
+    updates = UpdateRule()
     choices: ClassVar[Mapping[str, Parameter]] = {
         "loss": a_loss("squared_hinge", DUAL_LOSSES),
         "kernel": Parameter(

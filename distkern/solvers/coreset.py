@@ -193,7 +193,7 @@ class BallProjection:
 def snapshot(block: Block, model: Model) -> Sums:
     """One block's share of the objective and of its full gradient.
 
-    The gradient is that of Tan et al. 2019, (7), without lambda: (r, n_outputs) sums of s_i dl/df at the
+    The gradient is (7) of Tan et al. 2019 without lambda: (r, n_outputs) sums of s_i dl/df at the
     landmark nearest to x_i.
     """
     basis, risk, sums = model.basis, model.risk, Sums.none(model.risk)
@@ -231,7 +231,7 @@ class KernelPiece:
     Attributes
     ----------
     values : (n, r) kernel rows
-    nearest : (n,) nearest landmark of each row; empty where it was not asked for
+    nearest : (n,) nearest landmark of each row; empty where it is not needed
     products : (n, n_columns) values @ operand.columns
     signs : (n, n_outputs), of the values' dtype
     weights : (n,) float64

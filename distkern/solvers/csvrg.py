@@ -27,7 +27,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from functools import cache, cached_property
 from typing import Any, ClassVar, NamedTuple
 
@@ -45,14 +45,7 @@ from distkern.features.landmarks import whitened
 from distkern.losses import MARGIN_LOSSES
 from distkern.losses.base import AbstractElementwiseLoss
 from distkern.passes import Reduce
-from distkern.solvers.base import (
-    OldRows,
-    PreviousModel,
-    Problem,
-    asks_with_gradient,
-    order_of_rows,
-    rows_of_stage,
-)
+from distkern.solvers.base import Problem, UpdateRule, order_of_rows, rows_of_stage
 from distkern.solvers.bounds import gradient_bound
 from distkern.solvers.coreset import (
     AbstractCoresetSolver,
@@ -79,14 +72,11 @@ class CSVRGState(FeatureState):
     gradient : (r, n_outputs), mu = (1/m) sum_i alpha~_i p(x_i), see :class:`CSVRG`
     change : |w_s - w_(s-1)| / |w_s|, the largest over the outputs; infinite before the first stage
     projections : on the ball, so far
-    missing : (r, n_outputs), what mu is more than the mean over the rows that are read, in an update without
-        the old ones; else without rows
     """
 
     gradient: Array
     change: float
     projections: int
-    missing: Array = field(default_factory=lambda: np.zeros((0, 1)))
 
 
 @dataclass(frozen=True)
@@ -158,13 +148,9 @@ class CSVRG(AbstractCoresetSolver[CSVRGState]):
     searched: ClassVar[Mapping[str, Choices]] = {"lam": SEARCHED_LAM, "gamma": SEARCHED_GAMMA}
     choices: ClassVar[Mapping[str, Parameter]] = {"loss": a_loss("odm", MARGIN_LOSSES), **CORESET}
 
-    states, columns_per_output = CSVRGState, 2
+    states, columns_per_output, updates = CSVRGState, 2, UpdateRule()
     #: whether gradients are projected on the span of the landmarks
     spans: ClassVar[bool] = False
-    kept: ClassVar[tuple[str, ...]] = ("gradient",)
-
-    def asks_for(self, own: Mapping[str, Any], n_new: int, size: int) -> OldRows:
-        return asks_with_gradient(n_new, size)
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -188,10 +174,9 @@ class CSVRG(AbstractCoresetSolver[CSVRGState]):
     def at_zero(self, problem: Problem, risk: Risk, w: Array, figures: Figures) -> dict[str, Any]:
         return {"gradient": self.lam * figures.sums.mean_gradient, "change": math.inf, "projections": 0}
 
-    def going_on(self, problem: Problem, before: PreviousModel, own: Mapping[str, Any]) -> Mapping[str, Any]:
-        return before.whole_gradient(problem.n_rows, own["gradient"])
-
-    def loop(self, problem: Problem, state: CSVRGState, basis: AbstractBasis, made: Any) -> CSVRGSteps:
+    def loop(
+        self, problem: Problem, state: CSVRGState, basis: AbstractBasis, preconditioner: Any
+    ) -> CSVRGSteps:
         return CSVRGSteps(self, problem, state, basis)
 
     def taken(self, problem: Problem, stage: int) -> tuple[int, int]:
@@ -205,8 +190,7 @@ class CSVRG(AbstractCoresetSolver[CSVRGState]):
         return drawn, drawn + 1
 
     def after(self, state: CSVRGState, figures: Figures, ended: Ended) -> dict[str, Any]:
-        gradient = self.lam * figures.sums.mean_gradient
-        return {**ended.own, "gradient": gradient + state.missing if len(state.missing) else gradient}
+        return {**ended.solver_state, "gradient": self.lam * figures.sums.mean_gradient}
 
     def after_shift(self, state: CSVRGState, figures: Figures) -> dict[str, Any]:
         return {"gradient": self.lam * figures.sums.mean_gradient}
@@ -230,11 +214,11 @@ class SpanCSVRG(CSVRG):
     """
 
     spans = True
-    kept = ("coefficients", "gradient")
+    updates = UpdateRule(keeps=("coefficients",))
 
     def bound(self, state: CSVRGState) -> float:
         """|g|^2 / 2 for the gradient g at w: of the minimum with the same offset of classes."""
-        return math.inf if len(state.missing) else gradient_bound(1.0, state.coefficients + state.gradient)
+        return gradient_bound(1.0, state.coefficients + state.gradient)
 
     def figures(self, state: CSVRGState) -> dict[str, float]:
         return {**super().figures(state), "bound": self.bound(state)}
@@ -278,7 +262,7 @@ class CSVRGSteps(AbstractSteps):
         coefficients = found.coefficients(self._state.gradient)
         return coefficients * self._ball.shrinkage(coefficients)
 
-    def own(self) -> dict[str, Any]:
+    def solver_state(self) -> dict[str, Any]:
         change = _relative_change(self._basis, self.coefficients, self._state.coefficients)
         return {"change": change, "projections": self._state.projections + self._ball.applied}
 

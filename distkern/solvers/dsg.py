@@ -5,7 +5,7 @@ left, ours at the right, with a batch of rows for x_i and a block of features fo
 
     for i = 1 .. t:                                        DSG.stage: some of the steps, each a Growth.step
         draw (x_i, y_i)                                    DSGSettings.batches
-        draw w_i with seed i                               Growth._candidates: the next block
+        draw w_i with seed i                               Growth._next_block
         f(x_i) <- sum_(j < i) alpha_j phi_wj(x_i)          Growth._ask: answered by who holds the rows
         alpha_i <- -gamma_i l'(f(x_i), y_i) phi_wi(x_i)    Growth._update
         alpha_j <- (1 - gamma_i nu) alpha_j, j < i         DSGState.scale
@@ -61,7 +61,7 @@ from distkern.solvers._dsg.rounds import (
     sums_bytes,
 )
 from distkern.solvers._dsg.settings import DSGSettings, DSGState, StepRule
-from distkern.solvers.base import Measures, OldRows, Outline, Problem, Steps, Trouble
+from distkern.solvers.base import Measures, Outline, Problem, Steps, Trouble, UpdateRule
 from distkern.solvers.feature_passes import pass_cost
 from distkern.solvers.hyperparameters import SEARCHED_GAMMA, SEARCHED_NU, a_loss
 from distkern.solvers.measuring import AbstractSearchable, Model
@@ -119,16 +119,8 @@ class DSG(DSGSettings, AbstractSearchable[DSGState]):
     memory = "r k numbers; features are made from seeds"
     #: relative distance to the minimum at which an exact polish has converged
     polish_tolerance: ClassVar[float] = TOLERANCE
-    old_rows: ClassVar[OldRows | None] = OldRows.LEFT
-    kept: ClassVar[tuple[str, ...]] = (
-        "coefficients",
-        "average",
-        "betas",
-        "scale",
-        "n_blocks",
-        "step",
-        "polish_gap",
-        "first_loss",
+    updates: ClassVar[UpdateRule] = UpdateRule(
+        False, ("coefficients", "average", "betas", "scale", "n_blocks", "step", "polish_gap", "first_loss")
     )
     searched: ClassVar[Mapping[str, Choices]] = {
         "nu": replace(SEARCHED_NU, by_default=False),
@@ -316,7 +308,7 @@ class DSG(DSGSettings, AbstractSearchable[DSGState]):
                 f"set a larger nu than {self.nu:g}"
             )
         converged = state.polish_gap <= self.polish_tolerance
-        return state.told(extra, converged=converged, shortfall=shortfall)
+        return state.summary(extra, converged=converged, shortfall=shortfall)
 
     def outline(self, problem: Problem) -> list[Outline]:
         grown = self._n_stages(problem)
@@ -351,8 +343,7 @@ class DSG(DSGSettings, AbstractSearchable[DSGState]):
         itemsize, outputs = problem.dtype.itemsize, self.risk.n_outputs
         size, batch = self.block_size * self.most_blocks, min(self.batch_size, problem.n_rows)
         order, basis = self.batches(problem), self.basis(problem, 1.0)
-        n_candidates = 1 + self.n_candidates * (self.variant == "gdsg")
-        part = answer_bytes(basis, outputs, n_candidates, self.precondition)
+        part = answer_bytes(basis, outputs, self.precondition)
         operations = batch * size * (problem.row_numbers + EXPONENTIAL)
         return batches(
             "steps",
@@ -393,9 +384,7 @@ def near_machine(risk: Risk, kernel: KernelChoice, nu: float) -> AbstractSearcha
 class UnpolishedDSG(DSG):
     """DSG with a fixed loss, without polishing and without trials."""
 
-    old_rows: ClassVar[OldRows | None] = None
-    kept: ClassVar[tuple[str, ...]] = ()
-    not_updated = "what it makes of its scores takes all rows"
+    updates = UpdateRule(refusal="what it makes of its scores takes all rows")
 
     polish: str | None = None
 

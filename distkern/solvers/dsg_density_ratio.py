@@ -1,4 +1,15 @@
-"""Log density ratios by doubly stochastic gradients (Dai et al. 2014, Section 4; Nguyen et al. 2010)."""
+"""Log density ratios by doubly stochastic gradients (Dai et al. 2014, Section 4; Nguyen et al. 2010).
+
+Minimises E_q exp(f) - E_p f + nu/2 |f|^2. The paper is at the left, ours at the right:
+
+    for i = 1 .. t:                                        DSG.stage: some of the steps, each a Growth.step
+        toss a coin; draw x_i from p or from q             DSGSettings.batches: rows of both, by their weights
+        draw w_i with seed i                               Growth._next_block
+        f(x_i) <- sum_(j < i) alpha_j phi_wj(x_i)          Growth._ask
+        alpha_i <- 2 gamma_i phi_wi(x_i) from p,           Growth._update, by DensityRatio.row_slopes
+            -2 gamma_i exp(f(x_i)) phi_wi(x_i) from q
+        alpha_j <- (1 - gamma_i nu) alpha_j, j < i         DSGState.scale
+"""
 
 from __future__ import annotations
 
@@ -30,7 +41,7 @@ class DSGLogRatio(UnpolishedDSG):
 
     Parameters
     ----------
-    those of :class:`~distkern.solvers.dsg.DSG`, without polishing
+    as of :class:`~distkern.solvers.dsg.DSG`, without polishing
     """
 
     nu: float = parameter(

@@ -1,4 +1,19 @@
-"""Gaussian process regression by doubly stochastic gradients (Dai et al. 2014, Section 4 and Appendix D)."""
+"""Gaussian process regression by doubly stochastic gradients (Dai et al. 2014, Section 4 and Appendix D).
+
+The prior has covariance k, the noise variance s^2. The paper, with its misprints corrected (see
+:class:`DSGGaussianProcess`), is at the left, ours at the right:
+
+    nu <- s^2 / n                                          DSGGaussianProcess.for_rows
+    f <- the steps of Algorithm 1 with                     DSG.stage, of the Growth of dsg.py
+        l' = f(x_i) - y_i
+    A <- steps of functional gradients to                  DSGGaussianProcess._completed: the eigenvectors of
+        C (C + nu I)^-1, C = mean_i z(x_i) z(x_i)'             C, which one pass sums; f is solved with them
+    mean <- f(x)                                           FeatureState.coefficients
+    variance <- k(x, x) - z(x)' A z(x)                     GaussianProcessState.spread: |z(x)' D|^2
+
+The paper takes s and the width of k as given; here they maximise the marginal likelihood, unless they are
+given (Posterior.best_noise, gamma_of_evidence).
+"""
 
 from __future__ import annotations
 
@@ -38,7 +53,7 @@ class GaussianProcessState(DSGState):
 
     Attributes
     ----------
-    noise : standard deviation of the noise, in units of that of the prior
+    noise : standard deviation of the noise, in units of the prior's
     nu : noise^2 / n
     spread : (n_features, n_features), D: the variance of f(x) is |z(x)' D|^2
     evidence : log of the marginal likelihood of the scaled targets
@@ -71,7 +86,7 @@ class DSGGaussianProcess(UnpolishedDSG):
     Parameters
     ----------
     nu : s^2 / n, of the ``noise`` or a first guess of it
-    those of :class:`~distkern.solvers.dsg.DSG`, but for polishing; at most 4,096 features
+    others : as of :class:`~distkern.solvers.dsg.DSG`, without polishing; at most 4,096 features
 
     Raises
     ------
@@ -249,7 +264,7 @@ class Posterior:
         """The noise s from 0.001 to 3 at which the evidence is largest.
 
         It is no smaller than what ``rounding`` makes of the matrix, a share of its largest eigenvalue: the
-        evidence and the deviations are of nothing there.
+        evidence and the deviations mean nothing there.
         """
         from scipy.optimize import minimize_scalar
 

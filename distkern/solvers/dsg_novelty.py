@@ -1,4 +1,18 @@
-"""One-class machines by doubly stochastic gradients: novelty detection (Dai et al. 2014, Section 4)."""
+"""One-class machines by doubly stochastic gradients: novelty detection (Dai et al. 2014, Section 4).
+
+The paper is at the left, ours, with batches of rows and blocks of features, at the right:
+
+    f <- 0;  tau <- 0                                      DSG.init
+    for i = 1 .. t:                                        DSG.stage: some of the steps, each a Growth.step
+        draw x_i;  draw w_i with seed i                    DSGSettings.batches; Growth._next_block
+        f(x_i) <- sum_(j < i) alpha_j phi_wj(x_i)          NoveltyGrowth._prepare asks for it
+        tau <- tau - gamma_i (1[f(x_i) < tau] - nu)        there: best_threshold(), the minimiser of the batch
+        alpha_i <- gamma_i 1[f(x_i) < tau] phi_wi(x_i)     Growth._update, with the slopes at this tau
+        alpha_j <- (1 - gamma_i nu) alpha_j, j < i         DSGState.scale
+    return f, tau                                          DSGNovelty._completed: tau by a pass over all rows
+
+``polish="exact"`` solves the dual instead, see :func:`exact_novelty`.
+"""
 
 from __future__ import annotations
 
@@ -114,7 +128,7 @@ class DSGNovelty(UnpolishedDSG):
 
     Parameters
     ----------
-    those of :class:`~distkern.solvers.dsg.DSG`
+    as of :class:`~distkern.solvers.dsg.DSG`
 
     Raises
     ------
@@ -236,7 +250,7 @@ class NoveltyGrowth(Growth):
     """Steps whose slopes are those at the best threshold of the batch."""
 
     def _prepare(self, t: int) -> Steps[None]:
-        look = yield from self._ask(t, (), gram=False, values=True)
+        look = yield from self._ask(t, None, values=True)
         assert look.values is not None
         scores, weights = look.values.T
         threshold, at_threshold = best_threshold(scores, weights, self._settings.nu)
@@ -267,7 +281,7 @@ def exact_novelty(
     Returns
     -------
     coefficients : (size, 1), A_j = sum_i a_i z_j(x_i) / J
-    gap : between the objective and that of the dual, divided by the latter's size
+    gap : between the objective and the dual's, divided by the size of the dual's
     """
     rows: Block = yield gathering(problem, basis)
     n_rows, weights = rows.n_rows, _weights_of(risk, rows)
@@ -283,10 +297,10 @@ def exact_novelty(
 
 
 def held_out_threshold(problem: Problem, risk: Risk, basis: RandomFeatureBasis, nu: float) -> Steps[float]:
-    """The nu-quantile of f at rows that it has not learned from: each fifth of them is left out once.
+    """The nu-quantile of f at held-out rows: each fifth of the rows is held out once.
 
-    f is large at the rows that it is made of. Of few of them, n nu, those that learn their own threshold lie
-    above it, and of others a multiple of nu lies below.
+    f is large at its training rows. So where few rows give their own threshold, they lie above it, and a
+    multiple of nu of other rows lies below.
     """
     rows: Block = yield gathering(problem, basis)
     weights = _weights_of(risk, rows)

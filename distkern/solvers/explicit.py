@@ -3,6 +3,26 @@
 A run begins at w = 0, or at the model that is updated. The features, and what else steps need, are made once
 in a run. A stage makes the solver's steps (:meth:`AbstractExplicit.steps`) and measures w on the training and
 the held-out rows. Solvers whose steps are over streamed rows derive from :mod:`~distkern.solvers.streamed`.
+
+A solver must give, beside ``name``, ``cost_of_pass`` and ``memory``:
+
+    nu, stages                    its parameters, with others of its own
+    steps, stage_pass             the steps of a stage, and their pass; or stage and passes instead
+
+It may give:
+
+    states, at_zero               the dataclass of its states; its own fields before the first stage
+    after, after_shift            its own fields after a stage, and after another offset of classes
+    preconditioner                what its steps are preconditioned with
+    searched, choices             parameters with "auto"; parameters of loss and features
+    makes_blocks, regularises_all     what it needs of the features
+    regulariser, strength         the objective
+    first_pass, measuring, held_out   the passes that measure
+    passes                        the passes of a run, where stages make several
+    bound                         an upper bound of the distance to the minimum, compared with ``tol``
+    stopped, shortfall, figures   another rule of the end; what it could not do; its own figures
+    choice, footprint             the features, and what they cost
+    begin, at_model               what a run begins from
 """
 
 from __future__ import annotations
@@ -21,7 +41,7 @@ from distkern.common.sparse import Rows
 from distkern.common.types import Array
 from distkern.features import AbstractFeatures, Footprint
 from distkern.passes import Derived, Outline, Reduce
-from distkern.solvers.base import Measures, OldRows, PreviousModel, Problem, Steps
+from distkern.solvers.base import Measures, PreviousModel, Problem, Steps
 from distkern.solvers.feature_passes import held_out_pass, measuring_pass, pass_cost
 from distkern.solvers.hyperparameters import SEARCHED_GAMMA, SEARCHED_NU
 from distkern.solvers.measuring import (
@@ -82,7 +102,7 @@ class FeatureState(MeasuredState):
         """The state after a stage whose steps have read ``n_rows`` rows."""
         return self.with_figures(figures, stage=self.stage + 1, **changes)
 
-    def told(self, extra: Mapping[str, float], **more: Any) -> Measures:
+    def summary(self, extra: Mapping[str, float], **more: Any) -> Measures:
         """The measures of the state, with the solver's own figures."""
         return self.measures(self.n_functions, {**extra, **figures_of_targets(self)}, **more)
 
@@ -94,7 +114,7 @@ class FeatureState(MeasuredState):
 
 @dataclass(frozen=True, kw_only=True)
 class CountingState(FeatureState):
-    """Fields of the states of solvers whose steps read rows, which are counted.
+    """Fields of the states of solvers that count the rows of their steps.
 
     ``accesses`` counts the features that steps have read, n_features for a row; ``accesses_nonzero`` those
     of them that are not zero.
@@ -107,14 +127,14 @@ class CountingState(FeatureState):
         return super().following(problem, figures, n_rows, **self.seen(problem, n_rows) | changes)
 
     def seen(self, problem: Problem, n_rows: int) -> dict[str, Any]:
-        """The counts after steps that have read so many more rows."""
+        """The counts after steps over ``n_rows`` more rows."""
         return {
             "accesses": self.accesses + n_rows * problem.n_features,
             "accesses_nonzero": self.accesses_nonzero + n_rows * problem.row_accesses,
         }
 
-    def told(self, extra: Mapping[str, float], **more: Any) -> Measures:
-        return super().told(extra, accesses=(self.accesses, self.accesses_nonzero), **more)
+    def summary(self, extra: Mapping[str, float], **more: Any) -> Measures:
+        return super().summary(extra, accesses=(self.accesses, self.accesses_nonzero), **more)
 
 
 @dataclass(frozen=True)
@@ -125,13 +145,13 @@ class Ended:
     ----------
     model : after the steps
     n_rows : that the steps have read
-    own : the solver's own fields of the state
+    solver_state : the solver's own fields of the state
     sums : over the training rows, if the steps have made them
     """
 
     model: Model
     n_rows: int
-    own: Mapping[str, Any]
+    solver_state: Mapping[str, Any]
     sums: Sums | None = None
 
 
@@ -145,12 +165,8 @@ class AbstractExplicit(AbstractSearchable[State]):
     :func:`~distkern.solvers.offsets.offsets_of_scores`; linear features, and with such a loss all, get a
     constant one, whose coefficient, the intercept, is not regularised.
 
-    A solver says its parameters, among them ``nu`` and ``stages``, the ``states`` with its own fields, their
-    values before the first stage (:meth:`at_zero`), its :meth:`steps` and their pass (:meth:`stage_pass`). It
-    may override the rest, and with :meth:`regulariser` and :meth:`strength` the objective. One whose stages
-    make several passes overrides :meth:`passes`, so that their number is what the plan says. ``nu`` and
-    ``gamma`` are "auto", whatever its own defaults are, unless its ``searched`` has others. Parameters are
-    not called ``steps`` or ``passes``, which are methods.
+    ``nu`` and ``gamma`` are "auto", whatever a solver's own defaults are, unless its ``searched`` has others.
+    Parameters are not called ``steps`` or ``passes``, which are methods.
 
     Parameters
     ----------
@@ -178,28 +194,24 @@ class AbstractExplicit(AbstractSearchable[State]):
     # -- what a solver says
 
     def at_zero(self, problem: Problem, risk: Risk, w: Array, figures: Figures) -> dict[str, Any]:
-        """The solver's own fields of the state before the first stage, which is at w = 0 but in an update."""
+        """The solver's own fields of the state before the first stage, at w, which is 0 but in an update."""
         return {}
 
-    def going_on(self, problem: Problem, before: PreviousModel, own: Mapping[str, Any]) -> Mapping[str, Any]:
-        """The fields of its own that an update takes from the model, where :meth:`at_zero` gives ``own``."""
-        return before.own
-
-    def made(self, problem: Problem, state: Any, basis: Any) -> Steps[Any]:
-        """The solver's own data that follow from the features and the state, made once in a run."""
+    def preconditioner(self, problem: Problem, state: Any, basis: Any) -> Steps[Any]:
+        """What steps are preconditioned with, made once in a run from the features and the state."""
         yield from ()
         return None
 
-    def steps(self, problem: Problem, state: Any, basis: Any, made: Any) -> Steps[Ended]:
+    def steps(self, problem: Problem, state: Any, basis: Any, preconditioner: Any) -> Steps[Ended]:
         """The steps of a stage."""
         raise NotImplementedError("write steps, or stage in their place")
 
     def after(self, state: Any, figures: Figures, ended: Ended) -> Mapping[str, Any]:
         """The solver's own fields after a stage from ``state`` to ``figures``."""
-        return ended.own
+        return ended.solver_state
 
     def after_shift(self, state: Any, figures: Figures) -> Mapping[str, Any]:
-        """Likewise after another offset of classes, those that depend on it, from ``state`` before it."""
+        """The fields that depend on the offset of classes, after the offset of ``state`` was changed."""
         return {}
 
     def stage_pass(self, problem: Problem, footprint: Footprint, stage: int, operand: Any) -> Any:
@@ -289,17 +301,13 @@ class AbstractExplicit(AbstractSearchable[State]):
         return Model(basis, state.coefficients, self.risk_of(state))
 
     def further(self, state: Any) -> dict[str, Any]:
-        """What is kept with a model, of probabilities with the offset."""
+        """The kept fields, with the offset where there are probabilities."""
         kept = super().further(state)
         return {**kept, "center": state.center} if self.risk.loss.has_probabilities else kept
 
     @property
     def starts_at_zero(self) -> bool:  # type: ignore[override]
         return self.before is None
-
-    @property
-    def counts_on(self) -> bool:  # type: ignore[override]
-        return self.before is not None and self.old_rows is OldRows.LEFT
 
     @property
     def at_model(self) -> PreviousModel | None:
@@ -337,10 +345,10 @@ class AbstractExplicit(AbstractSearchable[State]):
             w = before.coefficients
             basis = self.basis(problem, landmarks, gamma) if basis is None else basis
             figures = yield from self._figures_at_model(
-                problem, Model(basis, w, risk, before.own.get("intercept"))
+                problem, Model(basis, w, risk, before.solver_state.get("intercept"))
             )
-            own = self.at_zero(problem, risk, w, figures)
-            own = {**own, **self.going_on(problem, before, own)}
+            kept = {name: value for name, value in before.solver_state.items() if name in self.updates.keeps}
+            own = {**self.at_zero(problem, risk, w, figures), **kept}
             zero = (yield from self._objective_at_zero(problem, risk)) if self.compares else math.nan
         chosen = {"landmarks": landmarks, "gamma": gamma, **targets.fields}
         state: Any = self.states(**{"coefficients": w, "zero": zero, **chosen, **own})
@@ -382,7 +390,7 @@ class AbstractExplicit(AbstractSearchable[State]):
         return (yield from figures_of(problem, sums, held_out, self.regulariser(model), self.strength))
 
     def begin(self, problem: Problem) -> Steps[tuple[Rows, float, TargetScale]]:
-        """Landmarks, gamma, and the unit of real targets: chosen, or those of the model that is updated."""
+        """Landmarks, gamma, and the unit of real targets: chosen, or from the updated model."""
         before = self.before
         if before is None:
             landmarks, gamma = yield from self.features.begin(problem)
@@ -393,9 +401,9 @@ class AbstractExplicit(AbstractSearchable[State]):
 
     def stage(self, problem: Problem, state: Any) -> Steps[Any]:
         basis: AbstractBasis | None = yield self._features(problem, state.landmarks, state.gamma)
-        made = yield Derived("own", partial(self.made, problem, state, basis))
+        preconditioner = yield Derived("own", partial(self.preconditioner, problem, state, basis))
         with np.errstate(all="ignore"):
-            ended = yield from self.steps(problem, state, basis, made)
+            ended = yield from self.steps(problem, state, basis, preconditioner)
             model, norm = ended.model, self.regulariser(ended.model)
             footprint = self.footprint(problem, model.basis.size)
             sums = ended.sums
@@ -427,7 +435,7 @@ class AbstractExplicit(AbstractSearchable[State]):
 
     def measures(self, state: Any) -> Measures:
         own: FeatureState = state
-        return own.told(
+        return own.summary(
             self.figures(state),
             converged=self.converged(state),
             stopped=self.stopped(state),

@@ -24,7 +24,7 @@ Solve: TypeAlias = Callable[[Array], Array]
 
 #: a pass returns at most this much of the Gram matrix
 STRIP_BYTES = 16 * 2**20
-#: up to so many outputs, one symmetric product for each is faster
+#: most outputs for which one symmetric product each is faster
 _FEW_OUTPUTS = 8
 #: smallest shift of an inverse, and of a factor, as a share of the diagonal: less is rounding
 _LEAST_INVERTED, _LEAST_FACTORISED = 1e-10, 1e-13

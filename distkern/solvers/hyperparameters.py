@@ -1,6 +1,6 @@
 """The hyperparameters of an algorithm, put together from what its parts declare.
 
-A solver declares its own parameters as fields, and in ``choices`` those of what it is put together from.
+A solver declares its own parameters as fields, and in ``choices`` the parameters of its parts.
 Where a word chooses a member of a family (a loss, a kernel), the parameters that the members declare are
 added, with None for the member's own default. The constructors of the estimators, their docstrings' tables,
 ``get_params``, the check of values and of names, job files and ``--set`` all come from there.
@@ -144,7 +144,7 @@ _FAMILIES: dict[str, Family[Any]] = {"loss": LOSSES, "kernel": KERNELS}
 
 
 def hyperparameters_of(*parts: type, **own: Parameter | None) -> dict[str, Parameter]:
-    """The parameters of ``parts``, ``own`` ones, and those of the members that they choose among.
+    """The parameters of ``parts``, ``own`` ones, and the parameters of the members that they choose among.
 
     A part declares in ``choices`` the parameters of its own parts (loss, kernel, features). An own parameter
     that is None leaves one out.
@@ -172,7 +172,7 @@ def hyperparameters_of(*parts: type, **own: Parameter | None) -> dict[str, Param
 
 
 def _with_members(known: dict[str, Parameter], family: str, taken: set[str]) -> dict[str, Parameter]:
-    """The parameters ``known``, and those of a family's members.
+    """The parameters ``known``, and the parameters of a family's members.
 
     Raises
     ------

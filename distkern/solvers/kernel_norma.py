@@ -1,4 +1,16 @@
-"""NORMA with the kernel itself, whose expansion every process keeps: rows come to it, the oldest leave."""
+"""NORMA with the kernel itself, whose expansion every process keeps: rows come to it, the oldest leave.
+
+Kivinen, Smola and Williamson (2004) are at the left, ours, with batches of B rows, at the right:
+
+    f_1 <- 0                                      AbstractExplicit.init
+    for t = 1, 2, ...                             KernelNORMA.steps: a turn for each group of rows
+        draw a row (x_t, y_t)                     AbstractTurns.order; AbstractTurns.pieces, of 256 rows
+        f_t(x_t) <- sum_i a_i k(x_i, x_t)         _ExpansionSteps.take; Expansion.at: rows of earlier pieces
+        gamma_t <- gamma_1 / sqrt(t)              FallingSteps.__call__
+        a_i <- (1 - gamma_t nu) a_i, for i < t    _ExpansionSteps.take; Change.factor: rows of earlier pieces
+        a_t <- -gamma_t l'(f_t(x_t), y_t)         there
+        drop a_(t - tau)                          Expansion.last, after every piece
+"""
 
 from __future__ import annotations
 
@@ -103,7 +115,7 @@ class ExpansionTurn:
     group, stage : which, and when
     step : t before it
     whole : the expansion, in the first round of a stage
-    change : that of the round before, in the others
+    change : of the previous round, in the others
     """
 
     group: int
@@ -115,7 +127,7 @@ class ExpansionTurn:
 
 @dataclass(frozen=True)
 class NORMAOperand:
-    """What every process is opened with.
+    """The operand of every process.
 
     Attributes
     ----------
@@ -185,7 +197,7 @@ class _ExpansionSteps:
         kernels = np.asarray(own.values(own.landmarks))
         known, coefficients = np.zeros((2, n_rows, risk.n_outputs))
         factor = 1.0
-        # f at others is not asked for
+        # f at others is not needed
         asked = piece.features if enters.all() else piece.features[enters]
         before, added = (expansion.at(asked, kernel, dtype) for expansion in (self._before, self.added))
         known[enters] = self.factor * before + added
@@ -206,7 +218,7 @@ class _ExpansionSteps:
         if not len(kept) + len(self.added.places) + len(self._before.places):
             # a model that needs no row has one
             kept = np.zeros(1, np.intp)
-        # a row has its turn once a stage, so that what is added has none of these
+        # a row has its turn once a stage, so none of these has been added
         coefficients += self.factor * self._before.of(places)
         fresh = Expansion(piece.features[kept], coefficients[kept], places[kept])
         self.added = self.added.grown(Change(factor, fresh, self.step), operand.most)
@@ -229,7 +241,7 @@ class KernelNORMA(NORMA):
     (``step_decay``) and in updates, after every 256 rows, or a batch, the rows beyond ``max_support`` that
     have not changed for longest leave the expansion (the paper's truncation), which loses little where nu
     has taken most of their coefficients. With steps that fall to 0 it may lose all: no more rows enter an
-    expansion of ``max_support``, those that come first in the first stage. All processes keep the expansion.
+    expansion of ``max_support``: the first rows of the first stage stay. All processes keep the expansion.
     Groups of rows have their turns in random order, and within a group its blocks and their rows.
     """
 
@@ -238,7 +250,7 @@ class KernelNORMA(NORMA):
         """Whether the oldest rows leave a full expansion."""
         return self.step_decay is not None or self.before is not None
 
-    def steps(self, problem: Problem, state: NORMAState, basis: Any, made: Any) -> Steps[Ended]:
+    def steps(self, problem: Problem, state: NORMAState, basis: Any, preconditioner: Any) -> Steps[Ended]:
         features, risk = self.features, self.risk_of(state)
         assert isinstance(features, Support)
         operand = NORMAOperand(

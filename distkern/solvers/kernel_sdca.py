@@ -1,4 +1,17 @@
-"""SDCA with the kernel itself: the model is a combination of kernels at training rows (k-SDCA)."""
+"""SDCA with the kernel itself: the model is a combination of kernels at training rows (k-SDCA).
+
+The method of :mod:`~distkern.solvers.sdca` is at the left, with f = sum_i a_i k(x_i, .) / (nu n) for w, ours
+at the right:
+
+    a <- 0                                        AbstractExplicit.init
+    repeat:                                       KernelSDCA.steps: a turn for each group of rows
+        draw a row i                              AbstractTurns.order; AbstractTurns.pieces, of 256 rows
+        f(x_i) <- sum_j a_j k(x_j, x_i) / (nu n)  _Sum.at: all rows outside the piece; _kernel_turn: its own
+        d <- argmax -l*(-(a_i + d), y_i)          _kernel_turn, the loop of kernel_turn_loop
+            - nu n/2 |f + d k(x_i, .) / (nu n)|^2
+        a_i <- a_i + d                            there; Share.duals, which all processes are sent
+    until P(f) - D(a) <= tol (P(0) - P(f))        SDCA.bound, AbstractExplicit.converged
+"""
 
 from __future__ import annotations
 
@@ -49,7 +62,7 @@ class Share:
 
 @dataclass(frozen=True)
 class KernelOperand:
-    """What every process is opened with.
+    """The operand of every process.
 
     Attributes
     ----------
@@ -90,7 +103,7 @@ class KernelTurned:
 
 
 class ShareResident(AbstractTurns):
-    """The resident that knows all shares, with all of which each stage begins."""
+    """The resident that knows all shares; each stage begins with all of them."""
 
     key = 6
     _shares: dict[int, Share]
@@ -114,7 +127,7 @@ class _DualSteps:
     """The steps of a group's rows, piece after piece.
 
     f at a piece sums the shares of other groups, the group's rows that wait for their steps with their old
-    variables, those that have had them with their new ones, and the piece's own rows one by one.
+    variables, the group's finished rows with their new ones, and the piece's own rows one by one.
     """
 
     def __init__(self, operand: KernelOperand, shares: Mapping[int, Share], number: int) -> None:
@@ -155,7 +168,7 @@ class _DualSteps:
         loop = kernel_turn_loop(loss, operand.dtype)
         scale = 1.0 / operand.strength
         self._costs += loop(kernels, predictions, targets, costs, scale, duals, loss.dual_parameters)
-        # the conjugate of l(f + b) at -a is that of l and a b
+        # the conjugate of l(f + b) at -a is the conjugate of l plus a b
         self._costs += float((duals @ risk.offset).sum())
         (kept,) = np.nonzero(duals.any(axis=1))
         if not len(kept) + self._n_others + sum(map(len, self._found)):
@@ -216,7 +229,7 @@ class KernelSDCA(SDCA):
         super().__post_init__()
         assert isinstance(self.features, Support)
 
-    def steps(self, problem: Problem, state: SDCAState, basis: Any, made: Any) -> Steps[Ended]:
+    def steps(self, problem: Problem, state: SDCAState, basis: Any, preconditioner: Any) -> Steps[Ended]:
         features, risk = self.features, self.risk_of(state)
         assert isinstance(features, Support)
         block_rows, strength = rows_of_groups(problem), self.nu * problem.n_rows

@@ -1,4 +1,4 @@
-"""Sums of losses and errors over rows, the passes by which all solvers measure, and what may be searched."""
+"""Sums of losses and errors over rows, the measuring passes of all solvers, and searchable solvers."""
 
 from __future__ import annotations
 
@@ -57,9 +57,9 @@ class Sums:
     ----------
     losses : sum of s_i l_i
     errors : see :meth:`~distkern.solvers.risk.Risk.errors`
-    weight : sum of the rows' weights, which errors are divided by
+    weight : sum of the rows' weights, the divisor of errors
     gradient : (r, k) in the basis, if the pass was asked for it
-    largest : the largest s_i |phi(x_i)|^2, 0 if it was not asked for
+    largest : the largest s_i |phi(x_i)|^2, 0 if it was not wanted
     """
 
     losses: float
@@ -104,7 +104,7 @@ class Sums:
 def sums_and_slopes(
     risk: Risk, rows: Block, predictions: Floats, *, slopes: bool = True
 ) -> tuple[Sums, Floats]:
-    """Sums over some rows, and their s_i dl/df (n_rows, k), which are empty unless ``slopes``."""
+    """Sums over some rows, and their s_i dl/df (n_rows, k), empty unless ``slopes``."""
     targets, weights = risk.targets(rows), risk.weights(rows)
     losses = float(risk.values(predictions, targets, weights).sum())
     weight = float(rows.n_rows if rows.weights is None else rows.weights.sum())
@@ -135,7 +135,7 @@ class _Strips:
 
     @property
     def sums(self) -> Sums:
-        """The sums over all rows of the block, once the slopes of all have been asked for."""
+        """The sums over all rows of the block, once all slopes have been taken."""
         self._close()
         return self._sums
 
@@ -289,9 +289,9 @@ State = TypeVar("State", bound=MeasuredState)
 
 
 class AbstractSearchable(AbstractSolver[State]):
-    """A frozen dataclass with the hyperparameters of ``searched`` among its fields or those of its parts.
+    """A frozen dataclass with the hyperparameters of ``searched`` among its fields or its parts' fields.
 
-    The passes of what is run in trials are sums, streams and rounds, so that few rows are learned from in a
+    The passes of trials are sums, streams and rounds, so that few rows are learned from in a
     process alone.
     """
 
@@ -299,14 +299,14 @@ class AbstractSearchable(AbstractSolver[State]):
     searched: ClassVar[Mapping[str, Choices]] = {}
     #: other values of its fields for trials, so that the same is chosen under any limit of memory
     in_trials: ClassVar[Mapping[str, Any]] = {}
-    #: rows need not be in random order: a sample is of all blocks, of which some may have one class alone
+    #: rows need not be in random order: samples cover all blocks, some of which may have a single class
     rows_in_any_order: ClassVar[bool] = False
 
     def stand_in(self) -> AbstractSearchable[Any]:
-        """What is run in trials, with the names of ``searched``: the solver itself, or one whose model is
-        about that of the run with fewer functions than the run makes."""
+        """The solver of trials, with the names of ``searched``: this one, or one with about the same model
+        and fewer functions."""
         return with_values(self, self.in_trials)
 
     @abstractmethod
     def model(self, problem: Problem, state: State) -> Model:
-        """f of a state, and what is lost by it."""
+        """f of a state, with its risk."""

@@ -1,15 +1,15 @@
 """Newton's method over explicit features, by Gram matrices summed in passes (Keerthi and DeCoste 2005).
 
-The paper has the squared hinge and an exact line search; F, H and g are those of :class:`Newton`. It is at
+The paper has the squared hinge and an exact line search; :class:`Newton` defines F, H and g. The paper is at
 the left, ours at the right:
 
     w <- 0                                       AbstractExplicit.init
-    repeat:                                      Newton.stage
-        H, g <- Hessian and gradient of F at w   Grams.matrices, of a sample where that pays (Schedule)
-        d <- -H^-1 g                             ByMatrices.inverse: a Cholesky factor
-        t <- argmin of F(w + t d)                descend: t = 1 unless that is too long
+    repeat:                                      Newton.stage, whose steps are of ByMatrices.descent
+        H, g <- Hessian and gradient of F at w   NewtonMatrices.summed, of a sample where that pays (Schedule)
+        until F - min F <= tol (F(0) - F)        NewtonMatrices.bound: by duality, at d
+        d <- -H^-1 g                             NewtonMatrices.inverse: a Cholesky factor
+        t <- argmin of F(w + t d)                descend(): t = 1 unless that is too long
         w <- w + t d                             there, up to 12 steps from one H, which BFGS corrects
-    until F - min F <= tol (F(0) - F)            ByMatrices._bound: by duality, at d
 
 Where H is too large, :class:`~distkern.solvers.newton_products.ByProducts` solves by conjugate gradients,
 whose products with H are passes.
@@ -26,24 +26,37 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
+from distkern.bases.coordinates import Coordinates
 from distkern.common.errors import InputError
 from distkern.common.parameters import NOT_NEGATIVE, Parameter, Whole, Words, parameter
 from distkern.common.sparse import Rows
 from distkern.common.types import Array
 from distkern.features import GIVEN_FEATURES, Footprint
 from distkern.losses import CURVED_LOSSES, SUPERVISED
-from distkern.solvers.base import OldRows, Outline, PreviousModel, Problem, Steps
+from distkern.passes import Derived
+from distkern.solvers.base import Outline, PreviousModel, Problem, Steps, UpdateRule
+from distkern.solvers.bounds import gradient_bound
+from distkern.solvers.descent import BoundedMetric, Descent, Point, descend, point_of
 from distkern.solvers.explicit import AbstractExplicit, FeatureState
 from distkern.solvers.feature_passes import held_out_pass
 from distkern.solvers.hyperparameters import MEMORY_LIMIT, a_loss, feature_parameters
-from distkern.solvers.measuring import Figures, figures_of, zero_outlines
-from distkern.solvers.newton_matrices import ByMatrices
+from distkern.solvers.measuring import Figures, Model, figures_of, zero_outlines
+from distkern.solvers.newton_matrices import SAMPLE_STEPS, NewtonMatrices, Objective
 from distkern.solvers.newton_products import ByProducts
 from distkern.solvers.newton_sums import BySums, RowSums
 from distkern.solvers.risk import Risk
 from distkern.solvers.targets import TargetScale, target_scale
 
 _FEATURES = feature_parameters("nystroem")
+#: this factor times the mean of l'' |z|^2 / n_rows is added to a matrix, so that steps are not too long in
+#: directions of which its rows show little curvature
+_DAMPING = 0.3
+#: factors of the damping after a stage with matrices of all rows, and after one with many steps too long
+_LESS_DAMPING, _MORE_DAMPING = 0.3, 3.0
+#: passes for each step above which many steps were too long
+_MANY = 1.5
+#: share of the tolerance at which steps end, and times the tolerance up to which steps are not damped
+_STEP_TOLERANCE, _NEAR = 0.3, 30.0
 _STUCK = "no step lowers the objective any more, in the precision of the features: set a larger nu, or tol"
 
 
@@ -54,7 +67,7 @@ class NewtonState(FeatureState):
     Attributes
     ----------
     upper : bound of what the objective is above its minimum
-    steps : of the last stage; those of conjugate gradients where it made no matrix
+    steps : of the last stage; steps of conjugate gradients where it made no matrix
     sampled : whether the last stage's matrix was made from a sample of rows
     damping : added to nu in matrices of steps that are far from the minimum
     gradient : in the coordinates of the matrices; without rows before the first stage
@@ -99,9 +112,9 @@ class Newton(AbstractExplicit[NewtonState]):
     From 4 max(4096, 4 r) rows on, matrices are made from a sample S (Erdogdu and Montanari 2015) of
     max(4096, 4 r) to n / 4 rows, as many as take half the operations of a pass; for the square loss only
     of more than 2,048 functions, where that saves time. They are damped by 0.3 / |S| times the mean of
-    l'' |z|^2 at w = 0; where linear columns have units so far apart that this is a hundred times what most
-    of them are bent by, each in its own, see :class:`~distkern.bases.coordinates.ColumnCoordinates`. The
-    first stage begins at the minimum on the sample and keeps the BFGS corrections from there. Matrices of
+    l'' |z|^2 at w = 0; where linear columns have units so far apart that this is a hundred times the
+    curvature of most of them, each in its own, see :class:`~distkern.bases.coordinates.ColumnCoordinates`.
+    The first stage begins at the minimum on the sample and keeps the BFGS corrections from there. Matrices of
     all rows are damped too, from the second stage on and ever less, and not near the minimum. A sample's
     matrix may overstate H, so the bound is multiplied by (1 + (r / |S|)^(1/2))^2 and is an estimate. If two
     stages with samples do not meet the tolerance (for the square loss, one), matrices are of all rows from
@@ -163,8 +176,6 @@ class Newton(AbstractExplicit[NewtonState]):
     }
 
     states = NewtonState
-    alone_with = "the square loss without hessian='products'"
-    kept = ("gram", "slopes", "ones", "totals", "pivots")
 
     def __post_init__(self) -> None:
         # refused before any row is read
@@ -183,32 +194,27 @@ class Newton(AbstractExplicit[NewtonState]):
         return self.hessian == "products"
 
     @property
-    def matrices(self) -> ByMatrices:
+    def matrices(self) -> NewtonMatrices:
         """How Gram matrices are made and inverted."""
-        return ByMatrices(self)
+        return NewtonMatrices(self)
 
     @cached_property
     def sums(self) -> RowSums | None:
-        """Those of the model that is updated, where they were kept."""
-        return None if self.before is None else RowSums.kept(self.before.own)
+        """The kept sums of the updated model, or None."""
+        return None if self.before is None else RowSums.kept(self.before.solver_state)
 
     @property
-    def way(self) -> ByMatrices | ByProducts | BySums:
+    def method(self) -> ByMatrices | ByProducts | BySums:
         """How a stage descends: by matrices, by products, or by sums."""
         if self.sums is not None:
             return BySums(self, self.sums)
         return ByProducts(self) if self.takes_products else ByMatrices(self)
 
-    def further(self, state: NewtonState) -> dict[str, Any]:
-        kept = super().further(state)
-        return kept if len(state.gram) else {name: kept[name] for name in kept if name not in self.kept}
-
-    def asks_for(self, own: Mapping[str, Any], n_new: int, size: int) -> OldRows:
-        return OldRows.LEFT if "gram" in own else OldRows.NEEDED
-
     @property
-    def goes_on_alone(self) -> bool:
-        return self.risk.loss.is_quadratic and not self.takes_products
+    def updates(self) -> UpdateRule:  # type: ignore[override]
+        if self.risk.loss.is_quadratic and not self.takes_products:
+            return UpdateRule(False, ("gram", "slopes", "ones", "totals", "pivots"))
+        return UpdateRule(alone_with="the square loss without hessian='products'")
 
     @property
     def at_model(self) -> PreviousModel | None:
@@ -229,7 +235,7 @@ class Newton(AbstractExplicit[NewtonState]):
     def stage(self, problem: Problem, state: NewtonState) -> Steps[NewtonState]:
         model = self.model(problem, state)
         footprint = self.footprint(problem, model.basis.size)
-        found, coefficients, own = yield from self.way.descent(problem, state, model, footprint)
+        found, coefficients, own = yield from self.method.descent(problem, state, model, footprint)
         state = replace(
             state,
             upper=found.bound,
@@ -250,13 +256,13 @@ class Newton(AbstractExplicit[NewtonState]):
         return state.with_figures(figures, coefficients=coefficients)
 
     def finished(self, state: NewtonState) -> bool:
-        return super().finished(state) or self.way.is_stuck(state)
+        return super().finished(state) or self.method.is_stuck(state)
 
     def bound(self, state: NewtonState) -> float:
         return state.upper
 
     def shortfall(self, state: NewtonState) -> str:
-        return _STUCK if self.way.is_stuck(state) and not self.converged(state) else ""
+        return _STUCK if self.method.is_stuck(state) and not self.converged(state) else ""
 
     def figures(self, state: NewtonState) -> dict[str, float]:
         return {"bound": state.upper, "steps": float(state.steps)}
@@ -265,4 +271,83 @@ class Newton(AbstractExplicit[NewtonState]):
         first = zero_outlines(problem)
         if self.at_model is not None:
             first = [Outline(self.measuring(problem, None, footprint)), *first[1:]]
-        return [*first, *self.way.passes(problem, footprint)]
+        return [*first, *self.method.passes(problem, footprint)]
+
+
+class ByMatrices(NewtonMatrices):
+    """The stages that factorise Gram matrices."""
+
+    def is_stuck(self, state: NewtonState) -> bool:
+        """Whether another stage would begin with the same matrix as the last."""
+        # the next matrix may be that of all rows
+        if state.stage == 0 or (state.sampled and (state.stage <= 2 or self._risk.loss.is_quadratic)):
+            return False
+        return state.steps == 0 or self._risk.loss.is_quadratic
+
+    def descent(
+        self, problem: Problem, state: NewtonState, model: Model, footprint: Footprint
+    ) -> Steps[tuple[Descent, Array, dict[str, Any]]]:
+        """The descent, its coefficients, and other fields of the state."""
+        # H, g <- Hessian and gradient of F at w, of a sample where that pays
+        coordinates: Coordinates = yield Derived("coordinates", partial(self.coordinates, problem, state))
+        objective = Objective(self._nu, problem, model, footprint, coordinates)
+        at, place = coordinates.inward(state.coefficients), self.place(state.stage)
+        schedule, tol = self.schedule(problem, footprint), self._solver.tol
+        is_quadratic = self._risk.loss.is_quadratic
+        # a quadratic that a sample has not minimised takes the matrix of all rows
+        sample = None if state.stage > 0 and is_quadratic else schedule.sample(place)
+        matrices, sums, kept = yield from self.summed(objective, at, place, sample)
+        damping = state.damping or _DAMPING * coordinates.trace(matrices[0]) / sums.n_rows
+        length = self.length(coordinates, matrices)
+        own = {"sampled": sample is not None, "damping": damping, **kept}
+        overstated = 1.0 if sample is None else schedule.overstated(place)
+        if sample is None:
+            start = point_of(self._nu, coordinates, at, sums, sums.mean_gradient)
+        elif state.stage:
+            start = Point(at, state.objective, state.gradient, None)
+        elif place:
+            start = yield from objective.point(at)
+        # until F - min F <= tol (F(0) - F), by the undamped H
+        is_near, undamped = sample is None and (place == 0 or is_quadratic), None
+        if place and not is_quadratic:
+            enough = tol * (state.zero - start.value)
+            copies = [matrix.copy(order="F") for matrix in matrices]
+            undamped = BoundedMetric(self.inverse(coordinates.basis, copies, self._nu))
+            bound = yield from self.bound(objective, start, undamped, overstated, enough, length)
+            if bound <= enough:
+                return Descent(replace(start, sums=None), bound, 0, 0), state.coefficients, own
+            is_near = sample is None and undamped.decrement(start.gradient) <= _NEAR * enough
+        # d <- -H^-1 g, by H with what damps it
+        shift, diagonal = 0.0, np.zeros((0, 1))
+        if not is_near:
+            # fewer rows ask for more damping
+            fewer = 1.0 if sample is None else schedule.rows(0) / schedule.rows(place)
+            shift, diagonal = coordinates.damping(matrices[0], damping * fewer)
+        damped = replace(objective, nu=self._nu + shift, diagonal=diagonal, sample=sample)
+        metric = self.metric(damped, matrices)
+        if sample is not None and not (state.stage or place):
+            zero = point_of(damped.nu, coordinates, at, sums, sums.mean_gradient)
+            # the corrections by steps on the sample are kept for all rows
+            of_sample = yield from descend(
+                damped.point, zero, metric, SAMPLE_STEPS, _STEP_TOLERANCE * tol, zero.value
+            )
+            start = yield from objective.point(of_sample.point.at)
+        # w <- w + t d, as often as one H is good for
+        found = yield from descend(
+            objective.point,
+            start,
+            metric,
+            schedule.most_steps,
+            _STEP_TOLERANCE * tol,
+            state.zero,
+            None if undamped is None else undamped.decrement,
+        )
+        if found.passes > _MANY * found.steps:
+            damping *= _MORE_DAMPING
+        elif sample is None and state.stage:
+            # nearer to the minimum it is known which rows have curvature
+            damping *= _LESS_DAMPING
+        bound = gradient_bound(self._nu, found.point.gradient, coordinates, length)
+        if is_quadratic and sample is None:
+            bound = min(bound, metric.decrement(found.point.gradient))
+        return (replace(found, bound=bound), coordinates.outward(found.point.at), own | {"damping": damping})

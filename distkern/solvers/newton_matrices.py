@@ -1,9 +1,8 @@
-"""The stages of Newton's method that factorise Gram matrices."""
+"""The matrices of Newton's method: how they are summed, damped and inverted."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
-from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -13,10 +12,9 @@ from distkern.bases.coordinates import Coordinates
 from distkern.bases.gram import COLUMNS
 from distkern.common.types import Array
 from distkern.features import Footprint
-from distkern.passes import Derived
 from distkern.solvers.base import Outline, Problem, Steps
 from distkern.solvers.bounds import Direction, gap_pass, gradient_bound, knows_gaps, step_bound
-from distkern.solvers.descent import BoundedMetric, Descent, Point, descend, point_of
+from distkern.solvers.descent import BoundedMetric, Point, point_of
 from distkern.solvers.feature_passes import gradient_pass, held_out_pass, sampled_gradient_pass
 from distkern.solvers.gram import Grams, Solve, solved, with_curvatures, with_ones, with_slopes
 from distkern.solvers.measuring import Model, Sums
@@ -28,19 +26,10 @@ if TYPE_CHECKING:
 
 #: most bytes of Gram matrices that one pass returns: half a matrix of 5,800 functions
 _STRIP_BYTES = 128 * 2**20
-#: at most one part in so many of a memory limit
+#: the divisor of a memory limit that bounds a strip
 _STRIPS_OF_LIMIT = 64
-#: this factor times the mean of l'' |z|^2 / n_rows is added to a matrix, so that steps are not too long in
-#: directions of which its rows show little curvature
-_DAMPING = 0.3
-#: factors of the damping after a stage with matrices of all rows, and after one with many steps too long
-_LESS_DAMPING, _MORE_DAMPING = 0.3, 3.0
-#: passes for each step above which many steps were too long
-_MANY = 1.5
-#: share of the tolerance at which steps end, and times the tolerance up to which steps are not damped
-_STEP_TOLERANCE, _NEAR = 0.3, 30.0
 #: most steps on the sample
-_SAMPLE_STEPS = 8
+SAMPLE_STEPS = 8
 #: smallest shift of a matrix as a share of its diagonal, by the bytes of a number
 _LEAST = {4: 1e-8, 8: 1e-15}
 
@@ -81,84 +70,13 @@ class Objective:
         return replace(point, value=value, gradient=point.gradient + self.diagonal * at)
 
 
-class ByMatrices:
-    """The stages of :class:`Newton` that factorise Gram matrices."""
+class NewtonMatrices:
+    """The Gram matrices of a stage of Newton's method, their inverses, and bounds by them."""
 
     def __init__(self, solver: Newton) -> None:
         self._solver, self._risk, self._nu = solver, solver.risk, solver.nu
 
-    def is_stuck(self, state: NewtonState) -> bool:
-        """Whether another stage would begin with the same matrix as the last."""
-        # the next matrix may be that of all rows
-        if state.stage == 0 or (state.sampled and (state.stage <= 2 or self._risk.loss.is_quadratic)):
-            return False
-        return state.steps == 0 or self._risk.loss.is_quadratic
-
-    def descent(
-        self, problem: Problem, state: NewtonState, model: Model, footprint: Footprint
-    ) -> Steps[tuple[Descent, Array, dict[str, Any]]]:
-        """The descent, its coefficients, and other fields of the state."""
-        coordinates: Coordinates = yield Derived("coordinates", partial(self.coordinates, problem, state))
-        objective = Objective(self._nu, problem, model, footprint, coordinates)
-        at, place = coordinates.inward(state.coefficients), self._place(state.stage)
-        schedule, tol = self.schedule(problem, footprint), self._solver.tol
-        is_quadratic = self._risk.loss.is_quadratic
-        # a quadratic that a sample has not minimised takes the matrix of all rows
-        sample = None if state.stage > 0 and is_quadratic else schedule.sample(place)
-        matrices, sums, kept = yield from self._matrices(objective, at, place, sample)
-        damping = state.damping or _DAMPING * coordinates.trace(matrices[0]) / sums.n_rows
-        length = self._length(coordinates, matrices)
-        own = {"sampled": sample is not None, "damping": damping, **kept}
-        overstated = 1.0 if sample is None else schedule.overstated(place)
-        if sample is None:
-            start = point_of(self._nu, coordinates, at, sums, sums.mean_gradient)
-        elif state.stage:
-            start = Point(at, state.objective, state.gradient, None)
-        elif place:
-            start = yield from objective.point(at)
-        is_near, undamped = sample is None and (place == 0 or is_quadratic), None
-        if place and not is_quadratic:
-            enough = tol * (state.zero - start.value)
-            copies = [matrix.copy(order="F") for matrix in matrices]
-            undamped = BoundedMetric(self.inverse(coordinates.basis, copies, self._nu))
-            bound = yield from self._bound(objective, start, undamped, overstated, enough, length)
-            if bound <= enough:
-                return Descent(replace(start, sums=None), bound, 0, 0), state.coefficients, own
-            is_near = sample is None and undamped.decrement(start.gradient) <= _NEAR * enough
-        shift, diagonal = 0.0, np.zeros((0, 1))
-        if not is_near:
-            # fewer rows ask for more damping
-            fewer = 1.0 if sample is None else schedule.rows(0) / schedule.rows(place)
-            shift, diagonal = coordinates.damping(matrices[0], damping * fewer)
-        damped = replace(objective, nu=self._nu + shift, diagonal=diagonal, sample=sample)
-        metric = self._metric(damped, matrices)
-        if sample is not None and not (state.stage or place):
-            zero = point_of(damped.nu, coordinates, at, sums, sums.mean_gradient)
-            # the corrections by steps on the sample are kept for all rows
-            of_sample = yield from descend(
-                damped.point, zero, metric, _SAMPLE_STEPS, _STEP_TOLERANCE * tol, zero.value
-            )
-            start = yield from objective.point(of_sample.point.at)
-        found = yield from descend(
-            objective.point,
-            start,
-            metric,
-            schedule.most_steps,
-            _STEP_TOLERANCE * tol,
-            state.zero,
-            None if undamped is None else undamped.decrement,
-        )
-        if found.passes > _MANY * found.steps:
-            damping *= _MORE_DAMPING
-        elif sample is None and state.stage:
-            # nearer to the minimum it is known which rows have curvature
-            damping *= _LESS_DAMPING
-        bound = gradient_bound(self._nu, found.point.gradient, coordinates, length)
-        if is_quadratic and sample is None:
-            bound = min(bound, metric.decrement(found.point.gradient))
-        return (replace(found, bound=bound), coordinates.outward(found.point.at), own | {"damping": damping})
-
-    def _length(self, coordinates: Coordinates, matrices: list[Array]) -> float | None:
+    def length(self, coordinates: Coordinates, matrices: list[Array]) -> float | None:
         """The root of the mean of |z|^2 by the weights of the rows in the matrices, beside a constant."""
         if not coordinates.basis.n_constant:
             return None
@@ -167,7 +85,7 @@ class ByMatrices:
             max(np.sqrt(coordinates.trace(matrix) / max(matrix[-1, -1], tiny)) for matrix in matrices)
         )
 
-    def _bound(
+    def bound(
         self,
         objective: Objective,
         at: Point,
@@ -176,7 +94,7 @@ class ByMatrices:
         enough: float,
         length: float | None,
     ) -> Steps[float]:
-        """Of F(w) - min F, by Newton's step at w, whose matrix may exceed that of all rows by a factor."""
+        """An upper bound of F(w) - min F, by Newton's step at w with a matrix ``overstated`` by a factor."""
         step = -metric.plain(at.gradient)
         bound = gradient_bound(objective.nu, at.gradient, objective.coordinates, length)
         decrement = -0.5 * overstated * float(np.vdot(at.gradient, step))
@@ -190,13 +108,13 @@ class ByMatrices:
             Direction(objective.model, objective.coordinates.outward(step)),
             step,
             objective.nu,
-            # what a sample's step leaves is not known, and nor is what is left of it by nu alone
+            # the residual of a sample's step is not known, and nor is the residual by nu alone
             metric.decrement if overstated > 1.0 else None,
             length=length,
         )
         return min(bound, overstated * of_step)
 
-    def _matrices(
+    def summed(
         self, objective: Objective, at: Array, place: int, sample: RowSample | None
     ) -> Steps[tuple[list[Array], Sums, dict[str, Any]]]:
         """H - nu I at ``at``, the sums that were made with it, and fields of the state that are kept."""
@@ -215,8 +133,8 @@ class ByMatrices:
             matrix *= self.bend(place, risk.offset) / sums.n_rows
         return matrices, sums, kept
 
-    def _metric(self, damped: Objective, matrices: list[Array]) -> BoundedMetric:
-        """The inverse of the damped matrices, which are overwritten."""
+    def metric(self, damped: Objective, matrices: list[Array]) -> BoundedMetric:
+        """The inverse of the damped matrices; overwrites them."""
         if len(damped.diagonal):
             for matrix in matrices:
                 matrix[np.diag_indices(len(matrix))] += damped.diagonal[:, 0]
@@ -224,17 +142,17 @@ class ByMatrices:
         apart = self._risk.loss.target_kind != "classes"
         return BoundedMetric(self.inverse(damped.coordinates.basis, matrices, damped.nu), apart=apart)
 
-    def _place(self, stage: int) -> int:
+    def place(self, stage: int) -> int:
         """0 where one matrix does for all outputs: at w = 0, and for the square loss in the first stage."""
         at_zero = self._solver.at_model is None or self._risk.loss.is_quadratic
         return stage if at_zero else max(stage, 1)
 
     def passes(self, problem: Problem, footprint: Footprint) -> list[Outline]:
         schedule, quadratic = self.schedule(problem, footprint), self._risk.loss.is_quadratic
-        sample = schedule.sample(self._place(0))
+        sample = schedule.sample(self.place(0))
         stages = min(self._solver.stages, 1 + (sample is not None)) if quadratic else self._solver.stages
         steps = schedule.most_steps + (sample is not None)
-        grams = self.grams(self._place(0), footprint.size, sample).outline(problem, footprint)
+        grams = self.grams(self.place(0), footprint.size, sample).outline(problem, footprint)
         if sample is None and keeps_sums(self._solver, footprint.size):
             cost = grams.step.cost.holding(driver={"sums that are kept": (kept_bytes(footprint.size),)})
             grams = replace(grams, step=grams.step.changed(cost=cost))
@@ -247,7 +165,7 @@ class ByMatrices:
             # only where a step is within the tolerance
             passes.append(Outline(gap_pass(problem, None, footprint), 0.5))
         if sample is not None:
-            passes.append(Outline(sampled_gradient_pass(problem, None, footprint, sample), _SAMPLE_STEPS))
+            passes.append(Outline(sampled_gradient_pass(problem, None, footprint, sample), SAMPLE_STEPS))
         if stages > 1:
             for stage, times in ((1, min(stages - 1, 1)), (2, stages - 2)):
                 rest = None if quadratic else schedule.sample(stage)

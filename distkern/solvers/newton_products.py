@@ -1,4 +1,4 @@
-"""Newton's method by products with the Hessian, each of which is a pass, where matrices do not fit."""
+"""Newton's method by products with the Hessian, a pass each, where matrices do not fit."""
 
 from __future__ import annotations
 
@@ -236,7 +236,7 @@ def conjugate_gradients(
 ) -> Steps[Solved]:
     """Towards the minimum of g . d + d . H d / 2, each step a product with H >= nu I.
 
-    The steps are those of Hestenes and Stiefel (1952). They end where |residual|^2 / (2 nu), which bounds
+    The steps follow Hestenes and Stiefel (1952). They end where |residual|^2 / (2 nu), which bounds
     what is left, is small beside ``enough``; with a ``share``, while there is more than that to gain, once
     what is left seems to be this share of what has been gained: j times the gain of the j-th step (Nash and
     Sofer 1990), or half the residual's square by P, if that is more.
@@ -352,7 +352,7 @@ class SampledProducts:
         return float(np.sqrt(self.basis.row_squares(self.rows.features).mean()))
 
     def outward(self, own: Array) -> Array:
-        """T c: the coefficients of the functions for those of the centred ones in their units."""
+        """T c: coefficients of the functions from coefficients of the centred ones in their units."""
         return outward(own, self.units, self.means)
 
     def gradient(self, outer: Array) -> Array:
@@ -428,7 +428,7 @@ def sampled_rows(problem: Problem, basis: AbstractBasis, n_rows: int) -> Steps[S
 
 
 def outward(own: Array, units: Array, means: Array) -> Array:
-    """Coefficients of linear functions for those of columns around their means, in their units."""
+    """Coefficients of linear functions from coefficients of centred columns in their units."""
     found: Array = own / units
     if len(means):
         found[-1] -= (means * found).sum(axis=0)

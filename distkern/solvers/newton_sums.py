@@ -1,4 +1,4 @@
-"""Newton's method for the square loss by sums over rows, to which those of new rows are added.
+"""Newton's method for the square loss by sums over rows, to which the sums of new rows are added.
 
 For the square loss, of curvature c, the losses of rows are a parabola,
 
@@ -46,7 +46,7 @@ class RowSums:
     ones : (q,), Z' S 1, for real targets, whose centre moves; else (0,)
     n_rows : rows
     mean_weight : what their weights are divided by in s
-    weight : sum of their weights, without those of classes
+    weight : sum of their weights, without class weights
     losses : L
     spread : of real targets, sum of the weighted squared distances from their mean
     """
@@ -72,7 +72,7 @@ class RowSums:
 
     @classmethod
     def kept(cls, own: Mapping[str, Any]) -> RowSums | None:
-        """Those that :attr:`fields` are of, if there are some."""
+        """The stored sums, or None."""
         packed = own.get("gram")
         if packed is None or not len(packed):
             return None
@@ -140,7 +140,7 @@ class RowSums:
 
 
 def kept_bytes(size: int) -> int:
-    """What the driver keeps of so many functions."""
+    """Bytes that the driver keeps for ``size`` functions."""
     return 4 * size * (size + 1)
 
 
@@ -172,7 +172,7 @@ class BySums:
         matrices = solver.matrices
         coordinates: Coordinates = yield Derived("coordinates", partial(matrices.coordinates, problem, state))
         own, risk = coordinates.basis, model.risk
-        _check_pivots(coordinates, before.own)
+        _check_pivots(coordinates, before.solver_state)
         zero = np.zeros((own.size, risk.n_outputs))
         grams = matrices.grams(0, own.size, None)
         (gram,), sums = yield from grams.matrices(
@@ -227,7 +227,7 @@ def _check_pivots(coordinates: Coordinates, own: Mapping[str, Any]) -> None:
 
 #: least rows of a sample, and rows for each function
 _LEAST_SAMPLE, _ROWS_PER_FEATURE = 4096, 4
-#: a sample is taken if there are at least so many times its rows
+#: a sample is taken from at least this many times its rows
 _PAYS = 4
 #: operations of a sample's matrices, in passes over all rows
 _SAMPLE_PASSES = 0.5
@@ -249,7 +249,7 @@ class Schedule:
     """Rows of matrices and numbers of steps, which follow from the sizes of a problem alone.
 
     A matrix of q rows takes q r^2 operations, a pass over n rows n times those of the r features and 4 r k;
-    an exponential counts as 90. The sample is that of Erdogdu and Montanari (2015); its size and the number
+    an exponential counts as 90. The sample follows Erdogdu and Montanari (2015); its size and the number
     of steps were measured on nine data sets.
 
     Attributes
@@ -291,7 +291,7 @@ class Schedule:
         return max(_LEAST_SAMPLE, _ROWS_PER_FEATURE * self.footprint.size, int(most))
 
     def overstated(self, stage: int) -> float:
-        """By how much a sample's matrix may exceed that of all rows, in the directions of r functions.
+        """The factor by which a sample's matrix may exceed the matrix of all rows in r directions.
 
         (1 + (r / q)^(1/2))^2, the edge of the spectrum for q rows of independent functions (Marchenko and
         Pastur 1967).

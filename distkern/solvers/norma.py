@@ -1,4 +1,19 @@
-"""NORMA: stochastic functional gradients (Dai et al. 2014, Table 2; Kivinen, Smola and Williamson 2004)."""
+"""NORMA: stochastic functional gradients (Dai et al. 2014, Table 2; Kivinen, Smola and Williamson 2004).
+
+Over explicit features z, f = sum_i a_i k(x_i, .) is w, and k(x, y) = z(x) z(y)'. The paper is at the left,
+ours, with batches of B rows, at the right:
+
+    f_1 <- 0                                      AbstractExplicit.init
+    for t = 1, 2, ...                             NORMASteps.step, of the batches of BatchLoop.consume
+        draw a row (x_t, y_t)                     Problem.visits; workers make z(x_t): prepare_piece
+        f_t(x_t) <- sum_i a_i k(x_i, x_t)         BatchLoop.slopes: z(x_t) w
+        gamma_t <- gamma_1 / sqrt(t)              FallingSteps.__call__
+        a_i <- (1 - gamma_t nu) a_i, for i < t    NORMASteps.step: w <- (1 - gamma_t nu) w
+        a_t <- -gamma_t l'(f_t(x_t), y_t)         there: w <- w + a_t z(x_t)
+        drop a_(t - tau)                          KernelNORMA alone
+
+With the kernel itself see :mod:`~distkern.solvers.kernel_norma`.
+"""
 
 from __future__ import annotations
 
@@ -17,7 +32,7 @@ from distkern.common.parameters import NOT_NEGATIVE, NOTHING, POSITIVE, Paramete
 from distkern.common.types import Array
 from distkern.features import FEATURES
 from distkern.losses import LOSSES, SUPERVISED
-from distkern.solvers.base import OldRows, PreviousModel, Problem
+from distkern.solvers.base import Problem, UpdateRule
 from distkern.solvers.explicit import CountingState
 from distkern.solvers.hyperparameters import SEARCHED_GAMMA, SEARCHED_NU_OF_STEPS, a_loss, feature_parameters
 from distkern.solvers.measuring import Figures
@@ -58,9 +73,9 @@ class NORMASteps(BatchLoop):
     """Steps on explicit features."""
 
     def __init__(
-        self, solver: NORMA, problem: Problem, state: NORMAState, basis: AbstractBasis, made: Any
+        self, solver: NORMA, problem: Problem, state: NORMAState, basis: AbstractBasis, preconditioner: Any
     ) -> None:
-        super().__init__(solver, problem, state, basis, made)
+        super().__init__(solver, problem, state, basis, preconditioner)
         self._rule, self._step = solver.rule(problem), state.step
 
     def step(self, batch: FeaturePiece) -> None:
@@ -71,7 +86,7 @@ class NORMASteps(BatchLoop):
         add_transposed(values, (-size / len(slopes) * slopes).astype(dtype), self.w)
         self.narrow = self.w.astype(dtype)
 
-    def own(self) -> dict[str, Any]:
+    def solver_state(self) -> dict[str, Any]:
         return {"step": self._step}
 
 
@@ -124,7 +139,7 @@ class NORMA(AbstractStreamed[NORMAState]):
     }
     explosion = math.inf
     states, loop_type = NORMAState, NORMASteps
-    old_rows, kept = OldRows.LEFT, ("step",)
+    updates = UpdateRule(False, ("step",))
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -146,7 +161,7 @@ class NORMA(AbstractStreamed[NORMAState]):
     def rule(self, problem: Problem) -> FallingSteps:
         """The rule of the step sizes gamma_t."""
         steps_of_stage = sum(-(-rows // self.batch_size) for rows in problem.block_rows)
-        done = 0 if self.before is None else int(self.before.own["step"])
+        done = 0 if self.before is None else int(self.before.solver_state["step"])
         most = problem.max_relative_weight if self.step_size is None else 1.0
         return FallingSteps(self.first_step / most, self.step_decay, done + self.stages * steps_of_stage)
 
@@ -154,9 +169,6 @@ class NORMA(AbstractStreamed[NORMAState]):
         return f"step_size={self.first_step / 10:.3g}"
 
     def at_zero(self, problem: Problem, risk: Risk, w: Array, figures: Figures) -> dict[str, Any]:
-        return {"places": np.zeros(0, np.int64), "step": 0}
-
-    def going_on(self, problem: Problem, before: PreviousModel, own: Mapping[str, Any]) -> Mapping[str, Any]:
-        # rows of before have places that none of those has that are read
-        n_rows = len(before.coefficients) if self.features.finds_rows else 0
-        return {**before.own, "places": np.arange(-n_rows, 0)}
+        # places of old rows differ from the places of all rows that are read
+        n_old = len(w) if self.features.finds_rows else 0
+        return {"places": np.arange(-n_old, 0), "step": 0}

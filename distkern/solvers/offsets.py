@@ -32,7 +32,7 @@ class Scores:
 
     @staticmethod
     def joined(first: Scores, second: Scores) -> Scores:
-        """Those of the rows of both."""
+        """The scores of the rows of both."""
         return Scores(
             np.concatenate([first.values, second.values]),
             np.concatenate([first.targets, second.targets]),

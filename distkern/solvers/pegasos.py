@@ -1,4 +1,19 @@
-"""Pegasos: stochastic subgradients of the primal (Shalev-Shwartz, Singer, Srebro 2007)."""
+"""Pegasos: stochastic subgradients of the primal (Shalev-Shwartz, Singer, Srebro 2007).
+
+The paper, for the hinge loss, is at the left, ours, for every margin loss, at the right:
+
+    w_1 <- 0                                      AbstractExplicit.init
+    for t = 1 .. T:                               Subgradients.consume, by _steps, the loop of steps_loop
+        draw a batch A of B rows                  Problem.visits; workers make z(x_i): prepare_piece
+        A+ <- the rows of A with                  _steps: the slope l' is 0 at the other rows
+            y_i <w_t, x_i> < 1
+        eta <- 1 / (lam t)                        Rule.offset: 1 / (lam (t0 + t))
+        w <- (1 - eta lam) w_t                    shrink()
+        w <- w + eta/B sum of y_i x_i over A+     _steps
+        w_(t+1) <- w, projected on the ball       close(); Pegasos.radius
+            of radius 1 / sqrt(lam)
+    return w_(T+1)                                Subgradients.coefficients: an average of all iterates
+"""
 
 from __future__ import annotations
 
@@ -19,7 +34,7 @@ from distkern.features import AbstractFeatures, Footprint
 from distkern.losses import MARGIN_LOSSES, margin_loss
 from distkern.losses.base import AbstractElementwiseLoss
 from distkern.passes import Reduce, Stream
-from distkern.solvers.base import OldRows, Problem, Trouble, order_of_rows, rows_of_stage
+from distkern.solvers.base import Problem, Trouble, UpdateRule, order_of_rows, rows_of_stage
 from distkern.solvers.explicit import CountingState
 from distkern.solvers.feature_passes import held_out_pass, measuring_pass
 from distkern.solvers.hyperparameters import SEARCHED_GAMMA, a_loss, feature_parameters
@@ -102,7 +117,12 @@ class Subgradients(AbstractLoop):
     """The steps of a stage."""
 
     def __init__(
-        self, solver: Pegasos, problem: Problem, state: PegasosState, basis: AbstractBasis, made: Any
+        self,
+        solver: Pegasos,
+        problem: Problem,
+        state: PegasosState,
+        basis: AbstractBasis,
+        preconditioner: Any,
     ) -> None:
         kept = (
             state.vectors,
@@ -141,7 +161,7 @@ class Subgradients(AbstractLoop):
         last: Array = self._w[-1]
         return last
 
-    def own(self) -> dict[str, Any]:
+    def solver_state(self) -> dict[str, Any]:
         v, early, scale, scale_sum, norms, (total,) = self._iterates
         kept = {"vectors": v, "early": early, "scale": scale, "scale_sum": scale_sum, "norms": norms}
         more = {"total": float(total), "step": self._step, "intercept": self.intercept}
@@ -153,7 +173,7 @@ def shrink(factor: float, w: Any) -> None:
     v, early, scale, scale_sum, norms, _ = w
     for j in range(scale.shape[0]):
         scale[j] *= factor
-        # the first step of the hinge has factor 0, and what is divided by the scale would overflow
+        # the first step of the hinge has factor 0, and divisions by the scale would overflow
         if scale[j] < 1e-6:
             norms[j] = 0.0
             for i in range(v.shape[0]):
@@ -299,8 +319,9 @@ class Pegasos(AbstractStreamed[PegasosState]):
     cost_of_pass = "n d k, or n times the entries of a row; n r (d + k) over r features"
     memory = "r k numbers"
     states, loop_type = PegasosState, Subgradients
-    old_rows = OldRows.LEFT
-    kept = ("vectors", "early", "scale", "scale_sum", "norms", "total", "offset", "step", "intercept")
+    updates = UpdateRule(
+        False, ("vectors", "early", "scale", "scale_sum", "norms", "total", "offset", "step", "intercept")
+    )
     searched: ClassVar[Mapping[str, Choices]] = {
         "lam": Choices(1e-4, (10.0, 1.0, 0.1, 0.01), -1, 1e-9, by_default=False),
         "gamma": replace(SEARCHED_GAMMA, by_default=False),

@@ -15,7 +15,7 @@ from distkern.solvers.measuring import Model
 from distkern.solvers.sample import Sampled, SampledModel, sample_of_every_block
 from distkern.solvers.targets import TargetSummary
 
-#: up to so many rows, quantiles are exact after one pass; more are bracketed by a sample of as many
+#: most rows with exact quantiles after one pass; of more, a sample of as many brackets the quantiles
 SAMPLED_ROWS = 2**14
 #: bins between the ends of a bracket
 _BINS = 4096
@@ -128,7 +128,7 @@ def quantiles_outline(problem: Problem, cost: Cost, n_outputs: int, times: int) 
 
 
 def _bracket(summary: TargetSummary, level: float) -> Array:
-    """Edges around a quantile of the rows that the summary's were drawn from."""
+    """Edges around a quantile of all rows, from the summary of drawn ones."""
     reach = _REACH * math.sqrt(max(level * (1 - level), 1e-4) / SAMPLED_ROWS)
     least, largest = (
         summary.quantile(min(max(level + sign * reach, 0.0), 1.0)) if 0 < level + sign * reach < 1 else end
@@ -176,7 +176,7 @@ def _counts(block: Block, operand: Scored) -> BracketCounts:
     masses = np.zeros((scores.shape[1], _BINS + 2))
     largest = np.full_like(masses, -math.inf)
     for output, edges in enumerate(operand.edges):
-        # bin j is of the scores from edge j - 1, not included, to edge j
+        # bin j has the scores from edge j - 1, not included, to edge j
         bins = np.searchsorted(edges, scores[:, output], side="left")
         masses[output] = np.bincount(bins, weights=weights, minlength=_BINS + 2)
         np.maximum.at(largest[output], bins, scores[:, output])

@@ -1,4 +1,18 @@
-"""Random block coordinate descent over features (Dai et al. 2014, Table 2; Richtarik and Takac 2014)."""
+"""Random block coordinate descent over features (Dai et al. 2014, Table 2; Richtarik and Takac 2014).
+
+F(w) = nu/2 |w|^2 + mean_i l(z(x_i) w, y_i), whose gradient in block j of the coefficients has the Lipschitz
+constant L_j. The paper is at the left, ours at the right:
+
+    w <- 0                                        AbstractExplicit.init
+    repeat:                                       RBCD.steps: a message for each step
+        draw a block j                            RBCD._order
+        g <- the gradient of F in block j         PredictionResident._gradient, summed over all rows
+        d <- argmin_d <g, d> + L_j/2 |d|^2        -H_j^-1 g, H_j = L_j I or a bound of the Hessian
+                                                      (RBCD.preconditioner)
+        w_j <- w_j + d                            RBCD.steps; BlockMessage.change has the rows' f follow
+                                                      in the next step (PredictionResident._move)
+    until the objective hardly falls              RBCD._is_slow
+"""
 
 from __future__ import annotations
 
@@ -22,7 +36,7 @@ from distkern.common.types import Array, Block, Floats, groups_of
 from distkern.features import Footprint
 from distkern.losses import CURVED_LOSSES, SUPERVISED, takes
 from distkern.passes import EXPONENTIAL, Message, Rounds
-from distkern.solvers.base import OldRows, Outline, PreviousModel, Problem, Steps, Trouble
+from distkern.solvers.base import Outline, Problem, Steps, Trouble, UpdateRule
 from distkern.solvers.blocks import BlockGrams, GramOperand, block_solves, gram_pass, runs_of, tiles_cost
 from distkern.solvers.bounds import gradient_bound
 from distkern.solvers.explicit import AbstractExplicit, CountingState, Ended
@@ -44,7 +58,7 @@ class RBCDState(CountingState):
     ----------
     decrease : decrease of the objective in the last stage; infinite before the first
     is_slow : whether further stages would hardly lower it, by the rate of the last two
-    upper : bound of what it is above its minimum, made where that is so; else infinite
+    upper : bound of its distance to the minimum where ``is_slow``; else infinite
     """
 
     decrease: float
@@ -102,7 +116,7 @@ class RBCD(AbstractExplicit[RBCDState]):
     cost_of_pass = "a step n c (d + k), a stage n r (2 d + 2 k); n r c once"
     memory = "k numbers a row where the row is; r c in the driver"
     makes_blocks = True
-    states, old_rows = RBCDState, OldRows.NEEDED
+    states, updates = RBCDState, UpdateRule()
     hints: ClassVar[Mapping[Trouble, str]] = {
         Trouble.DIVERGED: "set a larger nu than {nu:g}, and look for features that are very large"
     }
@@ -123,15 +137,15 @@ class RBCD(AbstractExplicit[RBCDState]):
             )
 
     def at_zero(self, problem: Problem, risk: Risk, w: Array, figures: Figures) -> dict[str, Any]:
-        return {"decrease": math.inf, "is_slow": False, "upper": math.inf}
+        # in an update w as the rows are sent it
+        own = {} if self.before is None else {"coefficients": w.astype(problem.dtype).astype(np.float64)}
+        return {"decrease": math.inf, "is_slow": False, "upper": math.inf, **own}
 
-    def going_on(self, problem: Problem, before: PreviousModel, own: Mapping[str, Any]) -> Mapping[str, Any]:
-        # what the rows are told
-        return {"coefficients": before.coefficients.astype(problem.dtype).astype(np.float64)}
-
-    def steps(self, problem: Problem, state: RBCDState, basis: AbstractBasis, made: Any) -> Steps[Ended]:
+    def steps(
+        self, problem: Problem, state: RBCDState, basis: AbstractBasis, preconditioner: Any
+    ) -> Steps[Ended]:
         risk, w = self.risk_of(state), state.coefficients.copy()
-        solves, length = made
+        solves, length = preconditioner
         nu = self.penalty(basis)
         runs = runs_of(basis.size, self.block_size)
         change: tuple[slice, Floats] | None = None
@@ -145,7 +159,7 @@ class RBCD(AbstractExplicit[RBCDState]):
             gradients: tuple[Array, ...] = yield Message(BlockMessage(change, run))
             slopes = reduce(operator.add, gradients)
             step = solves[block](slopes / problem.n_rows + nu[run] * w[run])
-            # what the rows are told is what the coefficients change by
+            # the rows are sent what the coefficients change by
             narrow = (-step).astype(basis.dtype)
             w[run] += narrow
             change = run, narrow
@@ -162,7 +176,7 @@ class RBCD(AbstractExplicit[RBCDState]):
         return Ended(model, (len(runs) + 1) * problem.n_rows, {"upper": upper, "is_slow": is_slow}, sums)
 
     def after(self, state: RBCDState, figures: Figures, ended: Ended) -> dict[str, Any]:
-        return {**ended.own, "decrease": state.objective - figures.objective}
+        return {**ended.solver_state, "decrease": state.objective - figures.objective}
 
     def bound(self, state: RBCDState) -> float:
         return state.upper
@@ -194,7 +208,7 @@ class RBCD(AbstractExplicit[RBCDState]):
             return generator.integers(0, n_blocks, n_blocks)
         return generator.permutation(n_blocks)
 
-    def made(self, problem: Problem, state: RBCDState, basis: AbstractBasis) -> Steps[Made]:
+    def preconditioner(self, problem: Problem, state: RBCDState, basis: AbstractBasis) -> Steps[Made]:
         """H_j^-1 of each block, and the root of the mean of |z|^2 beside a constant."""
         operand = GramOperand(basis, self.risk, self.block_size)
         footprint = self.footprint(problem, basis.size)
@@ -234,7 +248,7 @@ class RBCD(AbstractExplicit[RBCDState]):
         )
 
 
-#: see :meth:`RBCD.made`
+#: see :meth:`RBCD.preconditioner`
 Made: TypeAlias = tuple[list[Solve], float | None]
 
 

@@ -22,7 +22,7 @@ class GroupResident(AbstractResident):
 
     Attributes
     ----------
-    operand : that it is opened with
+    operand : of the rounds
     groups : by number, in order
     kept : those numbers by group, (n_rows, n_outputs), 0 at first
     """
@@ -39,7 +39,7 @@ class GroupResident(AbstractResident):
         if self.keeps:
             for number, group in self.groups.items():
                 zeros = np.zeros((group.n_rows, operand.risk.n_outputs))
-                # what was saved may be read-only
+                # saved arrays may be read-only
                 self.kept[number] = saved[number][self.keeps].copy() if number in saved else zeros
 
     def saved(self, group: int) -> dict[str, NDArray[Any]]:
@@ -71,7 +71,7 @@ class AbstractTurns(GroupResident):
         """The answer where the group is one of its own."""
 
     def pieces(self, number: int, epoch: int, n_rows: int) -> Iterator[tuple[NDArray[np.int64], Block]]:
-        """Positions in a group, and rows, of pieces of so many: blocks in random order, and rows in each."""
+        """Positions in a group, and rows, in pieces of ``n_rows``: blocks and their rows in random order."""
         block_rows = self.operand.block_rows[number]
         starts = np.concatenate([[0], np.cumsum(block_rows)])
         order = stream(self.operand.seed, Purpose.ROW_ORDER, self.key, epoch, number)

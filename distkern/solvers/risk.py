@@ -51,12 +51,12 @@ class Risk:
 
     @property
     def curvature(self) -> float:
-        """c: that of the loss, or 1 where its slope jumps."""
+        """c: the curvature of the loss, or 1 where its slope jumps."""
         return self.loss.curvature if math.isfinite(self.loss.curvature) else 1.0
 
     @property
     def offset(self) -> NDArray[np.float64]:
-        """What is added to predictions of classes, (n_outputs,); 0 of real targets."""
+        """The constants added to predictions of classes, (n_outputs,); 0 for real targets."""
         return np.zeros(self.n_outputs) if self.is_real or self.center is None else self.center
 
     def shifted(self, predictions: NDArray[Number]) -> NDArray[Number]:
@@ -104,7 +104,7 @@ class Risk:
         return None if repeats is None else repeats / self.mean_weight
 
     def repeats(self, block: Block) -> NDArray[np.float64] | None:
-        """Number of rows that each row counts as, (n_rows,): its weight times that of its class; None for
+        """Number of rows that each row counts as, (n_rows,): its weight times its class's; None for
         1.
         """
         if block.weights is None and self.class_weights is None:

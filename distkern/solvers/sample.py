@@ -22,7 +22,7 @@ _BLOCKS, _ROWS = 10, 11
 
 @dataclass(frozen=True)
 class RowSample:
-    """A sample of some ``blocks``: at most so many rows of each, drawn by the streams (seed, key, block)."""
+    """A sample of at most ``rows_per_block`` of some ``blocks``, drawn by the streams (seed, key, block)."""
 
     blocks: tuple[int, ...]
     rows_per_block: int

@@ -1,4 +1,18 @@
-"""Stochastic block mirror descent over explicit features (Dai et al. 2014, Table 2; Dang and Lan 2013)."""
+"""Stochastic block mirror descent over explicit features (Dai et al. 2014, Table 2; Dang and Lan 2013).
+
+F(w) = nu/2 |w|^2 + mean_i l(z(x_i) w, y_i) has its coefficients in b blocks, with the Bregman distance V_j
+in block j. The paper is at the left, ours, with batches of B rows and V_j(v, w) = (v - w)' P_j (v - w) / 2,
+at the right:
+
+    w <- 0                                        AbstractExplicit.init
+    for t = 0, 1, ...                             BlockSteps.step, of the batches of BatchLoop.consume
+        draw a row i                              Problem.visits; workers make z(x_i): prepare_piece
+        draw a block j, each with chance 1 / b    BlockSteps.step
+        g <- the gradient in block j at row i     BatchLoop.gradient, and nu w_j
+        w_j <- argmin_v gamma_t <g, v>            BlockSteps.step: w_j - gamma_t P_j^-1 g
+            + V_j(v, w_j)                             (SBMD.preconditioner)
+    return sum_t gamma_t w / sum_t gamma_t        BlockSteps.coefficients: weights t^averaging
+"""
 
 from __future__ import annotations
 
@@ -17,7 +31,7 @@ from distkern.common.types import Array
 from distkern.features import Footprint
 from distkern.losses import LOSSES, SUPERVISED
 from distkern.passes import Reduce, Stream
-from distkern.solvers.base import OldRows, Outline, Problem, Steps, order_of_rows, rows_of_stage
+from distkern.solvers.base import Outline, Problem, Steps, UpdateRule, order_of_rows, rows_of_stage
 from distkern.solvers.blocks import BlockGrams, GramOperand, block_solves, gram_pass, runs_of
 from distkern.solvers.explicit import CountingState
 from distkern.solvers.feature_passes import pass_cost
@@ -63,10 +77,10 @@ class BlockSteps(BatchLoop):
     """
 
     def __init__(
-        self, solver: SBMD, problem: Problem, state: SBMDState, basis: AbstractBasis, made: Any
+        self, solver: SBMD, problem: Problem, state: SBMDState, basis: AbstractBasis, preconditioner: Any
     ) -> None:
-        super().__init__(solver, problem, state, basis, made)
-        self._solves, bend = made
+        super().__init__(solver, problem, state, basis, preconditioner)
+        self._solves, bend = preconditioner
         # state.coefficients are the average, and steps go on from the iterate
         self.w, self.narrow = state.w.copy(), state.w.astype(basis.dtype)
         self._runs = runs_of(basis.size, solver.block_size)
@@ -100,7 +114,7 @@ class BlockSteps(BatchLoop):
             found[run] += (self._total - stamp) * self.w[run]
         return found / self._total
 
-    def own(self) -> dict[str, Any]:
+    def solver_state(self) -> dict[str, Any]:
         kept = {"w": self.w, "weighted_sum": self._weighted_sum, "stamps": self._stamps}
         return {**kept, "total": self._total, "step": self._step}
 
@@ -176,8 +190,7 @@ class SBMD(AbstractStreamed[SBMDState]):
     }
     explosion = math.inf
     states, loop_type = SBMDState, BlockSteps
-    old_rows = OldRows.LEFT
-    kept = ("w", "weighted_sum", "stamps", "total", "step", "first_step")
+    updates = UpdateRule(False, ("w", "weighted_sum", "stamps", "total", "step", "first_step"))
 
     def at_zero(self, problem: Problem, risk: Risk, w: Array, figures: Figures) -> dict[str, Any]:
         largest, first_step = figures.sums.largest, self.step_size
@@ -188,7 +201,7 @@ class SBMD(AbstractStreamed[SBMDState]):
         kept = {"w": w, "weighted_sum": w, "stamps": stamps, "total": 0.0, "step": 0}
         return {**kept, "first_step": first_step, "largest": largest}
 
-    def made(
+    def preconditioner(
         self, problem: Problem, state: SBMDState, basis: AbstractBasis
     ) -> Steps[tuple[list[Solve], float]]:
         """P_j^-1 of each block, and m."""

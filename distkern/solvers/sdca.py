@@ -1,4 +1,18 @@
-"""Stochastic dual coordinate ascent on features (Dai et al. 2014, Table 2; Shalev-Shwartz, Zhang 2013)."""
+"""Stochastic dual coordinate ascent on features (Dai et al. 2014, Table 2; Shalev-Shwartz, Zhang 2013).
+
+P and D are those of :class:`SDCA`, and z_i = z(x_i). The paper is at the left, ours at the right:
+
+    a <- 0;  w <- 0                               AbstractExplicit.init; Duals, which stay with their rows
+    repeat:                                       SDCA.steps: a turn for each group of rows
+        draw a row i                              AbstractTurns.order; AbstractTurns.pieces
+        d <- argmax -l*(-(a_i + d), y_i)          _turn, the loop of turn_loop, by the loss's dual_minimum
+            - nu n/2 |w + d z_i / (nu n)|^2
+        a_i <- a_i + d                            there; Duals.turn keeps them
+        w <- w + d z_i / (nu n)                   there; Turned.w goes to the next group
+    until P(w) - D(a) <= tol (P(0) - P(w))        SDCA.bound, AbstractExplicit.converged
+
+Where that takes many passes, a stage minimises P(w) + kappa/2 |w - u|^2, with the u of SDCA.after.
+"""
 
 from __future__ import annotations
 
@@ -20,7 +34,7 @@ from distkern.common.types import Array, groups_of
 from distkern.features import FEATURES, Footprint
 from distkern.losses import COORDINATE_LOSSES, SUPERVISED, AbstractCoordinateLoss, takes
 from distkern.passes import EXPONENTIAL, Message, Rounds
-from distkern.solvers.base import Problem, Steps, Trouble
+from distkern.solvers.base import Problem, Steps, Trouble, UpdateRule
 from distkern.solvers.explicit import AbstractExplicit, CountingState, Ended
 from distkern.solvers.hyperparameters import SEARCHED_GAMMA, a_loss, feature_parameters
 from distkern.solvers.measuring import Figures, Model
@@ -29,7 +43,7 @@ from distkern.solvers.risk import Risk
 from distkern.solvers.streamed import column_of, dense_column, prepare_piece, sparse_column
 
 _PIECE_BYTES = 4 * 2**20
-#: a stage makes about so many steps, in at most so many passes
+#: steps of a stage, about, and its most passes
 _STEPS, _MOST_PASSES = 8192, 32
 
 
@@ -77,7 +91,7 @@ class SDCA(AbstractExplicit[SDCAState]):
     turns, as the steps are sequential. A stage is p = 2 passes, or up to 32 over less than 3,277 rows.
 
     Where nu n is small beside |z|^2, steps of rows that are alike undo each other, and a pass achieves
-    little. So stages are those of Shalev-Shwartz and Zhang's accelerated method (Accelerated proximal
+    little. So stages follow Shalev-Shwartz and Zhang's accelerated method (Accelerated proximal
     stochastic dual coordinate ascent for regularized loss minimization, Mathematical Programming 155, 2016):
     the passes of one work on P(w) + kappa/2 |w - u|^2, whose w(a) = (kappa u + sum_i a_i z(x_i) / n) /
     (nu + kappa). There (nu + kappa) n = 2/p c mean |z|^2, c the curvature of the loss or 1 if that is less,
@@ -86,8 +100,8 @@ class SDCA(AbstractExplicit[SDCAState]):
     accelerated gradient schemes, Foundations of Computational Mathematics 15, 2015).
 
     The duality gap P(w) - max D(a) over the stages so far bounds what P lacks to its minimum, whatever u is;
-    it ends the run, and the user is told if it has not closed. Of the logistic loss P has the offset at which
-    the run began; the shift at the end only lowers it. With the kernel itself as features see
+    it ends the run, and the run reports a gap that has not closed. With the logistic loss P has the offset at
+    which the run began; the shift at the end only lowers it. With the kernel itself as features see
     :class:`~distkern.solvers.kernel_sdca.KernelSDCA`.
 
     Raises
@@ -100,7 +114,7 @@ class SDCA(AbstractExplicit[SDCAState]):
     stages: int = parameter(
         20,
         Whole(),
-        help="at most so many, each two passes over the rows, with features='kernel' one; more of few rows",
+        help="at most this many, each two passes over the rows, with features='kernel' one; more of few rows",
     )
     tol: float = parameter(
         1e-3, NOT_NEGATIVE, help="stop once the duality gap is at most this share of f(0) - f"
@@ -118,7 +132,7 @@ class SDCA(AbstractExplicit[SDCAState]):
     #: passes over the rows that a stage makes, at least
     least_passes: ClassVar[int] = 2
     states = SDCAState
-    not_updated = "its dual variables, one for each row, are not kept with it"
+    updates = UpdateRule(refusal="its dual variables, one for each row, are not kept with it")
     hints: ClassVar[Mapping[Trouble, str]] = {
         Trouble.DIVERGED: "set a larger nu than {nu:g}",
         Trouble.UNFINISHED: "set more stages than {stages}, or a larger nu than {nu:g}, which needs fewer",
@@ -140,7 +154,7 @@ class SDCA(AbstractExplicit[SDCAState]):
     def at_zero(self, problem: Problem, risk: Risk, w: Array, figures: Figures) -> dict[str, Any]:
         return {"nearby": w, "dual_sum": w, "support": np.zeros((0, 2), np.int64), "dual": 0.0}
 
-    def steps(self, problem: Problem, state: SDCAState, basis: Any, made: Any) -> Steps[Ended]:
+    def steps(self, problem: Problem, state: SDCAState, basis: Any, preconditioner: Any) -> Steps[Ended]:
         risk, footprint = self.risk_of(state), self.footprint(problem, basis.size)
         block_rows, n = rows_of_groups(problem), problem.n_rows
         operand = SDCAOperand(basis, risk, problem.seed, block_rows, self._piece_rows(problem, footprint))
@@ -168,7 +182,7 @@ class SDCA(AbstractExplicit[SDCAState]):
 
     def after(self, state: SDCAState, figures: Figures, ended: Ended) -> Mapping[str, Any]:
         # D of the model 0 is 0, so that the largest is never below
-        own = {**ended.own, "dual": max(ended.own["dual"], state.dual)}
+        own = {**ended.solver_state, "dual": max(ended.solver_state["dual"], state.dual)}
         if "nearby" in own:
             w = ended.model.coefficients
             beyond = own["nearby"] if figures.objective <= state.objective else 0.0
@@ -307,7 +321,7 @@ class Duals(AbstractTurns):
             arguments = piece.loop_arguments()
             offset = operand.risk.offset
             cost, square = loop(*arguments, message.scale, offset, own, w, loss.dual_parameters)
-            # the conjugate of l(f + b) at -a is that of l and a b
+            # the conjugate of l(f + b) at -a is the conjugate of l plus a b
             costs, squares = costs + cost + float((own @ offset).sum()), squares + square
             duals[places] = own
         return Turned(w, costs, squares)

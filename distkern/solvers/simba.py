@@ -7,7 +7,7 @@ misprints corrected (see :class:`SIMBA`) and the bias of its Section 4, is at th
     eta <- sqrt(log(n) / T)                              rounds(): sqrt(log(n) / t)
     u_0 <- 0;  q_1(i) <- 1 for all i                     SIMBA.init; SimbaResident, at the rows
     for t = 1 .. T:                                      rounds() of _simba/rounds.py, one exchange each
-        draw a row i with probability p_t(i)             Ask: candidates of the residents; join() keeps one
+        draw a row i with probability p_t(i)             RoundMessage: candidates, of which join() keeps one
         u_t <- u_(t-1) + x_i / sqrt(2 T)                 Primal.add
         w_t <- u_t / max(1, |u_t|)                       there
         xi_t <- 2 for the largest p_t(i), 0 for others,  select() of selection.py, every 16 rounds
@@ -55,13 +55,13 @@ from distkern.solvers._simba.measuring import (
 from distkern.solvers._simba.messages import HoldOut, RoundMessage, Update, join
 from distkern.solvers._simba.resident import SEGMENT_ROWS, SIMBAOperand, SimbaResident
 from distkern.solvers._simba.rounds import Primal, rounds
-from distkern.solvers.base import Measures, Outline, Problem, Steps, Trouble
+from distkern.solvers.base import Measures, Outline, Problem, Steps, Trouble, UpdateRule
 from distkern.solvers.hyperparameters import feature_parameters
 from distkern.solvers.measuring import AbstractSearchable, Model
 from distkern.solvers.risk import Risk
 
-#: a trial makes one in so many of a run's rounds, at least so many (a twentieth left models of small nu
-#: unfinished), each with so many times the rows and columns, for less noise at little more time
+#: a trial makes a fifth of a run's rounds, at least 500 (a twentieth left models of small nu unfinished),
+#: each with four times the rows and columns, for less noise at little more time
 _TRIAL_SHARE, _LEAST_TRIAL_ROUNDS, _TRIAL_BATCH = 5, 500, 4
 #: most draws of the held-out rows, a pass each, until there are some and no class is held out whole
 _MOST_DRAWS = 100
@@ -73,7 +73,7 @@ class SIMBA(AbstractSearchable[SIMBAState]):
     """Sublinear importance-sampling bi-stochastic algorithm for soft margins (Hazan et al. 2011, (3)).
 
     Maximises min_i y_i (<w, x_i> + b) + xi_i over |w| <= 1, |b| <= 1, 0 <= xi <= 2 and sum xi <= n nu, for
-    rows divided by the largest norm. Round t is that of the pseudo-code of this module with
+    rows divided by the largest norm. Round t follows the pseudo-code of this module with
     eta_t = sqrt(log n / t) and steps y x / sqrt(2 t); the model is the average of w and b.
 
     Deviations from Algorithm 1: steps fall with t, as in the paper's experiments (which print sqrt(log n) /
@@ -108,7 +108,7 @@ class SIMBA(AbstractSearchable[SIMBAState]):
         None,
         POSITIVE,
         NOTHING,
-        help="stop after so many, counted as n_features a row and n_rows a column; none: no limit",
+        help="stop after this many, counted as n_features a row and n_rows a column; none: no limit",
     )
     rows_per_round: int = parameter(4, Whole(), help="rows (times the outputs) of a round; the paper has 1")
     columns_per_round: int = parameter(1, Whole(), help="the same of columns")
@@ -116,7 +116,7 @@ class SIMBA(AbstractSearchable[SIMBAState]):
     averaging: int = parameter(
         2, Whole(0, 8), help="k: the model is the mean of the iterates weighted with round^k; 0: the paper's"
     )
-    stages: int = parameter(10, Whole(), help="the rounds are cut into so many, measured after each")
+    stages: int = parameter(10, Whole(), help="parts of the run; the model is measured after each")
     validation_fraction: float = parameter(
         0.1, Number(0, 1, open=(False, True)), help="of the training rows, held out for patience"
     )
@@ -124,11 +124,11 @@ class SIMBA(AbstractSearchable[SIMBAState]):
         5,
         Whole(),
         NOTHING,
-        help="stop after so many stages without fewer mistakes on them, keep the best model; none: go on",
+        help="stop after this many stages without fewer mistakes on them, keep the best model; none: go on",
     )
 
     name = "simba"
-    not_updated = "the weights of all rows are found together"
+    updates = UpdateRule(refusal="the weights of all rows are found together")
     cost_of_pass = "a round 4 d + n numbers: four rows and a column, unless set otherwise"
     memory = "10 bytes a row and output where the row is, 16 more with weights, d k numbers in the driver"
     choices: ClassVar[Mapping[str, Parameter]] = {**feature_parameters("linear", COLUMN_FEATURES)}

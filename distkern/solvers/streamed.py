@@ -1,7 +1,31 @@
 """The template of solvers whose steps are over streamed rows, one piece after the other.
 
-Beside what :mod:`~distkern.solvers.explicit` asks for, a solver names its :class:`AbstractLoop`, most
-often a :class:`BatchLoop`, whose batches end with their piece.
+A solver (:class:`AbstractStreamed`) must give what :mod:`~distkern.solvers.explicit` asks for, but for
+``steps`` and ``stage_pass``, and:
+
+    loop_type                     the class of its steps; or loop, which makes them
+
+It may give:
+
+    rows_of_batch                 rows of a step, if they are no parameter ``batch_size``
+    steps_per_stage, rows_of_stage    rows of a stage
+    rows_to_forget                rows of the steps that forget the first ones
+    order                         "shuffled" or "iid"
+    prepared, stage_pass          the operand of the stream, and the stream
+
+A loop (:class:`AbstractLoop`) must give:
+
+    consume                       the steps of a piece
+    coefficients                  of the model
+
+It may give:
+
+    intercept                     of the model
+    solver_state                  the solver's own fields of the state
+
+A loop whose batches end with their piece (:class:`BatchLoop`) must give:
+
+    step                          a step over a batch
 """
 
 from __future__ import annotations
@@ -120,18 +144,20 @@ class AbstractLoop(ABC):
         """Intercept (k,) of the model, None for 0."""
         return None
 
-    def own(self) -> Mapping[str, Any]:
+    def solver_state(self) -> Mapping[str, Any]:
         """The solver's own fields of the state."""
         return {}
 
 
 class BatchLoop(AbstractLoop):
-    """Steps over batches of B rows, at w (r, k); the last batch of a piece has what is left.
+    """Steps over batches of B rows, at w (r, k); the last batch of a piece has the remaining rows.
 
     ``w`` is float64, ``narrow`` equals it in the dtype of the features: a step sets both.
     """
 
-    def __init__(self, solver: Any, problem: Problem, state: Any, basis: AbstractBasis, made: Any) -> None:
+    def __init__(
+        self, solver: Any, problem: Problem, state: Any, basis: AbstractBasis, preconditioner: Any
+    ) -> None:
         self.solver = solver
         self._risk, self._batch = solver.risk_of(state), solver.rows_of_batch(problem, basis.size)
         #: (r, 1), nu of each coefficient
@@ -174,7 +200,7 @@ _FEW_STEPS = 2**14
 
 
 def few_steps(number: float) -> int:
-    """So many steps, 2^14 at most, of a stage whose pass over few rows would make fewer."""
+    """Return ``number`` steps, 2^14 at most, for a stage whose pass over few rows would make fewer."""
     return min(math.ceil(number), _FEW_STEPS)
 
 
@@ -188,9 +214,13 @@ class AbstractStreamed(AbstractExplicit[State]):
     #: the class of its steps, made as in :meth:`loop`
     loop_type: ClassVar[Callable[..., AbstractLoop]]
 
-    def loop(self, problem: Problem, state: Any, basis: AbstractBasis, made: Any) -> AbstractLoop:
+    @property
+    def counts_on(self) -> bool:  # type: ignore[override]
+        return self.before is not None and not self.updates.reads_old
+
+    def loop(self, problem: Problem, state: Any, basis: AbstractBasis, preconditioner: Any) -> AbstractLoop:
         """The steps of a stage, before the first of them."""
-        return type(self).loop_type(self, problem, state, basis, made)
+        return type(self).loop_type(self, problem, state, basis, preconditioner)
 
     def rows_of_batch(self, problem: Problem, size: int) -> int:
         """B, the rows of a batch."""
@@ -208,22 +238,22 @@ class AbstractStreamed(AbstractExplicit[State]):
         return problem.rows_of(self.steps_per_stage, max(problem.n_rows, self.rows_to_forget))
 
     def rows_streamed(self, problem: Problem) -> int:
-        """Those of this run: where an update goes on with a stream, the same share of the rows as before."""
+        """Rows that a stage of this run streams; an update streams the same share of its rows as the fit."""
         before = self.before
         if before is None or not self.counts_on:
             return self.rows_of_stage(problem)
         earlier = self.rows_of_stage(replace(problem, block_rows=(before.n_rows,)))
         return max(1, math.ceil(earlier * problem.n_rows / before.n_rows))
 
-    def steps(self, problem: Problem, state: Any, basis: Any, made: Any) -> Steps[Ended]:
+    def steps(self, problem: Problem, state: Any, basis: Any, preconditioner: Any) -> Steps[Ended]:
         risk, footprint = self.risk_of(state), self.footprint(problem, basis.size)
         prepared = self.prepared(Model(basis, state.coefficients, risk), state)
         pieces: Iterator[Any] = yield self.stage_pass(problem, footprint, state.stage, prepared)
-        loop = self.loop(problem, state, basis, made)
+        loop = self.loop(problem, state, basis, preconditioner)
         for piece in pieces:
             loop.consume(piece)
         model = Model(basis, loop.coefficients, risk, loop.intercept)
-        return Ended(model, loop.n_rows, loop.own())
+        return Ended(model, loop.n_rows, loop.solver_state())
 
     def prepared(self, model: Model, state: Any) -> Any:
         """Operand of the stream: the model without its coefficients, which may be many."""

@@ -1,11 +1,28 @@
-"""SVRG over features that are never stored (Li and Poczos 2016, Section 5; Johnson and Zhang 2013)."""
+"""SVRG over features that are never stored (Li and Poczos 2016, Section 5; Johnson and Zhang 2013).
+
+The paper (option I of Johnson and Zhang) is at the left, ours, with batches of B rows, at the right. Here z_i
+is z(x_i):
+
+    w~_0 <- 0                                    AbstractExplicit.init
+    for s = 1, 2, ...                            AbstractExplicit.stage
+        w~ <- w~_(s-1)                           FeatureState.coefficients
+        mu <- mean_i z_i l'(z_i w~, y_i)         SVRGState.gradient, by the measuring of the stage before
+        w_0 <- w~                                InnerLoop.__init__
+        for t = 1 .. m:                          InnerLoop.consume, on the rows of SVRG.rows_of_stage
+            draw a row i                         Problem.visits; workers make z_i and z_i w~: prepare_piece
+            v <- z_i (l'(z_i w_(t-1), y_i)       InnerLoop._add, summed over a batch
+                - l'(z_i w~, y_i))
+                + mu + nu w_(t-1)                InnerLoop._step
+            w_t <- w_(t-1) - eta v               there; P^-1 v for v, P of SVRG.preconditioner
+        w~_s <- w_m                              InnerLoop.coefficients
+"""
 
 from __future__ import annotations
 
 import math
 from collections import deque
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
 import numpy as np
@@ -19,12 +36,10 @@ from distkern.features import Footprint
 from distkern.losses import LOSSES, SUPERVISED
 from distkern.passes import Reduce, Stream
 from distkern.solvers.base import (
-    OldRows,
     Outline,
-    PreviousModel,
     Problem,
     Steps,
-    asks_with_gradient,
+    UpdateRule,
     order_of_rows,
     piece_rows,
     rows_of_stage,
@@ -39,11 +54,11 @@ from distkern.solvers.risk import Risk
 from distkern.solvers.sample import sample_of
 from distkern.solvers.streamed import AbstractLoop, AbstractStreamed, FeaturePiece
 
-#: most features of preconditioned steps, which are the default up to so many
+#: most features of preconditioned steps, which are the default up to there
 MOST_PRECONDITIONED = 8192
 #: least rows of a sample
 _LEAST_SAMPLE = 8192
-#: up to so many times the rows of a sample, all rows are taken
+#: all rows are taken up to this many times the rows of a sample
 _ALL_ROWS = 4
 #: sampled rows for each feature: where all directions count alike, the sampled Gram matrix is then at least
 #: (1 - 1/sqrt(8))^2 = 0.42 of the true one, so that steps of 1/2 are stable
@@ -61,14 +76,11 @@ class SVRGState(FeatureState):
     gradient : (r, k), mu = mean_i z(x_i) s_i l'(f_i, y_i)
     largest : [max_i s_i |z(x_i)|^2]
     change : |w_s - w_(s-1)| / |w_s|, the largest over the outputs; infinite before the first stage
-    missing : (r, k), what mu is more than the mean over the rows that are read, in an update without the old
-        ones; else without rows
     """
 
     gradient: Array
     largest: Array
     change: float
-    missing: Array = field(default_factory=lambda: np.zeros((0, 1)))
 
 
 def is_preconditioned(wanted: bool | None, size: int) -> bool:
@@ -103,10 +115,6 @@ class SVRG(AbstractStreamed[SVRGState]):
     eta = 1 / (L (2 + 8 / B)) with L = c max_i s_i |z(x_i)|^2 + nu: 1 / (10 L) for single rows, as usual for
     SVRG, up to 1 / (2 L) for batches. For a loss whose slope jumps, c is taken for 1; the steps then end at a
     noise of their own size and not in the minimum.
-
-    An update without the old rows takes for mu the mean over all rows at the model, where the gradient of the
-    old ones is known, and for other w what the new rows say of its change, see
-    :meth:`~distkern.solvers.base.PreviousModel.missing_gradient`.
 
     Raises
     ------
@@ -159,13 +167,10 @@ class SVRG(AbstractStreamed[SVRGState]):
         **feature_parameters("random"),
     }
 
-    states, kept = SVRGState, ("gradient",)
-
-    def asks_for(self, own: Mapping[str, Any], n_new: int, size: int) -> OldRows:
-        return asks_with_gradient(n_new, size)
+    states, updates = SVRGState, UpdateRule()
 
     def preconditioned(self, size: int) -> bool:
-        """Whether steps over so many features are preconditioned."""
+        """Whether steps over ``size`` features are preconditioned."""
         return is_preconditioned(self.precondition, size - self.n_constant)
 
     def rows_of_batch(self, problem: Problem, size: int) -> int:
@@ -206,10 +211,7 @@ class SVRG(AbstractStreamed[SVRGState]):
         largest = np.array([figures.sums.largest])
         return {"gradient": figures.sums.mean_gradient, "largest": largest, "change": math.inf}
 
-    def going_on(self, problem: Problem, before: PreviousModel, own: Mapping[str, Any]) -> Mapping[str, Any]:
-        return before.whole_gradient(problem.n_rows, own["gradient"])
-
-    def made(self, problem: Problem, state: SVRGState, basis: AbstractBasis) -> Steps[Solve | None]:
+    def preconditioner(self, problem: Problem, state: SVRGState, basis: AbstractBasis) -> Steps[Solve | None]:
         """P^-1, if steps are preconditioned."""
         if not self.preconditioned(basis.size):
             return None
@@ -220,24 +222,23 @@ class SVRG(AbstractStreamed[SVRGState]):
     def prepared(self, model: Model, state: Any) -> Model:
         return model
 
-    def loop(self, problem: Problem, state: SVRGState, basis: AbstractBasis, made: Any) -> InnerLoop:
+    def loop(
+        self, problem: Problem, state: SVRGState, basis: AbstractBasis, preconditioner: Any
+    ) -> InnerLoop:
         batch = self.rows_of_batch(problem, basis.size)
         eta = self.eta(basis.size, batch, float(state.largest[0]))
         visits = problem.visits(self.rows_of_stage(problem), state.stage, self.order)
         ends = batch_ends(sum(visit.n_draws for visit in visits), batch)
         w, risk = state.coefficients, self.risk_of(state)
-        return InnerLoop(risk, w, state.gradient, self.penalty(basis), eta, made, basis, ends)
+        return InnerLoop(risk, w, state.gradient, self.penalty(basis), eta, preconditioner, basis, ends)
 
     def after(self, state: SVRGState, figures: Figures, ended: Ended) -> dict[str, Any]:
         change = _relative_change(ended.model.coefficients, state.coefficients)
-        gradient = figures.sums.mean_gradient
-        return {"change": change, "gradient": gradient + state.missing if len(state.missing) else gradient}
+        return {"change": change, "gradient": figures.sums.mean_gradient}
 
     def bound(self, state: SVRGState) -> float:
         """|g|^2 / (2 nu) for the gradient g at w: the duality gap with the slopes there; with a constant that
         nu does not count see :func:`~distkern.solvers.bounds.gradient_bound`."""
-        if len(state.missing):
-            return math.inf
         gradient, length = state.gradient + self.nu * state.coefficients, None
         if self.n_constant:
             gradient[-1] = state.gradient[-1]
@@ -321,7 +322,7 @@ def first_snapshot(block: Block, model: Model) -> Sums:
 def prepare_piece(block: Block, model: Model) -> FeaturePiece:
     """Rows of a piece and what the steps need beside them; ``model`` is the snapshot.
 
-    Values are those of the functions that the features are made of, see
+    Values are of the functions from which the features are computed, see
     :meth:`~distkern.bases.base.AbstractBasis.cheap_values`.
     """
     values, dtype = model.basis.cheap_values(block.features), model.basis.dtype

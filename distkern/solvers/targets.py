@@ -91,7 +91,7 @@ class TargetSummary:
 
 
 def _shortened(points: Array, masses: Array) -> tuple[Array, Array]:
-    """At most 2^14 sorted points: of those in a run of equal weight, the middle one stands for all."""
+    """At most 2^14 sorted points: in a run of equal weight, the middle one stands for all."""
     if len(points) <= _MOST_POINTS:
         return points, masses
     ends = np.cumsum(masses)

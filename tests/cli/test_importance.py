@@ -19,8 +19,8 @@ from distkern.common.types import Block
 from distkern.engine.executors import open_executor
 from distkern.monitor.explanation import Explanation
 from distkern.passes.machine import COMPILING_BYTES
-from distkern.runs import importance
-from distkern.runs.importance import ExplanationEffort, measured_importances
+from distkern.runs import importance, run
+from distkern.runs.importance import ExplanationEffort, measured_importances, sampling
 from distkern.runs.persistence import load_model
 from distkern.storage.dataset import open_dataset
 from distkern.storage.ingest import shard, write_dataset
@@ -167,7 +167,7 @@ def test_of_many_sparse_columns_those_that_vary_most_are_permuted(tmp_path):
     ],
     ids=lambda given: given[1] if isinstance(given, list) else f"{given}",
 )
-def test_the_plan_lists_the_passes_with_what_they_will_take(
+def test_the_plan_lists_the_pass_with_what_it_will_take(
     arguments, has_test, folder, tmp_path, monkeypatch, capsys
 ):
     data = folder / "classes.zarr"
@@ -181,33 +181,28 @@ def test_the_plan_lists_the_passes_with_what_they_will_take(
     assert main(["plan", *job, "--json"]) == 0
     planned = {step["name"]: step for step in json.loads(capsys.readouterr().out)["passes"]}
     assert main(["train", *job, "--out", str(tmp_path / "m")]) == 0
-    names = ["sample for importances", "importances", "partial dependence"]
-    assert [step.name for step in made[-3:]] == names
-    for step in made[-3:]:
-        found = planned[step.name]
-        assert (found["times"], found["tasks"], found["bytes_read"]) == (1, step.tasks, step.bytes_read)
-        # compiled loops that the run has loaded stay
-        assert step.driver_bytes <= found["driver_bytes"] < 1.2 * step.driver_bytes + COMPILING_BYTES
-    kept = load_model(tmp_path / "m").importances_
-    assert planned["importances"]["tasks"] == 1 + len(kept.columns)
-    assert planned["partial dependence"]["tasks"] == len(kept.curves)
+    step, found = made[-1], planned["importances"]
+    assert step.name == "importances"
+    assert (found["times"], found["tasks"], found["bytes_read"]) == (1, step.tasks, step.bytes_read)
+    # compiled loops that the run has loaded stay
+    assert step.driver_bytes <= found["driver_bytes"] < 1.2 * step.driver_bytes + COMPILING_BYTES
+    assert load_model(tmp_path / "m").importances_.columns
 
 
 def test_what_does_not_fit_is_left_out_and_said_so(folder, tmp_path, monkeypatch, capsys):
     job = ["--data", str(folder / "classes.zarr"), *NEWTON, "--scheduler", "synchronous"]
+
     # as if a pass took more than there is
-    permuting = importance.Planned.over
+    def larger(source, name, how, combining, n_outputs):
+        return sampling(source, name, how, replace(combining, workspace_bytes=2**34), n_outputs)
 
-    def larger(source, name, how, n_columns, combining, n_outputs):
-        combining = replace(combining, workspace_bytes=2**34)
-        return permuting(source, name, how, n_columns, combining, n_outputs)
-
-    monkeypatch.setattr(importance.Planned, "over", larger)
+    for module in (importance, run):
+        monkeypatch.setattr(module, "sampling", larger)
     limit = ["--memory-limit", "1GiB"]
     assert main(["plan", *job, *limit]) == 0
     shown = " ".join(capsys.readouterr().out.split())
     assert "how much columns matter is not measured (that takes 16." in shown
-    assert "sample for importances" not in shown
+    assert "importances" not in shown
     assert main(["train", *job, *limit, "--out", str(tmp_path / "m")]) == 0
     said = "how much columns matter is not measured: that takes 16"
     assert said in capsys.readouterr().err
@@ -241,14 +236,14 @@ _KILLED = """
 import os, signal, sys
 from distkern.cli.main import main
 from distkern.runs import importance
-lost = importance._lost
+permuted = importance._Sample.permuted
 
-def killed(places, blocks, trial):
+def killed(sample, places, *how):
     if places == (1,):
         os.kill(os.getpid(), signal.SIGKILL)
-    return lost(places, blocks, trial)
+    return permuted(sample, places, *how)
 
-importance._lost = killed
+importance._Sample.permuted = killed
 main(sys.argv[1:])
 """
 

@@ -81,7 +81,7 @@ def test_old_rows_are_asked_for_and_known_whatever_the_order(folder, capsys):
     job = ["--algorithm", "newton", *settings_of(loss="huber", n_landmarks=16)]
     assert main(["train", "--data", "old.zarr", "--out", "m", *job]) == 0
     assert main(["update", "m", "--data", "new.zarr", "--out", "n"]) == 2
-    assert "give them too: --data OLD.zarr NEW.zarr" in capsys.readouterr().err
+    assert "add them: --data OLD.zarr NEW.zarr" in capsys.readouterr().err
     assert not (folder / "n").exists()
     for data, out in ((["old.zarr", "new.zarr"], "n"), (["new.zarr", "old.zarr"], "o")):
         assert main(["update", "m", "--data", *data, "--out", out]) == 0

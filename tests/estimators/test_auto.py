@@ -305,8 +305,7 @@ def test_train_says_which_and_why_everywhere(data, tmp_path, capsys):
     assert main(["plan", *job, "--json"]) == 0
     passes = [step["name"] for step in json.loads(capsys.readouterr().out)["passes"]]
     solving = ["sample", "count", "move", "solve", "calibrate", "calibrate rarest", "held-out"]
-    measuring = ["sample for importances", "importances", "partial dependence"]
-    assert passes == [*solving, *measuring, "evaluate"]
+    assert passes == [*solving, "importances", "evaluate"]
     assert main(["train", *job, "--out", str(tmp_path / "m")]) == 0
     line = "algorithm: cells, because of 3 dense columns"
     assert line in capsys.readouterr().err.splitlines()

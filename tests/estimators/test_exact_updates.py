@@ -122,7 +122,7 @@ def test_a_matrix_of_many_functions_is_not_kept(monkeypatch):
     monkeypatch.setattr("distkern.solvers.newton_sums.MOST_KEPT", 8)
     X, y, _ = some_rows()
     model = dk.NewtonRegressor(n_landmarks=16, random_state=0).fit(X[OLD], y[OLD])
-    with pytest.raises(InputError, match=r"the 300 that it has learned from are not all there.*old"):
+    with pytest.raises(InputError, match=r"some of the 300 that it was trained on are missing.*old"):
         model.update(X[NEW], y[NEW])
     with pytest.raises(InputError, match="40 rows or their weight, and the model has learned from 300"):
         model.update(X[NEW], y[NEW], old=(X[:40], y[:40]))
@@ -180,8 +180,8 @@ def test_loading_reads_nothing_that_updates_alone_need(tmp_path, monkeypatch):
     again = dk.load_model(tmp_path / "m")
     assert not [name for name in read[0] if name.startswith("further")]
     again.save(tmp_path / "again")
-    own = dk.load_model(tmp_path / "again")._further.loaded().own
-    np.testing.assert_array_equal(own["gram"], model._further.own["gram"])
+    own = dk.load_model(tmp_path / "again")._further.loaded().solver_state
+    np.testing.assert_array_equal(own["gram"], model._further.solver_state["gram"])
 
 
 def data_set(folder, X, y, **how):

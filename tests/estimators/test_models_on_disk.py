@@ -7,7 +7,7 @@ import pytest
 from scipy import sparse
 from sklearn.datasets import make_classification
 
-from distkern import AVMClassifier, CSVRGClassifier, NewtonClassifier
+from distkern import AVMClassifier, CSVRGClassifier, DSGClassifier, NewtonClassifier
 from distkern.common.errors import CorruptDataError, InputError
 from distkern.runs import persistence
 from distkern.runs.persistence import load_model
@@ -80,6 +80,19 @@ def test_a_missing_array_is_named(tmp_path):
     file.write_text(json.dumps(sealed(description)))
     with pytest.raises(CorruptDataError, match="'landmarks' is missing"):
         load_model(tmp_path / "m")
+
+
+def test_a_hyperparameter_that_was_dropped_is_left_out(tmp_path):
+    X, y = make_classification(60, 5, random_state=0)
+    settings = {"gamma": 0.2, "scale": "standard", "random_state": 0}
+    model = DSGClassifier(n_features=8, block_size=8, stages=1, **settings).fit(X, y)
+    model.save(tmp_path / "m")
+    file = tmp_path / "m" / "model.json"
+    description = json.loads(file.read_text())
+    description["params"]["n_candidates"] = 8
+    del description["fingerprint"]
+    file.write_text(json.dumps(sealed(description)))
+    np.testing.assert_array_equal(load_model(tmp_path / "m").predict(X), model.predict(X))
 
 
 def test_a_model_that_is_replaced_while_it_is_read_is_read_again(tmp_path, monkeypatch):

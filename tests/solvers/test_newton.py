@@ -157,7 +157,7 @@ def test_as_many_steps_as_a_matrix_is_worth():
         problem = Problem((10000,), 54, np.dtype(np.float32), 0, n_outputs=outputs, has_test=False)
         kind = features_of_kind(features, RBF, **sizes).spanning()
         subject = Newton(Risk(find_loss("logistic")(), outputs), kind)
-        return subject.way.schedule(problem, kind.footprint(problem)).most_steps
+        return subject.method.schedule(problem, kind.footprint(problem)).most_steps
 
     few, many = ({"n_landmarks": size} for size in (256, 4096))
     # each matrix takes less than eight passes, or more than twelve
@@ -170,9 +170,9 @@ def test_as_many_steps_as_a_matrix_is_worth():
 def test_a_step_that_is_too_long_is_made_shorter(monkeypatch):
     blocks = few_blocks()
     plain = train(solver(tol=1e-9), blocks)[0]
-    bend = newton_matrices.ByMatrices.bend
+    bend = newton_matrices.NewtonMatrices.bend
     # of a matrix that is an eighth of the Hessian steps are eight times too long
-    monkeypatch.setattr(newton_matrices.ByMatrices, "bend", lambda self, *how: bend(self, *how) / 8)
+    monkeypatch.setattr(newton_matrices.NewtonMatrices, "bend", lambda self, *how: bend(self, *how) / 8)
     states, runner = train(solver(tol=1e-9, stages=40), blocks)
     assert runner.made.count("gradient") > sum(state.steps for state in states)
     assert np.all(np.diff([state.objective for state in states]) < 1e-12)
@@ -261,7 +261,7 @@ def test_samples_are_taken_of_many_rows_and_for_a_parabola_of_many_functions():
             (5000,) * (n_rows // 5000), 54, np.dtype(np.float32), 0, n_outputs=1, has_test=False
         )
         subject = Newton(Risk(find_loss(loss)(), 1), kind)
-        return subject.way.schedule(problem, kind.footprint(problem)).sample(0)
+        return subject.method.schedule(problem, kind.footprint(problem)).sample(0)
 
     assert sample("logistic", 256, 15_000) is None
     found = sample("logistic", 256, 50_000)

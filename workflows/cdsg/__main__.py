@@ -3,10 +3,10 @@
     python -m workflows.cdsg --out figures --data mnist.zarr --data covtype.zarr
     python -m workflows.cdsg --out figures --quick
 
-Figures 1 and 2 and Tables 3, 5 and 6 with the paper's numbers beside ours: DSG, UDSG, CDSG and our greedy
-choice of blocks, SVRG, LIBSVM and a neural net. Every run is a job, left in ``OUT/jobs``, and a file in
-``OUT/records`` when it ends: the same command again does what is missing and writes the report anew. Without
-``--data`` they are trained on virtual handwritten digits.
+Figures 1 and 2 and Tables 3, 5 and 6 with the paper's numbers beside ours: DSG, UDSG, CDSG, SVRG, LIBSVM
+and a neural net. Every run is a job, left in ``OUT/jobs``, and a file in ``OUT/records`` when it ends: the
+same command again does what is missing and writes the report anew. Without ``--data`` they are trained on
+virtual handwritten digits.
 """
 
 from __future__ import annotations

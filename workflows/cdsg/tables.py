@@ -82,7 +82,7 @@ def objectives(records: Records, data: Subset) -> Section:
         f"{data.about[0].upper()}{data.about[1:]}. {loss.capitalize()} loss, λ = {variants.WEIGHT:g}, "
         f"batches of {batch:,} rows, blocks of {block} features. Every variant at its best first step of "
         f"{', '.join(f'{step:g}' for step in variants.STEPS)}, by the objective that seed 0 ends with; "
-        "UDSG and the greedy choice, half of whose steps or more are in old blocks, make twice as many. "
+        "UDSG, half of whose steps are in old blocks, makes twice as many. "
         "The last two columns: what it took to reach the objective with which DSG of the same seed "
         "ends.\n\n"
         "The paper, on CIFAR-10, Epsilon and Year: UDSG is better than DSG except on Epsilon, CDSG better "
@@ -90,9 +90,8 @@ def objectives(records: Records, data: Subset) -> Section:
         "than DSG. Its SVRG over 4F features stays above all.\n\n"
         f"{findings(every)} CDSG opens a new block wherever its inequality (9), as derived, with the "
         "variance of a batch's mean slope, allows no old one. The steps are Newton steps within a block, "
-        "as in the code that the authors of DSG published; the greedy choice of the block with the "
-        "largest gradient is not in the papers. SVRG passes ten times over the rows and all but solves "
-        "its features, of which DSG visits each once."
+        "as in the code that the authors of DSG published. SVRG passes ten times over the rows and all but "
+        "solves its features, of which DSG visits each once."
     )
     header = ("method", "step", "objective", unit, "features", "CPU s", "features to DSG's", "CPU s to it")
     plots = [

@@ -1,4 +1,4 @@
-"""What the executors are made of: graphs, actors, calls to workers, how a scheduler is reached."""
+"""The parts of the executors: graphs, actors, calls to workers, connections to schedulers."""
 
 import os
 import sys

@@ -1,8 +1,8 @@
 """The resident of some groups in a worker process, as an actor, and calls of it by address.
 
-Every call says whom it is meant for. The more workers there are the longer the driver would take for the
-messages of a round. So it asks some of them, each of which asks those that it was told of at the same time
-and hands on their answers as they are: they are combined in the same order as without it.
+Every call names its target. With many workers the driver would take long for the messages of a round. So it
+asks some of them, each of which asks the workers that the call names to it, and hands on their answers as
+they are: they are combined in the same order as without it.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ _GONE = (OSError, DaskTimeoutError, TimeoutError, RuntimeError, asyncio.Cancelle
 
 
 class StaleActorError(Exception):
-    """A call reached an actor that is not the one, or not in the state, that it was meant for."""
+    """A call reached another actor than its target, or its target in another state."""
 
 
 class ResidentError(Exception):
@@ -65,7 +65,7 @@ def _own_errors() -> Iterator[None]:
 
 
 class Target(NamedTuple):
-    """Whom a call is meant for: the worker's address, the actor's key there, and its epoch."""
+    """The target of a call: the worker's address, the actor's key there, and its epoch."""
 
     address: str
     key: str
@@ -91,7 +91,7 @@ async def ask(rpc: Any, target: Target, function: str, arguments: Sequence[Any])
 class ResidentActor:
     """The resident of some groups.
 
-    Every call names the ``epoch`` the actor was made for. An actor that Dask made again by itself, or one
+    Every call names the ``epoch`` of the actor. An actor that Dask made again by itself, or one
     that has been replaced, is in another epoch or has not been opened, and refuses the call: it never goes on
     from a state that it does not have.
     """

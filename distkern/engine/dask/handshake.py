@@ -12,7 +12,7 @@ from distributed.comm import parse_host_port
 from distkern.common.errors import InputError
 
 _CA, _CERT, _KEY = (f"distributed.comm.tls.{name}" for name in ("ca-file", "client.cert", "client.key"))
-#: a scheduler that is being started has so many seconds
+#: seconds for a scheduler that is being started
 PATIENCE = 20.0
 #: seconds between two tries, and for each
 _PAUSE, _TRY = 0.3, 5.0
@@ -21,7 +21,7 @@ _CERTIFICATES = "give --tls-ca, --tls-cert and --tls-key, or set DASK_CONFIG to 
 
 
 def use_certificates(ca: str | None, cert: str | None, key: str | None) -> None:
-    """Present these to tls:// schedulers; what is None stays as Dask is configured.
+    """Present these to tls:// schedulers; None stays as Dask is configured.
 
     Parameters
     ----------

@@ -54,7 +54,7 @@ class JobScheduler:
         retries: int,
         facts: Mapping[str, Any],
     ) -> None:
-        """Run a driver on some worker, also when this client is gone.
+        """Run a driver on some worker, also after this client has closed.
 
         Parameters
         ----------
@@ -75,7 +75,7 @@ class JobScheduler:
         self._client.set_metadata([_METADATA, name], {**facts, "submission": submission})
 
     def jobs(self) -> dict[str, dict[str, Any]]:
-        """What was told of each job that this scheduler knows, by id, with ``scheduler_state`` added.
+        """The reported facts of each job that this scheduler knows, by id, with ``scheduler_state`` added.
 
         That is Dask's word for the driver's task: "pending", "finished", "error", "lost" or "cancelled".
         """

@@ -43,7 +43,7 @@ class _Place:
 
     @property
     def target(self) -> Target:
-        """Whom calls are meant for."""
+        """The target of calls."""
         return Target(self.address, self.key, self.epoch)
 
     def release(self) -> None:
@@ -103,7 +103,7 @@ class ActorResidents(AbstractResidents):
         return self._first + len(self._log)
 
     def _ask(self, places: list[_Place], function: str, *arguments: Any) -> list[Any]:
-        """The answers of residents to the same call; successors answer for those that are lost."""
+        """The answers of residents to the same call; successors answer for lost ones."""
         with explain_errors(self._client):
             answers = self._calls.all([place.target for place in places], function, arguments)
             for position, place in enumerate(places):

@@ -1,4 +1,4 @@
-"""What must hold of workers whose results count: the driver's packages, and its view of the data."""
+"""Requirements of workers: the driver's packages, and its view of the data."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def versions() -> dict[str, str]:
 
 
 def on_worker(expected: dict[str, str], function: Callable[..., Result], *arguments: Any) -> Result:
-    """``function(*arguments)``, on a worker whose packages are those of the driver.
+    """``function(*arguments)``, on a worker with the packages of the driver.
 
     Workers may join at any time, so every task asks.
 
@@ -43,7 +43,7 @@ def on_worker(expected: dict[str, str], function: Callable[..., Result], *argume
 
 
 def check_workers(client: Client) -> None:
-    """Refuse a cluster with a worker whose packages are not those of this process.
+    """Refuse a cluster with a worker whose packages differ from this process's.
 
     Raises
     ------
@@ -79,7 +79,7 @@ def _other_packages(address: str, said: str, expected: dict[str, str]) -> InputE
 
 @contextmanager
 def explain_errors(client: Client) -> Iterator[None]:
-    """Say of an error whether it is of some workers only: of their packages, or of what they see.
+    """Say whether an error occurs on some workers only: by their packages, or by their view of the data.
 
     Raises
     ------

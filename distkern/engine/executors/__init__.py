@@ -36,7 +36,7 @@ def open_executor(
         ``tls://...``), or None: the active distributed client if there is one, else what Dask is configured
         to use, else "threads"
     workers : tasks at the same time; None: one for each core
-    memory_limit : bytes for each worker process; None: no limit, or that of the workers that run already
+    memory_limit : bytes for each worker process; None: no limit, or the limit of running workers
     dashboard : start Dask's dashboard with a local cluster
 
     Raises

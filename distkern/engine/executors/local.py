@@ -76,7 +76,7 @@ class AbstractLocalExecutor(AbstractExecutor):
 
     @abstractmethod
     def _get(self, graph: Mapping[Any, Any], key: Any, *callbacks: Callback) -> Any:
-        """Run a graph, with callbacks beside those that the user has made active."""
+        """Run a graph with callbacks, beside the user's active ones."""
 
     def shared_by(self, n_runs: int) -> AbstractExecutor:
         limit = self.machine.memory_limit
@@ -107,7 +107,7 @@ class AbstractLocalExecutor(AbstractExecutor):
 
 
 def with_active(callbacks: Sequence[Callback]) -> list[Any]:
-    """Callbacks as Dask takes them, after those that the user has made active."""
+    """Callbacks as Dask takes them, after the user's active ones."""
     return [*Callback.active, *(callback._callback for callback in callbacks)]
 
 

@@ -19,7 +19,7 @@ from distkern.solvers.gram import solved
 from distkern.solvers.measuring import Sums
 from distkern.solvers.risk import Risk
 
-#: first index of the streams that old blocks are drawn from
+#: first index of the streams that draw old blocks
 _OLD = 2
 #: below this the scale is multiplied out, so that coefficients keep their digits
 _LEAST_SCALE = 1e-4
@@ -57,13 +57,13 @@ class Growth:
         settings, t = self._settings, self.now.step + 1
         gamma = settings.step_rule(t)
         self._draws, cursor = settings.batches(self._problem).next(self.now.cursor)
-        candidates = self._candidates(t)
+        block = self._next_block(t)
         yield from self._prepare(t)
-        sums = yield from self._ask(t, candidates, gram=settings.precondition and len(candidates) == 1)
+        sums = yield from self._ask(t, block, gram=settings.precondition)
         self._watch(t, sums)
-        chosen, eta = self._choose(candidates, sums, gamma)
-        if chosen not in sums.columns or (settings.precondition and len(candidates) > 1):
-            sums = yield from self._ask(t, (chosen,), gram=settings.precondition)
+        chosen, eta = self._choose(block, sums, gamma)
+        if chosen != block:
+            sums = yield from self._ask(t, chosen, gram=settings.precondition)
         self._update(chosen, eta, sums)
         seen = self._seen
         self.now = now = replace(
@@ -83,13 +83,13 @@ class Growth:
         yield from ()
 
     def _ask(
-        self, t: int, candidates: tuple[int, ...], *, gram: bool, values: bool = False
+        self, t: int, wanted: int | None, *, gram: bool = False, values: bool = False
     ) -> Steps[BatchSums]:
         dtype = self._basis.dtype
         changes = tuple((block, self._rows_of(block).astype(dtype)) for block in sorted(self._changed))
         self._changed.clear()
         message = BatchMessage(
-            t, changes, self.now.scale, self.now.n_blocks, candidates, gram, values, self._risk
+            t, changes, self.now.scale, self.now.n_blocks, wanted, gram, values, self._risk
         )
         self._risk = None
         return add_parts((yield Message((message, self._draws))))
@@ -103,7 +103,7 @@ class Growth:
         if t == 1:
             self.now = replace(self.now, first_loss=loss)
         self._seen = Sums.add(self._seen, sums.sums)
-        # what may be negative has no natural zero
+        # a loss that may be negative has no natural zero
         least = 1e-12 if self._settings.risk.loss.is_non_negative else 1.0
         if not math.isfinite(loss) or loss > _EXPLOSION * max(self.now.first_loss, least):
             raise DivergenceError(
@@ -111,25 +111,19 @@ class Growth:
                 f"steps are too large; set {self._settings.step_rule.hint()}"
             )
 
-    def _candidates(self, t: int) -> tuple[int, ...]:
-        """Blocks whose gradient is asked for with the first message: the new one first, if there is one."""
+    def _next_block(self, t: int) -> int:
+        """The block of step t, before CDSG has looked at the others: a new one, or a drawn one."""
         settings, n_blocks = self._settings, self.now.n_blocks
         draw = stream(self._problem.seed, Purpose.VISIT_ORDER, _OLD, t)
         full = n_blocks == settings.most_blocks
-        if settings.variant == "gdsg":
-            old = draw.permutation(n_blocks)[: settings.n_candidates].tolist()
-            return tuple(old) if full else (n_blocks, *old)
         new, reused = settings.udsg_pattern if settings.variant == "udsg" else (1, 0)
         if not full and (n_blocks == 0 or (t - 1) % (new + reused) < new):
-            return (n_blocks,)
-        return (int(draw.integers(n_blocks)),)
+            return n_blocks
+        return int(draw.integers(n_blocks))
 
-    def _choose(self, candidates: tuple[int, ...], sums: BatchSums, gamma: float) -> tuple[int, float]:
+    def _choose(self, block: int, sums: BatchSums, gamma: float) -> tuple[int, float]:
         """The block to change, and the step."""
         settings = self._settings
-        if settings.variant == "gdsg":
-            # the earlier of equals, so a new block before an old one
-            return max(candidates, key=lambda block: float(np.square(sums.columns[block]).sum())), gamma
         if settings.variant == "cdsg" and self.now.n_blocks:
             variance = sums.squares / sums.sums.n_rows * settings.feature_variance / sums.sums.n_rows
             slope = sums.slopes / sums.sums.n_rows
@@ -139,11 +133,12 @@ class Growth:
                 # nor may a reused block's step turn the sign of what was learnt
                 most = math.inf if settings.nu == 0 else 0.5 / settings.nu
                 return best, min(float(steps[best]), settings.largest_reuse * gamma, most)
-        return candidates[0], gamma
+        return block, gamma
 
     def _update(self, block: int, eta: float, sums: BatchSums) -> None:
         settings = self._settings
-        direction = sums.columns[block] / sums.sums.n_rows
+        assert sums.products is not None, "it was asked for"
+        direction = sums.products / sums.sums.n_rows
         if sums.gram is not None:
             # a Newton step for the objective in this block; no other block changes, so nothing shrinks
             c, shrinkage = settings.curvature, 1.0

@@ -41,8 +41,8 @@ class BatchMessage:
     changes : block of features -> its coefficients (block_size, n_outputs), in the dtype of the basis
     scale : s of f = s sum_j z_j A_j
     n_blocks : blocks in use
-    candidates : blocks of which Z^T G is wanted
-    gram : Z^T S Z of the first candidate is wanted
+    wanted : the block whose Z^T G is wanted, or None
+    gram : its Z^T S Z is wanted too
     values : the predictions are wanted
     risk : from this message on, where it is another one
     """
@@ -51,7 +51,7 @@ class BatchMessage:
     changes: tuple[tuple[int, Floats], ...]
     scale: float
     n_blocks: int
-    candidates: tuple[int, ...]
+    wanted: int | None
     gram: bool
     values: bool = False
     risk: Risk | None = None
@@ -66,16 +66,16 @@ class BatchSums:
     sums : losses and errors
     slopes : (n_outputs,) sums of G
     squares : sum of the squares of all entries of G
-    columns : candidate -> Z^T G (block_size, n_outputs)
-    gram : Z^T S Z (block_size, block_size) of the first candidate in the dtype of the features, or None; the
-        weights are times the bounds of a loss that has some
+    products : Z^T G (block_size, n_outputs) of the wanted block, or None
+    gram : its Z^T S Z (block_size, block_size) in the dtype of the features, or None; the weights are times
+        the bounds of a loss that has some
     values : (n_rows, n_outputs + 1), predictions and weights s, or None
     """
 
     sums: Sums
     slopes: NDArray[np.float64]
     squares: float
-    columns: dict[int, NDArray[np.float64]]
+    products: NDArray[np.float64] | None
     gram: NDArray[np.float64] | None
     values: NDArray[np.float64] | None = None
 
@@ -89,7 +89,7 @@ def add_parts(parts: tuple[BatchSums, ...]) -> BatchSums:
             Sums.add(total.sums, part.sums),
             total.slopes + part.slopes,
             total.squares + part.squares,
-            {block: columns + part.columns[block] for block, columns in total.columns.items()},
+            None if total.products is None or part.products is None else total.products + part.products,
             None if total.gram is None or part.gram is None else total.gram + part.gram.astype(np.float64),
             _joined(total.values, part.values),
         )
@@ -156,21 +156,20 @@ class Follower(AbstractFollower):
 
     def _part(self, rows: _Predicted, message: BatchMessage) -> BatchSums:
         basis = self.operand.basis
-        columns: dict[int, NDArray[np.float64]] = {}
+        products = None
         gram = GatheredGram(basis.block_size) if message.gram else None
-        for number, candidate in enumerate(message.candidates):
-            total = np.zeros((basis.block_size, rows.slopes.shape[1]))
-            for part, values in tiles(basis, rows.block.features, candidate):
-                total += values.T @ rows.slopes[part]
-                if gram is not None and number == 0:
+        if message.wanted is not None:
+            products = np.zeros((basis.block_size, rows.slopes.shape[1]))
+            for part, values in tiles(basis, rows.block.features, message.wanted):
+                products += values.T @ rows.slopes[part]
+                if gram is not None:
                     gram.add(values, None if rows.bends is None else rows.bends[part])
-            columns[candidate] = total
         exact = rows.slopes.astype(np.float64)
         return BatchSums(
             rows.sums,
             exact.sum(axis=0),
             float(np.square(exact).sum()),
-            columns,
+            products,
             None if gram is None else gram.total(basis.dtype).astype(basis.dtype),
             _values(rows) if message.values else None,
         )
@@ -181,10 +180,10 @@ def _values(rows: _Predicted) -> NDArray[np.float64]:
     return np.column_stack([rows.predictions.astype(np.float64), weights])
 
 
-def answer_bytes(basis: RandomFeatureBasis, n_outputs: int, n_candidates: int, gram: bool) -> int:
-    """Bytes of the answer for a part of a batch: sums of each candidate and perhaps a Gram matrix."""
+def answer_bytes(basis: RandomFeatureBasis, n_outputs: int, gram: bool) -> int:
+    """Bytes of the answer for a part of a batch: sums of a block and perhaps its Gram matrix."""
     width = basis.block_size
-    return width * (8 * n_outputs * n_candidates + basis.dtype.itemsize * width * gram) + 512
+    return width * (8 * n_outputs + basis.dtype.itemsize * width * gram) + 512
 
 
 def sums_bytes(basis: RandomFeatureBasis, row_numbers: int, gram: bool) -> int:

@@ -1,4 +1,4 @@
-"""What a run of doubly stochastic gradients is told, and what it knows after a stage."""
+"""Settings of a run of doubly stochastic gradients, and its state after a stage."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ class DSGState(CountingState):
 
     @property
     def is_polished(self) -> bool:
-        """Whether the coefficients are a polish's and not those of steps."""
+        """Whether the coefficients come from a polish, not from steps."""
         return not math.isnan(self.polish_gap)
 
     @property
@@ -83,19 +83,18 @@ class DSGSettings(Declared):
     steps: StepRule | None = None
     variant: str = parameter(
         "dsg",
-        Words("dsg", "udsg", "cdsg", "gdsg"),
+        Words("dsg", "udsg", "cdsg"),
         help="dsg: a new block each step; udsg: every other step in an old one; cdsg: in an old one where "
-        "its inequality allows; gdsg: of some blocks that with the largest gradient (not in the papers)",
+        "its inequality allows",
     )
     udsg_pattern: tuple[int, int] = parameter(
         (1, 1),
         Numbers(Whole(0), length=2),
-        help="so many steps in new blocks, then so many in old ones",
+        help="steps in new blocks, then steps in old blocks, and so on",
         variant=("udsg",),
     )
-    n_candidates: int = parameter(8, Whole(), help="old blocks to choose from", variant=("gdsg",))
     largest_reuse: float = parameter(
-        4.0, POSITIVE, help="largest step in an old block, in those of new ones", variant=("cdsg",)
+        4.0, POSITIVE, help="largest step in an old block, in units of steps in new blocks", variant=("cdsg",)
     )
     feature_variance: float = parameter(
         1.0, POSITIVE, help="variance over x of phi(x) phi(x'), about 1 for cosines", variant=("cdsg",)
@@ -118,7 +117,7 @@ class DSGSettings(Declared):
         NOTHING,
         help="exact: after the steps, the minimiser over the features in use, up to 8192 of them",
     )
-    stages: int = parameter(10, Whole(), help="the steps are cut into so many, measured after each")
+    stages: int = parameter(10, Whole(), help="parts of the run; the model is measured after each")
     steps_per_stage: int | float | None = rows_of_stage("until there are n_features, 32 steps at least")
     least_steps: int = 1
     #: times n, of the damping
@@ -127,12 +126,12 @@ class DSGSettings(Declared):
     @property
     def step_rule(self) -> StepRule:
         """gamma_t, the default included."""
-        # 20 for the logistic loss, and less for those that bend more
+        # 20 for the logistic loss, and less for losses of larger curvature
         usual = 20.0 if math.isinf(self.risk.loss.curvature) else min(20.0, 5.0 / self.curvature)
         return self.steps or StepRule(0.5 if self.precondition else usual, 0.02)
 
     def damping_for(self, n_rows: int) -> float:
-        """The damping for so many training rows: what tells a direction from noise is 1 / n."""
+        """The damping for ``n_rows`` training rows: a direction differs from noise by 1 / n."""
         return min(max(self.damping_rows / n_rows, 1e-5), 1e-2) if self.damping is None else self.damping
 
     @property
@@ -147,7 +146,7 @@ class DSGSettings(Declared):
 
     @property
     def curvature(self) -> float:
-        """c, what block Gram matrices are multiplied with."""
+        """c, the factor of block Gram matrices."""
         return self.risk.loss.curvature if math.isfinite(self.risk.loss.curvature) else 1.0
 
     def batches(self, problem: Problem) -> BatchOrder:
@@ -160,7 +159,7 @@ class StepRule(Declared):
     """gamma_t = step_size / (1 + step_decay t) for t = 1, 2, ..., as the authors' published code has it.
 
     With step_decay = 1 / t0, step_size = theta / t0 it is the theta / (t + t0) of Dai et al. 2014, Theorem 4,
-    with an offset: without one the first steps explode unless theta is of the order of 1.
+    with an offset: without one the first steps explode unless theta is about 1.
     """
 
     step_size: float = parameter(0.5, POSITIVE, help="gamma_0")
@@ -170,7 +169,7 @@ class StepRule(Declared):
         return self.step_size / (1.0 + self.step_decay * step)
 
     def check(self, nu: float) -> None:
-        """Refuse steps with gamma_1 nu >= 1, which would turn the sign of what was learnt, or erase it."""
+        """Refuse steps with gamma_1 nu >= 1, which would turn the sign of the coefficients, or erase them."""
         if self(1) * nu < 1:
             return
         raise InputError(
@@ -201,7 +200,7 @@ def reusable_steps(betas: Array, slope: Array, step: float, variance: float) -> 
 
     Parameters
     ----------
-    betas : (n_blocks, k): what the blocks' coefficients stand for, sum of -eta_i g_i, decayed
+    betas : (n_blocks, k): the decayed sums of -eta_i g_i of the blocks
     slope : (k,), g: mean of dl/df over the batch
     step : gamma
     variance : V = M^2 sigma^2 / B

@@ -48,7 +48,7 @@ class GroupColumns(NamedTuple):
 
     Attributes
     ----------
-    data : numbers, all of dense columns, or those that are not zero
+    data : all numbers of dense columns, or the nonzero ones
     places : int32 row of each number, in order within a column; empty for dense columns
     starts : (n_columns + 1,) int64, where each begins, and of sparse ones where the last ends
     dense : whether all numbers are there
@@ -80,7 +80,7 @@ class AbstractColumnReader(ABC):
 
 
 class DenseColumnReader(AbstractColumnReader):
-    """Keeps the columns that were used last in a buffer of its own, if those of a round find room there.
+    """Keeps the columns that were used last in its own buffer, if the columns of a round find room there.
 
     Else they are in scratch memory, which all readers of a thread share: of very many rows, buffers of their
     own would take as many bytes a row again as the weights, or half as many.
@@ -141,7 +141,7 @@ class DenseColumnReader(AbstractColumnReader):
 
 
 class SparseColumnReader(AbstractColumnReader):
-    """Reads all columns at once where there is room for them, and else keeps those that were used last.
+    """Reads all columns at once where there is room for them, else keeps the columns that were used last.
 
     Parameters
     ----------

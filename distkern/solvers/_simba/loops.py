@@ -1,6 +1,6 @@
 """The compiled loops of SIMBA over the rows of some groups: multiplicative update, sums, draws.
 
-Rows are cut into strips that never cross groups. Every sum is that of a strip, added in the order of its
+Rows are cut into strips that never cross groups. Every sum is over a strip, added in the order of its
 rows in eight interleaved runs, then of the strips of a group: the bits depend on the group alone.
 """
 
@@ -88,7 +88,7 @@ class Drawn(NamedTuple):
         )
 
     def joined(self, other: Drawn) -> Drawn:
-        """Both, where ``other`` is of later groups: the first of two keys wins."""
+        """Both, where ``other`` covers later groups: the first of two keys wins."""
         later = other.keys < self.keys
         wide = later[:, None]
         return Drawn(

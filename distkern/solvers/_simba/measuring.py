@@ -64,7 +64,7 @@ class LinearModel(Model):
 
 @dataclass(frozen=True)
 class Norms:
-    """What is known of the rows before the first round.
+    """Sizes and weights of the rows, measured before the first round.
 
     Attributes
     ----------
@@ -87,7 +87,7 @@ class Norms:
 
     @staticmethod
     def join(first: Norms, second: Norms) -> Norms:
-        """What is known of the rows of both."""
+        """The figures of the rows of both."""
         return Norms(
             max(first.largest, second.largest),
             first.n_zero + second.n_zero,
@@ -104,7 +104,7 @@ class Norms:
         return bool(self.n_held_out and self.active[self.present].all())
 
     def check(self, *, holds_out: bool) -> None:
-        """Refuse rows that nothing can be learnt from, or to stop by where some shall be held out.
+        """Refuse rows without information, or without enough of them to hold some out.
 
         Raises
         ------
@@ -132,7 +132,7 @@ class Norms:
 
 
 def measure_norms(block: Block, model: LinearModel) -> Norms:
-    """What is known of a block's rows before the first round, whatever the coefficients of the model."""
+    """The :class:`Norms` of a block's rows; the coefficients of the model do not matter."""
     found = model.basis.row_squares(block.features)
     assert block.targets is not None
     takes_part = ~model.held_out_mask(block)
@@ -150,7 +150,7 @@ def measure_norms(block: Block, model: LinearModel) -> Norms:
 
 @dataclass(frozen=True)
 class Mistakes:
-    """Weights of the mistaken rows and of all rows, without those of their classes.
+    """Weights of the mistaken rows and of all rows, without class weights.
 
     Attributes
     ----------
@@ -172,7 +172,7 @@ class Mistakes:
 
     @property
     def rates(self) -> tuple[float, float]:
-        """Shares of mistaken rows among those that take part, and among the held-out ones; NaN of none."""
+        """Shares of mistaken rows among the learning rows and the held-out rows; NaN where there are none."""
         active, held_out = (
             wrong / weight if weight else math.nan
             for wrong, weight in zip(self.wrong.tolist(), self.all.tolist(), strict=True)
@@ -206,7 +206,7 @@ class Margins:
     def best_margin(self, output: int, slack: float) -> float:
         """max{g : sum_i s_i [g - m_i]_+ <= slack}: the value of (3) at this (w, b) with the best slacks.
 
-        The rows of the bin in which g lies are taken to be at their mean, those of other bins count exactly.
+        The rows of the bin in which g lies are taken to be at their mean; the other bins count exactly.
         """
         counts, sums = self.counts[output].astype(np.float64), self.sums[output]
         below, sum_below = np.cumsum(counts), np.cumsum(sums)
@@ -270,7 +270,7 @@ def _mistakes(strip: Block, values: NDArray[np.float64], held: NDArray[np.bool_]
 
 @dataclass(frozen=True, kw_only=True)
 class SIMBAState(MeasuredState):
-    """What the rounds go on from, and the model of the best stage so far.
+    """The state from which the rounds go on, and the model of the best stage so far.
 
     Attributes
     ----------
@@ -281,7 +281,7 @@ class SIMBAState(MeasuredState):
     n_held_out, draw : training rows that are held out, and in which draw
     u, behind : (n_outputs, size) float64, ``scale_sum`` and ``sums_of_b`` (n_outputs,), and ``weight``: see
         :class:`~distkern.solvers._simba.rounds.Primal`
-    units : what the rows that take part weigh, in those of :data:`~distkern.solvers._simba.messages.UNIT`; 0
+    units : weights of the learning rows, in units of :data:`~distkern.solvers._simba.messages.UNIT`; 0
         where all weigh the same
     round : rounds done
     stale : stages since the fewest held-out rows were mistaken
@@ -324,7 +324,7 @@ class MeasuringPasses:
     hold_out: HoldOut
 
     def norms(self, model: LinearModel | None) -> Reduce[Norms]:
-        """What is known of the rows before the first round."""
+        """The :class:`Norms` of the rows."""
         cost = self._cost(1, 64 + 9 * self.problem.n_outputs)
         return Reduce("norms", measure_norms, Norms.join, model, cost=cost)
 
@@ -342,7 +342,7 @@ class MeasuringPasses:
         )
 
     def errors(self, model: LinearModel | None, split: str) -> Reduce[Mistakes]:
-        """Mistakes on the training rows, or on those of the test split."""
+        """Mistakes on the training rows, or on the rows of the test split."""
         train = split == "train"
         return Reduce(
             "errors" if train else "held out",

@@ -24,13 +24,13 @@ MOST_CANDIDATES = 2048
 #: units of a weight of 1
 UNIT = 2.0**20
 
-#: what is asked of an output in a :class:`Select`
+#: kinds of requests for an output in a :class:`Select`
 IDLE, COUNT, GATHER, TIES = 0, 1, 2, 3
 
 
 @dataclass(frozen=True)
 class Slacks:
-    """Which rows have slack: 2 before a place in the order (key falling, group, row), what is left at it.
+    """Which rows have slack: 2 before a place in the order (key falling, group, row), the remainder at it.
 
     Attributes
     ----------
@@ -55,7 +55,7 @@ class Update:
     b : (n_outputs,)
     eta : step size
     factors : (n_outputs,) powers of two that q is multiplied with before it, or None
-    slacks : new ones, or None for those of before
+    slacks : new ones, or None to keep the present ones
     """
 
     columns: NDArray[np.int64]
@@ -113,8 +113,8 @@ class Select:
 
     Attributes
     ----------
-    modes : (n_outputs,) int8: COUNT keys in bins of 2^shift from ``lows`` on; GATHER those of the first bin;
-        count in each group the TIES with ``lows``; or IDLE
+    modes : (n_outputs,) int8: COUNT keys in bins of 2^shift from ``lows`` on; GATHER the keys of the first
+        bin; count in each group the TIES with ``lows``; or IDLE
     lows, shifts : (n_outputs,) int64
     """
 
@@ -181,7 +181,7 @@ class HoldOut:
     draw: int = 0
 
     def mask(self, block: Block) -> NDArray[np.bool_]:
-        """(n_rows,): True for those that are held out."""
+        """(n_rows,): True for held-out rows."""
         if not self.fraction:
             return np.zeros(block.n_rows, dtype=bool)
         # a search may have held out rows by the seed alone

@@ -40,7 +40,7 @@ def total(values: Any, start: int, stop: int) -> float:
 
 
 class Vectors(NamedTuple):
-    """u of every output and what is kept of it, all changed in place.
+    """u of every output with its averages, all changed in place.
 
     Attributes
     ----------
@@ -193,7 +193,7 @@ def refresh_loop() -> Callable[[Vectors], None]:
 
 @cache
 def biases_loop() -> Callable[..., None]:
-    """Totals of q over all groups, and the signs of those of q y, for each output.
+    """Totals of q over all groups, and the signs of the totals of q y, for each output.
 
     The compiled function takes the sums of q and q y (groups, outputs, 2) and fills the totals and signs,
     (outputs,) each.

@@ -43,14 +43,14 @@ from distkern.solvers.risk import Risk
 
 #: q is kept above this; q adds up to about n
 FLOOR = 1e-60
-#: groups are worked on together up to so many rows
+#: most rows of groups that are worked on together
 SEGMENT_ROWS = 2**18
 _PURPOSE = int(Purpose.ROW_DRAWS)
 
 
 @dataclass(frozen=True)
 class SIMBAOperand:
-    """What residents are opened with.
+    """The operand of residents.
 
     Attributes
     ----------

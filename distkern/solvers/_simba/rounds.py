@@ -126,7 +126,7 @@ class Primal:
 
 
 def rounds(solver: SIMBA, problem: Problem, state: SIMBAState, primal: Primal) -> Steps[dict[str, Any]]:
-    """The rounds of the stage after ``state``, until so many features have been looked at; each is one
+    """The rounds of the stage after ``state``, until its share of features has been read; each is one
     exchange.
 
     The residents draw rows by p = q / |q|_1 and change q; the driver has the lines between, for all outputs.

@@ -71,7 +71,7 @@ class _Search:
             self.shift = max(self.shift - _BITS, 0)
 
     def gathered(self, candidates: NDArray[np.int64]) -> tuple[int, int, float]:
-        """Key and group of the place, and what is left there, from (n, 4) keys, groups, rows and units."""
+        """Key and group of the place, and the remainder there, from (n, 4) keys, groups, rows and units."""
         order = np.lexsort((candidates[:, 2], candidates[:, 1], -candidates[:, 0]))
         ranked = candidates[order]
         units = ranked[:, 3]
@@ -96,7 +96,7 @@ def select(budgets: NDArray[np.float64], n_rows: int, last: Slacks | None) -> St
     ----------
     budgets : (n_outputs,) in units, less than what all rows with q > 0 weigh
     n_rows : rows of all groups
-    last : slacks of a while ago, near which the new ones are looked for
+    last : earlier slacks, near which the new ones are searched
     """
     outputs = len(budgets)
     ones = np.full(outputs, np.array(1.0).view(np.int64))
@@ -129,7 +129,7 @@ def select(budgets: NDArray[np.float64], n_rows: int, last: Slacks | None) -> St
 
 
 class Bins(NamedTuple):
-    """What is looked for in an output, the lowest key of the first bin, and the bits of the keys of a bin."""
+    """The rank to find in an output, the lowest key of the first bin, and the bits of the keys of a bin."""
 
     modes: NDArray[np.int8]
     lows: NDArray[np.int64]
