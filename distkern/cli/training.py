@@ -49,8 +49,8 @@ def run_job(
     """
     from distkern.cli.evaluation_page import evaluation_sections
     from distkern.cli.job import make_estimator
-    from distkern.monitor.balance import PassRecorder
     from distkern.monitor.metrics import read
+    from distkern.monitor.passes import PassRecorder
     from distkern.monitor.report import write_report
     from distkern.runs.run import train
 

@@ -11,7 +11,7 @@ from pathlib import PurePath
 from typing import Any
 
 from distkern.engine.events import Event
-from distkern.monitor.balance import PassRecorder
+from distkern.monitor.passes import PassRecorder
 from distkern.monitor.text import SQUARED, in_bytes, in_time, is_before
 
 #: cells of the strip that shows a pass; with more tasks, several share a cell
@@ -208,7 +208,6 @@ class RunHistory:
 
     Attributes
     ----------
-    number : counts the runs of the page; it gives the run its colour
     facts : id, algorithm, data, out and whatever else the driver's side says of the run
     start : the fields of ``run_started``
     state : "running", "finished" or "stopped" (the driver left before its run had finished)
@@ -216,10 +215,8 @@ class RunHistory:
     began, heard : time of the first and of the last event, by the driver's clock
     received : when the last event came, by the scheduler's clock
     squared : errors are roots of mean squares (events tell the squares), not shares of rows
-    alike : another run of the page has the same :attr:`name`
     """
 
-    number: int
     facts: dict[str, Any]
     began: float
     start: dict[str, Any] = field(default_factory=dict)
@@ -233,7 +230,6 @@ class RunHistory:
     heard: float = 0.0
     received: float = 0.0
     squared: bool = False
-    alike: bool = False
     _before: float = 0.0
     _stride: int = 1
     _seen_stages: int = 0
@@ -250,11 +246,6 @@ class RunHistory:
         data = PurePath(str(self.facts.get("data") or "")).name
         out = PurePath(str(self.facts.get("out") or "")).name
         return algorithm + (f" on {data}" if data else "") + (f" to {out}" if out else "")
-
-    @property
-    def told(self) -> str:
-        """The name, with the time of its start where another run has the same name."""
-        return f"{self.name} ({clock(self.began)})" if self.alike else self.name
 
     @property
     def last(self) -> dict[str, float]:
@@ -375,7 +366,6 @@ class Histories:
         self._belongs = belongs
         self.runs: dict[str, RunHistory] = {}
         self.refused = 0
-        self._count = 0
 
     def add(self, record: Any, received: float) -> None:
         """Take in what a forwarder sent: a run's facts and some of its events, oldest first.
@@ -397,11 +387,7 @@ class Histories:
             self.refused += 1
 
     def _new(self, facts: dict[str, Any], began: float) -> RunHistory:
-        run = RunHistory(self._count, facts, began, heard=began)
-        for other in self.runs.values():
-            if other.name == run.name:
-                other.alike = run.alike = True
-        self._count += 1
+        run = RunHistory(facts, began, heard=began)
         self.runs[run.id] = run
         if len(self.runs) > MOST_RUNS:
             over = [run.id for run in self.runs.values() if run.state != "running"] or list(self.runs)

@@ -134,9 +134,9 @@ TRAVELLING = (
     "distkern.dashboard.page",
     "distkern.dashboard.preload",
     "distkern.engine.events",
-    "distkern.monitor.balance",
     "distkern.monitor.style",
     "distkern.monitor.page",
+    "distkern.monitor.passes",
     "distkern.monitor.plots",
     "distkern.monitor.text",
 )

@@ -151,10 +151,9 @@ def bar(share: float, colour: str = "var(--bar)") -> Html:
     return Html(f'<div class="bar"><i style="{style}"></i></div>')
 
 
-def swatch(colour: str = "", dash: str = "solid") -> Html:
-    """A stroke of a colour, by itself that of the text."""
-    style = f' style="color:{colour}"' if colour else ""
-    return Html(f'<span class="swatch {dash}"{style}></span>')
+def swatch(colour: str, dash: str = "solid") -> Html:
+    """A stroke of a colour."""
+    return Html(f'<span class="swatch {dash}" style="color:{colour}"></span>')
 
 
 def square(colour: str) -> Html:
@@ -162,13 +161,12 @@ def square(colour: str) -> Html:
     return Html(f'<span class="key" style="background:{colour}"></span>')
 
 
-def key(styles: Mapping[str, Style], *, coloured: bool = True) -> Html:
-    """The key of strokes and markers, uncoloured where colours mean something else."""
+def key(styles: Mapping[str, Style]) -> Html:
+    """The key of colours, strokes and markers."""
     items = []
     for label, style in styles.items():
-        colour = style.colour if coloured else ""
-        stroke = swatch(colour, style.dash) if style.dash else ""
-        mark = f'<span style="color:{colour or "inherit"}">{_MARKS[style.marker]}</span> '
+        stroke = swatch(style.colour, style.dash) if style.dash else ""
+        mark = f'<span style="color:{style.colour}">{_MARKS[style.marker]}</span> '
         items.append(f'<span class="item">{stroke}{mark}{text(label)}</span>')
     return Html(" ".join(items))
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from distkern.monitor.balance import PassTotal, pass_key, pass_sections
 from distkern.monitor.explanation import Dependence, Explanation
 from distkern.monitor.page import Axis, Curve, Plot, Plots, Section, bar, heading, note, page, table, tiles
+from distkern.monitor.passes import PassTotal, pass_sections
 from distkern.monitor.stages import choice_sections, stage_plots, stage_table
-from distkern.monitor.style import RUNS, STYLES, Style
+from distkern.monitor.style import COMPARED, STYLES, Style
 from distkern.monitor.text import in_number
 from distkern.storage.atomic import write_text_atomic
 from distkern.storage.places import Location
@@ -24,7 +24,7 @@ _FRAME, _LINE = 80, 18
 _STYLES = [
     Style(colour, dash, marker)
     for colour, dash, marker in zip(
-        RUNS,
+        COMPARED,
         ("solid", "dashed", "dotted") * 2,
         ("circle", "square", "triangle", "diamond", "circle", "square"),
         strict=True,
@@ -141,8 +141,7 @@ def render(
         found = facts["importances"]
         body += [*importance_sections(found), *dependence_sections(found)]
     if passes:
-        body += [heading("Where the time went"), pass_sections(passes, "{:,.0f}".format, modes=True)]
-        body.append(pass_key(passes))
+        body += [heading("Where the time went"), pass_sections(passes, modes=True)]
     for name, values in facts.items():
         if name != "headline" and isinstance(values, Mapping):
             rows = [(str(key), _told(value)) for key, value in values.items()]
