@@ -37,7 +37,7 @@ def algorithms(name: str | None, as_json: bool) -> None:
 
 
 def facts_of(name: str | None) -> dict[str, dict[str, Any]]:
-    """What is said of an algorithm, or of each; :class:`~distkern.common.errors.InputError` if unknown."""
+    """Facts on one algorithm, or on all; raises :class:`~distkern.common.errors.InputError` if unknown."""
     from distkern.common.errors import unknown_name
     from distkern.solvers.base import SOLVERS
 

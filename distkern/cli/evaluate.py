@@ -140,7 +140,7 @@ def _check_page(place: Place) -> None:
 
 
 def _record(evaluation: Evaluation) -> dict[str, Any]:
-    """What is printed as JSON."""
+    """The figures as printed in JSON, with the confusion matrix of a few classes."""
     confusion = evaluation.confusion
     if confusion is None or len(evaluation.labels) > _MOST_LABELS:
         return evaluation.figures
@@ -149,7 +149,7 @@ def _record(evaluation: Evaluation) -> dict[str, Any]:
 
 
 def figure_rows(measured: Mapping[str, Evaluation]) -> list[list[str]]:
-    """Names of figures, and what they are of each split."""
+    """Rows of a table: the name of a figure and its value on each split."""
     from distkern.monitor.text import in_number, in_percent, in_time
 
     figures = [evaluation.figures for evaluation in measured.values()]

@@ -212,7 +212,7 @@ def _refuse_unknown_names(job: Job) -> None:
 
 
 def _names_of(algorithm: str) -> set[str]:
-    """The hyperparameters that a job of the algorithm takes; :class:`InputError` if there is none such."""
+    """Hyperparameters of the algorithm; raises :class:`InputError` if there is no such algorithm."""
     from distkern.solvers.base import SOLVERS
     from distkern.solvers.hyperparameters import CHOICE, hyperparameters_of
 

@@ -105,7 +105,7 @@ def submit(
 
 
 def _checked_run(job: Job, estimator: Any, dataset: Dataset, resume: bool) -> str:
-    """What is trained, in words, if the model's folder can be trained to."""
+    """Check that the model's folder can be written; return what will be trained, in words."""
     from distkern.runs.folder import check_folder, check_resumption
 
     check_folder(job.model_folder, resume)
@@ -115,7 +115,7 @@ def _checked_run(job: Job, estimator: Any, dataset: Dataset, resume: bool) -> st
 
 
 def _checked_search(job: Job, dataset: Dataset) -> str:
-    """What is searched, in words, if it can be and the folder holds no other search; one there goes on."""
+    """Check that the folder holds no other search; return what will be searched, in words."""
     from distkern.cli.tuning import check_search_folder, search_folder, search_of
 
     search = search_of(job, dataset)

@@ -41,11 +41,10 @@ def tune(
 ) -> None:
     """Search for hyperparameters, and train the best ones on all training rows.
 
-    What is tried stands in the job's table [search]. Without one, or without [search.params], that is what
-    the algorithm's hyperparameters that are not set declare as worth it, by halving. Candidates learn from
-    training rows and are compared on others that are held out of them; test rows are measured at the end. All
-    trials are kept in M/tune, so that the same command goes on where it was interrupted, and
-    M/tune/report.html shows them.
+    The job's table [search] names the hyperparameters and their values. Without it, the search covers the
+    algorithm's default ranges by halving. Candidates are trained on part of the training rows and compared
+    on the rest; the best is measured on the test rows at the end. All trials are kept in M/tune: the same
+    command continues an interrupted search, and M/tune/report.html shows its results.
 
     \b
     Examples: `distkern tune --data covtype.zarr --algorithm newton --out m`, or

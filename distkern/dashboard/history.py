@@ -357,9 +357,9 @@ class RunHistory:
 
 
 class Histories:
-    """All runs that this scheduler has heard of, the newest :data:`MOST_RUNS` of them.
+    """The newest :data:`MOST_RUNS` runs of this scheduler.
 
-    ``belongs`` is asked of a run's facts; records of runs that do not belong here are passed over.
+    ``belongs`` says from a run's facts whether the run is one of this scheduler; others are ignored.
     """
 
     def __init__(self, belongs: Callable[[Mapping[str, Any]], bool] = lambda facts: True) -> None:

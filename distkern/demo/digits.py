@@ -23,8 +23,8 @@ _TILE = 1024
 class VirtualDigits:
     """Small random shifts, rotations, scalings and noise of scikit-learn's 1,797 handwritten digits.
 
-    The way the papers make MNIST-8M. A fifth of the *images* is held out: no test row is made of an image
-    that any training row was made of. A chunk is a pure function of (seed, split, number of the chunk).
+    The papers make MNIST-8M in the same way. A fifth of the *images* is held out, so no image makes both
+    training and test rows. A chunk is a pure function of (seed, split, number of the chunk).
 
     Attributes
     ----------
@@ -53,7 +53,7 @@ class VirtualDigits:
         return (digits.images / 16.0).astype(np.float32), digits.target.astype(np.int64)
 
     def images(self, split: str) -> NDArray[np.intp]:
-        """Numbers of the images that rows of ``split`` ("train" or "test") are made of, ascending."""
+        """Numbers of the images behind the rows of ``split`` ("train" or "test"), ascending."""
         n_images = len(self._digits[1])
         order = stream(self.seed, Purpose.TEST_SPLIT).permutation(n_images)
         n_test = round(self.held_out * n_images)

@@ -74,9 +74,9 @@ def choose_columns(
     """Split a table's columns: ``options.target`` by name, else by position; default the last column.
 
     Positions count from 0 and, where negative, from the end, as in pandas, among the file's own columns.
-    Those of ``keys``, which the names of folders say, follow unless the file has them itself. Without a
-    target kind every column is a feature unless ``options.target`` names one to leave out. Where
-    ``options.features`` are wanted and the names are the table's own, the features are these, in this order.
+    Columns of ``keys``, named by folders, follow unless the file has them itself. Without a target kind
+    every column is a feature unless ``options.target`` names one to leave out. With ``options.features``,
+    and names from the table itself, exactly these columns are the features, in this order.
     Columns that are ``left_out`` are nothing. Raises :class:`InputError` for other columns without a name or
     with the same one, unless they are dropped by position, for a target or an id that is not there, and for
     features that are missing or not wanted.
@@ -148,7 +148,7 @@ def choose_columns(
         aside |= ignored
     for name in () if options.kinds is None or options.features is not None else options.kinds.keep_na:
         if name not in names and not options.may_lack:
-            raise _no_column(names, name, "to keep the texts of", where)
+            raise _no_column(names, name, "with texts to keep", where)
     features = tuple(position for position in range(len(names)) if position not in aside)
     if wanted:
         order = order_by_name([names[at] for at in features], wanted, where=where, whose="the training data")

@@ -172,7 +172,7 @@ def _identify(url: str, format_name: str | None, *, quiet: bool) -> InputFile | 
 
 
 def _extension_in_archive(file: InputFile) -> str:
-    """That of the one file in an archive whose own name has none."""
+    """The extension of the one file in an archive without an extension of its own."""
     with explain_errors(file):
         file_system, path = file_system_of(file.url + file.query)
         with file_system.open(path, "rb") as raw:

@@ -449,8 +449,8 @@ class TableKinds(Refusals):
         return values, fine, f"{{}} is not {KINDS_IN_WORDS[kind]}, as other values of the column are"
 
     def _amounts(self, key: str, words: Sequence[str | None]) -> tuple[NDArray[np.float64], list[bool], str]:
-        """Numbers of words that are of what the column's numbers are of; a currency may be left out, and may
-        be met late."""
+        """Numbers from words in the column's unit. Single values may lack the currency, which may first
+        appear late."""
         values, units = _texts.numbers_of(words, self.decimal or ".")
         fine = _texts.parsed(words, values)
         rule = self.rules.get(key, "")

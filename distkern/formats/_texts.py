@@ -65,9 +65,9 @@ def _pattern(decimal: str) -> str:
 
 
 def numbers_of(words: Sequence[str | None], decimal: str = ".") -> tuple[NDArray[np.float64], list[str]]:
-    """Numbers (n,) of words, NaN where one is none, and what each is of: "%", a currency, or "".
+    """Parse words into numbers (n,), NaN where one is not a number, and their units: "%", a currency or "".
 
-    ``decimal`` stands before decimals, "." or ","; thousands may be apart. Numbers in parentheses are
+    ``decimal`` is the decimal mark, "." or ","; thousands may be separated. Numbers in parentheses are
     negative.
     """
     import pyarrow as pa

@@ -116,12 +116,12 @@ def names_of_values(key: str, width: int) -> tuple[str, ...]:
 
 
 class Refusals:
-    """What is wrong with the columns of tables: raised at once, or kept to be told together.
+    """Problems of the columns of tables: raised at once, or collected and reported together.
 
     Attributes
     ----------
-    collects : what is refused is kept
-    problems : it, by name of column, the first of each
+    collects : collect problems instead of raising them
+    problems : the first problem of each column, by name
     """
 
     def __init__(self) -> None:

@@ -1,7 +1,7 @@
 """What every input format gives: rows in chunks of bounded size, each row traceable to where it was written.
 
 To add a format, put a file with a subclass of :class:`AbstractFormat` into this folder: the command line and
-the contract tests find it there. Those of text read blocks of lines by :mod:`distkern.formats._lines`.
+the contract tests find it there. Text formats read blocks of lines by :mod:`distkern.formats._lines`.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What is known of a job: the record that its folder keeps, and the state that follows from it."""
+"""A job's record in its folder, and the state that follows from it."""
 
 from __future__ import annotations
 

@@ -18,12 +18,12 @@ Output: TypeAlias = bool | int | float | str
 
 @dataclass(frozen=True)
 class Importance:
-    """How much larger the loss is on rows in which the values of a column are permuted.
+    """Increase in loss when a column is shuffled.
 
     Attributes
     ----------
-    loss : mean over the permutations
-    spread : their standard deviation; 0 for one permutation
+    loss : mean increase over the permutations
+    spread : its standard deviation; 0 for one permutation
     """
 
     column: str
@@ -33,12 +33,12 @@ class Importance:
 
 @dataclass(frozen=True)
 class Dependence:
-    """Partial dependence: the mean over rows of what a model says if a column has one value in all of them.
+    """Partial dependence: the mean prediction over rows whose column is set to one value.
 
     Attributes
     ----------
-    values : of the column, numbers or texts (categories, dates, times of the day)
-    averages : (n_outputs, n_values)
+    values : values of the column, numbers or texts (categories, dates, times of the day)
+    averages : mean predictions (n_outputs, n_values)
     """
 
     column: str
@@ -48,23 +48,23 @@ class Dependence:
 
 @dataclass(frozen=True)
 class Explanation:
-    """What permuting each column costs, the largest first, and partial dependence on the largest.
+    """Permutation importances of columns, the largest first, and partial dependence on the largest.
 
-    ``importances`` and ``dependence`` are frames of pandas, ``plot()`` is what the report draws, which a
-    notebook shows, and ``save(path)`` writes it as a page.
+    ``importances`` and ``dependence`` are pandas frames. ``plot()`` draws both in a notebook, as the report
+    does, and ``save(path)`` writes them as a page.
 
     Attributes
     ----------
-    columns : of the importances
-    loss : what is lost, in words
-    n_rows, split : how many rows of which split it was measured on, "given" for other rows
-    left_out : columns that were not permuted
-    reason : why nothing was measured, where there are no columns
-    copies : columns that nearly are the target
-    curves : partial dependence on the largest columns
-    outputs : what each of its averages is of: classes, quantiles
-    quantity : that is averaged, in words
-    n_averaged : rows that it is averaged over
+    columns : the importances
+    loss : name of the loss
+    n_rows, split : number of rows used and their split, "given" for other rows
+    left_out : number of columns that were not shuffled
+    reason : why nothing was measured, if there are no columns
+    copies : columns that alone nearly predict the target
+    curves : partial dependence on the most important columns
+    outputs : classes or quantiles of the averages
+    quantity : the averaged prediction, in words
+    n_averaged : number of rows in each average
     """
 
     columns: tuple[Importance, ...]

@@ -37,9 +37,9 @@ class PlotPage:
 
     Attributes
     ----------
-    title : of the page
-    sections : of it, see :mod:`distkern.monitor.page`
-    what : they are of, in words
+    title : title of the page
+    sections : sections of the page, see :mod:`distkern.monitor.page`
+    what : subject of the plots, in words
     """
 
     title: str

@@ -97,8 +97,8 @@ def save_arrays(
 ) -> str:
     """Write arrays (numbers or booleans, any shape) into one zarr array that appears whole or not at all.
 
-    What is at ``path`` is replaced. Every chunk is checksummed. Pairs of name and array are taken and written
-    one after the other, so they need not be in memory together. Returns their fingerprint, for
+    Anything at ``path`` is replaced. Every chunk is checksummed. Pairs of name and array are written one
+    after the other, so they need not be in memory together. Returns their fingerprint, for
     :func:`load_arrays`.
 
     Raises
@@ -128,7 +128,7 @@ def save_arrays(
 
 
 def _read(folder: Place, fingerprint: str | None = None) -> StoredArrays:
-    """What is in the folder, which must have this fingerprint."""
+    """Read the description in the folder, which must have this fingerprint."""
     if not is_whole(folder):
         raise InputError("there are no stored arrays", where=str(folder), hint="check the path")
     where = str(folder / "zarr.json")

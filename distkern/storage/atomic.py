@@ -49,9 +49,9 @@ _FLUSHED: ContextVar[bool] = ContextVar("_FLUSHED", default=True)
 
 @contextmanager
 def flushed(stays: bool) -> Iterator[None]:
-    """Whether what this thread writes meanwhile is flushed to the disk, as what outlives a run must be.
+    """Set whether this thread flushes its files to the disk, as files that outlive a run must be.
 
-    Flushing takes milliseconds a file. What is removed when the process ends is not needed after a power cut.
+    Flushing takes milliseconds a file, and files that the process removes at its end do not need it.
     """
     token = _FLUSHED.set(stays)
     try:
@@ -250,8 +250,8 @@ def already_there(target: Place) -> InputError:
 def staged_folder(target: Location) -> Iterator[StagedFolder]:
     """A :class:`StagedFolder` that is removed unless it is committed inside the context.
 
-    What killed processes of this machine left behind for the same target is removed first. What is meant for
-    a store is built in the temporary folder of this machine, which must have room for it.
+    Remains of killed processes of this machine for the same target are removed first. Folders for a store
+    are built in the temporary folder of this machine, which must have room for them.
     """
     final = place_of(target)
     if isinstance(final, Path):

@@ -99,9 +99,9 @@ class Dataset:
 class Split(AbstractSource):
     """The training or the test rows of a data set: float32 features in shards, dense or sparse.
 
-    ``split[10:20]`` reads rows, in their own units, ``split.labels`` labels, ``split.head()`` is a frame,
-    ``split.to_dask()`` gives Dask arrays. What is asked for is read, a shard at a time, in the order of the
-    shards.
+    ``split[10:20]`` reads rows in their own units, ``split.labels`` reads labels, ``split.head()`` returns
+    a frame and ``split.to_dask()`` Dask arrays. Rows are read on demand, a shard at a time, in the order of
+    the shards.
 
     Attributes
     ----------

@@ -36,13 +36,13 @@ ChunkFile: TypeAlias = tuple[str, int, int]
 class StoredGroup(AbstractGroup):
     """Reads rows from the shards' own files and columns from the feature-major copy.
 
-    Columns are stored as rows are, so both are read in the same way, and not by zarr: that decodes whole
-    chunks, while a row is a few bytes at a known place of one. The first that is read of a chunk makes its
-    file be read whole, once, to compare its checksum with the manifest. What is kept does not grow with the
-    reads: at most :data:`MOST_OPEN` open files in the process, and 16 MiB of objects in a store.
+    Columns are stored like rows, so both are read in the same way. zarr would decode whole chunks, while a
+    row is a few bytes at a known place. The first read from a chunk reads the whole file once and compares
+    its checksum with the manifest. Memory does not grow with the number of reads: at most
+    :data:`MOST_OPEN` open files in the process, and 16 MiB of objects in a store.
 
-    Everything raises :class:`~distkern.common.errors.CorruptDataError` naming a file that is missing, changed
-    or of another data set. :meth:`rows` and :meth:`columns` may be called from several threads.
+    Every method raises :class:`~distkern.common.errors.CorruptDataError`, which names a file that is missing,
+    changed or part of another data set. Threads may share :meth:`rows` and :meth:`columns`.
 
     Parameters
     ----------

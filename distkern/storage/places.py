@@ -86,7 +86,7 @@ class URLPlace:
         return info is not None and info["type"] == "directory"
 
     def iterdir(self) -> Iterator[URLPlace]:
-        """What is right below, in order; nothing if there is no such folder."""
+        """The direct entries in order; none if there is no such folder."""
         try:
             own, found = ask(self.url, lambda system, path: (path, system.ls(path, detail=False)))
         except (FileNotFoundError, NotADirectoryError):

@@ -1,4 +1,4 @@
-"""What is done to rows before a model sees them."""
+"""Preparation of rows for a model: order of columns, encoding of tables, scaling."""
 
 from __future__ import annotations
 
@@ -91,16 +91,15 @@ def preparation_for(
     own: Scaling | None,
     table: Table | None = None,
 ) -> Preparation | None:
-    """What is still to be done to the stored rows of a data set; None if nothing is.
+    """Preparation that the stored rows of a data set still need; None if they need none.
 
-    Rows that were stored scaled in another way are brought back to their own units and scaled as those of
-    the fit, both in one step.
+    Rows that were stored with another scaling return to their own units and get the scaling of the fit, both
+    in one step.
 
     Parameters
     ----------
-    n_features, names, own : of the rows the model was trained on: columns, their names, their scaling, each
-        None where there was none
-    table : what those columns were made of, if they were not mere numbers
+    n_features, names, own : number, names and scaling of the model's columns, each None if unknown
+    table : encoding of the model's columns, unless they are plain numbers
 
     Raises
     ------

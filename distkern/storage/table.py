@@ -41,9 +41,9 @@ class Column:
 
     Attributes
     ----------
-    name : of the column
-    kind : what it holds
-    rule : how it is written, as :attr:`TableKinds.rules` has it
+    name : name of the column
+    kind : kind of its values
+    rule : notation of its values, see :attr:`TableKinds.rules`
     encoding : ``number`` as it is; ``date`` the days since 1970 and the sine and cosine of the time of the
         year, of the week and, if some training row has one, of the day, where dates outside ``span`` count as
         its nearest end, see :func:`within`; ``time`` the sine and cosine of the
@@ -57,7 +57,7 @@ class Column:
     has_missing : values are missing in some training row: of categories one too, after all others
     means : (n_levels + has_missing, n_outputs) target means; those of a category that is unknown are
         ``default``
-    outputs : names of the targets that there are means of, where there are several
+    outputs : names of the target means, if there are several
     """
 
     name: str
@@ -93,7 +93,7 @@ class Column:
 
     @property
     def made(self) -> Any:
-        """What is the same of columns whose rows became features in one way."""
+        """A value that is equal for columns with the same encoding."""
         return self.name if self.is_mere else self
 
     @cached_property
@@ -159,12 +159,12 @@ class Column:
 
 
 def within(values: NDArray[np.float64], first: float, last: float, period: float) -> NDArray[np.float64]:
-    """Values (n,), NaN where they are missing, without phases that none from ``first`` to ``last`` has.
+    """Clip periodic values (n,) to the phases between ``first`` and ``last``; NaN stays NaN.
 
-    Those whose (v - first) mod period is beyond last - first become ``first`` or ``last``, whichever is
-    nearer in the circle of the period. All are in one unit.
+    A value whose (v - first) mod period exceeds last - first becomes ``first`` or ``last``, whichever is
+    nearer on the circle of the period. All arguments have the same unit.
 
-    Kernels know nothing of a part of the year that no training row is of, and linear machines the wrong.
+    Kernels are 0 in seasons without training rows, and linear machines extrapolate there.
 
     >>> within(np.array([1.0, 3.0, 5.0, 9.0, 12.0, 23.0]), 2.0, 4.0, 10.0)
     array([ 2.,  3.,  4.,  2., 12., 23.])
@@ -275,7 +275,7 @@ class Table:
 
     @cached_property
     def _known(self) -> NDArray[np.float64]:
-        """(2, n_columns) the least and the largest value of each column that nobody need be told of."""
+        """Least and largest value of each column that needs no warning, (2, n_columns)."""
         known = np.full((2, len(self.columns)), np.inf)
         known[0] = -np.inf
         for position, column in enumerate(self.columns):

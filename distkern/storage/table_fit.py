@@ -84,7 +84,7 @@ class TableOptions:
                 raise unknown_name("encoding of categories", word, CATEGORICAL)
 
     def said(self) -> dict[str, Any]:
-        """What is not as it is where nothing is said; that nothing may be missing is said of any rows."""
+        """Options that differ from their defaults; that no value may be missing is always included."""
         values = {one.name: getattr(self, one.name) for one in fields(self)}
         usual = TableOptions(impute="none" if self.impute == "none" else "mean")
         return {name: value for name, value in values.items() if value != getattr(usual, name)}
@@ -125,10 +125,10 @@ class TableFit:
 
     Parameters
     ----------
-    kinds : has read the rows
-    n_rows : training rows
-    target_name : of what target means are of, if it is a number
-    classes : else those of which there are means: class 1 of two, or all
+    kinds : reader of the rows
+    n_rows : number of training rows
+    target_name : name of a numeric target, for target means
+    classes : classes with target means otherwise: class 1 of two, or all
     """
 
     def __init__(

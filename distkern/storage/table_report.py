@@ -1,4 +1,4 @@
-"""What is told of the columns of a table before anything is written: distinct values, codes, copies of the
+"""Warnings about the columns of a table before anything is written: distinct values, codes, copies of the
 target."""
 
 from __future__ import annotations
@@ -82,7 +82,7 @@ class Distinct:
 
 
 class NumberFacts:
-    """What is counted of a column of numbers."""
+    """Counts for a column of numbers."""
 
     def __init__(self) -> None:
         self.distinct = Distinct()

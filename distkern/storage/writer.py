@@ -165,7 +165,7 @@ def _encoded(
     of_table: Callable[[Rows, Keys | None], Rows],
     keys: Keys | None,
 ) -> Iterator[Placed]:
-    """The rows of a shard as features, a few at a time: those take more room than what they are made of."""
+    """Encode the rows of a shard as features, a few at a time, since features take more room than rows."""
     step = max(1, CHUNK_BYTES // (8 * n_features))
     for positions, values in placed:
         where = np.arange(*positions.indices(n_rows)) if isinstance(positions, slice) else positions
