@@ -21,7 +21,9 @@ _CHOICES = ("loss", "features", "kernel")
 @click.argument("name", required=False)
 @options.as_json
 def algorithms(name: str | None, as_json: bool) -> None:
-    """List the algorithms, or of one of them the hyperparameters that `--set` and job files take.
+    """List the algorithms, or the hyperparameters of one.
+
+    `--set NAME=VALUE` and the table [params] of a job file set hyperparameters.
 
     \b
     Examples:

@@ -57,7 +57,7 @@ def demo(
     seed: int,
     overwrite: bool,
 ) -> None:
-    """Train on more rows than fit in memory, and say what happened.
+    """Train on more rows than fit in memory, on generated digits.
 
     Makes virtual examples of scikit-learn's handwritten digits, streams them to shards, trains CSVRG+ODM on
     worker processes and measures the model on images it has never seen; then has a machine chosen for a few

@@ -30,7 +30,7 @@ _MARKS = {
 @click.argument("path", type=options.PLACE)
 @options.as_json
 def inspect(path: Place, as_json: bool) -> None:
-    """Say what a data set, a model or an unfinished run is.
+    """Describe a data set, a model or an unfinished run.
 
     \b
     Example:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 import tomllib
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Annotated, Any
@@ -123,9 +124,19 @@ def read_job(path: Place) -> dict[str, Any]:
         hint = "say --set before each NAME=VALUE" if "=" in str(path) else "give the path of a job file"
         raise InputError("no such file", where=str(path), hint=hint) from None
     except IsADirectoryError:
-        raise InputError("is a folder", where=str(path), hint="give the path of a job file") from None
+        from distkern.storage.ingest import is_dataset
+
+        hint = "give the path of a job file"
+        if is_dataset(path):
+            hint = f"give a data set as --data {shlex.quote(str(path))}"
+        raise InputError("is a folder, not a job file", where=str(path), hint=hint) from None
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise InputError(f"not a TOML file: {error}", where=str(path), hint="correct it there") from None
+        hint = "correct it there"
+        if path.name.partition(".")[2] != "toml":
+            from distkern.storage.manifest import shard_command
+
+            hint = f"give a job file; of a file of rows make a data set first: `{shard_command(path)}`"
+        raise InputError(f"is not a TOML file: {error}", where=str(path), hint=hint) from None
 
 
 def resolve_job(path: Place | None, flags: Mapping[str, Any], settings: Sequence[str] = ()) -> Job:

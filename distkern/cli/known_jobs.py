@@ -25,7 +25,7 @@ runs: Callable[[Any], Any] = click.option(
     envvar="DISTKERN_RUNS",
     default=".",
     type=options.PLACE,
-    help="The folder or URL where runs lie side by side (default: DISTKERN_RUNS, else this folder).",
+    help="Folder or URL with the runs.  [default: DISTKERN_RUNS, else this folder]",
 )
 
 _TERMINAL_PAUSE = 0.3
@@ -44,7 +44,7 @@ scheduler = options.together(
         "--scheduler",
         metavar="ADDRESS",
         callback=options.read_by(check_address),
-        help="A scheduler to ask as well: tcp:// or tls://.",
+        help="Also ask this scheduler: tcp:// or tls:// address.",
     ),
     options.certificates,
 )
@@ -137,7 +137,7 @@ def follow(folder: JobFolder, *, wait: bool) -> str:
     except KeyboardInterrupt:
         record = folder.record()
         raise KeyboardInterrupt(
-            f"job {record.id} goes on: see it again with {record.command('logs', '--follow')}, stop it with "
+            f"job {record.id} continues; follow it with {record.command('logs', '--follow')}, stop it with "
             f"{record.command('cancel')}"
         ) from None
 
@@ -148,7 +148,7 @@ def ending(folder: JobFolder, state: str) -> str:
     said = {
         "finished": f"model in {record.out}; copy it with {record.command('fetch', '--out', 'M')}",
         "failed": record.error,
-        "cancelled": "its last checkpoint is left; `distkern submit ... --resume` goes on",
-        "lost": f"{record.error or 'its driver is silent'}; `distkern submit ... --resume` goes on",
+        "cancelled": "its last checkpoint is kept; continue with `distkern submit ... --resume`",
+        "lost": f"{record.error or 'its driver is silent'}; continue with `distkern submit ... --resume`",
     }
     return f"job {record.id} {state}: {said[state]}" if state in said else f"job {record.id} is {state}"

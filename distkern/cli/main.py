@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import difflib
 import errno
 import importlib
 import logging
@@ -15,6 +16,7 @@ import click
 from distkern.cli.deferred import defer_imports
 from distkern.common import interrupts
 from distkern.common.errors import DistkernError, FencedError, InputError, Problems, nearest
+from distkern.monitor.text import broken
 
 #: exit statuses
 DONE, FAILED, WRONG_INPUT, INTERRUPTED = 0, 1, 2, 130
@@ -52,8 +54,16 @@ _MENDS = {
 }
 
 
-#: what scikit-learn and make call the number of workers
-_JOBS = ("--n-jobs", "--njobs", "--jobs", "-j")
+#: options of other programs, or keys of job files -> what to give instead
+_INSTEAD = {
+    **dict.fromkeys(("--n-jobs", "--njobs", "--jobs", "-j"), "give --workers N"),
+    **dict.fromkeys(
+        ("--metric", "--scoring", "--method", "--candidates", "--validation", "--cv"),
+        "the table [search] of a job file has metric, method, candidates and validation; "
+        "see `distkern tune --help`",
+    ),
+    "--overwrite": "give another --out, or remove that folder first",
+}
 
 
 class _Commands(click.Group):
@@ -65,13 +75,15 @@ class _Commands(click.Group):
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         if cmd_name not in _COMMANDS:
             near = nearest(cmd_name, _COMMANDS)
-            ctx.fail(f"No such command {cmd_name!r}{f'; did you mean {near!r}?' if near else ''}")
+            meant = f"did you mean {near!r}?" if near else f"use one of: {', '.join(_COMMANDS)}"
+            ctx.fail(f"No such command {cmd_name!r}; {meant}")
         command = getattr(importlib.import_module(f"distkern.cli.{cmd_name}"), cmd_name)
         return command if isinstance(command, click.Command) else None
 
 
 @click.command(
     cls=_Commands,
+    context_settings={"help_option_names": ["-h", "--help"]},
     epilog="Start with `distkern demo`, or shard your own file: `distkern shard data.csv --out data.zarr`.",
 )
 @click.version_option(package_name="distkern", message="%(prog)s %(version)s")
@@ -100,6 +112,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
             # the reader is gone: the interpreter must not fail again when it flushes at exit
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         if line:
+            if sys.stderr.isatty():
+                line = "\n".join(broken(one, 80) for one in line.splitlines())
             click.echo(line, err=True)
         if status == INTERRUPTED:
             # an interrupt that went through an exec() of text, as some modules do when they are imported,
@@ -114,8 +128,8 @@ def explain(error: BaseException) -> tuple[int, str]:
         return error.exit_code, ""
     if isinstance(error, click.exceptions.NoArgsIsHelpError):
         return WRONG_INPUT, error.format_message()
-    if isinstance(error, click.NoSuchOption) and error.option_name.replace("_", "-") in _JOBS:
-        return WRONG_INPUT, _line(f"{error.option_name}: no such option; give --workers N")
+    if isinstance(error, click.NoSuchOption):
+        return WRONG_INPUT, _line(_no_option(error))
     if isinstance(error, click.UsageError):
         path, told = error.ctx.command_path if error.ctx else "distkern", error.format_message().rstrip(".")
         if "unexpected extra" in told and "=" in told:
@@ -139,6 +153,24 @@ def explain(error: BaseException) -> tuple[int, str]:
     if isinstance(error, DistkernError):
         return FAILED, _line(str(error))
     return FAILED, _line(f"{type(error).__name__}: {error}; set DISTKERN_DEBUG=1 for the traceback")
+
+
+def _no_option(error: click.NoSuchOption) -> str:
+    """What to give instead of an option that the command does not have."""
+    option = error.option_name.replace("_", "-")
+    path = error.ctx.command_path if error.ctx else "distkern"
+    instead = _INSTEAD.get(option, "")
+    if not instead and option in _options(group.get_command(click.Context(group), "shard")):
+        instead = f"give it when you make the data set: distkern shard FILE {option} ... --out D.zarr"
+    known = _options(error.ctx.command if error.ctx else None)
+    near = difflib.get_close_matches(option, known, n=1, cutoff=0.7)
+    if not instead and near:
+        instead = f"did you mean {near[0]}?"
+    return f"{error.option_name}: no such option; {instead or f'see `{path} --help`'}"
+
+
+def _options(command: click.Command | None) -> list[str]:
+    return [] if command is None else [name for one in command.params for name in one.opts]
 
 
 def _line(text: str) -> str:

@@ -14,6 +14,8 @@ from distkern.common.errors import InputError
 Command = TypeVar("Command", bound=Callable[..., Any])
 
 if TYPE_CHECKING:
+    from distkern.storage.dataset import Dataset
+
     _ParamType = click.ParamType[Any]
 else:
     # older versions of click do not take the type
@@ -62,8 +64,8 @@ threshold = click.option(
     "--threshold",
     metavar="P",
     callback=read_by(_threshold),
-    help="Predict the second of two classes where its probability is at least P; balanced: its share of the "
-    "training rows.  [default: the model's]",
+    help="Predict the second of two classes if its probability is at least P; balanced: P is its share of "
+    "the training rows.  [default: the model's]",
 )
 
 
@@ -85,6 +87,18 @@ def with_threshold(model: Any, threshold: float | str | None) -> Any:
     except InputError as error:
         raise InputError(error.what, where="--threshold", hint=error.hint or "leave it out") from None
     return model
+
+
+def open_for(model: str, data: str) -> Dataset:
+    """The data set that is given with a model; of a file the error says how to make one for the model."""
+    from distkern.storage.dataset import open_dataset
+    from distkern.storage.manifest import not_sharded
+    from distkern.storage.places import place_of
+
+    place = place_of(data)
+    if place.exists() and not place.is_dir():
+        raise not_sharded(place, like=model)
+    return open_dataset(data)
 
 
 def tell(as_json: bool, facts: dict[str, Any], text: str) -> None:
@@ -166,36 +180,32 @@ def file_kinds(command: Command) -> Command:
     from distkern.formats.base import FORMATS
 
     listed = "; ".join(f"{kind.name}: {' '.join(kind.extensions)}" for kind in FORMATS.values())
-    said = f"What the files are, where their names do not say ({listed}; text also {' '.join(COMPRESSIONS)})."
+    said = f"Format of files without a known ending ({listed}; text also {' '.join(COMPRESSIONS)})."
     return together(
         click.option(
             "--header/--no-header",
             default=None,
-            help="Whether CSV files start with the names of their columns.  [default: looked at]",
+            help="Whether CSV files start with column names.  [default: detected]",
         ),
         click.option(
             "--delimiter",
             metavar="MARK",
             callback=read_by(lambda mark: {"\\t": "\t"}.get(mark, mark)),
-            help="What separates the fields of CSV files: one character, or whitespace for runs of blanks "
-            "and tabs.  [default: detected and reported]",
+            help="Delimiter of CSV files: one character, or whitespace for runs of blanks and tabs.  "
+            "[default: detected and reported]",
         ),
         click.option(
             "--decimal",
             type=click.Choice([".", ","]),
-            help="What stands before the decimals of numbers in CSV files.  [default: looked at, and told]",
+            help="Decimal mark of numbers in CSV files.  [default: detected and reported]",
         ),
         click.option(
             "--no-quotes",
             is_flag=True,
             default=None,
-            help="Quotation marks in CSV files are characters like others, and each line is a row.",
+            help="Treat quotation marks in CSV files as text, and each line as a row.",
         ),
-        click.option(
-            "--escape",
-            metavar="MARK",
-            help="The character, such as \\, before delimiters and marks that are text in CSV files.",
-        ),
+        click.option("--escape", metavar="MARK", help="Escape character of CSV files, such as \\."),
         click.option(
             "--comment", metavar="MARK", help="Skip lines of CSV files that begin with MARK, such as '#'."
         ),
@@ -206,12 +216,14 @@ def file_kinds(command: Command) -> Command:
             help="Skip the first N lines of each CSV file, before the header.",
         ),
         click.option(
-            "--encoding", metavar="NAME", help="Of CSV files, as cp1252, latin-1 or utf-16.  [default: UTF-8]"
+            "--encoding",
+            metavar="NAME",
+            help="Encoding of CSV files, such as cp1252, latin-1 or utf-16.  [default: UTF-8]",
         ),
         click.option(
             "--zero-based/--one-based",
             default=None,
-            help="Whether indices of svmlight files start at 0.  [default: looked at; of a model, as it was]",
+            help="Whether indices of svmlight files start at 0 or 1.  [default: detected, or the model's]",
         ),
         click.option("--format", type=click.Choice(list(FORMATS)), help=said),
     )(command)
@@ -266,9 +278,9 @@ scheduling = together(
         metavar="WHERE",
         callback=read_by(check_scheduler),
         help="synchronous, threads, processes, local (worker processes here), tcp://HOST:PORT or "
-        "tls://HOST:PORT.  [default: local; threads of this process for few rows, but not in tune]",
+        "tls://HOST:PORT.  [default: local; threads for few rows, except in tune]",
     ),
-    click.option("--workers", type=click.IntRange(min=1), help="How many threads or processes, here."),
+    click.option("--workers", type=click.IntRange(min=1), help="Number of threads or processes here."),
     memory_limit(),
     certificates,
 )
@@ -312,12 +324,12 @@ job = together(
         metavar="NAME",
         # before --help, which then lists its hyperparameters
         is_eager=True,
-        help="For instance cells or csvrg [default: auto, which chooses one for the data]; with --help after "
-        "it, what --set takes.",
+        help="For instance cells or csvrg; add --help to list its hyperparameters.  [default: auto, which "
+        "chooses one for the data]",
     ),
     click.option("--out", metavar="M", help="Folder or URL of the model."),
     click.option(
-        "--set", "settings", multiple=True, metavar="NAME=VALUE", help="A hyperparameter; may be repeated."
+        "--set", "settings", multiple=True, metavar="NAME=VALUE", help="Set a hyperparameter; repeatable."
     ),
     click.option(
         "--seed", type=click.IntRange(0, 2**32 - 1), help="Seed of every random choice (default 0)."

@@ -17,10 +17,10 @@ from distkern.storage.places import Place
 @known_jobs.scheduler
 @options.as_json
 def status(identifier: str, runs: Place, scheduler: str | None, as_json: bool) -> None:
-    """Say how a job is: its state, stage, last figures, and where it runs.
+    """Show a job's state, stage, latest figures and place.
 
     States: queued, running, finished, failed, cancelled, lost (its driver was silent for a minute, or its
-    cluster failed; submitted again with --resume it goes on).
+    cluster failed; submit it again with --resume to continue).
 
     \b
     Example:

@@ -19,26 +19,26 @@ if TYPE_CHECKING:
 
 @click.command(cls=options.JobCommand)
 @options.job
-@click.option("--resume", is_flag=True, help="Go on from the last checkpoint in the model's folder.")
+@click.option("--resume", is_flag=True, help="Continue from the last checkpoint in the model's folder.")
 @click.option(
     "--retries",
     type=click.IntRange(min=0),
     default=3,
     show_default=True,
-    help="How often the cluster starts the driver again when it fails.",
+    help="How often the cluster restarts a failed driver.",
 )
 @click.option(
     "--runs",
     metavar="FOLDER",
     envvar="DISTKERN_RUNS",
     type=options.PLACE,
-    help="Where `distkern jobs` will look (default: DISTKERN_RUNS, else the folder that holds the model's).",
+    help="Folder that `distkern jobs` will list.  [default: DISTKERN_RUNS, else the parent of --out]",
 )
 @click.option(
     "--jobs",
     type=click.IntRange(min=1),
     metavar="N",
-    help="Candidates of a search that are tried at a time, each with a share of the workers' memory.",
+    help="Candidates of a search to train at the same time, each with a share of the workers' memory.",
 )
 @click.option("--wait", is_flag=True, help="Show the job until it is over; Ctrl-C does not stop it.")
 @options.as_json
@@ -53,11 +53,12 @@ def submit(
     as_json: bool,
     **flags: Any,
 ) -> None:
-    """Train on a cluster, without this machine: its scheduler runs the driver too.
+    """Start a training job on a cluster and return at once.
 
-    Takes what `distkern train` takes, and the address of a scheduler. A job with a table [search] searches as
-    `distkern tune` does, and then trains the best. The data set and the model's folder must be on a place
-    that this machine and all workers share: a common folder, or URLs of a store. Prints the job's id last.
+    Takes the options of `distkern train`; --scheduler is required. The cluster runs the driver too, so this
+    machine may leave. A job with a table [search] searches like `distkern tune` and trains the best. This
+    machine and all workers must share the data set and the model's folder: a common file system, or URLs of
+    a store. Prints the job's id last.
 
     \b
     Example:

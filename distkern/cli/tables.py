@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sys
-import textwrap
 from collections.abc import Iterable, Mapping, Sequence
 
 from rich.box import SIMPLE_HEAD
@@ -11,10 +10,13 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from distkern.monitor.text import broken
 from distkern.storage.table_report import ColumnReport
 
 #: control characters as they are escaped, which would move the cursor or colour what follows
 _CONTROL = {code: repr(chr(code))[1:-1] for code in (*range(10), *range(11, 32), *range(127, 160))}
+#: characters of a line
+WIDTH = 80
 #: columns that are all listed, and characters of a name
 _MOST_COLUMNS, _LONGEST = 60, 24
 
@@ -24,7 +26,7 @@ def literal(text: str) -> Text:
     return Text(text.translate(_CONTROL))
 
 
-def console(width: int = 80) -> Console:
+def console(width: int = WIDTH) -> Console:
     """Prints to standard output texts as they are: names of users are no markup and no emoji."""
     return Console(width=width, highlight=False, markup=False, emoji=False)
 
@@ -41,6 +43,30 @@ def table(header: Sequence[str], rows: Iterable[Sequence[str]], *, text: Sequenc
     return made
 
 
+def fitting(
+    names: Sequence[str], rows: Sequence[Sequence[str]], drop: Sequence[str]
+) -> tuple[list[str], list[list[str]]]:
+    """Names and cells of a table, without columns of ``drop``, in this order, until it fits 80 characters."""
+    kept = list(names)
+    for name in drop:
+        if is_narrow(kept, picked(names, rows, kept)):
+            break
+        kept = [one for one in kept if one != name]
+    return kept, picked(names, rows, kept)
+
+
+def picked(names: Sequence[str], rows: Sequence[Sequence[str]], kept: Sequence[str]) -> list[list[str]]:
+    """The cells of the columns ``kept``."""
+    places = [list(names).index(name) for name in kept]
+    return [[row[place] for place in places] for row in rows]
+
+
+def is_narrow(names: Sequence[str], rows: Sequence[Sequence[str]]) -> bool:
+    """Whether a table fits 80 characters."""
+    widths = (max(len(name), *(len(row[at]) for row in rows)) + 2 for at, name in enumerate(names))
+    return sum(widths) <= WIDTH
+
+
 def fact_table(facts: Mapping[str, str]) -> Table:
     """A table of names and values without a header."""
     made = Table(box=None, show_header=False, pad_edge=False, padding=(0, 2, 0, 0))
@@ -52,11 +78,13 @@ def fact_table(facts: Mapping[str, str]) -> Table:
 
 
 def note_line(note: str, word: str = "note") -> str:
-    """A note, on a terminal broken between words where it is longer than 80 columns."""
-    said = f"{word}: {note}"
-    if not sys.stdout.isatty():
-        return said
-    return textwrap.fill(said, 80, subsequent_indent="  ", break_long_words=False, break_on_hyphens=False)
+    """A note as :func:`wrapped` breaks it."""
+    return wrapped(f"{word}: {note}")
+
+
+def wrapped(text: str) -> str:
+    """A line, on a terminal broken between words where it is longer than 80 columns."""
+    return broken(text, WIDTH) if sys.stdout.isatty() else text
 
 
 def shortened(name: str) -> str:

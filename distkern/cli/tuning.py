@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from distkern.cli.job import Job, make_estimator
@@ -147,22 +147,25 @@ def trial_words(
 def candidate_table(
     search: Search, ranked: Sequence[Ranked]
 ) -> tuple[dict[str, str], Sequence[Sequence[str]]]:
-    """Names of columns with their meanings, and a row for each candidate."""
-    metric = search.metric.name
+    """Names of columns with their meanings, and a row for each candidate.
+
+    The first columns are the hyperparameters that differ, one each.
+    """
+    metric, searched = search.metric.name, differing([one.settings for one in ranked])
     header = {
-        "candidate": "in the order of their numbers",
+        **dict.fromkeys(searched, "hyperparameter"),
         metric: "on held-out rows, averaged over the folds",
-        "worse by": "mean loss of the same held-out rows less that of the best value, and its standard error",
-        "rows": "that it learned from, in its last trial",
-        "work": "of its last trials: rows looked at times functions",
+        "worse by": "mean loss minus that of the best on the same held-out rows, with standard error",
+        "rows": "training rows of its last trial",
+        "work": "rows times functions of its last trials",
         "trials": "",
-        "time": "of all its trials",
+        "time": "all its trials",
         "stages": "of its last trial",
-        "ended": "why its last trial did",
+        "ended": "why its last trial ended",
     }
     rows = [
         (
-            in_words(one.settings),
+            *(_word(one.settings[name]) if name in one.settings else "-" for name in searched),
             in_metric(metric, one.value),
             in_difference(one),
             f"{one.n_learned:,}",
@@ -175,6 +178,13 @@ def candidate_table(
         for one in ranked
     ]
     return header, rows
+
+
+def differing(settings: Sequence[Mapping[str, Any]]) -> list[str]:
+    """Names of settings that have several values, or are missing in some; of one candidate all."""
+    names = list(dict.fromkeys(name for one in settings for name in one))
+    several = [name for name in names if len({str(one.get(name)) for one in settings}) > 1]
+    return several or names
 
 
 def chosen_words(search: Search, ranked: Sequence[Ranked]) -> str:

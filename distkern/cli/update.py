@@ -30,13 +30,11 @@ _ELSEWHERE = "move them away, or give --out M2"
     multiple=True,
     required=True,
     metavar="D.zarr...",
-    help="The data set with the new rows, and the old ones where they are read again: everything up to the "
-    "next option, in any order.",
+    help="Data sets with the new rows and, for algorithms that read them again, the old rows: all words up "
+    "to the next option, in any order.",
 )
-@click.option(
-    "--out", metavar="M2", help="Folder or URL of the updated model.  [default: it takes the place of M]"
-)
-@click.option("--resume", is_flag=True, help="Go on from the last checkpoint of an update that was stopped.")
+@click.option("--out", metavar="M2", help="Folder or URL of the updated model.  [default: replace M]")
+@click.option("--resume", is_flag=True, help="Continue a stopped update from its last checkpoint.")
 @options.scheduling
 @options.dashboard
 @options.as_json
@@ -49,11 +47,11 @@ def update(
     as_json: bool,
     **where: Any,
 ) -> None:
-    """Bring a model up to date with the training rows of new data sets, exactly where sums allow it.
+    """Update a model with the training rows of new data sets.
 
-    What it learns, scales and encodes them by is that of the model. The square loss with newton needs the new
-    rows alone and gives the minimum over old and new rows; others say if they need the old ones too. M is
-    there and whole until the updated model takes its place; a folder that holds other things is refused.
+    Hyperparameters, scaling and encoding stay as they are. newton with the square loss needs only the new
+    rows and returns the minimum over old and new rows; other algorithms say if they need the old rows too.
+    M stays complete until the updated model replaces it. A folder with other files is refused.
 
     \b
     Examples:
@@ -66,14 +64,13 @@ def update(
     from distkern.estimators.updating import begun
     from distkern.monitor.terminal import Terminal
     from distkern.runs.persistence import load_model, read_fingerprint
-    from distkern.storage.dataset import open_dataset
 
     options.use_certificates(where["scheduler"])
     folder = place_of(model)
     staged = place_of(out) if out is not None else _staged(folder)
     # nothing is made beside what is no model
     read_fingerprint(folder)
-    splits = [open_dataset(path).train for path in data]
+    splits = [options.open_for(model, path).train for path in data]
     with driving(staged, resume or out is None) as guards, Terminal() as terminal:
         # under the claim: of two updates in place, the second begins from what the first has made
         base = read_fingerprint(folder)

@@ -12,6 +12,8 @@ _UNITS |= {
     for power, prefix in enumerate("kmgt", start=1)
     for ending, base in (("ib", 1024), ("i", 1024), ("b", 1000), ("", 1000))
 }
+#: bytes that nobody means by a number without a unit
+_LEAST = 2**20
 _SIZE = re.compile(r"\s*(\d+(?:\.\d*)?|\.\d+)\s*([a-zA-Z]*)\s*")
 #: schedulers that are known without importing Dask
 _LOCAL = ("synchronous", "threads", "processes", "local")
@@ -53,11 +55,15 @@ def parse_bytes(text: str) -> int:
     Raises
     ------
     InputError
-        If it is not a positive number with a known unit.
+        If it is not a positive number with a known unit, or has no unit and is below 1 MiB.
     """
     match = _SIZE.fullmatch(text)
     unit = match[2].lower() if match else None
     size = int(float(match[1]) * _UNITS[unit]) if match and unit in _UNITS else 0
     if size < 1:
         raise InputError(f"{text!r} is not a size in bytes", hint="write for instance 512MiB or 2GB")
+    if not unit and size < _LEAST:
+        raise InputError(
+            f"{text!r} is {size:,} bytes, as it has no unit", hint=f"write for instance {text}GiB"
+        )
     return size

@@ -31,6 +31,8 @@ from distkern.formats.base import (
 )
 
 _EMPTY = "the value is missing (empty field)"
+#: names listed in a message
+_MOST_SHOWN = 10
 
 
 @dataclass(frozen=True, slots=True)
@@ -174,7 +176,13 @@ def _target(
     names: Sequence[str], left_out: Collection[int], n_own: int, *, where: str, options: ReadOptions
 ) -> int | None:
     if options.target is not None:
-        return _position(names, options.target, "to be the target", where, n_own)
+        try:
+            return _position(names, options.target, "to be the target", where, n_own)
+        except InputError as error:
+            if not options.may_lack:
+                raise
+            hint = "give rows with targets, or predict for rows without: distkern predict MODEL FILE --out P"
+            raise InputError(error.what, where=where, hint=hint) from None
     if options.target_kind == "none":
         return None
     return next((at for at in reversed(range(n_own)) if at not in left_out), None)
@@ -199,8 +207,9 @@ def _position(names: Sequence[str], wanted: str, role: str, where: str, n_own: i
 
 
 def _no_column(names: Sequence[str], wanted: str, role: str, where: str) -> InputError:
-    close = difflib.get_close_matches(wanted, names, n=1, cutoff=0.0)
-    hint = _other_delimiter(names) or f"did you mean {close[0]!r}?"
+    close = difflib.get_close_matches(wanted, names, n=1)
+    shown = ", ".join(map(repr, names[:_MOST_SHOWN])) + (", ..." if len(names) > _MOST_SHOWN else "")
+    hint = _other_delimiter(names) or (f"did you mean {close[0]!r}?" if close else f"the columns are {shown}")
     return InputError(f"there is no column {wanted!r} {role}", where=where, hint=hint)
 
 

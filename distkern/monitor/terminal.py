@@ -16,7 +16,7 @@ from rich.table import Column
 
 from distkern.engine.events import Event
 from distkern.monitor.style import short_number
-from distkern.monitor.text import error_name, in_bytes, in_error, in_number, in_time
+from distkern.monitor.text import broken, error_name, in_bytes, in_error, in_number, in_time
 
 #: seconds between two lines about one pass where there is no terminal
 PLAIN_INTERVAL = 10.0
@@ -75,7 +75,8 @@ class Terminal:
     def line(self, text: str) -> None:
         """Write a line above the bar."""
         if self._progress is not None:
-            self._progress.console.print(text, soft_wrap=True)
+            console = self._progress.console
+            console.print(broken(text, console.width), soft_wrap=True)
         else:
             self._stream.write(text + "\n")
             self._stream.flush()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import re
+import textwrap
 from collections.abc import Mapping
 from typing import Any
 
@@ -17,6 +18,13 @@ PAGE_BEGINS = (
     '<!DOCTYPE html>\n<html lang="en"><head><meta charset="utf-8">'
     '<meta name="viewport" content="width=device-width, initial-scale=1"><title>'
 )
+
+
+def broken(text: str, width: int) -> str:
+    """A text broken between words where it is longer than ``width``; paths and numbers stay whole."""
+    if len(text) <= width:
+        return text
+    return textwrap.fill(text, width, subsequent_indent="  ", break_long_words=False, break_on_hyphens=False)
 
 
 def in_bytes(size: float) -> str:

@@ -6,7 +6,7 @@ Whoever needs it imports it when it is needed: loading zarr takes a tenth of a s
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
@@ -187,6 +187,13 @@ class RowsWriter:
         """Give the array attributes, once it is finished."""
         assert self._array is not None
         self._array.update_attributes(dict(attributes))
+
+
+def chunks_of(folder: Path) -> Iterator[NDArray[Any]]:
+    """The chunks of an array without checksums of ours, one after the other."""
+    array = zarr.open_array(_LocalStore(folder, read_only=True), mode="r")
+    for start in range(0, array.shape[0], array.chunks[0]):
+        yield np.asarray(array[start : start + array.chunks[0]])
 
 
 def _is_whole(array: zarr.Array[Any], number: int) -> bool:

@@ -264,7 +264,7 @@ class Builder:
             try:
                 return self.labels.encode(chunk)
             except InputError as error:
-                self._refuse_target(error, chunk.n_rows)
+                self._refuse_target(error, 0)
                 return np.zeros(chunk.n_rows, dtype=np.int32)
         if chunk.targets is None or chunk.targets.dtype.kind not in "biuf":
             raise InputError(

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import re
+import shlex
 from dataclasses import asdict, dataclass
+from itertools import count
+from pathlib import Path
 from typing import Any, Literal
 
 import numpy as np
@@ -191,10 +194,25 @@ def _absent(folder: Place) -> InputError:
     if not folder.exists():
         return InputError("there is no data set", where=where, hint="check the path or run `distkern shard`")
     if not folder.is_dir():
-        hint = f"turn it into a data set first: distkern shard {folder.name} --out {folder.stem}.zarr"
-        return InputError("a file, not a data set", where=where, hint=hint)
+        return not_sharded(folder)
     what, hint = f"not a data set of distkern, or an unfinished one (no {FILE})", _DESCRIPTION.again
     if isinstance(folder, URLPlace):
         # the manifest is written last
         hint += ", which replaces what a writer that died has left"
     return InputError(what, where=where, hint=hint)
+
+
+def not_sharded(file: Place, like: str | None = None) -> InputError:
+    """The error for a file where a data set was expected; ``like``: the model that it is for."""
+    return InputError("is a file, not a data set", where=str(file), hint=f"run `{shard_command(file, like)}`")
+
+
+def shard_command(file: Place, like: str | None = None) -> str:
+    """The command that makes a data set of a file, as it works from here."""
+    path = str(file)
+    if isinstance(file, Path) and file.is_absolute() and file.is_relative_to(Path.cwd()):
+        path = str(file.relative_to(Path.cwd()))
+    stem = file.name.partition(".")[0] or "data"
+    names = (f"{stem}{'' if number == 1 else f'-{number}'}.zarr" for number in count(1))
+    out = next(name for name in names if not Path(name).exists())
+    return shlex.join(["distkern", "shard", path, *(["--like", like] if like else []), "--out", out])

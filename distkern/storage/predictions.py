@@ -8,9 +8,10 @@ import os
 import secrets
 import shutil
 from abc import abstractmethod
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from itertools import count
+from pathlib import Path
 from typing import IO, Any
 
 import numpy as np
@@ -111,6 +112,41 @@ def open_predictions(
             key = id if n_rows is None else "row"
             first_line = ([] if key is None else [key]) + (columns or ["prediction"])
             yield _Csv(staged, first_line, are_labels=classes is not None)
+
+
+def only_label(path: Place, classes: NDArray[Any]) -> str | None:
+    """The label of all rows in a file of predicted labels, as text; None if there are several.
+
+    Reads until a second label is met. Files in a store are not read back.
+    """
+    if not isinstance(path, Path):
+        return None
+    pieces: Iterable[NDArray[Any]]
+    if path.suffix == ".zarr":
+        from distkern.storage._zarr import chunks_of
+
+        pieces = chunks_of(path / "predictions")
+        if classes.dtype.kind in "OUM":
+            pieces = (classes[positions] for positions in pieces)
+        return _only(label_texts(piece) for piece in pieces)
+    if path.suffix == ".npy":
+        values = np.load(path, mmap_mode="r")
+        return _only(
+            label_texts(values[at : at + _ROWS_AS_TEXT]) for at in range(0, len(values), _ROWS_AS_TEXT)
+        )
+    with open(path, encoding="utf-8", newline="") as file:
+        rows = csv.reader(file)
+        next(rows)
+        return _only([row[-1]] for row in rows)
+
+
+def _only(pieces: Iterable[list[str]]) -> str | None:
+    found: set[str] = set()
+    for piece in pieces:
+        found.update(piece)
+        if len(found) > 1:
+            return None
+    return next(iter(found), None)
 
 
 class _Zarr(Predictions):

@@ -111,9 +111,9 @@ def preparation_for(
 
     if not are_alike(table, dataset.table):
         raise InputError(
-            "its columns became features in another way than those of the training data, as other rows said",
+            "encodes its columns differently from the training data",
             where=where,
-            hint="give --test when the training data are sharded, or shard it with --like MODEL",
+            hint="shard the file again with --like MODEL",
         )
     order = None
     if names is not None and dataset.feature_names is not None:

@@ -12,7 +12,7 @@ import pytest
 import zarr
 from sklearn.datasets import dump_svmlight_file
 
-from distkern import CSVRGClassifier
+from distkern import CSVRGClassifier, NewtonClassifier
 from distkern.cli.main import main
 from distkern.runs.persistence import load_model
 from distkern.runs.scoring import files_for, predict_files_to
@@ -277,3 +277,19 @@ def test_how_far_the_files_are_is_told(model, tmp_path):
     assert steps == sorted(steps)
     assert steps[-1] == (1000, 300)
     assert 600 < next(share for share, rows in steps if rows == 200) < 700
+
+
+def test_it_is_said_when_one_class_takes_every_row(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    rows = table()
+    noise = np.where(np.arange(len(rows)) % 2, "no", "yes")
+    model = NewtonClassifier(features="linear", loss="logistic", random_state=0)
+    model.fit(rows[NAMES], noise).save("m")
+    rows[NAMES].to_csv("new.csv", index=False)
+    said = (
+        "every row is predicted 'no'; the probabilities may still be good: choose a threshold, for instance"
+    )
+    for threshold, told in (("0.999999", True), ("0.5", False)):
+        given = ["--out", f"p{threshold}.csv", "--threshold", threshold, *HERE]
+        assert main(["predict", "m", "new.csv", *given]) == 0
+        assert (said in capsys.readouterr().err) == told
