@@ -50,7 +50,7 @@ def facts_of(name: str | None) -> dict[str, dict[str, Any]]:
 
 
 def in_words(facts: dict[str, Any]) -> dict[str, tuple[str, str]]:
-    """Two texts for each hyperparameter, by name: its values with its default, and its help."""
+    """Two texts per hyperparameter, by name: its values with the default, and its help."""
     return {
         key: (f"{one['values']}; default {_described(one['default'])}", one["help"])
         for key, one in facts["hyperparameters"].items()
@@ -112,7 +112,7 @@ def _show(name: str, facts: dict[str, Any], *, whole: bool) -> None:
 
 
 def _described(default: Any) -> str:
-    """A default as it is written in a job file."""
+    """A default in the notation of job files."""
     if default is None or isinstance(default, bool):
         return str(default).lower()
     return str(list(default)) if isinstance(default, tuple) else str(default)

@@ -21,7 +21,7 @@ def cancel(identifier: str, runs: Place, scheduler: str | None, as_json: bool) -
 
     \b
     Example:
-      distkern cancel csvrg-20250131-235959-1a2b
+      distkern cancel csvrg-20250131-235959-1a2b3c4d
     """
     from distkern.common.errors import InputError
     from distkern.jobs.record import OVER

@@ -130,7 +130,7 @@ def evaluate(
 
 
 def _check_page(place: Place) -> None:
-    """Refuse a page that could not be written once everything is measured."""
+    """Refuse a page that cannot be written, before anything is measured."""
     if place.is_dir():
         raise InputError("is a folder", where=f"--html {place}", hint="name a file in it")
     if isinstance(place, Path) and not place.parent.is_dir():

@@ -64,7 +64,7 @@ class PathDescription:
 
 
 def kind_of(path: Place) -> str:
-    """The kind of a path: "data set", "model" or "unfinished run"; :class:`InputError` if none of them."""
+    """The kind of a path: "data set", "model" or "unfinished run"; :class:`InputError` for others."""
     if not path.exists():
         raise InputError("no such file or folder", where=str(path), hint="check the path")
     for mark, kind in _MARKS.items():

@@ -69,7 +69,7 @@ def jobs(runs: Place, scheduler: str | None, as_json: bool) -> None:
 
 
 def _facts(name: str, folder: Any, told: dict[str, Any] | None = None) -> dict[str, Any]:
-    """A line about a job; one whose folder is gone, damaged or not seen has what others tell of it."""
+    """A line about a job; if its folder is missing or damaged, with facts from elsewhere."""
     from distkern.common.errors import CorruptDataError, DistkernError, InputError
 
     try:

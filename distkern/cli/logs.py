@@ -18,7 +18,7 @@ def logs(identifier: str, follow: bool, runs: Place, scheduler: str | None) -> N
 
     \b
     Example:
-      distkern logs csvrg-20250131-235959-1a2b --follow
+      distkern logs csvrg-20250131-235959-1a2b3c4d --follow
     """
 
     with known_jobs.ask(scheduler) as asked:

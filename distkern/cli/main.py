@@ -1,4 +1,4 @@
-"""The entry point: finds commands by name and turns every failure into one line and an exit status."""
+"""The entry point: it finds commands by name and turns every failure into one line and an exit status."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ _INSTEAD = {
 
 
 class _Commands(click.Group):
-    """Imports a command when it is asked for."""
+    """Imports a command when it is called."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         return list(_COMMANDS)
@@ -123,7 +123,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def explain(error: BaseException) -> tuple[int, str]:
-    """The exit status of a failure and the line to print (empty: nothing to say)."""
+    """The exit status of a failure and the line to print (empty for none)."""
     if isinstance(error, click.exceptions.Exit):
         return error.exit_code, ""
     if isinstance(error, click.exceptions.NoArgsIsHelpError):
@@ -156,7 +156,7 @@ def explain(error: BaseException) -> tuple[int, str]:
 
 
 def _no_option(error: click.NoSuchOption) -> str:
-    """What to give instead of an option that the command does not have."""
+    """The error message for an unknown option, with what to give instead."""
     option = error.option_name.replace("_", "-")
     path = error.ctx.command_path if error.ctx else "distkern"
     instead = _INSTEAD.get(option, "")

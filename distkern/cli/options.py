@@ -23,7 +23,7 @@ else:
 
 
 class PlaceType(_ParamType):
-    """A path or a URL, which arrives as a :data:`distkern.storage.places.Place`."""
+    """A path or a URL, converted to a :data:`distkern.storage.places.Place`."""
 
     name = "place"
 
@@ -42,7 +42,7 @@ as_json = click.option("--json", "as_json", is_flag=True, help="Print the facts 
 
 
 def read_by(parse: Callable[[str], Any]) -> Callable[..., Any]:
-    """The callback of an option that ``parse`` reads; what it refuses is said of the option."""
+    """A callback that parses an option with ``parse`` and reports errors for this option."""
 
     def read(context: click.Context, parameter: click.Parameter, value: str | None) -> Any:
         try:
@@ -70,12 +70,12 @@ threshold = click.option(
 
 
 def with_threshold(model: Any, threshold: float | str | None) -> Any:
-    """A fitted model with what ``--threshold`` says.
+    """Return a fitted model with the threshold of ``--threshold``.
 
     Raises
     ------
     InputError
-        If the model has no probabilities of two classes, or the threshold is none.
+        If the model has no probabilities of two classes, or the threshold is not valid.
     """
     if threshold is None:
         return model
@@ -90,7 +90,7 @@ def with_threshold(model: Any, threshold: float | str | None) -> Any:
 
 
 def open_for(model: str, data: str) -> Dataset:
-    """The data set that is given with a model; of a file the error says how to make one for the model."""
+    """Open the data set for a model; if it is a file, the error names the command that shards it."""
     from distkern.storage.dataset import open_dataset
     from distkern.storage.manifest import not_sharded
     from distkern.storage.places import place_of
@@ -107,7 +107,7 @@ def tell(as_json: bool, facts: dict[str, Any], text: str) -> None:
 
 
 def together(*decorators: Callable[[Any], Any]) -> Callable[[Command], Command]:
-    """One decorator of several."""
+    """Combine decorators into one."""
 
     def decorate(command: Command) -> Command:
         decorated: Any = command
@@ -119,7 +119,7 @@ def together(*decorators: Callable[[Any], Any]) -> Callable[[Command], Command]:
 
 
 def memory_limit(help: str = "Memory of one worker, for instance 512MiB.") -> Callable[[Command], Command]:
-    """``--memory-limit``, in bytes when it arrives."""
+    """``--memory-limit``, converted to bytes."""
     return click.option("--memory-limit", metavar="SIZE", callback=read_by(parse_bytes), help=help)
 
 
@@ -132,12 +132,12 @@ def _certificate(context: click.Context, parameter: click.Parameter, value: str 
 
 
 def use_certificates(scheduler: str | None) -> None:
-    """Make what ``--tls-...`` of this command line named known to Dask.
+    """Pass the files of ``--tls-...`` to Dask.
 
     Raises
     ------
     InputError
-        If the scheduler is none at a tls:// address, or a file does not do.
+        If the scheduler has no tls:// address, or a file cannot be used.
     """
     context = click.get_current_context(silent=True)
     given = {} if context is None else context.meta.get(_CERTIFICATES, {})
@@ -175,7 +175,7 @@ certificates = together(
 
 
 def file_kinds(command: Command) -> Command:
-    """``--format``, ``--header``, ``--delimiter`` and the other options that say what files are."""
+    """``--format``, ``--header``, ``--delimiter`` and the other options that describe files."""
     from distkern.formats._files import COMPRESSIONS
     from distkern.formats.base import FORMATS
 
@@ -230,9 +230,9 @@ def file_kinds(command: Command) -> Command:
 
 
 def taking_several(option: str) -> type[click.Command]:
-    """A kind of command whose ``option`` takes all arguments up to the next one, as ``--test a.csv b.csv``.
+    """A command class whose ``option`` takes all words up to the next option, as ``--test a.csv b.csv``.
 
-    Without this the second file would be taken for an argument of the command.
+    Otherwise the second file would become an argument of the command.
     """
 
     class Several(click.Command):
@@ -257,7 +257,7 @@ def taking_several(option: str) -> type[click.Command]:
 
 
 class JobCommand(click.Command):
-    """A command on a job, whose help lists the hyperparameters of an algorithm that is named before it."""
+    """A command on a job; its help lists the hyperparameters of the algorithm named before ``--help``."""
 
     def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         from distkern.cli.algorithms import facts_of, in_words
@@ -297,18 +297,18 @@ _FEW_BYTES = 16 * 2**20
 
 
 def scheduler_for(n_bytes: int | None, *, anything_given: bool) -> str:
-    """The scheduler of a command that names none.
+    """The default scheduler of a command.
 
     Parameters
     ----------
-    n_bytes : of all rows; None where that is not known
-    anything_given : an option asks for a number of workers, a limit of their memory, or a dashboard
+    n_bytes : size of all rows; None if unknown
+    anything_given : an option sets the number of workers, a memory limit, or a dashboard
     """
     return "local" if anything_given or n_bytes is None or n_bytes > _FEW_BYTES else "threads"
 
 
 def where_to_run(n_bytes: int | None, scheduler: str | None, **limits: Any) -> dict[str, Any]:
-    """What :data:`scheduling` gives for rows of ``n_bytes``, for the functions of :mod:`distkern.runs`."""
+    """Arguments for functions of :mod:`distkern.runs`, from :data:`scheduling` and the size of the rows."""
     use_certificates(scheduler)
     check_workers(scheduler, limits.get("workers"))
     anything_given = any(value is not None for value in limits.values())

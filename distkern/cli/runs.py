@@ -68,7 +68,7 @@ def runs(folder: Place, as_json: bool) -> None:
 
 
 def _algorithm(run: dict[str, Any]) -> str:
-    """The algorithm; of "auto" the one that it chose."""
+    """The algorithm; for "auto" the chosen one."""
     chosen = run["hyperparameters"].get("algorithm")
     if run["algorithm"] == "auto" and chosen not in (None, "auto"):
         return f"{chosen} (auto)"
@@ -87,7 +87,7 @@ def _found(folder: Place) -> list[dict[str, Any]]:
     from distkern.runs.persistence import read_description
 
     if not folder.is_dir():
-        raise InputError("no such folder", where=str(folder), hint="give the folder that your models are in")
+        raise InputError("no such folder", where=str(folder), hint="give the folder with your models")
     found = []
     for path in folder.iterdir():
         metrics = path / "metrics.jsonl"
@@ -115,7 +115,7 @@ def _found(folder: Place) -> list[dict[str, Any]]:
 
 
 def _in_use(known: dict[str, Any]) -> dict[str, Any]:
-    """The hyperparameters of a model, with what was chosen in the place of the words that left it open."""
+    """The hyperparameters of a model, with chosen values in place of "auto" and its like."""
     params, found = dict(known.get("params", {})), {**known.get("found", {})}
     if (machine := known.get("chosen")) is not None:
         params |= {**machine["params"], "algorithm": machine["name"]}
@@ -126,7 +126,7 @@ def _in_use(known: dict[str, Any]) -> dict[str, Any]:
 
 
 def _rank(run: dict[str, Any]) -> tuple[float, float, str]:
-    """A key that sorts by the error on test rows, runs without one last."""
+    """A sort key: the error on test rows, runs without one last."""
     errors = (run.get(f"{split}_rmse", run.get(f"{split}_error")) for split in ("test", "train"))
     test, train = (float("inf") if error is None else float(error) for error in errors)
     return test, train, str(run["run"])

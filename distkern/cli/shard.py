@@ -271,7 +271,7 @@ def _tell_check(
 
 
 def _like(path: str) -> Like:
-    """How the rows of a data set or of a model were prepared."""
+    """The preparation of the rows of a data set or of a model."""
     from distkern.runs.persistence import load_model
     from distkern.runs.scoring import rows_of
     from distkern.storage.dataset import open_dataset
@@ -298,7 +298,7 @@ def _like(path: str) -> Like:
 
 
 def _by_name(given: tuple[str, ...]) -> dict[str, str]:
-    """Each NAME=HOW; a name may have equals signs of its own."""
+    """Parse each NAME=HOW; names may contain equals signs."""
     found: dict[str, str] = {}
     for item in given:
         name, equals, how = item.rpartition("=")
@@ -332,7 +332,7 @@ def _add_columns(
         given = context.get_parameter_source(option.name or "") is click.core.ParameterSource.COMMANDLINE
         if given and option.name not in _OF_THE_COPY:
             raise InputError(
-                "has no effect on a data set that is made already",
+                "has no effect on an existing data set",
                 where=option.opts[-1],
                 hint="leave it out, or give --out and the files to make another one from",
             )
@@ -383,9 +383,9 @@ def _facts(dataset: Dataset, seconds: float) -> dict[str, Any]:
 
 
 def rows_of_classes(labels: Sequence[Any], counts: Mapping[str, Sequence[int]]) -> list[dict[str, Any]]:
-    """The label and the rows in each split of up to 20 classes, of more of the 10 largest and 10 smallest.
+    """Label and rows per split of up to 20 classes; beyond that of the 10 largest and the 10 smallest.
 
-    A class that nobody meant is a rare one.
+    A class by mistake is a small one.
     """
     codes = list(range(len(labels)))
     if len(codes) > _MOST_CLASSES:
@@ -405,7 +405,7 @@ def _print_classes(classes: Sequence[Mapping[str, Any]], n_classes: int) -> None
 
 
 def _seen(label: Any, shortened: Callable[[str], str]) -> str:
-    """A label with quotation marks where it begins or ends with a blank."""
+    """A label, in quotation marks if it begins or ends with a blank."""
     text = written(label)
     return shortened(text if text == text.strip() else repr(text))
 
@@ -460,7 +460,7 @@ def _interruption_explained() -> Iterator[None]:
 
 
 def telling(terminal: Terminal, n_rows: int | None = None) -> Progress:
-    """What shows on a terminal how far a data set is, of so many rows if nobody else knows."""
+    """A callback that shows the progress of a data set on a terminal."""
     shown = ""
 
     def show(what: str, rows: int, n_bytes: int, total: int | None) -> None:

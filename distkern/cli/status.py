@@ -24,7 +24,7 @@ def status(identifier: str, runs: Place, scheduler: str | None, as_json: bool) -
 
     \b
     Example:
-      distkern status csvrg-20250131-235959-1a2b --runs /shared/models
+      distkern status csvrg-20250131-235959-1a2b3c4d --runs /shared/models
     """
     from distkern.cli.tables import console, fact_table
     from distkern.monitor.text import error_name, in_error, in_number, in_time

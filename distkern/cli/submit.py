@@ -73,9 +73,7 @@ def submit(
 
     job = resolve_job(job_file, flags, settings)
     if jobs is not None and job.search is None:
-        raise InputError(
-            "is for searches, and the job has no table [search]", where="--jobs", hint="leave it out"
-        )
+        raise InputError("needs a table [search] in the job", where="--jobs", hint="leave it out")
     if "://" not in job.scheduler:
         raise InputError(
             "a job needs the address of a running scheduler",
@@ -127,9 +125,9 @@ def _checked_search(job: Job, dataset: Dataset) -> str:
 
 
 def _refuse_if_driven(folder: JobFolder, scheduler: JobScheduler) -> None:
-    """Refuse a folder whose job is waiting or running, unless its scheduler was restarted or gave it up.
+    """Refuse a folder whose job is waiting or running, unless its scheduler restarted or gave it up.
 
-    A driver that lives on all the same stops when the new one claims the job.
+    A driver that is still alive stops when the new one claims the job.
     """
     folder.refuse_if_attached()
     if not folder.has_job:
@@ -140,7 +138,7 @@ def _refuse_if_driven(folder: JobFolder, scheduler: JobScheduler) -> None:
 
 
 def _send(job: Job, jobs: int | None, folder: JobFolder, retries: int, runs: Place) -> Record:
-    """Write the job down and hand its driver to the scheduler."""
+    """Write the job's record and hand its driver to the scheduler."""
     from distkern.cli.training import train_described
     from distkern.cli.tuning import JOBS, tune_described
     from distkern.engine.dask.jobs import JobScheduler

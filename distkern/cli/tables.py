@@ -22,17 +22,17 @@ _MOST_COLUMNS, _LONGEST = 60, 24
 
 
 def literal(text: str) -> Text:
-    """A text that is printed as it is: no markup, no emoji, no control characters but line ends."""
+    """A text that is printed literally: without markup, emoji and control characters except line ends."""
     return Text(text.translate(_CONTROL))
 
 
 def console(width: int = WIDTH) -> Console:
-    """Prints to standard output texts as they are: names of users are no markup and no emoji."""
+    """A console for standard output that prints names of users literally."""
     return Console(width=width, highlight=False, markup=False, emoji=False)
 
 
 def table(header: Sequence[str], rows: Iterable[Sequence[str]], *, text: Sequence[int] = (0,)) -> Table:
-    """A table of numbers, right-aligned but for the columns whose numbers are in ``text``."""
+    """A table of right-aligned numbers; the columns in ``text`` are left-aligned."""
     made = Table(box=SIMPLE_HEAD, pad_edge=False, padding=(0, 1, 0, 0))
     for number, name in enumerate(header):
         # names and numbers are in one piece, all else is broken between words
@@ -78,22 +78,22 @@ def fact_table(facts: Mapping[str, str]) -> Table:
 
 
 def note_line(note: str, word: str = "note") -> str:
-    """A note as :func:`wrapped` breaks it."""
+    """A note, broken as :func:`wrapped` does."""
     return wrapped(f"{word}: {note}")
 
 
 def wrapped(text: str) -> str:
-    """A line, on a terminal broken between words where it is longer than 80 columns."""
+    """A line; on a terminal it is broken between words beyond 80 columns."""
     return broken(text, WIDTH) if sys.stdout.isatty() else text
 
 
 def shortened(name: str) -> str:
-    """A name of a column or class, cut where it is long."""
+    """A name of a column or class, shortened if it is long."""
     return name if len(name) <= _LONGEST else f"{name[: _LONGEST - 3]}..."
 
 
 def column_table(columns: Sequence[ColumnReport]) -> Table:
-    """What becomes of the columns of a table; of many those that are no mere numbers. A long name is cut."""
+    """The columns of a table and their encoding; of many columns those that are not plain numbers."""
     plain = [column for column in columns if column.is_plain]
     shown = columns if len(columns) <= _MOST_COLUMNS else [one for one in columns if one not in plain]
     rows = [

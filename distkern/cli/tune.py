@@ -141,7 +141,7 @@ def _show(job: Job, search: Search, ranked: list[Ranked], last: dict[str, Any], 
     if chance := tuning.within_chance(ranked):
         click.echo(wrapped(chance))
     for text in tuning.at_an_end(ranked):
-        click.echo(wrapped(f"{text}: a wider range may hold a better one"))
+        click.echo(wrapped(f"{text}: a wider range may contain a better value"))
     test = (
         f", test {error_name(last)} {in_error(last, 'test_error')}" if last["test_error"] is not None else ""
     )

@@ -86,7 +86,7 @@ def update(
         if out is None:
             for guard in guards:
                 guard(Event("run_finished"))
-            assert isinstance(folder, Path), "models in a store are not written over"
+            assert isinstance(folder, Path), "a model in a store cannot be updated in place"
             place = _in_place(staged, folder, base)
     told = updated.updates_[-1]
     if as_json:
@@ -98,12 +98,12 @@ def update(
 
 
 def _staged(folder: Place) -> Path:
-    """Where the update of a model is made that takes its place: beside it, or beside what it is a link to.
+    """Where to build an update that replaces its model: beside the model, or beside the target of a link.
 
     Raises
     ------
     InputError
-        If it cannot take its place: the folder lies in a store, is trained to, or holds others' files.
+        If it cannot replace the model: the folder lies in a store, is in use, or holds other files.
     """
     from distkern.jobs.folder import JobFolder
     from distkern.runs.belongings import refuse_foreign
@@ -111,7 +111,7 @@ def _staged(folder: Place) -> Path:
 
     if not isinstance(folder, Path):
         raise InputError(
-            "models in a store are not written over", where=str(folder), hint="give --out for the updated one"
+            "a model in a store cannot be updated in place", where=str(folder), hint="give --out M2"
         )
     real = Path(os.path.realpath(folder))
     staged = real.with_name(f".{real.name}.update")
@@ -124,7 +124,7 @@ def _staged(folder: Place) -> Path:
 
 
 def _clear(staged: Place, resumed: AbstractEstimator | None) -> None:
-    """Remove an update that has ended and has not taken its place, unless it is the one that is resumed."""
+    """Remove a finished update that did not replace its model, unless it is being resumed."""
     from distkern.jobs.folder import OWN
     from distkern.runs.belongings import refuse_foreign
     from distkern.runs.persistence import refuse_other_model
@@ -149,12 +149,12 @@ def _clear(staged: Place, resumed: AbstractEstimator | None) -> None:
 
 
 def _in_place(staged: Place, folder: Path, base: str) -> Path:
-    """Put the updated model into the place of the one with the fingerprint ``base`` that it began from.
+    """Replace the model with the fingerprint ``base``, from which the update began, by the updated one.
 
     Raises
     ------
     InputError
-        If another one is there now, or files that are not a model's; nothing is changed then.
+        If another model or foreign files are there now; nothing is changed then.
     """
     from distkern.jobs.folder import JobFolder
     from distkern.runs.belongings import refuse_foreign, take_along
@@ -165,7 +165,7 @@ def _in_place(staged: Place, folder: Path, base: str) -> Path:
         is_exchanged = replaced != real
         if read_fingerprint(replaced) != base or (is_exchanged and read_fingerprint(real) != made):
             raise InputError(
-                "was changed while it was being updated, and stays as it is now",
+                "was changed during the update and is left as it is",
                 where=str(folder),
                 hint="run the same command again",
             )
@@ -184,7 +184,7 @@ def _in_place(staged: Place, folder: Path, base: str) -> Path:
 
 
 def _job(model: Any, data: Any, out: Place, dashboard: bool | None, where: dict[str, Any]) -> Job:
-    """The job of an update, for its claims and its report."""
+    """The job of an update, for its claim and its report."""
     from distkern.cli.job import Job
 
     given = {name: value for name, value in where.items() if value is not None}
@@ -198,7 +198,7 @@ def _job(model: Any, data: Any, out: Place, dashboard: bool | None, where: dict[
 
 
 def _print(told: dict[str, Any]) -> None:
-    """The drift and the errors of an update."""
+    """Print drift and errors of an update."""
     from distkern.cli.tables import console, note_line, table
     from distkern.cli.training import update_facts
     from distkern.monitor.style import short_number

@@ -1,4 +1,4 @@
-"""Sizes and schedulers as they are written on a command line or in a job file."""
+"""Sizes and schedulers in the notation of command lines and job files."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _ADDRESS = re.compile(r"(tcp|tls)://\S+:\d+")
 
 
 def check_scheduler(name: str) -> str:
-    """The name itself; :class:`InputError` unless it names a scheduler or the address of one."""
+    """Return the name; :class:`InputError` unless it names a scheduler or an address of one."""
     if name in _LOCAL or _ADDRESS.fullmatch(name):
         return name
     # others are looked for where that takes a moment
@@ -37,7 +37,7 @@ def check_scheduler(name: str) -> str:
 
 
 def check_workers(scheduler: str | None, workers: int | None, where: str = "--workers") -> None:
-    """Refuse a number of workers, given at ``where``, if the scheduler says how many there are."""
+    """Refuse a number of workers, given at ``where``, if the scheduler determines it."""
     if workers is None or scheduler is None:
         return
     if "://" in scheduler:
@@ -50,7 +50,7 @@ def check_workers(scheduler: str | None, workers: int | None, where: str = "--wo
 
 
 def parse_bytes(text: str) -> int:
-    """A number of bytes from a text such as ``"512MiB"``, ``"1.5 GB"`` or ``"1048576"``.
+    """Parse a number of bytes such as ``"512MiB"``, ``"1.5 GB"`` or ``"1048576"``.
 
     Raises
     ------

@@ -1,4 +1,4 @@
-"""The page as a Bokeh document: it looks at the histories twice a second and shows what changed."""
+"""The page as a Bokeh document: it reads the histories twice a second and shows what changed."""
 
 from __future__ import annotations
 

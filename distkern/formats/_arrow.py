@@ -81,7 +81,7 @@ def in_text(values: Any, where: str) -> Any:
         return values.cast(pa.string())
     except pa.ArrowInvalid as error:
         raise InputError(
-            f"the column holds {of} that is no UTF-8 text", where=where, hint="leave the column out"
+            f"the column holds {of} that is not UTF-8 text", where=where, hint="leave the column out"
         ) from error
 
 

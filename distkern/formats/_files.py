@@ -114,9 +114,9 @@ def _visible(paths: Iterable[str], pattern: str) -> list[str]:
             shown.append(path)
     if not shown:
         raise InputError(
-            "every file that matches the pattern has a name, or a folder, that begins with _ or .",
+            "all files that match the pattern, or their folders, begin with _ or .",
             where=redact_urls(pattern),
-            hint="write that into the pattern",
+            hint="write _ or . in the pattern",
         )
     return sorted(shown, key=_by_parts)
 

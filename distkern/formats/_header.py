@@ -245,7 +245,7 @@ def _named(header: TableHeader, rows: Sequence[Sequence[str]], options: ReadOpti
                 )
             elif at == 0:
                 why = "rows have a field more than the header" if is_short else "it has no name"
-                notes.say(f"column 1 is taken to number or name the rows and left out: {why}")
+                notes.say(f"column 1 numbers or names the rows and is left out: {why}")
             else:
                 notes.say(f"column {at + 1} has no name and is left out")
             left_out.add(at)

@@ -271,7 +271,7 @@ class TableKinds(Refusals):
             if unit:
                 self.rules[key] = unit
             if unit == "%" and key == self.target:
-                self.told.append(f"the target {key!r} is in percent, and is learned as shares: 5% is 0.05")
+                self.told.append(f"the target {key!r} is in percent, converted to shares: 5% becomes 0.05")
             if any_matches(values, _LEADING_ZERO):
                 self.with_zeros.add(key)
         elif are_booleans(set(some)):
@@ -334,9 +334,9 @@ class TableKinds(Refusals):
             row = first_beyond(values)
             if row is not None:
                 raise InputError(
-                    "the date is not of the years 1 to 9999",
+                    "the date is not between the years 1 and 9999",
                     where=place(row),
-                    hint="correct it, or leave the value empty if it stands for none",
+                    hint="correct it, or leave it empty if it is missing",
                 )
             whole = values.cast(pa.timestamp("us", getattr(of, "tz", None)), safe=False).cast(pa.int64())
             numbers = compute.divide(whole.cast(pa.float64(), safe=False), 1e6).to_numpy(zero_copy_only=False)

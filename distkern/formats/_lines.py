@@ -83,9 +83,7 @@ def in_utf8(stream: BinaryIO, file: str, encoding: str | None) -> Readable:
         "".encode(encoding)
     except LookupError:
         hint = "give one that Python knows, as cp1252, latin-1 or utf-16"
-        raise InputError(
-            "no encoding of text is called so", where=f"--encoding {encoding}", hint=hint
-        ) from None
+        raise InputError("unknown text encoding", where=f"--encoding {encoding}", hint=hint) from None
     return _Recoded(stream, file, encoding)
 
 

@@ -53,7 +53,7 @@ class FileNotes:
             )
         if self.repeated_headers:
             lines = _count(self.repeated_headers, "line")
-            told.append(f"the names of the columns come again in {lines} of the input, left out")
+            told.append(f"the header is repeated in {lines} of the input, left out")
         if self.comments:
             told.append(f"{_count(self.comments, 'comment line')} {_s(self.comments, 'are', 'is')} left out")
         if self.empty_rows:
@@ -66,7 +66,7 @@ class FileNotes:
             )
             told.append(
                 f"{_count(self.long_rows, 'row')} {several} ({place}), within quotation marks (--no-quotes "
-                "reads each line as a row)"
+                "makes each line a row)"
             )
         if self.empty_files:
             shown = ", ".join(self.empty_files[:_SHOWN])

@@ -210,7 +210,7 @@ def row_blocks(
                 _refuse_open(file, opened)
             if at_end:
                 raise InputError(
-                    f"the file ends in {dialect.escape!r}, which stands before a character",
+                    f"the file ends in {dialect.escape!r}, the escape character",
                     where=f"{file}, line {line}",
                     hint="correct the line",
                 )

@@ -107,7 +107,7 @@ class ReadOptions:
 
     def __post_init__(self) -> None:
         if self.decimal not in (None, ".", ","):
-            raise InputError(f"{self.decimal!r} is none", where="--decimal", hint="give . or ,")
+            raise InputError(f"{self.decimal!r} is not a decimal mark", where="--decimal", hint="give . or ,")
         marks = {"delimiter": self.delimiter, "escape": self.escape}
         for name, mark in marks.items():
             if mark is None or (name == "delimiter" and mark == WHITESPACE):
@@ -116,12 +116,12 @@ class ReadOptions:
             if not is_free or list(marks.values()).count(mark) > 1:
                 words = f", or {WHITESPACE}" if name == "delimiter" else ""
                 raise InputError(
-                    f"{mark!r} is no such mark",
+                    f"{mark!r} cannot be used",
                     where=f"--{name}",
-                    hint=f"give one ASCII character{words}, which is nothing else in the file",
+                    hint=f"give one ASCII character{words} that has no other use in the file",
                 )
         if self.comment is not None and (not self.comment.strip() or set(self.comment) & set('\r\n"')):
-            raise InputError(f"{self.comment!r} marks no lines", where="--comment", hint="give '#', say")
+            raise InputError(f"{self.comment!r} cannot start a comment", where="--comment", hint="give '#'")
 
     def na_of(self, column: str, *, is_label: bool = False) -> frozenset[str]:
         """The texts that stand for a missing value of a column."""
@@ -196,7 +196,7 @@ def not_finite(value: float, where: str, hint: str | None = None) -> InputError:
     """The error for a NaN or infinite number."""
     kind = "NaN (a missing value)" if np.isnan(value) else "infinite, or too large for a 64-bit number,"
     return InputError(
-        f"the value is {kind} and no kernel is defined on it", where=where, hint=hint or FILL_OR_DROP
+        f"the value is {kind}; kernels need finite numbers", where=where, hint=hint or FILL_OR_DROP
     )
 
 
@@ -409,7 +409,7 @@ def refuse_untaken(files: Sequence[InputFile], of_tables: Mapping[str, Any], **g
 def _untaken(name: str, file: InputFile) -> InputError:
     option = f"--{name.replace('_', '-')}"
     return InputError(
-        f"says nothing of {file.format} files", where=f"{file.url}, {option}", hint="leave it out"
+        f"does not apply to {file.format} files", where=f"{file.url}, {option}", hint="leave it out"
     )
 
 

@@ -137,7 +137,7 @@ class _LineLayout:
             again = [text.removeprefix(_MARK).rstrip(b"\r\n") == self.header for text in block.contents()]
             if self.is_single and any(again):
                 line = block.lines[again.index(True)]
-                what = "the name of the column comes again"
+                what = "the column name is repeated"
                 raise InputError(what, where=f"{self.file}, line {line}", hint="remove the line")
             notes.repeated_headers += sum(again)
             block = block.without(np.array(again, dtype=bool))
@@ -240,7 +240,7 @@ class _LineLayout:
         found = found or self.kinds.usual_decimal
         if found is None and is_open and self.dialect.delimiter != ",":
             raise InputError(
-                "whether commas in numbers stand before decimals or between thousands is told by no number",
+                "no number shows whether commas are decimal marks or separate thousands",
                 where=self.file,
                 hint="give --decimal , or --decimal .",
             )

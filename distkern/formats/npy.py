@@ -59,7 +59,7 @@ class Npy(AbstractFormat):
     def read(self, file: InputFile, options: ReadOptions) -> Iterator[RawChunk]:
         if options.target_kind != "none" and options.target is None:
             raise InputError(
-                "which column of the .npy file holds the targets is not said",
+                "the target column of the .npy file is not given",
                 where=file.url,
                 hint="give --target -1 if the last does, --task none, or an .npz file with arrays X and y",
             )
@@ -274,9 +274,9 @@ def _rows(
     width = math.prod(features.shape[1:])
     if width > MOST_FEATURES:
         raise InputError(
-            f"a row has {width:,} features, and a dense one may have {MOST_FEATURES:,}",
+            f"a row has {width:,} features; dense rows have at most {MOST_FEATURES:,}",
             where=features.label,
-            hint="store the rows in svmlight format, where zeros take no room",
+            hint="store the rows in svmlight format, where zeros take no space",
         )
     if targets is not None and targets.shape not in ((n_rows,), (n_rows, 1)):
         raise InputError(
@@ -311,7 +311,7 @@ def _sparse_rows(
     kind = form.take(1).tobytes().decode("ascii", errors="replace").strip("\0") if form.shape == () else "?"
     if kind != "csr":
         raise InputError(
-            f"the matrix is stored as {kind}, and rows can be read of csr alone",
+            f"the matrix is stored as {kind}; only csr can be read by rows",
             where=file,
             hint="store it by save_npz(path, matrix.tocsr())",
         )

@@ -67,8 +67,8 @@ class Fence:
         latest = newest(self.folder)
         if latest == 0:
             raise FencedError(
-                f"the folder {self.folder.parent} was removed or emptied while it was trained to: "
-                "start again, and leave the folder alone until the run has finished"
+                f"the folder {self.folder.parent} was removed or emptied during training: start "
+                "again, and leave the folder alone until the run has finished"
             )
         if latest != self.epoch or not self._is_there():
             raise FencedError(
@@ -187,7 +187,7 @@ class JobIndex:
             raise CorruptDataError(
                 "does not say where the job is",
                 where=str(file),
-                hint='write {"out": "M"} there, M being its folder, or remove it',
+                hint='write {"out": "M"} there, where M is the job\'s folder, or remove it',
             ) from None
 
 
@@ -367,7 +367,7 @@ class JobFolder:
         pulse = self.pulse()
         if _lives(pulse):
             raise InputError(
-                f"process {pulse.get('pid')} on {pulse.get('host')} is training to it",
+                f"process {pulse.get('pid')} on {pulse.get('host')} is writing to this folder",
                 where=str(self.path),
                 hint="wait for it, stop it there with Ctrl-C, or use another folder; a run that has been "
                 f"silent for {LOST_SECONDS:.0f} seconds counts as lost",
@@ -416,7 +416,7 @@ def problem_here(out: str, token: str, data: str) -> str:
     """
     own = place_of(out) / OWN
     if not (own / token).is_file():
-        return f"does not see the folder {out} as it is here"
+        return f"does not see this machine's folder {out}"
     mine = own / f"{token}-{os.getpid()}"
     try:
         mine.write_text("probe\n", encoding="utf-8")
@@ -466,11 +466,11 @@ def check_store(out: Place, data: str, everywhere: Callable[..., Mapping[str, An
             raise InputError(
                 f"worker {address} cannot run distkern ({type(answer).__name__}: {answer})",
                 where=where,
-                hint="install the same distkern where the workers are started",
+                hint="install the same version of distkern on the workers",
             ) from answer
         if answer:
             raise InputError(
                 f"worker {address} {answer}",
                 where=where,
-                hint="use a place that this machine and all workers share, under the same path",
+                hint="use a path that this machine and all workers share",
             )

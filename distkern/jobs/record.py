@@ -133,8 +133,8 @@ def unreadable_record(why: str | None, where: str) -> CorruptDataError:
 
 
 def new_id(algorithm: str) -> str:
-    """A name for a job that sorts by time and is not used twice: ``csvrg-20250131-235959-1a2b``."""
-    return f"{algorithm}-{time.strftime('%Y%m%d-%H%M%S')}-{secrets.token_hex(2)}"
+    """A name for a job that sorts by time and is not used twice: ``csvrg-20250131-235959-1a2b3c4d``."""
+    return f"{algorithm}-{time.strftime('%Y%m%d-%H%M%S')}-{secrets.token_hex(4)}"
 
 
 def is_recent(last: float | None, now: float) -> bool:

@@ -1,4 +1,4 @@
-"""What pages look like: colours that mean one thing each, type, tables and tiles, light and dark."""
+"""The look of pages: one meaning per colour, type, tables and tiles, light and dark."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ from distkern.monitor.text import in_bytes, magnitude
 
 @dataclass(frozen=True)
 class Style:
-    """How a curve is drawn: told apart in grey by dashes and markers, never by colour alone.
+    """The style of a curve. Dashes and markers distinguish curves without colour too.
 
     Attributes
     ----------
     colour : dark enough on white, light enough on black
-    dash : "solid", "dashed", "dotted", or empty: points without a line
-    marker : "circle", "square", "triangle", "diamond", or empty: a line without points
+    dash : "solid", "dashed", "dotted", or empty for points without a line
+    marker : "circle", "square", "triangle", "diamond", or empty for a line without points
     """
 
     colour: str
@@ -121,12 +121,12 @@ table.events td:nth-child(-n+3) { white-space: nowrap; width: 1%; padding-right:
 
 
 def short_number(value: float) -> str:
-    """Four digits and a magnitude for axes and tiles: ``short_number(1234567) == "1.235M"``."""
+    """Four digits with a magnitude, for axes and tiles: ``short_number(1234567) == "1.235M"``."""
     return magnitude(value, 4, 1e4)
 
 
 def axis_number(value: float) -> str:
-    """Six digits and a magnitude, for ticks that lie close together."""
+    """Six digits with a magnitude, for close ticks."""
     return magnitude(value, 6, 1e6)
 
 

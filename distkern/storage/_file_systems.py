@@ -115,7 +115,7 @@ def _refused(url: str, error: Exception) -> InputError | None:
     kinds = {kind.__name__ for kind in type(error).__mro__}
     if kinds & _CREDENTIALS:
         return InputError(
-            "the store wants to know who asks, and there are no credentials",
+            "the store needs credentials, and there are none",
             where=redact_urls(url),
             hint="set them in the environment (AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, say), on every "
             "worker too",
@@ -128,7 +128,7 @@ def _refused(url: str, error: Exception) -> InputError | None:
         )
     if isinstance(error, ValueError) and "endpoint" in str(error).lower():
         return InputError(
-            f"the address of the store is none ({_reason(error)})",
+            f"the store's address is not valid ({_reason(error)})",
             where=redact_urls(url),
             hint="set AWS_ENDPOINT_URL to http://HOST:PORT or https://HOST, or leave it unset",
         )

@@ -59,9 +59,9 @@ def write_columns(dataset: Dataset, folder: Path, target: Place, progress: Progr
     split = dataset.train
     if dataset.is_sparse and dataset.n_features > MOST_FEATURES:
         raise InputError(
-            f"{dataset.n_features:,} features, where a feature-major copy has room for {MOST_FEATURES:,}",
+            f"{dataset.n_features:,} features; a feature-major copy holds at most {MOST_FEATURES:,}",
             where=str(target),
-            hint="number the features anew, leaving out those that do not occur, or do without --columns",
+            hint="renumber the features without unused ones, or leave out --columns",
         )
     _check_room(split, folder, target)
     create_group(folder)

@@ -208,7 +208,7 @@ class Builder:
             wanted = self.like.n_features if self.like.table is None else self.like.table.starts[-1]
             if self.shape.width > wanted:
                 raise InputError(
-                    f"{self.shape.width:,} features, and what they are to be like has {wanted:,}",
+                    f"{self.shape.width:,} features, but --like has {wanted:,}",
                     where="the input",
                     hint="give files with the same columns",
                 )
@@ -224,7 +224,7 @@ class Builder:
                 self.nameless = chunk.file
             if self.nameless is not None and self.kinds is not None and not self.kinds.is_mere:
                 raise InputError(
-                    "has no columns of categories, dates or missing values, as other files have",
+                    "has no columns of categories, dates or missing values, unlike other files",
                     where=self.nameless,
                     hint="give files of one kind",
                 )
@@ -239,7 +239,7 @@ class Builder:
         first = next((records["group_keys"][0] for records in spool.records()), None)
         if all((records["group_keys"] == first).all() for records in spool.records()) and spool.runs:
             where = f"column {self.table_options.group!r}"
-            raise InputError("all training rows are of one group", where=where, hint=DIFFERENT)
+            raise InputError("all training rows are in one group", where=where, hint=DIFFERENT)
 
     def _records(self, chunk: RawChunk) -> NDArray[Any]:
         """The records (n_rows,) of a chunk, without the numbers of its rows."""
@@ -430,8 +430,7 @@ class Builder:
             self._tell_unseen(encoded)
         if scaling.kind == "unit" and zero_rows:
             self.notice(
-                f"{zero_rows:,} of {done:,} rows {'has' if zero_rows == 1 else 'have'} norm 0: "
-                "no direction, kept as zeros"
+                f"{zero_rows:,} of {done:,} rows {'has' if zero_rows == 1 else 'have'} norm 0: kept as zeros"
             )
         made = replace(options, scale=scaling.kind, sparse=is_sparse)
         return Manifest(

@@ -135,7 +135,7 @@ class Form:
             entry = int(np.argmax(chunk.features.indices))
             row = int(np.searchsorted(chunk.features.indptr, entry, side="right")) - 1
         raise InputError(
-            f"feature {width:,}, where the rows before had {self._width:,} and are stored dense",
+            f"feature {width:,}, but earlier rows had {self._width:,} and are stored dense",
             where=chunk.place(row),
             hint="correct the index, or give --sparse (--dense if it is right and the disk is large)",
         )

@@ -118,7 +118,7 @@ def read_columns(folder: Place, copy_of: str, group_rows: tuple[int, ...]) -> Co
 def no_columns(folder: Place) -> InputError:
     """The error for a data set without a copy."""
     return InputError(
-        "the data set has no feature-major copy, from which single columns are read",
+        "the data set has no feature-major copy, and this algorithm reads single columns",
         where=str(folder),
         hint=f"add it with `distkern shard {shlex.quote(str(folder))} --columns`",
     )

@@ -133,7 +133,7 @@ class FileRows:
         n_columns = self.n_features if table is None else table.starts[-1]
         if table is not None and chunk.names is None and not table.is_mere:
             raise InputError(
-                "has no columns of categories, dates or missing values, as the training data have",
+                "has no columns of categories, dates or missing values, unlike the training data",
                 where=chunk.file,
                 hint="give files of the kind of the training data",
             )

@@ -82,7 +82,7 @@ class _Columns:
         kinds.decimal = decimal_of(sorted(word.strip() for word in words))[0] or "."
         kinds.usual_decimal = kinds.decimal
         if kinds.decimal == ",":
-            kinds.told.append("decimals of numbers that are texts in X are taken to follow a comma")
+            kinds.told.append("numbers written as texts in X are read with decimal commas")
 
     def without(self, ignored: Sequence[str]) -> _Columns:
         """Without some columns, which are there."""
@@ -179,7 +179,7 @@ def _array(name: str, values: Any) -> Any:
 
 def _complex(name: str) -> InputError:
     return InputError(
-        "complex numbers are no features",
+        "complex numbers are not features",
         where=f"X, column {name!r}",
         hint="make columns of the real and the imaginary parts, or of abs(X)",
     )

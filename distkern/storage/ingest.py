@@ -186,7 +186,7 @@ def shard(
     kinds: TableKinds | None = table_options.kinds()
     indices, unknown, notes = Indices(zero_based), set[str](), FileNotes()
     if weight is not None and task == "none":
-        raise InputError("without targets nothing is lost", where="--weight", hint="leave it out")
+        raise InputError("weights need a target", where="--weight", hint="leave it out")
     read_options = ReadOptions(
         _TARGET_KINDS[task],
         **said,
@@ -200,13 +200,13 @@ def shard(
     if like is not None:
         if scale is not None or replace(table_options, weight=None, group=None) != TableOptions():
             raise InputError(
-                "says how rows are prepared, and so do other options",
+                "sets the preparation of rows, and so do other options",
                 where="--like",
                 hint="leave out --scale and what is said of columns (--impute, --categorical, --drop, ...)",
             )
         if like.positive is not None and positive not in (None, like.positive):
             raise InputError(
-                f"the rows that these are to be like are of {like.positive!r} against the rest",
+                f"the data of --like are {like.positive!r} against the rest",
                 where=f"--positive {positive}",
                 hint=f"give --positive {like.positive}, or leave it out",
             )
@@ -270,7 +270,7 @@ def _with_roles(
         if name in given:
             raise InputError(f"there is no column {name!r}", where=f"--{role}", hint="check the name")
         if notice is not None:
-            notice(f"there is no column {name!r} of {role}s, as the rows before had: each row is one")
+            notice(f"there is no column {name!r} of {role}s, which earlier rows had: each row counts as one")
     weight = None if first.weights is None else options.weight
     group = None if first.group_keys is None else options.group
     return chain([first], chunks), replace(options, weight=weight, group=group)
@@ -365,7 +365,7 @@ def add_columns(path: Source, *, overwrite: bool = False, progress: Progress | N
         raise InputError(
             "the data set has a feature-major copy already",
             where=str(dataset.path),
-            hint="nothing is to be done (--overwrite makes it again)",
+            hint="use it, or rebuild it with --overwrite",
         )
     with staged_folder(dataset.path / FOLDER) as staged:
         write_columns(dataset, staged.path, dataset.path, progress or Builder.progress)

@@ -285,10 +285,10 @@ class LabelEncoder:
             if not before <= {*names}:
                 told = ", ".join(map(repr, label_texts(known)[:10])) + (", ..." if len(known) > 10 else "")
                 raise InputError(
-                    f"the rows would be of classes {names[0]!r} and {names[1]!r}, and those that they are to "
-                    f"be like are of {told}",
+                    f"the rows have classes {names[0]!r} and {names[1]!r}, but the data of --like "
+                    f"have {told}",
                     where=f"--positive {positive}",
-                    hint="leave it out, or give the label that these are of against the rest",
+                    hint="leave it out, or give the positive label of that data set",
                 )
             if len({*mapping.tolist()}) == 2:
                 return np.array(names), mapping
@@ -352,7 +352,7 @@ def told_numbers(labels: Sequence[Any]) -> str:
     """A sentence on labels that are so many whole numbers that they may be a quantity, else ""."""
     if len(labels) <= _MANY_NUMBERS or isinstance(labels[0], str):
         return ""
-    many = f"the target has {len(labels):,} different whole numbers, which are taken for classes"
+    many = f"the target has {len(labels):,} different whole numbers, which are treated as classes"
     return f"{many}; give --task regression if it is a quantity"
 
 
@@ -371,8 +371,6 @@ def told_alike(labels: Sequence[Any], counts: Sequence[int]) -> list[str]:
             *first, last = [
                 f"{labels[code]!r} ({counts[code]:,} row{'s' * (counts[code] != 1)})" for code in codes
             ]
-            found.append(
-                f"the labels {', '.join(first)} and {last} look alike, and each is a class of its own"
-            )
+            found.append(f"the labels {', '.join(first)} and {last} look alike but are separate classes")
     more = len(found) - _MOST_ALIKE
     return found[:_MOST_ALIKE] + ([f"{more:,} more groups of labels look alike"] if more > 0 else [])

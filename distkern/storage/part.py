@@ -150,9 +150,9 @@ class SplitPart(Split):
         self._present = np.flatnonzero(taken.sum(axis=1)).tolist()
         if not self._present:
             raise InputError(
-                f"of {whole.n_rows:,} rows none is {'held out' if draw.held_out else 'left to learn from'}",
+                f"none of {whole.n_rows:,} rows is {'held out' if draw.held_out else 'left to train on'}",
                 where=str(whole.dataset.path),
-                hint=f"hold out another share of them; {_together(whole)} go together",
+                hint=f"hold out another share; {_together(whole)} stay together",
             )
         self._totals = tuple(totals.tolist())
         self._earlier = [tuple(earlier[shard].tolist()) for shard in self._present]
@@ -345,9 +345,9 @@ def _sides_of_groups(split: Split, cuts: tuple[float, ...], seed: int) -> Sides:
         if len(counts) > FEW_ROWS:
             return Sides(cuts, seed)
     if len(counts) <= len(cuts):
-        one = "all rows are of one group, so that none can be held out"
+        one = "all rows are in one group, so none can be held out"
         raise InputError(
-            one if len(counts) == 1 else f"{len(cuts) + 1} folds, and the rows are of {len(counts)} groups",
+            one if len(counts) == 1 else f"{len(cuts) + 1} folds, but the rows have {len(counts)} groups",
             where=f"{split.dataset.path}, column {split.dataset.group_name!r}",
             hint="give at most as many folds as groups, or shard without --group",
         )

@@ -198,7 +198,7 @@ class SlicedParts(_Parts):
         """
         if not self.is_here():
             raise InputError(
-                "this worker does not see the folder in which the run keeps its rows",
+                "this worker cannot read the folder with the rows of the run",
                 where=str(self.folder),
                 hint="give --out in a folder that all workers see",
             )

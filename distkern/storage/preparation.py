@@ -122,7 +122,7 @@ def preparation_for(
         )
         if len(names) < len(dataset.feature_names) and dataset.scaling.kind in ("unit", "ball"):
             raise InputError(
-                f"columns that the model does not know are in the norms by which rows were divided "
+                f"the rows were divided by norms that include columns unknown to the model "
                 f"({dataset.scaling.kind})",
                 where=where,
                 hint="shard it with --drop and these columns, or with --like MODEL",
@@ -142,8 +142,8 @@ def preparation_for(
         if wanted.kind == "none":
             hint = "shard it with --scale none, or, if the fit was to rows of it, give these rows: split[:]"
         raise InputError(
-            f"its rows are stored scaled ({stored.kind}), not as those of the fit ({wanted.kind}), and "
-            "norms cannot be undone",
+            f"its rows are scaled with {stored.kind}, the training rows with {wanted.kind}, and norms cannot "
+            "be undone",
             where=where,
             hint=hint,
         ) from None

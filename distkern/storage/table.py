@@ -28,9 +28,9 @@ _WAVES = (_YEAR, 0.0), (7 * _DAY, 3 * _DAY), (_DAY, 0.0)
 _FAR = {"date": 0.01, "number": 1.0}
 #: what is told of values that no training row has, by encoding, and of how many columns
 _UNSEEN = {
-    ("onehot", "target"): "a category that no training row has, taken as unknown",
-    ("date",): "a date before or after those of all training rows, taken as the nearest",
-    ("number",): "a number far outside those of all training rows",
+    ("onehot", "target"): "a category not in the training rows, treated as unknown",
+    ("date",): "a date outside the range of the training rows, clipped to it",
+    ("number",): "a number far outside the range of the training rows",
 }
 _SHOWN = 8
 
@@ -372,4 +372,4 @@ def told_unknown(names: Collection[str]) -> str:
     shown = ", ".join(map(repr, sorted(names)[:_SHOWN])) + (
         f" and {len(names) - _SHOWN:,} more" if len(names) > _SHOWN else ""
     )
-    return f"column{'s' * (len(names) > 1)} that the model does not know, left out: {shown}"
+    return f"column{'s' * (len(names) > 1)} unknown to the model, ignored: {shown}"

@@ -74,9 +74,7 @@ class TableOptions:
         for name in self.text:
             if name in self.categorical or name in self.left_out:
                 where = f"--text {name}"
-                raise InputError(
-                    "the column is to be something else too", where=where, hint="give one of them"
-                )
+                raise InputError("the column has another role too", where=where, hint="give one of them")
         if self.impute not in IMPUTE:
             raise unknown_name("filling of missing values", self.impute, IMPUTE)
         for word in self.categorical.values():
@@ -254,7 +252,7 @@ class TableFit:
             encoding = "onehot" if wanted == "onehot" else "target"
         if encoding == "onehot" and n_levels > _MOST_ONEHOT:
             error = InputError(
-                f"{n_levels:,} categories, and one feature for each can be had of {_MOST_ONEHOT:,}",
+                f"{n_levels:,} categories; one-hot encoding takes at most {_MOST_ONEHOT:,}",
                 where=where,
                 hint=f"give --categorical {name}=target (or drop)",
             )
@@ -262,7 +260,7 @@ class TableFit:
         if encoding == "target" and not 0 < len(self._target_names) <= _MOST_OUTPUTS:
             said = f"{len(self._target_names):,} classes" if self._target_names else "no target"
             error = InputError(
-                f"{n_levels:,} categories, and no means of the target can stand for them: there are {said}",
+                f"{n_levels:,} categories cannot be encoded by target means: there are {said}",
                 where=where,
                 hint=self._kinds.as_columns.format(name),
             )
@@ -296,14 +294,14 @@ class TableFit:
             note = self._left_out(at) if column.encoding == "drop" else ""
             if at in copies:
                 share = f"{copies[at]:.1%}".replace("100.0%", "wholly")
-                note = f"predicts the target almost alone ({share}); if it is a copy, "
+                note = f"alone nearly predicts the target ({share}); if it is a copy, "
                 note += kinds.leave_out.format(column.name)
             elif facts is not None and column.encoding == "number" and column.kind == "number":
                 with_zeros = column.name in kinds.with_zeros
                 like = facts.looks_like(column.name, int(self._present[at]), with_zeros=with_zeros)
                 if like == "id":
                     note = (
-                        f"has another number in every row, as ids have; {kinds.leave_out.format(column.name)}"
+                        f"has another number in each row, as ids have; {kinds.leave_out.format(column.name)}"
                     )
                 elif like == "code":
                     zeros = "some begin with 0" if with_zeros else "by their name"
@@ -325,13 +323,13 @@ class TableFit:
         name, why = self.columns[at].name, "is left out: most of its values occur once"
         if not (self._present[at] or name in self._kinds.overflowing):
             return "is left out: it has no value"
-        keeps = f"--categorical {name}=target keeps it"
+        keeps = f"--categorical {name}=target keeps it as categories"
         if name in self._kinds.overflowing:
             why = f"is left out: it has more than {MAX_LEVELS:,} different texts"
-            keeps = f"--drop {name} does so from the start"
+            keeps = f"--drop {name} leaves it out from the start"
         if self._kinds.leave_out != TableKinds.leave_out:
             return why
-        return f"{why} (--text {name} takes its words, --id {name} names rows by it, {keeps})"
+        return f"{why} (--text {name} uses its words, --id {name} makes it the row id, {keeps})"
 
     @property
     def told(self) -> list[str]:
@@ -342,10 +340,10 @@ class TableFit:
             one.missing and column.kind in kinds
             for one, column in zip(self.report, self.columns, strict=True)
         ):
-            how = {"flag": "mean, and have a feature that says so"}.get(
+            how = {"flag": "mean, with a feature that marks them"}.get(
                 self._options.impute, self._options.impute
             )
-            told.insert(0, f"missing numbers and dates become the {how} (--impute)")
+            told.insert(0, f"missing numbers and dates are filled with the {how} (--impute)")
         return told
 
     def _add_targets(

@@ -162,7 +162,7 @@ def test_without_an_algorithm_one_is_chosen_within_the_limit():
         (Job(data="d", params={"gama": 1.0}), "'gama'; did you mean 'gamma'"),
         (
             Job(data="d", params={"diameter": 1.0}),
-            "is of single algorithms.*add --algorithm NAME, one of: avm, csvrg",
+            "belongs to single algorithms.*add --algorithm NAME, one of: avm, csvrg",
         ),
         (Job(data="d", params={"random_state": 1}), "--seed"),
         (

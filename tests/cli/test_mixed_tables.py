@@ -35,7 +35,7 @@ def test_three_commands(folder, capsys):
     assert main(["train", "--data", "d.zarr", "--algorithm", "newton", "--out", "m", *here]) == 0
     assert main(["predict", "m", "new.csv", "--out", "p.csv", *here]) == 0
     told = capsys.readouterr().err
-    assert "rows with a category that no training row has, taken as unknown: occupation (1)" in told
+    assert "rows with a category not in the training rows, treated as unknown: occupation (1)" in told
     predicted = pandas.read_csv("p.csv")["prediction"]
     # the majority is 63 % of the rows
     assert np.mean(predicted == new["income"]) > 0.76
@@ -216,7 +216,7 @@ def test_columns_that_the_model_does_not_know_are_left_out(folder, capsys):
     assert main(["train", "--data", "d.zarr", *LINEAR, "--out", "m", *here]) == 0
     capsys.readouterr()
     assert main(["predict", "m", "new.csv", "--out", "p.csv", *here]) == 0
-    note = "note: columns that the model does not know, left out: 'extra', 'other'"
+    note = "note: columns unknown to the model, ignored: 'extra', 'other'"
     assert capsys.readouterr().err.count(note) == 1
     assert main(["shard", "new.csv", "--like", "m", "--out", "e.zarr"]) == 0
     assert note in capsys.readouterr().out
@@ -230,7 +230,7 @@ def test_columns_that_the_model_does_not_know_are_left_out(folder, capsys):
     capsys.readouterr()
     assert main(["evaluate", "n", "--data", "g.zarr", "--split", "train", *here]) == 0
     told = capsys.readouterr()
-    assert "note: column that the model does not know, left out: 'extra'" in told.err
+    assert "note: column unknown to the model, ignored: 'extra'" in told.err
     assert main(["predict", "n", "new numbers.csv", "--out", "q.csv", *here]) == 0
     truth = pandas.read_csv("new numbers.csv")["income"]
     assert json.loads(told.out)["accuracy"] == pytest.approx(

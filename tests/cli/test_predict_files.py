@@ -130,7 +130,7 @@ def test_another_target_is_left_out(model, tmp_path, capsys):
     new[["bought", *NAMES]].to_csv(tmp_path / "new.csv", index=False)
     arguments = ["predict", str(model), str(tmp_path / "new.csv"), "--out", str(tmp_path / "p.csv"), *HERE]
     assert main(arguments) == 0
-    assert "note: column that the model does not know, left out: 'bought'" in capsys.readouterr().err
+    assert "note: column unknown to the model, ignored: 'bought'" in capsys.readouterr().err
     (tmp_path / "p.csv").unlink()
     assert main([*arguments, "--target", "bought"]) == 0
     assert "note" not in capsys.readouterr().err
@@ -159,7 +159,7 @@ def test_files_without_names_are_taken_in_the_order_of_training(model, tmp_path,
     assert main(arguments) == 2
     assert "4 features where the model has 3" in capsys.readouterr().err
     assert main([*arguments[:2], str(tmp_path / "new.svm"), "--id", "name", *arguments[3:]]) == 2
-    assert "new.svm, --id: says nothing of svmlight files" in capsys.readouterr().err
+    assert "new.svm, --id: does not apply to svmlight files" in capsys.readouterr().err
 
 
 def test_sparse_rows_stay_sparse(tmp_path):

@@ -89,7 +89,7 @@ def test_the_best_candidate_is_trained_on_all_rows(folder, capsys):
     }
     again, said = printed(capsys, "tune", "job.toml", "--jobs", "2")
     assert again == facts
-    assert said.count("trials were made before") == said.count("12 trials were made before") == 1
+    assert said.count("earlier trials are reused") == said.count("12 earlier trials are reused") == 1
     assert " of 12: log_loss" not in said
 
 
@@ -161,7 +161,7 @@ def test_what_is_printed_fits_a_terminal(folder, capsys):
         product(("0.001", "1", "1000"), ("1", "10", "100"))
     )
     assert re.search(r"chosen: gamma=1 lam=\d+ \(log_loss [\d.]+ on 500 held-out rows; 12 trials", out)
-    assert "lam=100 is the largest that was tried" in out or "lam=10 " in out
+    assert "lam=100 is the largest value tried" in out or "lam=10 " in out
     page = Path("m", "tune", "report.html").read_text()
     for part in (
         "csvrg on d.zarr: 9 candidates",
@@ -252,7 +252,7 @@ def test_ctrl_c_keeps_what_has_finished(folder, capsys, jobs):
     told = re.search(r"distkern: interrupted; (\d+) of 9 trials are kept: run the same command again", said)
     assert int(told[1]) == len(kept())
     assert main(["tune", "job.toml"]) == 0
-    assert f"{told[1]} trials were made before" in capsys.readouterr().err
+    assert f"{told[1]} earlier trials are reused" in capsys.readouterr().err
 
 
 @pytest.mark.slow

@@ -400,7 +400,7 @@ def test_what_was_chosen_stands_first_with_all_candidates():
     compared = Compared("linear", 0.34567), Compared("rbf exact, width 3", 0.34, 1000, 1000)
     kept = {"notes": ["algorithm: newton, because of <8> columns"], "candidates": list(map(asdict, compared))}
     page = render(FACTS, [*HISTORY[:-1], {**HISTORY[-1], **kept}])
-    before, section = page.split("<h2>What was chosen</h2>")
+    before, section = page.split("<h2>Chosen model</h2>")
     assert 'class="tiles"' not in before
     assert section.strip().startswith('<p class="note">algorithm: newton, because of &lt;8&gt; columns</p>')
     assert "<tr><td>linear</td><td>-</td><td>0.3457</td></tr>" in section
