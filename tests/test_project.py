@@ -37,7 +37,7 @@ def test_versions_agree(repository):
     version, date = re.search(r"^## (\S+) \((\d{4}-\d\d-\d\d)\)$", changes, re.M).groups()
     assert version == __version__
     readme = (repository / "README.md").read_text(encoding="utf-8")
-    assert f"version = {{{version}}},\n  year = {{{date[:4]}}}" in readme
+    assert f"version = {{{version}}}, year = {{{date[:4]}}}" in " ".join(readme.split())
 
 
 def test_a_change_is_one_line(repository):
