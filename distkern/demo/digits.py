@@ -28,13 +28,13 @@ class VirtualDigits:
 
     Attributes
     ----------
-    seed : of every random choice
-    held_out : share of the images that make test rows
+    seed : seed of all random choices
+    held_out : share of the images for test rows
     shift : largest shift along each axis, in pixels
     rotation : largest rotation, in degrees
     scaling : largest relative enlargement or reduction
     noise : standard deviation of the noise added to each pixel, where black is 1
-    chunk_rows : rows of a chunk
+    chunk_rows : number of rows of a chunk
     """
 
     seed: int = 0
