@@ -1,4 +1,4 @@
-"""What every input format gives: rows in chunks of bounded size, each row traceable to where it was written.
+"""The base of input formats: rows in chunks of bounded size, each row traceable to its place in a file.
 
 To add a format, put a file with a subclass of :class:`AbstractFormat` into this folder: the command line and
 the contract tests find it there. Text formats read blocks of lines by :mod:`distkern.formats._lines`.
@@ -37,7 +37,7 @@ TargetKind: TypeAlias = Literal["label", "number", "none"]
 
 
 class FileForm(TypedDict, total=False):
-    """What users say of the form of files; see :class:`ReadOptions`."""
+    """The form of files as given by the user; see :class:`ReadOptions`."""
 
     target: str | None
     header: bool | None
@@ -52,35 +52,34 @@ class FileForm(TypedDict, total=False):
 
 @dataclass(slots=True)
 class Indices:
-    """Whether indices of svmlight files start at 0; None until the first block of the first file says so."""
+    """Whether indices of svmlight files start at 0; None until the first block of the first file shows it."""
 
     from_zero: bool | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class ReadOptions:
-    """What the user said about the files.
+    """Options for reading files.
 
     Attributes
     ----------
-    target_kind : what the target is, see :data:`TargetKind`
+    target_kind : kind of the target, see :data:`TargetKind`
     target : name or position of the target (formats with named columns or arrays); None: the format's default
-    header : whether the first line names the columns (CSV); None: decided by looking at it
-    id : name or position of a column that is kept as text beside the rows and is no feature
-    may_lack : files need not have the columns ``id``, ``drop``, ``weight``, ``group``, which were in others
-    features : the columns that are wanted, by name and in this order, of tables that name theirs; None: all
-    ignored : columns that are left out where they are there, for instance the target of a model
-    drop : columns that are left out, and are there
-    weight, group : columns of tables that hold the weights and the groups of the rows
-    kinds : what the columns of tables hold, for features of other kinds than numbers; None: numbers alone
-    indices : where the indices of svmlight files start
-    delimiter, decimal : of CSV files: what stands between fields, and before decimals; None: looked at
-    encoding : of CSV files; None: UTF-8
-    no_quotes, escape, comment, skip_lines : of CSV files: quotation marks are characters like others; what
-        stands before a character that means nothing; what lines begin with that are no rows; lines before the
-        header
-    notes : filled with what there is to tell of the files
-    unknown : filled with the columns that are not wanted, which are left out; None: they are refused
+    header : whether the first line holds column names (CSV); None: detect it
+    id : name or position of a column that is kept as text beside the rows and is not a feature
+    may_lack : files may lack the columns ``id``, ``drop``, ``weight`` and ``group``
+    features : wanted columns of tables with names, in this order; None: all
+    ignored : columns to leave out if present, for instance the target of a model
+    drop : columns to leave out, which must be present
+    weight, group : columns of tables with the weights and the groups of the rows
+    kinds : kinds of table columns, for features other than numbers; None: only numbers
+    indices : first index of svmlight files
+    delimiter, decimal : delimiter and decimal mark of CSV files; None: detect them
+    encoding : encoding of CSV files; None: UTF-8
+    no_quotes, escape, comment, skip_lines : of CSV files: treat quotation marks as ordinary characters;
+        escape character; prefix of comment lines; number of lines before the header
+    notes : filled with notes on the files
+    unknown : filled with unwanted columns, which are left out; None: refuse them
     """
 
     target_kind: TargetKind = "label"
@@ -128,7 +127,7 @@ class ReadOptions:
         return MISSING_LABELS if self.kinds is None else self.kinds.na_of(column, is_label=is_label)
 
     def refuse(self, column: str, error: InputError, count: int = 1) -> None:
-        """Raise what is wrong with rows of a column, or keep it with what else is wrong."""
+        """Raise a problem of rows of a column, or collect it with others."""
         if self.kinds is None:
             raise error
         self.kinds.refuse(column, error, count)
@@ -140,18 +139,17 @@ class RawChunk:
 
     Attributes
     ----------
-    features : (n_rows, n_features) float32 or float64, all finite: an array, or sparse rows if that is what
-        the format holds
-    targets : (n_rows,) booleans, numbers, dates, or str objects; None when no target is read
-    is_untyped : targets are those of a text file, and what they are depends on the rest of it
-    first_row : number of the first row in its file, counted from 1, comments and header not counted
+    features : (n_rows, n_features) float32 or float64, all finite: an array, or sparse rows
+    targets : (n_rows,) booleans, numbers, dates, or str objects; None if no target is read
+    is_untyped : targets come from a text file, and their kind depends on the rest of it
+    first_row : number of the first row in its file, counted from 1 without comments and header
     file : name of the file
     lines : (n_rows,) line numbers counted from 1 (text formats), else None
     names : names of the feature columns, or None
-    target_name : of the column that holds the targets, or None
-    has_header : the names are the file's own, not the positions of its columns
-    may_widen : the width is only the largest feature met so far (svmlight)
-    ids : (n_rows,) str objects, where an id column was asked for
+    target_name : name of the target column, or None
+    has_header : the names come from the file instead of the positions of its columns
+    may_widen : the width is only the largest feature so far (svmlight)
+    ids : (n_rows,) str objects, if an id column is read
     weights : (n_rows,) float64, likewise
     group_keys : (n_rows,) uint64 of :mod:`~distkern.common.targets`, likewise
     """
@@ -175,7 +173,7 @@ class RawChunk:
         return int(self.features.shape[0])
 
     def place(self, row: int, column: int | None = None) -> str:
-        """Where a value stands, for an error message: file, row and column, all counted from 1."""
+        """The place of a value for an error message: file, row and column, counted from 1."""
         text = place_of_row(self.file, self.first_row, row, self.lines)
         if column is None:
             return text
@@ -187,7 +185,7 @@ class RawChunk:
 
 
 def place_of_row(file: str, first_row: int, row: int, lines: NDArray[np.int64] | None) -> str:
-    """Where a row of a chunk stands, as :attr:`RawChunk.first_row` and :attr:`RawChunk.lines` say."""
+    """The place of a row of a chunk, from :attr:`RawChunk.first_row` and :attr:`RawChunk.lines`."""
     number = first_row + row
     return f"{file}, row {number} ({f'index {number - 1}' if lines is None else f'line {lines[row]}'})"
 
@@ -212,7 +210,7 @@ _BY_NAME = (
 
 
 def missing_target(text: str, where: str, *, is_label: bool = True) -> InputError:
-    """The error for a text that stands for a missing target, ``where`` it is."""
+    """The error for a text that stands for a missing target at ``where``."""
     if not text:
         return InputError("the target is missing (empty field)", where=where, hint=FILL_OR_DROP)
     hint = FILL_OR_DROP + (_BY_NAME.format("class") if is_label else "")
@@ -222,7 +220,7 @@ def missing_target(text: str, where: str, *, is_label: bool = True) -> InputErro
 def refuse_missing_groups(
     texts: Sequence[str | None], column: str, options: ReadOptions, place_of: Callable[[int], str]
 ) -> None:
-    """Refuse rows without a group, by the place of the first of them."""
+    """Refuse rows without a group; the error names the first one."""
     na = options.na_of(column, is_label=True)
     missing = [row for row, text in enumerate(texts) if not text or text in na]
     if missing:
@@ -233,17 +231,17 @@ def refuse_missing_groups(
 
 
 class AbstractFormat(ABC):
-    """A file format: a subclass says its ``name`` and ``extensions`` and implements :meth:`read`.
+    """A file format: a subclass has a ``name`` and ``extensions`` and implements :meth:`read`.
 
     Attributes
     ----------
-    name : of the format, as ``--format`` takes it
-    extensions : of its files, with the dot
+    name : name for ``--format``
+    extensions : extensions of its files, with the dot
     is_text : may be compressed (.gz, .xz, .bz2, .zst, .zip) and is read from front to back
-    is_table : has columns, of which one can be an id
-    holds_targets : has room for the targets beside the features
-    takes : what may be said of its files beside what is said of any: names of :class:`ReadOptions`, or
-        ``zero_based``; what is said of the columns of tables is taken by all of these
+    is_table : has columns, one of which can be an id
+    holds_targets : stores targets beside the features
+    takes : names of :class:`ReadOptions`, or ``zero_based``, that apply to its files only; options on table
+        columns apply to all table formats
     """
 
     name: ClassVar[str]
@@ -255,22 +253,22 @@ class AbstractFormat(ABC):
 
     @classmethod
     def example(cls, path: Path, features: NDArray[Any], targets: NDArray[Any] | None) -> None:
-        """Write a few rows as this format holds them: what the contract tests of formats read back.
+        """Write a few rows in this format, which the contract tests read back.
 
-        Columns that have names are x0, x1, ... and the target is ``y``, or the format's default.
+        Named columns are x0, x1, ... and the target is ``y``, or the format's default.
         """
         raise NotImplementedError(f"write {cls.__name__}.example: the contract tests of formats need it")
 
     @abstractmethod
     def read(self, file: InputFile, options: ReadOptions) -> Iterator[RawChunk]:
-        """The rows of ``file`` in order, in chunks of at most :data:`CHUNK_BYTES`.
+        """Yield the rows of ``file`` in order, in chunks of at most :data:`CHUNK_BYTES`.
 
         Never holds more than a few chunks in memory. Raises :class:`InputError` with the place of the first
-        thing that is not a row of numbers; a number that is not finite may be passed on.
+        malformed row; non-finite numbers may be passed on.
         """
 
     def chunks(self, file: InputFile, options: ReadOptions) -> Iterator[RawChunk]:
-        """What :meth:`read` gives, each chunk refused if it has a number that is not finite."""
+        """Chunks of :meth:`read`; a chunk with a non-finite number is refused."""
         for chunk in self.read(file, options):
             if chunk.weights is not None:
                 chunk = replace(chunk, weights=_fine_weights(chunk.weights, chunk, options))
@@ -282,7 +280,7 @@ class AbstractFormat(ABC):
 
 
 def _fine_weights(weights: Floats, chunk: RawChunk, options: ReadOptions) -> Floats:
-    """The weights (n,), 1 for those that are refused and kept as a problem."""
+    """The weights (n,), 1 where one is refused and collected as a problem."""
     is_fine, column = (weights > 0) & np.isfinite(weights), str(options.weight)
     wrong = np.flatnonzero(~is_fine)
     if wrong.size:
@@ -297,8 +295,9 @@ def _fine_weights(weights: Floats, chunk: RawChunk, options: ReadOptions) -> Flo
 
 
 def refuse_non_finite(chunk: RawChunk, *, may_miss: bool = False, hint: str = "") -> None:
-    """Raise :class:`InputError` with the place of the first NaN or infinity in features or targets, of the
-    first infinity alone if features may be missing; ``hint`` says what else can be done about it, ``{}``."""
+    """Raise :class:`InputError` with the place of the first NaN or infinity in features or targets, only of
+    an infinity if features may be missing; ``hint`` is a further remedy with ``{}``.
+    """
     if not sum_is_finite(chunk.features):
         values = chunk.features.data if isinstance(chunk.features, SparseRows) else chunk.features
         found = first_place(chunk.features, np.isinf(values) if may_miss else ~np.isfinite(values))
@@ -312,22 +311,22 @@ def refuse_non_finite(chunk: RawChunk, *, may_miss: bool = False, hint: str = ""
 
 
 def first_not_finite(rows: Rows) -> tuple[int, int, float] | None:
-    """Row, column and value of the first number that is NaN or infinite."""
+    """Row, column and value of the first NaN or infinite number."""
     return first_place(rows, ~np.isfinite(rows.data if isinstance(rows, SparseRows) else rows))
 
 
 def numeric(values: NDArray[Any]) -> Floats:
-    """Numbers of any kind as float32 where that is exact by type, else as float64."""
+    """Numbers as float32 if their type is exact in it, else as float64."""
     exact = values.dtype.kind == "b" or np.can_cast(values.dtype, np.float32, "safe")
     return np.ascontiguousarray(values, dtype=np.float32 if exact else np.float64)
 
 
 @dataclass(frozen=True, slots=True)
 class InputFile:
-    """One file to read: its path or URL as shown to the user, its format, and how it is compressed.
+    """One file to read: path or URL as shown to the user, format, and compression.
 
-    ``query`` is what follows the question mark of a web address, which is not shown; ``meter`` is told while
-    it is read; ``keys`` are the columns that the names of its folders say.
+    ``query`` is the part of a web address after the question mark, which is not shown; ``meter`` follows the
+    reading; ``keys`` are the columns from folder names.
     """
 
     url: str
@@ -343,7 +342,7 @@ class InputFile:
 
     @contextmanager
     def open(self) -> Iterator[BinaryIO]:
-        """The decompressed bytes; whatever goes wrong with the file becomes an :class:`InputError`."""
+        """Open the decompressed bytes; every error of the file becomes an :class:`InputError`."""
         with explain_errors(self):
             file_system, path = file_system_of(self.url + self.query)
             with file_system.open(path, "rb") as raw:
@@ -355,14 +354,14 @@ class InputFile:
                     self.meter.end()
 
     def chunks(self, options: ReadOptions) -> Iterator[RawChunk]:
-        """The rows of this file, see :meth:`AbstractFormat.chunks`; a file without any is refused."""
+        """The rows of this file, see :meth:`AbstractFormat.chunks`; a file without rows is refused."""
         return rows_of([self], options)
 
 
 def rows_of(files: Sequence[InputFile], options: ReadOptions) -> Iterator[RawChunk]:
-    """The rows of files, one after another; those without rows are left out, with a note.
+    """The rows of files, one after another; files without rows are left out, with a note.
 
-    Raises :class:`InputError` if there are no rows in any.
+    Raises :class:`InputError` if no file has rows.
     """
     n_rows = 0
     for file in files:
@@ -383,12 +382,12 @@ FORMATS = Family("distkern.formats", AbstractFormat)  # type: ignore[type-abstra
 
 
 def refuse_untaken(files: Sequence[InputFile], of_tables: Mapping[str, Any], **given: Any) -> None:
-    """Refuse what is said of the columns of files that have none, or of no format among the files.
+    """Refuse options on table columns if a file has none, and options of formats that no file has.
 
     Parameters
     ----------
-    of_tables : what is said of the columns of tables, which all files must take
-    given : what some formats take; None of what is not said
+    of_tables : options on columns of tables, which all files must support
+    given : options of single formats; None if not given
 
     Raises
     ------
@@ -414,7 +413,7 @@ def _untaken(name: str, file: InputFile) -> InputError:
 
 
 def file_system_of(url: str) -> tuple[Any, str]:
-    """fsspec's file system of a path or URL, and the path there."""
+    """fsspec's file system of a path or URL, and the path in it."""
     import fsspec
 
     if not is_url(url):
@@ -428,7 +427,7 @@ def file_system_of(url: str) -> tuple[Any, str]:
 
 @contextmanager
 def explain_errors(file: InputFile) -> Iterator[None]:
-    """Turn what reading a file can raise into an error that names the file."""
+    """Turn any error of reading a file into one that names the file."""
     import lzma
     import zipfile
     import zlib
@@ -456,7 +455,7 @@ def explain_errors(file: InputFile) -> Iterator[None]:
 
 
 def first_line(error: Exception) -> str:
-    """What an exception says, cut to its first line: messages of the package are one line."""
+    """An exception's message, cut to its first line: messages of the package are one line."""
     text = redact_urls(str(error).strip())
     return text.splitlines()[0].rstrip(".") if text else type(error).__name__
 
