@@ -1,4 +1,4 @@
-"""The manifest of a data set: what it holds, checksums and all, and a fingerprint over that."""
+"""The manifest of a data set: content, checksums, and a fingerprint over them."""
 
 from __future__ import annotations
 
@@ -77,7 +77,7 @@ class SplitEntry:
 
 @dataclass(frozen=True, slots=True)
 class Manifest:
-    """What ``manifest.json`` says; see FORMAT.md for each key."""
+    """The content of ``manifest.json``; FORMAT.md describes each key."""
 
     task: Literal["classification", "regression", "none"]
     n_features: int
@@ -155,7 +155,7 @@ class Manifest:
 
     @property
     def fingerprint(self) -> str:
-        """SHA-256 over the content: it changes when any value, label or option does."""
+        """SHA-256 over the content, which changes with any value, label or option."""
         digest: str = _DESCRIPTION.seal(self._content())["fingerprint"]
         return digest
 
@@ -165,7 +165,7 @@ class Manifest:
 
 
 def read_manifest(folder: Place) -> tuple[Manifest, str]:
-    """The manifest of the data set at ``folder`` and its fingerprint.
+    """Read the manifest of the data set at ``folder``; return it and its fingerprint.
 
     Raises
     ------
@@ -203,12 +203,12 @@ def _absent(folder: Place) -> InputError:
 
 
 def not_sharded(file: Place, like: str | None = None) -> InputError:
-    """The error for a file where a data set was expected; ``like``: the model that it is for."""
+    """The error for a file in place of a data set; ``like``: the model that needs it."""
     return InputError("is a file, not a data set", where=str(file), hint=f"run `{shard_command(file, like)}`")
 
 
 def shard_command(file: Place, like: str | None = None) -> str:
-    """The command that makes a data set of a file, as it works from here."""
+    """The command that makes a data set of a file and works from here."""
     path = str(file)
     if isinstance(file, Path) and file.is_absolute() and file.is_relative_to(Path.cwd()):
         path = str(file.relative_to(Path.cwd()))

@@ -23,19 +23,19 @@ TOO_LARGE = "there are numbers too large for single precision"
 
 @dataclass(frozen=True, slots=True)
 class Like:
-    """How other rows were prepared, as new ones are to be.
+    """Preparation of earlier rows that new rows reproduce.
 
     Attributes
     ----------
-    n_features : of a row
-    names : of the columns, where they have some
-    target_name : of the target, likewise
-    scaling : of the features
-    table : how columns became features, if they are no mere numbers
-    classes : what the labels were; None where there were none
-    task : what the rows were for
-    positive : the label that was against the rest, where that is known
-    from_zero : whether the indices of svmlight files start at 0; None where nothing is known of that
+    n_features : features of a row
+    names : column names, or None
+    target_name : name of the target, or None
+    scaling : scaling of the features
+    table : encoding of the columns, unless they are plain numbers
+    classes : the labels; None without labels
+    task : task of the rows
+    positive : the label against the rest, if known
+    from_zero : whether the indices of svmlight files start at 0; None if unknown
     """
 
     n_features: int
@@ -51,13 +51,13 @@ class Like:
 
 @dataclass(frozen=True, slots=True)
 class Preparation:
-    """Columns put in the order of a model's, then the scaling of its training rows.
+    """Reorders columns as a model's, then scales them as its training rows.
 
     Attributes
     ----------
-    order : (n_features,) which column of the rows is each column of the model; None if they are in order
-    scaling : of the rows as they come; None for rows that are scaled as those of the model already
-    dtype : of the prepared rows; None for what the caller asks for
+    order : (n_features,) column of the rows for each column of the model; None if they match
+    scaling : scaling of incoming rows; None if they are scaled already
+    dtype : type of the prepared rows; None for the caller's choice
     """
 
     order: NDArray[np.intp] | None = None
@@ -70,7 +70,7 @@ class Preparation:
         Raises
         ------
         InputError
-            If numbers are too large for a :attr:`dtype` that is narrower than theirs.
+            If numbers are too large for a narrower :attr:`dtype`.
         """
         if self.order is not None:
             rows = with_columns(rows, self.order)
@@ -104,7 +104,7 @@ def preparation_for(
     Raises
     ------
     InputError
-        If the columns are others, or one of the scalings divided rows by their norms and the other did not.
+        If the columns differ, or if only one of the scalings divided rows by their norms.
     """
     where = str(dataset.path)
     from distkern.storage.table import are_alike

@@ -1,4 +1,4 @@
-"""Fits how the columns of a table become features, on training rows that come a few at a time."""
+"""Fits the encoding of table columns on training rows that come a few at a time."""
 
 from __future__ import annotations
 
@@ -41,22 +41,22 @@ _MISSING = np.finfo(np.float64).max
 
 @dataclass(frozen=True)
 class TableOptions:
-    """What the user said about the columns of tables; words that are not known raise :class:`InputError`.
+    """Options on the columns of tables; unknown words raise :class:`InputError`.
 
     Attributes
     ----------
-    impute : what stands for a missing number: the mean of the training rows' or (of up to 100,000 of them)
-        their median; "flag" is the mean, and another feature that says so; "none" refuses it
-    categorical : "onehot", "target" or "drop" by name of column
-    drop : columns that are no features
+    impute : replacement for missing numbers: the mean of the training rows, or their median (of up to
+        100,000 of them); "flag" is the mean with a feature that marks them; "none" refuses them
+    categorical : "onehot", "target" or "drop" by column name
+    drop : columns to leave out
     weight : column with the weights of the training rows
     group : column with the groups of the training rows, which are held out together
-    id : column that names the rows, which is no feature and is written beside predictions
-    na : texts that stand for a missing value, in the target too, beside those that commonly do; where the
-        empty text is among them, these alone
-    keep_na : columns in which these texts, but for the empty one, are what they say
-    text : columns of which the words are hashed
-    day_first : whether 3/4/2024 is a day of April, where a column does not tell
+    id : column with the names of the rows, not a feature, written beside predictions
+    na : texts for a missing value, in the target too, in addition to common ones, or instead of them if the
+        empty text is included
+    keep_na : columns in which these texts, except the empty one, are ordinary values
+    text : columns whose words are hashed
+    day_first : whether 3/4/2024 is in April, in columns that do not show it
     """
 
     impute: Impute = "mean"
@@ -89,17 +89,17 @@ class TableOptions:
 
     @property
     def left_out(self) -> tuple[str, ...]:
-        """Columns that become no features."""
+        """Columns without features."""
         own = () if self.id is None else (self.id,)
         return (*self.drop, *own, *(name for name, word in self.categorical.items() if word == "drop"))
 
     @property
     def ignored(self) -> tuple[str, ...]:
-        """Columns that later tables need not have."""
+        """Columns that later tables may lack."""
         return (*self.left_out, *(name for name in (self.weight, self.group) if name is not None))
 
     def kinds(self) -> TableKinds:
-        """What reads the tables."""
+        """A reader of the tables."""
         said: dict[str, Kind] = {
             name: "category" for name, word in self.categorical.items() if word != "drop"
         }
@@ -172,14 +172,14 @@ class TableFit:
         self.report: list[ColumnReport] = []
 
     def run(self, pieces: Callable[[], Iterable[TablePiece]]) -> EncodedRows:
-        """Fit to all training rows, in the order in which they are stored; what makes features of them.
+        """Fit to all training rows in stored order; return the encoder.
 
-        They are gone through twice if some columns get target means.
+        Two passes are made if some columns get target means.
 
         Raises
         ------
         InputError
-            If a column has too many categories for what is wanted of it.
+            If a column has too many categories for its encoding.
         """
         for values, targets, _, _ in pieces():
             self._count(values, targets)
@@ -210,7 +210,7 @@ class TableFit:
         self._seen += len(rows)
 
     def _settle(self) -> None:
-        """Decide what becomes of each column, once all rows are counted."""
+        """Decide the encoding of each column, once all rows are counted."""
         fills = self._sums / np.maximum(self._present, 1)
         if self._options.impute == "median":
             sample = np.concatenate(self._sample)
@@ -287,7 +287,7 @@ class TableFit:
         )
 
     def _tell(self) -> None:
-        """Say what becomes of each column, and what looks odd in it."""
+        """Report the encoding of each column and anything odd about it."""
         copies = self._rows.copies(self._outputs is not None)
         for at, column in enumerate(self.columns):
             facts, kinds = self._facts.get(at), self._kinds
@@ -319,7 +319,7 @@ class TableFit:
             )
 
     def _left_out(self, at: int) -> str:
-        """Why a column is left out, and how it can be kept."""
+        """Why a column is left out, and how to keep it."""
         name, why = self.columns[at].name, "is left out: most of its values occur once"
         if not (self._present[at] or name in self._kinds.overflowing):
             return "is left out: it has no value"
@@ -333,7 +333,7 @@ class TableFit:
 
     @property
     def told(self) -> list[str]:
-        """What the user should know of the columns, a sentence each."""
+        """Notes on the columns, a sentence each."""
         told = told_columns(self.report)
         kinds = ("number", "boolean", "date")
         if any(
@@ -349,7 +349,7 @@ class TableFit:
     def _add_targets(
         self, values: Floats, targets: NDArray[Any], keys: Keys | None, weights: NDArray[np.float64] | None
     ) -> None:
-        """Add the targets of rows to those of their categories; a weight is that many rows."""
+        """Add the targets of rows to their categories; a weight counts as that many rows."""
         translated = self.translated(values)
         folds = self.folds(translated, keys)
         of_rows = targets[:, None] if self._outputs is None else targets[:, None] == self._outputs
@@ -367,8 +367,9 @@ class TableFit:
         return np.where(np.isnan(codes), len(self.columns[at].levels), codes).astype(np.intp)
 
     def translated(self, values: Floats) -> NDArray[np.float64]:
-        """Values in which categories are their positions in the table and no longer those in which they were
-        met; -1 for those that no training row has."""
+        """Values with categories as positions in the table instead of provisional codes; -1 for unknown
+        ones.
+        """
         if not self._order:
             return np.asarray(values, dtype=np.float64)
         rows = np.array(values, dtype=np.float64)
@@ -404,7 +405,7 @@ class TableFit:
         )
 
     def _stays(self, column: Column) -> bool:
-        """Whether later files must have it, where they name their columns: not if it becomes nothing."""
+        """Whether later files with column names must have the column: not if it has no features."""
         return column.encoding != "drop" or not self._is_named
 
     @cached_property
@@ -417,8 +418,9 @@ class TableFit:
         return columns, [place for at in columns for place in range(*self._starts[at : at + 2])]
 
     def folds(self, translated: NDArray[np.float64], group_keys: Keys | None = None) -> NDArray[np.intp]:
-        """The fold (n_rows,) of a row, by its group or its values alone: neither those of one group nor equal
-        rows tell each other's targets."""
+        """The fold (n_rows,) of each row, by its group or its values alone, so that rows of one group and
+        equal rows do not reveal each other's targets.
+        """
         kept = [
             place
             for at, column in enumerate(self.columns)
@@ -431,10 +433,10 @@ class TableFit:
         return (keys % np.uint64(_FOLDS)).astype(np.intp)
 
     def own_means(self, translated: NDArray[np.float64], keys: Keys | None) -> dict[int, NDArray[np.float64]]:
-        """Smoothed target means (n_rows, n_outputs) for each target-encoded column, by its position in the
+        """Smoothed target means (n_rows, n_outputs) of each target-encoded column, by its position in the
         table.
 
-        A row's means are those of the training rows with its category that are outside its fold.
+        A row's means come from the training rows with its category outside its fold.
         """
         if not self._folds:
             return {}
@@ -453,12 +455,12 @@ class TableFit:
 
 
 class EncodedRows(KnownRows):
-    """The rows of a data set that is made, in the columns of its table.
+    """The rows of a new data set, encoded by its table.
 
     Attributes
     ----------
     table : fitted on the training rows
-    unseen : test rows with values that no training row has, see :meth:`Table.unseen`
+    unseen : test rows with values outside the training rows, see :meth:`Table.unseen`
     """
 
     def __init__(self, fit: TableFit) -> None:
@@ -466,19 +468,19 @@ class EncodedRows(KnownRows):
         self._fit = fit
 
     def train(self, rows: Rows, keys: Keys | None = None) -> Rows:
-        """Training rows, with the target means of other rows."""
+        """Encode training rows, with target means of other rows."""
         values = self._fit.translated(np.asarray(converted(rows, sparse=False)))
         encoded = self.table.encode(values[:, self._fit.kept[1]], self._fit.own_means(values, keys))
         return converted(encoded, sparse=isinstance(rows, SparseRows))
 
     def test(self, rows: Rows, keys: Keys | None = None) -> Rows:
-        """Test rows."""
+        """Encode test rows."""
         values = self._fit.translated(np.asarray(converted(rows, sparse=False)))[:, self._fit.kept[1]]
         return super().train(converted(values, sparse=isinstance(rows, SparseRows)))
 
 
 def _said(column: Column) -> str:
-    """What a column holds, and how that is written."""
+    """The kind of a column and the notation of its values."""
     if column.kind == "category":
         return "categories"
     if column.kind == "number":

@@ -34,16 +34,16 @@ _ID_NAME = re.compile(r"(^|[ _-])(id|key|uuid|guid|index)$|ID$|^(id|row)[ _-]?(n
 
 @dataclass(frozen=True)
 class ColumnReport:
-    """What becomes of a column.
+    """The encoding of a column.
 
     Attributes
     ----------
-    name : of the column
-    kind : what it holds, and how that is written
+    name : name of the column
+    kind : kind and notation of its values
     becomes : the features, in words
     missing : training rows without a value
-    distinct : different values; an estimate where there are more than 1,024 numbers
-    note : what the user should know, with the option that mends it; else ""
+    distinct : number of different values; an estimate beyond 1,024 numbers
+    note : a note for the user with the option that helps; else ""
     """
 
     name: str
@@ -55,19 +55,22 @@ class ColumnReport:
 
     @property
     def is_plain(self) -> bool:
-        """Numbers, of which nothing is to be told."""
+        """Whether the column is numeric and needs no note."""
         return self.kind == "numbers" and not (self.missing or self.note)
 
 
 class Distinct:
-    """Counts distinct numbers by their smallest hashes, in memory that does not grow: exactly up to 1,024,
-    else k - 1 over the k-th smallest of hashes in [0, 1), with a standard error of 1 / sqrt(k)."""
+    """Counts distinct numbers by their smallest hashes, in bounded memory.
+
+    Exact up to 1,024; beyond that k - 1 over the k-th smallest of hashes in [0, 1), with a standard error of
+    1 / sqrt(k).
+    """
 
     def __init__(self) -> None:
         self._smallest = np.zeros(0, dtype=np.uint64)
 
     def add(self, values: NDArray[np.float64]) -> None:
-        """Take more numbers (n,)."""
+        """Add numbers (n,)."""
         hashes = stirred_bits(values)
         if len(self._smallest) == _KEPT:
             hashes = hashes[hashes < self._smallest[-1]]
@@ -75,7 +78,7 @@ class Distinct:
 
     @property
     def count(self) -> int:
-        """How many there are, about."""
+        """The estimated number of distinct numbers."""
         if len(self._smallest) < _KEPT:
             return len(self._smallest)
         return round((_KEPT - 1) / (float(self._smallest[-1]) / 2.0**64))
@@ -90,7 +93,7 @@ class NumberFacts:
         self.low, self.high = np.inf, -np.inf
 
     def add(self, values: NDArray[np.float64]) -> None:
-        """Take more numbers (n,), none of them missing."""
+        """Add numbers (n,), none of them missing."""
         # columns of two numbers are most of those of many
         if not values.size or ((values == self.low) | (values == self.high)).all():
             return
@@ -99,7 +102,7 @@ class NumberFacts:
         self.low, self.high = min(self.low, float(values.min())), max(self.high, float(values.max()))
 
     def looks_like(self, name: str, n_rows: int, *, with_zeros: bool) -> Literal["code", "id", "amount"]:
-        """What the numbers of a column look like, of which so many rows have one."""
+        """What a column's numbers resemble, given how many rows have one."""
         count = self.distinct.count
         if not self.are_whole or count < 3:
             return "amount"
@@ -111,7 +114,7 @@ class NumberFacts:
 
 
 class TableSample:
-    """Every k-th row with its target, to find columns that predict the target almost alone."""
+    """Every k-th row with its target, to find columns that alone nearly predict the target."""
 
     def __init__(self, n_rows: int, width: int) -> None:
         most = max(1, min(_MOST_ROWS, _MOST_BYTES // (8 * max(1, width))))
@@ -121,7 +124,7 @@ class TableSample:
         self._targets: list[NDArray[np.float64]] = []
 
     def add(self, rows: Floats, targets: NDArray[np.float64] | None) -> None:
-        """Take more rows (n, width), and their targets (n,)."""
+        """Add rows (n, width) and their targets (n,)."""
         part = slice(-self._seen % self._step, None, self._step)
         self._seen += len(rows)
         if targets is not None:
@@ -130,8 +133,9 @@ class TableSample:
             self._targets.append(np.array(targets[part], dtype=np.float64))
 
     def copies(self, are_classes: bool) -> dict[int, float]:
-        """Columns by position that predict the target almost alone, and the share that each explains: of
-        classes that the most frequent one leaves wrong, or of the variance."""
+        """Columns by position that alone nearly predict the target, with the explained share: of the errors
+        of the most frequent class, or of the variance.
+        """
         if not self._rows:
             return {}
         rows, targets = np.concatenate(self._rows), np.concatenate(self._targets)
@@ -147,8 +151,9 @@ class TableSample:
 
 
 def _explained(column: Floats, targets: NDArray[np.float64], half: int, are_classes: bool) -> float:
-    """What the first half's mean (of classes: most frequent one) in each cell of a column explains of the
-    second half's targets."""
+    """The share of the second half's targets explained by the first half's mean (for classes: most frequent
+    one) in each cell of a column.
+    """
     there = column[:half][~np.isnan(column[:half])]
     if not there.size:
         return 0.0
@@ -175,6 +180,6 @@ def _explained(column: Floats, targets: NDArray[np.float64], half: int, are_clas
 
 
 def told_columns(reports: Sequence[ColumnReport], *, left_out: bool = False) -> list[str]:
-    """A sentence on each column of which there is something to know, or on those that are ``left_out``."""
+    """A sentence on each noteworthy column, or on those that are ``left_out``."""
     told = [report for report in reports if report.note and not (left_out and report.becomes != NOTHING)]
     return [f"column {report.name!r} {report.note}" for report in told]
