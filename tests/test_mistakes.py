@@ -33,7 +33,9 @@ def made(tmp_path_factory):
     (folder / "quote.toml").write_text('data = "d.zarr\n')
     (folder / "typo.toml").write_text('data = "d.zarr"\nout = "new"\n[params]\nnlandmarks = 5\n')
     here = ["--scheduler", "synchronous", "--algorithm", "newton", "--set", "features=linear"]
-    assert main(["shard", str(folder / "good.csv"), "--out", str(folder / "d.zarr")]) == 0
+    table.assign(state="z").to_csv(folder / "other.csv", index=False)
+    for name, data in (("good", "d"), ("other", "o")):
+        assert main(["shard", str(folder / f"{name}.csv"), "--out", str(folder / f"{data}.zarr")]) == 0
     train = ["train", "--data", str(folder / "d.zarr"), "--out", str(folder / "m"), *here]
     assert main([*train, "--set", "loss=squared_hinge"]) == 0
     return folder
@@ -93,6 +95,10 @@ def made(tmp_path_factory):
         ("predict m words.csv --out p.csv", ["words.csv, row 1 (line 2), column 'age'", "'old'"]),
         ("predict m good.csv --proba --out p.csv", ["--proba", "--decision", "loss=logistic"]),
         ("predict m good.csv --id custmer --out p.csv", ["'custmer'", "the columns are 'age'"]),
+        (
+            "evaluate m --data o.zarr --split train",
+            ["o.zarr: encodes its columns differently", "--like MODEL"],
+        ),
         ("evaluate m --data d.zarr --split validation", ["'validation'", "'train'"]),
         ("inspect gone", ["gone", "no such file or folder"]),
         ("status 1234", ["no job '1234'", "--runs FOLDER"]),
@@ -149,6 +155,7 @@ def with_nan():
         (lambda: NewtonClassifier().fit(X, np.c_[Y, Y]), ["1d array", "(60, 2)"]),
         (lambda: NewtonClassifier().fit(X, np.ones(60)), ["one class only"]),
         (lambda: NewtonClassifier(kernel="rfb").fit(X, Y), ["'rfb'", "did you mean 'rbf'?"]),
+        (lambda: KernelClassifier(n_jobs=0).fit(X, Y), ["n_jobs: is 0", "a whole number <= -1"]),
         (lambda: KernelClassifier(algorithm="newtn").fit(X, Y), ["'newtn'", "did you mean 'newton'?"]),
         (lambda: fitted(FRAME).predict(FRAME[["state"]]), ["'age' is missing"]),
         (
