@@ -1,6 +1,8 @@
 """Versions agree wherever they are written, and the workflows test what is promised."""
 
 import re
+import subprocess
+import sys
 import tomllib
 
 import pytest
@@ -48,3 +50,15 @@ def test_a_change_is_one_line(repository):
             line
         )
         assert len(line) <= 120
+
+
+@pytest.mark.slow
+def test_the_package_builds_and_its_page_on_pypi_can_be_shown(repository, tmp_path):
+    for module in ("build", "hatchling", "twine"):
+        pytest.importorskip(module)
+    made = tmp_path / "dist"
+    build = ["build", "--no-isolation", "--outdir", str(made), str(repository)]
+    for command in (build, ["twine", "check", "--strict", f"{made}/*"]):
+        run = subprocess.run([sys.executable, "-m", *command], capture_output=True, text=True, timeout=200)
+        assert run.returncode == 0, run.stdout + run.stderr
+    assert sorted(file.name.partition("-")[0] for file in made.iterdir()) == ["distkern"] * 2
