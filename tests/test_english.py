@@ -3,15 +3,8 @@
 import ast
 import re
 
-MESSAGES = {
-    "warn",
-    "echo",
-    "InputError",
-    "MemoryBudgetError",
-    "CorruptDataError",
-    "ClusterError",
-    "ParameterError",
-}
+#: calls whose texts users read
+MESSAGES = {"warn", "echo", "InputError", "MemoryBudgetError", "CorruptDataError", "ClusterError"}
 #: packages whose sentences are still to be mended
 EXEMPT = {
     "bases",
@@ -26,7 +19,7 @@ EXEMPT = {
     "solvers",
 }
 REFUSED = re.compile(
-    r"(?:^|[.!?:]\s+|\n\n)(?:Those|That of|What is|So many)\b|(?<!one )\bof(?=[.,;:!?)]|\s*$)"
+    r"(?:^|[.!?;:] )(?:Those|That of|What is|What was|So many)\b|(?<!one )\bof(?=[.,;:!?)]|$)"
 )
 
 
@@ -41,11 +34,12 @@ def literals(node):
             yield from literals(part)
 
 
-def texts(tree):
-    """Docstrings, and the literals of errors, warnings, messages and help, with their lines."""
+def sentences(tree):
+    """Paragraphs of docstrings, and of the literals of errors, warnings, messages and help."""
     for node in ast.walk(tree):
+        texts = []
         if isinstance(node, (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)):
-            yield getattr(node, "lineno", 1), ast.get_docstring(node) or ""
+            texts.append(ast.get_docstring(node) or "")
         called = getattr(node, "func", None)
         is_help = isinstance(node, ast.keyword) and node.arg in ("help", "hint")
         if (
@@ -53,16 +47,16 @@ def texts(tree):
             or is_help
             or getattr(called, "attr", getattr(called, "id", "")) in MESSAGES
         ):
-            for text in literals(node):
-                yield node.value.lineno if is_help else node.lineno, text
+            texts += literals(node)
+        yield from (" ".join(part.split()) for text in texts for part in text.split("\n\n"))
 
 
 def test_sentences_are_plain(repository):
-    found = {
-        f"{path.relative_to(repository)}:{line}: {text[max(0, match.start() - 60) : match.end() + 30]!r}"
+    found = [
+        f"{path.relative_to(repository)}: {text[max(0, match.start() - 40) : match.end() + 30]!r}"
         for path in sorted((repository / "distkern").rglob("*.py"))
         if path.relative_to(repository).parts[1] not in EXEMPT
-        for line, text in texts(ast.parse(path.read_text(encoding="utf-8")))
+        for text in sentences(ast.parse(path.read_text(encoding="utf-8")))
         for match in REFUSED.finditer(text)
-    }
-    assert not found, "\n".join(sorted(found))
+    ]
+    assert not found, "\n".join(found)
