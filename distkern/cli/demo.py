@@ -24,7 +24,7 @@ _DIGITS = {"loss": "odm", "kernel": "rbf", "gamma": 0.5, "lam": 6400.0, "n_landm
 _TEST_SHARE = 0.01
 #: 1 MiB: the features of some blocks, 512 a row, are on their way to the driver at any time
 _ROWS_PER_SHARD = 4_096
-#: memory of a worker for digits, and for other rows, of which more settings are tried
+#: memory of a worker for digits, and for other rows, which have more candidates
 _LIMIT, _LIMIT_OF_OTHERS = 256 * 2**20, 512 * 2**20
 #: most rows and bytes that `auto` trains its second model on, and most rows that it predicts: takes seconds
 _CHOSEN_ROWS, _CHOSEN_BYTES, _ASKED_ROWS = 8_192, 64 * 2**20, 8_192

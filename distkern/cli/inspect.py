@@ -16,7 +16,7 @@ from distkern.common.labels import label_texts, plain_labels
 from distkern.monitor.text import in_bytes
 from distkern.storage.places import Place
 
-#: columns whose importance is told
+#: number of listed importances
 _MOST_IMPORTANT = 8
 _MARKS = {
     "manifest.json": "data set",

@@ -292,7 +292,7 @@ def _estimator_type(job: Job) -> type[Any]:
     try:
         task = open_dataset(job.data).task
     except InputError:
-        # what is wrong with the data set is said when it is opened
+        # problems of the data set are reported when it is opened
         task = "classification"
     regressor = algorithm(f"{job.algorithm}_regressor") if task == "regression" else None
     found = regressor or algorithm(job.algorithm)

@@ -95,7 +95,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command line and return its exit status: 0 done, 2 wrong input, 130 interrupted, 1 all else."""
     defer_imports()
     given = sys.argv[1:] if arguments is None else list(arguments)
-    # what goes wrong is said in one line below; libraries would say it again, in their words
+    # failures are reported in one line below; libraries would report them again
     for library in ("asyncio", "distributed", "tornado"):
         logging.getLogger(library).setLevel(logging.CRITICAL + 1)
     try:

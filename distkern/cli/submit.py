@@ -172,7 +172,7 @@ def _send(job: Job, jobs: int | None, folder: JobFolder, retries: int, runs: Pla
             runs=str(absolute(runs)),
         )
         folder.go_on()
-        # a folder in which a job waits that nobody has been given could not be trained to
+        # a waiting job without an id for the user would block the folder
         JobIndex(runs).add(record.id, folder.path)
         folder.write(record)
         facts = {"out": record.out, "algorithm": record.algorithm, "submitted": record.submitted}

@@ -68,7 +68,7 @@ def update(
     options.use_certificates(where["scheduler"])
     folder = place_of(model)
     staged = place_of(out) if out is not None else _staged(folder)
-    # nothing is made beside what is no model
+    # refuse what is not a model before anything is created
     read_fingerprint(folder)
     splits = [options.open_for(model, path).train for path in data]
     with driving(staged, resume or out is None) as guards, Terminal() as terminal:
@@ -137,7 +137,7 @@ def _clear(staged: Place, resumed: AbstractEstimator | None) -> None:
             refuse_other_model(staged, resumed, "", begins)
             return
     refuse_foreign(staged, "move them away", hidden=True)
-    # the description first: what is left of a model is no model
+    # the description first: the remains of a model are not a model
     (staged / "model.json").unlink()
     for entry in staged.iterdir():
         if entry.name == OWN:
@@ -178,7 +178,7 @@ def _in_place(staged: Place, folder: Path, base: str) -> Path:
     made = check_model(staged)
     take_along(real, staged)
     put_in_place(staged, real, check)
-    # the claim has gone along, and is no part of the model
+    # the claim moved along and is not part of the model
     JobFolder(real).discard()
     return folder
 

@@ -12,7 +12,7 @@ _UNITS |= {
     for power, prefix in enumerate("kmgt", start=1)
     for ending, base in (("ib", 1024), ("i", 1024), ("b", 1000), ("", 1000))
 }
-#: bytes that nobody means by a number without a unit
+#: fewer bytes without a unit are a mistake
 _LEAST = 2**20
 _SIZE = re.compile(r"\s*(\d+(?:\.\d*)?|\.\d+)\s*([a-zA-Z]*)\s*")
 #: schedulers that are known without importing Dask

@@ -56,7 +56,7 @@ class Forwarder:
                 self._waiting[-1] = record
             else:
                 self._waiting.append(record)
-                # only a scheduler that does not answer makes so many wait
+                # this many wait only if the scheduler does not answer
                 del self._waiting[:-MOST_WAITING]
             at_once = event.kind in _URGENT
             if not at_once and self._timer is None:

@@ -16,7 +16,7 @@ from distkern.monitor.text import SQUARED, in_bytes, in_time, is_before
 
 #: cells of the strip that shows a pass; with more tasks, several share a cell
 CELLS = 160
-#: workers told apart by name; beyond that (a cluster that comes and goes) the oldest are forgotten
+#: workers counted by name; beyond that (a changing cluster) the oldest are forgotten
 MOST_WORKERS = 500
 #: buckets of a timeline; when a run outgrows them, neighbours are merged
 BUCKETS = 400

@@ -89,7 +89,7 @@ def choose_columns(
     """
     own, n_own = names, len(names)
     if options.unknown is not None and options.features is None:
-        # of a model of columns without names, which is told of no others
+        # a model without column names does not know other columns
         known_keys = () if options.kinds is None else options.kinds.order or ()
         keys = [key for key in keys if key in known_keys]
     names = [*own, *(key for key in keys if key not in own)]
@@ -142,7 +142,7 @@ def choose_columns(
     if id_ is not None and names[id_] not in known:
         aside.add(id_)
     aside |= {beside(name, "to leave out") for name in options.drop}
-    # where one is missing, what is unknown may be it under another name
+    # an unknown column may be the missing one under another name
     if options.unknown is not None and known and known <= there:
         unknown = [at for at, name in enumerate(names) if name not in known and at not in aside]
         options.unknown.update(names[at] for at in unknown if names[at] not in options.ignored)

@@ -21,7 +21,7 @@ from distkern.formats import _lines
 
 WHITESPACE = "whitespace"
 _NEWLINE, _RETURN, _BLANK, _TAB, _QUOTE = b'\n\r \t"'
-#: blanks before a quotation mark that are looked at for all marks at once
+#: number of blanks before a quotation mark that is checked for all marks at once
 _FEW_BLANKS = 64
 
 _CLOSE = (
@@ -182,7 +182,7 @@ def row_blocks(
     """
     kept, line = b"", first_line
     while True:
-        # a long row is looked at again from its start: twice as much of it each time
+        # a long row is scanned again from its start, twice as far each time
         piece = stream.read(max(block_bytes, len(kept)))
         while piece.endswith(b"\r") and (more := stream.read(1)):
             piece += more

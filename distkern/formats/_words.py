@@ -127,7 +127,7 @@ class Refusals:
     def __init__(self) -> None:
         self.collects = False
         self.problems: dict[str, InputError] = {}
-        # of each column by hint: what is mended in one way is one problem
+        # by column and hint: one remedy, one problem
         self._found: dict[tuple[str, str | None], InputError] = {}
         self._n_refused: dict[tuple[str, str | None], int] = {}
 

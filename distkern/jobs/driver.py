@@ -219,7 +219,7 @@ def drive(
     record = folder.record()
     if folder.has_model:
         record = _finish(folder, record)
-        # the model is what the job was for: what is beside it must not fail it
+        # the model is the job's result: files beside it must not fail it
         with suppress(OSError, DistkernError):
             train(description, (), True)
         return _told(record)

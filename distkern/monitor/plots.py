@@ -181,7 +181,7 @@ def embedded(plots: Sequence[Plot]) -> tuple[str, Iterator[str]]:
     with document.models.freeze():
         for drawn in figures:
             document.add_root(drawn)
-    # of what is always drawn in the same way; it takes a fifth of the time
+    # our documents are always valid, and validation takes a fifth of the time
     settings.perform_document_validation.set_value(False)
     try:
         script, places = components(figures)

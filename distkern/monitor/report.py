@@ -20,7 +20,7 @@ _MOST_IMPORTANT = 20
 _LETTERS = 18
 #: pixels of a plot around its words, and of a line of them
 _FRAME, _LINE = 80, 18
-#: curves of one plot, told apart in grey too
+#: curves of one plot, distinguishable in grey too
 _STYLES = [
     Style(colour, dash, marker)
     for colour, dash, marker in zip(

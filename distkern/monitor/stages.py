@@ -25,7 +25,7 @@ _PLAIN, _SIZE = Axis(), Axis(binary=True, from_zero=True)
 Metrics: TypeAlias = Mapping[str, Any]
 Cell: TypeAlias = Callable[[Any], str]
 
-#: of rows that were trained on, never looked at, kept back to choose by
+#: training rows, test rows, rows held out for choosing
 _ERRORS = (("train", "train_error"), ("test", "test_error"), ("validation", "validation_error"))
 #: of real targets, beside the errors above
 FIGURES_OF_TARGETS = tuple(f"{split}_{figure}" for figure in ("mae", "r2") for split in ("train", "test"))

@@ -129,7 +129,7 @@ class Terminal:
         elapsed = max(event.time - self._started, 1e-9)
         done, total = event["tasks_done"], event["tasks"]
         if self._found is None:
-            # tasks that a killed run has left done are told at once
+            # the finished tasks of a killed run are reported at once
             self._found = done if self._unit == "tasks" else 0
         rate = (done - self._found) / elapsed
         if self._unit == "tasks":

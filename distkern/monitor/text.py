@@ -75,7 +75,7 @@ def magnitude(value: float, digits: int, plain: float, space: str = "") -> str:
     """A number with ``digits`` significant digits. From ``plain`` on it is in thousands (k), 10^6 (M), 10^9
     (G) or 10^12 (T); very large and very small numbers are powers of ten, ``1.5e-7``.
     """
-    # what is rounded up to the next magnitude belongs to it
+    # a number that rounds up to the next magnitude belongs to it
     size = float(f"{abs(value):.{digits}g}")
     for limit, letter in ((1e12, "T"), (1e9, "G"), (1e6, "M"), (1e3, "k")):
         if max(plain, limit) <= size < 1e16:

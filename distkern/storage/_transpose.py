@@ -34,7 +34,7 @@ _BLOCK_BYTES = 8 * 2**20
 #: entries per column are counted in memory, 4 bytes each
 MOST_FEATURES = 2**25
 
-#: called with what is being done, rows done, bytes of features done and rows in all
+#: called with the activity, finished rows, finished bytes of features and rows in all
 Progress = Callable[[str, int, int, int | None], None]
 
 
@@ -119,7 +119,7 @@ def _dense_group(
             columns = np.empty((min(per_block, n_features - first), n_rows), dtype=np.float32)
             start = 0
             for size in sizes:
-                # what is parked of a shard are its columns, one after the other
+                # a shard is parked as its columns, one after the other
                 offset = 4 * (start * n_features + first * size)
                 values = parked.read(offset, np.float32, len(columns) * size)
                 columns[:, start : start + size] = values.reshape(-1, size)

@@ -26,7 +26,7 @@ from distkern.storage._file_systems import ask
 from distkern.storage.chunks import CRC_BYTES, chunk_key, damaged
 from distkern.storage.places import Place, size_of_file
 
-#: files of at most so many bytes are read at once
+#: largest size in bytes of files that are read at once
 _AT_ONCE_BYTES = 2**17
 
 
@@ -270,7 +270,7 @@ def read_rows(
         except DistkernError:
             raise
         except ValueError as error:
-            # the codec does not say of which chunk
+            # the codec does not name the chunk
             chunks = range(start // rows_per_chunk, -(-stop // rows_per_chunk))
             wrong = next((number for number in chunks if not _is_whole(array, number)), chunks.start)
             file = folder / chunk_key(wrong, len(shape))
@@ -286,7 +286,7 @@ def read_rows(
         except OSError as error:
             file = error.filename or str(folder)
             raise damaged(f"the chunk cannot be read ({error.strerror})", file) from error
-    # not zarr's own way to open a URL, whose sessions nobody closes
+    # zarr's own way to open a URL leaves sessions open
     return ask(
         folder.url,
         lambda system, path: read(

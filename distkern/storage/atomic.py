@@ -454,7 +454,7 @@ def replace_folder(folder: Path, target: URLPlace) -> None:
 
 
 def _remove_objects(place: URLPlace) -> None:
-    # a store may still list what is gone
+    # a store may still list removed objects
     with suppress(FileNotFoundError):
         ask(place.url, lambda system, path: system.rm(path, recursive=True))
 

@@ -146,7 +146,7 @@ class Builder:
             fields.append(("weights", np.float64))
         if self.table_options.group is not None:
             fields.append(("group_keys", np.uint64))
-        #: what is kept of a row beside its features
+        #: data of a row besides its features
         self.record = np.dtype(fields)
 
     def run(self, train: Chunks, test: Chunks | None) -> None:
@@ -191,7 +191,7 @@ class Builder:
         if self.table_options.group is not None:
             self._refuse_one_group(train_spool)
         if test is not None:
-            # whose weights and groups nobody asks for
+            # its weights and groups are not needed
             self.of_test = True
             tests = Collector(test_spool, self.shape, self._records, self.form)
             self._feed(tests, test, "reading test rows", self.test_meter)

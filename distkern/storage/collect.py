@@ -261,7 +261,7 @@ class Collector:
             if len(order) < n_rows or self._seed is not None:
                 # a record at a time, where indexing would copy each field by itself
                 features, records = features[order], records.take(order)
-            # what is of a table is scaled once it has become numbers
+            # tables are scaled after encoding
             of_table = self._form.kinds is not None and self._form.kinds.order is not None
             if self._fits and self._form.fit is not None and not of_table:
                 self._form.fit.update(features)

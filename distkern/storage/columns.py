@@ -13,7 +13,7 @@ from distkern.storage.places import Place
 from distkern.storage.shard_reader import ShardReader
 
 _DESCRIPTION = Description("distkern-columns", "the feature-major copy", 2, "")
-#: the copy's folder inside that of its data set, and the manifest in it
+#: folder of the copy inside its data set, and its manifest
 FOLDER, FILE = "columns", "manifest.json"
 
 

@@ -173,7 +173,7 @@ def _array(name: str, values: Any) -> Any:
     except (pa.ArrowInvalid, pa.ArrowTypeError, pa.ArrowNotImplementedError, OverflowError):
         if any(isinstance(value, complex | np.complexfloating) for value in values):
             raise _complex(name) from None
-        # values of several kinds: they are told apart as texts
+        # values of several kinds are distinguished as texts
         return pa.array([None if _is_missing(value) else written(value) for value in values], pa.string())
 
 
@@ -189,7 +189,7 @@ def _is_missing(value: Any) -> bool:
     try:
         return value is None or bool(value != value)
     except (TypeError, ValueError):
-        # pandas.NA is neither equal nor unequal to itself, and nobody can say of an array
+        # pandas.NA is neither equal nor unequal to itself, which fails for arrays
         return type(value).__name__ == "NAType"
 
 

@@ -214,7 +214,7 @@ def shard(
         kinds = None if like.table is None else like.table.kinds()
         indices.from_zero = like.from_zero if zero_based is None else zero_based
         if like.table is not None:
-            # weights and groups count as those of the rows before, where files have them
+            # weights and groups are used as in earlier rows, if files have them
             of_weights, of_groups = weight or like.table.weight, group or like.table.group
             table_options = replace(table_options, weight=of_weights, group=of_groups)
             read_options = replace(read_options, weight=of_weights, group=of_groups, may_lack=True)

@@ -25,13 +25,13 @@ from distkern.formats._lines import parse_number
 from distkern.formats.base import RawChunk, not_finite
 
 MAX_CLASSES = 10_000
-#: numeric labels with more distinct values than both of these are taken for a regression target
+#: numeric labels with more distinct values than both are treated as a regression target
 _MANY_VALUES, _MANY_SHARE = 100, 0.1
-#: more than so many whole numbers are rarely the names of classes
+#: more whole numbers than this are rarely names of classes
 _MANY_NUMBERS = 32
 #: floats beyond do not tell all integers apart
 _EXACT = 2**53
-#: groups of labels that are almost the same, of which is told
+#: number of groups of similar labels to report
 _MOST_ALIKE = 5
 
 _BOOLEANS = {word: word[0] in "tT" for word in ("True", "TRUE", "true", "False", "FALSE", "false")}

@@ -251,7 +251,7 @@ class _Csv(Predictions):
         self._folder, self._first_line, self._are_labels = staged.path, first_line, are_labels
 
     def write(self, number: int, start: int, values: NDArray[Any], keys: NDArray[Any] | None) -> None:
-        # renamed: who was taken for dead may still write
+        # renamed: a process believed dead may still write
         partial = self._folder / f"{number}-{secrets.token_hex(4)}"
         with open(partial, "wb") as file:
             for first in range(0, len(values), _ROWS_AS_TEXT):

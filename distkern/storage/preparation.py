@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from distkern.storage.dataset import Dataset
     from distkern.storage.table import Table
 
-#: what is said of numbers that would become infinite
+#: message for numbers that would become infinite
 TOO_LARGE = "there are numbers too large for single precision"
 
 

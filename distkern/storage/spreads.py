@@ -10,7 +10,7 @@ from distkern.common.sparse import Rows, SparseRows
 from distkern.common.types import Array, Floats
 from distkern.storage.scaling import Scaling, ScalingKind, refuse_for_sparse, scaling_of, widen_ranges
 
-#: bytes of rows that are looked at in float64 at a time
+#: bytes of rows processed in float64 at a time
 TILE_BYTES = 2**20
 #: ranges of columns that differ by more than this factor are in different units: those of most, and of all
 UNEQUAL, UNEQUAL_AT_ALL = 30.0, 1000.0

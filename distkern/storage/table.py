@@ -24,9 +24,9 @@ _YEAR = 365.2425 * _DAY
 #: period of a wave, and what is added to a date so that one begins; 1970 began on a Thursday
 _WAVES = (_YEAR, 0.0), (7 * _DAY, 3 * _DAY), (_DAY, 0.0)
 
-#: by what share of their span values may be outside it that nobody need be told of
+#: share of their span by which values may lie outside it without a note
 _FAR = {"date": 0.01, "number": 1.0}
-#: what is told of values that no training row has, by encoding, and of how many columns
+#: notes on values outside the training rows, by encoding, and number of columns listed
 _UNSEEN = {
     ("onehot", "target"): "a category not in the training rows, treated as unknown",
     ("date",): "a date outside the range of the training rows, clipped to it",

@@ -25,17 +25,17 @@ CATEGORICAL = ("onehot", "target", "drop")
 
 #: a column with more categories than this gets target means
 MAX_ONEHOT = 32
-#: nobody means a column for each of more, and rows are stored dense
+#: more one-hot columns are a mistake, and rows are stored dense
 _MOST_ONEHOT = 2_000
 #: most outputs of target means, one for each class
 _MOST_OUTPUTS = 32
-#: a training row's target means are those of the rows outside its fold
+#: target means of a training row come from rows outside its fold
 _FOLDS = 5
 #: rows with the mean of all that are added to each category, so that rare ones have target means near it
 _SMOOTHING = 10.0
 #: rows that a median is taken of
 _SAMPLE = 100_000
-#: stands for what is missing where the fold of a row is found
+#: replaces missing values when a row's fold is drawn
 _MISSING = np.finfo(np.float64).max
 
 
@@ -428,7 +428,7 @@ class TableFit:
             if column.encoding != "drop"
         ]
         some = translated[:, kept]
-        # what is missing has one pattern of bits, which no number has
+        # missing values have one bit pattern, which no number has
         keys = keys_of(Block(np.where(np.isnan(some), _MISSING, some), group_keys=group_keys))
         return (keys % np.uint64(_FOLDS)).astype(np.intp)
 

@@ -22,7 +22,7 @@ _MOST_ROWS, _MOST_BYTES = 20_000, 32 * 2**20
 _FEWEST = 100
 #: cells into which numbers are put to predict the target by them
 _CELLS = 256
-#: share of what is left to predict that a copy of the target predicts on rows that it was not seen on
+#: share of the remaining error that a copy of the target explains on other rows
 _COPY = 0.98
 #: what a column becomes that is left out
 NOTHING = "nothing"
@@ -94,7 +94,7 @@ class NumberFacts:
 
     def add(self, values: NDArray[np.float64]) -> None:
         """Add numbers (n,), none of them missing."""
-        # columns of two numbers are most of those of many
+        # in tables of many columns most have two values
         if not values.size or ((values == self.low) | (values == self.high)).all():
             return
         self.distinct.add(values)
