@@ -10,7 +10,7 @@ import shutil
 from abc import abstractmethod
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
-from itertools import count
+from itertools import count, islice
 from pathlib import Path
 from typing import IO, Any
 
@@ -27,6 +27,8 @@ from distkern.storage.places import Place
 _TEXT_CHUNK = 2**20
 #: made to text at a time: numbers of Python take ten times what they take in an array
 _ROWS_AS_TEXT = 4096
+#: lines of a .csv that take about a second
+_MOST_READ_BACK = 10**6
 
 
 class Predictions(SharedFolder):
@@ -117,7 +119,7 @@ def open_predictions(
 def only_label(path: Place, classes: NDArray[Any]) -> str | None:
     """The label of all rows in a file of predicted labels, as text; None if there are several.
 
-    Reads until a second label is met. Files in a store are not read back.
+    Reads until a second label is met. Files in a store, and longer .csv files, are not read back.
     """
     if not isinstance(path, Path):
         return None
@@ -137,7 +139,8 @@ def only_label(path: Place, classes: NDArray[Any]) -> str | None:
     with open(path, encoding="utf-8", newline="") as file:
         rows = csv.reader(file)
         next(rows)
-        return _only([row[-1]] for row in rows)
+        label = _only([row[-1]] for row in islice(rows, _MOST_READ_BACK))
+        return label if next(rows, None) is None else None
 
 
 def _only(pieces: Iterable[list[str]]) -> str | None:
