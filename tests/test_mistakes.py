@@ -1,5 +1,6 @@
 """Typical mistakes, at the command line and in Python: one line that names what, where and what to do."""
 
+import shlex
 from pathlib import Path
 
 import numpy as np
@@ -25,13 +26,16 @@ def made(tmp_path_factory):
     table.drop(columns="age").to_csv(folder / "lacks.csv", index=False)
     table.assign(age="old").to_csv(folder / "words.csv", index=False)
     table[["income"]].assign(age="", income=Y).to_csv(folder / "empty.csv", index=False)
+    FRAME.to_csv(folder / "new.csv", index=False)
     table.head(1).to_csv(folder / "row.csv", index=False)
     (folder / "latin.csv").write_bytes("ä,y\n1,0\n2,1\n".encode("latin1"))
     (folder / "book.xlsx").write_bytes(b"PK")
     (folder / "quote.toml").write_text('data = "d.zarr\n')
     (folder / "typo.toml").write_text('data = "d.zarr"\nout = "new"\n[params]\nnlandmarks = 5\n')
     here = ["--scheduler", "synchronous", "--algorithm", "newton", "--set", "features=linear"]
-    assert main(["shard", str(folder / "good.csv"), "--out", str(folder / "d.zarr")]) == 0
+    table.assign(state="z").to_csv(folder / "other.csv", index=False)
+    for name, data in (("good", "d"), ("other", "o")):
+        assert main(["shard", str(folder / f"{name}.csv"), "--out", str(folder / f"{data}.zarr")]) == 0
     train = ["train", "--data", str(folder / "d.zarr"), "--out", str(folder / "m"), *here]
     assert main([*train, "--set", "loss=squared_hinge"]) == 0
     return folder
@@ -69,6 +73,19 @@ def made(tmp_path_factory):
         ("train --data d.zarr --out new --memory-limit lots", ["'lots'", "512MiB"]),
         ("train --data d.zarr --out new --set gamma", ["'gamma'", "name=value"]),
         ("train --data d.zarr --out new --scheduler 127.0.0.1:8786", ["--scheduler", "tcp://HOST:PORT"]),
+        ("train --data d.zarr --out new --memory-limit 2", ["'2' is 2 bytes", "2GiB"]),
+        ("train --data d.zarr --out new --target income", ["distkern shard FILE --target ... --out D.zarr"]),
+        ("tune --data d.zarr --out new --metric auc", ["--metric", "the table [search] of a job file"]),
+        ("fit --data d.zarr --out new", ["'fit'", "did you mean 'train'?"]),
+        ("learn_it", ["'learn_it'", "use one of: shard, plan, train, tune"]),
+        ("train --data d.zarr --out new --algorithm svrg --set loss=mse", ["did you mean 'least_squares'?"]),
+        ("train --data d.zarr --out new --algorithm svrg --set loss=log", ["did you mean 'logistic'?"]),
+        ("train --data d.zarr --out new --algorithm svrg --set kernel=gaussian", ["did you mean 'rbf'?"]),
+        ("train d.zarr", ["d.zarr: is a folder, not a job file", "--data d.zarr"]),
+        ("train good.csv", ["good.csv: is not a TOML file", "`distkern shard good.csv --out good.zarr`"]),
+        ("update m --data good.csv", ["`distkern shard good.csv --like m --out good.zarr`"]),
+        ("shard new.csv --like m --out x.zarr", ["'income'", "distkern predict MODEL FILE --out P"]),
+        ("shard good.csv --drop foo --out x.zarr", ["'foo'", "the columns are 'age', 'state', 'income'"]),
         ("train gone.toml", ["gone.toml", "no such file"]),
         ("train quote.toml", ["quote.toml", "line 1"]),
         ("train typo.toml", ["typo.toml", "'nlandmarks'", "did you mean 'n_landmarks'?"]),
@@ -77,7 +94,11 @@ def made(tmp_path_factory):
         ("predict m lacks.csv --out p.csv", ["lacks.csv", "'age' is missing"]),
         ("predict m words.csv --out p.csv", ["words.csv, row 1 (line 2), column 'age'", "'old'"]),
         ("predict m good.csv --proba --out p.csv", ["--proba", "--decision", "loss=logistic"]),
-        ("predict m good.csv --id custmer --out p.csv", ["'custmer'", "did you mean"]),
+        ("predict m good.csv --id custmer --out p.csv", ["'custmer'", "the columns are 'age'"]),
+        (
+            "evaluate m --data o.zarr --split train",
+            ["o.zarr: encodes its columns differently", "--like MODEL"],
+        ),
         ("evaluate m --data d.zarr --split validation", ["'validation'", "'train'"]),
         ("inspect gone", ["gone", "no such file or folder"]),
         ("status 1234", ["no job '1234'", "--runs FOLDER"]),
@@ -88,6 +109,21 @@ def test_at_the_command_line(folder, arguments, words, refused):
     printed = refused(arguments.split(), *words)
     # what became of the columns is told before it is an error
     assert not printed or "empty.csv" in arguments
+
+
+def test_hints_are_commands_that_work_next(folder, capsys):
+    def hinted(arguments):
+        assert main(arguments) == 2
+        return shlex.split(capsys.readouterr().err.split("`")[1])[1:]
+
+    made = hinted(["evaluate", "m", "--data", "good.csv"])
+    assert made == ["shard", "good.csv", "--like", "m", "--out", "good.zarr"]
+    assert main(made) == 0
+    following = capsys.readouterr().out.splitlines()[-1].removeprefix("next: distkern ")
+    assert following == "evaluate m --data good.zarr --split train"
+    assert main([*following.split(), "--scheduler", "synchronous"]) == 0
+    # one that is there is not named again
+    assert hinted(["update", "m", "--data", "good.csv"])[-1] == "good-2.zarr"
 
 
 def fitted(rows=X):
@@ -119,6 +155,7 @@ def with_nan():
         (lambda: NewtonClassifier().fit(X, np.c_[Y, Y]), ["1d array", "(60, 2)"]),
         (lambda: NewtonClassifier().fit(X, np.ones(60)), ["one class only"]),
         (lambda: NewtonClassifier(kernel="rfb").fit(X, Y), ["'rfb'", "did you mean 'rbf'?"]),
+        (lambda: KernelClassifier(n_jobs=0).fit(X, Y), ["n_jobs: is 0", "a whole number <= -1"]),
         (lambda: KernelClassifier(algorithm="newtn").fit(X, Y), ["'newtn'", "did you mean 'newton'?"]),
         (lambda: fitted(FRAME).predict(FRAME[["state"]]), ["'age' is missing"]),
         (
@@ -150,9 +187,7 @@ def test_a_quantity_that_is_taken_for_classes(folder, capsys):
     rows = [f"{at},{at % 40}" for at in range(2000)]
     Path("sold.csv").write_text("\n".join(["x,sold", *rows, ""]), encoding="utf-8")
     assert main(["shard", "sold.csv", "--out", "sold.zarr"]) == 0
-    told = (
-        "note: the target has 40 different whole numbers, which are taken for classes; give --task regression"
-    )
+    told = "the target has 40 different whole numbers, which are treated as classes; give --task regression"
     assert told in capsys.readouterr().out
     Path("rare.csv").write_text("x,sold\n1,99\n2,1\n", encoding="utf-8")
     assert main(["shard", "sold.csv", "--test", "rare.csv", "--out", "rare.zarr"]) == 2

@@ -78,13 +78,13 @@ def test_the_figures_beside_lightgbm_are_those_of_the_report(repository, readme)
     # the losses too, below the head
     assert len(compared) == len(verdicts) + 1
     slower = sum(ratio > 1 for ratio in verdicts.values())
-    assert f"it took less CPU time on {slower} of these {len(verdicts)}" in " ".join(text.split())
+    assert f"it used less CPU time on {slower} of these {len(verdicts)}" in " ".join(text.split())
 
 
 def test_the_errors_on_all_rows_of_covtype_are_those_of_the_report(repository, readme):
     report = (repository / "workflows/cells/README.md").read_text(encoding="utf-8")
     row = next(row for row in cells(report, "covtype") if len(row) == 8)
-    said = f"On all rows of covtype it errs on {row[4]}, `cells` on {row[1]} "
+    said = f"Error on all rows of covtype: LightGBM {row[4]}, `cells` {row[1]} "
     assert said in " ".join(readme.read_text(encoding="utf-8").split())
 
 

@@ -21,7 +21,9 @@ _CHOICES = ("loss", "features", "kernel")
 @click.argument("name", required=False)
 @options.as_json
 def algorithms(name: str | None, as_json: bool) -> None:
-    """List the algorithms, or of one of them the hyperparameters that `--set` and job files take.
+    """List the algorithms, or the hyperparameters of one.
+
+    `--set NAME=VALUE` and the table [params] of a job file set hyperparameters.
 
     \b
     Examples:
@@ -37,7 +39,7 @@ def algorithms(name: str | None, as_json: bool) -> None:
 
 
 def facts_of(name: str | None) -> dict[str, dict[str, Any]]:
-    """What is said of an algorithm, or of each; :class:`~distkern.common.errors.InputError` if unknown."""
+    """Facts on one algorithm, or on all; raises :class:`~distkern.common.errors.InputError` if unknown."""
     from distkern.common.errors import unknown_name
     from distkern.solvers.base import SOLVERS
 
@@ -48,7 +50,7 @@ def facts_of(name: str | None) -> dict[str, dict[str, Any]]:
 
 
 def in_words(facts: dict[str, Any]) -> dict[str, tuple[str, str]]:
-    """Two texts for each hyperparameter, by name: its values with its default, and its help."""
+    """Two texts per hyperparameter, by name: its values with the default, and its help."""
     return {
         key: (f"{one['values']}; default {_described(one['default'])}", one["help"])
         for key, one in facts["hyperparameters"].items()
@@ -110,7 +112,7 @@ def _show(name: str, facts: dict[str, Any], *, whole: bool) -> None:
 
 
 def _described(default: Any) -> str:
-    """A default as it is written in a job file."""
+    """A default in the notation of job files."""
     if default is None or isinstance(default, bool):
         return str(default).lower()
     return str(list(default)) if isinstance(default, tuple) else str(default)

@@ -14,14 +14,14 @@ from distkern.storage.places import Place
 @known_jobs.scheduler
 @options.as_json
 def cancel(identifier: str, runs: Place, scheduler: str | None, as_json: bool) -> None:
-    """Stop a job; its last checkpoint stays.
+    """Stop a job and keep its last checkpoint.
 
-    The driver looks several times in every stage whether it shall stop. To go on later: `distkern submit` or
-    `distkern train` with the same job and --resume.
+    The driver stops within the current stage. To continue later: `distkern submit` or `distkern train` with
+    the same job and --resume.
 
     \b
     Example:
-      distkern cancel csvrg-20250131-235959-1a2b
+      distkern cancel csvrg-20250131-235959-1a2b3c4d
     """
     from distkern.common.errors import InputError
     from distkern.jobs.record import OVER

@@ -1,4 +1,4 @@
-"""Which classes a model takes for which, in the terminal."""
+"""Confusion matrices and frequent mistakes in the terminal."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _LABEL = 10
 
 
 def confusion_lines(evaluation: Evaluation, split: str) -> Iterator[RenderableType]:
-    """A matrix of few classes, of more a table of mistakes; nothing of real targets."""
+    """A matrix for few classes, a table of mistakes for many, nothing for real targets."""
     from distkern.cli.tables import table
 
     counts = evaluation.confusion
@@ -54,7 +54,7 @@ def confusion_lines(evaluation: Evaluation, split: str) -> Iterator[RenderableTy
 
 
 def mistakes(evaluation: Evaluation, most: int) -> list[tuple[str, str, str, str]]:
-    """The most frequent ones: true and predicted label, rows, and their share of the class."""
+    """The most frequent mistakes: true and predicted label, rows, and their share of the class."""
     assert evaluation.confusion is not None
     wrong = evaluation.confusion.copy()
     for row, label in enumerate(evaluation.labels):
@@ -76,7 +76,7 @@ def mistakes(evaluation: Evaluation, most: int) -> list[tuple[str, str, str, str
 
 
 def _width(rows: list[str], columns: list[str], cells: list[list[str]]) -> int:
-    """Width of the printed table, in characters."""
+    """Width of the printed table in characters."""
     widths = [max(len(name), *(len(row[place]) for row in cells)) + 2 for place, name in enumerate(columns)]
     return max(map(len, rows)) + 2 + sum(widths)
 

@@ -1,8 +1,8 @@
-"""Modules of other packages that are loaded when something of them is used, and not when they are imported.
+"""Third-party modules that load on first use instead of on import.
 
-scikit-learn imports all of scipy.stats and of pandas for a few functions that commands hardly call: 0.8 s of
-processor time before a command begins. In a process of the command line both are deferred. The LazyLoader of
-the standard library does not do: it loads a module as soon as another file imports it.
+scikit-learn imports scipy.stats and pandas for a few functions that commands rarely call: 0.8 s of processor
+time before a command begins. The command line defers both. The standard library's LazyLoader does not help,
+since it loads a module as soon as another file imports it.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ _LOADING = RLock()
 
 
 class _Deferred(ModuleType):
-    """In the place of a module, which it loads when an attribute is asked for."""
+    """Stands for a module, and loads it on the first access to an attribute."""
 
     def __getattr__(self, name: str) -> Any:
         with _LOADING:
@@ -29,7 +29,7 @@ class _Deferred(ModuleType):
 
 
 def defer_imports() -> None:
-    """Have this process load those modules when they are used, unless they are loaded already."""
+    """Defer the import of these modules in this process unless they are loaded already."""
     for name in _SELDOM_USED:
         if name not in sys.modules:
             deferred = _Deferred(name)

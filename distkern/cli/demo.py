@@ -1,4 +1,4 @@
-"""``distkern demo``: from raw rows to a measured model, on more data than its workers have memory."""
+"""``distkern demo``: from raw rows to an evaluated model, on more data than the workers' memory."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _DIGITS = {"loss": "odm", "kernel": "rbf", "gamma": 0.5, "lam": 6400.0, "n_landm
 _TEST_SHARE = 0.01
 #: 1 MiB: the features of some blocks, 512 a row, are on their way to the driver at any time
 _ROWS_PER_SHARD = 4_096
-#: memory of a worker for digits, and for other rows, of which more settings are tried
+#: memory of a worker for digits, and for other rows, which have more candidates
 _LIMIT, _LIMIT_OF_OTHERS = 256 * 2**20, 512 * 2**20
 #: most rows and bytes that `auto` trains its second model on, and most rows that it predicts: takes seconds
 _CHOSEN_ROWS, _CHOSEN_BYTES, _ASKED_ROWS = 8_192, 64 * 2**20, 8_192
@@ -57,11 +57,11 @@ def demo(
     seed: int,
     overwrite: bool,
 ) -> None:
-    """Train on more rows than fit in memory, and say what happened.
+    """Train on more rows than fit in memory, on generated digits.
 
     Makes virtual examples of scikit-learn's handwritten digits, streams them to shards, trains CSVRG+ODM on
-    worker processes and measures the model on images it has never seen; then has a machine chosen for a few
-    thousand of the same rows. Needs no network.
+    worker processes and evaluates the model on images that it has never seen. Then `auto` chooses a model for
+    a few thousand of the same rows. Needs no network.
 
     \b
     Example:
@@ -135,7 +135,7 @@ def summary(
     choice: list[str],
     seconds: float,
 ) -> list[str]:
-    """What the demo says at its end."""
+    """The closing lines of the demo."""
     from distkern.cli.training import memory_line
     from distkern.monitor.text import in_bytes, in_percent, in_time
 
@@ -158,7 +158,7 @@ def summary(
         f"{dataset.n_rows:,} rows, {in_bytes(features)} of features: {against} the {in_bytes(limit)}",
         f"that {job.workers} workers may use, {in_bytes(job.memory_limit)} each",
         f"csvrg: {of} error {in_percent(measured['error'])} on {measured['n']:,} rows"
-        + (" made of images never trained on" if Path(job.data).name == "digits.zarr" else ""),
+        + (" made from images not used in training" if Path(job.data).name == "digits.zarr" else ""),
         memory_line(history, job.memory_limit),
         *choice,
         f"{in_time(seconds)} in all",
@@ -169,7 +169,7 @@ def summary(
 
 
 def _choice(dataset: Dataset, job: Any, terminal: Terminal) -> list[str]:
-    """What the machine that is chosen for some of the rows achieves, in lines."""
+    """Lines about the model that `auto` chooses for some of the rows."""
     from distkern.engine.executors import open_executor
     from distkern.estimators.auto import KernelClassifier
     from distkern.monitor.text import in_percent, in_time
@@ -180,7 +180,7 @@ def _choice(dataset: Dataset, job: Any, terminal: Terminal) -> list[str]:
     assert labels is not None
     if len(set(labels[:n_rows].tolist())) < 2:
         return []
-    terminal.line(f"now the machine that suits such rows, on {n_rows:,} of them")
+    terminal.line(f"now `auto` chooses a model for {n_rows:,} of these rows")
     model = KernelClassifier(search="quick", random_state=job.seed)
     with open_executor("threads", workers=job.workers) as executor:
         model.fit_with(train[:n_rows], labels[:n_rows], executor=executor, listeners=(terminal,))
@@ -194,7 +194,7 @@ def _choice(dataset: Dataset, job: Any, terminal: Terminal) -> list[str]:
 
 
 def _prepare(model: Path, overwrite: bool) -> bool:
-    """Make room for the model; whether an unfinished run is there to go on with."""
+    """Make room for the model; return whether an unfinished run can be continued."""
     from distkern.jobs.folder import JobFolder
     from distkern.runs.belongings import refuse_foreign
     from distkern.runs.folder import check_folder
@@ -222,7 +222,7 @@ def _evaluate(model: Any, dataset: Dataset, job: Any) -> dict[str, Any]:
 
 
 def _rows_beyond(n_bytes: int) -> int:
-    """The next multiple of 100,000 rows that takes at least a twentieth more than ``n_bytes``."""
+    """The next multiple of 100,000 rows whose size exceeds ``n_bytes`` by at least a twentieth."""
     return math.ceil(1.05 * n_bytes / _ROW_BYTES / 100_000) * 100_000
 
 

@@ -58,7 +58,7 @@ _NAMES = {
     type=click.Choice(["train", "test", "both"]),
     default="test",
     show_default=True,
-    help="Which rows.",
+    help="Rows to measure on.",
 )
 @click.option(
     "--html",
@@ -78,10 +78,10 @@ def evaluate(
     as_json: bool,
     **where: Any,
 ) -> None:
-    """Measure a model on a data set: rows, errors, objective, seconds and which classes it takes for which.
+    """Measure a model on a data set.
 
-    Prints one JSON object where standard output is not a terminal, or with --json; with --split both, one of
-    the two.
+    Reports errors, probability scores, the objective and the confusion matrix. Prints one JSON object with
+    --json or if standard output is not a terminal.
 
     \b
     Examples:
@@ -98,7 +98,7 @@ def evaluate(
         _check_page(html)
     fitted = options.with_threshold(load_model(model), threshold)
     names = ["train", "test"] if split == "both" else [split]
-    sources = [find_split(data, name) for name in names]
+    sources = [find_split(model, data, name) for name in names]
     where = options.where_to_run(sum(source.n_rows * source.row_bytes for source in sources), **where)
     unknown = unknown_columns(fitted, sources[0].dataset)
     if unknown:
@@ -130,7 +130,7 @@ def evaluate(
 
 
 def _check_page(place: Place) -> None:
-    """Refuse a page that could not be written once everything is measured."""
+    """Refuse a page that cannot be written, before anything is measured."""
     if place.is_dir():
         raise InputError("is a folder", where=f"--html {place}", hint="name a file in it")
     if isinstance(place, Path) and not place.parent.is_dir():
@@ -140,7 +140,7 @@ def _check_page(place: Place) -> None:
 
 
 def _record(evaluation: Evaluation) -> dict[str, Any]:
-    """What is printed as JSON."""
+    """The figures as printed in JSON, with the confusion matrix of a few classes."""
     confusion = evaluation.confusion
     if confusion is None or len(evaluation.labels) > _MOST_LABELS:
         return evaluation.figures
@@ -149,7 +149,7 @@ def _record(evaluation: Evaluation) -> dict[str, Any]:
 
 
 def figure_rows(measured: Mapping[str, Evaluation]) -> list[list[str]]:
-    """Names of figures, and what they are of each split."""
+    """Rows of a table: the name of a figure and its value on each split."""
     from distkern.monitor.text import in_number, in_percent, in_time
 
     figures = [evaluation.figures for evaluation in measured.values()]
@@ -167,12 +167,10 @@ def figure_rows(measured: Mapping[str, Evaluation]) -> list[list[str]]:
     return [*rows, ["time", *(in_time(own["seconds"]) for own in figures)]]
 
 
-def find_split(data: str, split: str) -> Split:
-    """The split of a data set; :class:`InputError` if it has none of that name."""
-    from distkern.storage.dataset import open_dataset
-
-    dataset = open_dataset(data)
+def find_split(model: str, data: str, split: str) -> Split:
+    """The split of a data set for a model; :class:`InputError` if it has none of that name."""
+    dataset = options.open_for(model, data)
     source = dataset.train if split == "train" else dataset.test
     if source is None:
-        raise InputError("has no test split", where=data, hint="use --split train, or shard with --test")
+        raise InputError("has no test split", where=data, hint="use --split train")
     return source

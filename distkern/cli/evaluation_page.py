@@ -55,14 +55,14 @@ _HEADLINE: dict[str, tuple[str, Callable[[float | None], str]]] = {
 
 
 def evaluation_page(title: str, kind: str, measured: Mapping[str, Evaluation]) -> str:
-    """The HTML of what a model of that class makes of each split."""
+    """Return the HTML of a model's evaluation on each split."""
     rows = ", ".join(f"{found.figures['n']:,} {name} rows" for name, found in measured.items())
     body: list[Section] = [note(f"{kind}, {rows}", "quiet"), tiles(headline(measured))]
     return page(title, [*body, *evaluation_sections(measured, "Figures")])
 
 
 def headline(measured: Mapping[str, Evaluation]) -> dict[str, str]:
-    """The figures that are shown large, by what they are."""
+    """The figures shown large, by name."""
     return {
         f"{name} {word}": told(evaluation.figures[key])
         for key, (word, told) in _HEADLINE.items()
@@ -72,7 +72,7 @@ def headline(measured: Mapping[str, Evaluation]) -> dict[str, str]:
 
 
 def evaluation_sections(measured: Mapping[str, Evaluation], title: str) -> list[Section]:
-    """Plots and figures below the heading, and the classes of each split."""
+    """Plots and figures below the heading, then the classes of each split."""
     body: list[Section] = [heading(title), Plots([*_curves(measured), *_residuals(measured)])]
     body.append(table(("", *measured), figure_rows(measured)))
     for name, evaluation in measured.items():
@@ -81,7 +81,7 @@ def evaluation_sections(measured: Mapping[str, Evaluation], title: str) -> list[
 
 
 def _curves(measured: Mapping[str, Evaluation]) -> list[Plot]:
-    """ROC, precision-recall and calibration, where there are some."""
+    """ROC, precision-recall and calibration curves, if available."""
     ranked = {name: found.ranking for name, found in measured.items() if found.ranking is not None}
     told = {name: found.calibration for name, found in measured.items() if found.calibration is not None}
     unit = Axis(within=(0.0, 1.0))
@@ -112,7 +112,7 @@ def _curves(measured: Mapping[str, Evaluation]) -> list[Plot]:
 
 
 def _ideal(*values: float) -> Curve:
-    """A line that curves are compared with."""
+    """A reference line for curves."""
     return Curve("", (0.0, 1.0), values, STYLES["limit"])
 
 
@@ -136,7 +136,7 @@ def _residuals(measured: Mapping[str, Evaluation]) -> list[Plot]:
 
 
 def _classes(split: str, evaluation: Evaluation) -> list[Html]:
-    """The confusion of few enough classes, the mistakes of many, and figures of each."""
+    """The confusion matrix of few classes, the mistakes of many, and figures per class."""
     counts = evaluation.confusion
     if counts is None:
         return []
@@ -151,12 +151,12 @@ def _classes(split: str, evaluation: Evaluation) -> list[Html]:
     header = {
         "class": "",
         "rows": "",
-        "recall": "of the rows of the class, those that are said to be of it",
-        "precision": "of the rows that are said to be of the class, those that are",
+        "recall": "share of the class's rows that are predicted as it",
+        "precision": "share of the rows predicted as the class that are in it",
         "F1": "2 / (1 / recall + 1 / precision)",
     }
     if len(shown) < len(rows):
-        parts.append(note(f"The {len(shown)} of {len(rows):,} classes of lowest recall.", "quiet"))
+        parts.append(note(f"The {len(shown)} classes with the lowest recall of {len(rows):,}.", "quiet"))
     return [*parts, table(header, [row[1:] for row in shown], "numbers named")]
 
 
@@ -167,19 +167,19 @@ def _thresholds(split: str, evaluation: Evaluation) -> list[Html]:
         return []
     label = evaluation.predicted[1]
     header = {
-        "threshold": f"probability of class {label} from which on it is predicted",
-        "recall": f"of the rows of class {label}, those that are said to be of it",
-        "precision": f"of the rows that are said to be of class {label}, those that are",
-        "error": "of all rows, those that are taken for the other class",
+        "threshold": f"least probability at which class {label} is predicted",
+        "recall": f"share of class {label}'s rows that are predicted as it",
+        "precision": f"share of the rows predicted as class {label} that are in it",
+        "error": "share of all rows that are predicted wrongly",
         "balanced accuracy": "mean of the recalls of both classes",
     }
     rows = [(f"{at:g}", *map(in_percent, figures)) for at, figures in told.thresholds(_THRESHOLDS).items()]
-    words = note(f"Class {label} is predicted from a threshold of its probability on.", "quiet")
+    words = note(f"Class {label} is predicted if its probability reaches the threshold.", "quiet")
     return [heading(f"Thresholds, {split} rows"), words, table(header, rows)]
 
 
 def _matrix(evaluation: Evaluation, colour: str) -> list[Html]:
-    """Counts by true and predicted label, shaded by the root of their share of the true class."""
+    """Counts by true and predicted label, shaded by the square root of their share of the true class."""
     counts = evaluation.confusion
     assert counts is not None
     shares = np.sqrt(counts / np.maximum(counts.sum(axis=1, keepdims=True), 1))
@@ -196,7 +196,7 @@ def _matrix(evaluation: Evaluation, colour: str) -> list[Html]:
 
 
 def _cell(words: str, colour: str, share: float) -> Html:
-    """A count or its like, shaded by a share."""
+    """A number shaded by a share."""
     if share == 0:
         return Html(f'<span class="cell none">{text(words)}</span>')
     shade = f"color-mix(in srgb, {colour} {100 * _SHADE * share:.0f}%, transparent)"
@@ -204,7 +204,7 @@ def _cell(words: str, colour: str, share: float) -> Html:
 
 
 def _class_rows(evaluation: Evaluation) -> list[tuple[Any, ...]]:
-    """Recall, then the cells of a table, of each class of the split."""
+    """Recall and the cells of a table, for each class of the split."""
     counts = evaluation.confusion
     assert counts is not None
     rows: list[tuple[Any, ...]] = []

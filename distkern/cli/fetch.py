@@ -28,7 +28,7 @@ def fetch(identifier: str, out: Place, runs: Place, scheduler: str | None, as_js
 
     \b
     Example:
-      distkern fetch csvrg-20250131-235959-1a2b --out m
+      distkern fetch csvrg-20250131-235959-1a2b3c4d --out m
     """
     from distkern.common.errors import InputError
     from distkern.monitor.metrics import rewrite
@@ -59,7 +59,7 @@ def fetch(identifier: str, out: Place, runs: Place, scheduler: str | None, as_js
 
 
 def _write_pages(record: Record, source: Place, target: Path, model: Any) -> None:
-    """The report, and the trials of a search with their page: pages are written anew and never copied."""
+    """Write the report, and the trials of a search with their page, anew; pages are never copied."""
     from distkern.cli.job import Job
     from distkern.cli.training import run_facts
     from distkern.cli.tuning import JOBS, search_folder
@@ -91,8 +91,7 @@ def _write_pages(record: Record, source: Place, target: Path, model: Any) -> Non
 def _seen(data: str, source: Place) -> Dataset:
     """Return the data set of a job whose run lies at ``source``.
 
-    Anybody may have written ``job.json``, so no server that it names is asked, except the store that holds
-    the run itself.
+    Anybody may have written ``job.json``, so the only server it may name is the store of the run itself.
 
     Raises
     ------

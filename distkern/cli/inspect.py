@@ -16,7 +16,7 @@ from distkern.common.labels import label_texts, plain_labels
 from distkern.monitor.text import in_bytes
 from distkern.storage.places import Place
 
-#: columns whose importance is told
+#: number of listed importances
 _MOST_IMPORTANT = 8
 _MARKS = {
     "manifest.json": "data set",
@@ -30,7 +30,7 @@ _MARKS = {
 @click.argument("path", type=options.PLACE)
 @options.as_json
 def inspect(path: Place, as_json: bool) -> None:
-    """Say what a data set, a model or an unfinished run is.
+    """Describe a data set, a model or an unfinished run.
 
     \b
     Example:
@@ -64,7 +64,7 @@ class PathDescription:
 
 
 def kind_of(path: Place) -> str:
-    """The kind of a path: "data set", "model" or "unfinished run"; :class:`InputError` if none of them."""
+    """The kind of a path: "data set", "model" or "unfinished run"; :class:`InputError` for others."""
     if not path.exists():
         raise InputError("no such file or folder", where=str(path), hint="check the path")
     for mark, kind in _MARKS.items():

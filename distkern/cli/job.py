@@ -1,7 +1,8 @@
-"""What to train, on what, where: a job file, the flags that override it, and the estimator they describe."""
+"""What to train, on which data, where: a job file, the flags that override it, and its estimator."""
 
 from __future__ import annotations
 
+import shlex
 import tomllib
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Annotated, Any
@@ -31,16 +32,16 @@ class Job(BaseModel):
 
     Attributes
     ----------
-    algorithm : name of an estimator; "auto" chooses one for the data
+    algorithm : name of an algorithm; "auto" chooses one for the data
     data : the sharded data set, a folder or a URL
     out : folder or URL of the model
-    seed : of every random choice
+    seed : seed of all random choices
     scheduler : "synchronous", "threads", "processes", "local", or a tcp:// or tls:// address; see
         :func:`placed`
-    workers : how many threads or processes (None: as many as there are cores)
+    workers : number of threads or processes (None: one per core)
     memory_limit : bytes of one worker (None: an equal share of this machine's memory)
     params : hyperparameters
-    search : which others `distkern tune` tries
+    search : hyperparameters that `distkern tune` searches, and how
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
@@ -57,12 +58,12 @@ class Job(BaseModel):
 
     @property
     def model_folder(self) -> Place:
-        """Where the model goes.
+        """The model's folder.
 
         Raises
         ------
         InputError
-            If the job does not say.
+            If the job does not name one.
         """
         if self.out is None:
             raise InputError("no folder for the model given", where="--out", hint="add --out M")
@@ -87,7 +88,7 @@ class Job(BaseModel):
 
 
 def parse_settings(settings: Sequence[str]) -> dict[str, Any]:
-    """The values of ``--set name=value``: TOML values, where bare words are strings.
+    """Parse ``--set name=value`` arguments as TOML values; bare words are strings.
 
     Raises
     ------
@@ -116,25 +117,35 @@ def _toml_value(text: str) -> Any:
 
 
 def read_job(path: Place) -> dict[str, Any]:
-    """The keys of a job file, not yet checked; :class:`InputError` if it is not a TOML file."""
+    """Read the keys of a job file without checking them; :class:`InputError` if it is not a TOML file."""
     try:
         return tomllib.loads(path.read_bytes().decode("utf-8"))
     except FileNotFoundError:
         hint = "say --set before each NAME=VALUE" if "=" in str(path) else "give the path of a job file"
         raise InputError("no such file", where=str(path), hint=hint) from None
     except IsADirectoryError:
-        raise InputError("is a folder", where=str(path), hint="give the path of a job file") from None
+        from distkern.storage.ingest import is_dataset
+
+        hint = "give the path of a job file"
+        if is_dataset(path):
+            hint = f"give a data set as --data {shlex.quote(str(path))}"
+        raise InputError("is a folder, not a job file", where=str(path), hint=hint) from None
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise InputError(f"not a TOML file: {error}", where=str(path), hint="correct it there") from None
+        hint = "correct it there"
+        if path.name.partition(".")[2] != "toml":
+            from distkern.storage.manifest import shard_command
+
+            hint = f"give a job file; of a file of rows make a data set first: `{shard_command(path)}`"
+        raise InputError(f"is not a TOML file: {error}", where=str(path), hint=hint) from None
 
 
 def resolve_job(path: Place | None, flags: Mapping[str, Any], settings: Sequence[str] = ()) -> Job:
-    """The job of a file, overridden by flags (those that are not None) and by ``--set``.
+    """Return the job of a file, overridden by flags other than None and by ``--set``.
 
     Raises
     ------
     InputError
-        For an unknown key (with the nearest right one), or a value of the wrong type or out of range; the
+        For an unknown key (with the nearest known one), or a value of the wrong type or out of range; the
         message names the file and key, or the option.
     """
     keys = {} if path is None else read_job(path)
@@ -176,7 +187,7 @@ def resolve_job(path: Place | None, flags: Mapping[str, Any], settings: Sequence
 
 
 def _refuse_unknown_names(job: Job) -> None:
-    """Refuse an algorithm or a hyperparameter that there is not, with the nearest name."""
+    """Refuse an unknown algorithm or hyperparameter and name the nearest known one."""
     from distkern.solvers.base import SOLVERS
     from distkern.solvers.hyperparameters import CHOOSABLE
 
@@ -190,7 +201,7 @@ def _refuse_unknown_names(job: Job) -> None:
         )
     if "n_jobs" in {**job.params, **searched}:
         raise InputError(
-            "is of the estimators in Python",
+            "is a parameter of the Python estimators",
             where="hyperparameter 'n_jobs'",
             hint="use --workers, or workers = ... in the job file",
         )
@@ -203,7 +214,7 @@ def _refuse_unknown_names(job: Job) -> None:
             continue
         if takers:
             raise InputError(
-                "is of single algorithms, and none is named",
+                "belongs to single algorithms, and none is named",
                 where=f"hyperparameter {name!r}",
                 hint=f"add --algorithm NAME, one of: {', '.join(takers)}",
             )
@@ -212,7 +223,7 @@ def _refuse_unknown_names(job: Job) -> None:
 
 
 def _names_of(algorithm: str) -> set[str]:
-    """The hyperparameters that a job of the algorithm takes; :class:`InputError` if there is none such."""
+    """Hyperparameters of the algorithm; raises :class:`InputError` if there is no such algorithm."""
     from distkern.solvers.base import SOLVERS
     from distkern.solvers.hyperparameters import CHOICE, hyperparameters_of
 
@@ -237,12 +248,12 @@ def _explain(error: ValidationError | InputError, where: str, given: Mapping[str
 
 
 def make_estimator(job: Job) -> Any:
-    """The estimator a job describes, not fitted.
+    """Return the unfitted estimator of a job.
 
     Raises
     ------
     InputError
-        For an unknown algorithm or hyperparameter (with the nearest right name), or a value out of range.
+        For an unknown algorithm or hyperparameter (with the nearest known name), or a value out of range.
     """
     _refuse_unknown_names(job)
     estimator_type = _estimator_type(job)
@@ -274,14 +285,14 @@ def make_estimator(job: Job) -> Any:
 
 
 def _estimator_type(job: Job) -> type[Any]:
-    """The algorithm's regressor, if it has one and the data set is for regression."""
+    """The algorithm's regressor if the data set is for regression and there is one."""
     from distkern.runs.algorithms import algorithm
     from distkern.storage.dataset import open_dataset
 
     try:
         task = open_dataset(job.data).task
     except InputError:
-        # what is wrong with the data set is said when it is opened
+        # problems of the data set are reported when it is opened
         task = "classification"
     regressor = algorithm(f"{job.algorithm}_regressor") if task == "regression" else None
     found = regressor or algorithm(job.algorithm)
@@ -290,7 +301,7 @@ def _estimator_type(job: Job) -> type[Any]:
 
 
 def prepare(job: Job) -> tuple[Any, Dataset]:
-    """The estimator of a job, not fitted, and its data set.
+    """Return the unfitted estimator of a job and its data set.
 
     Raises
     ------
@@ -309,7 +320,7 @@ def prepare(job: Job) -> tuple[Any, Dataset]:
 
 
 def placed(job: Job, dataset: Dataset, dashboard: bool | None) -> Job:
-    """The job, on threads of this process if its data set is small and nothing says where it should run."""
+    """The job, moved to threads of this process if its data set is small and no scheduler is given."""
     if "scheduler" in job.model_fields_set:
         return job
     anything_given = bool(dashboard or job.model_fields_set & {"workers", "memory_limit"})

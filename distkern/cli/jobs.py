@@ -20,9 +20,9 @@ _NOTHING = dict.fromkeys(("id", "state", "algorithm", "out", "stage", "stages", 
 @known_jobs.scheduler
 @options.as_json
 def jobs(runs: Place, scheduler: str | None, as_json: bool) -> None:
-    """List the jobs of a folder of runs, and those that a scheduler knows.
+    """List the jobs of a folder of runs or of a scheduler.
 
-    No scheduler is needed: what jobs are and did is written beside their models.
+    Records lie beside the models, so no scheduler is needed.
 
     \b
     Example:
@@ -69,7 +69,7 @@ def jobs(runs: Place, scheduler: str | None, as_json: bool) -> None:
 
 
 def _facts(name: str, folder: Any, told: dict[str, Any] | None = None) -> dict[str, Any]:
-    """A line about a job; one whose folder is gone, damaged or not seen has what others tell of it."""
+    """A line about a job; if its folder is missing or damaged, with facts from elsewhere."""
     from distkern.common.errors import CorruptDataError, DistkernError, InputError
 
     try:

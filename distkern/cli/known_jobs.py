@@ -1,4 +1,4 @@
-"""Finding a job by its id, and showing it: shared by the commands that look at jobs."""
+"""Finding and showing a job by its id, for all commands about jobs."""
 
 from __future__ import annotations
 
@@ -25,16 +25,16 @@ runs: Callable[[Any], Any] = click.option(
     envvar="DISTKERN_RUNS",
     default=".",
     type=options.PLACE,
-    help="The folder or URL where runs lie side by side (default: DISTKERN_RUNS, else this folder).",
+    help="Folder or URL with the runs.  [default: DISTKERN_RUNS, else this folder]",
 )
 
 _TERMINAL_PAUSE = 0.3
 
 
 def check_address(text: str) -> str:
-    """The address of a running scheduler, and nothing else."""
+    """Return the address of a running scheduler; refuse other schedulers."""
     if "://" not in check_scheduler(text):
-        raise InputError(f"{text!r} does not outlive this command; give tcp://HOST:PORT")
+        raise InputError(f"{text!r} ends with this command; give tcp://HOST:PORT")
     return text
 
 
@@ -44,14 +44,14 @@ scheduler = options.together(
         "--scheduler",
         metavar="ADDRESS",
         callback=options.read_by(check_address),
-        help="A scheduler to ask as well: tcp:// or tls://.",
+        help="Also ask this scheduler: tcp:// or tls:// address.",
     ),
     options.certificates,
 )
 
 
 def ask(address: str | None) -> AbstractContextManager[JobScheduler | None]:
-    """The scheduler to ask, if one was given."""
+    """The given scheduler, or None."""
     from distkern.engine.dask.jobs import job_scheduler
 
     options.use_certificates(address)
@@ -59,12 +59,12 @@ def ask(address: str | None) -> AbstractContextManager[JobScheduler | None]:
 
 
 def find(identifier: str, runs_folder: Place, asked: JobScheduler | None = None) -> JobFolder:
-    """The folder of a job, from the index of the runs folder or else from what the scheduler was told.
+    """Find the folder of a job in the index of the runs folder, or else through the scheduler.
 
     Raises
     ------
     InputError
-        If nobody knows the id; the message names the ids there are.
+        If the id is unknown; the message lists the known ids.
     """
     from distkern.jobs.folder import JobFolder, JobIndex, unknown_job
 
@@ -108,16 +108,16 @@ def facts_of(folder: JobFolder) -> dict[str, Any]:
 
 
 def stage_text(facts: Mapping[str, Any]) -> str:
-    """The stage of a job; of a finished one without their number, as it may have converged before."""
+    """The stage of a job; without the total if it is finished, as it may have converged earlier."""
     if facts["state"] == "finished" or not facts["stages"]:
         return str(facts["stage"])
     return f"{facts['stage']} of {facts['stages']}"
 
 
 def follow(folder: JobFolder, *, wait: bool) -> str:
-    """Show a job's log as ``train`` shows its run, with ``wait`` until the job is over; return its state.
+    """Show a job's log as ``train`` shows its run, with ``wait`` until the job ends; return its state.
 
-    Ctrl-C ends the looking and not the job.
+    Ctrl-C stops following, not the job.
     """
     from distkern.jobs.log import LogReader
     from distkern.jobs.record import OVER
@@ -137,18 +137,18 @@ def follow(folder: JobFolder, *, wait: bool) -> str:
     except KeyboardInterrupt:
         record = folder.record()
         raise KeyboardInterrupt(
-            f"job {record.id} goes on: see it again with {record.command('logs', '--follow')}, stop it with "
+            f"job {record.id} continues; follow it with {record.command('logs', '--follow')}, stop it with "
             f"{record.command('cancel')}"
         ) from None
 
 
 def ending(folder: JobFolder, state: str) -> str:
-    """One line: how a job ended and what to do next."""
+    """One line on how a job ended and what to do next."""
     record = folder.record()
     said = {
         "finished": f"model in {record.out}; copy it with {record.command('fetch', '--out', 'M')}",
         "failed": record.error,
-        "cancelled": "its last checkpoint is left; `distkern submit ... --resume` goes on",
-        "lost": f"{record.error or 'its driver is silent'}; `distkern submit ... --resume` goes on",
+        "cancelled": "its last checkpoint is kept; continue with `distkern submit ... --resume`",
+        "lost": f"{record.error or 'its driver is silent'}; continue with `distkern submit ... --resume`",
     }
     return f"job {record.id} {state}: {said[state]}" if state in said else f"job {record.id} is {state}"

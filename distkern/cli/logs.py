@@ -10,15 +10,15 @@ from distkern.storage.places import Place
 
 @click.command()
 @click.argument("identifier", metavar="ID")
-@click.option("--follow", is_flag=True, help="Go on until the job is over; Ctrl-C does not stop it.")
+@click.option("--follow", is_flag=True, help="Follow until the job ends; Ctrl-C does not stop the job.")
 @known_jobs.runs
 @known_jobs.scheduler
 def logs(identifier: str, follow: bool, runs: Place, scheduler: str | None) -> None:
-    """Show what a job did, as `distkern train` shows it.
+    """Show a job's progress, as `distkern train` prints it.
 
     \b
     Example:
-      distkern logs csvrg-20250131-235959-1a2b --follow
+      distkern logs csvrg-20250131-235959-1a2b3c4d --follow
     """
 
     with known_jobs.ask(scheduler) as asked:

@@ -1,7 +1,8 @@
-"""The entry point: finds commands by name and turns every failure into one line and an exit status."""
+"""The entry point: it finds commands by name and turns every failure into one line and an exit status."""
 
 from __future__ import annotations
 
+import difflib
 import errno
 import importlib
 import logging
@@ -16,6 +17,7 @@ from distkern.cli.deferred import defer_imports
 from distkern.common import interrupts
 from distkern.common.errors import DistkernError, FencedError, InputError, Problems, nearest
 from distkern.common.processes import exceeded_limit
+from distkern.monitor.text import broken
 
 #: exit statuses
 DONE, FAILED, WRONG_INPUT, INTERRUPTED = 0, 1, 2, 130
@@ -53,12 +55,20 @@ _MENDS = {
 }
 
 
-#: what scikit-learn and make call the number of workers
-_JOBS = ("--n-jobs", "--njobs", "--jobs", "-j")
+#: options of other programs, or keys of job files -> what to give instead
+_INSTEAD = {
+    **dict.fromkeys(("--n-jobs", "--njobs", "--jobs", "-j"), "give --workers N"),
+    **dict.fromkeys(
+        ("--metric", "--scoring", "--method", "--candidates", "--validation", "--cv"),
+        "the table [search] of a job file has metric, method, candidates and validation; "
+        "see `distkern tune --help`",
+    ),
+    "--overwrite": "give another --out, or remove that folder first",
+}
 
 
 class _Commands(click.Group):
-    """Imports a command when it is asked for."""
+    """Imports a command when it is called."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         return list(_COMMANDS)
@@ -66,13 +76,15 @@ class _Commands(click.Group):
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         if cmd_name not in _COMMANDS:
             near = nearest(cmd_name, _COMMANDS)
-            ctx.fail(f"No such command {cmd_name!r}{f'; did you mean {near!r}?' if near else ''}")
+            meant = f"did you mean {near!r}?" if near else f"use one of: {', '.join(_COMMANDS)}"
+            ctx.fail(f"No such command {cmd_name!r}; {meant}")
         command = getattr(importlib.import_module(f"distkern.cli.{cmd_name}"), cmd_name)
         return command if isinstance(command, click.Command) else None
 
 
 @click.command(
     cls=_Commands,
+    context_settings={"help_option_names": ["-h", "--help"]},
     epilog="Start with `distkern demo`, or shard your own file: `distkern shard data.csv --out data.zarr`.",
 )
 @click.version_option(package_name="distkern", message="%(prog)s %(version)s")
@@ -84,7 +96,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command line and return its exit status: 0 done, 2 wrong input, 130 interrupted, 1 all else."""
     defer_imports()
     given = sys.argv[1:] if arguments is None else list(arguments)
-    # what goes wrong is said in one line below; libraries would say it again, in their words
+    # failures are reported in one line below; libraries would report them again
     for library in ("asyncio", "distributed", "tornado"):
         logging.getLogger(library).setLevel(logging.CRITICAL + 1)
     try:
@@ -104,6 +116,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
             # the reader is gone: the interpreter must not fail again when it flushes at exit
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         if line:
+            if sys.stderr.isatty():
+                line = "\n".join(broken(one, 80) for one in line.splitlines())
             click.echo(line, err=True)
         if status == INTERRUPTED:
             # an interrupt that went through an exec() of text, as some modules do when they are imported,
@@ -113,13 +127,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def explain(error: BaseException) -> tuple[int, str]:
-    """The exit status of a failure and the line to print (empty: nothing to say)."""
+    """The exit status of a failure and the line to print (empty for none)."""
     if isinstance(error, click.exceptions.Exit):
         return error.exit_code, ""
     if isinstance(error, click.exceptions.NoArgsIsHelpError):
         return WRONG_INPUT, error.format_message()
-    if isinstance(error, click.NoSuchOption) and error.option_name.replace("_", "-") in _JOBS:
-        return WRONG_INPUT, _line(f"{error.option_name}: no such option; give --workers N")
+    if isinstance(error, click.NoSuchOption):
+        return WRONG_INPUT, _line(_no_option(error))
     if isinstance(error, click.UsageError):
         path, told = error.ctx.command_path if error.ctx else "distkern", error.format_message().rstrip(".")
         if "unexpected extra" in told and "=" in told:
@@ -146,6 +160,24 @@ def explain(error: BaseException) -> tuple[int, str]:
     what += f": {error}" if str(error) else ""
     mend = exceeded_limit(error) or "set DISTKERN_DEBUG=1 for the traceback"
     return FAILED, _line(f"{what}; {mend}")
+
+
+def _no_option(error: click.NoSuchOption) -> str:
+    """The error message for an unknown option, with what to give instead."""
+    option = error.option_name.replace("_", "-")
+    path = error.ctx.command_path if error.ctx else "distkern"
+    instead = _INSTEAD.get(option, "")
+    if not instead and option in _options(group.get_command(click.Context(group), "shard")):
+        instead = f"give it when you make the data set: distkern shard FILE {option} ... --out D.zarr"
+    known = _options(error.ctx.command if error.ctx else None)
+    near = difflib.get_close_matches(option, known, n=1, cutoff=0.7)
+    if not instead and near:
+        instead = f"did you mean {near[0]}?"
+    return f"{error.option_name}: no such option; {instead or f'see `{path} --help`'}"
+
+
+def _options(command: click.Command | None) -> list[str]:
+    return [] if command is None else [name for one in command.params for name in one.opts]
 
 
 def _line(text: str) -> str:

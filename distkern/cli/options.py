@@ -14,6 +14,8 @@ from distkern.common.errors import InputError
 Command = TypeVar("Command", bound=Callable[..., Any])
 
 if TYPE_CHECKING:
+    from distkern.storage.dataset import Dataset
+
     _ParamType = click.ParamType[Any]
 else:
     # older versions of click do not take the type
@@ -21,7 +23,7 @@ else:
 
 
 class PlaceType(_ParamType):
-    """A path or a URL, which arrives as a :data:`distkern.storage.places.Place`."""
+    """A path or a URL, converted to a :data:`distkern.storage.places.Place`."""
 
     name = "place"
 
@@ -40,7 +42,7 @@ as_json = click.option("--json", "as_json", is_flag=True, help="Print the facts 
 
 
 def read_by(parse: Callable[[str], Any]) -> Callable[..., Any]:
-    """The callback of an option that ``parse`` reads; what it refuses is said of the option."""
+    """A callback that parses an option with ``parse`` and reports errors for this option."""
 
     def read(context: click.Context, parameter: click.Parameter, value: str | None) -> Any:
         try:
@@ -62,18 +64,18 @@ threshold = click.option(
     "--threshold",
     metavar="P",
     callback=read_by(_threshold),
-    help="Predict the second of two classes where its probability is at least P; balanced: its share of the "
-    "training rows.  [default: the model's]",
+    help="Predict the second of two classes if its probability is at least P; balanced: P is its share of "
+    "the training rows.  [default: the model's]",
 )
 
 
 def with_threshold(model: Any, threshold: float | str | None) -> Any:
-    """A fitted model with what ``--threshold`` says.
+    """Return a fitted model with the threshold of ``--threshold``.
 
     Raises
     ------
     InputError
-        If the model has no probabilities of two classes, or the threshold is none.
+        If the model has no probabilities of two classes, or the threshold is not valid.
     """
     if threshold is None:
         return model
@@ -87,13 +89,25 @@ def with_threshold(model: Any, threshold: float | str | None) -> Any:
     return model
 
 
+def open_for(model: str, data: str) -> Dataset:
+    """Open the data set for a model; if it is a file, the error names the command that shards it."""
+    from distkern.storage.dataset import open_dataset
+    from distkern.storage.manifest import not_sharded
+    from distkern.storage.places import place_of
+
+    place = place_of(data)
+    if place.exists() and not place.is_dir():
+        raise not_sharded(place, like=model)
+    return open_dataset(data)
+
+
 def tell(as_json: bool, facts: dict[str, Any], text: str) -> None:
     """Print the outcome of a command."""
     click.echo(json.dumps(facts) if as_json else text)
 
 
 def together(*decorators: Callable[[Any], Any]) -> Callable[[Command], Command]:
-    """One decorator of several."""
+    """Combine decorators into one."""
 
     def decorate(command: Command) -> Command:
         decorated: Any = command
@@ -105,7 +119,7 @@ def together(*decorators: Callable[[Any], Any]) -> Callable[[Command], Command]:
 
 
 def memory_limit(help: str = "Memory of one worker, for instance 512MiB.") -> Callable[[Command], Command]:
-    """``--memory-limit``, in bytes when it arrives."""
+    """``--memory-limit``, converted to bytes."""
     return click.option("--memory-limit", metavar="SIZE", callback=read_by(parse_bytes), help=help)
 
 
@@ -118,12 +132,12 @@ def _certificate(context: click.Context, parameter: click.Parameter, value: str 
 
 
 def use_certificates(scheduler: str | None) -> None:
-    """Make what ``--tls-...`` of this command line named known to Dask.
+    """Pass the files of ``--tls-...`` to Dask.
 
     Raises
     ------
     InputError
-        If the scheduler is none at a tls:// address, or a file does not do.
+        If the scheduler has no tls:// address, or a file cannot be used.
     """
     context = click.get_current_context(silent=True)
     given = {} if context is None else context.meta.get(_CERTIFICATES, {})
@@ -161,41 +175,37 @@ certificates = together(
 
 
 def file_kinds(command: Command) -> Command:
-    """``--format``, ``--header``, ``--delimiter`` and the other options that say what files are."""
+    """``--format``, ``--header``, ``--delimiter`` and the other options that describe files."""
     from distkern.formats._files import COMPRESSIONS
     from distkern.formats.base import FORMATS
 
     listed = "; ".join(f"{kind.name}: {' '.join(kind.extensions)}" for kind in FORMATS.values())
-    said = f"What the files are, where their names do not say ({listed}; text also {' '.join(COMPRESSIONS)})."
+    said = f"Format of files without a known ending ({listed}; text also {' '.join(COMPRESSIONS)})."
     return together(
         click.option(
             "--header/--no-header",
             default=None,
-            help="Whether CSV files start with the names of their columns.  [default: looked at]",
+            help="Whether CSV files start with column names.  [default: detected]",
         ),
         click.option(
             "--delimiter",
             metavar="MARK",
             callback=read_by(lambda mark: {"\\t": "\t"}.get(mark, mark)),
-            help="What separates the fields of CSV files: one character, or whitespace for runs of blanks "
-            "and tabs.  [default: detected and reported]",
+            help="Delimiter of CSV files: one character, or whitespace for runs of blanks and tabs.  "
+            "[default: detected and reported]",
         ),
         click.option(
             "--decimal",
             type=click.Choice([".", ","]),
-            help="What stands before the decimals of numbers in CSV files.  [default: looked at, and told]",
+            help="Decimal mark of numbers in CSV files.  [default: detected and reported]",
         ),
         click.option(
             "--no-quotes",
             is_flag=True,
             default=None,
-            help="Quotation marks in CSV files are characters like others, and each line is a row.",
+            help="Treat quotation marks in CSV files as text, and each line as a row.",
         ),
-        click.option(
-            "--escape",
-            metavar="MARK",
-            help="The character, such as \\, before delimiters and marks that are text in CSV files.",
-        ),
+        click.option("--escape", metavar="MARK", help="Escape character of CSV files, such as \\."),
         click.option(
             "--comment", metavar="MARK", help="Skip lines of CSV files that begin with MARK, such as '#'."
         ),
@@ -206,21 +216,23 @@ def file_kinds(command: Command) -> Command:
             help="Skip the first N lines of each CSV file, before the header.",
         ),
         click.option(
-            "--encoding", metavar="NAME", help="Of CSV files, as cp1252, latin-1 or utf-16.  [default: UTF-8]"
+            "--encoding",
+            metavar="NAME",
+            help="Encoding of CSV files, such as cp1252, latin-1 or utf-16.  [default: UTF-8]",
         ),
         click.option(
             "--zero-based/--one-based",
             default=None,
-            help="Whether indices of svmlight files start at 0.  [default: looked at; of a model, as it was]",
+            help="Whether indices of svmlight files start at 0 or 1.  [default: detected, or the model's]",
         ),
         click.option("--format", type=click.Choice(list(FORMATS)), help=said),
     )(command)
 
 
 def taking_several(option: str) -> type[click.Command]:
-    """A kind of command whose ``option`` takes all arguments up to the next one, as ``--test a.csv b.csv``.
+    """A command class whose ``option`` takes all words up to the next option, as ``--test a.csv b.csv``.
 
-    Without this the second file would be taken for an argument of the command.
+    Otherwise the second file would become an argument of the command.
     """
 
     class Several(click.Command):
@@ -245,7 +257,7 @@ def taking_several(option: str) -> type[click.Command]:
 
 
 class JobCommand(click.Command):
-    """A command on a job, whose help lists the hyperparameters of an algorithm that is named before it."""
+    """A command on a job; its help lists the hyperparameters of the algorithm named before ``--help``."""
 
     def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         from distkern.cli.algorithms import facts_of, in_words
@@ -266,9 +278,9 @@ scheduling = together(
         metavar="WHERE",
         callback=read_by(check_scheduler),
         help="synchronous, threads, processes, local (worker processes here), tcp://HOST:PORT or "
-        "tls://HOST:PORT.  [default: local; threads of this process for few rows, but not in tune]",
+        "tls://HOST:PORT.  [default: local; threads for few rows, except in tune]",
     ),
-    click.option("--workers", type=click.IntRange(min=1), help="How many threads or processes, here."),
+    click.option("--workers", type=click.IntRange(min=1), help="Number of threads or processes here."),
     memory_limit(),
     certificates,
 )
@@ -285,18 +297,18 @@ _FEW_BYTES = 16 * 2**20
 
 
 def scheduler_for(n_bytes: int | None, *, anything_given: bool) -> str:
-    """The scheduler of a command that names none.
+    """The default scheduler of a command.
 
     Parameters
     ----------
-    n_bytes : of all rows; None where that is not known
-    anything_given : an option asks for a number of workers, a limit of their memory, or a dashboard
+    n_bytes : size of all rows; None if unknown
+    anything_given : an option sets the number of workers, a memory limit, or a dashboard
     """
     return "local" if anything_given or n_bytes is None or n_bytes > _FEW_BYTES else "threads"
 
 
 def where_to_run(n_bytes: int | None, scheduler: str | None, **limits: Any) -> dict[str, Any]:
-    """What :data:`scheduling` gives for rows of ``n_bytes``, for the functions of :mod:`distkern.runs`."""
+    """Arguments for functions of :mod:`distkern.runs`, from :data:`scheduling` and the size of the rows."""
     use_certificates(scheduler)
     check_workers(scheduler, limits.get("workers"))
     anything_given = any(value is not None for value in limits.values())
@@ -312,12 +324,12 @@ job = together(
         metavar="NAME",
         # before --help, which then lists its hyperparameters
         is_eager=True,
-        help="For instance cells or csvrg [default: auto, which chooses one for the data]; with --help after "
-        "it, what --set takes.",
+        help="For instance cells or csvrg; add --help to list its hyperparameters.  [default: auto, which "
+        "chooses one for the data]",
     ),
     click.option("--out", metavar="M", help="Folder or URL of the model."),
     click.option(
-        "--set", "settings", multiple=True, metavar="NAME=VALUE", help="A hyperparameter; may be repeated."
+        "--set", "settings", multiple=True, metavar="NAME=VALUE", help="Set a hyperparameter; repeatable."
     ),
     click.option(
         "--seed", type=click.IntRange(0, 2**32 - 1), help="Seed of every random choice (default 0)."

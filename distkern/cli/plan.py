@@ -20,11 +20,11 @@ _FIELDS = ("name", "times", "tasks", "rows", "bytes_read", "mode", "worker_bytes
 def plan(
     job_file: Place | None, settings: tuple[str, ...], dashboard: bool | None, as_json: bool, **flags: Any
 ) -> None:
-    """Say what a training job will read and how much memory it will take, before anything runs.
+    """Predict passes, bytes read and peak memory of a training job.
 
-    Takes what `distkern train` takes; to choose an algorithm it may read a sample. If the job has a
-    table [search], it also says what `distkern tune` will try. Exits with status 2 if the job does not fit
-    its memory limit, naming the setting that would make it fit.
+    Takes the options of `distkern train` and runs nothing; to choose an algorithm it may read a sample. If
+    the job has a table [search], it also shows the trials of `distkern tune`. Exits with status 2 if the job
+    does not fit its memory limit, and names a setting that makes it fit.
 
     \b
     Example:
@@ -74,8 +74,8 @@ def plan(
 
 def _show_search(search: dict[str, Any]) -> None:
     click.echo(
-        f"before it, with `distkern tune`: a search of {search['trials']} trials, whose rows are those of "
-        f"{search['runs']:.3g} such runs; a pass that counts the rows to hold out comes first"
+        f"`distkern tune` first makes a pass that counts rows, then {search['trials']} trials, which read as "
+        f"many rows as {search['runs']:.3g} such runs"
     )
 
 

@@ -9,7 +9,7 @@ import click
 from distkern.cli import options
 from distkern.cli.evaluate import find_split
 from distkern.common.errors import InputError
-from distkern.storage.places import place_of
+from distkern.storage.places import Place, place_of
 
 _ENDINGS = (".zarr", ".csv", ".npy")
 
@@ -19,19 +19,17 @@ _ENDINGS = (".zarr", ".csv", ".npy")
 @click.argument("files", metavar="[FILE]...", nargs=-1)
 @click.option("--data", metavar="D.zarr", help="A sharded data set, a folder or a URL, instead of files.")
 @click.option("--out", required=True, metavar="P", help="A path or URL that ends in .zarr, .csv or .npy.")
-@click.option(
-    "--split", type=click.Choice(["train", "test"]), help="Which rows of a data set.  [default: test]"
-)
+@click.option("--split", type=click.Choice(["train", "test"]), help="Rows of the data set.  [default: test]")
 @click.option(
     "--id",
     metavar="COLUMN",
-    help="Write this column of files beside predictions.  [default: the training data's, if it is there]",
+    help="Write this column of the files beside the predictions.  [default: the training data's --id]",
 )
 @click.option(
     "--target",
     metavar="COLUMN",
-    help="Leave this column of files out, by name or by position from 0. The training data's target is left "
-    "out where it is there.",
+    help="Leave out this column of the files, by name or by position from 0.  [default: the training data's "
+    "target, if present]",
 )
 @options.file_kinds
 @click.option("--decision", is_flag=True, help="Write decision values instead of classes.")
@@ -51,11 +49,11 @@ def predict(
     as_json: bool,
     **where: Any,
 ) -> None:
-    """Write a model's predictions for files, in their order, or for a data set, shard by shard.
+    """Write a model's predictions for files or for a data set.
 
-    FILE are svmlight, CSV, Parquet, NPY or NPZ files, folders or patterns of them, or URLs. Columns are
-    matched by name; those that the model does not know are left out, with a note. With --data, .zarr
-    and .csv have each row's number in its source too.
+    FILE are svmlight, CSV, Parquet, NPY or NPZ files, folders, patterns or URLs. Predictions keep the order
+    of the files. Columns are matched by name; unknown ones are ignored with a note. With --data, .zarr and
+    .csv also hold each row's number in its source.
 
     \b
     Example:
@@ -83,15 +81,20 @@ def predict(
             "is for classes", where="--threshold", hint="leave it out, or --proba and --decision"
         )
     if proba and not hasattr(fitted, "predict_proba"):
+        setting = "--set loss=logistic"
+        if "probability" in fitted.hyperparameters:
+            setting = "--set probability=true"
+        elif "logistic" not in fitted.hyperparameters["loss"].words:
+            setting = "--algorithm auto"
         raise InputError(
-            f"this {type(fitted).__name__} gives no probabilities",
+            f"this {type(fitted).__name__} has no probabilities",
             where="--proba",
-            hint="use --decision, or train with loss=logistic, or probability=true, as the algorithm has it",
+            hint=f"use --decision, or train with {setting}",
         )
     output = "decision" if decision else "probability" if proba else "label"
     notes: list[str]
     if data is not None:
-        source = find_split(data, split or "test")
+        source = find_split(model, data, split or "test")
         unknown = unknown_columns(fitted, source.dataset)
         notes = [told_unknown(unknown)] if unknown else []
         where = options.where_to_run(source.n_rows * source.row_bytes, **where)
@@ -109,10 +112,25 @@ def predict(
         if rows.unknown:
             notes.append(told_unknown(rows.unknown))
         notes += rows.told_unseen
+    if output == "label" and n_rows > 1 and fitted.task == "classification":
+        notes += _of_one_class(fitted, place_of(out))
     for note in notes:
         click.echo(f"note: {note}", err=True)
     facts = {"n": n_rows, "out": str(place_of(out)), "decision": decision}
     options.tell(as_json, facts, f"{n_rows:,} predictions in {out}")
+
+
+def _of_one_class(model: Any, out: Place) -> list[str]:
+    """A note if one class takes every row."""
+    from distkern.storage.predictions import only_label
+
+    label = only_label(out, model.classes_)
+    if label is None or len(model.classes_) < 2:
+        return []
+    note = f"every row is predicted {label!r}"
+    if len(model.classes_) == 2 and hasattr(model, "predict_proba"):
+        note += "; the probabilities may still be good: choose a threshold, for instance --threshold balanced"
+    return [note]
 
 
 def _check_source(files: tuple[str, ...], data: str | None, split: str | None, how: dict[str, Any]) -> None:

@@ -19,11 +19,10 @@ _FIGURES = ("train_error", "test_error", "train_rmse", "test_rmse", "error", "ob
 @click.argument("folder", type=options.PLACE)
 @options.as_json
 def runs(folder: Place, as_json: bool) -> None:
-    """Compare the models and the unfinished runs in a folder, the best on test rows first.
+    """Compare the models and unfinished runs in a folder.
 
-    Below the figures stand the hyperparameters in which they differ, with the values that were chosen for
-    those that were left open (auto). Errors are compared as they are:
-    keep the runs on one data set in a folder of their own.
+    The best on test rows comes first. A second table lists the hyperparameters that differ, with the values
+    chosen for "auto". Keep runs on different data sets in different folders: their errors do not compare.
 
     \b
     Example:
@@ -33,28 +32,53 @@ def runs(folder: Place, as_json: bool) -> None:
     if as_json:
         click.echo(json.dumps(found))
         return
-    from distkern.cli.tables import console, table
+    from distkern.cli.tables import console, fitting, is_narrow, table
     from distkern.monitor.text import error_name, in_bytes, in_error, in_time
 
     names = {error_name(run) for run in found}
     error = names.pop() if len(names) == 1 else "error"
     header = ("run", "algorithm", f"test {error}", f"train {error}", "time", "peak", "ended")
     rows = [
-        (
+        [
             run["run"],
-            run["algorithm"] or "-",
+            _algorithm(run),
             in_error(run, "test_error"),
             in_error(run, "train_error"),
             in_time(run["seconds"]),
             in_bytes(run["peak_bytes"]),
-            run["ended"] or "not yet",
-        )
+            # why it ended, without the rule
+            (run["ended"] or "not yet").partition(":")[0],
+        ]
         for run in found
     ]
-    console().print(table(header, rows, text=(0, 1, 6)))
+    kept, cells = fitting(header, rows, ("peak", "time", "ended"))
+    text = [place for place, name in enumerate(kept) if name in ("run", "algorithm", "ended")]
+    console().print(table(kept, cells, text=text))
     differing = _differing(found)
-    if differing:
-        console().print(table(("run", "hyperparameters that differ"), differing, text=(0, 1)))
+    settings = list(dict.fromkeys(name for _, own in differing for name in own))
+    columns = [[name, *(_word(own.get(key)) for key in settings)] for name, own in differing]
+    if columns and is_narrow(("run", *settings), columns):
+        console().print(table(("run", *settings), columns))
+    elif columns:
+        lists = [
+            (name, ", ".join(f"{key}={_word(value)}" for key, value in own.items()))
+            for name, own in differing
+        ]
+        console().print(table(("run", "hyperparameters that differ"), lists, text=(0, 1)))
+
+
+def _algorithm(run: dict[str, Any]) -> str:
+    """The algorithm; for "auto" the chosen one."""
+    chosen = run["hyperparameters"].get("algorithm")
+    if run["algorithm"] == "auto" and chosen not in (None, "auto"):
+        return f"{chosen} (auto)"
+    return run["algorithm"] or "-"
+
+
+def _word(value: Any) -> str:
+    if value is None:
+        return "-"
+    return f"{value:.4g}" if isinstance(value, float) else str(value)
 
 
 def _found(folder: Place) -> list[dict[str, Any]]:
@@ -63,7 +87,7 @@ def _found(folder: Place) -> list[dict[str, Any]]:
     from distkern.runs.persistence import read_description
 
     if not folder.is_dir():
-        raise InputError("no such folder", where=str(folder), hint="give the folder that your models are in")
+        raise InputError("no such folder", where=str(folder), hint="give the folder with your models")
     found = []
     for path in folder.iterdir():
         metrics = path / "metrics.jsonl"
@@ -91,7 +115,7 @@ def _found(folder: Place) -> list[dict[str, Any]]:
 
 
 def _in_use(known: dict[str, Any]) -> dict[str, Any]:
-    """The hyperparameters of a model, with what was chosen in the place of the words that left it open."""
+    """The hyperparameters of a model, with chosen values in place of "auto" and its like."""
     params, found = dict(known.get("params", {})), {**known.get("found", {})}
     if (machine := known.get("chosen")) is not None:
         params |= {**machine["params"], "algorithm": machine["name"]}
@@ -102,23 +126,21 @@ def _in_use(known: dict[str, Any]) -> dict[str, Any]:
 
 
 def _rank(run: dict[str, Any]) -> tuple[float, float, str]:
-    """A key that sorts by the error on test rows, runs without one last."""
+    """A sort key: the error on test rows, runs without one last."""
     errors = (run.get(f"{split}_rmse", run.get(f"{split}_error")) for split in ("test", "train"))
     test, train = (float("inf") if error is None else float(error) for error in errors)
     return test, train, str(run["run"])
 
 
-def _differing(found: list[dict[str, Any]]) -> list[tuple[str, str]]:
-    """Pairs of a run's name and its hyperparameters whose values differ in another run of its algorithm.
+def _differing(found: list[dict[str, Any]]) -> list[tuple[str, dict[str, Any]]]:
+    """Names of runs with their hyperparameters whose values differ in another run of the algorithm.
 
     Runs without such hyperparameters are left out.
     """
-    texts = []
+    differing = []
     for run in found:
-        others = [other["hyperparameters"] for other in found if other["algorithm"] == run["algorithm"]]
-        own = run["hyperparameters"]
-        differing = {
-            name: value for name, value in own.items() if any(other.get(name) != value for other in others)
-        }
-        texts.append(", ".join(f"{name}={json.dumps(value)}" for name, value in differing.items()))
-    return [(run["run"], text) for run, text in zip(found, texts, strict=True) if text]
+        others = [other["hyperparameters"] for other in found if _algorithm(other) == _algorithm(run)]
+        own = run["hyperparameters"].items()
+        different = {name: value for name, value in own if any(other.get(name) != value for other in others)}
+        differing.append((run["run"], different))
+    return [(name, own) for name, own in differing if own]

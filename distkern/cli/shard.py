@@ -42,106 +42,104 @@ _MOST_CLASSES = 20
     "--test",
     multiple=True,
     metavar="SRC...",
-    help="Files with the test rows: everything up to the next option, so name the training SRC first.",
+    help="Files with the test rows: all words up to the next option, so name the training SRC first.",
 )
 @click.option(
     "--test-fraction",
     type=click.FloatRange(0, 1, min_open=True, max_open=True),
-    help="Draw this share of the rows for the test instead.",
+    help="Draw this share of the rows as test rows instead.",
 )
 @click.option(
     "--target",
     metavar="COLUMN",
-    help="Column of the target by name, or by position from 0 (-1: the last); .npz: name of the "
-    "array; .npy: a position.  [default: the last column; array y, target or label]",
+    help="Target column by name, or by position from 0 (-1: the last); .npz: name of the array; .npy: a "
+    "position.  [default: the last column; array y, target or label]",
 )
 @click.option(
     "--task",
     type=click.Choice(["classification", "regression", "none"]),
-    help="What the target is: labels, numbers, or nothing that is read.  [default: that of --like, else "
-    "classification]",
+    help="Kind of target: labels, numbers, or none.  [default: the task of --like, else classification]",
 )
 @click.option(
     "--impute",
     type=click.Choice(IMPUTE),
     default="mean",
     show_default=True,
-    help="For tables: what stands for a missing number or date: the mean or the median of the training rows; "
-    "flag: the mean, and one more feature that says so; none: it is refused.",
+    help="For tables: how to fill missing numbers and dates: with the mean or the median of the training "
+    "rows; flag: with the mean, and a feature that marks them; none: refuse them.",
 )
 @click.option(
     "--categorical",
     multiple=True,
     metavar="NAME=HOW",
-    help="For tables: take a column for categories: onehot (a feature for each), target (the mean target of "
-    "other rows of the category) or drop.  [default for texts: onehot up to 32 categories, else target]",
+    help="For tables: treat a column as categories. HOW: onehot (a feature for each), target (the mean "
+    "target of other rows in the category) or drop.  [default for texts: onehot up to 32 categories, else "
+    "target]",
 )
 @click.option(
     "--weight",
     metavar="COLUMN",
-    help="For tables: the weight, above 0, of each training row's loss; no feature.",
+    help="For tables: column with the weight (above 0) of each training row's loss. Not a feature.",
 )
 @click.option(
     "--group",
     metavar="COLUMN",
-    help="For tables: rows of one group (a patient, a customer, a day) stay together in a test split that is "
-    "drawn and wherever rows are held out to choose by; no feature.",
+    help="For tables: column of groups (patient, customer, day). Rows of a group stay together in the drawn "
+    "test split and in all held-out rows. Not a feature.",
 )
 @click.option(
     "--id",
     metavar="COLUMN",
-    help="For tables: the column that names the rows: no feature, and written beside later predictions.",
+    help="For tables: column that identifies the rows, written beside later predictions. Not a feature.",
 )
 @click.option(
     "--na",
     multiple=True,
     metavar="WORD",
-    help="For tables: a text that stands for a missing value, in the target too, beside the empty text, NA, "
-    "N/A, ?, null, None, NaN, missing, unknown, -, ...; with --na '' only those that are given.",
+    help="For tables: a text that means a missing value, in the target too, in addition to the empty text, "
+    "NA, N/A, ?, null, None, NaN, missing, unknown, -, ...; with --na '' instead of them.",
 )
 @click.option(
     "--like",
     metavar="D.zarr|M",
-    help="Prepare the rows as those of this data set or model were: its columns, categories and scaling, and "
-    "a data set's --positive, and its --task.",
+    help="Encode the rows like this data set or the training data of this model: same columns, categories, "
+    "scaling, task and positive class.",
 )
 @click.option(
     "--keep-na",
     multiple=True,
     metavar="COLUMN",
-    help="For tables: a column in which NA, none, unknown and so on are what they say, not missing values.",
+    help="For tables: a column in which NA, none, unknown and so on are values like others.",
 )
 @click.option(
     "--text",
     multiple=True,
     metavar="COLUMN",
-    help="For tables: take a column for text: its words, hashed, become 256 features.",
+    help="For tables: treat a column as text: its words, hashed, become 256 features.",
 )
 @click.option(
     "--day-first/--month-first",
     default=None,
-    help="For tables: whether 3/4/2024 is a day of April or of March, in columns of which no date tells.",
+    help="For tables: read 3/4/2024 as 3 April or as March 4, where no date of the column decides.",
 )
 @click.option(
     "--check",
     is_flag=True,
-    help="For tables: say what every column becomes and all that is wrong, and write nothing.",
+    help="For tables: show what each column becomes, report all problems, and write nothing.",
 )
-@click.option("--drop", multiple=True, metavar="COLUMN", help="For tables: a column that is no feature.")
+@click.option("--drop", multiple=True, metavar="COLUMN", help="For tables: a column to leave out.")
 @click.option("--positive", metavar="VALUE", help="Make the task binary: this label against the rest.")
 @click.option(
     "--scale",
     type=click.Choice(KINDS),
-    help="none; minmax: features to [0, 1]; standard: mean 0, variance 1; unit: every row to norm 1; maxabs: "
-    "every feature divided by its largest modulus; ball: all rows divided by the largest norm. Fitted on the "
-    "training rows, kept for later predictions.  "
-    "[default: minmax; unit for sparse rows, which minmax and standard would fill]",
+    help="none; minmax: features to [0, 1]; standard: mean 0, variance 1; unit: rows to norm 1; maxabs: "
+    "features divided by their largest absolute value; ball: all rows divided by the largest norm. Fitted on "
+    "the training rows and stored for predictions.  [default: minmax; unit for sparse rows]",
 )
 @click.option(
     "--sparse/--dense",
     default=None,
-    help="Store only the numbers that are not zero, or all.  "
-    "[default: sparse if fewer than 1 in 16 is not zero]",
+    help="Store only the nonzero numbers, or all.  [default: sparse if fewer than 1 in 16 is nonzero]",
 )
 @click.option(
     "--rows-per-shard",
@@ -152,7 +150,7 @@ _MOST_CLASSES = 20
     "--shuffle/--no-shuffle",
     default=True,
     show_default=True,
-    help="Training rows in random order; --no-shuffle makes every training run shuffle them first.",
+    help="Store training rows in random order. Without it every training run shuffles them first.",
 )
 @click.option(
     "--seed", type=click.IntRange(min=0), default=0, show_default=True, help="Seed of shuffle and test rows."
@@ -162,12 +160,12 @@ _MOST_CLASSES = 20
     "--columns",
     is_flag=True,
     help="Also store the training rows feature by feature, for algorithms that read single features. "
-    "Without --out: add that to the data set SRC.",
+    "Without --out: add this copy to the data set SRC.",
 )
 @click.option(
     "--overwrite",
     is_flag=True,
-    help="Replace the data set at --out (without --out: its copy by features) once the new one is whole.",
+    help="Replace the data set at --out (without --out: its copy by features) once the new one is complete.",
 )
 @options.as_json
 @click.pass_context
@@ -185,9 +183,10 @@ def shard(
     as_json: bool,
     **how: Any,
 ) -> None:
-    """Turn files into a sharded data set, streaming: a few shards in memory at most.
+    """Turn files into a sharded data set.
 
-    SRC are svmlight, CSV, Parquet, NPY or NPZ files, folders or patterns of them, or URLs.
+    SRC are svmlight, CSV, Parquet, NPY or NPZ files, folders, patterns or URLs. Files are streamed: memory
+    holds at most a few shards.
 
     \b
     Example:
@@ -233,8 +232,8 @@ def shard(
             try:
                 rows_of_labels = look(src, **how)
                 if not (reports or as_json or notices):
-                    what = "rows of mere numbers" if like is None else f"rows like those of {like}"
-                    click.echo(f"{what}, of which nothing is to be told")
+                    what = "all columns are numbers" if like is None else f"the columns match {like}"
+                    click.echo(f"{what}; nothing to report")
             except InputError as error:
                 problems = [*error.errors] if isinstance(error, Problems) else [error]
                 raise
@@ -246,7 +245,7 @@ def shard(
     facts = _facts(dataset, seconds) | {"table": [*map(asdict, reports)], "notices": notices}
     if facts["class_rows"] and not as_json:
         _print_classes(facts["class_rows"], len(facts["classes"]))
-    options.tell(as_json, facts, _closing_line(dataset, out, seconds, notices))
+    options.tell(as_json, facts, _closing_line(dataset, out, seconds, notices, like))
 
 
 def _tell_check(
@@ -260,9 +259,9 @@ def _tell_check(
 
     if not (reports or notices or as_json):
         return
-    closing = "nothing was written: leave --check out, and give --out D.zarr"
+    closing = "Nothing was written. To write it, leave out --check and give --out D.zarr."
     if problems:
-        closing = "nothing was written, and nothing will be before this is mended:"
+        closing = "Nothing was written. Fix this first:"
     told = [{"where": one.where, "what": one.what, "hint": one.hint} for one in problems]
     classes = rows_of_classes([*rows_of_labels], {"train": [*rows_of_labels.values()]})
     if classes and not as_json:
@@ -272,7 +271,7 @@ def _tell_check(
 
 
 def _like(path: str) -> Like:
-    """How the rows of a data set or of a model were prepared."""
+    """The preparation of the rows of a data set or of a model."""
     from distkern.runs.persistence import load_model
     from distkern.runs.scoring import rows_of
     from distkern.storage.dataset import open_dataset
@@ -299,7 +298,7 @@ def _like(path: str) -> Like:
 
 
 def _by_name(given: tuple[str, ...]) -> dict[str, str]:
-    """Each NAME=HOW; a name may have equals signs of its own."""
+    """Parse each NAME=HOW; names may contain equals signs."""
     found: dict[str, str] = {}
     for item in given:
         name, equals, how = item.rpartition("=")
@@ -333,7 +332,7 @@ def _add_columns(
         given = context.get_parameter_source(option.name or "") is click.core.ParameterSource.COMMANDLINE
         if given and option.name not in _OF_THE_COPY:
             raise InputError(
-                "has no effect on a data set that is made already",
+                "has no effect on an existing data set",
                 where=option.opts[-1],
                 hint="leave it out, or give --out and the files to make another one from",
             )
@@ -384,9 +383,9 @@ def _facts(dataset: Dataset, seconds: float) -> dict[str, Any]:
 
 
 def rows_of_classes(labels: Sequence[Any], counts: Mapping[str, Sequence[int]]) -> list[dict[str, Any]]:
-    """The label and the rows in each split of up to 20 classes, of more of the 10 largest and 10 smallest.
+    """Label and rows per split of up to 20 classes; beyond that of the 10 largest and the 10 smallest.
 
-    A class that nobody meant is a rare one.
+    A class by mistake is a small one.
     """
     codes = list(range(len(labels)))
     if len(codes) > _MOST_CLASSES:
@@ -406,7 +405,7 @@ def _print_classes(classes: Sequence[Mapping[str, Any]], n_classes: int) -> None
 
 
 def _seen(label: Any, shortened: Callable[[str], str]) -> str:
-    """A label with quotation marks where it begins or ends with a blank."""
+    """A label, in quotation marks if it begins or ends with a blank."""
     text = written(label)
     return shortened(text if text == text.strip() else repr(text))
 
@@ -417,7 +416,7 @@ def column_facts(dataset: Dataset) -> dict[str, int] | None:
     return None if copy is None else {"groups": len(copy.groups), "bytes": copy.stored_bytes}
 
 
-def _closing_line(dataset: Dataset, out: Place, seconds: float, notices: list[str]) -> str:
+def _closing_line(dataset: Dataset, out: Place, seconds: float, notices: list[str], like: str | None) -> str:
     splits = _splits(dataset)
     rows = " + ".join(f"{split.n_rows:,} {name}" for name, split in splits.items())
     form = "sparse " if dataset.is_sparse else ""
@@ -434,7 +433,14 @@ def _closing_line(dataset: Dataset, out: Place, seconds: float, notices: list[st
         told = "".join(f"{note_line(notice)}\n" for notice in notices)
     place = shlex.quote(str(out))
     following = f"distkern inspect {place}"
-    if n_classes == 1:
+    if like is not None:
+        from distkern.storage.ingest import is_dataset
+
+        model = "MODEL" if is_dataset(like) else shlex.quote(like)
+        following = f"distkern evaluate {model} --data {place} --split train"
+        if dataset.task == "none":
+            following = f"distkern predict {model} --data {place} --split train --out predictions.csv"
+    elif n_classes == 1:
         following = f"distkern update MODEL --data {place}"
     elif dataset.task != "none":
         following = f"distkern train --data {place} --out model"
@@ -450,11 +456,11 @@ def _interruption_explained() -> Iterator[None]:
     try:
         yield
     except KeyboardInterrupt as interrupt:
-        raise KeyboardInterrupt("interrupted, nothing was written: run the same command again") from interrupt
+        raise KeyboardInterrupt("interrupted; nothing was written, run the same command again") from interrupt
 
 
 def telling(terminal: Terminal, n_rows: int | None = None) -> Progress:
-    """What shows on a terminal how far a data set is, of so many rows if nobody else knows."""
+    """A callback that shows the progress of a data set on a terminal."""
     shown = ""
 
     def show(what: str, rows: int, n_bytes: int, total: int | None) -> None:

@@ -17,14 +17,14 @@ from distkern.storage.places import Place
 @known_jobs.scheduler
 @options.as_json
 def status(identifier: str, runs: Place, scheduler: str | None, as_json: bool) -> None:
-    """Say how a job is: its state, stage, last figures, and where it runs.
+    """Show a job's state, stage, latest figures and place.
 
     States: queued, running, finished, failed, cancelled, lost (its driver was silent for a minute, or its
-    cluster failed; submitted again with --resume it goes on).
+    cluster failed; submit it again with --resume to continue).
 
     \b
     Example:
-      distkern status csvrg-20250131-235959-1a2b --runs /shared/models
+      distkern status csvrg-20250131-235959-1a2b3c4d --runs /shared/models
     """
     from distkern.cli.tables import console, fact_table
     from distkern.monitor.text import error_name, in_error, in_number, in_time

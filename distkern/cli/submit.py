@@ -19,26 +19,26 @@ if TYPE_CHECKING:
 
 @click.command(cls=options.JobCommand)
 @options.job
-@click.option("--resume", is_flag=True, help="Go on from the last checkpoint in the model's folder.")
+@click.option("--resume", is_flag=True, help="Continue from the last checkpoint in the model's folder.")
 @click.option(
     "--retries",
     type=click.IntRange(min=0),
     default=3,
     show_default=True,
-    help="How often the cluster starts the driver again when it fails.",
+    help="How often the cluster restarts a failed driver.",
 )
 @click.option(
     "--runs",
     metavar="FOLDER",
     envvar="DISTKERN_RUNS",
     type=options.PLACE,
-    help="Where `distkern jobs` will look (default: DISTKERN_RUNS, else the folder that holds the model's).",
+    help="Folder that `distkern jobs` will list.  [default: DISTKERN_RUNS, else the parent of --out]",
 )
 @click.option(
     "--jobs",
     type=click.IntRange(min=1),
     metavar="N",
-    help="Candidates of a search that are tried at a time, each with a share of the workers' memory.",
+    help="Candidates of a search to train at the same time, each with a share of the workers' memory.",
 )
 @click.option("--wait", is_flag=True, help="Show the job until it is over; Ctrl-C does not stop it.")
 @options.as_json
@@ -53,11 +53,12 @@ def submit(
     as_json: bool,
     **flags: Any,
 ) -> None:
-    """Train on a cluster, without this machine: its scheduler runs the driver too.
+    """Start a training job on a cluster and return at once.
 
-    Takes what `distkern train` takes, and the address of a scheduler. A job with a table [search] searches as
-    `distkern tune` does, and then trains the best. The data set and the model's folder must be on a place
-    that this machine and all workers share: a common folder, or URLs of a store. Prints the job's id last.
+    Takes the options of `distkern train`; --scheduler is required. The cluster runs the driver too, so this
+    machine may leave. A job with a table [search] searches like `distkern tune` and trains the best. This
+    machine and all workers must share the data set and the model's folder: a common file system, or URLs of
+    a store. Prints the job's id last.
 
     \b
     Example:
@@ -72,9 +73,7 @@ def submit(
 
     job = resolve_job(job_file, flags, settings)
     if jobs is not None and job.search is None:
-        raise InputError(
-            "is for searches, and the job has no table [search]", where="--jobs", hint="leave it out"
-        )
+        raise InputError("needs a table [search] in the job", where="--jobs", hint="leave it out")
     if "://" not in job.scheduler:
         raise InputError(
             "a job needs the address of a running scheduler",
@@ -105,7 +104,7 @@ def submit(
 
 
 def _checked_run(job: Job, estimator: Any, dataset: Dataset, resume: bool) -> str:
-    """What is trained, in words, if the model's folder can be trained to."""
+    """Check that the model's folder can be written; return what will be trained, in words."""
     from distkern.runs.folder import check_folder, check_resumption
 
     check_folder(job.model_folder, resume)
@@ -115,7 +114,7 @@ def _checked_run(job: Job, estimator: Any, dataset: Dataset, resume: bool) -> st
 
 
 def _checked_search(job: Job, dataset: Dataset) -> str:
-    """What is searched, in words, if it can be and the folder holds no other search; one there goes on."""
+    """Check that the folder holds no other search; return what will be searched, in words."""
     from distkern.cli.tuning import check_search_folder, search_folder, search_of
 
     search = search_of(job, dataset)
@@ -126,9 +125,9 @@ def _checked_search(job: Job, dataset: Dataset) -> str:
 
 
 def _refuse_if_driven(folder: JobFolder, scheduler: JobScheduler) -> None:
-    """Refuse a folder whose job is waiting or running, unless its scheduler was restarted or gave it up.
+    """Refuse a folder whose job is waiting or running, unless its scheduler restarted or gave it up.
 
-    A driver that lives on all the same stops when the new one claims the job.
+    A driver that is still alive stops when the new one claims the job.
     """
     folder.refuse_if_attached()
     if not folder.has_job:
@@ -139,7 +138,7 @@ def _refuse_if_driven(folder: JobFolder, scheduler: JobScheduler) -> None:
 
 
 def _send(job: Job, jobs: int | None, folder: JobFolder, retries: int, runs: Place) -> Record:
-    """Write the job down and hand its driver to the scheduler."""
+    """Write the job's record and hand its driver to the scheduler."""
     from distkern.cli.training import train_described
     from distkern.cli.tuning import JOBS, tune_described
     from distkern.engine.dask.jobs import JobScheduler
@@ -173,7 +172,7 @@ def _send(job: Job, jobs: int | None, folder: JobFolder, retries: int, runs: Pla
             runs=str(absolute(runs)),
         )
         folder.go_on()
-        # a folder in which a job waits that nobody has been given could not be trained to
+        # a waiting job without an id for the user would block the folder
         JobIndex(runs).add(record.id, folder.path)
         folder.write(record)
         facts = {"out": record.out, "algorithm": record.algorithm, "submitted": record.submitted}

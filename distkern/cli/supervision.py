@@ -1,4 +1,4 @@
-"""What surrounds an attached run: claims of its folder, and new tries when the cluster fails."""
+"""Claims on the folder of an attached run, and retries when the cluster fails."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ Result = TypeVar("Result")
 
 @contextmanager
 def driving(place: Place, resume: bool) -> Iterator[tuple[Listener, ...]]:
-    """Hold the claim to a run's folder while entered; the listeners stop a run that has lost it.
+    """Claim a run's folder while the context is entered; the listeners stop a run that lost its claim.
 
-    A driver of the same run that lives on all the same (its host was cut off, say) stops at its next look.
+    Another driver of the same run that is still alive (its host was cut off, say) stops at its next check.
 
     Raises
     ------
     InputError
-        If somebody trains to the folder, or a job for it waits, or it cannot be trained to.
+        If a process writes to the folder, a job for it waits, or it cannot be written.
     """
     from distkern.jobs.driver import Guard, Heartbeat
     from distkern.jobs.folder import JobFolder, attached_facts
@@ -46,20 +46,20 @@ def driving(place: Place, resume: bool) -> Iterator[tuple[Listener, ...]]:
 
 
 def supervised(job: Job, run: Callable[[int], Result], retries: int, say: Callable[[str], None]) -> Result:
-    """Run once, and up to ``retries`` times more if the job's scheduler fails.
+    """Run once, and up to ``retries`` more times if the job's scheduler fails.
 
-    ``run`` is given the number of tries before.
+    ``run`` gets the number of earlier tries.
 
     Raises
     ------
     InputError
-        If there are retries and no scheduler that could be connected to again.
+        If there are retries but no scheduler to reconnect to.
     """
     from distkern.jobs.driver import is_fault_of_cluster, with_retries
 
     if retries and "://" not in job.scheduler:
         raise InputError(
-            f"needs a scheduler that outlives this process, not {job.scheduler!r}",
+            f"needs a running scheduler, not {job.scheduler!r}",
             where="--retries",
             hint="give --scheduler tcp://HOST:PORT or tls://HOST:PORT, or leave --retries out",
         )

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sys
-import textwrap
 from collections.abc import Iterable, Mapping, Sequence
 
 from rich.box import SIMPLE_HEAD
@@ -11,26 +10,29 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from distkern.monitor.text import broken
 from distkern.storage.table_report import ColumnReport
 
 #: control characters as they are escaped, which would move the cursor or colour what follows
 _CONTROL = {code: repr(chr(code))[1:-1] for code in (*range(10), *range(11, 32), *range(127, 160))}
+#: characters of a line
+WIDTH = 80
 #: columns that are all listed, and characters of a name
 _MOST_COLUMNS, _LONGEST = 60, 24
 
 
 def literal(text: str) -> Text:
-    """A text that is printed as it is: no markup, no emoji, no control characters but line ends."""
+    """A text that is printed literally: without markup, emoji and control characters except line ends."""
     return Text(text.translate(_CONTROL))
 
 
-def console(width: int = 80) -> Console:
-    """Prints to standard output texts as they are: names of users are no markup and no emoji."""
+def console(width: int = WIDTH) -> Console:
+    """A console for standard output that prints names of users literally."""
     return Console(width=width, highlight=False, markup=False, emoji=False)
 
 
 def table(header: Sequence[str], rows: Iterable[Sequence[str]], *, text: Sequence[int] = (0,)) -> Table:
-    """A table of numbers, right-aligned but for the columns whose numbers are in ``text``."""
+    """A table of right-aligned numbers; the columns in ``text`` are left-aligned."""
     made = Table(box=SIMPLE_HEAD, pad_edge=False, padding=(0, 1, 0, 0))
     for number, name in enumerate(header):
         # names and numbers are in one piece, all else is broken between words
@@ -39,6 +41,30 @@ def table(header: Sequence[str], rows: Iterable[Sequence[str]], *, text: Sequenc
     for row in rows:
         made.add_row(*map(literal, row))
     return made
+
+
+def fitting(
+    names: Sequence[str], rows: Sequence[Sequence[str]], drop: Sequence[str]
+) -> tuple[list[str], list[list[str]]]:
+    """Names and cells of a table, without columns of ``drop``, in this order, until it fits 80 characters."""
+    kept = list(names)
+    for name in drop:
+        if is_narrow(kept, picked(names, rows, kept)):
+            break
+        kept = [one for one in kept if one != name]
+    return kept, picked(names, rows, kept)
+
+
+def picked(names: Sequence[str], rows: Sequence[Sequence[str]], kept: Sequence[str]) -> list[list[str]]:
+    """The cells of the columns ``kept``."""
+    places = [list(names).index(name) for name in kept]
+    return [[row[place] for place in places] for row in rows]
+
+
+def is_narrow(names: Sequence[str], rows: Sequence[Sequence[str]]) -> bool:
+    """Whether a table fits 80 characters."""
+    widths = (max(len(name), *(len(row[at]) for row in rows)) + 2 for at, name in enumerate(names))
+    return sum(widths) <= WIDTH
 
 
 def fact_table(facts: Mapping[str, str]) -> Table:
@@ -52,20 +78,22 @@ def fact_table(facts: Mapping[str, str]) -> Table:
 
 
 def note_line(note: str, word: str = "note") -> str:
-    """A note, on a terminal broken between words where it is longer than 80 columns."""
-    said = f"{word}: {note}"
-    if not sys.stdout.isatty():
-        return said
-    return textwrap.fill(said, 80, subsequent_indent="  ", break_long_words=False, break_on_hyphens=False)
+    """A note, broken as :func:`wrapped` does."""
+    return wrapped(f"{word}: {note}")
+
+
+def wrapped(text: str) -> str:
+    """A line; on a terminal it is broken between words beyond 80 columns."""
+    return broken(text, WIDTH) if sys.stdout.isatty() else text
 
 
 def shortened(name: str) -> str:
-    """A name of a column or class, cut where it is long."""
+    """A name of a column or class, shortened if it is long."""
     return name if len(name) <= _LONGEST else f"{name[: _LONGEST - 3]}..."
 
 
 def column_table(columns: Sequence[ColumnReport]) -> Table:
-    """What becomes of the columns of a table; of many those that are no mere numbers. A long name is cut."""
+    """The columns of a table and their encoding; of many columns those that are not plain numbers."""
     plain = [column for column in columns if column.is_plain]
     shown = columns if len(columns) <= _MOST_COLUMNS else [one for one in columns if one not in plain]
     rows = [

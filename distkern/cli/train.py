@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 @click.command(cls=options.JobCommand)
 @options.job
-@click.option("--resume", is_flag=True, help="Go on from the last checkpoint in the model's folder.")
+@click.option("--resume", is_flag=True, help="Continue from the last checkpoint in the model's folder.")
 @options.dashboard
 @click.option(
     "--retries",
@@ -38,8 +38,8 @@ def train(
 ) -> None:
     """Train a model on a sharded data set.
 
-    The job comes from JOB.toml, from flags, or from both: flags override the file. Without --algorithm one is
-    chosen for the data, and said why.
+    The job comes from JOB.toml, from flags, or from both: flags override the file. Without --algorithm,
+    distkern chooses one for the data and reports why.
 
     \b
     Examples:
@@ -59,7 +59,7 @@ def train(
 
     job = resolve_job(job_file, flags, settings)
     if job.search is not None:
-        click.echo("the table [search] is for `distkern tune`; what [params] says is trained", err=True)
+        click.echo("note: the table [search] is for `distkern tune`; training with [params]", err=True)
     _, dataset = prepare(job)
     job = placed(job, dataset, dashboard)
 
@@ -83,6 +83,6 @@ def train(
     click.echo(memory_line(history, job.memory_limit))
     click.echo(f"model in {job.out}, report in {job.model_folder / 'report.html'}")
     if is_fleeting(job.model_folder):
-        click.echo(f"{job.out} is in the memory of this process, and gone when it ends", err=True)
+        click.echo(f"note: {job.out} lies in the memory of this process and ends with it", err=True)
     elif dataset.test is not None:
         click.echo(f"next: distkern evaluate {job.out} --data {job.data} --split both --html evaluation.html")

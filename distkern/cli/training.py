@@ -1,4 +1,4 @@
-"""One training run as the command line makes it: train with progress, then write the report."""
+"""A training run of the command line: train with progress, then write the report."""
 
 from __future__ import annotations
 
@@ -35,22 +35,28 @@ def run_job(
     compared: str | None = None,
     estimator: Any = None,
 ) -> tuple[Any, list[dict[str, Any]]]:
-    """Train what ``job`` describes on ``dataset``, save it under ``job.out`` and write its report there.
+    """Train the job on ``dataset``, save the model under ``job.out`` and write its report there.
 
-    ``on_cluster`` says that this is a task of the job's scheduler: its passes go through the client there.
-    What the model makes of the test rows goes into ``evaluations``, with a figure that is ``compared``. An
-    ``estimator`` is trained instead of the one that the job describes.
-    Returns the fitted estimator and the lines of its ``metrics.jsonl``.
+    Parameters
+    ----------
+    on_cluster : this process is a task of the job's scheduler, and passes use the client there
+    evaluations : filled with the evaluation of the test rows
+    compared : a further figure to compute in it
+    estimator : trained instead of the job's own
+
+    Returns
+    -------
+    The fitted estimator and the lines of its ``metrics.jsonl``.
 
     Raises
     ------
     InputError
-        If the job names no folder for the model, or asks for a dashboard where none can be.
+        If the job names no folder for the model, or asks for a dashboard where none is possible.
     """
     from distkern.cli.evaluation_page import evaluation_sections
     from distkern.cli.job import make_estimator
-    from distkern.monitor.balance import PassRecorder
     from distkern.monitor.metrics import read
+    from distkern.monitor.passes import PassRecorder
     from distkern.monitor.report import write_report
     from distkern.runs.run import train
 
@@ -88,7 +94,7 @@ def run_job(
 
 
 def _measure(split: Split, listeners: tuple[Listener, ...], fitted: Any, executor: AbstractExecutor) -> None:
-    """What permuting a column costs the model on rows of the split, which is kept with it."""
+    """Measure the permutation importances on rows of the split, and keep them with the model."""
     from distkern.runs.importance import measured_importances
 
     fitted.importances_ = measured_importances(fitted, split, executor, listeners)
@@ -102,7 +108,7 @@ def evaluate_test_rows(
     fitted: Any,
     executor: AbstractExecutor,
 ) -> None:
-    """What the model makes of the test rows, for the report, unless there is too little memory for that."""
+    """Evaluate the model on the test rows for the report, if memory allows."""
     from distkern.passes import Extent
     from distkern.runs.evaluation import evaluate_split, evaluation_passes
     from distkern.runs.limits import check_limit
@@ -111,16 +117,15 @@ def evaluate_test_rows(
         passes = partial(evaluation_passes, fitted, split, compared=compared)
         check_limit(passes, Extent.of(split), None)(executor.machine)
     except MemoryBudgetError as error:
-        click.echo(f"the report does not show what the model makes of the test rows: {error}", err=True)
+        click.echo(f"note: the report has no evaluation on the test rows: {error}", err=True)
         return
     evaluations["test"] = evaluate_split(fitted, split, executor, listeners, compared)
 
 
 def train_described(description: dict[str, Any], listeners: Sequence[Listener], resume: bool) -> None:
-    """What a job's driver runs on a worker: the training of a :class:`~distkern.cli.job.Job` from its fields.
+    """Train a :class:`~distkern.cli.job.Job` from its fields; a job's driver runs this on a worker.
 
-    If the model is there already, what is missing beside it is written. The first listener hears of all
-    first.
+    If the model exists, only missing files beside it are written. The first listener hears events first.
     """
     from distkern.cli.job import Job, prepare
 
@@ -130,7 +135,7 @@ def train_described(description: dict[str, Any], listeners: Sequence[Listener], 
 
 
 def has_dashboard(job: Job, dashboard: bool | None) -> bool:
-    """Whether a local cluster is started with its dashboard; refused where there can be none."""
+    """Whether a local cluster gets a dashboard; refused where none is possible."""
     if dashboard and job.scheduler in ("synchronous", "threads", "processes"):
         raise InputError(
             f"scheduler {job.scheduler!r} has no dashboard", where="--dashboard", hint="use --scheduler local"
@@ -139,7 +144,7 @@ def has_dashboard(job: Job, dashboard: bool | None) -> bool:
 
 
 def _show_page(job: Job, executor: AbstractExecutor) -> list[Listener]:
-    """Put the run on the page /distkern of the scheduler's dashboard, where there is one."""
+    """Show the run on the page /distkern of the scheduler's dashboard, if there is one."""
     from distkern.dashboard import forwarder, install
 
     if executor.client is None:
@@ -148,7 +153,7 @@ def _show_page(job: Job, executor: AbstractExecutor) -> list[Listener]:
         executor.dashboard = install(executor.client)
     except Exception as error:
         # a run is worth more than its page
-        click.echo(f"the page of this run cannot be shown ({type(error).__name__}: {error})", err=True)
+        click.echo(f"note: this run has no live page ({type(error).__name__}: {error})", err=True)
         return []
     facts = {
         "algorithm": job.algorithm,
@@ -167,9 +172,9 @@ def run_facts(
     evaluations: Mapping[str, Evaluation],
     ended: float | None = None,
 ) -> dict[str, Any]:
-    """What the report says about a run beside its stages; less, where its data set is not at hand.
+    """Facts of a run for its report; fewer without its data set.
 
-    ``ended``: when, in seconds since 1970, of a run that another machine has made.
+    ``ended``: time of the end in seconds since 1970, for a run of another machine.
     """
     from distkern.cli.evaluation_page import headline
     from distkern.common.version import __version__
@@ -195,11 +200,11 @@ def run_facts(
         "objective": in_number(last.get("objective")),
         # summed over all tries of a resumed run
         "time": in_time(last.get("seconds", 0.0)),
-        "largest worker's memory": in_bytes(worker),
+        "peak memory of a worker": in_bytes(worker),
         "driver's memory": in_bytes(driver),
     }
     if not worker:
-        del large["largest worker's memory"]
+        del large["peak memory of a worker"]
     if last.get("test_error") is None:
         del large[f"test {error_name(last)}"]
     limit = "none" if job.memory_limit is None else f"{in_bytes(job.memory_limit)} a worker"
@@ -229,7 +234,7 @@ def run_facts(
 
 
 def update_facts(update: Mapping[str, Any]) -> dict[str, str]:
-    """What an update has told, as text: its rows, the error on them before and after, the drift."""
+    """Facts of an update as text: its rows, the error on them before and after, the drift."""
     from distkern.monitor.style import short_number
     from distkern.monitor.text import in_percent
 
@@ -239,23 +244,23 @@ def update_facts(update: Mapping[str, Any]) -> dict[str, str]:
         facts[f"{name} on them"] = f"{text(before)} before, {text(update['after'][name])} after"
     drift = update["drift"]
     if drift is None:
-        facts["drift"] = "not known, as no pass of the training has seen the ranges of the columns"
+        facts["drift"] = "unknown: the training did not record the ranges of the columns"
     else:
         told = [f"{one['column']} {in_percent(one['outside'])}" for one in drift["most"]]
         n_columns = f"{drift['columns']:,} column{'s' * (drift['columns'] != 1)}"
-        facts["drift"] = f"numbers outside the range of the rows before in {n_columns}"
+        facts["drift"] = f"numbers outside the range of the earlier rows in {n_columns}"
         facts["drift"] += f": {', '.join(told)}" if told else ""
         away = [one["column"] for one in drift["most"] if one["outside"] > 0.5]
         if away:
             facts["warning"] = (
-                f"most new rows are outside the range of {', '.join(away)}, where the model has learned "
-                "nothing: shard without such columns (--drop), or train anew on all rows"
+                f"most new rows are outside the range of {', '.join(away)}, where the model has no "
+                "training rows: leave these columns out (--drop), or train again on all rows"
             )
     return facts
 
 
 def memory_line(history: list[dict[str, Any]], limit: int | None) -> str:
-    """The peaks of memory of all tries of a run: the largest worker's against its limit, and the driver's."""
+    """Peak memory over all tries of a run: the largest worker with its limit, and the driver."""
     from distkern.monitor.text import in_bytes
 
     driver = f"driver {in_bytes(max(metrics['driver_peak_rss_bytes'] for metrics in history))}"
@@ -267,7 +272,7 @@ def memory_line(history: list[dict[str, Any]], limit: int | None) -> str:
 
 
 def hyperparameters(estimator: Any) -> dict[str, str]:
-    """An estimator's parameters that files have, as text, by name."""
+    """The stored parameters of an estimator as text, by name."""
     stored = estimator.stored_params()
     return {
         name: f"{value:g}" if isinstance(value, float) else str(value)
@@ -277,7 +282,7 @@ def hyperparameters(estimator: Any) -> dict[str, str]:
 
 
 def data_facts(dataset: Dataset) -> dict[str, str]:
-    """What a data set is, as text: task, sizes, classes, scaling, fingerprint."""
+    """Facts of a data set as text: task, sizes, classes, scaling, fingerprint."""
     from distkern.monitor.text import in_bytes
 
     facts = {"path": str(dataset.path), "task": str(dataset.task)}
@@ -287,7 +292,7 @@ def data_facts(dataset: Dataset) -> dict[str, str]:
             shards = "1 shard" if split.n_blocks == 1 else f"{split.n_blocks:,} shards"
             facts[name] = f"{split.n_rows:,} rows in {shards}, {in_bytes(features)}"
     if dataset.options.get("test_fraction") is not None:
-        facts["test"] += f", drawn ({dataset.options['test_fraction']:g} of all)"
+        facts["test"] += f", random ({dataset.options['test_fraction']:g} of all)"
     facts["features"] = f"{dataset.n_features:,}"
     if dataset.table is not None:
         facts["features"] += f", of {len(dataset.table.columns):,} columns of a table"
@@ -308,5 +313,5 @@ def data_facts(dataset: Dataset) -> dict[str, str]:
 
 
 def shorten(labels: list[Any], most: int = 12) -> list[Any]:
-    """The first labels and the last."""
+    """The first labels and the last one."""
     return labels if len(labels) <= most else [*labels[: most - 2], "...", labels[-1]]

@@ -26,7 +26,7 @@ _MOST_ROWS = 12
     default=1,
     show_default=True,
     metavar="N",
-    help="Candidates that are tried at a time, each with a share of the workers' memory; what is found does "
+    help="Candidates to train at the same time, each with a share of the workers' memory. The result does "
     "not depend on it.",
 )
 @options.dashboard
@@ -39,13 +39,12 @@ def tune(
     as_json: bool,
     **flags: Any,
 ) -> None:
-    """Search for hyperparameters, and train the best ones on all training rows.
+    """Search for good hyperparameters and train with the best ones.
 
-    What is tried stands in the job's table [search]. Without one, or without [search.params], that is what
-    the algorithm's hyperparameters that are not set declare as worth it, by halving. Candidates learn from
-    training rows and are compared on others that are held out of them; test rows are measured at the end. All
-    trials are kept in M/tune, so that the same command goes on where it was interrupted, and
-    M/tune/report.html shows them.
+    The job's table [search] names the hyperparameters and their values. Without it, the search covers the
+    algorithm's default ranges by halving. Candidates are trained on part of the training rows and compared
+    on the rest; the best is measured on the test rows at the end. All trials are kept in M/tune: the same
+    command continues an interrupted search, and M/tune/report.html shows its results.
 
     \b
     Examples: `distkern tune --data covtype.zarr --algorithm newton --out m`, or
@@ -121,22 +120,28 @@ def _facts(
 
 def _show(job: Job, search: Search, ranked: list[Ranked], last: dict[str, Any], value: float | None) -> None:
     from distkern.cli import tuning
-    from distkern.cli.tables import console, table
+    from distkern.cli.tables import console, fitting, is_narrow, picked, table, wrapped
     from distkern.monitor.text import error_name, in_error
+    from distkern.search.tuning.record import in_words
 
     metric = search.metric.name
     header, rows = tuning.candidate_table(search, ranked[:_MOST_ROWS])
-    names = list(header)
-    shown = [names.index(name) for name in ("candidate", metric, "worse by", "rows", "work", "time")]
-    cells = [[row[place] for place in shown] for row in rows]
-    console().print(table([names[place] for place in shown], cells))
+    names = [name for name in header if name not in ("trials", "stages", "ended")]
+    cells = picked(list(header), rows, names)
+    names, cells = fitting(names, cells, ("work", "rows", "time", "worse by"))
+    if not is_narrow(names, cells):
+        # too many hyperparameters for a column each
+        settings = [in_words(one.settings) for one in ranked[:_MOST_ROWS]]
+        values = [row[list(header).index(metric)] for row in rows]
+        names, cells = [metric, "settings"], [list(pair) for pair in zip(values, settings, strict=True)]
+    console().print(table(names, cells, text=(1,) if names[-1] == "settings" else (0,)))
     if len(ranked) > _MOST_ROWS:
         click.echo(f"the best {_MOST_ROWS} of {len(ranked)}; the page has all")
-    click.echo(tuning.chosen_words(search, ranked))
+    click.echo(wrapped(tuning.chosen_words(search, ranked)))
     if chance := tuning.within_chance(ranked):
-        click.echo(chance)
+        click.echo(wrapped(chance))
     for text in tuning.at_an_end(ranked):
-        click.echo(f"{text}: a wider range may hold a better one")
+        click.echo(wrapped(f"{text}: a wider range may contain a better value"))
     test = (
         f", test {error_name(last)} {in_error(last, 'test_error')}" if last["test_error"] is not None else ""
     )

@@ -1,9 +1,9 @@
-"""A search as the command line makes it: candidates of a job, progress, what is told of it, its page."""
+"""A search of the command line: candidates of a job, progress, messages, page."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from distkern.cli.job import Job, make_estimator
@@ -29,17 +29,17 @@ _SHARES = ("error", "accuracy", "balanced_accuracy")
 
 
 def search_folder(job: Job) -> Place:
-    """The folder of the trials of a job."""
+    """The folder of a job's trials."""
     return job.model_folder / "tune"
 
 
 def search_of(job: Job, dataset: Dataset) -> Search:
-    """What a job asks to be tried, or what is worth it of its algorithm; all settings are checked.
+    """Return the search of a job, or its algorithm's default search, with all settings checked.
 
     Raises
     ------
     InputError
-        If it asks for a value that a hyperparameter cannot have.
+        If a value is not possible for its hyperparameter.
     """
     asked = job.search or SearchTable()
     for name in asked.params:
@@ -95,35 +95,33 @@ def in_metric(name: str, value: float | None) -> str:
 
 
 def in_difference(one: Ranked) -> str:
-    """The mean loss of a candidate less that of the best value, with its standard error."""
+    """The mean loss of a candidate minus that of the best, with its standard error."""
     return "-" if one.apart is None else f"{one.apart[0]:.2g} ± {one.apart[1]:.1g}"
 
 
 def compared_on(search: Search, best: Ranked) -> str:
-    """On which rows candidates were compared, in words."""
+    """The rows that candidates were compared on, in words."""
     rows = f"{best.trials[-1].n_held_out:,} held-out rows"
     return f"{search.validation} folds of {rows}" if isinstance(search.validation, int) else rows
 
 
 def within_chance(ranked: Sequence[Ranked]) -> str:
-    """A sentence on candidates that cannot be told from the best one; empty if there are none."""
+    """A sentence on candidates that do not differ from the best one; empty if there are none."""
     near = sum(one.is_near for one in ranked)
     if near < 2:
         return ""
-    return f"{near} cannot be told apart (2 standard errors, the same rows): one of little work is chosen"
+    return f"{near} do not differ by 2 standard errors on the same rows: a cheap one is chosen"
 
 
 def at_an_end(ranked: Sequence[Ranked]) -> list[str]:
-    """Hyperparameters whose best value is the smallest or largest of several that were tried, in words."""
+    """Hyperparameters whose best value is the smallest or largest of several values, in words."""
     told = []
     best = ranked[0].settings
     for name, value in best.items():
         tried = {one.settings[name] for one in ranked if _is_number(one.settings[name])}
         if not _is_number(value) or len(tried) < 3 or value not in (min(tried), max(tried)):
             continue
-        told.append(
-            f"{name}={value:g} is the {'smallest' if value == min(tried) else 'largest'} that was tried"
-        )
+        told.append(f"{name}={value:g} is the {'smallest' if value == min(tried) else 'largest'} value tried")
     return told
 
 
@@ -134,7 +132,7 @@ def _is_number(value: Any) -> bool:
 def trial_words(
     search: Search, candidate: TuningCandidate, trial: Trial, n_done: int, n_all: int
 ) -> Sequence[str]:
-    """A line about a trial that has finished, and one about why it failed."""
+    """A line on a finished trial, and one on why it failed."""
     metric = search.metric.name
     value = "failed" if trial.value is None else f"{metric} {in_metric(metric, trial.value)}"
     line = (
@@ -147,22 +145,25 @@ def trial_words(
 def candidate_table(
     search: Search, ranked: Sequence[Ranked]
 ) -> tuple[dict[str, str], Sequence[Sequence[str]]]:
-    """Names of columns with their meanings, and a row for each candidate."""
-    metric = search.metric.name
+    """Column names with their meanings, and a row for each candidate.
+
+    The first columns are the hyperparameters that differ, one each.
+    """
+    metric, searched = search.metric.name, differing([one.settings for one in ranked])
     header = {
-        "candidate": "in the order of their numbers",
+        **dict.fromkeys(searched, "hyperparameter"),
         metric: "on held-out rows, averaged over the folds",
-        "worse by": "mean loss of the same held-out rows less that of the best value, and its standard error",
-        "rows": "that it learned from, in its last trial",
-        "work": "of its last trials: rows looked at times functions",
+        "worse by": "mean loss minus that of the best on the same held-out rows, with standard error",
+        "rows": "training rows of its last trial",
+        "work": "rows times functions of its last trials",
         "trials": "",
-        "time": "of all its trials",
+        "time": "all its trials",
         "stages": "of its last trial",
-        "ended": "why its last trial did",
+        "ended": "why its last trial ended",
     }
     rows = [
         (
-            in_words(one.settings),
+            *(_word(one.settings[name]) if name in one.settings else "-" for name in searched),
             in_metric(metric, one.value),
             in_difference(one),
             f"{one.n_learned:,}",
@@ -177,8 +178,15 @@ def candidate_table(
     return header, rows
 
 
+def differing(settings: Sequence[Mapping[str, Any]]) -> list[str]:
+    """Names of settings with several values, or missing in some candidates; of one candidate all."""
+    names = list(dict.fromkeys(name for one in settings for name in one))
+    several = [name for name in names if len({str(one.get(name)) for one in settings}) > 1]
+    return several or names
+
+
 def chosen_words(search: Search, ranked: Sequence[Ranked]) -> str:
-    """A line about what is the best, by how much, and what it took to find it."""
+    """A line on the best candidate, its score and the cost of the search."""
     metric, best = search.metric.name, ranked[0]
     seconds = sum(one.seconds for one in ranked)
     return (
@@ -188,7 +196,7 @@ def chosen_words(search: Search, ranked: Sequence[Ranked]) -> str:
 
 
 def searched(job: Job, dataset: Dataset, search: Search, where: Where, watcher: Watcher) -> list[Ranked]:
-    """Make the trials that have not been made and the page of all; the candidates, the best first."""
+    """Run the missing trials, write the page and return the candidates, the best first."""
     from distkern.storage.atomic import write_text_atomic
 
     ranked = search.run(where, watcher)
@@ -199,10 +207,10 @@ def searched(job: Job, dataset: Dataset, search: Search, where: Where, watcher: 
 def train_best(
     job: Job, dataset: Dataset, search: Search, ranked: Sequence[Ranked], **given: Any
 ) -> tuple[list[dict[str, Any]], float | None]:
-    """:func:`~distkern.cli.training.run_job` of the best settings, from where it was interrupted.
+    """Train the best settings with :func:`~distkern.cli.training.run_job`, continuing an interrupted run.
 
-    Returns the lines of its ``metrics.jsonl`` and the metric of the search on the test rows, None where these
-    were not measured; the page of the search has it as well.
+    Returns the lines of ``metrics.jsonl`` and the search metric on the test rows (None if not measured),
+    which the page of the search shows too.
     """
     from distkern.cli.training import evaluate_test_rows, run_job
     from distkern.engine.executors import open_executor
@@ -228,16 +236,17 @@ def train_best(
 
 
 def check_search_folder(job: Job) -> None:
-    """Refuse a folder with a model or an unfinished run that no search has made."""
+    """Refuse a folder whose model or unfinished run no search made."""
     from distkern.runs.folder import check_folder
 
     check_folder(job.model_folder, resume=(search_folder(job) / "search.json").exists())
 
 
 def tune_described(description: dict[str, Any], listeners: Sequence[Listener], resume: bool) -> None:
-    """What a job's driver runs on a worker: the search of a :class:`~distkern.cli.job.Job` from its fields.
+    """Run the search of a :class:`~distkern.cli.job.Job` from its fields, then train; a job's driver runs
+    this.
 
-    The training of what it has found follows. Trials and fits that were begun go on.
+    Started trials and fits are continued.
     """
     from distkern.cli.job import prepare
 
@@ -254,10 +263,10 @@ def tune_described(description: dict[str, Any], listeners: Sequence[Listener], r
 
 
 class SearchReporter(Watcher):
-    """Tells the listeners of a run about a search: each trial is a message and counts as a checkpoint.
+    """Reports a search to the listeners of a run: each trial is a message and counts as a checkpoint.
 
-    From the fits of trials they hear of checkpoints and lost workers. All else is a sign of life, at which a
-    job that was cancelled stops and a terminal shows how far the search is.
+    Checkpoints and lost workers of the trials' fits are passed on. All other events are signs of life, at
+    which a cancelled job stops and a terminal shows the progress of the search.
     """
 
     def __init__(self, search: Search, listeners: Sequence[Listener]) -> None:
@@ -281,7 +290,7 @@ class SearchReporter(Watcher):
 
     def resumed(self, n_found: int) -> None:
         self._done = n_found
-        self.say(f"{n_found} trials were made before, and are not made again")
+        self.say(f"{n_found} earlier trials are reused")
 
     def listeners(self, candidate: TuningCandidate, task: Task) -> Sequence[Listener]:
         def hear(event: Event) -> None:
@@ -315,7 +324,7 @@ _OTHERS = Style(STYLES["limit"].colour)
 def tuning_page(
     job: Job, dataset: Dataset, search: Search, ranked: Sequence[Ranked], test: float | None = None
 ) -> str:
-    """The HTML of a search that is over, the best candidate first; ``test``: the metric on the test rows."""
+    """Return the HTML of a finished search, best candidate first; ``test``: the metric on the test rows."""
     metric, best = search.metric.name, ranked[0]
     cells = {f"{metric}, held-out rows": in_metric(metric, best.value)}
     if test is not None:
@@ -325,7 +334,7 @@ def tuning_page(
     body: list[Section] = [
         note(_how(search, best), "quiet"),
         tiles(cells),
-        *(note(f"{words}: a wider range may hold a better one") for words in at_an_end(ranked)),
+        *(note(f"{words}: a wider range may contain a better value") for words in at_an_end(ranked)),
         note(within_chance(ranked)),
         Plots(_plots(search, ranked)),
         heading("Candidates"),
@@ -344,7 +353,7 @@ def _how(search: Search, best: Ranked) -> str:
 
 
 def _plots(search: Search, ranked: Sequence[Ranked]) -> list[Plot]:
-    """The metric over each hyperparameter, over the rows of the rungs, and over seconds."""
+    """Plots of the metric against each hyperparameter, the rows of the rungs, and seconds."""
     metric = search.metric.name
     plots = []
     for name in ranked[0].settings:
@@ -362,7 +371,7 @@ def _plots(search: Search, ranked: Sequence[Ranked]) -> list[Plot]:
             rows = [next(trial.n_learned for trial in one.trials if trial.rung == rung) for rung, _ in found]
             label, style = ("chosen", STYLES["chosen"]) if one is ranked[0] else ("others", _OTHERS)
             lines.append(Curve(label, rows, [value for _, value in found], style))
-        plots.append(Plot(f"{metric} by rows", Axis("rows learned from"), Axis(), lines))
+        plots.append(Plot(f"{metric} by rows", Axis("training rows"), Axis(), lines))
     timed = [(one, one.rung, one.seconds, one.value) for one in ranked if one.value is not None]
     by_time = _dots(search, ranked, timed)
     plots.append(Plot(f"{metric} by time", Axis("seconds of its trials"), Axis(), by_time))
@@ -370,7 +379,7 @@ def _plots(search: Search, ranked: Sequence[Ranked]) -> list[Plot]:
 
 
 def _axis(name: str, values: Sequence[Any]) -> Axis:
-    """The axis of a hyperparameter: numbers, or words in the order in which they were tried."""
+    """The axis of a hyperparameter: numbers, or words in the order of the trials."""
     if not all(isinstance(value, int | float) and not isinstance(value, bool) for value in values):
         return Axis(name, words=tuple(dict.fromkeys(map(_word, values))))
     is_wide = min(values) > 0 and max(values) / min(values) >= _WIDE
@@ -396,7 +405,7 @@ def _values(one: Ranked) -> list[tuple[int, float]]:
 def _dots(
     search: Search, ranked: Sequence[Ranked], points: Sequence[tuple[Ranked, int, float, float]]
 ) -> list[Curve]:
-    """A point for each candidate in each rung, in the colour of the rung; the chosen one's stand out."""
+    """A point for each candidate and rung in the rung's colour; the chosen candidate stands out."""
     curves = []
     for number, rung in enumerate(search.rungs):
         label = f"{100 * rung.share:.3g} % of the rows" if len(search.rungs) > 1 else "candidates"

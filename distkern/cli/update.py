@@ -30,13 +30,11 @@ _ELSEWHERE = "move them away, or give --out M2"
     multiple=True,
     required=True,
     metavar="D.zarr...",
-    help="The data set with the new rows, and the old ones where they are read again: everything up to the "
-    "next option, in any order.",
+    help="Data sets with the new rows and, for algorithms that read them again, the old rows: all words up "
+    "to the next option, in any order.",
 )
-@click.option(
-    "--out", metavar="M2", help="Folder or URL of the updated model.  [default: it takes the place of M]"
-)
-@click.option("--resume", is_flag=True, help="Go on from the last checkpoint of an update that was stopped.")
+@click.option("--out", metavar="M2", help="Folder or URL of the updated model.  [default: replace M]")
+@click.option("--resume", is_flag=True, help="Continue a stopped update from its last checkpoint.")
 @options.scheduling
 @options.dashboard
 @options.as_json
@@ -49,11 +47,11 @@ def update(
     as_json: bool,
     **where: Any,
 ) -> None:
-    """Bring a model up to date with the training rows of new data sets, exactly where sums allow it.
+    """Update a model with the training rows of new data sets.
 
-    What it learns, scales and encodes them by is that of the model. The square loss with newton needs the new
-    rows alone and gives the minimum over old and new rows; others say if they need the old ones too. M is
-    there and whole until the updated model takes its place; a folder that holds other things is refused.
+    Hyperparameters, scaling and encoding stay as they are. newton with the square loss needs only the new
+    rows and returns the minimum over old and new rows; other algorithms say if they need the old rows too.
+    M stays complete until the updated model replaces it. A folder with other files is refused.
 
     \b
     Examples:
@@ -66,14 +64,13 @@ def update(
     from distkern.estimators.updating import begun
     from distkern.monitor.terminal import Terminal
     from distkern.runs.persistence import load_model, read_fingerprint
-    from distkern.storage.dataset import open_dataset
 
     options.use_certificates(where["scheduler"])
     folder = place_of(model)
     staged = place_of(out) if out is not None else _staged(folder)
-    # nothing is made beside what is no model
+    # refuse what is not a model before anything is created
     read_fingerprint(folder)
-    splits = [open_dataset(path).train for path in data]
+    splits = [options.open_for(model, path).train for path in data]
     with driving(staged, resume or out is None) as guards, Terminal() as terminal:
         # under the claim: of two updates in place, the second begins from what the first has made
         base = read_fingerprint(folder)
@@ -89,7 +86,7 @@ def update(
         if out is None:
             for guard in guards:
                 guard(Event("run_finished"))
-            assert isinstance(folder, Path), "models in a store are not written over"
+            assert isinstance(folder, Path), "a model in a store cannot be updated in place"
             place = _in_place(staged, folder, base)
     told = updated.updates_[-1]
     if as_json:
@@ -101,12 +98,12 @@ def update(
 
 
 def _staged(folder: Place) -> Path:
-    """Where the update of a model is made that takes its place: beside it, or beside what it is a link to.
+    """Where to build an update that replaces its model: beside the model, or beside the target of a link.
 
     Raises
     ------
     InputError
-        If it cannot take its place: the folder lies in a store, is trained to, or holds others' files.
+        If it cannot replace the model: the folder lies in a store, is in use, or holds other files.
     """
     from distkern.jobs.folder import JobFolder
     from distkern.runs.belongings import refuse_foreign
@@ -114,7 +111,7 @@ def _staged(folder: Place) -> Path:
 
     if not isinstance(folder, Path):
         raise InputError(
-            "models in a store are not written over", where=str(folder), hint="give --out for the updated one"
+            "a model in a store cannot be updated in place", where=str(folder), hint="give --out M2"
         )
     real = Path(os.path.realpath(folder))
     staged = real.with_name(f".{real.name}.update")
@@ -127,7 +124,7 @@ def _staged(folder: Place) -> Path:
 
 
 def _clear(staged: Place, resumed: AbstractEstimator | None) -> None:
-    """Remove an update that has ended and has not taken its place, unless it is the one that is resumed."""
+    """Remove a finished update that did not replace its model, unless it is being resumed."""
     from distkern.jobs.folder import OWN
     from distkern.runs.belongings import refuse_foreign
     from distkern.runs.persistence import refuse_other_model
@@ -140,7 +137,7 @@ def _clear(staged: Place, resumed: AbstractEstimator | None) -> None:
             refuse_other_model(staged, resumed, "", begins)
             return
     refuse_foreign(staged, "move them away", hidden=True)
-    # the description first: what is left of a model is no model
+    # the description first: the remains of a model are not a model
     (staged / "model.json").unlink()
     for entry in staged.iterdir():
         if entry.name == OWN:
@@ -152,12 +149,12 @@ def _clear(staged: Place, resumed: AbstractEstimator | None) -> None:
 
 
 def _in_place(staged: Place, folder: Path, base: str) -> Path:
-    """Put the updated model into the place of the one with the fingerprint ``base`` that it began from.
+    """Replace the model with the fingerprint ``base``, from which the update began, by the updated one.
 
     Raises
     ------
     InputError
-        If another one is there now, or files that are not a model's; nothing is changed then.
+        If another model or foreign files are there now; nothing is changed then.
     """
     from distkern.jobs.folder import JobFolder
     from distkern.runs.belongings import refuse_foreign, take_along
@@ -168,7 +165,7 @@ def _in_place(staged: Place, folder: Path, base: str) -> Path:
         is_exchanged = replaced != real
         if read_fingerprint(replaced) != base or (is_exchanged and read_fingerprint(real) != made):
             raise InputError(
-                "was changed while it was being updated, and stays as it is now",
+                "was changed during the update and is left as it is",
                 where=str(folder),
                 hint="run the same command again",
             )
@@ -181,13 +178,13 @@ def _in_place(staged: Place, folder: Path, base: str) -> Path:
     made = check_model(staged)
     take_along(real, staged)
     put_in_place(staged, real, check)
-    # the claim has gone along, and is no part of the model
+    # the claim moved along and is not part of the model
     JobFolder(real).discard()
     return folder
 
 
 def _job(model: Any, data: Any, out: Place, dashboard: bool | None, where: dict[str, Any]) -> Job:
-    """The job of an update, for its claims and its report."""
+    """The job of an update, for its claim and its report."""
     from distkern.cli.job import Job
 
     given = {name: value for name, value in where.items() if value is not None}
@@ -201,7 +198,7 @@ def _job(model: Any, data: Any, out: Place, dashboard: bool | None, where: dict[
 
 
 def _print(told: dict[str, Any]) -> None:
-    """The drift and the errors of an update."""
+    """Print drift and errors of an update."""
     from distkern.cli.tables import console, note_line, table
     from distkern.cli.training import update_facts
     from distkern.monitor.style import short_number

@@ -1,4 +1,4 @@
-"""Sizes and schedulers as they are written on a command line or in a job file."""
+"""Sizes and schedulers in the notation of command lines and job files."""
 
 from __future__ import annotations
 
@@ -12,6 +12,8 @@ _UNITS |= {
     for power, prefix in enumerate("kmgt", start=1)
     for ending, base in (("ib", 1024), ("i", 1024), ("b", 1000), ("", 1000))
 }
+#: fewer bytes without a unit are a mistake
+_LEAST = 2**20
 _SIZE = re.compile(r"\s*(\d+(?:\.\d*)?|\.\d+)\s*([a-zA-Z]*)\s*")
 #: schedulers that are known without importing Dask
 _LOCAL = ("synchronous", "threads", "processes", "local")
@@ -19,7 +21,7 @@ _ADDRESS = re.compile(r"(tcp|tls)://\S+:\d+")
 
 
 def check_scheduler(name: str) -> str:
-    """The name itself; :class:`InputError` unless it names a scheduler or the address of one."""
+    """Return the name; :class:`InputError` unless it names a scheduler or an address of one."""
     if name in _LOCAL or _ADDRESS.fullmatch(name):
         return name
     # others are looked for where that takes a moment
@@ -35,7 +37,7 @@ def check_scheduler(name: str) -> str:
 
 
 def check_workers(scheduler: str | None, workers: int | None, where: str = "--workers") -> None:
-    """Refuse a number of workers, given at ``where``, if the scheduler says how many there are."""
+    """Refuse a number of workers, given at ``where``, if the scheduler determines it."""
     if workers is None or scheduler is None:
         return
     if "://" in scheduler:
@@ -48,16 +50,20 @@ def check_workers(scheduler: str | None, workers: int | None, where: str = "--wo
 
 
 def parse_bytes(text: str) -> int:
-    """A number of bytes from a text such as ``"512MiB"``, ``"1.5 GB"`` or ``"1048576"``.
+    """Parse a number of bytes such as ``"512MiB"``, ``"1.5 GB"`` or ``"1048576"``.
 
     Raises
     ------
     InputError
-        If it is not a positive number with a known unit.
+        If it is not a positive number with a known unit, or has no unit and is below 1 MiB.
     """
     match = _SIZE.fullmatch(text)
     unit = match[2].lower() if match else None
     size = int(float(match[1]) * _UNITS[unit]) if match and unit in _UNITS else 0
     if size < 1:
         raise InputError(f"{text!r} is not a size in bytes", hint="write for instance 512MiB or 2GB")
+    if not unit and size < _LEAST:
+        raise InputError(
+            f"{text!r} is {size:,} bytes, as it has no unit", hint=f"write for instance {text}GiB"
+        )
     return size

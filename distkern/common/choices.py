@@ -90,7 +90,7 @@ class Compared:
     Attributes
     ----------
     name : what it is, in words
-    loss : mean loss of rows that it has not learned from
+    loss : mean loss on held-out rows
     n_rows, n_functions : rows that its trial learned from, and functions of its machine, where they are known
     """
 

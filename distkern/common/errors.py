@@ -7,6 +7,24 @@ from collections.abc import Iterable, Sequence
 
 #: characters of a part of a message
 _LONGEST = 800
+#: words of other libraries -> ours
+_SYNONYMS = {
+    **dict.fromkeys(
+        ("mse", "l2", "squared", "squared_error", "squared_loss", "ols", "ridge"), "least_squares"
+    ),
+    **dict.fromkeys(("mae", "l1", "absolute_error", "least_absolute_deviation"), "absolute"),
+    **dict.fromkeys(("log", "log_loss", "logloss", "binary_crossentropy", "bernoulli"), "logistic"),
+    **dict.fromkeys(("cross_entropy", "crossentropy", "multinomial", "multi_logloss"), "softmax"),
+    **dict.fromkeys(("svm", "svc", "hinge_loss"), "hinge"),
+    **dict.fromkeys(("gaussian", "gauss", "squared_exponential", "se"), "rbf"),
+    **dict.fromkeys(("poly", "polynomial_kernel"), "polynomial"),
+    **dict.fromkeys(("fit", "learn"), "train"),
+    **dict.fromkeys(("info", "show", "describe"), "inspect"),
+    **dict.fromkeys(("score", "eval", "test", "measure"), "evaluate"),
+    **dict.fromkeys(("ingest", "convert", "prepare"), "shard"),
+    **dict.fromkeys(("search", "optimize", "optimise", "hpo"), "tune"),
+    "list": "runs",
+}
 
 
 class DistkernError(Exception):
@@ -91,8 +109,10 @@ def _rebuild(kind: type[InputError], what: str, where: str | None, hint: str | N
 
 
 def nearest(name: str, known: Iterable[str]) -> str | None:
-    """The one of ``known`` that a mistyped name is likely to mean."""
-    return next(iter(difflib.get_close_matches(name, sorted(known), n=1)), None)
+    """The one of ``known`` that a name is likely to mean: the same in another library, or nearly spelt so."""
+    names = sorted(known)
+    same = _SYNONYMS.get(name.lower().replace("-", "_"))
+    return same if same in names else next(iter(difflib.get_close_matches(name, names, n=1)), None)
 
 
 def unknown_name(kind: str, name: str, known: Iterable[str]) -> InputError:

@@ -74,6 +74,8 @@ class Number(AbstractKind):
             return self.noun
         if math.isinf(self.most):
             return f"{self.noun} {'>' if self.open[0] else '>='} {self.least:g}"
+        if math.isinf(self.least):
+            return f"{self.noun} {'<' if self.open[1] else '<='} {self.most:g}"
         left, right = "(" if self.open[0] else "[", ")" if self.open[1] else "]"
         return f"{self.noun} in {left}{self.least:g}, {self.most:g}{right}"
 

@@ -14,7 +14,7 @@ __all__ = ["forwarder", "install"]
 def install(client: Any) -> str:
     """Serve the page on the scheduler of a connected client; return its URL.
 
-    The scheduler needs Bokeh, as its own dashboard does, and not distkern: the page's modules then travel by
+    The scheduler needs Bokeh, as its own dashboard does, but not distkern: the page's modules are sent by
     value. One page serves all runs of a scheduler, so installing it again changes nothing.
     """
     from distkern.dashboard.preload import install_page
@@ -23,7 +23,9 @@ def install(client: Any) -> str:
 
 
 def forwarder(client: Any, run: Mapping[str, Any]) -> Listener:
-    """A listener that sends a run's events to the page: see :class:`distkern.dashboard.forward.Forwarder`."""
+    """Return a listener that sends a run's events to the page; see
+    :class:`distkern.dashboard.forward.Forwarder`.
+    """
     from distkern.dashboard.forward import Forwarder
 
     return Forwarder(client, run)

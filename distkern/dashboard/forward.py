@@ -1,4 +1,4 @@
-"""The driver's side of the dashboard: events go to the scheduler, a few times a second."""
+"""The driver's side of the dashboard: it sends events to the scheduler a few times a second."""
 
 from __future__ import annotations
 
@@ -22,19 +22,18 @@ _LOST = (OSError, RuntimeError, TimeoutError, ValueError, AttributeError)
 
 
 class Forwarder:
-    """A listener that sends what happens to the scheduler's topic :data:`TOPIC`.
+    """A listener that sends events to the scheduler's topic :data:`TOPIC`.
 
-    A message is ``{"run": facts, "events": [{"kind", "time", "fields"}, ...]}``. Events of passes and stages
-    are sent together every 0.2 seconds by a thread, and of progress only the newest; all others at once. A
-    scheduler that does not answer never stops the run: the engine notices by itself.
-    Messages name the scheduler they were made for, which may die and have another at its address.
+    A message is ``{"run": facts, "events": [{"kind", "time", "fields"}, ...]}``. A thread sends events of
+    passes and stages together every 0.2 seconds, only the newest of progress; all others go at once. A silent
+    scheduler never stops the run, as the engine notices that itself. Messages name their scheduler, since
+    another may start at its address.
 
     Parameters
     ----------
     client : a connected client of Dask's distributed scheduler
-    run : what every message says of the run: "algorithm", "data", "out"; "memory_limit",
-        "planned_worker_bytes", "planned_driver_bytes" (bytes) are drawn beside the measured memory. "id" is
-        made up if it is missing.
+    run : facts for every message: "algorithm", "data", "out"; "memory_limit", "planned_worker_bytes" and
+        "planned_driver_bytes" (bytes) are drawn beside the measured memory. A missing "id" is generated.
     """
 
     def __init__(self, client: Any, run: Mapping[str, Any]) -> None:
@@ -57,7 +56,7 @@ class Forwarder:
                 self._waiting[-1] = record
             else:
                 self._waiting.append(record)
-                # only a scheduler that does not answer makes so many wait
+                # this many wait only if the scheduler does not answer
                 del self._waiting[:-MOST_WAITING]
             at_once = event.kind in _URGENT
             if not at_once and self._timer is None:
@@ -68,7 +67,7 @@ class Forwarder:
             self.flush()
 
     def flush(self) -> None:
-        """Send what waits."""
+        """Send the waiting events."""
         with self._sending:
             with self._lock:
                 if self._timer is not None:
@@ -85,7 +84,7 @@ class Forwarder:
 
 
 def _scheduler_of(client: Any) -> str:
-    """The id of the client's scheduler, which a new one at its address does not have."""
+    """The id of the client's scheduler, which a new one at the same address does not share."""
     try:
         return str(client.scheduler_info(n_workers=1)["id"])
     except (*_LOST, KeyError, TypeError):

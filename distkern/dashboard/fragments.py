@@ -1,12 +1,11 @@
-"""The page's sections and plots: pure functions of histories and the cluster."""
+"""The page's sections and plots: pure functions of a run's history and the cluster."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import replace
 
 from distkern.dashboard.history import ClusterView, PassView, RunHistory, WorkerView, clock
-from distkern.monitor.balance import pass_key, pass_sections
 from distkern.monitor.page import (
     Axis,
     Curve,
@@ -18,15 +17,15 @@ from distkern.monitor.page import (
     key,
     note,
     square,
-    swatch,
     table,
     text,
 )
 from distkern.monitor.page import tiles as tile_row
-from distkern.monitor.style import RUNS, STYLES, WORKERS, Style, short_number
+from distkern.monitor.passes import pass_sections
+from distkern.monitor.style import STYLES, WORKERS, short_number
 from distkern.monitor.text import in_bytes, in_number, in_percent, in_time
 
-#: what stages can be drawn over -> key of their metrics, and label
+#: x axis of the stages' plots -> key of their metrics, and label
 POSITIONS = {
     "passes": ("passes", "passes over the data"),
     "seconds": ("seconds", "seconds"),
@@ -42,7 +41,7 @@ _ERRORS = {f"{rows}_error": rows for rows in ("train", "validation", "test")}
 _PEAKS = {f"{process}_peak_rss_bytes": process for process in ("worker", "driver")}
 #: shown elsewhere on the page, or a count without a curve worth drawing
 _DRAWN = {"stage", "passes", "seconds", "objective", "peak_rss_bytes", *_ERRORS, *_PEAKS}
-#: what is told last of the rest
+#: listed after the solver's own figures
 _KNOWN = (
     "model_size",
     "training_seconds",
@@ -53,115 +52,71 @@ _KNOWN = (
 )
 
 
-def colour_of(run: RunHistory) -> str:
-    """The run's colour on the page."""
-    return RUNS[run.number % len(RUNS)]
-
-
-def style_of(run: RunHistory, kind: str, runs: Sequence[RunHistory]) -> Style:
-    """The style of a kind of curve; where runs are compared, in the run's colour."""
-    return STYLES[kind] if len(runs) == 1 else replace(STYLES[kind], colour=colour_of(run))
-
-
-def plots(runs: Sequence[RunHistory], over: str, quantity: str) -> dict[str, Plot]:
-    """The page's figures by their names, over passes, seconds or stages; one has a chosen quantity."""
+def plots(run: RunHistory | None, over: str, quantity: str) -> dict[str, Plot]:
+    """The page's figures by name, over passes, seconds or stages; "other" shows ``quantity``."""
     key, label = POSITIONS[over]
     x, seconds = Axis(label), Axis("seconds", from_zero=True)
     count, size = Axis(from_zero=True), Axis(binary=True, from_zero=True)
     words = quantity.replace("_", " ")
-    squared = {run.squared for run in runs if run.stages}
-    of_errors = "Root mean squared error" if squared == {True} else "Error in percent"
-    if len(squared) > 1:
-        of_errors = "Error (in percent, or root mean squared)"
-    errors = [curve for run in runs for curve in _curves(run, runs, key, _ERRORS, 1 if run.squared else 100)]
-    objectives = [curve for run in runs for curve in _curves(run, runs, key, {"objective": "figure"})]
-    others = [curve for run in runs for curve in _curves(run, runs, key, {quantity: "figure"})]
+    squared = run is not None and run.squared
+    of_errors = "Root mean squared error" if squared else "Error in percent"
+
+    def curves(kinds: Mapping[str, str], factor: float = 1.0) -> list[Curve]:
+        return [] if run is None else _curves(run, key, kinds, factor)
+
     return {
-        "objective": Plot("Objective", x, Axis(log=True), objectives),
-        "error": Plot(of_errors, x, count, errors),
-        "other": Plot(words[:1].upper() + words[1:], x, Axis(), others),
-        "memory": Plot(
-            "Peak memory", x, size, [curve for run in runs for curve in _memory_curves(run, runs, key)]
-        ),
-        "rows": Plot("Rows a second", seconds, count, [_rates(run, runs, 0) for run in runs]),
-        "bytes": Plot("Bytes a second", seconds, size, [_rates(run, runs, 1) for run in runs]),
+        "objective": Plot("Objective", x, Axis(log=True), curves({"objective": "figure"})),
+        "error": Plot(of_errors, x, count, curves(_ERRORS, 1 if squared else 100)),
+        "other": Plot(words[:1].upper() + words[1:], x, Axis(), curves({quantity: "figure"})),
+        "memory": Plot("Peak memory", x, size, [] if run is None else _memory_curves(run, key)),
+        "rows": Plot("Rows a second", seconds, count, _rates(run, 0)),
+        "bytes": Plot("Bytes a second", seconds, size, _rates(run, 1)),
     }
 
 
-def _curves(
-    run: RunHistory, runs: Sequence[RunHistory], key: str, kinds: Mapping[str, str], factor: float = 1.0
-) -> list[Curve]:
+def _curves(run: RunHistory, key: str, kinds: Mapping[str, str], factor: float = 1.0) -> list[Curve]:
     """Quantities of the stages (key -> kind); stages that lack one, or their position, are left out."""
     curves = []
     for quantity, kind in kinds.items():
         pairs = [(s[key], factor * s[quantity]) for s in run.stages if key in s and quantity in s]
         x, y = tuple(at for at, _ in pairs), tuple(found for _, found in pairs)
         if x:
-            label = f"{run.told} {quantity.removesuffix('_peak_rss_bytes').replace('_', ' ')}"
-            curves.append(Curve(label, x, y, style_of(run, kind, runs)))
+            label = quantity.removesuffix("_peak_rss_bytes").replace("_", " ")
+            curves.append(Curve(label, x, y, STYLES[kind]))
     return curves
 
 
-def _memory_curves(run: RunHistory, runs: Sequence[RunHistory], key: str) -> list[Curve]:
+def _memory_curves(run: RunHistory, key: str) -> list[Curve]:
     """Peaks of the largest worker and of the driver, and what limit and plan allow."""
     # without workers their peak is 0
-    curves = [curve for curve in _curves(run, runs, key, _PEAKS) if any(curve.y)]
+    curves = [curve for curve in _curves(run, key, _PEAKS) if any(curve.y)]
     places = [stage[key] for stage in run.stages if key in stage]
     for name, label in LIMITS.items():
         limit = run.facts.get(name)
         if isinstance(limit, (int, float)) and limit > 0 and places:
             ends = (min(places), max(places))
-            curves.append(Curve(label, ends, (float(limit),) * 2, style_of(run, "limit", runs), label))
+            curves.append(Curve(label, ends, (float(limit),) * 2, STYLES["limit"], label))
     return curves
 
 
-def _rates(run: RunHistory, runs: Sequence[RunHistory], quantity: int) -> Curve:
+def _rates(run: RunHistory | None, quantity: int) -> list[Curve]:
     """Rows (0) or bytes (1) a second over the seconds of the run."""
-    times, values = run.rates.rates(quantity)
-    return Curve(run.told, times, values, replace(style_of(run, "figure", runs), marker=""))
+    if run is None:
+        return []
+    label = ("rows a second", "bytes a second")[quantity]
+    return [Curve(label, *run.rates.rates(quantity), replace(STYLES["figure"], marker=""))]
 
 
-def quantities(runs: Sequence[RunHistory]) -> list[str]:
+def quantities(run: RunHistory | None) -> list[str]:
     """Figures of the stages that can be drawn beside the fixed plots, the solver's own first."""
-    names = dict.fromkeys(["model_size", *(name for run in runs for name in run.last if name not in _DRAWN)])
+    last = {} if run is None else run.last
+    names = dict.fromkeys(["model_size", *(name for name in last if name not in _DRAWN)])
     return [*(name for name in names if name not in _KNOWN), *(name for name in _KNOWN if name in names)]
 
 
 #: lines of a table before the rest is summed up
 MOST_WORKERS, MOST_EVENTS = 40, 60
-#: columns that a page has room for in its ordinary type
-MOST_WIDE_COLUMNS = 7
 _UNCOUNTED = "rounds have no tasks to count: a worker answers them from the rows it keeps"
-
-
-def coarse_age(seconds: float) -> str:
-    """How long ago, in steps that do not change with every glance."""
-    if seconds < 10:
-        return "just now"
-    if seconds < 60:
-        return f"{int(seconds // 10) * 10} s ago"
-    if seconds < 3600:
-        return f"{int(seconds // 60)} min ago"
-    return f"{int(seconds // 3600)} h ago" if seconds < 172800 else f"{int(seconds // 86400)} days ago"
-
-
-def run_label(run: RunHistory, now: float) -> str:
-    """The run in the list: its name, state, stage and how long since it was heard."""
-    stage = run.last.get("stage")
-    of = run.start.get("stages")
-    age = coarse_age(now - run.received)
-    if run.state != "running":
-        parts = [f"{run.state} {age}"]
-    else:
-        parts = [run.state if age == "just now" else f"{run.state}, last heard {age}"]
-    if stage is not None:
-        # one that has finished is not short of stages: it may have converged before
-        short = of and run.state != "finished"
-        parts.append(f"stage {stage:.0f}" + (f" of {of}" if short else ""))
-    if run.seconds > 0:
-        # a number and its unit stay on one line
-        parts.append(in_time(run.seconds).replace(" ", "\u00a0"))
-    return f"{run.told}\n{', '.join(parts)}"
 
 
 def cluster_line(cluster: ClusterView) -> Html:
@@ -175,59 +130,43 @@ def cluster_line(cluster: ClusterView) -> Html:
     return note(f"{cluster.address}: {workers if count else 'no workers'}", "quiet")
 
 
-def now(runs: Sequence[RunHistory]) -> Html:
-    """Where the chosen runs are: tiles for one, a table for several, and the pass of each."""
-    if not runs:
-        words = Html(
-            "No run has been heard of yet. <code>distkern train</code> with this scheduler shows up here."
+def now(run: RunHistory | None) -> Html:
+    """The run's name, its newest figures and the pass under way."""
+    if run is None:
+        return note(
+            Html("No run yet. <code>distkern train</code> with this scheduler shows its progress here."),
+            "quiet",
         )
-        return note(words, "quiet")
-    figures = tiles(runs[0]) if len(runs) == 1 else comparison(runs)
-    return joined(figures, *(pass_line(run, named=len(runs) > 1) for run in runs))
+    return joined(heading(run.name), tile_row(_figures(run)), pass_line(run))
 
 
 def _figures(run: RunHistory) -> dict[str, str]:
     """The newest figures of a run, errors in percent or as roots of mean squares."""
     last, in_error = run.last, in_number if run.squared else in_percent
+    of = run.start.get("stages")
+    stage = f"{last['stage']:.0f}" if "stage" in last else "-"
     return {
+        "state": run.state,
         "test error": in_error(last.get("test_error")),
         "train error": in_error(last.get("train_error")),
         "objective": in_number(last.get("objective")),
-        "stage": f"{last['stage']:.0f}" if "stage" in last else "-",
+        # a finished run may have converged before its last stage
+        "stage": f"{stage} of {of}" if of and run.state != "finished" else stage,
         "passes": in_number(last.get("passes")),
         "time": in_time(run.seconds),
         "size": f"{last['model_size']:,.0f}" if "model_size" in last else "-",
     }
 
 
-def tiles(run: RunHistory) -> Html:
-    """The newest figures of one run."""
-    return joined(heading(run.told), tile_row(_figures(run)))
-
-
-def comparison(runs: Sequence[RunHistory]) -> Html:
-    """The newest figures of several runs, side by side."""
-    meanings = {
-        "test error": "of the rows that were not trained on",
-        "train error": "of the rows that were trained on",
-        "passes": "how often all rows were read",
-        "size": "of the model",
-    }
-    header = {name: meanings.get(name, "") for name in ("run", "state", *_figures(runs[0]))}
-    rows = [(joined(swatch(colour_of(run)), run.told), run.state, *_figures(run).values()) for run in runs]
-    return _table(header, rows)
-
-
-def pass_line(run: RunHistory, *, named: bool) -> Html:
+def pass_line(run: RunHistory) -> Html:
     """The pass under way: a bar, rows and tasks, rates; a strip of its tasks by worker."""
     step = run.step
     if step is None or run.state != "running":
         return Html()
-    name = swatch(colour_of(run)) if named else ""
     stage = f"stage {step.stage}: " if step.stage else ""
-    begun, told = joined(name, stage + step.name), text(pass_text(step))
-    head = Html(f'<div class="row"><span>{begun}</span><span class="quiet">{told}</span></div>')
-    return joined(head, bar(step.share, *([colour_of(run)] if named else [])), strip(run, step))
+    begun, progress = text(stage + step.name), text(pass_text(step))
+    head = Html(f'<div class="row"><span>{begun}</span><span class="quiet">{progress}</span></div>')
+    return joined(head, bar(step.share), strip(run, step))
 
 
 def pass_text(step: PassView) -> str:
@@ -257,46 +196,43 @@ def strip(run: RunHistory, step: PassView) -> Html:
 
 
 def worker_colour(place: int) -> str:
-    """Workers have shades of a colour that no run has."""
+    """The shade of a worker."""
     return WORKERS[place % len(WORKERS)]
 
 
-def workers(cluster: ClusterView, runs: Sequence[RunHistory]) -> Html:
-    """The workers: what they did of the chosen runs, what they hold against their limits."""
+def workers(cluster: ClusterView, run: RunHistory | None) -> Html:
+    """The workers: their memory against their limits, and the tasks that each did for the run."""
     title = heading("Workers")
     if not cluster.workers:
         return joined(title, note("The scheduler has no workers; runs wait for one.", "warn"))
-    order = {worker: place for run in runs[:1] for place, worker in enumerate(run.tasks.by_worker)}
-    # a run that has finished has no pass under way; where all have, it is the last pass of each
-    current = [run for run in runs if run.state == "running"] or runs
-    counted = [run for run in current if run.step is not None and run.step.unit != "rounds"]
+    by_worker = {} if run is None else run.tasks.by_worker
+    of_pass = {} if run is None else run.tasks.now_by_worker
+    order = {worker: place for place, worker in enumerate(by_worker)}
+    counted = run is not None and run.step is not None and run.step.unit != "rounds"
     rows = []
     for worker in cluster.workers[:MOST_WORKERS]:
         mark = square(worker_colour(order[worker.address])) if worker.address in order else ""
-        of_pass = sum(run.tasks.now_by_worker.get(worker.address, 0) for run in counted)
-        of_runs = sum(run.tasks.by_worker.get(worker.address, 0) for run in runs)
         rows.append(
             (
                 joined(mark, worker.address),
                 _memory(worker),
                 f"{worker.cpu:.0f} %",
                 str(worker.processing),
-                f"{of_pass:,}" if counted else "-",
-                f"{of_runs:,}",
+                f"{of_pass.get(worker.address, 0):,}" if counted else "-",
+                f"{by_worker.get(worker.address, 0):,}",
             )
         )
     header = {
         "worker": "",
         "memory": "resident now, of the worker's limit",
         "CPU": "share of one core",
-        "under way": "tasks of everybody",
-        "tasks\u00a0of this\u00a0pass": f"of the runs shown; {_UNCOUNTED}",
-        "tasks\u00a0of the\u00a0runs": f"of the runs shown; {_UNCOUNTED}",
+        "under way": "tasks of all clients",
+        "tasks\u00a0of this\u00a0pass": _UNCOUNTED,
+        "tasks\u00a0of the\u00a0run": _UNCOUNTED,
     }
     more = len(cluster.workers) - len(rows)
-    return joined(
-        title, _table(header, rows), note(f"and {more:,} more workers" if more > 0 else "", "quiet")
-    )
+    rest = note(f"and {more:,} more workers" if more > 0 else "", "quiet")
+    return joined(title, table(header, rows, "numbers named"), rest)
 
 
 def _memory(worker: WorkerView) -> Html:
@@ -307,48 +243,33 @@ def _memory(worker: WorkerView) -> Html:
     return joined(f"{in_bytes(worker.memory)} of {in_bytes(worker.memory_limit)}", filled)
 
 
-def where_time_went(runs: Sequence[RunHistory]) -> Html:
-    """Passes by name: how often, how long, how fast, and who waited for whom."""
-    told = [run for run in runs if run.passes.totals]
-    if not told:
-        return Html()
-    blocks = []
-    for run in told:
-        if len(runs) > 1:
-            blocks.append(note(joined(swatch(colour_of(run)), run.told)))
-        blocks.append(pass_sections(run.passes.totals))
-    meanings = pass_key(total for run in told for total in run.passes.totals)
-    return joined(heading("Who waited for whom"), *blocks, meanings)
+def where_time_went(run: RunHistory | None) -> Html:
+    """Passes by name: how often, how long, how fast, and how long the driver waited."""
+    totals = () if run is None else run.passes.totals
+    return joined(heading("Where the time went"), pass_sections(totals)) if totals else Html()
 
 
-def events(runs: Sequence[RunHistory]) -> Html:
-    """The events of the chosen runs, newest first."""
-    notes = sorted(
-        ((when, kind, words, run) for run in runs for when, kind, words in run.notes), key=lambda n: n[0]
-    )
-    if not notes:
+def events(run: RunHistory | None) -> Html:
+    """The events of the run, newest first."""
+    if run is None or not run.notes:
         return Html()
     rows = []
-    for when, kind, words, run in reversed(notes[-MOST_EVENTS:]):
+    for when, kind, words in reversed(list(run.notes)[-MOST_EVENTS:]):
         shade = "warn" if kind in ("worker lost", "stopped") else ""
         since = Html(f'<span class="quiet">{in_time(max(when - run.began, 0.0))}</span>')
-        at = joined(square(colour_of(run)) if len(runs) > 1 else "", clock(when))
-        rows.append((at, since, Html(f'<span class="{shade}">{text(kind)}</span>'), words))
+        rows.append((clock(when), since, Html(f'<span class="{shade}">{text(kind)}</span>'), words))
     return joined(heading("Events"), Html('<div class="events">'), table((), rows, "events"), Html("</div>"))
 
 
-def legend(runs: Sequence[RunHistory]) -> Html:
-    """The key of dashes and markers, and of colours unless runs are compared."""
-    stages = [stage for run in runs for stage in run.stages]
-    if not stages:
+def legend(run: RunHistory | None) -> Html:
+    """The key of colours, dashes and markers."""
+    if run is None or not run.stages:
         return Html()
-    kinds = [kind for kind in ("train", "validation", "test") if any(f"{kind}_error" in s for s in stages)]
+    kinds = [
+        kind for kind in ("train", "validation", "test") if any(f"{kind}_error" in s for s in run.stages)
+    ]
     styles = {f"{kind} error": STYLES[kind] for kind in kinds}
     styles |= {"largest worker": STYLES["worker"], "driver": STYLES["driver"]}
-    if any(name in run.facts for run in runs for name in LIMITS):
+    if any(name in run.facts for name in LIMITS):
         styles["limit and plan"] = STYLES["limit"]
-    return note(key(styles, coloured=len(runs) == 1), "quiet")
-
-
-def _table(header: Mapping[str, str], rows: Iterable[Sequence[object]]) -> Html:
-    return table(header, rows, "numbers named dense" if len(header) > MOST_WIDE_COLUMNS else "numbers named")
+    return note(key(styles), "quiet")

@@ -1,4 +1,4 @@
-"""Histories of the runs, and the cluster now, as values: bounded, however many events come."""
+"""Histories of runs and the current cluster as values, bounded for any number of events."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from pathlib import PurePath
 from typing import Any
 
 from distkern.engine.events import Event
-from distkern.monitor.balance import PassRecorder
+from distkern.monitor.passes import PassRecorder
 from distkern.monitor.text import SQUARED, in_bytes, in_time, is_before
 
 #: cells of the strip that shows a pass; with more tasks, several share a cell
 CELLS = 160
-#: workers told apart by name; beyond that (a cluster that comes and goes) the oldest are forgotten
+#: workers counted by name; beyond that (a changing cluster) the oldest are forgotten
 MOST_WORKERS = 500
 #: buckets of a timeline; when a run outgrows them, neighbours are merged
 BUCKETS = 400
@@ -26,7 +26,7 @@ FIRST_WIDTH = 0.5
 
 @dataclass(frozen=True)
 class WorkerView:
-    """A worker now: memory in bytes (limit 0: none), ``cpu`` in percent of one core."""
+    """A worker: memory in bytes (limit 0: none), ``cpu`` in percent of one core."""
 
     address: str
     name: str
@@ -46,10 +46,10 @@ class ClusterView:
 
 
 class Tasks:
-    """Finished tasks of a run by worker, and of the pass under way by their place in it.
+    """Finished tasks of a run by worker, and of the current pass by position.
 
-    Keys of tasks are (token of the pass, number), as the engine's graphs name them; the tasks of a pass that
-    maps the data end in ``-map`` and are numbered along the data.
+    Keys of tasks are (token of the pass, number), as in the engine's graphs; tasks of a pass that maps the
+    data end in ``-map`` and are numbered along the data.
     """
 
     def __init__(self) -> None:
@@ -61,7 +61,7 @@ class Tasks:
         self._token = ""
 
     def finished(self, key: Any, worker: str) -> None:
-        """A task is done; keys that are not the engine's are passed over."""
+        """Count a finished task; keys of other programs are ignored."""
         found = engine_key(key)
         if found is None:
             return
@@ -80,7 +80,7 @@ class Tasks:
             del self.by_worker[next(iter(self.by_worker))]
 
     def cells(self, tasks: int) -> list[tuple[float, str]]:
-        """At most :data:`CELLS` cells of a pass: the done share of each, and who did most of it."""
+        """At most :data:`CELLS` cells of a pass: the finished share of each, and its main worker."""
         count = min(CELLS, tasks)
         cells: list[dict[str, int]] = [{} for _ in range(count)]
         for number, worker in self.done.items():
@@ -95,7 +95,7 @@ class Tasks:
 
 
 def engine_key(key: Any) -> tuple[str, int] | None:
-    """Token and number of a task of the engine that reads data, or None for any other."""
+    """Token and number of an engine task that reads data; None for any other key."""
     if not isinstance(key, tuple) or len(key) != 2:
         return None
     token, number = key
@@ -107,11 +107,11 @@ def engine_key(key: Any) -> tuple[str, int] | None:
 
 
 class Timeline:
-    """Amounts of several quantities by time since the start, in at most :data:`BUCKETS` buckets.
+    """Amounts of several quantities over time since the start, in at most :data:`BUCKETS` buckets.
 
     Parameters
     ----------
-    quantities : how many numbers are added at a time
+    quantities : number of quantities
     """
 
     def __init__(self, quantities: int) -> None:
@@ -134,9 +134,9 @@ class Timeline:
                 sums[bucket] += amount * covered / (end - start)
 
     def rates(self, quantity: int) -> tuple[list[float], list[float]]:
-        """Middles of the buckets in seconds, and the quantity's amount a second in each.
+        """Middles of the buckets in seconds, and the quantity per second in each.
 
-        The last bucket is left out until it is full, for its rate would be too low.
+        The last bucket is left out until it is full, since its rate would be too low.
         """
         sums = self._sums[quantity]
         if len(sums) < 2:
@@ -171,7 +171,7 @@ def clock(when: float) -> str:
 
 @dataclass
 class PassView:
-    """The pass under way, or the last one: how far it is."""
+    """The current or last pass, and its progress."""
 
     name: str
     stage: int
@@ -198,28 +198,25 @@ class PassView:
 
     @property
     def share(self) -> float:
-        """The done part, from 0 to 1."""
+        """The finished part, from 0 to 1."""
         return self.tasks_done / self.tasks if self.tasks else 0.0
 
 
 @dataclass
 class RunHistory:
-    """A run as its events told it.
+    """A run, built from its events.
 
     Attributes
     ----------
-    number : counts the runs of the page; it gives the run its colour
-    facts : id, algorithm, data, out and whatever else the driver's side says of the run
+    facts : id, algorithm, data, out and other facts from the driver
     start : the fields of ``run_started``
-    state : "running", "finished" or "stopped" (the driver left before its run had finished)
-    stages : numbers of each finished stage, thinned out evenly beyond :data:`MOST_STAGES`
+    state : "running", "finished" or "stopped" (the driver left before the run finished)
+    stages : figures of each finished stage, thinned out evenly beyond :data:`MOST_STAGES`
     began, heard : time of the first and of the last event, by the driver's clock
-    received : when the last event came, by the scheduler's clock
-    squared : errors are roots of mean squares (events tell the squares), not shares of rows
-    alike : another run of the page has the same :attr:`name`
+    received : time of the last event, by the scheduler's clock
+    squared : errors are roots of mean squares instead of shares of rows
     """
 
-    number: int
     facts: dict[str, Any]
     began: float
     start: dict[str, Any] = field(default_factory=dict)
@@ -233,7 +230,6 @@ class RunHistory:
     heard: float = 0.0
     received: float = 0.0
     squared: bool = False
-    alike: bool = False
     _before: float = 0.0
     _stride: int = 1
     _seen_stages: int = 0
@@ -245,16 +241,11 @@ class RunHistory:
 
     @property
     def name(self) -> str:
-        """The run in a few words: algorithm, data and where the model goes."""
+        """The run in a few words: algorithm, data and model."""
         algorithm = str(self.facts.get("algorithm") or self.start.get("algorithm") or "run")
         data = PurePath(str(self.facts.get("data") or "")).name
         out = PurePath(str(self.facts.get("out") or "")).name
         return algorithm + (f" on {data}" if data else "") + (f" to {out}" if out else "")
-
-    @property
-    def told(self) -> str:
-        """The name, with the time of its start where another run has the same name."""
-        return f"{self.name} ({clock(self.began)})" if self.alike else self.name
 
     @property
     def last(self) -> dict[str, float]:
@@ -263,18 +254,18 @@ class RunHistory:
 
     @property
     def seconds(self) -> float:
-        """Seconds that the run has taken so far, those before it was resumed among them."""
+        """Seconds of the run so far, including those before it was resumed."""
         return self._before + max(self.heard - self.began, 0.0)
 
     def add(self, event: Event, received: float) -> None:
-        """Take in an event; kinds it does not know change nothing but the time it was heard."""
+        """Take in an event; unknown kinds change only the time of the last one."""
         self.heard, self.received = event.time, received
         handler = getattr(self, f"_{event.kind}", None)
         if handler is not None:
             handler(event)
 
     def stop(self, received: float) -> None:
-        """The driver has left."""
+        """Note that the driver left."""
         if self.state == "running":
             self.state, self.received = "stopped", received
             self._note(self.heard, "stopped", "the driver left before the run had finished")
@@ -366,22 +357,21 @@ class RunHistory:
 
 
 class Histories:
-    """All runs that this scheduler has heard of, the newest :data:`MOST_RUNS` of them.
+    """The newest :data:`MOST_RUNS` runs of this scheduler.
 
-    ``belongs`` is asked of a run's facts; records of runs that do not belong here are passed over.
+    ``belongs`` says from a run's facts whether the run is one of this scheduler; others are ignored.
     """
 
     def __init__(self, belongs: Callable[[Mapping[str, Any]], bool] = lambda facts: True) -> None:
         self._belongs = belongs
         self.runs: dict[str, RunHistory] = {}
         self.refused = 0
-        self._count = 0
 
     def add(self, record: Any, received: float) -> None:
-        """Take in what a forwarder sent: a run's facts and some of its events, oldest first.
+        """Take in a forwarder's message: a run's facts and some of its events, oldest first.
 
-        A record that is not of that form is counted in ``refused`` and otherwise ignored: any client of the
-        scheduler can write to the topic.
+        Any client of the scheduler can write to the topic, so other records are counted in ``refused`` and
+        ignored.
         """
         try:
             facts, events = dict(record["run"]), record["events"]
@@ -397,11 +387,7 @@ class Histories:
             self.refused += 1
 
     def _new(self, facts: dict[str, Any], began: float) -> RunHistory:
-        run = RunHistory(self._count, facts, began, heard=began)
-        for other in self.runs.values():
-            if other.name == run.name:
-                other.alike = run.alike = True
-        self._count += 1
+        run = RunHistory(facts, began, heard=began)
         self.runs[run.id] = run
         if len(self.runs) > MOST_RUNS:
             over = [run.id for run in self.runs.values() if run.state != "running"] or list(self.runs)
@@ -409,12 +395,12 @@ class Histories:
         return run
 
     def of_client(self, client: str) -> RunHistory | None:
-        """The newest run that is under way on a client of the scheduler."""
+        """The newest running run of a client of the scheduler."""
         for run in reversed(self.runs.values()):
             if run.state == "running" and run.facts.get("client") == client:
                 return run
         return None
 
     def newest_first(self) -> list[RunHistory]:
-        """All runs, those that started last first."""
+        """All runs, the latest first."""
         return list(reversed(self.runs.values()))

@@ -25,8 +25,8 @@ NAME = "distkern"
 class DashboardPlugin(SchedulerPlugin):  # type: ignore[misc]
     """Serves ``/distkern`` on the scheduler's dashboard.
 
-    It is registered once for a scheduler, however many runs use it. Events that were sent before it came are
-    read from the topic (the scheduler keeps 1000 messages).
+    It is registered once per scheduler, for any number of runs. Earlier events are read from the topic, where
+    the scheduler keeps 1000 messages.
     """
 
     name = NAME
@@ -43,9 +43,9 @@ class DashboardPlugin(SchedulerPlugin):  # type: ignore[misc]
         serve(scheduler, functools.partial(open_page, self.histories, self.cluster))
 
     def _belongs(self, facts: Mapping[str, Any]) -> bool:
-        """Whether a run is of this scheduler: it was started here, or its client has come over since.
+        """Whether a run belongs to this scheduler: it was started here, or its client has connected since.
 
-        A message to a scheduler that has died may reach the next at its address when its sender is gone.
+        A message for a scheduler that died may reach the next one at its address after its sender is gone.
         """
         started_here = facts.get("scheduler") in (None, "", self._scheduler.id)
         return started_here or facts.get("client") in self._scheduler.clients
@@ -75,7 +75,7 @@ class DashboardPlugin(SchedulerPlugin):  # type: ignore[misc]
                 run.stop(time.time())
 
     def cluster(self) -> ClusterView:
-        """The workers as they are now."""
+        """The current workers."""
         workers = tuple(
             WorkerView(
                 str(worker.address),
@@ -94,7 +94,7 @@ class DashboardPlugin(SchedulerPlugin):  # type: ignore[misc]
 def serve(scheduler: Any, modify: Any) -> None:
     """Add a Bokeh page to the dashboard of a running scheduler.
 
-    A page that an earlier plugin of the same scheduler has left is replaced.
+    It replaces the page of an earlier plugin of the same scheduler.
     """
     import dask
     from bokeh.server.util import create_hosts_allowlist
@@ -134,16 +134,16 @@ TRAVELLING = (
     "distkern.dashboard.page",
     "distkern.dashboard.preload",
     "distkern.engine.events",
-    "distkern.monitor.balance",
     "distkern.monitor.style",
     "distkern.monitor.page",
+    "distkern.monitor.passes",
     "distkern.monitor.plots",
     "distkern.monitor.text",
 )
 
 
 def install_page(client: Any) -> str:
-    """Register the plugin on the client's scheduler, unless it is there; return the URL of the page."""
+    """Register the plugin on the client's scheduler if it is missing; return the URL of the page."""
     with _by_value():
         client.register_plugin(DashboardPlugin(), name=NAME)
     link = str(client.dashboard_link or "")

@@ -23,18 +23,18 @@ _TILE = 1024
 class VirtualDigits:
     """Small random shifts, rotations, scalings and noise of scikit-learn's 1,797 handwritten digits.
 
-    The way the papers make MNIST-8M. A fifth of the *images* is held out: no image gives both a test row
-    and a training row. A chunk is a pure function of (seed, split, number of the chunk).
+    The papers make MNIST-8M in the same way. A fifth of the *images* is held out, so no image makes both
+    training and test rows. A chunk is a pure function of (seed, split, number of the chunk).
 
     Attributes
     ----------
-    seed : of every random choice
-    held_out : share of the images that make test rows
+    seed : seed of all random choices
+    held_out : share of the images for test rows
     shift : largest shift along each axis, in pixels
     rotation : largest rotation, in degrees
     scaling : largest relative enlargement or reduction
     noise : standard deviation of the noise added to each pixel, where black is 1
-    chunk_rows : rows of a chunk
+    chunk_rows : number of rows of a chunk
     """
 
     seed: int = 0
@@ -53,7 +53,7 @@ class VirtualDigits:
         return (digits.images / 16.0).astype(np.float32), digits.target.astype(np.int64)
 
     def images(self, split: str) -> NDArray[np.intp]:
-        """Numbers of the images from which rows of ``split`` ("train" or "test") are made, ascending."""
+        """Numbers of the images behind the rows of ``split`` ("train" or "test"), ascending."""
         n_images = len(self._digits[1])
         order = stream(self.seed, Purpose.TEST_SPLIT).permutation(n_images)
         n_test = round(self.held_out * n_images)

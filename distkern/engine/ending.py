@@ -89,9 +89,12 @@ def ending(
         )
     idle = _idle(problem, measures.train_error)
     if idle is not None:
+        hint = solver.hint(Trouble.IDLE)
+        if _has_probabilities(solver):
+            hint = "the probabilities may still be good; choose a threshold, for instance threshold=balanced"
         warnings.append(
-            f"the model errs on {100 * measures.train_error:.3g} % of the training rows, and to predict one "
-            f"class for all of them errs on {100 * idle:.3g} %: {solver.hint(Trouble.IDLE)}"
+            f"the training error is {100 * measures.train_error:.3g} %, and predicting one class for all "
+            f"rows has {100 * idle:.3g} %: {hint}"
         )
     return Ending(reason, tuple(warnings))
 
@@ -110,6 +113,11 @@ def _of_last_stage(history: Sequence[Mapping[str, Any]]) -> float:
         return 0.0
     fallen = max(objectives) - objectives[-1]
     return max(0.0, objectives[-2] - objectives[-1]) / fallen if fallen > 0 else 0.0
+
+
+def _has_probabilities(solver: AbstractSolver[Any]) -> bool:
+    loss = getattr(getattr(solver, "risk", None), "loss", None) or getattr(solver, "margin_loss", None)
+    return bool(getattr(loss, "has_probabilities", False))
 
 
 def _idle(problem: Problem, error: float) -> float | None:

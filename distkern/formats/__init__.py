@@ -1,1 +1,1 @@
-"""Readers of the file formats a data set is made from: one file each, found by the registry."""
+"""Readers of the input file formats: one file each, found by the registry."""

@@ -1,4 +1,4 @@
-"""What the formats ask of Arrow's arrays."""
+"""Helpers for Arrow arrays that the formats share."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ TICKS = {"s": 1, "ms": 10**3, "us": 10**6, "ns": 10**9}
 
 
 def in_one_piece(values: Any) -> Any:
-    """An Arrow array in one piece."""
+    """An Arrow array as one contiguous array."""
     import pyarrow as pa
 
     if not isinstance(values, pa.ChunkedArray):
@@ -31,7 +31,7 @@ def in_one_piece(values: Any) -> Any:
 def in_numpy(values: Any) -> NDArray[Any]:
     """The numbers (n,) of an Arrow array, NaN where one is missing.
 
-    The first number that Arrow itself converts has it import pandas, which takes longer than a small file.
+    Arrow's own conversion imports pandas on first use, which takes longer than reading a small file.
     """
     whole = in_one_piece(values)
     found: NDArray[Any]
@@ -43,14 +43,14 @@ def in_numpy(values: Any) -> NDArray[Any]:
 
 
 def is_number(kind: Any) -> bool:
-    """Whether an Arrow type is one of numbers or booleans."""
+    """Whether an Arrow type holds numbers or booleans."""
     import pyarrow as pa
 
     return bool(pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_boolean(kind))
 
 
 def is_label(kind: Any) -> bool:
-    """Whether values of an Arrow type may be labels: numbers, booleans, decimals, dates and bytes."""
+    """Whether an Arrow type may hold labels: numbers, booleans, decimals, dates and bytes."""
     import pyarrow as pa
 
     is_date = pa.types.is_date(kind) or pa.types.is_timestamp(kind)
@@ -59,16 +59,17 @@ def is_label(kind: Any) -> bool:
 
 
 def is_text(kind: Any) -> bool:
-    """Whether an Arrow type is one of texts."""
+    """Whether an Arrow type holds texts."""
     import pyarrow as pa
 
     return bool(pa.types.is_string(kind) or pa.types.is_large_string(kind) or pa.types.is_string_view(kind))
 
 
 def in_text(values: Any, where: str) -> Any:
-    """An Arrow array of bytes as texts in UTF-8, as old writers of Parquet store them; others as they are.
+    """Decode an Arrow array of bytes as UTF-8, as old writers of Parquet store texts; return others
+    unchanged.
 
-    Raises :class:`InputError` at the place ``where`` for bytes that are no text.
+    Raises :class:`InputError` at the place ``where`` for bytes that are not text.
     """
     import pyarrow as pa
 
@@ -81,12 +82,12 @@ def in_text(values: Any, where: str) -> Any:
         return values.cast(pa.string())
     except pa.ArrowInvalid as error:
         raise InputError(
-            f"the column holds {of} that is no UTF-8 text", where=where, hint="leave the column out"
+            f"the column holds {of} that is not UTF-8 text", where=where, hint="leave the column out"
         ) from error
 
 
 def are_numbers(values: Any) -> bool:
-    """Whether Arrow, which is quick, takes all texts for numbers."""
+    """Whether Arrow, which is fast, reads all texts as numbers."""
     import pyarrow as pa
 
     texts = values.dictionary if pa.types.is_dictionary(values.type) else values
@@ -98,14 +99,14 @@ def are_numbers(values: Any) -> bool:
 
 
 def is_plain(kind: Any) -> bool:
-    """Whether an Arrow type has values of one number each: numbers, booleans, dates, times or decimals."""
+    """Whether a value of an Arrow type is one number: numbers, booleans, dates, times or decimals."""
     import pyarrow as pa
 
     return bool(pa.types.is_primitive(kind) or pa.types.is_decimal(kind))
 
 
 def any_matches(values: Any, pattern: str) -> bool:
-    """Whether one of some texts matches a regular expression."""
+    """Whether a regular expression matches one of the texts."""
     import pyarrow as pa
     from pyarrow import compute
 
@@ -114,7 +115,7 @@ def any_matches(values: Any, pattern: str) -> bool:
 
 
 def first_beyond(values: Any) -> int | None:
-    """The first of an Arrow array of dates or timestamps that is of no year from 1 to 9999."""
+    """The first date or timestamp of an Arrow array outside the years 1 to 9999."""
     import pyarrow as pa
 
     of = values.type

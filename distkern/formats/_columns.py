@@ -1,4 +1,4 @@
-"""Which columns of a table are features and which is the target; its Arrow columns as rows."""
+"""Columns of a table: which are features and which the target; Arrow columns as rows."""
 
 from __future__ import annotations
 
@@ -31,13 +31,15 @@ from distkern.formats.base import (
 )
 
 _EMPTY = "the value is missing (empty field)"
+#: names listed in a message
+_MOST_SHOWN = 10
 
 
 @dataclass(frozen=True, slots=True)
 class TableColumns:
-    """The columns of a table: all names, and positions of the features and of what else there is.
+    """The columns of a table: all names, and positions of the features and the other roles.
 
-    The last ``n_keys`` are those that the names of folders say.
+    The last ``n_keys`` come from the names of folders.
     """
 
     names: tuple[str, ...]
@@ -50,7 +52,7 @@ class TableColumns:
 
     @property
     def n_own(self) -> int:
-        """Columns that are in the file."""
+        """Number of columns in the file."""
         return len(self.names) - self.n_keys
 
     @property
@@ -73,17 +75,21 @@ def choose_columns(
 ) -> TableColumns:
     """Split a table's columns: ``options.target`` by name, else by position; default the last column.
 
-    Positions count from 0 and, where negative, from the end, as in pandas, among the file's own columns.
-    Those of ``keys``, which the names of folders say, follow unless the file has them itself. Without a
-    target kind every column is a feature unless ``options.target`` names one to leave out. Where
-    ``options.features`` are wanted and the names are the table's own, the features are these, in this order.
-    Columns that are ``left_out`` are nothing. Raises :class:`InputError` for other columns without a name or
-    with the same one, unless they are dropped by position, for a target or an id that is not there, and for
-    features that are missing or not wanted.
+    Positions count from 0 among the file's own columns; negative ones count from the end, as in pandas.
+    Columns of ``keys``, named by folders, follow unless the file has them itself. Without a target kind every
+    column is a feature unless ``options.target`` names one to leave out. With ``options.features``, and names
+    from the table itself, exactly these columns are the features, in this order. Columns in ``left_out`` are
+    ignored.
+
+    Raises
+    ------
+    InputError
+        For columns without a name or with the same name, unless they are dropped by position; for a missing
+        target or id; for missing or unknown features.
     """
     own, n_own = names, len(names)
     if options.unknown is not None and options.features is None:
-        # of a model of columns without names, which is told of no others
+        # a model without column names does not know other columns
         known_keys = () if options.kinds is None else options.kinds.order or ()
         keys = [key for key in keys if key in known_keys]
     names = [*own, *(key for key in keys if key not in own)]
@@ -110,7 +116,7 @@ def choose_columns(
     target = _target(names, left_out, n_own, where=where, options=options)
 
     def beside(wanted: str | None, role: str) -> int | None:
-        """Where a column that is neither target nor feature is; None for one that need not be there."""
+        """The position of a column other than target and features; None if an optional one is missing."""
         is_position = wanted is not None and wanted.lstrip("-").isdecimal()
         if wanted is None or (options.may_lack and wanted not in names and not is_position):
             return None
@@ -136,7 +142,7 @@ def choose_columns(
     if id_ is not None and names[id_] not in known:
         aside.add(id_)
     aside |= {beside(name, "to leave out") for name in options.drop}
-    # where one is missing, what is unknown may be it under another name
+    # an unknown column may be the missing one under another name
     if options.unknown is not None and known and known <= there:
         unknown = [at for at, name in enumerate(names) if name not in known and at not in aside]
         options.unknown.update(names[at] for at in unknown if names[at] not in options.ignored)
@@ -148,7 +154,7 @@ def choose_columns(
         aside |= ignored
     for name in () if options.kinds is None or options.features is not None else options.kinds.keep_na:
         if name not in names and not options.may_lack:
-            raise _no_column(names, name, "to keep the texts of", where)
+            raise _no_column(names, name, "with texts to keep", where)
     features = tuple(position for position in range(len(names)) if position not in aside)
     if wanted:
         order = order_by_name([names[at] for at in features], wanted, where=where, whose="the training data")
@@ -160,7 +166,7 @@ def choose_columns(
 
 
 def said_by_position(said: Iterable[str | None], names: Sequence[str]) -> set[int]:
-    """The columns that are said by their positions."""
+    """The columns that are given by position."""
     found = set()
     for word in said:
         with suppress(TypeError, ValueError):
@@ -174,14 +180,20 @@ def _target(
     names: Sequence[str], left_out: Collection[int], n_own: int, *, where: str, options: ReadOptions
 ) -> int | None:
     if options.target is not None:
-        return _position(names, options.target, "to be the target", where, n_own)
+        try:
+            return _position(names, options.target, "to be the target", where, n_own)
+        except InputError as error:
+            if not options.may_lack:
+                raise
+            hint = "give rows with targets, or predict for rows without: distkern predict MODEL FILE --out P"
+            raise InputError(error.what, where=where, hint=hint) from None
     if options.target_kind == "none":
         return None
     return next((at for at in reversed(range(n_own)) if at not in left_out), None)
 
 
 def _position(names: Sequence[str], wanted: str, role: str, where: str, n_own: int | None = None) -> int:
-    """Where a column is, by its name or by its position among the first ``n_own``."""
+    """The position of a column, given by name or by position among the first ``n_own``."""
     if wanted in names:
         return list(names).index(wanted)
     n_own = len(names) if n_own is None else n_own
@@ -199,13 +211,14 @@ def _position(names: Sequence[str], wanted: str, role: str, where: str, n_own: i
 
 
 def _no_column(names: Sequence[str], wanted: str, role: str, where: str) -> InputError:
-    close = difflib.get_close_matches(wanted, names, n=1, cutoff=0.0)
-    hint = _other_delimiter(names) or f"did you mean {close[0]!r}?"
+    close = difflib.get_close_matches(wanted, names, n=1)
+    shown = ", ".join(map(repr, names[:_MOST_SHOWN])) + (", ..." if len(names) > _MOST_SHOWN else "")
+    hint = _other_delimiter(names) or (f"did you mean {close[0]!r}?" if close else f"the columns are {shown}")
     return InputError(f"there is no column {wanted!r} {role}", where=where, hint=hint)
 
 
 def _other_delimiter(names: Sequence[str]) -> str | None:
-    """What to do if the only name looks like those of several columns."""
+    """A hint if the only column name looks like several names."""
     if len(names) != 1:
         return None
     mark = next((mark for mark in "\t;|," if mark in names[0]), "")
@@ -218,13 +231,13 @@ def _other_delimiter(names: Sequence[str]) -> str | None:
 
 
 class TableRows:
-    """Rows of one table, made of its Arrow columns; ``from_text``: the file holds nothing but texts.
+    """Rows of one table, from its Arrow columns; ``from_text``: the file holds only texts.
 
     Attributes
     ----------
-    keys : names by which the columns of the features are known
-    target : position of the column with the target, if it is read
-    names : of the numbers of a row
+    keys : names under which the feature columns are known
+    target : position of the target column, if it is read
+    names : names of the numbers of a row
     """
 
     def __init__(
@@ -258,7 +271,7 @@ class TableRows:
         return names if kinds is None else kinds.value_names(names)
 
     def decide(self, arrays: Sequence[Any]) -> None:
-        """Decide what columns hold that are met for the first time, by their own types or their texts."""
+        """Decide the kind of new columns, by their types or their texts."""
         kinds = self._options.kinds
         for key, at in zip(self.keys, self._columns.features, strict=True):
             if kinds is not None and at < len(arrays) and kinds.unknown([key]):
@@ -267,14 +280,15 @@ class TableRows:
     def chunk(
         self, arrays: Sequence[Any], first_row: int, lines: NDArray[np.int64] | None = None, **more: Any
     ) -> RawChunk:
-        """Rows of the file's columns, Arrow arrays by position, where those that are not read may be None.
+        """Build a chunk of rows from the file's Arrow columns, by position; columns that are not read may be
+        None.
 
         ``more`` are further fields of the chunk.
 
         Raises
         ------
         InputError
-            With the place of the first value that is not what its column holds.
+            With the place of the first value that does not fit the kind of its column.
         """
         columns, kinds = self._columns, self._options.kinds
         if self._folder_keys:
@@ -326,7 +340,7 @@ class TableRows:
         )
 
     def _numbers(self, column: Any, place: Callable[[int], str], *, is_target: bool = False) -> Floats:
-        """Numbers (n,) of a column that holds nothing else."""
+        """Numbers (n,) of a numeric column."""
         import pyarrow as pa
 
         if pa.types.is_dictionary(column.type):
@@ -354,7 +368,7 @@ class TableRows:
         raise InputError(f"{text.strip()[:60]!r} is not a number", where=place(row), hint=hint)
 
     def _weights(self, column: Any, place: Callable[[int], str]) -> NDArray[np.float64]:
-        """Weights (n,): NaN where one is missing, 1 where one is refused and kept as a problem."""
+        """Weights (n,): NaN where one is missing, 1 where one is refused and collected as a problem."""
         import pyarrow as pa
 
         name = str(self._options.weight)
@@ -390,9 +404,9 @@ class TableRows:
         return kinds.target_numbers(column, place)
 
     def _labels(self, column: Any, place: Callable[[int], str], first_row: int) -> NDArray[Any]:
-        """Labels (n,): str objects of a column of texts, else booleans, numbers or dates.
+        """Labels (n,): str objects of a text column, else booleans, numbers or dates.
 
-        Texts of a typed file keep blanks around them.
+        Texts of a typed file keep surrounding blanks.
         """
         import pyarrow as pa
 
@@ -429,7 +443,7 @@ class TableRows:
         return plain_targets(column, f"{self._file}, column {self._columns.target_name!r}", first_row)
 
     def _refuse_missing_texts(self, column: Any, na: frozenset[str], place: Callable[[int], str]) -> None:
-        """Refuse targets whose texts, or nothing, stand for a missing value."""
+        """Refuse targets that are empty or whose texts stand for a missing value."""
         distinct = {word for word in column.unique().to_pylist() if word is None or word.strip() in na}
         if distinct:
             texts = column.to_pylist()

@@ -1,4 +1,4 @@
-"""Compressed text: streams one after another, as pbzip2, ``xz -T`` and ``cat a.gz b.gz`` write them."""
+"""Compressed text in several streams, as pbzip2, ``xz -T`` and ``cat a.gz b.gz`` write it."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ _KINDS = {"gzip": (b"\x1f\x8b", 1), "bz2": (b"BZh", 0), "xz": (b"\xfd7zXZ\x00", 
 
 
 def decompressed(raw: BinaryIO, compression: str) -> BinaryIO:
-    """What the streams in ``raw`` hold, to be read from front to back.
+    """Open the decompressed content of ``raw``, to be read from front to back.
 
-    Python's own readers of bz2 and xz take a damaged header, and all that comes after it, for the end of the
-    file. Here whatever stands behind a stream is another stream, the format's padding, or an error. Arrow
-    reads zstd so, and a zip archive has one file.
+    Python's own readers of bz2 and xz treat a damaged header as the end of the file. Here anything after a
+    stream is another stream, the format's padding, or an error. Arrow reads zstd in the same way, and a zip
+    archive has one file.
     """
     if compression == "zstd":
         import pyarrow as pa
@@ -29,7 +29,7 @@ def decompressed(raw: BinaryIO, compression: str) -> BinaryIO:
 
 
 def name_in_archive(raw: BinaryIO) -> str:
-    """The name of the one file in a zip archive; raises :class:`zipfile.BadZipFile` if there is not one."""
+    """The name of the only file in a zip archive; raises :class:`zipfile.BadZipFile` if there are others."""
     with zipfile.ZipFile(raw) as archive:
         return _only_member(archive)
 
@@ -83,7 +83,7 @@ class _Streams(io.RawIOBase):
         return 0
 
     def _next_stream(self) -> None:
-        """Step over the padding behind a stream, to the next one or to the end of the file."""
+        """Skip the padding after a stream, to the next one or to the end of the file."""
         rest = self._stream.unused_data or self._raw.read(_READ_BYTES)
         zeros = 0
         while self._padding and rest and not rest.strip(b"\0"):

@@ -1,4 +1,4 @@
-"""Find the files a user means, local or through fsspec, and tell their format by the name."""
+"""Find input files, local or through fsspec, and recognise their format by name."""
 
 from __future__ import annotations
 
@@ -35,13 +35,16 @@ _WEB = ("http://", "https://")
 
 
 def expand(sources: Iterable[str | os.PathLike[str]], format_name: str | None = None) -> list[InputFile]:
-    """The files meant by paths, folders, glob patterns and URLs, each source's in sorted order.
+    """Return the files of paths, folders, glob patterns and URLs, each source's in sorted order.
 
-    A folder stands for the files in it, and in the folders in it, whose extension is known. Files and folders
-    whose names begin with ``_`` or ``.`` are left out there, as in what a pattern's wildcard matches. Folders
-    that are named ``key=value`` are columns of the files in them, see
-    :class:`~distkern.formats._folders.FolderKey`. Raises :class:`InputError` for what does not exist, for an
-    unknown extension (unless ``format_name`` says what the files are) and for an empty list.
+    A folder stands for all files below it with a known extension. Files and folders whose names begin with
+    ``_`` or ``.`` are left out there and in what a wildcard matches. Folders named ``key=value`` become
+    columns of their files, see :class:`~distkern.formats._folders.FolderKey`.
+
+    Raises
+    ------
+    InputError
+        For a missing file, an unknown extension (unless ``format_name`` is given), and an empty list.
     """
     if format_name is not None:
         FORMATS.find(format_name)
@@ -86,7 +89,7 @@ def _local(source: str) -> tuple[Sequence[str], bool]:
 
 
 def _inside(path: str) -> Iterator[str]:
-    """The files in a folder and in those in it, but for hidden ones; a folder is not entered from inside."""
+    """The visible files below a folder; cyclic links are not followed."""
     entered: set[str] = set()
     for folder, folders, names in os.walk(path, followlinks=True):
         here = os.path.realpath(folder)
@@ -105,7 +108,7 @@ def _by_parts(path: str) -> list[str]:
 
 
 def _visible(paths: Iterable[str], pattern: str) -> list[str]:
-    """Paths that match a pattern, in order, without those that a wildcard matches though they are hidden."""
+    """Paths that match a pattern, in order, without hidden ones that a wildcard matches."""
     said = {part for part in _by_parts(pattern) if part[:1] in ("_", ".")}
     shown = []
     for path in paths:
@@ -114,9 +117,9 @@ def _visible(paths: Iterable[str], pattern: str) -> list[str]:
             shown.append(path)
     if not shown:
         raise InputError(
-            "every file that matches the pattern has a name, or a folder, that begins with _ or .",
+            "all files that match the pattern, or their folders, begin with _ or .",
             where=redact_urls(pattern),
-            hint="write that into the pattern",
+            hint="write _ or . in the pattern",
         )
     return sorted(shown, key=_by_parts)
 
@@ -172,7 +175,7 @@ def _identify(url: str, format_name: str | None, *, quiet: bool) -> InputFile | 
 
 
 def _extension_in_archive(file: InputFile) -> str:
-    """That of the one file in an archive whose own name has none."""
+    """The extension of the one file in an archive without an extension of its own."""
     with explain_errors(file):
         file_system, path = file_system_of(file.url + file.query)
         with file_system.open(path, "rb") as raw:

@@ -1,4 +1,4 @@
-"""Columns whose values are in the names of folders: ``colour=red/part-0.parquet`` has a column ``colour``."""
+"""Columns from the names of folders: ``colour=red/part-0.parquet`` has a column ``colour``."""
 
 from __future__ import annotations
 
@@ -22,9 +22,9 @@ class FolderKey:
 
     Attributes
     ----------
-    name : of the column
-    text : its value as the folder's name has it, empty where it is missing
-    texts : the values of all files that are read together, which say what the column holds
+    name : name of the column
+    text : its value in the folder's name, empty if it is missing
+    texts : the values of all files that are read together, which determine its kind
     """
 
     name: str
@@ -32,8 +32,7 @@ class FolderKey:
     texts: tuple[str, ...]
 
     def column(self, n_rows: int, *, from_text: bool) -> Any:
-        """The column as an Arrow array (n_rows,); ``from_text``: as a file that holds nothing but texts has
-        it, else of numbers where all values are some."""
+        """The column as an Arrow array (n_rows,): texts with ``from_text``, else numbers if all are."""
         import pyarrow as pa
 
         if from_text:
@@ -64,7 +63,7 @@ class FolderKey:
 
 
 def keys_of(paths: Sequence[str]) -> list[tuple[FolderKey, ...]]:
-    """The columns that the folders of files, named by paths or URLs, say."""
+    """The columns from the folder names of files, given by paths or URLs."""
     found = [_pairs(path) for path in paths]
     texts: dict[str, dict[str, None]] = {}
     for pairs in found:
@@ -75,7 +74,7 @@ def keys_of(paths: Sequence[str]) -> list[tuple[FolderKey, ...]]:
 
 
 def _pairs(path: str) -> dict[str, str]:
-    """The name and the text of every folder on the way that is written ``name=text``."""
+    """Name and text of every folder on the path that is named ``name=text``."""
     pairs = {}
     for folder in re.split(r"[/\\]", path.partition("?")[0])[:-1]:
         name, equals, text = folder.partition("=")

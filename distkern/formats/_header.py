@@ -1,4 +1,4 @@
-"""How a CSV file begins: lines before the header, delimiter, names of the columns."""
+"""The beginning of a CSV file: lines before the header, delimiter, column names."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _SEPARATOR = re.compile(rb'"?[sS][eE][pP]=(.)"?\r*\n')
 
 
 def begin(stream: Ahead, file: str, options: ReadOptions) -> tuple[Dialect, int]:
-    """How the fields of a file are separated, and the number of its first line that is read.
+    """Find the delimiter of a file and the number of the first line to read.
 
     Lines that ``options`` skip are read, and Excel's first line ``sep=;``, which names the delimiter.
     """
@@ -39,8 +39,9 @@ def begin(stream: Ahead, file: str, options: ReadOptions) -> tuple[Dialect, int]
 
 
 def _delimiter(stream: Ahead, file: str, dialect: Dialect) -> str:
-    """What stands between the fields of a file: as often in the first lines as in the first of them, outside
-    quotation marks; else what stands in that."""
+    """The delimiter of a file: a mark that occurs equally often in each of the first lines outside quotation
+    marks, else the most usual mark in the first line.
+    """
     usual = "\t" if re.search(r"\.tsv(\.\w+)?$", file.lower()) else ","
     size = _FIRST_BYTES
     while len(text := stream.look(size)) == size < LONGEST_LINE_BYTES and not re.search(
@@ -72,10 +73,10 @@ class TableHeader:
 
     Attributes
     ----------
-    fields : what is in it
-    is_named : it names the columns, and is no row
+    fields : its fields
+    is_named : it holds column names instead of values
     where : file and line
-    text : the row as it is in the file, without its end
+    text : the row as in the file, without its line end
     """
 
     fields: tuple[str, ...]
@@ -87,7 +88,7 @@ class TableHeader:
 def first_row(
     block: RowBlock, file: str, dialect: Dialect, options: ReadOptions
 ) -> tuple[TableHeader | None, RowBlock]:
-    """The first row that is not blank, and the rows behind it (with it, if it names no columns)."""
+    """The first row that is not blank, and the following rows (including it if it holds no names)."""
     blank = block.blank
     if blank.all():
         return None, block
@@ -105,7 +106,7 @@ def first_row(
 
 
 def decoded(text: bytes, where: str) -> str:
-    """The text, which is UTF-8; raises :class:`InputError` for what is not."""
+    """Decode a text from UTF-8; :class:`InputError` if it is not."""
     try:
         return text.decode("utf-8")
     except UnicodeDecodeError as error:
@@ -114,7 +115,7 @@ def decoded(text: bytes, where: str) -> str:
 
 
 def split(rows: Sequence[str], dialect: Dialect, where: str) -> list[list[str]]:
-    """The fields of whole rows, none of a blank one; raises :class:`InputError` for what is no row."""
+    """The fields of complete rows, none for a blank row; :class:`InputError` if a row is malformed."""
     longest = csv.field_size_limit(LONGEST_LINE_BYTES)
     try:
         return list(csv.reader(rows, **dialect.of_csv))
@@ -125,7 +126,7 @@ def split(rows: Sequence[str], dialect: Dialect, where: str) -> list[list[str]]:
 
 
 def _is_header(fields: Sequence[str], where: str, by_words: bool | None) -> bool:
-    """Whether a line names the columns; ``by_words``: of columns without names, if it has words alone."""
+    """Whether a line holds column names; ``by_words``: it does if all fields are words."""
     numeric = [field for field in fields if parse_number(field) is not None]
     if by_words is not None:
         return by_words and not numeric
@@ -143,13 +144,13 @@ def _is_header(fields: Sequence[str], where: str, by_words: bool | None) -> bool
 
 @dataclass(frozen=True, slots=True)
 class Odd:
-    """Columns that are left out for their names, by position.
+    """Columns that are left out because of their names, by position.
 
     Attributes
     ----------
     left_out : all of them
-    empty : those that have no name because nothing is in them
-    copies : those that have the name of another column and what is in it, with that one
+    empty : columns without name and values
+    copies : columns with the name and the values of another column, and that column
     """
 
     left_out: frozenset[int] = frozenset()
@@ -164,18 +165,18 @@ def columns_of(
     options: ReadOptions,
     keys: Sequence[str],
 ) -> tuple[TableColumns, Odd]:
-    """The columns of a file, and those that are left out for their names.
+    """The columns of a file, and those left out because of their names.
 
     Parameters
     ----------
-    rows, lines : fields of the first rows behind the header, and the lines on which they begin
-    keys : names of the columns that the file's folders say
+    rows, lines : fields of the first rows after the header, and the lines on which they begin
+    keys : column names from the file's folders
 
     Raises
     ------
     InputError
-        As :func:`~distkern.formats._columns.choose_columns`, and for a column without a name, or with that of
-        another one, which holds something that would be lost.
+        As :func:`~distkern.formats._columns.choose_columns`, and for a column with values but without a name,
+        or with another column's name.
     """
     names, odd = [str(position) for position in range(len(header.fields))], Odd()
     if header.is_named:
@@ -198,7 +199,7 @@ def columns_of(
 def _before_header(
     header: TableHeader, rows: Sequence[Sequence[str]], lines: Sequence[int], options: ReadOptions
 ) -> str | None:
-    """What to do if the first line stands before the header."""
+    """A hint for a first line that is not the header."""
     if header.fields[0].startswith("#") and options.comment is None:
         return "give --comment '#' if lines that begin with it are comments"
     wanted = options.target if options.features is None else options.features[0]
@@ -209,7 +210,7 @@ def _before_header(
 
 
 def _named(header: TableHeader, rows: Sequence[Sequence[str]], options: ReadOptions) -> tuple[list[str], Odd]:
-    """The names of the columns, also where rows have a field more, and which of them are left out."""
+    """Column names, also for rows with one more field than the header, and the columns to leave out."""
     names, notes, is_short = list(header.fields), options.notes, False
     rows = [row for row in rows if row]
     begins = len(names) > 1 and not names[0].startswith("#")
@@ -245,7 +246,7 @@ def _named(header: TableHeader, rows: Sequence[Sequence[str]], options: ReadOpti
                 )
             elif at == 0:
                 why = "rows have a field more than the header" if is_short else "it has no name"
-                notes.say(f"column 1 is taken to number or name the rows and left out: {why}")
+                notes.say(f"column 1 numbers or names the rows and is left out: {why}")
             else:
                 notes.say(f"column {at + 1} has no name and is left out")
             left_out.add(at)
@@ -274,7 +275,7 @@ def _named(header: TableHeader, rows: Sequence[Sequence[str]], options: ReadOpti
 
 
 def _is_index(values: Sequence[str]) -> bool:
-    """Whether values tell rows apart, as numbers and names of rows do."""
+    """Whether values identify rows, as row numbers and row names do."""
     are_counts = all(value.isdecimal() for value in values)
     are_names = all(value and parse_number(value) is None for value in values)
     return len(set(values)) == len(values) and (are_counts or are_names)

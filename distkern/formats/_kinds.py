@@ -1,4 +1,4 @@
-"""What the columns of a table hold, decided on its first rows, and the numbers that their values become."""
+"""Kinds of the columns of a table, decided on the first rows, and the numbers of their values."""
 
 from __future__ import annotations
 
@@ -43,46 +43,46 @@ _LEADING_ZERO = r"^0\d+$"
 
 
 class TableKinds(Refusals):
-    """What each column of some tables holds: numbers, booleans, dates, times, categories or texts.
+    """Kinds of the columns of some tables: numbers, booleans, dates, times, categories or texts.
 
-    A column's kind is decided on the first rows that are read of it, and stays: a later value of another kind
-    is refused by its place. Categories have codes, in the order in which they are met; or, where they are
-    those of a model, the positions that they have there, and -1 for all others. A category that is an integer
-    is written as one, 1.0 as 1; a text is, where its user says that a column of numbers holds categories.
+    A column's kind is decided on its first rows and stays: a later value of another kind is refused by its
+    place. Categories have codes in order of first appearance; categories of a model have their positions
+    there, and all others -1. Integer categories are written as integers, 1.0 as 1; so are texts in a numeric
+    column that the user declares categorical.
 
     Parameters
     ----------
-    kinds : of columns of which it is known
-    levels : categories of columns by position, of a model
-    order : names of the columns of the first table, where it was read before
-    is_named : those are the table's own names; else columns stand in this order in all tables
-    na : texts that stand for a missing value, of the target too, beside :data:`MISSING`, of labels
-        :data:`MISSING_LABELS`; where the empty text is among them, these alone
-    keep_na : columns in which these texts, but for the empty one, are what they say
-    rules : how numbers and dates are written, by name of column, see below
-    decimal : what stands before the decimals of numbers, where a file does not tell
-    day_first : whether 3/4/2024 is a day of April, where a column does not tell
-    unused : columns that become nothing, so that it does not matter what they hold
-    fixed : there are no other categories
-    refuses_missing : a missing value that is no category is refused
+    kinds : known kinds of columns
+    levels : categories of columns by position, from a model
+    order : column names of the first table, if it was read before
+    is_named : these names come from the table; otherwise columns have this order in all tables
+    na : texts for a missing value, also of the target, in addition to :data:`MISSING` (labels:
+        :data:`MISSING_LABELS`), or instead of them if the empty text is included
+    keep_na : columns in which these texts, except the empty one, are ordinary values
+    rules : notation of numbers and dates, by column name, see below
+    decimal : decimal mark of files that do not show it
+    day_first : whether 3/4/2024 is in April, in columns that do not show it
+    unused : columns without features, whose values do not matter
+    fixed : no new categories
+    refuses_missing : refuse missing values, except of categories
 
     Attributes
     ----------
-    kinds : by name of column
-    levels : code of each category, by name of column
-    rules : what the numbers of a column are of ("%", a currency), or the order of day and month in its dates
-    decimal : as above, of the file that is read
-    usual_decimal : of the first file that told
-    names_of : name of a column, by the position that its user gave for it
-    target : name of the column with the target, if it holds numbers
-    overflowing : columns of categories with too many of them, which are left out
-    with_zeros : columns of numbers some of which begin with a zero that means nothing
-    told : what the user should know of the files, a sentence each
-    missing : values that are missing, by name of column
-    order : names of the columns of the first table
-    as_category, as_columns, leave_out, as_dates, as_missing : how its user says that a column, ``{}``, holds
-        categories, or gets a feature for each, or is left out, or how its dates are written, or that a text
-        stands for a missing value
+    kinds : by column name
+    levels : code of each category, by column name
+    rules : unit of a column's numbers ("%", a currency), or the order of day and month in its dates
+    decimal : decimal mark of the current file
+    usual_decimal : decimal mark of the first file that shows one
+    names_of : name of a column by the position that the user gave
+    target : name of a numeric target column
+    overflowing : columns with too many categories, which are left out
+    with_zeros : numeric columns with insignificant leading zeros
+    told : notes for the user, a sentence each
+    missing : number of missing values, by column name
+    order : column names of the first table
+    as_category, as_columns, leave_out, as_dates, as_missing : options for the user: to declare a column
+        ``{}`` categorical, to encode it by one feature per category, to leave it out, to give the notation
+        of its dates, to declare a text as missing
     """
 
     as_category = "give --categorical {}=onehot (or target, or drop)"
@@ -135,35 +135,35 @@ class TableKinds(Refusals):
 
     @property
     def all_numbers(self) -> bool:
-        """Nothing but numbers is in the tables, yes and no, or texts that become some."""
+        """Whether the tables hold only numbers, yes and no, or texts that become numbers."""
         return all(kind in ("number", "boolean", "text") for kind in self.kinds.values())
 
     @property
     def is_mere(self) -> bool:
-        """Nothing but numbers that are in no unit, none of which is missing."""
+        """Whether the tables hold only plain numbers without units, none of them missing."""
         rules = any(name != self.target for name in self.rules)
         return self.all_numbers and not (self.missing or rules or "text" in self.kinds.values())
 
     @property
     def has_header(self) -> bool | None:
-        """Whether files have a header line, of columns that have no names in a model; None: it is looked for.
+        """Whether files have a header line, if a model has no column names; None: detect it.
 
-        A line without numbers is one where the columns have some.
+        A header is a line without numbers above columns with numbers.
         """
         return None if self._is_named or not self._fixed else "number" in self.kinds.values()
 
     @property
     def n_known(self) -> int | None:
-        """Columns of features that tables of a model have, which are read later."""
+        """Number of feature columns of a model's tables, which are read later."""
         return len(self.order) if self._fixed and self.order is not None else None
 
     @property
     def has_own_na(self) -> bool:
-        """Whether the user says which texts of labels stand for a missing value."""
+        """Whether the user gives texts for missing labels."""
         return self._na is not None or bool(self.keep_na)
 
     def na_of(self, key: str, *, is_label: bool = False) -> frozenset[str]:
-        """The texts that stand for a missing value of a column."""
+        """The texts for a missing value of a column."""
         if key in self.keep_na:
             return frozenset([""])
         default = MISSING_LABELS if is_label else MISSING
@@ -172,11 +172,11 @@ class TableKinds(Refusals):
         return self._na if "" in self._na else self._na | default
 
     def is_mere_number(self, key: str) -> bool:
-        """Whether a column holds numbers that are written as Python writes them, as far as is known."""
+        """Whether a column holds plain Python numbers, as far as known."""
         return self.kinds.get(key) == "number" and key not in self.rules and key not in self.keep_na
 
     def tell_form(self, file: str, delimiter: str, decimal: str | None) -> None:
-        """How the fields of a text file, and the decimals in them, are separated; None: it does not tell."""
+        """Note the delimiter and the decimal mark of a text file; None: the file does not show it."""
         self.decimal = decimal
         self.usual_decimal = self.usual_decimal or decimal
         said = f"fields are separated by {delimiter!r}"
@@ -186,7 +186,7 @@ class TableKinds(Refusals):
             self.told.append(f"{file}: {said} (--delimiter and --decimal say otherwise)")
 
     def width(self, key: str) -> int:
-        """Numbers that a value of a column becomes."""
+        """Number of numbers that a value of a column becomes."""
         return width_of(self.kinds.get(key))
 
     def value_names(self, keys: Sequence[str]) -> tuple[str, ...]:
@@ -196,7 +196,7 @@ class TableKinds(Refusals):
         return tuple(name for key in keys for name in names_of_values(key, self.width(key)))
 
     def keys(self, names: Sequence[str], *, has_header: bool, file: str) -> tuple[str, ...]:
-        """The names under which columns are known: those of the first table where a file has none."""
+        """Names under which columns are known: those of the first table if a file has none."""
         if self.order is None:
             for name in self.kinds:
                 if name not in names:
@@ -216,14 +216,14 @@ class TableKinds(Refusals):
         return self.order
 
     def unknown(self, keys: Iterable[str]) -> list[str]:
-        """The columns whose kind is still to be decided."""
+        """Columns whose kind is undecided."""
         return [key for key in keys if key not in self.kinds]
 
     def decide(self, key: str, values: Any, *, from_text: bool) -> None:
-        """Decide the kind of a column by its first values, an Arrow array.
+        """Decide the kind of a column from its first values, an Arrow array.
 
-        ``from_text``: the file holds nothing but texts; else an Arrow dictionary holds categories, whatever
-        they are. Texts are what they say in all files: numbers, booleans, dates, times or categories.
+        ``from_text``: the file holds only texts; otherwise an Arrow dictionary means categories. Texts have
+        the same meaning in all files: numbers, booleans, dates, times or categories.
         """
         import pyarrow as pa
 
@@ -242,11 +242,11 @@ class TableKinds(Refusals):
             self.kinds[key] = "number"
 
     def settle(self) -> None:
-        """Decide the kind of columns in which nothing is."""
+        """Decide the kind of columns without values."""
         self.kinds |= dict.fromkeys(self.unknown(self.order or ()), "number")
 
     def _decide_texts(self, key: str, values: Any) -> None:
-        """Decide for what most words are: another word is a mistake, which is refused, unless it recurs."""
+        """Decide by the majority of words; a rare other word is refused as a mistake, unless it recurs."""
         if values.null_count == len(values):
             return
         if self.decimal != "," and are_numbers(values):
@@ -271,7 +271,7 @@ class TableKinds(Refusals):
             if unit:
                 self.rules[key] = unit
             if unit == "%" and key == self.target:
-                self.told.append(f"the target {key!r} is in percent, and is learned as shares: 5% is 0.05")
+                self.told.append(f"the target {key!r} is in percent, converted to shares: 5% becomes 0.05")
             if any_matches(values, _LEADING_ZERO):
                 self.with_zeros.add(key)
         elif are_booleans(set(some)):
@@ -286,7 +286,7 @@ class TableKinds(Refusals):
     def features(
         self, keys: Sequence[str], columns: Iterable[Any], places: Sequence[Callable[[int], str]], n_rows: int
     ) -> NDArray[np.float64]:
-        """Numbers (n_rows, sum of widths) of columns, as :meth:`numbers` gives them."""
+        """Numbers (n_rows, sum of widths) of columns, as :meth:`numbers` returns them."""
         found = np.empty((n_rows, sum(map(self.width, keys))))
         first = 0
         for key, column, place in zip(keys, columns, places, strict=True):
@@ -299,7 +299,7 @@ class TableKinds(Refusals):
         return found
 
     def _hashed(self, key: str, column: Any) -> NDArray[np.float64]:
-        """(n, 256) words of texts, counted by their hashes with signs, of norm 1; zeros where missing."""
+        """Word counts of texts (n, 256), hashed with signs and normalised; zeros where missing."""
         words = [word_of(value, self.na_of(key)) or "" for value in column.to_pylist()]
         absent = sum(not word for word in words)
         if absent:
@@ -307,13 +307,13 @@ class TableKinds(Refusals):
         return hashed(words)
 
     def numbers(self, key: str, values: Any, place: Callable[[int], str]) -> NDArray[np.float64]:
-        """Numbers (n,) of an Arrow array: NaN where a value is missing, 0 or 1 of a boolean, seconds since
-        1970 of a date, seconds of the day of a time, the code of a category.
+        """Numbers (n,) of an Arrow array: NaN if missing, 0 or 1 for booleans, seconds since 1970 for dates,
+        seconds of the day for times, codes for categories.
 
         Raises
         ------
         InputError
-            At the ``place`` of the first value that is none of the column's kind.
+            At the ``place`` of the first value that does not fit the kind of the column.
         """
         import pyarrow as pa
         from pyarrow import compute
@@ -334,9 +334,9 @@ class TableKinds(Refusals):
             row = first_beyond(values)
             if row is not None:
                 raise InputError(
-                    "the date is not of the years 1 to 9999",
+                    "the date is not between the years 1 and 9999",
                     where=place(row),
-                    hint="correct it, or leave the value empty if it stands for none",
+                    hint="correct it, or leave it empty if it is missing",
                 )
             whole = values.cast(pa.timestamp("us", getattr(of, "tz", None)), safe=False).cast(pa.int64())
             numbers = compute.divide(whole.cast(pa.float64(), safe=False), 1e6).to_numpy(zero_copy_only=False)
@@ -368,7 +368,7 @@ class TableKinds(Refusals):
         return found
 
     def target_numbers(self, values: Any, place: Callable[[int], str]) -> NDArray[np.float64]:
-        """Numbers (n,) of targets, 0 for those that are kept as problems."""
+        """Numbers (n,) of targets, 0 where one is collected as a problem."""
         assert self.target is not None
         numbers = self.numbers(self.target, values, place)
         return np.where(np.isnan(numbers), 0.0, numbers) if self.target in self.problems else numbers
@@ -436,7 +436,7 @@ class TableKinds(Refusals):
     def _values(
         self, key: str, kind: Kind, words: Sequence[str | None]
     ) -> tuple[NDArray[np.float64], list[bool], str]:
-        """Numbers (n,) of words, NaN where one is missing; which words are fine; what is said of others."""
+        """Numbers (n,) of words, NaN where one is missing; which words are fine; the message about others."""
         if kind == "number":
             return self._amounts(key, words)
         if kind == "boolean":
@@ -449,8 +449,8 @@ class TableKinds(Refusals):
         return values, fine, f"{{}} is not {KINDS_IN_WORDS[kind]}, as other values of the column are"
 
     def _amounts(self, key: str, words: Sequence[str | None]) -> tuple[NDArray[np.float64], list[bool], str]:
-        """Numbers of words that are of what the column's numbers are of; a currency may be left out, and may
-        be met late."""
+        """Numbers from words in the column's unit. Single values may lack the currency, which may first
+        appear late."""
         values, units = _texts.numbers_of(words, self.decimal or ".")
         fine = _texts.parsed(words, values)
         rule = self.rules.get(key, "")
@@ -472,8 +472,9 @@ class TableKinds(Refusals):
         return values, [one and other for one, other in zip(fine, wanted, strict=True)], said
 
     def _is_of_integers(self, key: str, words: Sequence[str | None]) -> bool:
-        """Whether a column whose user says that it holds categories holds nothing but numbers: in the first
-        rows, or as the categories of a model, whose integers have no fraction."""
+        """Whether a column declared categorical holds only numbers: in its first rows, or in a model's
+        categories, whose integers have no fraction.
+        """
         if key not in self._of_integers:
             known = [*self.levels.get(key, ())] if self._fixed else [word for word in words if word]
             if not known:

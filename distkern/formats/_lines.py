@@ -1,4 +1,4 @@
-"""Text files as blocks of whole lines, so that any size of file is parsed in bounded memory."""
+"""Text files in blocks of complete lines, so that files of any size are parsed in bounded memory."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ NOT_FINITE = re.compile(r"[+-]?(?:nan(?:\([a-z0-9_]*\))?|inf|infinity)", re.IGNO
 
 
 def parse_number(text: str) -> float | None:
-    """The number a field holds (NaN and infinities too), or None if it is not a number."""
+    """The number in a field (NaN and infinities included), or None."""
     stripped = text.strip(" \t\r\n")
     if NUMBER.fullmatch(stripped):
         return float(stripped)
@@ -29,22 +29,22 @@ def parse_number(text: str) -> float | None:
 
 
 class Readable(Protocol):
-    """What bytes can be read from."""
+    """A source of bytes."""
 
     def read(self, size: int, /) -> bytes:
-        """At most so many bytes, or none at the end."""
+        """Read at most ``size`` bytes, none at the end."""
 
 
 @dataclass(frozen=True, slots=True)
 class LineBlock:
-    """Whole lines of a file, each ended by a newline; ``first_line`` is counted from 1."""
+    """Complete lines of a file, each with its newline; ``first_line`` counts from 1."""
 
     text: bytes
     first_line: int
 
 
 class _Recoded:
-    """A stream of text in another encoding, as UTF-8."""
+    """A text stream of another encoding, read as UTF-8."""
 
     def __init__(self, stream: BinaryIO, file: str, encoding: str) -> None:
         self._stream, self._file, self._encoding = stream, file, encoding
@@ -70,12 +70,12 @@ class _Recoded:
 
 
 def in_utf8(stream: BinaryIO, file: str, encoding: str | None) -> Readable:
-    """Text in an encoding that Python knows by that name, as UTF-8; None for what is UTF-8.
+    """Return a text stream of the named encoding as UTF-8; None if it is UTF-8 already.
 
     Raises
     ------
     InputError
-        If there is no such encoding or, when it is read, for text that is in another.
+        If the encoding is unknown or, on reading, if the text has another one.
     """
     if encoding is None:
         return stream
@@ -83,14 +83,12 @@ def in_utf8(stream: BinaryIO, file: str, encoding: str | None) -> Readable:
         "".encode(encoding)
     except LookupError:
         hint = "give one that Python knows, as cp1252, latin-1 or utf-16"
-        raise InputError(
-            "no encoding of text is called so", where=f"--encoding {encoding}", hint=hint
-        ) from None
+        raise InputError("unknown text encoding", where=f"--encoding {encoding}", hint=hint) from None
     return _Recoded(stream, file, encoding)
 
 
 def line_blocks(stream: Readable, file: str, block_bytes: int = BLOCK_BYTES) -> Iterator[LineBlock]:
-    """The lines of ``stream`` in blocks of about ``block_bytes``; a byte order mark is dropped.
+    """Split ``stream`` into blocks of complete lines of about ``block_bytes``; a byte order mark is dropped.
 
     Raises :class:`InputError` for NUL bytes (not a text file) and for lines of more than 64 MiB.
     """
@@ -117,7 +115,7 @@ def line_blocks(stream: Readable, file: str, block_bytes: int = BLOCK_BYTES) -> 
 
 
 class Ahead:
-    """A stream without its byte order mark, of which what comes next can be looked at."""
+    """A stream without its byte order mark that can be read ahead."""
 
     def __init__(self, stream: Readable) -> None:
         self._stream = stream
@@ -126,7 +124,7 @@ class Ahead:
         self._next = self._next.removeprefix(b"\xef\xbb\xbf")
 
     def look(self, size: int) -> bytes:
-        """The next ``size`` bytes, or all that there are; they are read later."""
+        """The next ``size`` bytes, or all that remain; they are read later."""
         while len(self._next) < size and (more := self._stream.read(size - len(self._next))):
             self._next += more
         return self._next[:size]
@@ -145,7 +143,7 @@ class Ahead:
             return int(bool(text))
 
     def read(self, size: int) -> bytes:
-        """At most so many bytes, or none at the end."""
+        """Read at most ``size`` bytes, none at the end."""
         if not self._next:
             return self._stream.read(size)
         found, self._next = self._next[:size], self._next[size:]
@@ -153,7 +151,7 @@ class Ahead:
 
 
 def refuse_zeros(piece: bytes, file: str) -> None:
-    """Raise :class:`InputError` for bytes that are no text."""
+    """Raise :class:`InputError` for bytes that are not text."""
     if b"\0" in piece:
         raise InputError(
             "not a text file (it has zero bytes)",

@@ -1,4 +1,4 @@
-"""How much of some files has been read."""
+"""Progress of reading files."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ if TYPE_CHECKING:
 
 
 class Meter:
-    """How much of some files has been read, by the places in what is stored, compressed or not.
+    """The share of some files that has been read, by positions in the stored (compressed) bytes.
 
-    Files weigh what they hold where all are local, else all the same: nobody is asked for their sizes before.
+    Local files count by size. If any is remote all count the same, since asking for sizes takes time.
 
     Attributes
     ----------
-    n_bytes : of all files as they are stored; None where not all are local
+    n_bytes : size of all files as stored; None unless all are local
     """
 
     def __init__(self, files: Sequence[InputFile]) -> None:
@@ -35,14 +35,14 @@ class Meter:
         self._under_way = self._weights.get(file.url, 0), raw
 
     def end(self) -> None:
-        """The file that was opened was read."""
+        """The current file was read."""
         if self._under_way is not None:
             self._done += self._under_way[0]
         self._under_way = None
 
     @property
     def share(self) -> float:
-        """From 0 to 1; of a file whose size is unknown nothing until it is read."""
+        """From 0 to 1; a file of unknown size counts once it is read."""
         done = float(self._done)
         if self._under_way is not None:
             weight, raw = self._under_way
@@ -52,7 +52,7 @@ class Meter:
 
 
 def metered(files: Sequence[InputFile]) -> tuple[list[InputFile], Meter]:
-    """The files, and what tells how much of them has been read."""
+    """The files, and a meter of the share that has been read."""
     meter = Meter(files)
     return [replace(file, meter=meter) for file in files], meter
 

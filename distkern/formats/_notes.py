@@ -1,4 +1,4 @@
-"""What users are told about files once these are read."""
+"""Notes for users about files that were read."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ class FileNotes:
 
     Attributes
     ----------
-    blank_lines : lines of text files with nothing in them
-    empty_rows : rows of delimiters alone
-    repeated_headers : lines that name the columns again, as in files that were put together
-    comments : lines that begin with the mark of comments
-    long_rows : rows that span several lines
-    longest : lines of the longest of these, and where it is
+    blank_lines : number of blank lines of text files
+    empty_rows : number of rows with delimiters only
+    repeated_headers : number of repeated header lines, as in concatenated files
+    comments : number of comment lines
+    long_rows : number of rows that span several lines
+    longest : number of lines of the longest of these, and its place
     empty_files : files without rows, which are left out
-    sentences : whatever else there is to say, once
+    sentences : other notes, each once
     """
 
     blank_lines: int = 0
@@ -34,11 +34,11 @@ class FileNotes:
     sentences: dict[str, None] = field(default_factory=dict)
 
     def say(self, sentence: str) -> None:
-        """Add a sentence, without full stop, unless it was said of another file."""
+        """Add a sentence without full stop, once for all files."""
         self.sentences[sentence] = None
 
     def of_folders(self, names: Sequence[str]) -> None:
-        """Say which columns come from the names of folders."""
+        """Note which columns come from the names of folders."""
         if names:
             shown = ", ".join(map(repr, names))
             columns = _s(len(names), f"columns {shown} come", f"column {shown} comes")
@@ -53,7 +53,7 @@ class FileNotes:
             )
         if self.repeated_headers:
             lines = _count(self.repeated_headers, "line")
-            told.append(f"the names of the columns come again in {lines} of the input, left out")
+            told.append(f"the header is repeated in {lines} of the input, left out")
         if self.comments:
             told.append(f"{_count(self.comments, 'comment line')} {_s(self.comments, 'are', 'is')} left out")
         if self.empty_rows:
@@ -66,7 +66,7 @@ class FileNotes:
             )
             told.append(
                 f"{_count(self.long_rows, 'row')} {several} ({place}), within quotation marks (--no-quotes "
-                "reads each line as a row)"
+                "makes each line a row)"
             )
         if self.empty_files:
             shown = ", ".join(self.empty_files[:_SHOWN])

@@ -1,8 +1,7 @@
-"""Rows of delimited text, in blocks of any size, exactly as Python's strict csv module separates them.
+"""Rows of delimited text in blocks of any size, split exactly as Python's strict csv module splits them.
 
-A quotation mark opens a field where the field begins, behind blanks at most, and closes it at a delimiter or
-at the end of the row; anywhere else it is a character like others. Rows end at newlines, carriage returns, or
-both.
+A quotation mark opens a field at its beginning, possibly after blanks, and closes it at a delimiter or at the
+end of the row; elsewhere it is an ordinary character. Rows end at newlines, carriage returns, or both.
 """
 
 from __future__ import annotations
@@ -22,7 +21,7 @@ from distkern.formats import _lines
 
 WHITESPACE = "whitespace"
 _NEWLINE, _RETURN, _BLANK, _TAB, _QUOTE = b'\n\r \t"'
-#: blanks before a quotation mark that are looked at for all marks at once
+#: number of blanks before a quotation mark that is checked for all marks at once
 _FEW_BLANKS = 64
 
 _CLOSE = (
@@ -40,9 +39,9 @@ class Dialect:
     Attributes
     ----------
     delimiter : one character between fields, or :data:`WHITESPACE` for runs of blanks and tabs
-    quotes : quotation marks hold fields together
-    escape : character before one that means nothing
-    comment : what lines begin with that are no rows
+    quotes : quotation marks enclose fields
+    escape : escape character
+    comment : prefix of comment lines
     """
 
     delimiter: str = ","
@@ -57,7 +56,7 @@ class Dialect:
 
     @property
     def of_csv(self) -> dict[str, Any]:
-        """What ``csv.reader`` takes for a row of a :class:`RowBlock`."""
+        """The arguments with which ``csv.reader`` reads rows of a :class:`RowBlock`."""
         import csv
 
         quoting = csv.QUOTE_MINIMAL if self.quotes else csv.QUOTE_NONE
@@ -65,16 +64,16 @@ class Dialect:
 
     @property
     def skips_blanks(self) -> bool:
-        """Blanks between a delimiter and a quotation mark mean nothing."""
+        """Whether blanks between a delimiter and a quotation mark are ignored."""
         return self.delimiter not in (WHITESPACE, " ")
 
     @property
     def before_field(self) -> bytes:
-        """The characters that fields may begin behind."""
+        """The characters after which fields may begin."""
         return b"\n\r" + (b" \t" if self.delimiter == WHITESPACE else self.delimiter.encode())
 
     def is_plain(self, text: bytes) -> bool:
-        """Every newline of ``text`` ends a row, and nothing else does."""
+        """Whether exactly the newlines of ``text`` end its rows."""
         return not (
             self.delimiter == WHITESPACE
             or (self.quotes and b'"' in text)
@@ -84,8 +83,9 @@ class Dialect:
 
     @cached_property
     def tokens(self) -> re.Pattern[bytes]:
-        """Comments, quoted fields and escaped characters: groups ``comment``, ``blanks`` before the quotation
-        mark that opens a field, and ``closed``, the one that closes it or nothing."""
+        """Comments, quoted fields and escaped characters: groups ``comment``, ``blanks`` before an opening
+        quotation mark, and ``closed``, the closing mark or nothing.
+        """
         kinds = []
         escaped = None if self.escape is None else re.escape(self.escape.encode())
         before = b"(?:\\A|[" + re.escape(self.before_field) + b"])"
@@ -105,14 +105,14 @@ class Dialect:
 
 @dataclass(frozen=True, slots=True)
 class RowBlock:
-    """Whole rows of a file, in which nothing but newlines ends rows and nothing but ``Dialect.mark`` fields.
+    """Complete rows of a file, in which only newlines end rows and only ``Dialect.mark`` ends fields.
 
     Attributes
     ----------
     text : the rows, without comments and without blanks before quotation marks
-    ends : (n_rows,) where the newlines are that end them
-    lines, last_lines : (n_rows,) lines of the file on which they begin and end, counted from 1
-    n_comments : lines that are left out
+    ends : positions (n_rows,) of the newlines that end them
+    lines, last_lines : lines (n_rows,) of the file on which they begin and end, counted from 1
+    n_comments : number of comment lines left out
     has_returns : a carriage return alone ends some row
     """
 
@@ -125,11 +125,11 @@ class RowBlock:
 
     @property
     def starts(self) -> Positions:
-        """(n_rows,) where rows begin."""
+        """Beginnings of the rows (n_rows,)."""
         return np.concatenate(([0], self.ends[:-1] + 1)) if len(self.ends) else self.ends
 
     def part(self, start: int, stop: int | None = None) -> RowBlock:
-        """Some rows, those from ``start`` to before ``stop``."""
+        """Rows from ``start`` to before ``stop``."""
         stop = len(self.ends) if stop is None else min(stop, len(self.ends))
         if start == 0 and stop == len(self.ends):
             return self
@@ -146,7 +146,7 @@ class RowBlock:
         )
 
     def without(self, rows: NDArray[np.bool_]) -> RowBlock:
-        """Without the rows of a mask (n_rows,)."""
+        """The rows without those of a mask (n_rows,)."""
         if not rows.any():
             return self
         kept = np.repeat(~rows, self.ends + 1 - self.starts)
@@ -161,7 +161,7 @@ class RowBlock:
 
     @property
     def blank(self) -> NDArray[np.bool_]:
-        """(n_rows,) rows in which nothing is."""
+        """Mask (n_rows,) of blank rows."""
         length = self.ends - self.starts
         returns = np.frombuffer(self.text, np.uint8)[np.maximum(self.ends - 1, 0)] == _RETURN
         found: NDArray[np.bool_] = (length == 0) | ((length == 1) & returns)
@@ -175,14 +175,14 @@ def row_blocks(
     block_bytes: int = _lines.BLOCK_BYTES,
     first_line: int = 1,
 ) -> Iterator[RowBlock]:
-    """The rows of ``stream``, whose first line is number ``first_line``, in blocks of about ``block_bytes``.
+    """Split ``stream``, whose first line has number ``first_line``, into blocks of about ``block_bytes``.
 
-    Raises :class:`InputError` for zero bytes, for a quotation mark that opens a field and closes it neither
-    at a delimiter nor at the end of a row, with its line, and for rows of more than 64 MiB.
+    Raises :class:`InputError` for zero bytes; for a quotation mark that opens a field and closes it neither
+    at a delimiter nor at the end of a row, with its line; and for rows of more than 64 MiB.
     """
     kept, line = b"", first_line
     while True:
-        # a long row is looked at again from its start: twice as much of it each time
+        # a long row is scanned again from its start, twice as far each time
         piece = stream.read(max(block_bytes, len(kept)))
         while piece.endswith(b"\r") and (more := stream.read(1)):
             piece += more
@@ -210,7 +210,7 @@ def row_blocks(
                 _refuse_open(file, opened)
             if at_end:
                 raise InputError(
-                    f"the file ends in {dialect.escape!r}, which stands before a character",
+                    f"the file ends in {dialect.escape!r}, the escape character",
                     where=f"{file}, line {line}",
                     hint="correct the line",
                 )
@@ -220,13 +220,13 @@ def row_blocks(
 
 
 class _Scan:
-    """The rows of a text that begins with one, where something else than newlines has to be looked at.
+    """Scans a text that begins with a row for anything that is not plain text and newlines.
 
     Attributes
     ----------
-    cut : behind the last row that is whole
-    n_lines : lines before that
-    opened : the quotation mark that opens a field which does not end in the text, or None
+    cut : end of the last complete row
+    n_lines : number of lines before it
+    opened : the quotation mark that opens an unfinished field, or None
     """
 
     def __init__(self, text: bytes, dialect: Dialect, file: str, line: int) -> None:
@@ -251,7 +251,7 @@ class _Scan:
         self._ends, self._newlines = ends, newlines
 
     def block(self) -> RowBlock:
-        """The rows that are whole."""
+        """The complete rows."""
         ends, newlines = self._ends, self._newlines
         starts = np.concatenate(([0], ends[:-1] + 1)) if len(ends) else ends
         lines = self._line + np.searchsorted(newlines, starts)
@@ -269,14 +269,14 @@ class _Scan:
         return RowBlock(characters.tobytes(), ends, lines, last_lines, n_comments, self._has_returns)
 
     def _within(self, positions: Positions) -> NDArray[np.bool_]:
-        """Which positions are in a quoted field or escaped."""
+        """Mask of positions inside a quoted field or escaped."""
         starts, stops = self._spans
         before = np.searchsorted(starts, positions, side="right")
         found: NDArray[np.bool_] = before > np.searchsorted(stops, positions, side="right")
         return found
 
     def _by_pairs(self) -> bool:
-        """Find the quoted fields by pairs of quotation marks; False where some mark is none of those."""
+        """Find quoted fields by pairs of quotation marks; False if some mark does not pair up."""
         dialect, text, characters = self._dialect, self._text, self._characters
         extra = [mark.encode() for mark in (dialect.escape, dialect.comment) if mark is not None]
         if any(mark in text for mark in extra) or text.count(b"\r") != text.count(b"\r\n"):
@@ -343,7 +343,7 @@ class _Scan:
         self._comments = np.array(comments, dtype=np.int64)
 
     def _end_lines(self) -> None:
-        """Make a newline of every end of a row, or what goes before one."""
+        """Replace every end of a row by one newline."""
         returns = np.flatnonzero(self._characters == _RETURN)
         if not returns.size:
             return
@@ -359,7 +359,7 @@ class _Scan:
         self._has_returns = not before_newline.all()
 
     def _join_blanks(self) -> None:
-        """Leave one blank of the blanks and tabs between two fields, and none before or behind a row."""
+        """Replace runs of blanks and tabs between fields by one blank, and remove them around rows."""
         characters = self._characters
         blanks = np.flatnonzero((characters == _BLANK) | (characters == _TAB))
         blanks = blanks[~self._within(blanks)]
@@ -375,7 +375,7 @@ class _Scan:
         characters[blanks[last]] = _BLANK
 
     def line_of(self, position: int) -> int:
-        """The line of a character behind the last row that is whole, or in one."""
+        """The line of a character in or after the last complete row."""
         return self._line + int(np.count_nonzero(self._characters[:position] == _NEWLINE))
 
     def _refuse_mark(self, opens: int, closes: int) -> NoReturn:

@@ -1,4 +1,4 @@
-"""Numbers, dates and times of day as people write them in tables."""
+"""Numbers, dates and times of day in the notations that people use in tables."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ DAY_FIRST, MONTH_FIRST = "day first", "month first"
 
 
 def _pattern(decimal: str) -> str:
-    """The regular expression (of RE2) of a number, with what it is of and in parentheses where negative."""
+    """The regular expression (RE2) of a number with its unit, in parentheses if negative."""
     groups = "|".join(rf"(?:{mark}\d{{3}})+" for mark in _THOUSANDS[decimal])
     # what stands before thousands begins with no 0: in 0,512 the comma is before decimals
     whole = rf"(?P<whole>[1-9]\d{{0,2}}(?:{groups})|\d*)"
@@ -65,9 +65,9 @@ def _pattern(decimal: str) -> str:
 
 
 def numbers_of(words: Sequence[str | None], decimal: str = ".") -> tuple[NDArray[np.float64], list[str]]:
-    """Numbers (n,) of words, NaN where one is none, and what each is of: "%", a currency, or "".
+    """Parse words into numbers (n,), NaN where one is not a number, and their units: "%", a currency or "".
 
-    ``decimal`` stands before decimals, "." or ","; thousands may be apart. Numbers in parentheses are
+    ``decimal`` is the decimal mark, "." or ","; thousands may be separated. Numbers in parentheses are
     negative.
     """
     import pyarrow as pa
@@ -98,8 +98,9 @@ def numbers_of(words: Sequence[str | None], decimal: str = ".") -> tuple[NDArray
 
 
 def decimal_of(words: Sequence[str]) -> tuple[str | None, bool]:
-    """What stands before the decimals of those words that are numbers, by those that can be read in one way
-    alone, None where these say nothing; and whether others can then be read in two ways."""
+    """The decimal mark of words, from those that are readable in one way only (None: none decides); and
+    whether others are then ambiguous.
+    """
     ours, theirs = (numbers_of(words, decimal)[0] for decimal in (".", ","))
     point, comma = ~np.isnan(ours) & np.isnan(theirs), np.isnan(ours) & ~np.isnan(theirs)
     n_point, n_comma = np.count_nonzero(point), np.count_nonzero(comma)
@@ -110,7 +111,7 @@ def decimal_of(words: Sequence[str]) -> tuple[str | None, bool]:
 
 
 def order_of_dates(words: Sequence[str]) -> tuple[set[str], str | None]:
-    """The orders of day and month that words say of themselves, and the first word that says none."""
+    """The orders of day and month that words show, and the first ambiguous word."""
     orders: set[str] = set()
     unsure: str | None = None
     for word in words:
@@ -127,8 +128,8 @@ def order_of_dates(words: Sequence[str]) -> tuple[set[str], str | None]:
 
 
 def settled_order(words: Sequence[str | None], day_first: bool | None) -> tuple[str | None, str | None, str]:
-    """The order of day and month, by the dates that tell, else by what the user says; None where it does not
-    matter. Or a word that leaves it open, and why.
+    """The order of day and month, from unambiguous dates or else from the user; None if it does not matter.
+    Otherwise an ambiguous word, and why it is.
     """
     orders, unsure = order_of_dates([word for word in words if word is not None])
     if len(orders) > 1:
@@ -143,7 +144,7 @@ def settled_order(words: Sequence[str | None], day_first: bool | None) -> tuple[
 
 
 def tells_order(word: str) -> bool:
-    """Whether a word says itself that the day or the month is first."""
+    """Whether a word itself shows that the day or the month is first."""
     return bool(order_of_dates([word])[0])
 
 
@@ -158,8 +159,9 @@ def is_time(word: str) -> bool:
 
 
 def dates_of(words: Sequence[str | None], order: str = DAY_FIRST) -> NDArray[np.float64]:
-    """Seconds since 1970 (n,) of dates: as ISO 8601 writes them, with names of months, and with the day and
-    the month in this ``order`` (the day first where points are between); NaN for what is none."""
+    """Seconds since 1970 (n,) of dates: in ISO 8601, with names of months, or with day and month in this
+    ``order`` (day first between points); NaN for other words.
+    """
     import pyarrow as pa
 
     seconds = np.full(len(words), np.nan)
@@ -176,7 +178,7 @@ def dates_of(words: Sequence[str | None], order: str = DAY_FIRST) -> NDArray[np.
 
 
 def times_of(words: Sequence[str | None]) -> NDArray[np.float64]:
-    """Seconds of the day (n,) of times of day; NaN for what is none."""
+    """Seconds of the day (n,) of times of day; NaN for other words."""
     return np.array([np.nan if word is None else _time_of(word) for word in words], dtype=np.float64)
 
 
@@ -189,7 +191,7 @@ def _time_of(word: str) -> float:
 
 
 def _hour(found: re.Match[str]) -> int | None:
-    """The hour from 0 to 23 of a time, None if no clock shows it."""
+    """The hour of a time from 0 to 23, or None."""
     hour = int(found["hour"] or found.groupdict().get("only_hour") or 0)
     if found["half"] is None:
         return hour if hour <= 23 else None
@@ -230,12 +232,12 @@ def _date_of(word: str, order: str) -> float:
 
 
 def _month(name: str) -> int:
-    """1 to 12 by a name or its first letters, else 0."""
+    """The month, 1 to 12, of a name or its first letters, else 0."""
     return next((at for at, month in enumerate(_MONTHS, start=1) if month.startswith(name.lower())), 0)
 
 
 def parsed(words: Sequence[str | None], values: NDArray[np.float64]) -> list[bool]:
-    """Which words are numbers: those that have a value, and NaN and infinities, which get theirs here."""
+    """Which words are numbers; NaN and infinities among them get their values here."""
     fine = []
     for position, word in enumerate(words):
         number = None

@@ -1,4 +1,4 @@
-"""What single words of a table mean, missing, yes, no, or words of a text, and what is wrong with some."""
+"""Meanings of single words in tables, and problems of columns."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ BOOLEANS = {word: float(word == pair[0]) for pair in PAIRS for word in pair}
 
 
 def word_of(value: Any, na: frozenset[str]) -> str | None:
-    """A value as the category that it is; None where it is missing."""
+    """A value as a category; None if it is missing."""
     if isinstance(value, str):
         word = value.strip()
         return None if word in na else word
@@ -65,13 +65,13 @@ def word_of(value: Any, na: frozenset[str]) -> str | None:
 
 
 def are_booleans(words: set[str]) -> bool:
-    """Whether these are yes and no; one of the two alone may have other words beside it in later rows."""
+    """Whether words are yes and no; one of the two alone may be joined by other words later."""
     lower = {word.lower() for word in words}
     return lower <= {*BOOLEANS} and all(lower.isdisjoint(pair) or lower.issuperset(pair) for pair in PAIRS)
 
 
 def recurring(values: Any, words: Sequence[str], are_numbers: Sequence[bool]) -> list[str]:
-    """The words that are no numbers, the most frequent first, where they recur as categories do; else none.
+    """Words that recur like categories among numbers, the most frequent first; else none.
 
     Parameters
     ----------
@@ -92,13 +92,13 @@ def recurring(values: Any, words: Sequence[str], are_numbers: Sequence[bool]) ->
 
 
 def most_common(words: Iterable[str]) -> str | None:
-    """The most frequent word, the first in alphabetical order of several; None of no words."""
+    """The most frequent word, of several the alphabetically first; None without words."""
     counts = Counter(words)
     return min(counts, key=lambda word: (-counts[word], word)) if counts else None
 
 
 def hashed(texts: Sequence[str]) -> NDArray[np.float64]:
-    """(n, 256) words of texts, counted by their hashes with signs, of norm 1; zeros where there are none."""
+    """Word counts of texts (n, 256), hashed with signs and normalised; zeros where there are none."""
     from sklearn.feature_extraction.text import HashingVectorizer
 
     counted = HashingVectorizer(n_features=TEXT_FEATURES).transform(texts)
@@ -106,7 +106,7 @@ def hashed(texts: Sequence[str]) -> NDArray[np.float64]:
 
 
 def width_of(kind: str | None) -> int:
-    """Numbers that a value of such a column becomes."""
+    """Number of numbers that a value of such a column becomes."""
     return TEXT_FEATURES if kind == "text" else 1
 
 
@@ -116,32 +116,37 @@ def names_of_values(key: str, width: int) -> tuple[str, ...]:
 
 
 class Refusals:
-    """What is wrong with the columns of tables: raised at once, or kept to be told together.
+    """Problems of the columns of tables: raised at once, or collected and reported together.
 
     Attributes
     ----------
-    collects : what is refused is kept
-    problems : it, by name of column, the first of each
+    collects : collect problems instead of raising them
+    problems : the first problem of each column, by name
     """
 
     def __init__(self) -> None:
         self.collects = False
         self.problems: dict[str, InputError] = {}
-        self._n_refused: dict[str, int] = {}
+        # by column and hint: one remedy, one problem
+        self._found: dict[tuple[str, str | None], InputError] = {}
+        self._n_refused: dict[tuple[str, str | None], int] = {}
 
     def refuse(self, key: str, error: InputError, count: int = 1) -> None:
-        """Raise what is wrong with so many rows of a column, or keep it for :meth:`raise_problems`."""
+        """Raise a problem of ``count`` rows of a column (0: not of single rows), or collect it for
+        :meth:`raise_problems`.
+        """
         if not self.collects:
             raise error
         self.problems.setdefault(key, error)
-        self._n_refused[key] = self._n_refused.get(key, 0) + count
+        self._found.setdefault((key, error.hint), error)
+        self._n_refused[key, error.hint] = self._n_refused.get((key, error.hint), 0) + count
 
     def raise_problems(self) -> None:
-        """Raise what was kept, all of it at once: of each column the first place, and how many rows more."""
+        """Raise all collected problems at once, each at its first row with the number of further rows."""
         found = []
-        for key, error in self.problems.items():
+        for key, error in self._found.items():
             more = self._n_refused[key] - 1
-            what = f"{error.what} (and {more:,} more row{'s' * (more > 1)})" if more else error.what
+            what = f"{error.what} (and {more:,} more row{'s' * (more > 1)})" if more > 0 else error.what
             found.append(InputError(what, where=error.where, hint=error.hint))
         if found:
             raise found[0] if len(found) == 1 else Problems(found)

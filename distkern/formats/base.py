@@ -1,7 +1,7 @@
-"""What every input format gives: rows in chunks of bounded size, each row traceable to where it was written.
+"""The base of input formats: rows in chunks of bounded size, each row traceable to its place in a file.
 
 To add a format, put a file with a subclass of :class:`AbstractFormat` into this folder: the command line and
-the contract tests find it there. Those of text read blocks of lines by :mod:`distkern.formats._lines`.
+the contract tests find it there. Text formats read blocks of lines by :mod:`distkern.formats._lines`.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ TargetKind: TypeAlias = Literal["label", "number", "none"]
 
 
 class FileForm(TypedDict, total=False):
-    """What users say of the form of files; see :class:`ReadOptions`."""
+    """The form of files as given by the user; see :class:`ReadOptions`."""
 
     target: str | None
     header: bool | None
@@ -52,35 +52,34 @@ class FileForm(TypedDict, total=False):
 
 @dataclass(slots=True)
 class Indices:
-    """Whether indices of svmlight files start at 0; None until the first block of the first file says so."""
+    """Whether indices of svmlight files start at 0; None until the first block of the first file shows it."""
 
     from_zero: bool | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class ReadOptions:
-    """What the user said about the files.
+    """Options for reading files.
 
     Attributes
     ----------
-    target_kind : what the target is, see :data:`TargetKind`
+    target_kind : kind of the target, see :data:`TargetKind`
     target : name or position of the target (formats with named columns or arrays); None: the format's default
-    header : whether the first line names the columns (CSV); None: decided by looking at it
-    id : name or position of a column that is kept as text beside the rows and is no feature
-    may_lack : files need not have the columns ``id``, ``drop``, ``weight``, ``group``, which were in others
-    features : the columns that are wanted, by name and in this order, of tables that name theirs; None: all
-    ignored : columns that are left out where they are there, for instance the target of a model
-    drop : columns that are left out, and are there
-    weight, group : columns of tables that hold the weights and the groups of the rows
-    kinds : what the columns of tables hold, for features of other kinds than numbers; None: numbers alone
-    indices : where the indices of svmlight files start
-    delimiter, decimal : of CSV files: what stands between fields, and before decimals; None: looked at
-    encoding : of CSV files; None: UTF-8
-    no_quotes, escape, comment, skip_lines : of CSV files: quotation marks are characters like others; what
-        stands before a character that means nothing; what lines begin with that are no rows; lines before the
-        header
-    notes : filled with what there is to tell of the files
-    unknown : filled with the columns that are not wanted, which are left out; None: they are refused
+    header : whether the first line holds column names (CSV); None: detect it
+    id : name or position of a column that is kept as text beside the rows and is not a feature
+    may_lack : files may lack the columns ``id``, ``drop``, ``weight`` and ``group``
+    features : wanted columns of tables with names, in this order; None: all
+    ignored : columns to leave out if present, for instance the target of a model
+    drop : columns to leave out, which must be present
+    weight, group : columns of tables with the weights and the groups of the rows
+    kinds : kinds of table columns, for features other than numbers; None: only numbers
+    indices : first index of svmlight files
+    delimiter, decimal : delimiter and decimal mark of CSV files; None: detect them
+    encoding : encoding of CSV files; None: UTF-8
+    no_quotes, escape, comment, skip_lines : of CSV files: treat quotation marks as ordinary characters;
+        escape character; prefix of comment lines; number of lines before the header
+    notes : filled with notes on the files
+    unknown : filled with unwanted columns, which are left out; None: refuse them
     """
 
     target_kind: TargetKind = "label"
@@ -107,7 +106,7 @@ class ReadOptions:
 
     def __post_init__(self) -> None:
         if self.decimal not in (None, ".", ","):
-            raise InputError(f"{self.decimal!r} is none", where="--decimal", hint="give . or ,")
+            raise InputError(f"{self.decimal!r} is not a decimal mark", where="--decimal", hint="give . or ,")
         marks = {"delimiter": self.delimiter, "escape": self.escape}
         for name, mark in marks.items():
             if mark is None or (name == "delimiter" and mark == WHITESPACE):
@@ -116,19 +115,19 @@ class ReadOptions:
             if not is_free or list(marks.values()).count(mark) > 1:
                 words = f", or {WHITESPACE}" if name == "delimiter" else ""
                 raise InputError(
-                    f"{mark!r} is no such mark",
+                    f"{mark!r} cannot be used",
                     where=f"--{name}",
-                    hint=f"give one ASCII character{words}, which is nothing else in the file",
+                    hint=f"give one ASCII character{words} that has no other use in the file",
                 )
         if self.comment is not None and (not self.comment.strip() or set(self.comment) & set('\r\n"')):
-            raise InputError(f"{self.comment!r} marks no lines", where="--comment", hint="give '#', say")
+            raise InputError(f"{self.comment!r} cannot start a comment", where="--comment", hint="give '#'")
 
     def na_of(self, column: str, *, is_label: bool = False) -> frozenset[str]:
         """The texts that stand for a missing value of a column."""
         return MISSING_LABELS if self.kinds is None else self.kinds.na_of(column, is_label=is_label)
 
     def refuse(self, column: str, error: InputError, count: int = 1) -> None:
-        """Raise what is wrong with rows of a column, or keep it with what else is wrong."""
+        """Raise a problem of rows of a column, or collect it with others."""
         if self.kinds is None:
             raise error
         self.kinds.refuse(column, error, count)
@@ -140,18 +139,17 @@ class RawChunk:
 
     Attributes
     ----------
-    features : (n_rows, n_features) float32 or float64, all finite: an array, or sparse rows if that is what
-        the format holds
-    targets : (n_rows,) booleans, numbers, dates, or str objects; None when no target is read
-    is_untyped : targets are those of a text file, and what they are depends on the rest of it
-    first_row : number of the first row in its file, counted from 1, comments and header not counted
+    features : (n_rows, n_features) float32 or float64, all finite: an array, or sparse rows
+    targets : (n_rows,) booleans, numbers, dates, or str objects; None if no target is read
+    is_untyped : targets come from a text file, and their kind depends on the rest of it
+    first_row : number of the first row in its file, counted from 1 without comments and header
     file : name of the file
     lines : (n_rows,) line numbers counted from 1 (text formats), else None
     names : names of the feature columns, or None
-    target_name : of the column that holds the targets, or None
-    has_header : the names are the file's own, not the positions of its columns
-    may_widen : the width is only the largest feature met so far (svmlight)
-    ids : (n_rows,) str objects, where an id column was asked for
+    target_name : name of the target column, or None
+    has_header : the names come from the file instead of the positions of its columns
+    may_widen : the width is only the largest feature so far (svmlight)
+    ids : (n_rows,) str objects, if an id column is read
     weights : (n_rows,) float64, likewise
     group_keys : (n_rows,) uint64 of :mod:`~distkern.common.targets`, likewise
     """
@@ -175,7 +173,7 @@ class RawChunk:
         return int(self.features.shape[0])
 
     def place(self, row: int, column: int | None = None) -> str:
-        """Where a value stands, for an error message: file, row and column, all counted from 1."""
+        """The place of a value for an error message: file, row and column, counted from 1."""
         text = place_of_row(self.file, self.first_row, row, self.lines)
         if column is None:
             return text
@@ -187,7 +185,7 @@ class RawChunk:
 
 
 def place_of_row(file: str, first_row: int, row: int, lines: NDArray[np.int64] | None) -> str:
-    """Where a row of a chunk stands, as :attr:`RawChunk.first_row` and :attr:`RawChunk.lines` say."""
+    """The place of a row of a chunk, from :attr:`RawChunk.first_row` and :attr:`RawChunk.lines`."""
     number = first_row + row
     return f"{file}, row {number} ({f'index {number - 1}' if lines is None else f'line {lines[row]}'})"
 
@@ -196,7 +194,7 @@ def not_finite(value: float, where: str, hint: str | None = None) -> InputError:
     """The error for a NaN or infinite number."""
     kind = "NaN (a missing value)" if np.isnan(value) else "infinite, or too large for a 64-bit number,"
     return InputError(
-        f"the value is {kind} and no kernel is defined on it", where=where, hint=hint or FILL_OR_DROP
+        f"the value is {kind}; kernels need finite numbers", where=where, hint=hint or FILL_OR_DROP
     )
 
 
@@ -212,7 +210,7 @@ _BY_NAME = (
 
 
 def missing_target(text: str, where: str, *, is_label: bool = True) -> InputError:
-    """The error for a text that stands for a missing target, ``where`` it is."""
+    """The error for a text that stands for a missing target at ``where``."""
     if not text:
         return InputError("the target is missing (empty field)", where=where, hint=FILL_OR_DROP)
     hint = FILL_OR_DROP + (_BY_NAME.format("class") if is_label else "")
@@ -222,7 +220,7 @@ def missing_target(text: str, where: str, *, is_label: bool = True) -> InputErro
 def refuse_missing_groups(
     texts: Sequence[str | None], column: str, options: ReadOptions, place_of: Callable[[int], str]
 ) -> None:
-    """Refuse rows without a group, by the place of the first of them."""
+    """Refuse rows without a group; the error names the first one."""
     na = options.na_of(column, is_label=True)
     missing = [row for row, text in enumerate(texts) if not text or text in na]
     if missing:
@@ -233,17 +231,17 @@ def refuse_missing_groups(
 
 
 class AbstractFormat(ABC):
-    """A file format: a subclass says its ``name`` and ``extensions`` and implements :meth:`read`.
+    """A file format: a subclass has a ``name`` and ``extensions`` and implements :meth:`read`.
 
     Attributes
     ----------
-    name : of the format, as ``--format`` takes it
-    extensions : of its files, with the dot
+    name : name for ``--format``
+    extensions : extensions of its files, with the dot
     is_text : may be compressed (.gz, .xz, .bz2, .zst, .zip) and is read from front to back
-    is_table : has columns, of which one can be an id
-    holds_targets : has room for the targets beside the features
-    takes : what may be said of its files beside what is said of any: names of :class:`ReadOptions`, or
-        ``zero_based``; what is said of the columns of tables is taken by all of these
+    is_table : has columns, one of which can be an id
+    holds_targets : stores targets beside the features
+    takes : names of :class:`ReadOptions`, or ``zero_based``, that apply to its files only; options on table
+        columns apply to all table formats
     """
 
     name: ClassVar[str]
@@ -255,22 +253,22 @@ class AbstractFormat(ABC):
 
     @classmethod
     def example(cls, path: Path, features: NDArray[Any], targets: NDArray[Any] | None) -> None:
-        """Write a few rows as this format holds them: what the contract tests of formats read back.
+        """Write a few rows in this format, which the contract tests read back.
 
-        Columns that have names are x0, x1, ... and the target is ``y``, or the format's default.
+        Named columns are x0, x1, ... and the target is ``y``, or the format's default.
         """
         raise NotImplementedError(f"write {cls.__name__}.example: the contract tests of formats need it")
 
     @abstractmethod
     def read(self, file: InputFile, options: ReadOptions) -> Iterator[RawChunk]:
-        """The rows of ``file`` in order, in chunks of at most :data:`CHUNK_BYTES`.
+        """Yield the rows of ``file`` in order, in chunks of at most :data:`CHUNK_BYTES`.
 
         Never holds more than a few chunks in memory. Raises :class:`InputError` with the place of the first
-        thing that is not a row of numbers; a number that is not finite may be passed on.
+        malformed row; non-finite numbers may be passed on.
         """
 
     def chunks(self, file: InputFile, options: ReadOptions) -> Iterator[RawChunk]:
-        """What :meth:`read` gives, each chunk refused if it has a number that is not finite."""
+        """Chunks of :meth:`read`; a chunk with a non-finite number is refused."""
         for chunk in self.read(file, options):
             if chunk.weights is not None:
                 chunk = replace(chunk, weights=_fine_weights(chunk.weights, chunk, options))
@@ -282,7 +280,7 @@ class AbstractFormat(ABC):
 
 
 def _fine_weights(weights: Floats, chunk: RawChunk, options: ReadOptions) -> Floats:
-    """The weights (n,), 1 for those that are refused and kept as a problem."""
+    """The weights (n,), 1 where one is refused and collected as a problem."""
     is_fine, column = (weights > 0) & np.isfinite(weights), str(options.weight)
     wrong = np.flatnonzero(~is_fine)
     if wrong.size:
@@ -297,8 +295,9 @@ def _fine_weights(weights: Floats, chunk: RawChunk, options: ReadOptions) -> Flo
 
 
 def refuse_non_finite(chunk: RawChunk, *, may_miss: bool = False, hint: str = "") -> None:
-    """Raise :class:`InputError` with the place of the first NaN or infinity in features or targets, of the
-    first infinity alone if features may be missing; ``hint`` says what else can be done about it, ``{}``."""
+    """Raise :class:`InputError` with the place of the first NaN or infinity in features or targets, only of
+    an infinity if features may be missing; ``hint`` is a further remedy with ``{}``.
+    """
     if not sum_is_finite(chunk.features):
         values = chunk.features.data if isinstance(chunk.features, SparseRows) else chunk.features
         found = first_place(chunk.features, np.isinf(values) if may_miss else ~np.isfinite(values))
@@ -312,22 +311,22 @@ def refuse_non_finite(chunk: RawChunk, *, may_miss: bool = False, hint: str = ""
 
 
 def first_not_finite(rows: Rows) -> tuple[int, int, float] | None:
-    """Row, column and value of the first number that is NaN or infinite."""
+    """Row, column and value of the first NaN or infinite number."""
     return first_place(rows, ~np.isfinite(rows.data if isinstance(rows, SparseRows) else rows))
 
 
 def numeric(values: NDArray[Any]) -> Floats:
-    """Numbers of any kind as float32 where that is exact by type, else as float64."""
+    """Numbers as float32 if their type is exact in it, else as float64."""
     exact = values.dtype.kind == "b" or np.can_cast(values.dtype, np.float32, "safe")
     return np.ascontiguousarray(values, dtype=np.float32 if exact else np.float64)
 
 
 @dataclass(frozen=True, slots=True)
 class InputFile:
-    """One file to read: its path or URL as shown to the user, its format, and how it is compressed.
+    """One file to read: path or URL as shown to the user, format, and compression.
 
-    ``query`` is what follows the question mark of a web address, which is not shown; ``meter`` is told while
-    it is read; ``keys`` are the columns that the names of its folders say.
+    ``query`` is the part of a web address after the question mark, which is not shown; ``meter`` follows the
+    reading; ``keys`` are the columns from folder names.
     """
 
     url: str
@@ -343,7 +342,7 @@ class InputFile:
 
     @contextmanager
     def open(self) -> Iterator[BinaryIO]:
-        """The decompressed bytes; whatever goes wrong with the file becomes an :class:`InputError`."""
+        """Open the decompressed bytes; every error of the file becomes an :class:`InputError`."""
         with explain_errors(self):
             file_system, path = file_system_of(self.url + self.query)
             with file_system.open(path, "rb") as raw:
@@ -355,14 +354,14 @@ class InputFile:
                     self.meter.end()
 
     def chunks(self, options: ReadOptions) -> Iterator[RawChunk]:
-        """The rows of this file, see :meth:`AbstractFormat.chunks`; a file without any is refused."""
+        """The rows of this file, see :meth:`AbstractFormat.chunks`; a file without rows is refused."""
         return rows_of([self], options)
 
 
 def rows_of(files: Sequence[InputFile], options: ReadOptions) -> Iterator[RawChunk]:
-    """The rows of files, one after another; those without rows are left out, with a note.
+    """The rows of files, one after another; files without rows are left out, with a note.
 
-    Raises :class:`InputError` if there are no rows in any.
+    Raises :class:`InputError` if no file has rows.
     """
     n_rows = 0
     for file in files:
@@ -383,12 +382,12 @@ FORMATS = Family("distkern.formats", AbstractFormat)  # type: ignore[type-abstra
 
 
 def refuse_untaken(files: Sequence[InputFile], of_tables: Mapping[str, Any], **given: Any) -> None:
-    """Refuse what is said of the columns of files that have none, or of no format among the files.
+    """Refuse options on table columns if a file has none, and options of formats that no file has.
 
     Parameters
     ----------
-    of_tables : what is said of the columns of tables, which all files must take
-    given : what some formats take; None of what is not said
+    of_tables : options on columns of tables, which all files must support
+    given : options of single formats; None if not given
 
     Raises
     ------
@@ -409,12 +408,12 @@ def refuse_untaken(files: Sequence[InputFile], of_tables: Mapping[str, Any], **g
 def _untaken(name: str, file: InputFile) -> InputError:
     option = f"--{name.replace('_', '-')}"
     return InputError(
-        f"says nothing of {file.format} files", where=f"{file.url}, {option}", hint="leave it out"
+        f"does not apply to {file.format} files", where=f"{file.url}, {option}", hint="leave it out"
     )
 
 
 def file_system_of(url: str) -> tuple[Any, str]:
-    """fsspec's file system of a path or URL, and the path there."""
+    """fsspec's file system of a path or URL, and the path in it."""
     import fsspec
 
     if not is_url(url):
@@ -428,7 +427,7 @@ def file_system_of(url: str) -> tuple[Any, str]:
 
 @contextmanager
 def explain_errors(file: InputFile) -> Iterator[None]:
-    """Turn what reading a file can raise into an error that names the file."""
+    """Turn any error of reading a file into one that names the file."""
     import lzma
     import zipfile
     import zlib
@@ -456,7 +455,7 @@ def explain_errors(file: InputFile) -> Iterator[None]:
 
 
 def first_line(error: Exception) -> str:
-    """What an exception says, cut to its first line: messages of the package are one line."""
+    """An exception's message, cut to its first line: messages of the package are one line."""
     text = redact_urls(str(error).strip())
     return text.splitlines()[0].rstrip(".") if text else type(error).__name__
 

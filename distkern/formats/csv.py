@@ -1,4 +1,4 @@
-"""CSV and TSV with a header line that names the columns; one of them is the target."""
+"""CSV and TSV with a header of column names, one of which is the target."""
 
 from __future__ import annotations
 
@@ -31,15 +31,14 @@ _FIRST_ROWS, _FIRST_BYTES = 1000, 2**17
 class Csv(AbstractFormat):
     """Delimited text; the target is the last column unless ``--target`` names another.
 
-    The first line names the columns. A first line with numbers in it is taken for names only where those are
-    0, 1, 2, ... or 1, 2, 3, ... (what libraries write for columns without names); any other is refused unless
-    ``header`` says what it is, because guessing wrong would lose a row or invent one.
+    The first line holds the column names. A first line with numbers counts as names only if these are 0, 1,
+    2, ... or 1, 2, 3, ... (which libraries write for columns without names); any other is refused unless
+    ``header`` is given, since a wrong guess would lose a row or invent one.
 
-    Rows are those that Python's csv module finds with ``strict=True``: a quotation mark that opens a field
-    closes it at a delimiter or at the end of the row, or the file is refused. Fields between quotation marks
-    may span several lines; how many rows do is noted. A blank line is no row, and is counted; in a file of
-    one column it is a row whose value is missing. The line of the names is no row either where it comes
-    again, as in files that were put together.
+    Rows follow Python's csv module with ``strict=True``: a quotation mark that opens a field closes it at a
+    delimiter or at the end of the row, or the file is refused. Fields in quotation marks may span lines; the
+    number of such rows is noted. Blank lines are not rows, and are counted; in a file of one column they are
+    rows with a missing value. Repeated header lines, as in concatenated files, are left out.
     """
 
     name: ClassVar[str] = "csv"
@@ -114,7 +113,7 @@ class _LineLayout:
         self.no_values = dialect.mark.encode() * (self.width - 1)
 
     def pieces(self, block: RowBlock) -> Iterator[RowBlock]:
-        """Whole rows in pieces whose numbers are few enough."""
+        """Complete rows in pieces of bounded size."""
         width = len(self.rows.names)
         if width == len(self.keys):
             yield block
@@ -131,13 +130,13 @@ class _LineLayout:
         return self.rows.chunk(arrays, first_row, block.lines)
 
     def rows_of(self, block: RowBlock) -> RowBlock:
-        """The lines of a block that are rows; the others, and rows of several lines, are counted."""
+        """The lines of a block that are rows; other lines, and rows of several lines, are counted."""
         notes = self.options.notes
         if self.header in block.text and self.is_named:
             again = [text.removeprefix(_MARK).rstrip(b"\r\n") == self.header for text in block.contents()]
             if self.is_single and any(again):
                 line = block.lines[again.index(True)]
-                what = "the name of the column comes again"
+                what = "the column name is repeated"
                 raise InputError(what, where=f"{self.file}, line {line}", hint="remove the line")
             notes.repeated_headers += sum(again)
             block = block.without(np.array(again, dtype=bool))
@@ -162,7 +161,7 @@ class _LineLayout:
         return block
 
     def _refuse_odd(self, arrays: list[Any], block: RowBlock, first_row: int) -> None:
-        """Refuse a value in a column that was left out because nothing else is there than in others."""
+        """Refuse a value in a column that was left out as empty or as a copy."""
         words = self._words(block, first_row) if self.odd.copies else arrays
         for at, other in [*((at, None) for at in self.odd.empty), *self.odd.copies]:
             values = [(word or "").strip() for word in words[at].to_pylist()]
@@ -184,7 +183,7 @@ class _LineLayout:
             )
 
     def decide(self, block: RowBlock, first_row: int) -> None:
-        """What stands before decimals in the file, and what columns hold that are met for the first time."""
+        """Decide the file's decimal mark and the kinds of new columns."""
         named = zip(self.keys, self.columns.features, strict=True)
         wanted = {key: at for key, at in named if at < self.width}
         if self.kinds is None:
@@ -218,13 +217,13 @@ class _LineLayout:
         return _COMMA.search(text) is not None
 
     def _typed(self, block: RowBlock) -> list[Any] | None:
-        """The columns by Arrow, or None if anything at all is unusual, or a target or weight is missing."""
+        """The columns by Arrow; None if anything is unusual, or a target or weight is missing."""
         arrays = self._arrays(block)
         needed = [at for at in (self.target, self.columns.weight) if at is not None and at < self.width]
         return None if arrays is None or any(arrays[at].null_count for at in needed) else arrays
 
     def _words(self, block: RowBlock, first_row: int) -> list[Any]:
-        """The columns as texts: by Arrow or, to say what is wrong and where, field by field."""
+        """The columns as texts, by Arrow or, to report errors with their place, field by field."""
         import pyarrow as pa
 
         arrays = self._arrays(block, as_words=True)
@@ -240,16 +239,16 @@ class _LineLayout:
         found = found or self.kinds.usual_decimal
         if found is None and is_open and self.dialect.delimiter != ",":
             raise InputError(
-                "whether commas in numbers stand before decimals or between thousands is told by no number",
+                "no number shows whether commas are decimal marks or separate thousands",
                 where=self.file,
                 hint="give --decimal , or --decimal .",
             )
         return found or ("." if is_open else None)
 
     def _arrays(self, block: RowBlock, *, as_words: bool = False) -> list[Any] | None:
-        """The columns that are wanted, None for others, by Arrow; or None if anything at all is unusual.
+        """The wanted columns by Arrow, None for others; or None if anything is unusual.
 
-        ``as_words``: numbers too are texts.
+        ``as_words``: numbers as texts too.
         """
         import pyarrow as pa
         from pyarrow import csv as arrow_csv
@@ -310,7 +309,7 @@ class _LineLayout:
         return [in_one_piece(table[name]) if name in types else None for name in names]
 
     def _fields(self, block: RowBlock, first_row: int) -> list[list[str]]:
-        """The fields of every row, field by field: says what is wrong and where."""
+        """The fields of every row, field by field, which reports errors with their place."""
         rows: list[list[str]] = []
         for line, content in zip(block.lines.tolist(), block.contents(), strict=True):
             where = f"{self.file}, row {first_row + len(rows)} (line {line})"

@@ -44,8 +44,9 @@ TARGET_NAMES = ("y", "Y", "target", "targets", "label", "labels")
 
 
 class Npy(AbstractFormat):
-    """One array of features, (n_rows, n_features), of which ``--target`` and ``--drop`` may name columns by
-    their positions; axes beyond the second are flattened in C order."""
+    """One array of features (n_rows, n_features); ``--target`` and ``--drop`` name columns by position; axes
+    beyond the second are flattened in C order.
+    """
 
     name: ClassVar[str] = "npy"
     extensions: ClassVar[tuple[str, ...]] = (".npy",)
@@ -59,7 +60,7 @@ class Npy(AbstractFormat):
     def read(self, file: InputFile, options: ReadOptions) -> Iterator[RawChunk]:
         if options.target_kind != "none" and options.target is None:
             raise InputError(
-                "which column of the .npy file holds the targets is not said",
+                "the target column of the .npy file is not given",
                 where=file.url,
                 hint="give --target -1 if the last does, --task none, or an .npz file with arrays X and y",
             )
@@ -77,8 +78,9 @@ class Npy(AbstractFormat):
 
 
 class Npz(AbstractFormat):
-    """Arrays by name, as :data:`FEATURE_NAMES` and :data:`TARGET_NAMES` list them; the features may be sparse
-    rows as ``scipy.sparse.save_npz`` stores them."""
+    """Arrays named as in :data:`FEATURE_NAMES` and :data:`TARGET_NAMES`; features may be sparse rows as
+    ``scipy.sparse.save_npz`` stores them.
+    """
 
     name: ClassVar[str] = "npz"
     extensions: ClassVar[tuple[str, ...]] = (".npz",)
@@ -157,7 +159,7 @@ def _zip_errors(file: str) -> Iterator[None]:
 
 @dataclass(frozen=True, slots=True)
 class _StoredArray:
-    """A stored array of which the next rows can be taken, in order; ``finish`` checks that none is left."""
+    """A stored array, read row by row in order; ``finish`` checks that none is left."""
 
     shape: tuple[int, ...]
     dtype: np.dtype[Any]
@@ -168,7 +170,7 @@ class _StoredArray:
 
 @contextmanager
 def _stored(opened: Callable[[], AbstractContextManager[Any]], label: str) -> Iterator[_StoredArray]:
-    """The array in a .npy file, which ``opened`` opens."""
+    """The array in a .npy file opened by ``opened``."""
     with opened() as stream:
         shape, fortran_order, dtype = _header(stream, label)
         if not fortran_order or len(shape) < 2:
@@ -261,7 +263,7 @@ def _mapped(stream: Any, label: str) -> _StoredArray:
 def _rows(
     features: _StoredArray, targets: _StoredArray | None, file: str, column: int | None = None
 ) -> Iterator[RawChunk]:
-    """Rows with their ``targets``, or with those in a ``column`` of the features."""
+    """Rows with their ``targets``, or with targets in a ``column`` of the features."""
     if len(features.shape) < 2:
         raise InputError(
             f"the features have shape {features.shape}", where=features.label, hint="store (rows, features)"
@@ -274,9 +276,9 @@ def _rows(
     width = math.prod(features.shape[1:])
     if width > MOST_FEATURES:
         raise InputError(
-            f"a row has {width:,} features, and a dense one may have {MOST_FEATURES:,}",
+            f"a row has {width:,} features; dense rows have at most {MOST_FEATURES:,}",
             where=features.label,
-            hint="store the rows in svmlight format, where zeros take no room",
+            hint="store the rows in svmlight format, where zeros take no space",
         )
     if targets is not None and targets.shape not in ((n_rows,), (n_rows, 1)):
         raise InputError(
@@ -298,12 +300,12 @@ def _rows(
 def _sparse_rows(
     parts: Mapping[str, _StoredArray], targets: _StoredArray | None, file: str
 ) -> Iterator[RawChunk]:
-    """Rows of a matrix as ``scipy.sparse.save_npz`` stores it, from front to back.
+    """Rows of a matrix stored by ``scipy.sparse.save_npz``, from front to back.
 
     Raises
     ------
     InputError
-        If the arrays are not those of a matrix by rows, or ``targets`` not theirs.
+        If the arrays are not a matrix by rows, or ``targets`` do not match it.
     """
     from scipy.sparse import csr_matrix
 
@@ -311,7 +313,7 @@ def _sparse_rows(
     kind = form.take(1).tobytes().decode("ascii", errors="replace").strip("\0") if form.shape == () else "?"
     if kind != "csr":
         raise InputError(
-            f"the matrix is stored as {kind}, and rows can be read of csr alone",
+            f"the matrix is stored as {kind}; only csr can be read by rows",
             where=file,
             hint="store it by save_npz(path, matrix.tocsr())",
         )

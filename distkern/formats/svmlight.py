@@ -31,12 +31,12 @@ _Entries = tuple[NDArray[Any], NDArray[np.int64], NDArray[np.int64], Floats, NDA
 
 
 class Svmlight(AbstractFormat):
-    """Sparse text rows; whether they are stored so depends on how many numbers are zero.
+    """Sparse text rows; they are stored sparse if enough numbers are zero.
 
     ``qid:`` fields and ``#`` comments are skipped. Labels may be words without commas: lists of labels
     (``1,3``) are refused. Indices count from 1, unless the first block of the first file has an index 0, or
-    the user says what they do; an index 0 that comes later is refused, as are indices that do not increase
-    within a row.
+    the user gives the first index; a later index 0 is refused, as are indices that do not increase within a
+    row.
     """
 
     name: ClassVar[str] = "svmlight"
@@ -87,7 +87,7 @@ class Svmlight(AbstractFormat):
 
 
 def _refuse_lists(labels: NDArray[Any], file: str, first_row: int, lines: NDArray[np.int64]) -> None:
-    """Refuse rows of several labels, by the first of them."""
+    """Refuse rows with several labels; the error names the first one."""
     lists = {label for label in {*labels.tolist()} if "," in label} if labels.dtype.kind == "O" else None
     if lists:
         row = next(row for row, label in enumerate(labels) if label in lists)
@@ -111,7 +111,7 @@ def _parse(block: LineBlock, file: str, first_row: int, first: int, words: bool)
 
 
 def _parse_fast(text: bytes, first_line: int, first: int, words: bool) -> _Entries | None:
-    """All rows at once, or None if anything at all is unusual."""
+    """All rows at once; None if anything is unusual."""
     characters = np.frombuffer(text, np.uint8)
     colon = characters == ord(":")
     newline = characters == ord("\n")
@@ -163,7 +163,7 @@ def _are_plain(
     starts: NDArray[np.int64],
     ends: NDArray[np.int64],
 ) -> bool:
-    """Whether all labels are integers of few digits, with or without a sign, and none begins with a 0."""
+    """Whether all labels are short integers without leading zeros, with or without a sign."""
     first = characters[starts]
     starts = starts + ((first == ord("+")) | (first == ord("-")))
     length, other = ends - starts, np.concatenate(([0], np.cumsum(~digit, dtype=np.int64)))
@@ -172,7 +172,7 @@ def _are_plain(
 
 
 def _words(text: bytes, starts: NDArray[np.int64], ends: NDArray[np.int64]) -> NDArray[Any] | None:
-    """Labels as texts, or None if one is not UTF-8 or a number that is not finite."""
+    """Labels as texts; None if one is not UTF-8 or not a finite number."""
     try:
         labels = [text[start:end].decode() for start, end in zip(starts.tolist(), ends.tolist(), strict=True)]
     except UnicodeDecodeError:
@@ -183,7 +183,7 @@ def _words(text: bytes, starts: NDArray[np.int64], ends: NDArray[np.int64]) -> N
 
 
 def _unsigned(labels: list[str]) -> NDArray[Any]:
-    """Labels without a plus sign before a number, as :func:`_are_plain` labels are read."""
+    """Labels without a plus sign before a number, consistent with :func:`_are_plain`."""
     signed = {
         label: label[1:] for label in set(labels) if label[0] == "+" and parse_number(label) is not None
     }
@@ -191,7 +191,7 @@ def _unsigned(labels: list[str]) -> NDArray[Any]:
 
 
 def _numbers(text: bytes, expected: int) -> Floats | None:
-    """Every token as a number, through Arrow's CSV parser with one token a line (NumPy's is not strict)."""
+    """All tokens as numbers, through Arrow's CSV parser with one token a line (NumPy's is not strict)."""
     import pyarrow as pa
     from pyarrow import csv
 
@@ -211,7 +211,7 @@ def _numbers(text: bytes, expected: int) -> Floats | None:
 def _parse_slowly(
     text: bytes, first_line: int, file: str, first_row: int, first: int, words: bool
 ) -> _Entries:
-    """Line by line: says what is wrong and where, and takes the spellings that the fast way leaves out."""
+    """Parse line by line, which reports errors with their place and reads unusual notations."""
     labels: list[float] = []
     texts: list[str] = []
     rows: list[int] = []

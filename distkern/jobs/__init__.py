@@ -1,1 +1,1 @@
-"""Jobs on a cluster: what the store keeps of them, and the driver that runs there."""
+"""Jobs on a cluster: their files in a store, and the driver that runs there."""

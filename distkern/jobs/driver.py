@@ -1,4 +1,4 @@
-"""The driver of a job: runs on a worker, may be started again at any time, trains once."""
+"""The driver of a job: it runs on a worker, may be restarted at any time, and trains once."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ FIRST_PAUSE, LONGEST_PAUSE = 1.0, 60.0
 
 
 def is_fault_of_cluster(error: BaseException) -> bool:
-    """Whether the cluster failed, and not the job: the same job may succeed from its last checkpoint."""
+    """Whether the cluster failed instead of the job: the same job may succeed from its last checkpoint."""
     if isinstance(error, (ClusterError, asyncio.CancelledError, concurrent.futures.CancelledError)):
         return True
     if isinstance(error, DistkernError):
@@ -67,14 +67,14 @@ def with_retries(
     expected: Callable[[BaseException, int], bool] = lambda error, tried: is_fault_of_cluster(error),
     sleep: Callable[[float], None] = time.sleep,
 ) -> Result:
-    """Call ``run(0)``; as long as the cluster fails, ``run(1)`` to ``run(retries)``.
+    """Call ``run(0)``; while the cluster fails, call ``run(1)`` to ``run(retries)``.
 
     Parameters
     ----------
-    run : is given how often it was tried before
-    retries : how many tries after the first
-    say : told what happened and what comes next
-    expected : whether an error of a try (the first is 0) is worth another
+    run : called with the number of earlier tries
+    retries : number of tries after the first
+    say : called with what happened and what comes next
+    expected : whether an error of a try (the first is 0) is worth a retry
     sleep : waits between tries: 1, 2, 4, ... seconds, at most 60
     """
     for tried in range(retries + 1):
@@ -106,14 +106,14 @@ MOST_STARTS = 10
 
 
 class CancelledJobError(DistkernError):
-    """Somebody asked the job to stop."""
+    """The job was asked to stop."""
 
 
 class Guard:
-    """A listener that stops a run that was cancelled or that another driver has taken over.
+    """A listener that stops a run that was cancelled or taken over by another driver.
 
-    It must hear of a stage before whoever writes it down. Only the thread that made it can be stopped:
-    progress is told by others as well.
+    It must hear of a stage before the listener that writes it. Only the thread that created it can be
+    stopped; other threads report progress too.
     """
 
     def __init__(self, folder: JobFolder, fence: Fence, asked_to_stop: Callable[[], bool]) -> None:
@@ -123,7 +123,7 @@ class Guard:
         self._looked = 0.0
 
     def __call__(self, event: Event) -> None:
-        """Raise if the run must not go on."""
+        """Raise if the run must stop."""
         if threading.get_ident() != self._thread:
             return
         if event.kind in ("run_started", "stage_finished", "run_finished"):
@@ -141,9 +141,9 @@ class Guard:
 
 
 class Heartbeat:
-    """A listener that writes signs of life every few seconds, from a thread of its own, while entered.
+    """A listener that writes signs of life every few seconds from its own thread, while entered.
 
-    ``facts`` are told with each; see :data:`distkern.jobs.folder.ATTACHED`.
+    Each sign contains ``facts``; see :data:`distkern.jobs.folder.ATTACHED`.
     """
 
     def __init__(self, folder: JobFolder, fence: Fence, facts: Mapping[str, Any] | None = None) -> None:
@@ -154,7 +154,7 @@ class Heartbeat:
         self._thread = threading.Thread(target=self._beat, name="distkern-heartbeat", daemon=True)
 
     def __call__(self, event: Event) -> None:
-        """Remember what the run is at."""
+        """Remember the state of the run."""
         if event.kind == "pass_started":
             self._facts = {**self._facts, "stage": event["stage"], "pass": event["name"], "done": 0.0}
         elif event.kind == "pass_progress":
@@ -194,32 +194,32 @@ def drive(
     progressed: Callable[[], None] = lambda: None,
     connected: Callable[[], bool] = lambda: True,
 ) -> dict[str, Any]:
-    """Train the job of the folder ``out``, from its last checkpoint; do nothing if that has been done.
+    """Train the job of the folder ``out`` from its last checkpoint; do nothing if it is finished.
 
     Parameters
     ----------
     out : folder with the job's record
-    description : what ``train`` is given
+    description : argument of ``train``
     train : trains; on return the model is in ``out``
-    worker : address of the worker this runs on
-    asked_to_stop : a second way, beside the file, of hearing that the job is cancelled
-    progressed : called when it starts and after every checkpoint
-    connected : whether the scheduler is there; without it, whatever goes wrong is the cluster's fault
+    worker : address of the worker that runs this
+    asked_to_stop : a second way, besides the file, to learn that the job is cancelled
+    progressed : called at the start and after every checkpoint
+    connected : whether the scheduler is reachable; if not, every error is the cluster's fault
 
     Returns
     -------
-    dict with ``id``, ``state`` and ``error``; a job that fails by its own fault is over, not an exception
+    dict with ``id``, ``state`` and ``error``; a job that fails by its own fault is over, and raises nothing
 
     Raises
     ------
     Exception
-        If the cluster failed: who runs this may run it again.
+        If the cluster failed; the caller may try again.
     """
     folder = JobFolder(out)
     record = folder.record()
     if folder.has_model:
         record = _finish(folder, record)
-        # the model is what the job was for: what is beside it must not fail it
+        # the model is the job's result: files beside it must not fail it
         with suppress(OSError, DistkernError):
             train(description, (), True)
         return _told(record)

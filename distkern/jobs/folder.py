@@ -1,8 +1,8 @@
-"""The folder of a run, as a job sees it: record, signs of life, the wish that it stops, fences, log.
+"""A job's view of its run's folder: record, signs of life, request to stop, fences, log.
 
-Where two drivers believe to run a job, the older one stops. A driver claims a job by creating the next of
-the files ``epoch-00001``, ``epoch-00002``, ..., which only one can create. It holds the job as long as no
-newer one is there, and asks before each stage is written. What it could write before it asks again is what
+If two drivers believe that they run a job, the older one stops. A driver claims a job by creating the next of
+the files ``epoch-00001``, ``epoch-00002``, ..., which only one can create. It holds the job while there is no
+newer file, and checks this before each stage is written. Anything it writes between two checks equals what
 the newer driver would write: same job, same bits.
 """
 
@@ -52,23 +52,23 @@ _NAME = re.compile(r"epoch-(\d{5,})")
 
 @dataclass(frozen=True)
 class Fence:
-    """A claim to a run: ``epoch`` in ``folder``, and what was written into its file."""
+    """A claim on a run: ``epoch`` in ``folder``, and the content of its file."""
 
     folder: Place
     epoch: int
     owner: str
 
     def holds(self) -> bool:
-        """Whether nobody has claimed the run since, nor cleared the claim away."""
+        """Whether the claim is still the newest and its file exists."""
         return newest(self.folder) == self.epoch and self._is_there()
 
     def check(self) -> None:
-        """Raise :class:`FencedError` if somebody has."""
+        """Raise :class:`FencedError` if the claim is lost."""
         latest = newest(self.folder)
         if latest == 0:
             raise FencedError(
-                f"the folder {self.folder.parent} was removed or emptied while it was trained to: "
-                "start again, and leave the folder alone until the run has finished"
+                f"the folder {self.folder.parent} was removed or emptied during training: start "
+                "again, and leave the folder alone until the run has finished"
             )
         if latest != self.epoch or not self._is_there():
             raise FencedError(
@@ -88,7 +88,7 @@ def _file(folder: Place, epoch: int) -> Place:
 
 
 def newest(folder: Place) -> int:
-    """The newest epoch of a job; 0 if nobody has claimed it."""
+    """The newest epoch of a job; 0 if it was never claimed."""
     try:
         found = (_NAME.fullmatch(entry.name) for entry in folder.iterdir())
         return max((int(match[1]) for match in found if match), default=0)
@@ -99,7 +99,7 @@ def newest(folder: Place) -> int:
 def claim(folder: Place, progress: Sequence[int] = ()) -> Fence:
     """Become the newest driver of a job.
 
-    ``progress`` says how far the job is; see :meth:`JobFolder.starts_at`.
+    ``progress`` is the progress of the job; see :meth:`JobFolder.starts_at`.
 
     Raises
     ------
@@ -140,8 +140,8 @@ class JobIndex:
 
     Parameters
     ----------
-    runs : the folder; where a run lies below it, the index names it by its path from there, so that hosts
-        may see the store at different places
+    runs : the folder; runs below it are indexed by relative path, so that hosts may mount it at different
+        places
     """
 
     def __init__(self, runs: Location) -> None:
@@ -149,7 +149,7 @@ class JobIndex:
         self._folder = self.runs / _FOLDER
 
     def add(self, identifier: str, out: Place) -> None:
-        """Write down where a job's run lies."""
+        """Record where a job's run lies."""
         place, runs = str(absolute(out)), str(self.runs)
         text = place.removeprefix(runs).lstrip("/") if place.startswith(f"{runs.rstrip('/')}/") else place
         with explain_errors(self._folder):
@@ -168,7 +168,7 @@ class JobIndex:
         Raises
         ------
         InputError
-            If there is no such job; the message names those there are.
+            If there is no such job; the message lists the known ones.
         CorruptDataError
             If the index does not say where it is.
         """
@@ -187,12 +187,12 @@ class JobIndex:
             raise CorruptDataError(
                 "does not say where the job is",
                 where=str(file),
-                hint='write {"out": "M"} there, M being its folder, or remove it',
+                hint='write {"out": "M"} there, where M is the job\'s folder, or remove it',
             ) from None
 
 
 def unknown_job(identifier: str, known: list[str], where: str) -> InputError:
-    """The error for an id that is none of those ``known``."""
+    """The error for an id that is not in ``known``."""
     shown = ", ".join(known[:10]) + (f" and {len(known) - 10} more" if len(known) > 10 else "")
     return InputError(
         f"no job {identifier!r}",
@@ -210,7 +210,7 @@ ATTACHED = "attached"
 
 
 def attached_facts() -> dict[str, Any]:
-    """The facts of an attached run in each of its signs of life."""
+    """The facts of an attached run for each sign of life."""
     pid = os.getpid()
     return {ATTACHED: True, "host": socket.gethostname(), "pid": pid, "born": birth(pid)}
 
@@ -221,7 +221,7 @@ class JobFolder:
     Attributes
     ----------
     path : the folder
-    log : of events, one a line
+    log : the events, one a line
     """
 
     def __init__(self, path: Location) -> None:
@@ -236,7 +236,7 @@ class JobFolder:
 
     @property
     def has_model(self) -> bool:
-        """Whether training has finished: ``model.json`` is written last, once, and whole."""
+        """Whether training has finished: ``model.json`` is written last, atomically."""
         return (self.path / "model.json").is_file()
 
     def progress(self) -> tuple[int, int]:
@@ -249,7 +249,7 @@ class JobFolder:
         return n_trials, stages[-1] if stages else -1
 
     def record(self) -> Record:
-        """What the folder says of its job.
+        """The job's record.
 
         Raises
         ------
@@ -270,13 +270,13 @@ class JobFolder:
         return from_json(text, str(file))
 
     def write(self, record: Record) -> None:
-        """Replace the record, whole or not at all."""
+        """Replace the record atomically."""
         with explain_errors(self.path):
             self.path.mkdir(parents=True, exist_ok=True)
         write_text_atomic(self.path / RECORD, record.to_json())
 
     def discard(self) -> None:
-        """Remove a folder in which nothing was trained; what others put there stays."""
+        """Remove a folder in which nothing was trained; other people's files stay."""
         remove_tree(self._own)
         with suppress(OSError):
             self.path.rmdir()
@@ -284,11 +284,11 @@ class JobFolder:
     # -- signs of life
 
     def beat(self, facts: dict[str, Any]) -> None:
-        """Write down that the driver is alive, and what it is at."""
+        """Write a sign of life and the state of the driver."""
         write_text_atomic(self._own / "heartbeat", json.dumps({"time": time.time(), **facts}) + "\n")
 
     def pulse(self) -> dict[str, Any]:
-        """The last sign of life: ``time`` and what the driver was at; empty if there was none."""
+        """The last sign of life: ``time`` and the state of the driver; empty if there was none."""
         file = self._own / "heartbeat"
         try:
             pulse = json_object(read_file(file))
@@ -313,34 +313,34 @@ class JobFolder:
         )
 
     def is_attached(self) -> bool:
-        """Whether a process that is no job of a scheduler (``distkern train``) trains to this folder now."""
+        """Whether a process without a scheduler's job (``distkern train``) writes to this folder now."""
         return _lives(self.pulse())
 
     # -- stopping
 
     def ask_to_stop(self) -> None:
-        """Ask the job's driver to stop at its next look."""
+        """Ask the job's driver to stop at its next check."""
         with explain_errors(self.path):
             # another name for a file elsewhere would be followed there
             write_text_atomic(self.path / CANCEL, "")
 
     def asked_to_stop(self) -> bool:
-        """Whether somebody asked the job to stop."""
+        """Whether the job was asked to stop."""
         return (self.path / CANCEL).exists()
 
     def go_on(self) -> None:
-        """Take back the wish that it stops."""
+        """Withdraw the request to stop."""
         with explain_errors(self.path):
             (self.path / CANCEL).unlink(missing_ok=True)
 
     # -- who drives
 
     def claim(self, progress: Sequence[int] = ()) -> Fence:
-        """Become the job's driver; an older one stops at its next look."""
+        """Become the job's driver; an older one stops at its next check."""
         return claim(self._own, progress)
 
     def starts_at(self, progress: Sequence[int]) -> int:
-        """How many of the last drivers, in a row, started when the job was as far as ``progress`` says."""
+        """The number of last drivers, in a row, that started when the job was at ``progress``."""
         starts = 0
         for epoch in range(newest(self._own), 0, -1):
             try:
@@ -354,7 +354,7 @@ class JobFolder:
         return starts
 
     def release(self, fence: Fence) -> None:
-        """Give up the claim of an attached run that is over, and leave nothing of it."""
+        """Give up the claim of a finished attached run, without a trace."""
         if not fence.holds():
             return
         if self.has_job:
@@ -363,11 +363,11 @@ class JobFolder:
             self.discard()
 
     def refuse_if_attached(self) -> None:
-        """Raise :class:`InputError` if an attached run trains to this folder now."""
+        """Raise :class:`InputError` if an attached run writes to this folder now."""
         pulse = self.pulse()
         if _lives(pulse):
             raise InputError(
-                f"process {pulse.get('pid')} on {pulse.get('host')} is training to it",
+                f"process {pulse.get('pid')} on {pulse.get('host')} is writing to this folder",
                 where=str(self.path),
                 hint="wait for it, stop it there with Ctrl-C, or use another folder; a run that has been "
                 f"silent for {LOST_SECONDS:.0f} seconds counts as lost",
@@ -394,7 +394,7 @@ class JobFolder:
 
 
 def _lives(pulse: Mapping[str, Any]) -> bool:
-    """Whether a sign of life is of an attached run that still goes on."""
+    """Whether a sign of life comes from an attached run that is still running."""
     if not pulse.get(ATTACHED) or not is_recent(pulse.get("time"), time.time()):
         return False
     if pulse.get("host") != socket.gethostname():
@@ -406,17 +406,17 @@ def _lives(pulse: Mapping[str, Any]) -> bool:
 
 
 def problem_here(out: str, token: str, data: str) -> str:
-    """Runs on a worker: what is wrong with the places there; empty if nothing is.
+    """Return the problem with the job's places on this worker, or an empty text.
 
     Parameters
     ----------
     out : folder of the run
-    token : name of a file that the submitter has written there
+    token : name of a file that the submitter wrote there
     data : the data set
     """
     own = place_of(out) / OWN
     if not (own / token).is_file():
-        return f"does not see the folder {out} as it is here"
+        return f"does not see this machine's folder {out}"
     mine = own / f"{token}-{os.getpid()}"
     try:
         mine.write_text("probe\n", encoding="utf-8")
@@ -429,19 +429,19 @@ def problem_here(out: str, token: str, data: str) -> str:
 
 
 def check_store(out: Place, data: str, everywhere: Callable[..., Mapping[str, Any]], where: str) -> None:
-    """Refuse places that not every worker can use, before a job that would fail there is submitted.
+    """Refuse places that some worker cannot use, before submitting a job that would fail there.
 
     Parameters
     ----------
-    out : folder of the run; it is made
+    out : folder of the run; it is created
     data : the data set
-    everywhere : calls a function on every worker and returns what each answered, or its exception
+    everywhere : calls a function on every worker and returns the result or exception of each
     where : option to name in the message
 
     Raises
     ------
     InputError
-        Naming a worker and what it cannot do.
+        Naming a worker and its problem.
     """
     token = f"probe-{secrets.token_hex(6)}"
     own = out / OWN
@@ -466,11 +466,11 @@ def check_store(out: Place, data: str, everywhere: Callable[..., Mapping[str, An
             raise InputError(
                 f"worker {address} cannot run distkern ({type(answer).__name__}: {answer})",
                 where=where,
-                hint="install the same distkern where the workers are started",
+                hint="install the same version of distkern on the workers",
             ) from answer
         if answer:
             raise InputError(
                 f"worker {address} {answer}",
                 where=where,
-                hint="use a place that this machine and all workers share, under the same path",
+                hint="use a path that this machine and all workers share",
             )

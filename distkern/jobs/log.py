@@ -1,4 +1,4 @@
-"""``log.jsonl``: what happened to a job, one event a line, for those who look from elsewhere."""
+"""``log.jsonl``: the events of a job, one a line, for readers elsewhere."""
 
 from __future__ import annotations
 
@@ -26,16 +26,16 @@ _OF_A_PASS = ("pass_started", "pass_progress", "pass_finished")
 
 
 class LogFile:
-    """A listener that appends events to a file, those of passes at most once a second.
+    """A listener that appends events to a file, events of passes at most once a second.
 
-    A pass that is over sooner leaves no line. A driver that has lost its claim writes no more. An object of a
-    store cannot be added to: it is written anew with all lines at the ends of stages, with messages, and else
-    every ten seconds.
+    Shorter passes leave no line. A driver that lost its claim stops writing. Objects of a store cannot be
+    appended to: they are rewritten with all lines at the ends of stages, with messages, and otherwise every
+    ten seconds.
 
     Parameters
     ----------
     path : the file
-    fence : the claim to the job
+    fence : the claim on the job
     """
 
     def __init__(self, path: Place, fence: Fence) -> None:
@@ -49,7 +49,7 @@ class LogFile:
         self._told = False
 
     def __call__(self, event: Event) -> None:
-        """Write an event down, if its turn has come."""
+        """Write an event if its turn has come."""
         with self._lock:
             if event.kind not in _OF_A_PASS:
                 self._append([event])
@@ -68,7 +68,7 @@ class LogFile:
             self._append([*(known for known in before if known is not None), event])
 
     def say(self, text: str) -> None:
-        """Write a message down."""
+        """Write a message."""
         self(Event("message", {"text": text}))
 
     def _append(self, events: list[Event]) -> None:
@@ -101,7 +101,7 @@ def _line(event: Event, epoch: int) -> str:
 
 
 def to_event(line: str) -> Event | None:
-    """Return the event of a line; None for half a line, and for what no run of this version writes."""
+    """Return the event of a line; None for an incomplete line or an unknown event."""
     try:
         record = json_object(line)
         kind, moment = record.pop("kind"), float(record.pop("time"))
@@ -113,11 +113,11 @@ def to_event(line: str) -> Event | None:
 
 
 class LogReader:
-    """Reads a log as it grows.
+    """Reads a log while it grows.
 
     Parameters
     ----------
-    path : the file, which need not be there yet
+    path : the file, which need not exist yet
     """
 
     def __init__(self, path: Location) -> None:
@@ -125,7 +125,7 @@ class LogReader:
         self._position = 0
 
     def new(self) -> Iterator[Event]:
-        """The events since the last call; a line that is being written waits for the next one."""
+        """The events since the last call; an incomplete line waits for the next one."""
         try:
             if isinstance(self._path, URLPlace):
                 yield from self._events(self._rest(self._path))

@@ -1,4 +1,4 @@
-"""What is known of a job: the record that its folder keeps, and the state that follows from it."""
+"""A job's record in its folder, and the state that follows from it."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _SECRET_KEY = re.compile(r"(?i)(password|passwd|secret|token|api_?key|credential
 
 
 def redact(value: Any) -> Any:
-    """A value of JSON without secrets: in URLs, after ``password=`` and its like, under such keys."""
+    """A JSON value without secrets: in URLs, after ``password=`` and its like, under such keys."""
     if isinstance(value, str):
         return _NAMED.sub(r"\1=***", redact_urls(value))
     if isinstance(value, Mapping):
@@ -56,20 +56,20 @@ _NEVER = 253_370_764_800.0
 
 @dataclass(frozen=True)
 class Record:
-    """A job, as ``job.json`` in its folder says it.
+    """A job, as stored in ``job.json`` of its folder.
 
     Attributes
     ----------
     id : name of the job
-    algorithm, data, out : what is trained on what, and the folder of the model
-    state : as it was last written; see :func:`state_of`
+    algorithm, data, out : algorithm, data set and folder of the model
+    state : state as last written; see :func:`state_of`
     description : the job file's keys, without passwords
     scheduler : address
     submitted, started, finished : seconds since 1970, None before it happened
-    submission : how often it was submitted
-    epoch : of the driver that last claimed the job
-    host, worker : where that driver runs
-    error : one line, of a failed or lost job
+    submission : number of submissions
+    epoch : epoch of the driver that last claimed the job
+    host, worker : place of that driver
+    error : one line for a failed or lost job
     runs : the folder whose index names the job
     """
 
@@ -96,7 +96,7 @@ class Record:
                 raise ValueError(f"{moment:g} is no time")
 
     def command(self, name: str, *arguments: str) -> str:
-        """A command about this job as it works from here: ``distkern logs ID --follow``."""
+        """A command about this job that works from here: ``distkern logs ID --follow``."""
         here = os.environ.get("DISTKERN_RUNS") or "."
         elsewhere = self.runs and str(absolute(here)) != self.runs
         words = ["distkern", name, self.id, *arguments, *(["--runs", self.runs] if elsewhere else [])]
@@ -112,7 +112,7 @@ class Record:
 
 
 def from_json(text: str | bytes, where: str) -> Record:
-    """The record that :meth:`Record.to_json` wrote; keys of newer versions are passed over.
+    """Read a record written by :meth:`Record.to_json`; keys of newer versions are ignored.
 
     Raises
     ------
@@ -133,25 +133,26 @@ def unreadable_record(why: str | None, where: str) -> CorruptDataError:
 
 
 def new_id(algorithm: str) -> str:
-    """A name for a job that sorts by time and is not used twice: ``csvrg-20250131-235959-1a2b``."""
-    return f"{algorithm}-{time.strftime('%Y%m%d-%H%M%S')}-{secrets.token_hex(2)}"
+    """A unique name for a job that sorts by time: ``csvrg-20250131-235959-1a2b3c4d``."""
+    return f"{algorithm}-{time.strftime('%Y%m%d-%H%M%S')}-{secrets.token_hex(4)}"
 
 
 def is_recent(last: float | None, now: float) -> bool:
-    """Whether a sign of life at ``last`` counts: clocks differ by less than :data:`LOST_SECONDS`, so a later
-    one says nothing."""
+    """Whether a sign of life at ``last`` counts. Clocks differ by less than :data:`LOST_SECONDS`, so later
+    times are ignored.
+    """
     return last is not None and now - LOST_SECONDS <= last <= now + LOST_SECONDS
 
 
 def state_of(record: Record, beat: float | None, *, asked_to_stop: bool, has_model: bool, now: float) -> str:
-    """The state of a job now.
+    """The current state of a job.
 
     Parameters
     ----------
     record : as last written
-    beat : when its driver last gave a sign of life, in seconds since 1970
-    asked_to_stop : somebody asked it to stop
-    has_model : the finished model is there
+    beat : time of the driver's last sign of life, in seconds since 1970
+    asked_to_stop : the job was asked to stop
+    has_model : the finished model exists
     now : seconds since 1970
     """
     is_alive = is_recent(record.started, now) or is_recent(beat, now)

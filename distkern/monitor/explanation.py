@@ -9,7 +9,7 @@ from distkern.monitor.history import PlotPage
 from distkern.monitor.text import magnitude
 from distkern.storage.places import Location
 
-NOT_MEASURED = "how much columns matter is not measured"
+NOT_MEASURED = "importances were not measured"
 _ROWS = {"test": "held-out test rows", "train": "training rows"}
 
 #: a class, a quantile, or an empty text for the only target
@@ -18,12 +18,12 @@ Output: TypeAlias = bool | int | float | str
 
 @dataclass(frozen=True)
 class Importance:
-    """How much larger the loss is on rows in which the values of a column are permuted.
+    """Increase in loss when a column is shuffled.
 
     Attributes
     ----------
-    loss : mean over the permutations
-    spread : their standard deviation; 0 for one permutation
+    loss : mean increase over the permutations
+    spread : its standard deviation; 0 for one permutation
     """
 
     column: str
@@ -33,12 +33,12 @@ class Importance:
 
 @dataclass(frozen=True)
 class Dependence:
-    """Partial dependence: the mean over rows of what a model says if a column has one value in all of them.
+    """Partial dependence: the mean prediction over rows whose column is set to one value.
 
     Attributes
     ----------
-    values : of the column, numbers or texts (categories, dates, times of the day)
-    averages : (n_outputs, n_values)
+    values : values of the column, numbers or texts (categories, dates, times of the day)
+    averages : mean predictions (n_outputs, n_values)
     """
 
     column: str
@@ -48,23 +48,23 @@ class Dependence:
 
 @dataclass(frozen=True)
 class Explanation:
-    """What permuting each column costs, the largest first, and partial dependence on the largest.
+    """Permutation importances of columns, the largest first, and partial dependence on the largest.
 
-    ``importances`` and ``dependence`` are frames of pandas, ``plot()`` is what the report draws, which a
-    notebook shows, and ``save(path)`` writes it as a page.
+    ``importances`` and ``dependence`` are pandas frames. ``plot()`` draws both in a notebook, as the report
+    does, and ``save(path)`` writes them as a page.
 
     Attributes
     ----------
-    columns : of the importances
-    loss : what is lost, in words
-    n_rows, split : how many rows of which split it was measured on, "given" for other rows
-    left_out : columns that were not permuted
-    reason : why nothing was measured, where there are no columns
-    copies : columns that nearly are the target
-    curves : partial dependence on the largest columns
-    outputs : what each of its averages is of: classes, quantiles
-    quantity : that is averaged, in words
-    n_averaged : rows that it is averaged over
+    columns : the importances
+    loss : name of the loss
+    n_rows, split : number of rows used and their split, "given" for other rows
+    left_out : number of columns that were not shuffled
+    reason : why nothing was measured, if there are no columns
+    copies : columns that alone nearly predict the target
+    curves : partial dependence on the most important columns
+    outputs : classes or quantiles of the averages
+    quantity : the averaged prediction, in words
+    n_averaged : number of rows in each average
     """
 
     columns: tuple[Importance, ...]
@@ -86,7 +86,9 @@ class Explanation:
 
     @property
     def importances(self) -> Any:
-        """A frame: column, importance, std (over permutations), share (of the sum of those above 0)."""
+        """A frame with columns column, importance, std (over permutations) and share (of the sum of the
+        positive ones).
+        """
         from pandas import DataFrame
 
         total = sum(max(each.loss, 0.0) for each in self.columns) or 1.0
@@ -95,7 +97,7 @@ class Explanation:
 
     @property
     def dependence(self) -> Any:
-        """A frame: column, value, output (class, quantile, or an empty text), average."""
+        """A frame with columns column, value, output (class, quantile or empty text) and average."""
         from pandas import DataFrame
 
         rows = [
@@ -107,11 +109,11 @@ class Explanation:
         return DataFrame(rows, columns=["column", "value", "output", "average"])
 
     def plot(self) -> PlotPage:
-        """Bars of the importances and plots of the partial dependence."""
+        """Draw bars of the importances and plots of the partial dependence."""
         from distkern.monitor.report import dependence_sections, importance_sections
 
         sections = (*importance_sections(self), *dependence_sections(self))
-        return PlotPage("What matters to the model", sections, f"{len(self.columns)} columns")
+        return PlotPage("Feature importance and partial dependence", sections, f"{len(self.columns)} columns")
 
     def save(self, path: Location) -> None:
         """Write the page, which needs no network."""
@@ -130,22 +132,22 @@ class Explanation:
         """The meaning of the numbers, or why there are none."""
         if self.reason:
             return f"{NOT_MEASURED}: {self.reason}"
-        others = f"; {self.left_out:,} other columns were not permuted" if self.left_out else ""
+        others = f"; {self.left_out:,} other columns were not shuffled" if self.left_out else ""
         copies = f"; {self.warning}" if self.copies else ""
         rows = f"{self.n_rows:,} {self.rows}"
-        return f"what permuting a column costs, in {self.loss}, on {rows}{others}{copies}"
+        return f"increase in {self.loss} when a column is shuffled, on {rows}{others}{copies}"
 
     @property
     def warning(self) -> str:
-        """Advice about columns that nearly are the target; empty if there are none."""
+        """Advice about columns that alone nearly predict the target; empty if there are none."""
         if not self.copies:
             return ""
         names = ", ".join(map(repr, self.copies))
-        alone = "alone nearly tells" if len(self.copies) == 1 else "each nearly tell"
-        them = "it is" if len(self.copies) == 1 else "they are"
-        return f"{names} {alone} the target: leave out what is not known before it, if {them} such"
+        alone = "alone nearly predicts" if len(self.copies) == 1 else "each alone nearly predict"
+        are, them = ("is it", "it") if len(self.copies) == 1 else ("are they", "them")
+        return f"{names} {alone} the target: {are} known when predictions are made? If not, leave {them} out"
 
     @property
     def texts(self) -> list[tuple[str, float, str]]:
-        """Columns, what they cost, and that as text."""
+        """Columns with their importances as numbers and as text."""
         return [(each.column, each.loss, magnitude(each.loss, 3, 1e4)) for each in self.columns]

@@ -1,4 +1,4 @@
-"""The stages of a fit, as one looks at them in Python."""
+"""The stages of a fit, as Python users see them."""
 
 from __future__ import annotations
 
@@ -13,19 +13,19 @@ if TYPE_CHECKING:
 
 
 class History(list[dict[str, Any]]):
-    """A list of lines of figures, one dict for each stage: those of ``metrics.jsonl``.
+    """A list with one dict of figures per stage, as in ``metrics.jsonl``.
 
-    ``history.to_frame()`` is a frame of pandas, ``history.plot()`` what the report draws of it.
+    ``history.to_frame()`` returns a pandas frame, and ``history.plot()`` draws what the report draws.
     """
 
     def to_frame(self) -> Any:
-        """A frame of pandas with a row for each stage and a column for each figure that any of them has."""
+        """Return a pandas frame with a row per stage and a column per figure."""
         from pandas import DataFrame
 
         return DataFrame(list(self))
 
     def plot(self) -> PlotPage:
-        """Objective, errors and what else changes: drawn in a notebook, or to be written with ``save``."""
+        """Plot objective, errors and other changing figures; a notebook draws them, ``save`` writes them."""
         from distkern.monitor.stages import stage_plots
 
         return PlotPage("Stages", (stage_plots(self),) if self else (), f"{len(self)} stages")
@@ -37,9 +37,9 @@ class PlotPage:
 
     Attributes
     ----------
-    title : of the page
-    sections : of it, see :mod:`distkern.monitor.page`
-    what : they are of, in words
+    title : title of the page
+    sections : sections of the page, see :mod:`distkern.monitor.page`
+    what : subject of the plots, in words
     """
 
     title: str
@@ -48,7 +48,7 @@ class PlotPage:
 
     @property
     def page(self) -> str:
-        """Their HTML, which needs nothing else."""
+        """The page's HTML, which needs no network."""
         from distkern.monitor.page import page
 
         return page(self.title, self.sections)

@@ -50,17 +50,17 @@ def to_line(metrics: Mapping[str, Any]) -> str:
 
 
 def rewrite(path: Location, history: Iterable[Mapping[str, Any]]) -> None:
-    """Replace the file by the lines of ``history``, whole or not at all.
+    """Replace the file by the lines of ``history``, atomically.
 
-    A resumed run does this with its checkpoint's history: stages after the checkpoint are run again.
+    A resumed run does this with its checkpoint's history, since it runs later stages again.
     """
     write_text_atomic(path, "".join(to_line(metrics) for metrics in history))
 
 
 def read(path: Location) -> list[dict[str, Any]]:
-    """The stages of a metrics file, oldest first.
+    """Return the stages of a metrics file, oldest first.
 
-    A last line without its line break was being written when the process died, and is left out.
+    A last line without a line break was cut off when the process died, and is ignored.
 
     Raises
     ------

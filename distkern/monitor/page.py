@@ -14,7 +14,7 @@ _MARKS = {"circle": "●", "square": "■", "triangle": "▲", "diamond": "◆",
 
 
 class Html(str):
-    """A text that is HTML already; any other is escaped."""
+    """A text that is HTML; any other text is escaped."""
 
 
 @dataclass(frozen=True)
@@ -23,12 +23,12 @@ class Axis:
 
     Attributes
     ----------
-    label : what it is
-    log : logarithmic, where all values are positive
-    binary : of bytes, from 0
-    from_zero : it holds 0
-    words : what stands at 0, 1, ..., if not numbers
-    within : what it holds at least, two numbers
+    label : name of the quantity
+    log : logarithmic if all values are positive
+    binary : bytes, from 0
+    from_zero : include 0
+    words : labels at 0, 1, ... instead of numbers
+    within : two numbers that the axis includes
     """
 
     label: str = ""
@@ -41,7 +41,7 @@ class Axis:
 
 @dataclass(frozen=True)
 class Curve:
-    """A curve: what it is (nothing: it has no key), its points, of which None is left out, and its style.
+    """A curve: label (empty: no entry in the key), points (None is left out) and style.
 
     ``note`` is written at its start.
     """
@@ -76,7 +76,7 @@ class Plot:
 
     @property
     def keys(self) -> dict[str, Style]:
-        """Labels of the curves, unless the title says them, and the first style of each."""
+        """Labels of the curves that the title does not name, with the first style of each."""
         styles: dict[str, Style] = {}
         for curve in self.curves:
             if curve.label and curve.label not in self.title.lower():
@@ -100,17 +100,17 @@ def text(value: object) -> Html:
 
 
 def joined(*parts: object) -> Html:
-    """Texts one after the other."""
+    """Concatenate texts."""
     return Html("".join(map(text, parts)))
 
 
 def heading(words: str) -> Html:
-    """The heading of what follows."""
+    """A heading."""
     return Html(f"<h2>{text(words)}</h2>")
 
 
 def note(words: str, kind: str = "note") -> Html:
-    """A paragraph: "note", "quiet" or "warn"; nothing without words."""
+    """A paragraph of kind "note", "quiet" or "warn"; nothing if the text is empty."""
     return Html(f'<p class="{kind}">{text(words)}</p>' if words else "")
 
 
@@ -126,13 +126,12 @@ def tiles(cells: Mapping[str, object]) -> Html:
 def table(
     header: Mapping[str, str] | Sequence[str], rows: Iterable[Sequence[object]], kind: str = "numbers"
 ) -> Html:
-    """A table, of numbers beside a first column of text if nothing else is said.
+    """A table: by default numbers beside a first column of text.
 
     Parameters
     ----------
-    header : what stands above the columns, and what that means where it needs saying; empty: nothing
-    kind : "numbers" (with "named" or "dense", or the latter by itself where columns are many), "facts",
-        "bars", "matrix", "events"
+    header : column headings, with tooltips if a mapping; empty for none
+    kind : "numbers" (also with "named", or "dense" for many columns), "facts", "bars", "matrix", "events"
     """
     meanings = header if isinstance(header, Mapping) else {}
     head = "".join(
@@ -146,15 +145,14 @@ def table(
 
 
 def bar(share: float, colour: str = "var(--bar)") -> Html:
-    """A bar that is filled to a share, from 0 to 1."""
+    """A bar filled to a share between 0 and 1."""
     style = f"width:{100 * min(max(share, 0.0), 1.0):.1f}%;background:{colour}"
     return Html(f'<div class="bar"><i style="{style}"></i></div>')
 
 
-def swatch(colour: str = "", dash: str = "solid") -> Html:
-    """A stroke of a colour, by itself that of the text."""
-    style = f' style="color:{colour}"' if colour else ""
-    return Html(f'<span class="swatch {dash}"{style}></span>')
+def swatch(colour: str, dash: str = "solid") -> Html:
+    """A stroke of a colour."""
+    return Html(f'<span class="swatch {dash}" style="color:{colour}"></span>')
 
 
 def square(colour: str) -> Html:
@@ -162,19 +160,18 @@ def square(colour: str) -> Html:
     return Html(f'<span class="key" style="background:{colour}"></span>')
 
 
-def key(styles: Mapping[str, Style], *, coloured: bool = True) -> Html:
-    """The key of strokes and markers, uncoloured where colours mean something else."""
+def key(styles: Mapping[str, Style]) -> Html:
+    """The key of colours, strokes and markers."""
     items = []
     for label, style in styles.items():
-        colour = style.colour if coloured else ""
-        stroke = swatch(colour, style.dash) if style.dash else ""
-        mark = f'<span style="color:{colour or "inherit"}">{_MARKS[style.marker]}</span> '
+        stroke = swatch(style.colour, style.dash) if style.dash else ""
+        mark = f'<span style="color:{style.colour}">{_MARKS[style.marker]}</span> '
         items.append(f'<span class="item">{stroke}{mark}{text(label)}</span>')
     return Html(" ".join(items))
 
 
 def page(title: str, sections: Iterable[Section]) -> str:
-    """The HTML of a page, which needs no network; scripts that it has draw its plots."""
+    """Return the HTML of a page, which needs no network; its scripts draw the plots."""
     parts = list(sections)
     plots = [plot for part in parts if isinstance(part, Plots) for plot in part.plots]
     script, drawn = "", iter(list[str]())

@@ -1,4 +1,4 @@
-"""The plot engine: figures of Bokeh, on pages that are written and on the live one."""
+"""Bokeh figures for written pages and the live page."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ _SHADES, _FAINTEST = 8, 0.15
 
 
 class Figure:
-    """The figure of a plot; it draws again when it is shown another."""
+    """The Bokeh figure of a plot, redrawn when it is shown another."""
 
     def __init__(self, plot: Plot) -> None:
         self._shown: Plot | None = None
@@ -111,7 +111,7 @@ class Figure:
         self.figure.add_tools(HoverTool(renderers=[quads], tooltips=[("rows", "@count")]))
 
     def show(self, plot: Plot) -> None:
-        """Draw the plot, but for its cells; labels of curves are shown under the pointer."""
+        """Draw the plot except its cells; hovering shows the labels of curves."""
         if plot == self._shown:
             return
         self._shown = plot
@@ -157,7 +157,7 @@ class Figure:
     def _scale(
         self, values: Sequence[float], axis: Axis, shown: Any, limits: Range1d
     ) -> Callable[[float], float]:
-        """Set an axis; return the way from a value to its place on it."""
+        """Set an axis; return the function from a value to its position."""
         values, is_across = [*values, *axis.within], limits is self._across
         is_log = axis.log and bool(values) and min(values) > 0
         way: Callable[[float], float] = math.log10 if is_log else float
@@ -175,13 +175,13 @@ class Figure:
 
 
 def embedded(plots: Sequence[Plot]) -> tuple[str, Iterator[str]]:
-    """The scripts that draw these plots without a network, and the place of each, as HTML."""
+    """Return the scripts that draw plots without a network, and a place for each as HTML."""
     figures, document = [Figure(plot).figure for plot in plots], Document()
     # else the document is searched for models after each of them
     with document.models.freeze():
         for drawn in figures:
             document.add_root(drawn)
-    # of what is always drawn in the same way; it takes a fifth of the time
+    # our documents are always valid, and validation takes a fifth of the time
     settings.perform_document_validation.set_value(False)
     try:
         script, places = components(figures)
@@ -191,12 +191,12 @@ def embedded(plots: Sequence[Plot]) -> tuple[str, Iterator[str]]:
 
 
 def _plain(words: str) -> str | PlainText:
-    """A text that Bokeh draws as it is, and not as the TeX that its marks say."""
+    """A text that Bokeh draws literally, not as TeX."""
     return PlainText(text=words) if any(mark in words for mark in _TEX) else words
 
 
 def _known(curve: Curve) -> list[tuple[float, float]]:
-    """The points of a curve that are numbers, thinned out where there are many."""
+    """The finite points of a curve, thinned out if there are many."""
     pairs = [
         (float(x), float(y))
         for x, y in zip(curve.x, curve.y, strict=True)
@@ -215,7 +215,7 @@ def _told(number: float, axis: Axis) -> str:
 
 
 def _ticks(values: Sequence[float], axis: Axis, *, is_log: bool, is_across: bool) -> Sequence[float]:
-    """The labelled values of an axis; of a horizontal one those within the drawn values only."""
+    """The labelled values of an axis; on a horizontal one only within the data."""
     if axis.words:
         return [float(place) for place in range(len(axis.words))]
     if not values:
@@ -233,7 +233,7 @@ def _ticks(values: Sequence[float], axis: Axis, *, is_log: bool, is_across: bool
 
 
 def own_ticks(places: Sequence[float]) -> list[float]:
-    """The places themselves, where they are few, told in three digits, and apart; else none."""
+    """The values themselves if they are few, short and well separated; else none."""
     own = sorted(set(places))
     if len(own) > 12 or any(float(f"{place:.3g}") != place for place in own):
         return []
@@ -242,7 +242,7 @@ def own_ticks(places: Sequence[float]) -> list[float]:
 
 
 def linear_ticks(low: float, high: float, steps: int = 4) -> list[float]:
-    """Round numbers, about ``steps`` steps of them, from at most ``low`` to at least ``high``."""
+    """Round numbers in about ``steps`` steps that cover ``low`` to ``high``."""
     if high == low:
         low, high = low - (abs(low) or 1.0) / 2, high + (abs(high) or 1.0) / 2
     rough = (high - low) / steps
@@ -253,13 +253,13 @@ def linear_ticks(low: float, high: float, steps: int = 4) -> list[float]:
 
 
 def binary_ticks(high: float) -> list[float]:
-    """Round numbers of bytes, KiB, MiB, ..., from 0 to at least ``high``."""
+    """Round numbers of bytes, KiB, MiB, ... that cover 0 to ``high``."""
     unit = 1024.0 ** max(0, int(math.log(max(high, 1.0), 1024)))
     return [unit * tick for tick in linear_ticks(0.0, max(high, 1.0) / unit)]
 
 
 def log_ticks(low: float, high: float) -> list[float]:
-    """Ticks around two positive values: powers of ten, 1-2-5 steps if near, round numbers if nearer."""
+    """Ticks around two positive values: powers of ten, 1-2-5 steps, or round numbers for narrow ranges."""
     first, last = math.floor(math.log10(low) + 1e-9), math.ceil(math.log10(high) - 1e-9)
     if high / low < 5:
         # so close together the ordinary ticks say more

@@ -1,15 +1,15 @@
-"""``report.html``: a run on one page that needs no network, and what matters to its model."""
+"""``report.html``: a run on one page that needs no network, with importances and partial dependence."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from distkern.monitor.balance import PassTotal, pass_key, pass_sections
 from distkern.monitor.explanation import Dependence, Explanation
 from distkern.monitor.page import Axis, Curve, Plot, Plots, Section, bar, heading, note, page, table, tiles
+from distkern.monitor.passes import PassTotal, pass_sections
 from distkern.monitor.stages import choice_sections, stage_plots, stage_table
-from distkern.monitor.style import RUNS, STYLES, Style
+from distkern.monitor.style import COMPARED, STYLES, Style
 from distkern.monitor.text import in_number
 from distkern.storage.atomic import write_text_atomic
 from distkern.storage.places import Location
@@ -20,11 +20,11 @@ _MOST_IMPORTANT = 20
 _LETTERS = 18
 #: pixels of a plot around its words, and of a line of them
 _FRAME, _LINE = 80, 18
-#: curves of one plot, told apart in grey too
+#: curves of one plot, distinguishable in grey too
 _STYLES = [
     Style(colour, dash, marker)
     for colour, dash, marker in zip(
-        RUNS,
+        COMPARED,
         ("solid", "dashed", "dotted") * 2,
         ("circle", "square", "triangle", "diamond", "circle", "square"),
         strict=True,
@@ -33,9 +33,9 @@ _STYLES = [
 
 
 def importance_sections(found: Explanation) -> list[Section]:
-    """Bars of the largest importances, the longest as wide as there is room for."""
+    """Bars of the largest importances; the longest fills the width."""
     shown, rest = found.texts[:_MOST_IMPORTANT], found.texts[_MOST_IMPORTANT:]
-    others = f" None of the other {len(rest):,} costs more than {rest[0][2]}." if rest else ""
+    others = f" None of the other {len(rest):,} exceeds {rest[0][2]}." if rest else ""
     told = f"{found.told[:1].upper()}{found.told[1:]}.{others}"
     sections: list[Section] = [heading("Feature importance"), note(told, "quiet")]
     if shown:
@@ -46,22 +46,22 @@ def importance_sections(found: Explanation) -> list[Section]:
 
 
 def dependence_sections(found: Explanation) -> list[Section]:
-    """A plot for each column whose partial dependence is known, all on the same scale."""
+    """A plot of partial dependence for each known column, all with the same scale."""
     if not found.curves:
         return []
     styles, whose = _styles(found)
     averages = [each for curve in found.curves for place in styles for each in curve.averages[place]]
     within = min(averages), max(averages)
     told = (
-        f"The mean {found.quantity}{whose} on {found.n_averaged:,} {found.rows}, if a column has one value "
-        "in all of them, whatever the others have."
+        f"Mean {found.quantity}{whose} over {found.n_averaged:,} {found.rows} when a column is set to one "
+        "value in all of them."
     )
     plots = [_plot(curve, found, styles, within) for curve in found.curves]
     return [heading("Partial dependence"), note(told, "quiet"), Plots(plots)]
 
 
 def _styles(found: Explanation) -> tuple[Mapping[int, Style], str]:
-    """The style of each output that is drawn, by its place, and in words which ones these are."""
+    """The style of each drawn output by its position, and a description of them."""
     n_outputs = len(found.outputs)
     if n_outputs == 1:
         return {0: STYLES["figure"]}, f" of {found.outputs[0]}" if found.outputs[0] != "" else ""
@@ -77,7 +77,7 @@ def _styles(found: Explanation) -> tuple[Mapping[int, Style], str]:
 def _plot(
     curve: Dependence, found: Explanation, styles: Mapping[int, Style], within: tuple[float, float]
 ) -> Plot:
-    """Numbers across and averages up; words one below the other, for they are long."""
+    """Numbers are drawn across and averages up; words go below one another, as they are long."""
     words = tuple(_short(value) for value in reversed(curve.values) if isinstance(value, str))
     numbers = [value for value in curve.values if not isinstance(value, str)]
     curves = []
@@ -95,7 +95,7 @@ def _plot(
 
 
 def _short(word: str) -> str:
-    """Both ends of a long word, for either may be what tells it from others."""
+    """Both ends of a long word, since either may distinguish it."""
     half = _LETTERS // 2
     return word if len(word) <= _LETTERS else f"{word[:half]}…{word[1 - half :]}"
 
@@ -107,7 +107,7 @@ def write_report(
     passes: Sequence[PassTotal] = (),
     parts: Sequence[Section] = (),
 ) -> None:
-    """Write a run's report, whole or not at all.
+    """Write a run's report atomically.
 
     Parameters
     ----------
@@ -115,9 +115,9 @@ def write_report(
     facts : "title" and "summary" are texts, "headline" a mapping shown large, "importances" the
         :class:`~distkern.monitor.explanation.Explanation` of the model; every other key is the heading of a
         table and its value the mapping of names to values in it
-    history : the lines of ``metrics.jsonl``, one per stage; the last one's notes and warnings are shown
-    passes : what the passes of the run took
-    parts : what the model makes of the test rows
+    history : lines of ``metrics.jsonl``, one per stage; notes and warnings of the last one are shown
+    passes : totals of the passes
+    parts : evaluation of the test rows
     """
     write_text_atomic(path, render(facts, history, passes, parts))
 
@@ -128,7 +128,7 @@ def render(
     passes: Sequence[PassTotal] = (),
     parts: Sequence[Section] = (),
 ) -> str:
-    """The HTML of :func:`write_report`."""
+    """Return the HTML of :func:`write_report`."""
     body: list[Section] = [note(str(facts.get("summary", "")), "quiet")]
     body += choice_sections(history)
     if facts.get("headline"):
@@ -141,8 +141,7 @@ def render(
         found = facts["importances"]
         body += [*importance_sections(found), *dependence_sections(found)]
     if passes:
-        body += [heading("Where the time went"), pass_sections(passes, "{:,.0f}".format, modes=True)]
-        body.append(pass_key(passes))
+        body += [heading("Where the time went"), pass_sections(passes, modes=True)]
     for name, values in facts.items():
         if name != "headline" and isinstance(values, Mapping):
             rows = [(str(key), _told(value)) for key, value in values.items()]

@@ -1,4 +1,4 @@
-"""The stages of a run in the report: what was chosen, figures and a table, whatever the solver adds."""
+"""Stages of a run in the report: the choice of the model, plots and a table, for any solver."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _PLAIN, _SIZE = Axis(), Axis(binary=True, from_zero=True)
 Metrics: TypeAlias = Mapping[str, Any]
 Cell: TypeAlias = Callable[[Any], str]
 
-#: of rows that were trained on, never looked at, kept back to choose by
+#: training rows, test rows, rows held out for choosing
 _ERRORS = (("train", "train_error"), ("test", "test_error"), ("validation", "validation_error"))
 #: of real targets, beside the errors above
 FIGURES_OF_TARGETS = tuple(f"{split}_{figure}" for figure in ("mae", "r2") for split in ("train", "test"))
@@ -46,26 +46,22 @@ _COMMON = {
 
 
 def choice_sections(history: Sequence[Metrics]) -> list[Html]:
-    """The choice that was made for the run, why, and the held-out loss of each candidate."""
+    """The chosen model, the reason, and the held-out loss of each candidate."""
     last = history[-1] if history else {}
     notes = [note(line) for line in last.get("notes", ())]
     compared = [Compared(**facts) for facts in last.get("candidates", ())]
     if not compared:
         return notes
-    header = {
-        "candidate": "",
-        "cost": "of its trial",
-        "loss": "mean loss of rows that it has not learned from",
-    }
+    header = {"candidate": "", "cost": "of its trial", "loss": "mean loss on held-out rows"}
     tried = [(one.name, one.cost or "-", f"{one.loss:.4g}") for one in compared]
-    return [heading("What was chosen"), *notes, table(header, tried, "numbers named")]
+    return [heading("Chosen model"), *notes, table(header, tried, "numbers named")]
 
 
 def stage_plots(history: Sequence[Metrics]) -> Plots:
-    """Objective, errors, peak memory, then what the solver tells beside: one small plot each.
+    """Plot objective, errors, peak memory and the solver's own figures, one small plot each.
 
-    Over the passes; over the rounds of a solver that counts them, and else over the seconds where the passes
-    do not grow (rounds over resident rows read nothing), or the stages where these are few.
+    The x axis is passes; rounds for a solver that counts them; or seconds (stages if there are few) where
+    passes do not grow, as rounds over resident rows read nothing.
     """
     passes = [float(metrics["passes"]) for metrics in history]
     if _varies(history, "rounds"):
@@ -103,7 +99,7 @@ def stage_plots(history: Sequence[Metrics]) -> Plots:
 
 
 def own_figures(history: Sequence[Metrics]) -> list[str]:
-    """The solver's own numbers, in the order in which they first appear."""
+    """Names of the solver's own figures, in order of first appearance."""
     names = {
         name: None
         for metrics in history
@@ -122,7 +118,7 @@ def _words(key: str) -> str:
 
 
 def gap_ratios(objectives: Sequence[float | None]) -> list[float | None]:
-    """The factor by which each stage shrank the distance to the best objective of the run.
+    """The factor by which each stage reduced the distance to the run's best objective.
 
     (F_s - F_best) / (F_(s-1) - F_best); None for the first stage, from the best stage on, and where a value
     is missing. The optimum itself is unknown, so late ratios are smaller than the true ones.
@@ -141,7 +137,7 @@ def gap_ratios(objectives: Sequence[float | None]) -> list[float | None]:
 
 
 def stage_table(history: Sequence[Metrics]) -> Html:
-    """The stages as a table; columns that no stage has are left out, and constant ones said once below."""
+    """A table of the stages without empty columns; constant figures are listed once below."""
     own = ["model_size", *own_figures(history)]
     constant = {
         key: next(value for value in _column(history, key) if value is not None)
@@ -191,9 +187,9 @@ def _column(history: Sequence[Metrics], key: str) -> list[Any]:
 
 
 def peaks_so_far(history: Sequence[Metrics], *keys: str) -> list[float | None]:
-    """The largest value up to each stage of the first of ``keys`` that a stage has; None before there is one.
+    """The running maximum over stages of the first of ``keys`` that each stage has; None before the first.
 
-    The processes of a resumed run are new, and so are their peaks.
+    A resumed run has new processes, whose peaks start again.
     """
     largest: float | None = None
     peaks: list[float | None] = []
@@ -210,7 +206,7 @@ def _errors(history: Sequence[Metrics], key: str) -> tuple[list[Any], Cell]:
 
 
 def squared_errors(history: Sequence[Metrics]) -> bool:
-    """Whether the errors are mean squares and not shares of rows."""
+    """Whether the errors are mean squares instead of shares of rows."""
     return any(metrics.get("error") == SQUARED for metrics in history)
 
 

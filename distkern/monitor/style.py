@@ -1,4 +1,4 @@
-"""What pages look like: colours that mean one thing each, type, tables and tiles, light and dark."""
+"""The look of pages: one meaning per colour, type, tables and tiles, light and dark."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ from distkern.monitor.text import in_bytes, magnitude
 
 @dataclass(frozen=True)
 class Style:
-    """How a curve is drawn: told apart in grey by dashes and markers, never by colour alone.
+    """The style of a curve. Dashes and markers distinguish curves without colour too.
 
     Attributes
     ----------
     colour : dark enough on white, light enough on black
-    dash : "solid", "dashed", "dotted", or empty: points without a line
-    marker : "circle", "square", "triangle", "diamond", or empty: a line without points
+    dash : "solid", "dashed", "dotted", or empty for points without a line
+    marker : "circle", "square", "triangle", "diamond", or empty for a line without points
     """
 
     colour: str
@@ -25,11 +25,11 @@ class Style:
 
 #: text and rules of figures that are drawn for both papers
 FIGURE_TEXT, FIGURE_RULE = "#818b95", "#88919b"
-#: colours of runs that are shown together, by their number
-RUNS = ("#2f6fb7", "#c2571a", "#4c8c2b", "#17808a", "#8a7a1e", "#8d5a3b")
-#: shades of workers that are shown together
+#: colours of curves that one plot compares
+COMPARED = ("#2f6fb7", "#c2571a", "#4c8c2b", "#17808a", "#8a7a1e", "#8d5a3b")
+#: shades of workers, on the strip of a pass and in their table
 WORKERS = ("#8a5cc2", "#b79be0", "#5b3a94", "#9d8bf0", "#6d4fd0", "#d2c1f0")
-#: what a curve is of -> its style on every page; where runs are compared, a run has one colour
+#: kind of a curve -> its style on every page
 STYLES = {
     "train": Style("#2f6fb7"),
     "test": Style("#c2571a", "dashed", "square"),
@@ -40,17 +40,6 @@ STYLES = {
     "limit": Style(FIGURE_RULE, "dotted", ""),
     "chosen": Style("#8a7a1e", "solid", "diamond"),
 }
-#: what seconds of a pass were spent on -> colour, as of the curves of workers and of the driver, and meaning
-PARTS = {
-    "loop": ("#b8327a", "sequential loop"),
-    "driver": ("#b8327a", "solver between rounds"),
-    "waits": ("#d3a92f", "driver waits for tasks"),
-    "other": ("#7b858f", "driver, before and after"),
-    "read": ("#c9b3ea", "reading"),
-    "prepare": ("#a783d6", "preparing rows"),
-    "work": ("#8a5cc2", "computing"),
-}
-
 VARIABLES = """
 :root { color-scheme: light dark; --ink: #1c1f23; --quiet: #5d6670; --rule: #d5dae0; --paper: #ffffff;
   --bar: #17808a; --warn: #b3401c; --shade: #0004; }
@@ -106,10 +95,6 @@ table.matrix th:not(:first-child) { text-align: center; }
 .cell.none { color: var(--quiet); opacity: .6; }
 .events { max-height: 22rem; overflow-y: auto; }
 table.events td:nth-child(-n+3) { white-space: nowrap; width: 1%; padding-right: 1rem; }
-.parts { white-space: normal; overflow-wrap: break-word; }
-.split { display: flex; height: .7rem; min-width: 8rem; border-radius: .2rem;
-  overflow: hidden; margin-top: .3rem; }
-.split i { display: block; min-width: 1px; }
 .bar { height: .7rem; min-width: 6.5rem; border: 1px solid var(--rule); border-radius: .2rem;
   overflow: hidden; margin-top: .15rem; }
 .bars .bar { border: 0; margin: 0; }
@@ -136,12 +121,12 @@ table.events td:nth-child(-n+3) { white-space: nowrap; width: 1%; padding-right:
 
 
 def short_number(value: float) -> str:
-    """Four digits and a magnitude for axes and tiles: ``short_number(1234567) == "1.235M"``."""
+    """Four digits with a magnitude, for axes and tiles: ``short_number(1234567) == "1.235M"``."""
     return magnitude(value, 4, 1e4)
 
 
 def axis_number(value: float) -> str:
-    """Six digits and a magnitude, for ticks that lie close together."""
+    """Six digits with a magnitude, for close ticks."""
     return magnitude(value, 6, 1e6)
 
 

@@ -1,4 +1,4 @@
-"""A run in the terminal or in a notebook: a bar for the pass under way, a line for each finished stage."""
+"""A run in the terminal or a notebook: a bar for the current pass, a line per finished stage."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from rich.table import Column
 
 from distkern.engine.events import Event
 from distkern.monitor.style import short_number
-from distkern.monitor.text import error_name, in_bytes, in_error, in_number, in_time
+from distkern.monitor.text import broken, error_name, in_bytes, in_error, in_number, in_time
 
 #: seconds between two lines about one pass where there is no terminal
 PLAIN_INTERVAL = 10.0
@@ -27,7 +27,7 @@ _BAR, _FIGURES = 14, 17
 class Terminal:
     """A listener that writes to ``stream`` (standard error): live bars on a terminal, plain lines elsewhere.
 
-    Use it as a context manager, so that the cursor comes back however the run ends.
+    Use it as a context manager, which restores the cursor however the run ends.
     """
 
     def __init__(self, stream: TextIO | None = None) -> None:
@@ -67,7 +67,7 @@ class Terminal:
             self._progress = self._task = None
 
     def __call__(self, event: Event) -> None:
-        """Show an event; kinds it does not know are passed over."""
+        """Show an event; unknown kinds are ignored."""
         handler = getattr(self, f"_{event.kind}", None)
         if handler is not None:
             handler(event)
@@ -75,14 +75,15 @@ class Terminal:
     def line(self, text: str) -> None:
         """Write a line above the bar."""
         if self._progress is not None:
-            self._progress.console.print(text, soft_wrap=True)
+            console = self._progress.console
+            console.print(broken(text, console.width), soft_wrap=True)
         else:
             self._stream.write(text + "\n")
             self._stream.flush()
 
     def show(self, description: str, done: int, total: int | None, rates: str = "") -> None:
-        """Put the bar at ``done`` of ``total``, None if that is not known; without a terminal this does
-        nothing. The last of the ``rates``, which are parted by commas, are left out if they find no room.
+        """Set the bar to ``done`` of ``total`` (None if unknown); does nothing without a terminal. The last
+        of the comma-separated ``rates`` are left out if there is no room.
         """
         if self._progress is None:
             return
@@ -99,7 +100,7 @@ class Terminal:
         self._progress.update(self._task, description=description, completed=done, total=total, rates=rates)
 
     def clear(self) -> None:
-        """Take the bar away."""
+        """Remove the bar."""
         if self._progress is not None and self._task is not None:
             self._progress.remove_task(self._task)
             self._task = None
@@ -128,7 +129,7 @@ class Terminal:
         elapsed = max(event.time - self._started, 1e-9)
         done, total = event["tasks_done"], event["tasks"]
         if self._found is None:
-            # tasks that a killed run has left done are told at once
+            # the finished tasks of a killed run are reported at once
             self._found = done if self._unit == "tasks" else 0
         rate = (done - self._found) / elapsed
         if self._unit == "tasks":
@@ -197,7 +198,7 @@ _COLUMNS = (
 
 
 def stage_header(metrics: Mapping[str, Any]) -> str:
-    """The names of the columns of :func:`stage_line`, 78 characters wide."""
+    """Names of the columns of :func:`stage_line`, 78 characters wide."""
     *others, (_, last) = _COLUMNS
     told = [name.replace("error", error_name(metrics)) for name, _ in others]
     names = [f"{name:>{width}}" for name, (_, width) in zip(told, others, strict=True)]
@@ -224,7 +225,7 @@ _INTERVAL = 0.1
 
 
 class Notebook(Terminal):
-    """A listener that shows a run below the cell that made it. Use it as a context manager."""
+    """A listener that shows a run below its notebook cell. Use it as a context manager."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -249,7 +250,7 @@ class Notebook(Terminal):
         self._render()
 
     def show(self, description: str, done: int, total: int | None, rates: str = "") -> None:
-        """Put the bar at ``done`` of ``total``."""
+        """Set the bar to ``done`` of ``total``."""
         share = done / total if total else 0.0
         self._bar = (
             f'<progress max="1" value="{share:.4f}"></progress> {100 * share:.0f}&nbsp;% '
@@ -259,7 +260,7 @@ class Notebook(Terminal):
             self._render()
 
     def clear(self) -> None:
-        """Take the bar away."""
+        """Remove the bar."""
         if self._bar:
             self._bar = ""
             self._render()
@@ -278,5 +279,5 @@ class Notebook(Terminal):
 
 
 def progress_display() -> Terminal:
-    """A listener, to be entered, for wherever this process is looked at."""
+    """Return a listener for this process, a context manager: a notebook's or a terminal's."""
     return Notebook() if Console().is_jupyter else Terminal()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import re
+import textwrap
 from collections.abc import Mapping
 from typing import Any
 
@@ -17,6 +18,13 @@ PAGE_BEGINS = (
     '<!DOCTYPE html>\n<html lang="en"><head><meta charset="utf-8">'
     '<meta name="viewport" content="width=device-width, initial-scale=1"><title>'
 )
+
+
+def broken(text: str, width: int) -> str:
+    """Break a text between words where it is longer than ``width``; paths and numbers stay whole."""
+    if len(text) <= width:
+        return text
+    return textwrap.fill(text, width, subsequent_indent="  ", break_long_words=False, break_on_hyphens=False)
 
 
 def in_bytes(size: float) -> str:
@@ -34,9 +42,9 @@ def in_percent(share: float | None) -> str:
 
 
 def in_error(metrics: Mapping[str, Any], name: str) -> str:
-    """An error of a line of metrics: a share of rows; of real targets a number, see :func:`error_name`.
+    """An error from a line of metrics: a share of rows, or a number for real targets, see :func:`error_name`.
 
-    A dash before anything is learned: that error is of no model.
+    A dash before anything is learned.
     """
     if is_before(metrics):
         return "-"
@@ -47,12 +55,12 @@ def in_error(metrics: Mapping[str, Any], name: str) -> str:
 
 
 def is_before(metrics: Mapping[str, Any]) -> bool:
-    """Whether a line of metrics is of a stage at which nothing has been learned."""
+    """Whether a line of metrics belongs to a stage before anything is learned."""
     return "ended" not in metrics and (metrics.get("stage") == 0 or metrics.get("model_size") == 0)
 
 
 def error_name(metrics: Mapping[str, Any]) -> str:
-    """The name of the error of :func:`in_error`; for real targets rmse, the root of what lines keep."""
+    """The name of the error of :func:`in_error`; rmse for real targets, the root of the stored value."""
     if metrics.get("error") != SQUARED:
         return str(metrics.get("error", "error"))
     return "rmse"
@@ -64,10 +72,10 @@ def in_number(value: float | None) -> str:
 
 
 def magnitude(value: float, digits: int, plain: float, space: str = "") -> str:
-    """A number with so many significant digits, from ``plain`` on in thousands (k), 10^6 (M), 10^9 (G) or
-    10^12 (T); very large and very small ones as powers of ten, ``1.5e-7``.
+    """A number with ``digits`` significant digits. From ``plain`` on it is in thousands (k), 10^6 (M), 10^9
+    (G) or 10^12 (T); very large and very small numbers are powers of ten, ``1.5e-7``.
     """
-    # what is rounded up to the next magnitude belongs to it
+    # a number that rounds up to the next magnitude belongs to it
     size = float(f"{abs(value):.{digits}g}")
     for limit, letter in ((1e12, "T"), (1e9, "G"), (1e6, "M"), (1e3, "k")):
         if max(plain, limit) <= size < 1e16:

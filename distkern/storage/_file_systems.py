@@ -1,4 +1,4 @@
-"""fsspec's file systems: opened when needed, asked again when the network fails, their errors explained."""
+"""fsspec's file systems: opened on demand, retried after network errors, with explained errors."""
 
 from __future__ import annotations
 
@@ -52,9 +52,9 @@ _DENIED = (errno.EACCES, errno.EPERM)
 
 
 def open_file_system(url: str) -> tuple[Any, str]:
-    """The file system of a URL, without a memory of listings, and the path in it.
+    """Return the file system of a URL, without a cache of listings, and the path in it.
 
-    What a store needs to be told (endpoint, keys) comes from the environment and fsspec's configuration.
+    Settings of a store (endpoint, keys) come from the environment and fsspec's configuration.
 
     Raises
     ------
@@ -71,16 +71,16 @@ def open_file_system(url: str) -> tuple[Any, str]:
 
 
 def ask(url: str, question: Callable[[Any, str], Result]) -> Result:
-    """What ``question(file system, path)`` returns; where the network fails, it is called again a few times.
+    """Return ``question(file system, path)``; after network errors it is called again a few times.
 
     :class:`FileNotFoundError`, :class:`FileExistsError` and :class:`IsADirectoryError` are answers.
 
     Raises
     ------
     StoreError
-        If the store has not answered in all these tries.
+        If the store does not answer in all these tries.
     InputError
-        If it answers that this is not allowed, or needs to know who asks.
+        If it denies access, or needs credentials.
     """
     started = time.monotonic()
     for tried, pause in enumerate((*PAUSES, None), start=1):
@@ -115,7 +115,7 @@ def _refused(url: str, error: Exception) -> InputError | None:
     kinds = {kind.__name__ for kind in type(error).__mro__}
     if kinds & _CREDENTIALS:
         return InputError(
-            "the store wants to know who asks, and there are no credentials",
+            "the store needs credentials, and there are none",
             where=redact_urls(url),
             hint="set them in the environment (AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, say), on every "
             "worker too",
@@ -128,7 +128,7 @@ def _refused(url: str, error: Exception) -> InputError | None:
         )
     if isinstance(error, ValueError) and "endpoint" in str(error).lower():
         return InputError(
-            f"the address of the store is none ({_reason(error)})",
+            f"the store's address is not valid ({_reason(error)})",
             where=redact_urls(url),
             hint="set AWS_ENDPOINT_URL to http://HOST:PORT or https://HOST, or leave it unset",
         )
@@ -141,7 +141,7 @@ def _refused(url: str, error: Exception) -> InputError | None:
 
 
 def _status(error: BaseException | None) -> int | None:
-    """The HTTP status that an error, or what caused it, stands for."""
+    """The HTTP status behind an error or its cause."""
     while error is not None:
         response = getattr(error, "response", None)
         if isinstance(response, dict):
@@ -156,7 +156,7 @@ def _status(error: BaseException | None) -> int | None:
 
 
 def _is_transient(error: BaseException) -> bool:
-    """Whether asking again may help: connections refused, reset or timed out, and answers of the 500s."""
+    """Whether a retry may help: refused, reset or timed-out connections, and status 500 to 599."""
     status = _status(error)
     if status is not None:
         return status >= 500 or status in _TRY_LATER

@@ -1,4 +1,4 @@
-"""Writes the feature-major copy, group by group, in memory that grows with neither rows nor groups."""
+"""Writes the feature-major copy group by group, in memory independent of rows and groups."""
 
 from __future__ import annotations
 
@@ -34,20 +34,20 @@ _BLOCK_BYTES = 8 * 2**20
 #: entries per column are counted in memory, 4 bytes each
 MOST_FEATURES = 2**25
 
-#: called with what is being done, rows done, bytes of features done and rows in all
+#: called with the activity, finished rows, finished bytes of features and rows in all
 Progress = Callable[[str, int, int, int | None], None]
 
 
 def write_columns(dataset: Dataset, folder: Path, target: Place, progress: Progress) -> None:
     """Write the copy of the training rows into ``folder``, which must not exist or be empty.
 
-    Memory does not grow with rows: a dense group takes about 64 MiB and a few shards, a sparse one about
-    150 MiB, a few shards and 16 bytes a feature. A group is parked on disk, each of its shards in the order
-    of its columns, and put together a block of columns at a time.
+    Memory does not grow with rows: a dense group takes about 64 MiB and a few shards, a sparse one about 150
+    MiB, a few shards and 16 bytes a feature. A group is parked on disk, each of its shards sorted by columns,
+    and assembled a block of columns at a time.
 
     Parameters
     ----------
-    target : of the data set or the copy, as error messages name it
+    target : data set or copy to name in error messages
 
     Raises
     ------
@@ -59,9 +59,9 @@ def write_columns(dataset: Dataset, folder: Path, target: Place, progress: Progr
     split = dataset.train
     if dataset.is_sparse and dataset.n_features > MOST_FEATURES:
         raise InputError(
-            f"{dataset.n_features:,} features, where a feature-major copy has room for {MOST_FEATURES:,}",
+            f"{dataset.n_features:,} features; a feature-major copy holds at most {MOST_FEATURES:,}",
             where=str(target),
-            hint="number the features anew, leaving out those that do not occur, or do without --columns",
+            hint="renumber the features without unused ones, or leave out --columns",
         )
     _check_room(split, folder, target)
     create_group(folder)
@@ -119,7 +119,7 @@ def _dense_group(
             columns = np.empty((min(per_block, n_features - first), n_rows), dtype=np.float32)
             start = 0
             for size in sizes:
-                # what is parked of a shard are its columns, one after the other
+                # a shard is parked as its columns, one after the other
                 offset = 4 * (start * n_features + first * size)
                 values = parked.read(offset, np.float32, len(columns) * size)
                 columns[:, start : start + size] = values.reshape(-1, size)
@@ -169,7 +169,7 @@ def _sparse_group(
 
 
 def _by_column(features: SparseRows, first_row: int) -> NDArray[Any]:
-    """The entries (n_entries,) of some rows, counted from ``first_row`` on, in the order of their columns."""
+    """The entries (n_entries,) of some rows, numbered from ``first_row``, sorted by columns."""
     rows = features.row_of_entries.astype(np.int32) + np.int32(first_row)
     # 16 bits at a time, which NumPy sorts in linear time
     order = np.argsort((features.indices & (2**_LOW_BITS - 1)).astype(np.uint16), kind="stable")
@@ -184,7 +184,7 @@ def _by_column(features: SparseRows, first_row: int) -> NDArray[Any]:
 
 
 class _Run:
-    """Entries in the order of their columns, parked in a file; those of the next columns are read back."""
+    """Entries sorted by columns, parked in a file and read back column by column."""
 
     def __init__(self, parked: ParkedFile, entries: NDArray[Any]) -> None:
         self._parked, self._offset = parked, parked.n_bytes
@@ -205,7 +205,9 @@ class _Run:
 
 
 def _ranges(counts: NDArray[np.int32]) -> Iterator[tuple[int, int]]:
-    """Consecutive columns with at most :data:`_MOST_ENTRIES` entries, or one: first and stop."""
+    """Ranges (first, stop) of consecutive columns with at most :data:`_MOST_ENTRIES` entries, or of one
+    column.
+    """
     first = 0
     while first < len(counts):
         ends = np.cumsum(counts[first : first + _MOST_COLUMNS], dtype=np.int64)
@@ -217,7 +219,7 @@ def _ranges(counts: NDArray[np.int32]) -> Iterator[tuple[int, int]]:
 def _merged(
     runs: Sequence[_Run], counts: NDArray[np.int32], first: int, stop: int, n_rows: int
 ) -> SparseRows:
-    """Columns ``first : stop`` of all runs, as rows; the rows of a column, now columns, increase."""
+    """Columns ``first : stop`` of all runs as rows, with increasing indices."""
     indptr = np.append(0, np.cumsum(counts, dtype=np.int64))
     data = np.empty(indptr[-1], dtype=np.float32)
     rows = np.empty(indptr[-1], dtype=np.int32)
@@ -233,6 +235,6 @@ def _merged(
 
 
 def _occurring(entries: NDArray[Any]) -> tuple[NDArray[np.int32], NDArray[np.int64], NDArray[np.int64]]:
-    """The columns of sorted entries, where each begins, and how many entries it has."""
+    """The columns among sorted entries, where each begins, and its number of entries."""
     starts = np.flatnonzero(np.diff(entries["column"], prepend=-1))
     return entries["column"][starts], starts, np.diff(starts, append=len(entries))

@@ -1,12 +1,12 @@
-"""The one place where zarr is called: arrays in chunks of whole rows, each chunk known by its crc32c.
+"""The only module that calls zarr: arrays in chunks of whole rows, each chunk with its crc32c.
 
-Whoever needs it imports it when it is needed: loading zarr takes a tenth of a second.
+It is imported on demand, since loading zarr takes a tenth of a second.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
@@ -26,19 +26,19 @@ from distkern.storage._file_systems import ask
 from distkern.storage.chunks import CRC_BYTES, chunk_key, damaged
 from distkern.storage.places import Place, size_of_file
 
-#: files of at most so many bytes are read at once
+#: largest size in bytes of files that are read at once
 _AT_ONCE_BYTES = 2**17
 
 
 def create_group(folder: Path, attributes: Mapping[str, Any] | None = None) -> None:
-    """A zarr v3 group at ``folder``, which is made where it is missing."""
+    """Create a zarr v3 group at ``folder`` unless it exists."""
     zarr.create_group(folder, attributes=dict(attributes or {}), zarr_format=3)
 
 
 class _LocalStore(LocalStore):
-    """Files of this machine, of which small ones are read without another thread.
+    """Local files; small ones are read in the calling thread.
 
-    Handing a file to a thread takes a third of a millisecond, more than reading a small one does.
+    Handing a file to another thread takes a third of a millisecond, more than reading a small one.
     """
 
     async def get(
@@ -58,8 +58,8 @@ class _KnownChunks(WrapperStore[Store]):
 
     Attributes
     ----------
-    where : of the array
-    checksums : crc32c by key: of what was written, and of what is expected; another chunk is not handed out
+    where : place of the array
+    checksums : crc32c by key, of written and of expected chunks; any other chunk is refused
     """
 
     def __init__(self, store: Store, where: Place, checksums: dict[str, int]) -> None:
@@ -93,22 +93,22 @@ class _KnownChunks(WrapperStore[Store]):
 
 
 def _checksum(chunk: Buffer) -> int:
-    """The crc32c that a stored chunk ends with."""
+    """The crc32c at the end of a stored chunk."""
     return int.from_bytes(chunk.as_numpy_array()[-CRC_BYTES:].tobytes(), "little")
 
 
 class RowsWriter:
-    """Writes a new array: rows in order or, where it is known how many there will be, chunks in any order.
+    """Writes a new array: rows in order or, if their number is known, chunks in any order.
 
-    The codecs are ``bytes``, little-endian, and ``crc32c``: without that zarr reads a flipped byte as another
-    number. Chunks of zeros are written like any other, the last one is filled up with zeros.
+    The codecs are ``bytes``, little-endian, and ``crc32c``, without which zarr would read a flipped byte as
+    another number. Chunks of zeros are written like any other; the last one is padded with zeros.
 
     Parameters
     ----------
-    folder : of the array
-    row_shape, dtype : of numbers or booleans
-    rows_per_chunk : of rows in order, a chunk has no more than all of them
-    n_rows : of the array, for :meth:`write`; :meth:`append` needs none
+    folder : folder of the array
+    row_shape, dtype : shape of a row; type, numbers or booleans
+    rows_per_chunk : rows of a chunk; for rows in order, at most all of them
+    n_rows : rows of the array, for :meth:`write`; :meth:`append` does not need it
     """
 
     def __init__(
@@ -142,14 +142,14 @@ class RowsWriter:
         )
 
     def write(self, number: int, values: NDArray[Any]) -> int:
-        """Write the rows of a chunk; its crc32c."""
+        """Write the rows of a chunk; return its crc32c."""
         assert self._array is not None
         start = number * self._rows_per_chunk
         self._array[start : start + len(values)] = values
         return self._checksums[chunk_key(number, self._array.ndim)]
 
     def append(self, values: NDArray[Any]) -> None:
-        """Add rows to the end; what fills no chunk waits in memory."""
+        """Append rows; an incomplete chunk waits in memory."""
         missing = self._rows_per_chunk - self._n_waiting
         if self._waiting and len(values) >= missing:
             self._put(np.concatenate([*self._waiting, values[:missing]]))
@@ -162,7 +162,7 @@ class RowsWriter:
             self._n_waiting += len(values)
 
     def finish(self) -> tuple[int, ...]:
-        """Write what waits; the crc32c of all chunks."""
+        """Write the last chunk; return the crc32c of all chunks."""
         if self._array is None:
             self._rows_per_chunk = min(self._rows_per_chunk, max(1, self._n_waiting))
         if self._waiting:
@@ -184,9 +184,16 @@ class RowsWriter:
         return self._rows_per_chunk
 
     def describe(self, attributes: Mapping[str, Any]) -> None:
-        """Give the array attributes, once it is finished."""
+        """Set attributes of the finished array."""
         assert self._array is not None
         self._array.update_attributes(dict(attributes))
+
+
+def chunks_of(folder: Path) -> Iterator[NDArray[Any]]:
+    """Yield the chunks of an array whose checksums are not kept elsewhere."""
+    array = zarr.open_array(_LocalStore(folder, read_only=True), mode="r")
+    for start in range(0, array.shape[0], array.chunks[0]):
+        yield np.asarray(array[start : start + array.chunks[0]])
 
 
 def _is_whole(array: zarr.Array[Any], number: int) -> bool:
@@ -199,7 +206,7 @@ def _is_whole(array: zarr.Array[Any], number: int) -> bool:
 
 
 def _check_size(file: Path, size: int) -> None:
-    """Raise CorruptDataError unless the file of a chunk has that many bytes."""
+    """Raise CorruptDataError unless a chunk's file has this size."""
     try:
         found = size_of_file(file)
     except (FileNotFoundError, NotADirectoryError):
@@ -210,7 +217,7 @@ def _check_size(file: Path, size: int) -> None:
 
 @lru_cache(maxsize=256)
 def _metadata(shape: tuple[int, ...], rows_per_chunk: int, kind: np.dtype[Any]) -> ArrayV3Metadata:
-    """The description of an array as :class:`RowsWriter` writes them; making one takes as long as a read."""
+    """The description of an array as :class:`RowsWriter` writes it; creating one takes as long as a read."""
     fill_value = np.zeros((), kind).item()
     return ArrayV3Metadata.from_dict(
         {
@@ -236,18 +243,18 @@ def read_rows(
     start: int,
     stop: int,
 ) -> NDArray[Any]:
-    """Rows ``start : stop`` of an array, of which nothing is believed that its own description says.
+    """Read rows ``start : stop`` of an array without trusting its own description.
 
     Chunks are read whole, about ten at a time.
 
     Parameters
     ----------
-    checksums : number of a chunk -> crc32c, of all that hold these rows
+    checksums : chunk number -> crc32c, for all chunks with these rows
 
     Raises
     ------
     CorruptDataError
-        Naming the file of a chunk that is missing, changed or not the one with this checksum.
+        Naming the file of a missing or changed chunk.
     """
     if start >= stop:
         return np.empty((0, *row_shape), dtype)
@@ -263,7 +270,7 @@ def read_rows(
         except DistkernError:
             raise
         except ValueError as error:
-            # the codec does not say of which chunk
+            # the codec does not name the chunk
             chunks = range(start // rows_per_chunk, -(-stop // rows_per_chunk))
             wrong = next((number for number in chunks if not _is_whole(array, number)), chunks.start)
             file = folder / chunk_key(wrong, len(shape))
@@ -279,7 +286,7 @@ def read_rows(
         except OSError as error:
             file = error.filename or str(folder)
             raise damaged(f"the chunk cannot be read ({error.strerror})", file) from error
-    # not zarr's own way to open a URL, whose sessions nobody closes
+    # zarr's own way to open a URL leaves sessions open
     return ask(
         folder.url,
         lambda system, path: read(

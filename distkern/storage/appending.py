@@ -15,9 +15,9 @@ from distkern.storage.places import Place, URLPlace
 
 
 def append_text(place: Place, text: str) -> None:
-    """Add to the end of a UTF-8 text file, on disk before this returns.
+    """Append to a UTF-8 text file, on disk before this returns.
 
-    An object cannot be added to: it is written anew, which is meant for small ones.
+    Objects of a store are rewritten, which suits small ones only.
 
     Raises
     ------
@@ -39,13 +39,13 @@ def append_text(place: Place, text: str) -> None:
 
 @contextmanager
 def open_to_append(path: Path) -> Iterator[TextIO]:
-    """Open a UTF-8 text file to write behind its end.
+    """Open a UTF-8 text file for appending.
 
     Raises
     ------
     InputError
-        If the disk is full or the place cannot be written, also where a link would lead to another place and
-        a FIFO would wait for a reader.
+        If the disk is full or the place cannot be written, also for a link to another place and for a FIFO
+        that would wait for a reader.
     """
     with explain_errors(path):
         if os.path.lexists(path) and not stat.S_ISREG(os.lstat(path).st_mode):

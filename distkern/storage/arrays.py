@@ -1,4 +1,4 @@
-"""Named arrays in one stored array of bytes: models and checkpoints, whose arrays are many and small."""
+"""Named arrays in one stored array of bytes, for models and checkpoints with many small arrays."""
 
 from __future__ import annotations
 
@@ -56,13 +56,13 @@ class ArrayLayout:
 
 @dataclass(frozen=True, slots=True)
 class StoredArrays:
-    """What a folder of arrays says it holds: their bytes, one after the other, in chunks.
+    """Description of a folder of arrays: their concatenated bytes, in chunks.
 
     Attributes
     ----------
-    arrays : in order
-    chunk_bytes : of every chunk; the last one is filled up with zeros
-    crc32c : of every chunk
+    arrays : layouts in order
+    chunk_bytes : size of every chunk; the last one is padded with zeros
+    crc32c : checksum of every chunk
     """
 
     arrays: dict[str, ArrayLayout]
@@ -78,7 +78,7 @@ class StoredArrays:
             raise ValueError(f"{len(self.crc32c)} chunks of {self.chunk_bytes} bytes for {n_bytes}")
 
     def spans(self) -> dict[str, tuple[int, int]]:
-        """Where each array begins and ends."""
+        """Begin and end of each array."""
         spans, stop = {}, 0
         for name, layout in self.arrays.items():
             start = stop + _gap(stop)
@@ -88,17 +88,17 @@ class StoredArrays:
 
 
 def _gap(n_bytes: int) -> int:
-    """Bytes between an array that ends there and the next one."""
+    """Padding between an array that ends at this byte and the next one."""
     return -n_bytes % _ALIGNMENT
 
 
 def save_arrays(
     path: Location, arrays: Mapping[str, NDArray[Any]] | Iterable[tuple[str, NDArray[Any]]]
 ) -> str:
-    """Write arrays (numbers or booleans, any shape) into one zarr array that appears whole or not at all.
+    """Write arrays (numbers or booleans, any shape) into one zarr array, atomically.
 
-    What is at ``path`` is replaced. Every chunk is checksummed. Pairs of name and array are taken and written
-    one after the other, so they need not be in memory together. Returns their fingerprint, for
+    Anything at ``path`` is replaced. Every chunk has a checksum. Pairs of name and array are written one
+    after the other, so they need not be in memory together. Returns their fingerprint, for
     :func:`load_arrays`.
 
     Raises
@@ -128,7 +128,7 @@ def save_arrays(
 
 
 def _read(folder: Place, fingerprint: str | None = None) -> StoredArrays:
-    """What is in the folder, which must have this fingerprint."""
+    """Read the description in the folder, which must have this fingerprint."""
     if not is_whole(folder):
         raise InputError("there are no stored arrays", where=str(folder), hint="check the path")
     where = str(folder / "zarr.json")
@@ -146,12 +146,12 @@ def _read(folder: Place, fingerprint: str | None = None) -> StoredArrays:
 
 
 def array_names(path: Location) -> list[str]:
-    """The names of what :func:`save_arrays` wrote, in its order; raises as :func:`load_arrays`."""
+    """Names of the stored arrays in order; raises as :func:`load_arrays`."""
     return [*_read(absolute(path)).arrays]
 
 
 def array_bytes(path: Location, names: Iterable[str] | None = None) -> int:
-    """Bytes of what :func:`load_arrays` gives; raises as that does where nothing need be read for it."""
+    """Bytes of the arrays that :func:`load_arrays` returns; raises as it does unless a file is damaged."""
     arrays = _read(absolute(path)).arrays
     wanted = arrays if names is None else {*names}
     return sum(layout.n_bytes for name, layout in arrays.items() if name in wanted)
@@ -164,17 +164,19 @@ def load_arrays(
     fingerprint: str | None = None,
     but: str | None = None,
 ) -> dict[str, NDArray[Any]]:
-    """Read what :func:`save_arrays` wrote, or the arrays of the given names.
+    """Read the arrays that :func:`save_arrays` wrote, or those with the given names.
 
-    ``fingerprint`` is what :func:`save_arrays` returned, where they must be these arrays and no others;
-    arrays whose names begin with ``but`` are left out.
+    Parameters
+    ----------
+    fingerprint : the return value of :func:`save_arrays`, to require exactly these arrays
+    but : prefix of names to leave out
 
     Raises
     ------
     InputError
         If there is no such folder, or another version wrote it.
     CorruptDataError
-        If anything in it is missing or changed, or they are other arrays.
+        If anything in it is missing or changed, or the fingerprint differs.
     """
     folder = absolute(path)
     stored = _read(folder, fingerprint)
@@ -198,7 +200,7 @@ def load_arrays(
 
 
 def check_arrays(path: Location, *, fingerprint: str | None = None) -> None:
-    """Read everything, a piece in memory at a time; raises as :func:`load_arrays`."""
+    """Read everything, a piece at a time; raises as :func:`load_arrays`."""
     folder = absolute(path)
     stored = _read(folder, fingerprint)
     stop = max((stop for _, stop in stored.spans().values()), default=0)

@@ -1,4 +1,4 @@
-"""Files and folders that exist whole or not at all, whenever the process is killed."""
+"""Atomic files and folders: complete or absent whenever the process is killed."""
 
 from __future__ import annotations
 
@@ -49,9 +49,9 @@ _FLUSHED: ContextVar[bool] = ContextVar("_FLUSHED", default=True)
 
 @contextmanager
 def flushed(stays: bool) -> Iterator[None]:
-    """Whether what this thread writes meanwhile is flushed to the disk, as what outlives a run must be.
+    """Set whether this thread flushes its files to the disk, as files that outlive a run must be.
 
-    Flushing takes milliseconds a file. What is removed when the process ends is not needed after a power cut.
+    Flushing takes milliseconds a file, and files that the process removes at its end do not need it.
     """
     token = _FLUSHED.set(stays)
     try:
@@ -66,7 +66,7 @@ def write_text_atomic(path: Location, text: str) -> None:
 
 
 def write_bytes_atomic(path: Location, content: bytes | bytearray) -> None:
-    """Write a file: afterwards, and after any crash, it has the old content or the new.
+    """Write a file atomically: after any crash it has the old content or the new.
 
     Raises
     ------
@@ -94,7 +94,7 @@ def write_bytes_atomic(path: Location, content: bytes | bytearray) -> None:
 
 
 class StagedFolder:
-    """A folder being built beside its final place.
+    """A folder under construction beside its final place.
 
     Attributes
     ----------
@@ -115,20 +115,20 @@ class StagedFolder:
             raise InputError("cannot be written", where=str(target), hint="choose another place") from error
 
     def commit(self, check: Check | None = None) -> None:
-        """Flush everything to the disk and put the folder into its place, replacing what is there.
+        """Flush everything to the disk and move the folder to its place, replacing an existing one.
 
-        Where the file system can exchange two names (Linux), there is no moment without a whole folder at the
-        target; elsewhere there is one between two renames. ``check``: see :func:`put_in_place`.
+        Where the file system can exchange two names (Linux), the target is a complete folder at every moment;
+        elsewhere it is missing between two renames. ``check``: see :func:`put_in_place`.
         """
         put_in_place(self.path, self._final, check)
 
     def commit_new(self) -> None:
-        """:meth:`commit` where nothing may be; of several who try at once, one does.
+        """As :meth:`commit`, but nothing may exist; of several processes that try at once, one succeeds.
 
         Raises
         ------
         InputError
-            If something is there.
+            If something exists there.
         """
         fsync_tree(self.path)
         try:
@@ -141,7 +141,7 @@ class StagedFolder:
         _fsync(self._final.parent)
 
     def publish(self, name: str) -> None:
-        """Put the file ``name`` of this folder, and nothing else, into its place; as :meth:`commit_new`."""
+        """Move only the file ``name`` of this folder to its place; as :meth:`commit_new`."""
         _fsync(self.path / name)
         try:
             os.link(self.path / name, self._final)
@@ -155,7 +155,7 @@ class StagedFolder:
         _fsync(self._final.parent)
 
     def discard(self) -> None:
-        """Remove what was written, and what a thread that an interruption did not stop writes meanwhile."""
+        """Remove the folder, also files that a thread still writes after an interruption."""
         for _ in range(_REMOVALS):
             if not self.path.exists():
                 break
@@ -166,11 +166,11 @@ class StagedFolder:
 def put_in_place(folder: Path, target: Path, check: Check | None = None) -> None:
     """Flush a folder to the disk and give it the name of another one beside it, whose content is removed.
 
-    Where the file system can exchange two names (Linux), there is no moment without a whole folder at the
-    target; elsewhere there is one between two renames, after which :func:`put_back` finds what was there.
+    Where the file system can exchange two names (Linux), the target is a complete folder at every moment.
+    Elsewhere it is missing between two renames, after which :func:`put_back` restores the old one.
 
-    ``check`` is given the folder to be removed, and raises if it must stay. It is called before the exchange
-    and again after it, when nobody adds to the folder by its name any more; the two are then exchanged back.
+    ``check`` is called with the folder to be removed, and raises if it must stay: before the exchange, and
+    again after it, when nobody can add to the folder by its name any more. Then the two are exchanged back.
     """
     fsync_tree(folder)
     if not target.exists() or is_empty_folder(target):
@@ -201,8 +201,7 @@ def put_in_place(folder: Path, target: Path, check: Check | None = None) -> None
 
 
 def put_back(folder: Path, target: Path) -> None:
-    """Give back the name of a folder that was to be replaced, if nothing has taken its place; else what is
-    left of it is removed."""
+    """Restore a folder that was to be replaced, if nothing took its place; otherwise remove its remains."""
     old = _old(folder)
     if not os.path.lexists(old):
         return
@@ -217,7 +216,7 @@ def _old(folder: Path) -> Path:
 
 
 class StagedUpload(StagedFolder):
-    """A folder being built in this machine's temporary folder, for a place in a store."""
+    """A folder under construction in this machine's temporary folder, for a place in a store."""
 
     def __init__(self, target: URLPlace) -> None:
         super().__init__(Path(tempfile.gettempdir(), "distkern-upload"))
@@ -225,7 +224,7 @@ class StagedUpload(StagedFolder):
         self.target = self._place = target
 
     def commit(self, check: Check | None = None) -> None:
-        """Replace what is at the target: the marks of a whole folder go first and come last."""
+        """Replace the target; the marks of a complete folder are removed first and written last."""
         if check is not None and self._place.exists():
             check(self._place)
         replace_folder(self.path, self._place)
@@ -242,7 +241,7 @@ class StagedUpload(StagedFolder):
 
 
 def already_there(target: Place) -> InputError:
-    """The error for a place at which something is, and which is not written over."""
+    """The error for a place that exists and is not overwritten."""
     return InputError("already exists", where=str(target), hint="choose another place or remove it")
 
 
@@ -250,8 +249,8 @@ def already_there(target: Place) -> InputError:
 def staged_folder(target: Location) -> Iterator[StagedFolder]:
     """A :class:`StagedFolder` that is removed unless it is committed inside the context.
 
-    What killed processes of this machine left behind for the same target is removed first. What is meant for
-    a store is built in the temporary folder of this machine, which must have room for it.
+    Remains of killed processes of this machine for the same target are removed first. Folders for a store
+    are built in the temporary folder of this machine, which must have room for them.
     """
     final = place_of(target)
     if isinstance(final, Path):
@@ -266,7 +265,7 @@ def staged_folder(target: Location) -> Iterator[StagedFolder]:
 
 @contextmanager
 def explain_errors(target: Place, needed_bytes: int | None = None) -> Iterator[None]:
-    """Turn a full disk and a place that cannot be written into an :class:`InputError` naming ``target``."""
+    """Turn a full disk and an unwritable place into an :class:`InputError` that names ``target``."""
     try:
         yield
     except OSError as error:
@@ -280,7 +279,7 @@ def explain_errors(target: Place, needed_bytes: int | None = None) -> Iterator[N
 
 
 def disk_full(target: Place, needed_bytes: int | None = None) -> InputError:
-    """The error for a disk without enough room, with what is needed (where known) and what is free."""
+    """The error for a full disk, with the needed (if known) and the free space."""
     if isinstance(target, URLPlace):
         return _no_room_to_stage(target, needed_bytes)
     free = free_bytes(target)
@@ -303,7 +302,7 @@ def _no_room_to_stage(target: URLPlace, needed_bytes: int | None) -> InputError:
 
 
 def free_bytes(target: Path) -> int:
-    """Bytes free on the file system of the nearest existing parent of ``target``."""
+    """Free bytes on the file system of the nearest existing parent of ``target``."""
     place = target
     while not place.exists() and place != place.parent:
         place = place.parent
@@ -311,7 +310,7 @@ def free_bytes(target: Path) -> int:
 
 
 def fsync_tree(folder: Path) -> None:
-    """Flush every file and folder below ``folder``, and itself, to the disk, see :func:`flushed`."""
+    """Flush a folder and everything below it to the disk, see :func:`flushed`."""
     if not _FLUSHED.get():
         return
     for root, _, files in os.walk(folder):
@@ -335,7 +334,7 @@ def _fsync(path: Path) -> None:
 
 
 def _exchange(first: Path, second: Path) -> bool:
-    """Swap two names in one step; False where the system or file system cannot.
+    """Swap two names in one step; False if the system or file system cannot.
 
     Raises
     ------
@@ -360,7 +359,7 @@ def _remove(path: Path) -> None:
 
 
 def is_empty_folder(path: Path) -> bool:
-    """Whether it is a folder, no link to one, in which nothing is: a new folder may take its place."""
+    """Whether a new folder may take the place: an empty folder, not a link to one."""
     return path.is_dir() and not path.is_symlink() and not any(path.iterdir())
 
 
@@ -369,8 +368,9 @@ def _host() -> str:
 
 
 def _remove_stale(target: Path) -> None:
-    """Remove partial folders for ``target`` whose process, of this machine, is gone; put back what one of
-    them was about to replace."""
+    """Remove partial folders for ``target`` of dead processes of this machine; restore a folder that one of
+    them was about to replace.
+    """
     if not target.parent.is_dir():
         return
     for entry in _orphans(target.parent, f".{target.name}.partial-"):
@@ -380,13 +380,13 @@ def _remove_stale(target: Path) -> None:
 
 
 def _token() -> str:
-    """A name for a folder of this process, which :func:`_orphans` knows when the process is gone."""
+    """A name for a folder of this process that :func:`_orphans` recognises once the process is gone."""
     born = f".{ticks}" if (ticks := birth(os.getpid())) else ""
     return f"{_host()}-{os.getpid()}{born}-{secrets.token_hex(4)}"
 
 
 def _orphans(parent: Path, prefix: str) -> list[Path]:
-    """What a folder holds of processes of this machine that are gone: names of ``prefix`` and a token."""
+    """Remains of dead processes of this machine in a folder: names of ``prefix`` and a token."""
     pattern = re.compile(
         rf"{re.escape(f'{prefix}{_host()}-')}(?P<pid>[0-9]+)([.](?P<born>[0-9]+))?-[0-9a-f]{{8}}(-old)?"
     )
@@ -396,8 +396,7 @@ def _orphans(parent: Path, prefix: str) -> list[Path]:
 
 @contextmanager
 def temporary_folder() -> Iterator[Path]:
-    """A folder in this host's ``TMPDIR``, removed with the context; that of a killed process, by the next
-    fit of this user."""
+    """A folder in this host's ``TMPDIR``, removed with the context; after a kill, by this user's next fit."""
     remove_orphans()
     path = Path(tempfile.gettempdir(), f"{_temporary()}{_token()}")
     path.mkdir(mode=0o700)
@@ -408,7 +407,7 @@ def temporary_folder() -> Iterator[Path]:
 
 
 def remove_orphans() -> None:
-    """Remove the folders of :func:`temporary_folder` whose process, of this user and machine, was killed."""
+    """Remove the folders of :func:`temporary_folder` of killed processes of this user and machine."""
     for path in _orphans(Path(tempfile.gettempdir()), _temporary()):
         with suppress(OSError):
             if path.lstat().st_uid == os.getuid():
@@ -424,7 +423,7 @@ def _temporary() -> str:
 
 
 def put_file(file: Path, target: URLPlace) -> None:
-    """Make an object of a file: whole or not at all, as an object is."""
+    """Upload a file as an object, which is atomic."""
     try:
         ask(target.url, lambda system, path: system.put_file(str(file), path))
     except FileNotFoundError as error:
@@ -432,10 +431,10 @@ def put_file(file: Path, target: URLPlace) -> None:
 
 
 def replace_folder(folder: Path, target: URLPlace) -> None:
-    """Make objects of all files of a folder, instead of those that are there.
+    """Upload all files of a folder in place of the present objects.
 
-    Between the first removal and the last mark there is no whole folder at the target, and who died then
-    leaves one that does not count as there.
+    Between the first removal and the last mark the target is not complete; a process that dies then leaves a
+    folder that does not count.
     """
     sign = target / _BEING_WRITTEN
     sign.write_bytes(b"")
@@ -455,13 +454,13 @@ def replace_folder(folder: Path, target: URLPlace) -> None:
 
 
 def _remove_objects(place: URLPlace) -> None:
-    # a store may still list what is gone
+    # a store may still list removed objects
     with suppress(FileNotFoundError):
         ask(place.url, lambda system, path: system.rm(path, recursive=True))
 
 
 def is_left_over(target: URLPlace) -> bool:
-    """Whether a writer died, or is at work, at a place where nothing is whole."""
+    """Whether a writer died, or is at work, at an incomplete place."""
     return (target / _BEING_WRITTEN).is_file()
 
 

@@ -51,7 +51,7 @@ Report: TypeAlias = Callable[[Sequence[ColumnReport]], None]
 
 @dataclass(frozen=True, slots=True)
 class Options:
-    """How a data set is made; kept in its manifest, with the decisions that the user left open."""
+    """Options of a data set, stored in its manifest with the values chosen for open ones."""
 
     task: Task = "classification"
     positive: str | None = None
@@ -87,7 +87,7 @@ class Options:
 
 
 class Checked(Exception):
-    """All is said that was to be said of the files.
+    """Raised after `--check` has reported on the files.
 
     Attributes
     ----------
@@ -101,19 +101,19 @@ class Checked(Exception):
 
 @dataclass
 class Builder:
-    """One data set being made in a staged folder.
+    """Builds one data set in a staged folder.
 
     Attributes
     ----------
-    columns : with a feature-major copy, which is not an option because it changes no value
-    kinds, table_options : what has read tables, if there are any, and what becomes of their columns
-    like : how other rows were prepared, as these are to be
-    indices : what was found in svmlight files
-    report : called with what every column of a table becomes, before shards are written
-    checks : nothing more is done than telling what is to be told
-    notes : what there is to tell of the files
-    unknown : columns of tables that what the rows are to be like does not have
-    meter, test_meter : of the files with the training and the test rows, if they are files
+    columns : add a feature-major copy; it changes no value, so it is not one of the options
+    kinds, table_options : reader of tables, if any, and the options on their columns
+    like : preparation of other rows to reproduce
+    indices : first index of svmlight files, once known
+    report : called with the encoding of every table column, before shards are written
+    checks : only report, write nothing
+    notes : notes on the files
+    unknown : table columns that ``like`` does not have
+    meter, test_meter : progress of the training and the test files, if rows come from files
     """
 
     staged: StagedFolder
@@ -146,11 +146,11 @@ class Builder:
             fields.append(("weights", np.float64))
         if self.table_options.group is not None:
             fields.append(("group_keys", np.uint64))
-        #: what is kept of a row beside its features
+        #: data of a row besides its features
         self.record = np.dtype(fields)
 
     def run(self, train: Chunks, test: Chunks | None) -> None:
-        """Read everything, then write the shards and, last of all, the manifest."""
+        """Read everything, then write the shards and finally the manifest."""
         spools = self.staged.path / "spool"
         spools.mkdir()
         with ExitStack() as stack:
@@ -191,7 +191,7 @@ class Builder:
         if self.table_options.group is not None:
             self._refuse_one_group(train_spool)
         if test is not None:
-            # whose weights and groups nobody asks for
+            # its weights and groups are not needed
             self.of_test = True
             tests = Collector(test_spool, self.shape, self._records, self.form)
             self._feed(tests, test, "reading test rows", self.test_meter)
@@ -208,7 +208,7 @@ class Builder:
             wanted = self.like.n_features if self.like.table is None else self.like.table.starts[-1]
             if self.shape.width > wanted:
                 raise InputError(
-                    f"{self.shape.width:,} features, and what they are to be like has {wanted:,}",
+                    f"{self.shape.width:,} features, but --like has {wanted:,}",
                     where="the input",
                     hint="give files with the same columns",
                 )
@@ -224,7 +224,7 @@ class Builder:
                 self.nameless = chunk.file
             if self.nameless is not None and self.kinds is not None and not self.kinds.is_mere:
                 raise InputError(
-                    "has no columns of categories, dates or missing values, as other files have",
+                    "has no columns of categories, dates or missing values, unlike other files",
                     where=self.nameless,
                     hint="give files of one kind",
                 )
@@ -239,10 +239,10 @@ class Builder:
         first = next((records["group_keys"][0] for records in spool.records()), None)
         if all((records["group_keys"] == first).all() for records in spool.records()) and spool.runs:
             where = f"column {self.table_options.group!r}"
-            raise InputError("all training rows are of one group", where=where, hint=DIFFERENT)
+            raise InputError("all training rows are in one group", where=where, hint=DIFFERENT)
 
     def _records(self, chunk: RawChunk) -> NDArray[Any]:
-        """The records (n_rows,) of a chunk, without the numbers of its rows."""
+        """The records (n_rows,) of a chunk, without row numbers."""
         found = np.zeros(chunk.n_rows, dtype=self.record)
         if self.options.task != "none":
             found["targets"] = self._targets(chunk)
@@ -264,7 +264,7 @@ class Builder:
             try:
                 return self.labels.encode(chunk)
             except InputError as error:
-                self._refuse_target(error, chunk.n_rows)
+                self._refuse_target(error, 0)
                 return np.zeros(chunk.n_rows, dtype=np.int32)
         if chunk.targets is None or chunk.targets.dtype.kind not in "biuf":
             raise InputError(
@@ -275,7 +275,7 @@ class Builder:
         return chunk.targets.astype(np.float64)
 
     def _refuse_target(self, error: InputError, count: int = 1) -> None:
-        """Raise what is wrong with targets, or keep it with what else is wrong with a table."""
+        """Raise a problem of targets, or collect it with other problems of a table."""
         if self.kinds is None:
             raise error
         self.kinds.target = self.shape.target_name or "target"
@@ -284,7 +284,7 @@ class Builder:
     def _encoded(
         self, spool: Spool, classes: Sequence[Any] | None, mapping: NDArray[np.int32] | None
     ) -> KnownRows | None:
-        """How the columns of tables become features, fitted on the training rows; None without tables."""
+        """The encoding of table columns, fitted on the training rows; None without tables."""
         kinds = self.kinds
         if self.like is not None:
             return None if self.like.table is None else KnownRows(self.like.table)
@@ -430,8 +430,7 @@ class Builder:
             self._tell_unseen(encoded)
         if scaling.kind == "unit" and zero_rows:
             self.notice(
-                f"{zero_rows:,} of {done:,} rows {'has' if zero_rows == 1 else 'have'} norm 0: "
-                "no direction, kept as zeros"
+                f"{zero_rows:,} of {done:,} rows {'has' if zero_rows == 1 else 'have'} norm 0: kept as zeros"
             )
         made = replace(options, scale=scaling.kind, sparse=is_sparse)
         return Manifest(

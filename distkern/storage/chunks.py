@@ -14,15 +14,15 @@ CRC_BYTES = 4
 
 
 def crc32c(values: NDArray[Any], start: int = 0) -> int:
-    """crc32c of the bytes of a contiguous array, or of those before it (``start``) and them."""
+    """crc32c of the bytes of a contiguous array, continuing from ``start``."""
     return int(google_crc32c.extend(start, values))
 
 
 def chunk_key(number: int, n_dimensions: int = 1) -> str:
-    """Where a chunk lies in the folder of an array whose chunks hold whole rows: zarr v3's default."""
+    """Path of a chunk in the folder of an array with chunks of whole rows, zarr v3's default."""
     return "/".join(("c", str(number), *["0"] * (n_dimensions - 1)))
 
 
 def damaged(what: str, where: Place | str) -> CorruptDataError:
-    """The error for stored data that no longer is what was written."""
+    """The error for changed stored data."""
     return CorruptDataError(what, where=str(where), hint="make it again or restore it from a copy")

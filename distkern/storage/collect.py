@@ -1,4 +1,4 @@
-"""Takes rows as they are read: checks that files fit together and parks the rows on disk in runs."""
+"""Takes rows as they are read: checks that files match and parks the rows on disk in runs."""
 
 from __future__ import annotations
 
@@ -37,9 +37,9 @@ _MOST_GROUPS = 2**16
 
 
 class Shape:
-    """The width of the rows of all files, and the names of their columns, which are put into one order.
+    """Width of the rows of all files, and the names of their columns, which are brought into one order.
 
-    Files of other widths, or with columns that are missing or unknown, are refused.
+    Files of other widths, or with missing or unknown columns, are refused.
     """
 
     def __init__(self) -> None:
@@ -50,8 +50,9 @@ class Shape:
         self._named_by: str | None = None
 
     def accept(self, chunk: RawChunk) -> Rows:
-        """The chunk's features at the width and in the columns of what came before, or an
-        :class:`InputError`."""
+        """The chunk's features in the width and column order of earlier ones; :class:`InputError` if they do
+        not fit.
+        """
         features = self._put_in_order(chunk)
         width = features.shape[1]
         if chunk.may_widen:
@@ -84,14 +85,14 @@ class Shape:
 
 
 class Form:
-    """Whether rows are stored sparse, and how they are scaled: known once a run has been read.
+    """Whether rows are stored sparse, and how they are scaled; known after the first run.
 
     Attributes
     ----------
-    is_sparse : what the user wants, else decided from the rows of the first run: stored sparse if fewer than
-        1 in 16 numbers is not zero. None until then
-    fit : fits the scaling; set with the decision, because the default depends on it
-    kinds : of the columns, if the rows are those of tables
+    is_sparse : the user's choice, else decided on the rows of the first run: sparse if fewer than 1 in 16
+        numbers is nonzero. None until then
+    fit : fits the scaling; set with the decision, on which its default depends
+    kinds : kinds of the columns, for rows of tables
     """
 
     def __init__(
@@ -105,7 +106,7 @@ class Form:
         self._width = 0
 
     def decide(self, parts: Sequence[Rows], width: int) -> None:
-        """Decide from the rows of the first run; a scaling that sparse rows cannot have is refused."""
+        """Decide on the rows of the first run; a scaling that is not possible for sparse rows is refused."""
         n_rows = sum(len(part) for part in parts)
         entries = sum(count_nonzero(part) for part in parts)
         sparse = entries < SPARSE_DENSITY * n_rows * width if self._wanted is None else self._wanted
@@ -123,7 +124,7 @@ class Form:
         self.is_sparse, self.fit, self._width = sparse, ScalingFit(kind), width
 
     def check_width(self, width: int, chunk: RawChunk) -> None:
-        """Refuse columns that come late and would make rows that are stored dense many times as long."""
+        """Refuse late columns that would make dense rows many times longer."""
         if (
             self.is_sparse is not False
             or self._wanted is False
@@ -135,25 +136,24 @@ class Form:
             entry = int(np.argmax(chunk.features.indices))
             row = int(np.searchsorted(chunk.features.indptr, entry, side="right")) - 1
         raise InputError(
-            f"feature {width:,}, where the rows before had {self._width:,} and are stored dense",
+            f"feature {width:,}, but earlier rows had {self._width:,} and are stored dense",
             where=chunk.place(row),
             hint="correct the index, or give --sparse (--dense if it is right and the disk is large)",
         )
 
 
 class Collector:
-    """Collects rows, each run in random order if ``seed`` is given, drawing test rows and fitting a scaling.
+    """Collects rows, each run in random order if ``seed`` is given, draws test rows and fits a scaling.
 
     Parameters
     ----------
-    spool : where the rows go
+    spool : destination of the rows
     shape : shared by all splits
-    recorded : chunk to the records of its rows, which lack the number of a row in its source
+    recorded : makes the records of a chunk's rows, without row numbers
     form : shared by all splits
-    fits : the scaling is fitted on these rows
-    seed : of the shuffle; None keeps the order
-    drawn : spool for test rows, their share of all rows (of the groups, where rows have groups, which stay
-        whole), and the seed they are drawn with
+    fits : fit the scaling on these rows
+    seed : seed of the shuffle; None keeps the order
+    drawn : spool for test rows, their share of all rows (or of the groups, which stay whole), and the seed
     """
 
     def __init__(
@@ -181,7 +181,7 @@ class Collector:
         self._groups: dict[int, bool] = {}
 
     def add(self, chunk: RawChunk) -> None:
-        """Take a chunk; what fills a run is written to the spool."""
+        """Add a chunk; full runs are written to the spool."""
         features = _narrowest(self._shape.accept(chunk))
         self._form.check_width(self._shape.width, chunk)
         records = self._recorded(chunk)
@@ -194,7 +194,7 @@ class Collector:
                 self.flush()
 
     def _room(self) -> int:
-        """Rows until the run is full, 0 if it is; sparse runs are counted in bytes, after each chunk."""
+        """Rows until the run is full; sparse runs are measured in bytes after each chunk."""
         if self._form.is_sparse:
             return 0 if self._kept_bytes >= SHARD_BYTES else self._most
         full = max(1, SHARD_BYTES // (4 * max(1, self._shape.width)))
@@ -202,7 +202,7 @@ class Collector:
 
     @property
     def _most(self) -> int:
-        """Rows that may be taken at once: what may have to be written out dense stays small."""
+        """Rows to take at once, bounded by their dense size."""
         if self._form.is_sparse:
             return 2**62
         return max(1, CHUNK_BYTES // (8 * max(1, self._shape.width)))
@@ -215,7 +215,7 @@ class Collector:
         self._kept_bytes += features.nbytes
 
     def flush(self) -> None:
-        """Write what is kept as a run."""
+        """Write the collected rows as a run."""
         if not self._kept_rows:
             return
         if self._form.is_sparse is None:
@@ -261,7 +261,7 @@ class Collector:
             if len(order) < n_rows or self._seed is not None:
                 # a record at a time, where indexing would copy each field by itself
                 features, records = features[order], records.take(order)
-            # what is of a table is scaled once it has become numbers
+            # tables are scaled after encoding
             of_table = self._form.kinds is not None and self._form.kinds.order is not None
             if self._fits and self._form.fit is not None and not of_table:
                 self._form.fit.update(features)
@@ -272,10 +272,9 @@ class Collector:
     def _of_drawn_groups(
         self, keys: Keys, share: Fraction, seed: int, generator: np.random.Generator
     ) -> NDArray[np.bool_]:
-        """Mask (n_rows,) of the rows whose group makes test rows, which ``share`` of all groups do, rounded
-        up.
+        """Mask (n_rows,) of the rows whose group becomes test rows, ``share`` of all groups, rounded up.
 
-        Beyond the number of groups that are kept in memory, a group's key alone decides, in about this share.
+        Beyond the number of groups kept in memory, a group's key alone decides, with about this share.
         """
         found, first, inverse = np.unique(keys, return_index=True, return_inverse=True)
         by_key = Sides((float(share),), seed).of(found) == 0
@@ -288,13 +287,13 @@ class Collector:
 
 
 def _drawn(generator: np.random.Generator, n_before: int, n_new: int, share: Fraction) -> NDArray[np.intp]:
-    """Some of the new ones, so that of all so far the share is drawn, rounded up."""
+    """Draw from the new rows so that the share of all rows so far is reached, rounded up."""
     size = math.ceil(share * (n_before + n_new)) - math.ceil(share * n_before)
     return generator.choice(n_new, size=size, replace=False)
 
 
 def _narrowest(features: Rows) -> Rows:
-    """float32 where that loses nothing: half the room on disk for most tables."""
+    """float32 if nothing is lost: half the space on disk for most tables."""
     if features.dtype == np.float32:
         return features
     values = features.data if isinstance(features, SparseRows) else features

@@ -1,4 +1,4 @@
-"""The feature-major copy of the training rows: what it holds, group by group, and whose copy it is."""
+"""The feature-major copy of the training rows: its content, group by group, and its data set."""
 
 from __future__ import annotations
 
@@ -13,25 +13,25 @@ from distkern.storage.places import Place
 from distkern.storage.shard_reader import ShardReader
 
 _DESCRIPTION = Description("distkern-columns", "the feature-major copy", 2, "")
-#: the copy's folder inside that of its data set, and the manifest in it
+#: folder of the copy inside its data set, and its manifest
 FOLDER, FILE = "columns", "manifest.json"
 
 
 @dataclass(frozen=True, slots=True)
 class GroupEntry:
-    """A group of the copy: its columns, stored as the rows of a split are.
+    """A group of the copy; its columns are stored like the rows of a split.
 
     Attributes
     ----------
-    rows : of the group
-    blocks : its columns; the ``rows`` of a block are columns
+    rows : rows of the group
+    blocks : blocks of its columns; the ``rows`` of a block are columns
     """
 
     rows: int
     blocks: tuple[ShardEntry, ...]
 
     def readers(self, folder: Place, number: int) -> list[ShardReader]:
-        """What reads each block of columns of group ``number`` of the data set at ``folder``."""
+        """Readers of each block of columns of group ``number`` of the data set at ``folder``."""
         name = f"{FOLDER}/{number}"
         per_block = self.blocks[0].rows
         return [
@@ -42,12 +42,12 @@ class GroupEntry:
 
 @dataclass(frozen=True, slots=True)
 class ColumnsManifest:
-    """What the copy's manifest says.
+    """The manifest of the copy.
 
     Attributes
     ----------
     copy_of : fingerprint of the data set
-    n_features : of the data set
+    n_features : number of features of the data set
     groups : in order
     """
 
@@ -66,7 +66,7 @@ class ColumnsManifest:
 
     @property
     def stored_bytes(self) -> int:
-        """Size of all files that hold values."""
+        """Size of all files with values."""
         readers = (
             reader for number, group in enumerate(self.groups) for reader in group.readers(Path(), number)
         )
@@ -83,18 +83,18 @@ class ColumnsManifest:
 
 
 def read_columns(folder: Place, copy_of: str, group_rows: tuple[int, ...]) -> ColumnsManifest | None:
-    """The manifest of the copy of the data set at ``folder``, or None if it has no copy.
+    """Read the copy's manifest of the data set at ``folder``; None if it has no copy.
 
     Parameters
     ----------
-    folder : of the data set
+    folder : folder of the data set
     copy_of : the data set's fingerprint
     group_rows : rows of each of its groups
 
     Raises
     ------
     CorruptDataError
-        If the copy is damaged, or of other data.
+        If the copy is damaged, or belongs to other data.
     InputError
         If a newer version wrote it.
     """
@@ -118,12 +118,12 @@ def read_columns(folder: Place, copy_of: str, group_rows: tuple[int, ...]) -> Co
 def no_columns(folder: Place) -> InputError:
     """The error for a data set without a copy."""
     return InputError(
-        "the data set has no feature-major copy, from which single columns are read",
+        "the data set has no feature-major copy, and this algorithm reads single columns",
         where=str(folder),
         hint=f"add it with `distkern shard {shlex.quote(str(folder))} --columns`",
     )
 
 
 def make_again(folder: Place) -> str:
-    """What to do about a damaged copy."""
+    """The remedy for a damaged copy."""
     return f"make the copy again with `distkern shard {shlex.quote(str(folder))} --columns --overwrite`"

@@ -1,4 +1,4 @@
-"""A sharded data set, read lazily: one reader per shard, for whichever process needs it."""
+"""A sharded data set, read lazily: one reader per shard, usable in any process."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ STORE_DRIVER_BYTES = 56 * 2**20
 
 
 class Dataset:
-    """A finished data set on disk; nothing but its manifest is read until a shard is.
+    """A finished data set on disk. Opening it reads only its manifest.
 
     Attributes
     ----------
@@ -40,15 +40,15 @@ class Dataset:
     train, test : the splits; ``test`` is None if there is none
     classes : (n_classes,) labels in the order of their codes: booleans, numbers, dates or texts; None unless
         classification
-    n_features : columns
+    n_features : number of features
     is_sparse : the shards hold :class:`~distkern.common.sparse.SparseRows`
-    feature_names : their names, where the input had some
-    table : the columns of the input and how features were made of them, where they were not mere numbers
-    target_name : of the column that held the target, where the input had names
-    group_name : of the column that held the groups of the training rows, if they have groups
-    scaling : what was done to the features
-    fingerprint : SHA-256 that changes when any value does
-    options : how it was made
+    feature_names : names of the features, if the input has names
+    table : columns of the input and their encoding, unless they are plain numbers
+    target_name : name of the target column, if the input has names
+    group_name : name of the column with the groups of the training rows, or None
+    scaling : scaling of the features
+    fingerprint : SHA-256 that changes with any value
+    options : options of the data set
     """
 
     def __init__(self, path: Place, manifest: Manifest, fingerprint: str) -> None:
@@ -70,7 +70,7 @@ class Dataset:
 
     @property
     def n_rows(self) -> int:
-        """Training rows."""
+        """Number of training rows."""
         return self.train.n_rows
 
     def __len__(self) -> int:
@@ -78,11 +78,11 @@ class Dataset:
 
     @property
     def shape(self) -> tuple[int, int]:
-        """(n_rows, n_features) of the training rows."""
+        """Shape (n_rows, n_features) of the training rows."""
         return self.train.shape
 
     def head(self, n_rows: int = 5) -> Any:
-        """The first training rows as a frame of pandas, see :meth:`Split.head`."""
+        """Return the first training rows as a pandas frame, see :meth:`Split.head`."""
         return self.train.head(n_rows)
 
     def _repr_html_(self) -> str:
@@ -99,18 +99,18 @@ class Dataset:
 class Split(AbstractSource):
     """The training or the test rows of a data set: float32 features in shards, dense or sparse.
 
-    ``split[10:20]`` reads rows, in their own units, ``split.labels`` labels, ``split.head()`` is a frame,
-    ``split.to_dask()`` gives Dask arrays. What is asked for is read, a shard at a time, in the order of the
+    ``split[10:20]`` reads rows in their own units, ``split.labels`` reads labels, ``split.head()`` returns a
+    frame and ``split.to_dask()`` Dask arrays. Rows are read on demand, a shard at a time, in the order of the
     shards.
 
     Attributes
     ----------
-    dataset : the data set it belongs to
+    dataset : the data set
     name : "train" or "test"
     class_counts : (n_classes,) rows of each class; None unless classification
-    n_entries : numbers that are stored
-    weight_totals, largest_weights : (n_classes,) sum and largest of the weights of each class's rows, or (1,)
-        of all; None if rows have no weights
+    n_entries : number of stored numbers
+    weight_totals, largest_weights : (n_classes,) sum and maximum of the weights of each class's rows, or (1,)
+        of all rows; None without weights
     """
 
     def __init__(self, dataset: Dataset, name: str, manifest: Manifest) -> None:
@@ -155,7 +155,7 @@ class Split(AbstractSource):
         return sum(shard.nonzero or 0 for shard in self._shards)
 
     def entries_of(self, blocks: Iterable[int]) -> int:
-        """Numbers that are stored of some shards."""
+        """Number of stored numbers in some shards."""
         shards = [self._shards[block] for block in blocks]
         return sum(
             shard.rows * self.n_features if shard.entries is None else shard.entries for shard in shards
@@ -163,12 +163,12 @@ class Split(AbstractSource):
 
     @property
     def column_copy(self) -> ColumnsManifest | None:
-        """What the feature-major copy of these rows holds, None if there is none.
+        """The manifest of these rows' feature-major copy, or None.
 
         Raises
         ------
         CorruptDataError
-            If the copy is damaged or of other data.
+            If the copy is damaged or belongs to other data.
         """
         from distkern.storage.columns import read_columns
 
@@ -184,10 +184,11 @@ class Split(AbstractSource):
         return self.column_copy is not None
 
     def group(self, index: int) -> GroupOpener:
-        """A small picklable call that opens group ``index`` in any process; raises as :attr:`column_copy`.
+        """Return a small picklable call that opens group ``index`` in any process; raises as
+        :attr:`column_copy`.
 
-        Without a feature-major copy the columns of the group cannot be read: their
-        :class:`~distkern.common.errors.InputError` gives the command that adds one.
+        Without a feature-major copy its columns cannot be read: the
+        :class:`~distkern.common.errors.InputError` names the command that adds one.
         """
         from distkern.storage.group import StoredGroup
 
@@ -212,15 +213,15 @@ class Split(AbstractSource):
 
     @property
     def shape(self) -> tuple[int, int]:
-        """(n_rows, n_features)."""
+        """Shape (n_rows, n_features)."""
         return self.n_rows, self.n_features
 
     def __getitem__(self, rows: Any) -> Any:
-        """Features by position, in their own units: a slice, positions or a mask give (n, n_features), one
-        position (n_features,); sparse ones as a matrix of SciPy.
+        """Return features in their own units: (n, n_features) for a slice, positions or a mask, (n_features,)
+        for one position; a SciPy matrix for sparse rows.
 
-        They are float32 as they are stored, or float64 where the data set was scaled when it was stored,
-        which is undone (``dataset.scaling``). The scaling ``unit`` cannot be: such rows have norm 1.
+        They are float32 as stored, or float64 if the data set was scaled when it was stored, which is undone
+        (``dataset.scaling``). The scaling ``unit`` cannot be undone: such rows have norm 1.
         """
         taken = self._in_own_units(self._positions(rows))
         found = taken.to_scipy() if isinstance(taken, SparseRows) else taken
@@ -256,8 +257,7 @@ class Split(AbstractSource):
 
     @property
     def labels(self) -> NDArray[Any] | None:
-        """(n_rows,) labels, or the numbers of a regression; read whenever it is asked for, and None if there
-        are none."""
+        """Labels (n_rows,) or regression targets, read on every access; None without targets."""
         return self._labels(self.n_rows)
 
     def _labels(self, n_rows: int) -> NDArray[Any] | None:
@@ -277,7 +277,7 @@ class Split(AbstractSource):
         return values if classes is None else classes[values]
 
     def head(self, n_rows: int = 5) -> Any:
-        """The first rows as a frame of pandas, the target last; features are in their own units."""
+        """Return the first rows as a pandas frame, the target last; features are in their own units."""
         import pandas as pd
 
         n_rows = max(0, min(n_rows, self.n_rows))
@@ -290,8 +290,9 @@ class Split(AbstractSource):
         return frame
 
     def to_dask(self) -> tuple[Any, Any]:
-        """Features and labels as lazy Dask arrays, a block for each shard; features are what ``split[:]``
-        gives, of sparse data in blocks that are matrices of SciPy. The labels are None if there are none."""
+        """Return features and labels as lazy Dask arrays with a block per shard. Features are those of
+        ``split[:]``; blocks of sparse data are SciPy matrices. Labels are None without targets.
+        """
         # nothing in this layer loads Dask
         arrays: tuple[Any, Any] = import_module("distkern.engine.dask.arrays").arrays_of_split(self)
         return arrays
@@ -309,13 +310,13 @@ class Split(AbstractSource):
 
 
 def rows_at(ends: NDArray[Any], positions: Indices, rows_of: Callable[[int, Indices], Rows]) -> Rows:
-    """Rows by their positions in several parts, which lie one after the other.
+    """Rows by position in several consecutive parts.
 
     Parameters
     ----------
-    ends : where each part ends
-    positions : of the wanted rows, in any order
-    rows_of : the rows of a part, by its number and their positions in it; each part is asked once
+    ends : end of each part
+    positions : positions of the wanted rows, in any order
+    rows_of : the rows of a part, by its number and their positions in it; called once per part
     """
     parts = np.searchsorted(ends, positions, side="right")
     within = positions - np.append(0, ends)[parts]
@@ -325,7 +326,7 @@ def rows_at(ends: NDArray[Any], positions: Indices, rows_of: Callable[[int, Indi
 
 
 def open_dataset(path: Location) -> Dataset:
-    """Open the data set at ``path``, a folder or a URL that fsspec knows, as ``distkern shard`` makes it.
+    """Open the data set at ``path``, a folder or fsspec URL that ``distkern shard`` wrote.
 
     Raises
     ------

@@ -1,4 +1,4 @@
-"""Descriptions in JSON: sealed by a digest of all they say, read into classes that check each key."""
+"""Descriptions in JSON, sealed by a digest of their content and read into classes that check each key."""
 
 from __future__ import annotations
 
@@ -20,30 +20,30 @@ Described = TypeVar("Described")
 
 
 def fingerprint(content: Mapping[str, Any]) -> str:
-    """SHA-256, in hexadecimal digits, of the content as JSON with sorted keys, no spaces and ASCII only."""
+    """SHA-256, in hexadecimal, of the content as JSON with sorted keys, no spaces and ASCII only."""
     canonical = json.dumps(content, sort_keys=True, separators=(",", ":"), ensure_ascii=True)
     return hashlib.sha256(canonical.encode("ascii")).hexdigest()
 
 
 def sealed(content: Mapping[str, Any]) -> dict[str, Any]:
-    """The content with its ``fingerprint``, as :meth:`Description.unseal` wants it."""
+    """The content with its ``fingerprint``, as :meth:`Description.unseal` expects."""
     return {**content, "fingerprint": fingerprint(content)}
 
 
 def as_read(content: Mapping[str, Any]) -> dict[str, Any]:
-    """The content as it is read from the JSON that it is written to: lists for tuples, strings for keys."""
+    """The content after a round trip through JSON: lists for tuples, strings for keys."""
     return cast("dict[str, Any]", json.loads(json.dumps(content)))
 
 
 def plain(value: Any) -> Any:
-    """A numpy scalar as a number, and None for what is not a finite number."""
+    """A numpy scalar as a number; None for a non-finite number."""
     if hasattr(value, "item"):
         value = value.item()
     return None if isinstance(value, float) and not math.isfinite(value) else value
 
 
 def json_object(text: str | bytes) -> dict[str, Any]:
-    """The object that a JSON text is; :class:`ValueError` if it is none."""
+    """Parse a JSON object; :class:`ValueError` if the text is not one."""
     try:
         content = json.loads(text)
     except RecursionError:
@@ -56,12 +56,12 @@ def json_object(text: str | bytes) -> dict[str, Any]:
 
 
 def described(kind: type[Described], content: Mapping[str, Any]) -> Described:
-    """The dataclass ``kind`` with its fields from ``content``, where other keys are passed over.
+    """Build the dataclass ``kind`` from ``content``; other keys are ignored.
 
     Raises
     ------
     ValueError
-        That names the first key that is missing or not what the class says.
+        Naming the first key that is missing or has the wrong type.
     """
     # here, so that workers, which are sent what was read, do not load it
     from pydantic import ValidationError
@@ -86,13 +86,13 @@ def _adapter(kind: type[Any]) -> TypeAdapter[Any]:
 
 @dataclass(frozen=True)
 class Description:
-    """A kind of description, as its first keys say it.
+    """A kind of description, identified by its first keys.
 
     Attributes
     ----------
     encoding : its ``encoding-type``
-    noun : what it describes
-    version : that is written, and read
+    noun : the described thing
+    version : version that is written and read
     again : how to get a new one
     """
 
@@ -108,18 +108,18 @@ class Description:
         return sealed(as_read({**kind, **content}))
 
     def text(self, content: Mapping[str, Any], *, ensure_ascii: bool = True) -> str:
-        """What a file with the sealed content holds."""
+        """The text of a file with the sealed content."""
         return json.dumps(self.seal(content), indent=1, ensure_ascii=ensure_ascii) + "\n"
 
     def load(self, file: Place) -> tuple[dict[str, Any], str]:
-        """Return what :meth:`open` does of a file's text.
+        """As :meth:`open`, from a file.
 
         Raises
         ------
         FileNotFoundError
             If there is no file.
         CorruptDataError
-            Also if the file cannot be read, or something else bears its name.
+            Also if the file cannot be read, or something else has its name.
         """
         try:
             text = read_file(file)
@@ -130,12 +130,12 @@ class Description:
         return self.open(text, str(file))
 
     def open(self, text: str | bytes, where: str) -> tuple[dict[str, Any], str]:
-        """The content that a text seals, and its fingerprint; raises as :meth:`unseal`."""
+        """The sealed content of a text, and its fingerprint; raises as :meth:`unseal`."""
         content = self.parse(text, where)
         return content, self.unseal(content, where)
 
     def unseal(self, content: dict[str, Any], where: str) -> str:
-        """Check type, version and fingerprint; return the fingerprint, which ``content`` then lacks.
+        """Check type, version and fingerprint; remove the fingerprint from ``content`` and return it.
 
         Raises
         ------
@@ -174,7 +174,7 @@ class Description:
             raise self.damaged(str(error), where) from None
 
     def damaged(self, why: str, where: str) -> CorruptDataError:
-        """The error for a description that no longer is what was written."""
+        """The error for a changed description."""
         return CorruptDataError(
             f"the description of {self.noun} is damaged ({why})", where=where, hint=self.again
         )

@@ -1,4 +1,4 @@
-"""Rows of files in the order of the files, as a model wants them: no data set is made of them."""
+"""Rows of files in file order, as a model expects them, without a data set."""
 
 from __future__ import annotations
 
@@ -47,26 +47,26 @@ class FileBlock:
 
 
 class FileRows:
-    """The rows of some files, read once from front to back, a few MiB at a time.
+    """Rows of some files, read once from front to back, a few MiB at a time.
 
     Parameters
     ----------
     sources : files, folders, patterns and URLs
-    like : the rows that the model was trained on, whose target is left out where it is there
+    like : rows that the model was trained on; their target is left out if present
     id : column whose text is kept
-    format : what the files are, where their names do not say
+    format : format of files without a known ending
     zero_based : whether indices of svmlight files start at 0; None: as those of ``like``
     form : see :class:`~distkern.formats.base.ReadOptions`; ``target`` is another column to leave out
 
     Attributes
     ----------
-    by_position : files whose columns were taken in their order although the model's have names; filled as
-        they are read
-    id : the column whose text is kept: ``id``, or the table's own, which files need not have
-    meter : how much of the files has been read
-    unseen : rows with values that no training row has, see :meth:`Table.unseen`; filled as they are read
-    unknown : columns that the model does not know, which are left out; filled as files are read
-    notes : what there is to tell of the files; filled as they are read
+    by_position : files whose columns were matched by position although the model's have names; filled while
+        reading
+    id : column whose text is kept: ``id``, or the table's own, which files may lack
+    meter : progress of reading
+    unseen : rows with values outside the training rows, see :meth:`Table.unseen`; filled while reading
+    unknown : columns unknown to the model, which are left out; filled while reading
+    notes : notes on the files; filled while reading
     """
 
     def __init__(
@@ -109,11 +109,11 @@ class FileRows:
 
     @property
     def told_unseen(self) -> list[str]:
-        """Sentences on rows read so far with values that no training row has."""
+        """Sentences on rows read so far with values outside the training rows."""
         return [] if self._table is None else self._table.told_unseen(self.unseen, "rows")
 
     def __iter__(self) -> Iterator[FileBlock]:
-        """Raises :class:`InputError` for what cannot be a row of the model, naming file, row and column."""
+        """Raises :class:`InputError` for rows that do not fit the model, naming file, row and column."""
         for chunk in rows_of(self._files, self._options):
             named = chunk.names is not None and chunk.has_header
             if chunk.first_row == 1 and self._options.features is not None and not named:
@@ -133,7 +133,7 @@ class FileRows:
         n_columns = self.n_features if table is None else table.starts[-1]
         if table is not None and chunk.names is None and not table.is_mere:
             raise InputError(
-                "has no columns of categories, dates or missing values, as the training data have",
+                "has no columns of categories, dates or missing values, unlike the training data",
                 where=chunk.file,
                 hint="give files of the kind of the training data",
             )
@@ -168,12 +168,12 @@ class FileRows:
 
 
 def rows_of_block(n_features: int) -> int:
-    """Number of rows of a block of dense rows, at most."""
+    """Largest number of rows in a block of dense rows."""
     return min(_MOST_ROWS, max(1, CHUNK_BYTES // (8 * n_features)))
 
 
 def dense_blocks(blocks: Iterable[FileBlock]) -> Iterator[FileBlock]:
-    """Blocks of the same rows in dense form; those of sparse rows are cut to :func:`rows_of_block` rows."""
+    """Blocks of the same rows in dense form; sparse blocks are cut to :func:`rows_of_block` rows."""
     for block in blocks:
         if not isinstance(block.features, SparseRows):
             yield block
@@ -185,12 +185,12 @@ def dense_blocks(blocks: Iterable[FileBlock]) -> Iterator[FileBlock]:
 
 
 class ParkedRows(AbstractSource):
-    """Dense rows of files, written as they are read, for as long as they are predicted.
+    """Dense rows of files, written while they are read and kept for one prediction.
 
     Parameters
     ----------
     blocks : all of them, each taken once
-    folder : of the blocks, on a disk that all workers see; whoever made it removes it
+    folder : folder of the blocks, on a disk that all workers see; its creator removes it
 
     Raises
     ------
@@ -220,7 +220,7 @@ class ParkedRows(AbstractSource):
         return ParkedBlockReader(self._folder, index)
 
     def ids(self, index: int) -> NDArray[Any] | None:
-        """Ids (n_rows,) of the rows of a block, as text; None if the rows have none."""
+        """Ids (n_rows,) of the rows of a block as text; None without ids."""
         if not self._has_ids:
             return None
         arrays = load_arrays(self._folder / f"{index}.ids")

@@ -1,4 +1,4 @@
-"""Frames of pandas, Polars and Arrow as tables."""
+"""pandas, Polars and Arrow frames as tables."""
 
 from __future__ import annotations
 
@@ -34,13 +34,13 @@ _MOST_KEPT = 64 * 2**20
 
 @dataclass(frozen=True)
 class FittedFrame:
-    """A frame in memory as rows to learn from.
+    """A frame in memory as training rows.
 
     Attributes
     ----------
-    table, scaling : how later frames become features
+    table, scaling : encoding of later frames
     features : (n, d) float32, scaled
-    told : how decimals were read, unless with a point, and which columns are left out, a sentence each
+    told : notes on decimal commas and left-out columns, a sentence each
     """
 
     table: Table
@@ -58,7 +58,7 @@ class _Columns:
     is_named: bool
 
     def rows(self, kinds: TableKinds, first_row: int = 1) -> RawChunk:
-        """The rows of the columns, whose kinds are decided where they are not known."""
+        """Rows of the columns; unknown kinds are decided."""
         columns = TableColumns(self.names, tuple(range(len(self.names))), None)
         options = ReadOptions("none", kinds=kinds)
         rows = TableRows("X", columns, options, from_text=False, has_header=self.is_named)
@@ -71,7 +71,7 @@ class _Columns:
         return chunk
 
     def _tell_decimal(self, kinds: TableKinds) -> None:
-        """Settle what stands before the decimals of numbers that are texts, by the first rows."""
+        """Settle the decimal mark of numbers written as texts, from the first rows."""
         from pyarrow import compute
 
         words: set[str] = set()
@@ -82,10 +82,10 @@ class _Columns:
         kinds.decimal = decimal_of(sorted(word.strip() for word in words))[0] or "."
         kinds.usual_decimal = kinds.decimal
         if kinds.decimal == ",":
-            kinds.told.append("decimals of numbers that are texts in X are taken to follow a comma")
+            kinds.told.append("numbers written as texts in X are read with decimal commas")
 
     def without(self, ignored: Sequence[str]) -> _Columns:
-        """Without some columns, which are there."""
+        """Without some existing columns."""
         for name in ignored:
             if name not in self.names:
                 close = difflib.get_close_matches(name, self.names, n=1, cutoff=0.0)
@@ -101,7 +101,7 @@ class _Columns:
 
 
 def has_other_than_numbers(X: Any) -> bool:
-    """Whether ``X`` is a frame in memory with columns of other things than numbers, or missing values."""
+    """Whether ``X`` is a frame in memory with non-numeric columns or missing values."""
     if not is_frame(X):
         return False
     if hasattr(X, "iloc") and all(getattr(dtype, "kind", "O") in "biuf" for dtype in X.dtypes):
@@ -119,7 +119,7 @@ def _is_unusual(array: Any) -> bool:
 
 
 def is_frame(X: Any) -> bool:
-    """Whether ``X`` is a frame of pandas, Polars or Arrow."""
+    """Whether ``X`` is a pandas, Polars or Arrow frame."""
     return type(X).__module__.partition(".")[0] in ("pandas", "polars", "pyarrow") and hasattr(X, "columns")
 
 
@@ -146,7 +146,7 @@ def _columns(X: Any) -> _Columns:
 
 
 def _in_arrow(X: Any) -> Any:
-    """A frame of Polars as an Arrow table, which has no integers of 128 bits."""
+    """A Polars frame as an Arrow table, which has no 128-bit integers."""
     wide = [name for name, of in X.schema.items() if str(of) in ("Int128", "UInt128")]
     if wide:
         polars = sys.modules["polars"]
@@ -155,7 +155,7 @@ def _in_arrow(X: Any) -> Any:
 
 
 def _plain(name: str, values: Any) -> Any:
-    """An Arrow array of a column in one piece, bytes as texts."""
+    """A column as one contiguous Arrow array, bytes as texts."""
     return in_text(in_one_piece(values), f"X, column {name!r}")
 
 
@@ -173,13 +173,13 @@ def _array(name: str, values: Any) -> Any:
     except (pa.ArrowInvalid, pa.ArrowTypeError, pa.ArrowNotImplementedError, OverflowError):
         if any(isinstance(value, complex | np.complexfloating) for value in values):
             raise _complex(name) from None
-        # values of several kinds: they are told apart as texts
+        # values of several kinds are distinguished as texts
         return pa.array([None if _is_missing(value) else written(value) for value in values], pa.string())
 
 
 def _complex(name: str) -> InputError:
     return InputError(
-        "complex numbers are no features",
+        "complex numbers are not features",
         where=f"X, column {name!r}",
         hint="make columns of the real and the imaginary parts, or of abs(X)",
     )
@@ -189,16 +189,16 @@ def _is_missing(value: Any) -> bool:
     try:
         return value is None or bool(value != value)
     except (TypeError, ValueError):
-        # pandas.NA is neither equal nor unequal to itself, and nobody can say of an array
+        # pandas.NA is neither equal nor unequal to itself, which fails for arrays
         return type(value).__name__ == "NAType"
 
 
 def fit_frame(
     X: Any, targets: NDArray[Any], task: str, group_keys: Keys | None = None, weights: Any = None
 ) -> FittedFrame:
-    """A frame in memory, with targets (n,), as ``distkern shard`` would store it with nothing set.
+    """Encode a frame in memory, with targets (n,), as ``distkern shard`` does by default.
 
-    ``group_keys`` (n,) of the groups of the rows, and their ``weights`` (n,), if they have some.
+    ``group_keys`` (n,) are the groups of the rows, and ``weights`` (n,) their weights, if any.
     """
     columns = _columns(X)
     kinds = frame_kinds()
@@ -244,7 +244,7 @@ def fit_frame(
 
 
 def frame_kinds(options: TableOptions | None = None) -> TableKinds:
-    """What reads frames."""
+    """The reader of frames."""
     kinds = (options or TableOptions()).kinds()
     kinds.leave_out = "leave it out: X.drop(columns={!r})"
     kinds.as_dates = "make dates of the column: X[{0!r}] = pandas.to_datetime(X[{0!r}], dayfirst=...)"
@@ -257,9 +257,9 @@ def frame_kinds(options: TableOptions | None = None) -> TableKinds:
 def frame_chunks(
     frames: Iterable[tuple[Any, ...]], kinds: TableKinds, ignored: Sequence[str] = ()
 ) -> Iterator[RawChunk]:
-    """Frames in memory as chunks of a data set, without columns ``ignored``.
+    """Frames in memory as chunks of a data set, without the columns ``ignored``.
 
-    Each comes with its targets, and may come with weights and groups of its rows, (n,) or None.
+    Each comes with its targets, and optionally with weights and groups of its rows, (n,) or None.
     """
     first_row = 1
     for frame, targets, *roles in frames:

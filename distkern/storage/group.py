@@ -1,4 +1,4 @@
-"""Single rows and columns of a group of stored shards, each a few small reads of files that are checked."""
+"""Single rows and columns of a group of stored shards, by a few small reads of checked files."""
 
 from __future__ import annotations
 
@@ -36,18 +36,18 @@ ChunkFile: TypeAlias = tuple[str, int, int]
 class StoredGroup(AbstractGroup):
     """Reads rows from the shards' own files and columns from the feature-major copy.
 
-    Columns are stored as rows are, so both are read in the same way, and not by zarr: that decodes whole
-    chunks, while a row is a few bytes at a known place of one. The first that is read of a chunk makes its
-    file be read whole, once, to compare its checksum with the manifest. What is kept does not grow with the
-    reads: at most :data:`MOST_OPEN` open files in the process, and 16 MiB of objects in a store.
+    Columns are stored like rows, so both are read in the same way. zarr would decode whole chunks, while a
+    row is a few bytes at a known place. The first read from a chunk reads the whole file once and compares
+    its checksum with the manifest. Memory does not grow with the number of reads: at most :data:`MOST_OPEN`
+    open files in the process, and 16 MiB of objects in a store.
 
-    Everything raises :class:`~distkern.common.errors.CorruptDataError` naming a file that is missing, changed
-    or of another data set. :meth:`rows` and :meth:`columns` may be called from several threads.
+    Every method raises :class:`~distkern.common.errors.CorruptDataError`, which names a file that is missing,
+    changed or part of another data set. Threads may share :meth:`rows` and :meth:`columns`.
 
     Parameters
     ----------
-    readers : of the shards of the group, in order
-    number : of the group
+    readers : readers of the group's shards, in order
+    number : number of the group
     copy : the group's columns, or None without a feature-major copy
     """
 
@@ -60,7 +60,7 @@ class StoredGroup(AbstractGroup):
 
     @property
     def targets(self) -> NDArray[Any] | None:  # type: ignore[override]
-        """(n_rows,) of all shards, read whenever they are asked for."""
+        """Targets (n_rows,) of all shards, read on every call."""
         parts = [targets for reader in self._readers if (targets := reader.targets()) is not None]
         return np.concatenate(parts) if parts else None
 
@@ -72,7 +72,7 @@ class StoredGroup(AbstractGroup):
         return self._readers[place]()
 
     def rows(self, positions: Indices) -> Rows:
-        """The rows of the given positions; :class:`IndexError` for one that is not in the group."""
+        """The rows at some positions; :class:`IndexError` for one outside the group."""
         wanted = np.asarray(positions)
         _check_range(wanted, self.n_rows, "rows")
         return self._rows.read(wanted)
@@ -109,12 +109,12 @@ class StoredGroup(AbstractGroup):
 
 
 class _StoredRows:
-    """Single rows of consecutive shards, which are those of a split or the blocks of columns of a group.
+    """Single rows of consecutive shards: of a split, or the blocks of columns of a group.
 
     Parameters
     ----------
-    readers : of the shards
-    files : what reads and checks their files
+    readers : readers of the shards
+    files : reads and checks their files
     """
 
     def __init__(self, readers: Sequence[ShardReader], files: _CheckedFiles) -> None:
@@ -125,7 +125,7 @@ class _StoredRows:
         self.is_sparse = readers[0].entry.entries is not None
 
     def read(self, positions: Indices) -> Rows:
-        """The rows of the given positions."""
+        """The rows at some positions."""
         if self.is_sparse:
             return self._sparse(positions)
         rows = np.empty((len(positions), self._width), dtype=np.float32)
@@ -171,12 +171,12 @@ class _StoredRows:
 
     @cached_property
     def _paths(self) -> list[list[ChunkFile]]:
-        """The files of every shard: features; or data and indices, if there are any, and indptr."""
+        """Files of every shard: features; or data and indices, if there are any, and indptr."""
         return [reader.feature_files() for reader in self._readers]
 
 
 def _runs(shards: NDArray[np.int64], within: NDArray[np.int64]) -> Iterable[tuple[int, int]]:
-    """Rows that follow each other in a shard, which are read at once: the first and the last of each run."""
+    """First and last of each run of adjacent rows in a shard, which are read at once."""
     if len(shards) < 2:
         return [(0, 0)][: len(shards)]
     breaks = np.flatnonzero((np.diff(within) != 1) | (np.diff(shards) != 0)).tolist()
@@ -189,11 +189,11 @@ def _check_range(wanted: NDArray[Any], size: int, what: str) -> None:
 
 
 class _OpenFile:
-    """A local file, which is closed when nobody holds it any longer.
+    """A local file that is closed when nobody holds it any longer.
 
     Attributes
     ----------
-    identity : device, number, size and time of change: another file in its place has another
+    identity : device, number, size and modification time, which change if another file takes its place
     """
 
     def __init__(self, path: str) -> None:
@@ -204,7 +204,7 @@ class _OpenFile:
         self.identity = status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns
 
     def read_into(self, out: NDArray[np.uint8], offset: int) -> None:
-        """Fill contiguous bytes with those at ``offset``."""
+        """Fill a contiguous array with the bytes at ``offset``."""
         view, done = out.data, 0
         while done < len(view):
             # one call gives at most 2 GiB
@@ -232,10 +232,10 @@ MOST_OPEN = _most_open()
 
 
 class _CheckedFiles:
-    """Pieces of files, each of which is compared with its checksum, whole, before a piece of it is given.
+    """Pieces of files; each file is compared with its checksum before the first piece is returned.
 
-    Local files stay open, those of the whole process that were used last. One that another thread pushes out
-    is closed only when its read is done.
+    The most recently used local files of the process stay open. A file that another thread evicts closes
+    after its read.
     """
 
     kept: ClassVar[LRU[tuple[int, str], _OpenFile]] = LRU(MOST_OPEN, {})
@@ -248,24 +248,24 @@ class _CheckedFiles:
         self._window = lru_cache(_WINDOWS)(_window)
 
     def close(self) -> None:
-        """Let go of all open files of this reader."""
+        """Release all open files of this reader."""
         for key in list(self.kept):
             if key[0] == self._owner:
                 self.kept.pop(key, None)
 
     def read(self, file: ChunkFile, dtype: DTypeLike, start: int, count: int) -> NDArray[Any]:
-        """``count`` numbers from number ``start`` on."""
+        """Read ``count`` numbers from number ``start`` on."""
         values = np.empty(count, dtype)
         self.read_into(file, values.view(np.uint8), start * values.itemsize)
         return values
 
     def read_into(self, file: ChunkFile, out: NDArray[np.uint8], offset: int) -> None:
-        """Fill contiguous bytes with those at ``offset``.
+        """Fill a contiguous array with the bytes at ``offset``.
 
         Raises
         ------
         CorruptDataError
-            If the file is missing, cannot be read, or is not what was written.
+            If the file is missing, unreadable, or changed.
         """
         path = file[0]
         try:
@@ -305,7 +305,7 @@ def _window(url: str, number: int) -> bytes:
 
 
 def _check(file: ChunkFile, found_size: int, read: Callable[[NDArray[np.uint8], int], None]) -> None:
-    """Compare a file with its size and checksum; ``read`` fills an array with the bytes at a place."""
+    """Compare a file with its size and checksum; ``read`` fills an array with the bytes at a position."""
     path, size, checksum = file
     if found_size != size:
         raise chunks.damaged(f"the chunk has {found_size:,} bytes instead of {size:,}", path)

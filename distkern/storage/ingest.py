@@ -1,4 +1,4 @@
-"""Make a data set from files or generated rows, in bounded memory, all or nothing."""
+"""Makes a data set from files or generated rows, atomically and in bounded memory."""
 
 from __future__ import annotations
 
@@ -94,51 +94,50 @@ def shard(
     progress: Progress | None = None,
     notice: Notice | None = None,
 ) -> Dataset:
-    """Turn files into a sharded data set at ``out``, streaming: a few shards in memory, whatever their size.
+    """Turn files into a sharded data set at ``out``, streaming: memory holds a few shards, whatever their
+    size.
 
     Parameters
     ----------
     sources, test : files, folders, glob patterns or URLs with the training and the test rows
-    out : folder or URL to make; it appears when it is whole
-    test_fraction : this share of the rows (rounded up; with groups, of these), drawn at random, becomes the
-        test split instead
-    target : column (CSV, Parquet; default the last) or array (.npz) with the target
-    task : "classification" (labels), "regression" (numbers) or "none"; None: that of ``like``, else
+    out : folder or URL to create; it appears when it is complete
+    test_fraction : share of the rows (rounded up; with groups, of these) drawn at random as test split
+        instead
+    target : target column (CSV, Parquet; default the last) or array (.npz)
+    task : "classification" (labels), "regression" (numbers) or "none"; None: the task of ``like``, else
         "classification"
     positive : this label against all others; classes are then ("not V", "V")
-    scale : how to scale features, see :class:`distkern.storage.scaling.Scaling`; fitted on training rows
-        only. The default is "minmax" for dense rows (the papers scale to [0, 1] and the solvers' defaults
-        expect it) and "unit" for sparse rows, whose zeros must stay zero
+    scale : scaling of features, see :class:`distkern.storage.scaling.Scaling`, fitted on training rows only.
+        The default is "minmax" for dense rows (the papers scale to [0, 1] and the solvers' defaults expect
+        it) and "unit" for sparse rows, whose zeros must stay zero
     rows_per_shard : default see :func:`distkern.storage.writer.rows_of_a_shard`
-    shuffle : put the training rows into uniformly random order; test rows keep theirs
-    seed : of the shuffle and the drawn test rows: the only thing they depend on
-    sparse : store rows sparse (True) or dense (False); None looks at the first 16 MiB, see
+    shuffle : store the training rows in uniformly random order; test rows keep theirs
+    seed : seed of the shuffle and the drawn test rows, which depend on nothing else
+    sparse : store rows sparse (True) or dense (False); None decides on the first 16 MiB, see
         :class:`distkern.storage.collect.Form`
-    columns : with a feature-major copy of the training rows, see :func:`add_columns`
-    overwrite : replace the data set at ``out``, which stays until the new one is whole
-    format, header : what the files are, where their names do not say; whether CSV files have a header line
+    columns : add a feature-major copy of the training rows, see :func:`add_columns`
+    overwrite : replace the data set at ``out``, which stays until the new one is complete
+    format, header : format of files without a known ending; whether CSV files have a header line
     zero_based : indices of svmlight files start at 0; None: if the first block has a 0
-    impute, categorical, drop, weight, id, na, group, keep_na, text, day_first : what becomes of the columns
-        of tables (CSV, Parquet), see :class:`distkern.storage.table_fit.TableOptions`
-    delimiter, decimal : of CSV files: what stands between fields, and before the decimals of numbers; None:
-        looked at in the first rows, and told
-    encoding : of CSV files, as Python calls it; None: UTF-8
-    no_quotes : quotation marks in CSV files are characters like others, and each line is a row
-    escape : of CSV files: the character before one that means nothing, such as a backslash
-    comment : of CSV files: what lines begin with that are no rows
-    skip_lines : of CSV files: lines before the header
-    like : prepare rows as these were, with their ``positive`` and task, fitting nothing; excludes ``scale``
-        and what is said of tables
-    report : called with what every column of a table becomes, before shards are written
+    impute, categorical, drop, weight, id, na, group, keep_na, text, day_first : encoding of table columns
+        (CSV, Parquet), see :class:`distkern.storage.table_fit.TableOptions`
+    delimiter, decimal : delimiter and decimal mark of CSV files; None: detect and report them
+    encoding : Python's name of the encoding of CSV files; None: UTF-8
+    no_quotes : treat quotation marks in CSV files as ordinary characters, and each line as a row
+    escape : escape character of CSV files, such as a backslash
+    comment : prefix of comment lines in CSV files
+    skip_lines : number of lines of CSV files before the header
+    like : encode rows like these, with their ``positive`` and task, without fitting; excludes ``scale`` and
+        options on tables
+    report : called with the encoding of every table column, before shards are written
     check_only : raise :class:`~distkern.storage.build.Checked` then; see :func:`check`
     progress : called as (what, rows, bytes, rows in all or None)
-    notice : called with what the user should know about the rows (under "unit" those of norm 0 stay zeros)
+    notice : called with notes on the rows (with "unit", on rows of norm 0, which stay zeros)
 
     Raises
     ------
     InputError
-        For anything wrong with the input, naming file, row and column; for a full disk; for an ``out`` that
-        exists.
+        For any problem of the input, naming file, row and column; for a full disk; for an existing ``out``.
     """
     if task is None:
         task = "classification" if like is None else like.task
@@ -186,7 +185,7 @@ def shard(
     kinds: TableKinds | None = table_options.kinds()
     indices, unknown, notes = Indices(zero_based), set[str](), FileNotes()
     if weight is not None and task == "none":
-        raise InputError("without targets nothing is lost", where="--weight", hint="leave it out")
+        raise InputError("weights need a target", where="--weight", hint="leave it out")
     read_options = ReadOptions(
         _TARGET_KINDS[task],
         **said,
@@ -200,13 +199,13 @@ def shard(
     if like is not None:
         if scale is not None or replace(table_options, weight=None, group=None) != TableOptions():
             raise InputError(
-                "says how rows are prepared, and so do other options",
+                "sets the preparation of rows, and so do other options",
                 where="--like",
                 hint="leave out --scale and what is said of columns (--impute, --categorical, --drop, ...)",
             )
         if like.positive is not None and positive not in (None, like.positive):
             raise InputError(
-                f"the rows that these are to be like are of {like.positive!r} against the rest",
+                f"the data of --like are {like.positive!r} against the rest",
                 where=f"--positive {positive}",
                 hint=f"give --positive {like.positive}, or leave it out",
             )
@@ -215,7 +214,7 @@ def shard(
         kinds = None if like.table is None else like.table.kinds()
         indices.from_zero = like.from_zero if zero_based is None else zero_based
         if like.table is not None:
-            # weights and groups count as those of the rows before, where files have them
+            # weights and groups are used as in earlier rows, if files have them
             of_weights, of_groups = weight or like.table.weight, group or like.table.group
             table_options = replace(table_options, weight=of_weights, group=of_groups)
             read_options = replace(read_options, weight=of_weights, group=of_groups, may_lack=True)
@@ -258,8 +257,9 @@ def shard(
 def _with_roles(
     chunks: Chunks, options: TableOptions, given: set[str | None], notice: Notice | None
 ) -> tuple[Chunks, TableOptions]:
-    """Chunks, and which columns of weights and groups their files have; what they lack is told, or refused
-    where it was ``given``."""
+    """Chunks, and the columns of weights and groups that their files have; missing ones are reported, or
+    refused if ``given``.
+    """
     first = next(chunks, None)
     if first is None:
         return iter(()), options
@@ -270,18 +270,17 @@ def _with_roles(
         if name in given:
             raise InputError(f"there is no column {name!r}", where=f"--{role}", hint="check the name")
         if notice is not None:
-            notice(f"there is no column {name!r} of {role}s, as the rows before had: each row is one")
+            notice(f"there is no column {name!r} of {role}s, which earlier rows had: each row counts as one")
     weight = None if first.weights is None else options.weight
     group = None if first.group_keys is None else options.group
     return chain([first], chunks), replace(options, weight=weight, group=group)
 
 
 def check(sources: Source | Sequence[Source], *, report: Report, **how: Any) -> dict[Any, int]:
-    """Call ``report`` with what :func:`shard` would make of every column of a table, and write nothing.
+    """Call ``report`` with the encoding that :func:`shard` would give every table column, and write nothing.
 
-    Returns the training rows of each label.
-
-    Rows lie in the folder for temporary files while they are looked at. Raises as :func:`shard`.
+    Returns the number of training rows of each label. Rows lie in the folder for temporary files meanwhile.
+    Raises as :func:`shard`.
     """
 
     with temporary_folder() as folder:
@@ -308,10 +307,9 @@ def write_dataset(
 ) -> Dataset:
     """Turn generated rows, in chunks of (features (n, d), targets (n,) or None), into a data set.
 
-    Blocks give the keys of groups and weights too, where ``table_options`` name them.
-
-    Everything after reading is as for :func:`shard`, which explains the parameters. ``kinds`` has read the
-    columns of a table, of chunks that are those of one, and ``table_options`` say what becomes of them.
+    Chunks also give the keys of groups and weights if ``table_options`` name them. All other parameters are
+    those of :func:`shard`. ``kinds`` has read the columns of tables, and ``table_options`` determine their
+    encoding.
     """
     made = Options(**options)
     _check(made, test_chunks, "test_chunks, test_fraction")
@@ -337,14 +335,14 @@ def _check(options: Options, test: Any, where: str) -> None:
 
 
 def add_columns(path: Source, *, overwrite: bool = False, progress: Progress | None = None) -> Dataset:
-    """Add a feature-major copy of the training rows to the data set at ``path``, whole or not at all.
+    """Add a feature-major copy of the training rows to the data set at ``path``, atomically.
 
-    Solvers that read single features need it. The data set's own files, and so its fingerprint, stay what
-    they are. A copy of other data, or one whose manifest is damaged, is replaced.
+    Solvers that read single features need it. The data set's own files and fingerprint do not change. A copy
+    of other data, or one with a damaged manifest, is replaced.
 
     Parameters
     ----------
-    overwrite : make the copy again if there is one
+    overwrite : rebuild an existing copy
     progress : called as (what, rows, bytes, rows in all)
 
     Raises
@@ -365,7 +363,7 @@ def add_columns(path: Source, *, overwrite: bool = False, progress: Progress | N
         raise InputError(
             "the data set has a feature-major copy already",
             where=str(dataset.path),
-            hint="nothing is to be done (--overwrite makes it again)",
+            hint="use it, or rebuild it with --overwrite",
         )
     with staged_folder(dataset.path / FOLDER) as staged:
         write_columns(dataset, staged.path, dataset.path, progress or Builder.progress)
@@ -378,7 +376,7 @@ def _listed(sources: Source | Sequence[Source]) -> list[Source]:
 
 
 def is_dataset(source: Source) -> bool:
-    """Whether a source of rows is a data set already."""
+    """Whether a source of rows is a data set."""
     if "*" in str(source) or "?" in str(source):
         return False
     place = place_of(source)
@@ -452,7 +450,7 @@ def _check_place(target: Place, overwrite: bool) -> None:
 
 
 def _refuse_foreign(folder: Place) -> None:
-    """Raise :class:`InputError` if a data set that is to be replaced holds files of others."""
+    """Raise :class:`InputError` if a data set to be replaced holds other people's files."""
     names = sorted(entry.name for entry in folder.iterdir())
     found = [name for name in names if name not in _OWN and not _HALF_WRITTEN.fullmatch(name)]
     if found:

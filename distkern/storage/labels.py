@@ -1,8 +1,8 @@
 """Class labels as codes: provisional ones while reading, final ones when all labels are known.
 
-Labels become the classes that ``fit`` makes of the same target in memory. Booleans stay False and True,
-integers integers of 64 bits, floats floats and dates dates. Texts stay what they say: "01" is not "1". Text
-files have no types: their labels become what ``fit`` makes of the column that ``pandas.read_csv`` reads, see
+Labels become the classes that ``fit`` finds in the same target in memory. Booleans stay False and True,
+integers 64-bit integers, floats floats and dates dates. Texts stay as written: "01" is not "1". Text files
+have no types: their labels become what ``fit`` finds in the column that ``pandas.read_csv`` reads, see
 :func:`kind_of_words`.
 """
 
@@ -25,13 +25,13 @@ from distkern.formats._lines import parse_number
 from distkern.formats.base import RawChunk, not_finite
 
 MAX_CLASSES = 10_000
-#: numeric labels with more distinct values than both of these are taken for a regression target
+#: numeric labels with more distinct values than both are treated as a regression target
 _MANY_VALUES, _MANY_SHARE = 100, 0.1
-#: more than so many whole numbers are rarely the names of classes
+#: more whole numbers than this are rarely names of classes
 _MANY_NUMBERS = 32
 #: floats beyond do not tell all integers apart
 _EXACT = 2**53
-#: groups of labels that are almost the same, of which is told
+#: number of groups of similar labels to report
 _MOST_ALIKE = 5
 
 _BOOLEANS = {word: word[0] in "tT" for word in ("True", "TRUE", "true", "False", "FALSE", "false")}
@@ -48,8 +48,8 @@ _REGRESSION = "give --task regression, or --target COLUMN if the labels are in a
 def kind_of_words(words: Iterable[str]) -> LabelKind:
     """The kind of all labels of a text file: booleans, numbers or texts, as ``pandas.read_csv`` reads them.
 
-    Numbers are texts where reading them as numbers would merge or change some: where one begins with a zero
-    (01), where integers need more than 64 bits, and where there are fractions or exponents beyond 2^53.
+    Numbers are texts if reading them as numbers would merge or change some: with leading zeros (01), integers
+    of more than 64 bits, and fractions or exponents beyond 2^53.
     """
     words = list(words)
     if all(word in _BOOLEANS for word in words):
@@ -69,13 +69,13 @@ def _number(word: str) -> int | float:
 
 
 def _fit_64_bits(numbers: Sequence[Any]) -> bool:
-    """Whether one type of integers holds all of them."""
+    """Whether one 64-bit integer type holds all of them."""
     low, high = min(numbers), max(numbers)
     return bool(low >= -(2**63) and high < 2**63) or bool(low >= 0 and high < 2**64)
 
 
 def _label_of_word(word: str, kind: LabelKind) -> bool | int | float | str | None:
-    """The label of a kind that a text says; None if it says none."""
+    """A text as a label of the given kind; None if it is not one."""
     if kind == "boolean":
         return _BOOLEANS.get(word)
     if kind == "number":
@@ -94,7 +94,7 @@ def _label_of_word(word: str, kind: LabelKind) -> bool | int | float | str | Non
 
 @dataclass(frozen=True, slots=True)
 class _Met:
-    """A label as it was met: its kind, None for a word of a text file, and where it was met first."""
+    """A label as first seen: its kind (None for a word of a text file) and place."""
 
     label: Any
     kind: LabelKind | None
@@ -105,11 +105,11 @@ class _Met:
 
 
 class LabelEncoder:
-    """Gives labels int32 codes in the order they are met; :meth:`finish` says which class each code is.
+    """Gives labels int32 codes in order of appearance; :meth:`finish` maps codes to classes.
 
     Parameters
     ----------
-    takes_nan : "nan" and "inf" in text files are labels like others
+    takes_nan : "nan" and "inf" in text files are ordinary labels
     """
 
     def __init__(self, takes_nan: bool = False) -> None:
@@ -125,7 +125,7 @@ class LabelEncoder:
         Raises
         ------
         InputError
-            For a number that is not an integer, and for more than 10,000 distinct labels.
+            For a non-integer number, and for more than 10,000 distinct labels.
         """
         values = chunk.targets
         if values is None:
@@ -148,7 +148,7 @@ class LabelEncoder:
 
     @property
     def n_codes(self) -> int:
-        """Provisional codes so far."""
+        """Number of provisional codes so far."""
         return len(self._met)
 
     def _encode_texts(
@@ -186,21 +186,20 @@ class LabelEncoder:
     def finish(
         self, train_counts: NDArray[np.int64], positive: str | None, *, known: NDArray[Any] | None = None
     ) -> tuple[NDArray[Any], NDArray[np.int32]]:
-        """The classes in sorted order and the class of every provisional code.
+        """Return the classes in sorted order and the class of every provisional code.
 
         Parameters
         ----------
         train_counts : training rows of each provisional code
-        positive : the label against the rest: classes become ("not V", "V"), so V has code 1
-        known : classes of the rows that these are like, which may be of some of them alone; None where there
-            are none
+        positive : this label against the rest: classes become ("not V", "V"), so V has code 1
+        known : classes of the rows of ``like``, some of which may be missing here; None without ``like``
 
         Raises
         ------
         InputError
-            For labels of two kinds, for labels of the test rows that no training row has, for numbers that
-            are not integers, for a ``positive`` that makes other classes than the ``known``, and, where there
-            are none, for fewer than two classes or a ``positive`` that does not occur.
+            For labels of two kinds, for labels in the test rows only, for non-integer numbers, for a
+            ``positive`` that makes other classes than the ``known`` ones and, without them, for fewer than
+            two classes or an absent ``positive``.
         """
         keys, kind = self._of_one_kind(None if positive is not None else known)
         if positive is not None:
@@ -236,7 +235,7 @@ class LabelEncoder:
     def _kind(self, known: NDArray[Any] | None) -> tuple[LabelKind, bool]:
         """The kind of all labels, and whether some of them have it themselves.
 
-        Else it is that of the ``known`` classes, or what :func:`kind_of_words` says.
+        Otherwise it is the kind of the ``known`` classes, or the one of :func:`kind_of_words`.
         """
         if known is not None and kind_of(known) == "text":
             # a class of that name may be a number in another file
@@ -253,7 +252,7 @@ class LabelEncoder:
         return kind_of_words(met.label for met in self._met) if known is None else kind_of(known), False
 
     def _of_one_type(self, numbers: list[Any]) -> list[Any]:
-        """Numbers as floats if some are, else as they are; refused where that would merge or change some."""
+        """Numbers as floats if some are, else unchanged; refused if that would merge or change some."""
         is_float = any(isinstance(number, float) for number in numbers)
         fit = not is_float and _fit_64_bits(numbers)
         if is_float:
@@ -285,10 +284,10 @@ class LabelEncoder:
             if not before <= {*names}:
                 told = ", ".join(map(repr, label_texts(known)[:10])) + (", ..." if len(known) > 10 else "")
                 raise InputError(
-                    f"the rows would be of classes {names[0]!r} and {names[1]!r}, and those that they are to "
-                    f"be like are of {told}",
+                    f"the rows have classes {names[0]!r} and {names[1]!r}, but the data of --like "
+                    f"have {told}",
                     where=f"--positive {positive}",
-                    hint="leave it out, or give the label that these are of against the rest",
+                    hint="leave it out, or give the positive label of that data set",
                 )
             if len({*mapping.tolist()}) == 2:
                 return np.array(names), mapping
@@ -349,16 +348,17 @@ def _one_class(label: str, place: str) -> InputError:
 
 
 def told_numbers(labels: Sequence[Any]) -> str:
-    """A sentence on labels that are so many whole numbers that they may be a quantity, else ""."""
+    """A sentence on labels that are many whole numbers and may be a quantity, else ""."""
     if len(labels) <= _MANY_NUMBERS or isinstance(labels[0], str):
         return ""
-    many = f"the target has {len(labels):,} different whole numbers, which are taken for classes"
+    many = f"the target has {len(labels):,} different whole numbers, which are treated as classes"
     return f"{many}; give --task regression if it is a quantity"
 
 
 def told_alike(labels: Sequence[Any], counts: Sequence[int]) -> list[str]:
-    """A sentence on each group of texts that differ in case, blanks, marks around them or the writing of a
-    number alone, with the rows of each."""
+    """A sentence on each group of texts that differ only in case, blanks, surrounding marks or notation of a
+    number, with the rows of each.
+    """
     groups: dict[Any, list[int]] = {}
     for code, label in enumerate(labels):
         if isinstance(label, str):
@@ -371,8 +371,6 @@ def told_alike(labels: Sequence[Any], counts: Sequence[int]) -> list[str]:
             *first, last = [
                 f"{labels[code]!r} ({counts[code]:,} row{'s' * (counts[code] != 1)})" for code in codes
             ]
-            found.append(
-                f"the labels {', '.join(first)} and {last} look alike, and each is a class of its own"
-            )
+            found.append(f"the labels {', '.join(first)} and {last} look alike but are separate classes")
     more = len(found) - _MOST_ALIKE
     return found[:_MOST_ALIKE] + ([f"{more:,} more groups of labels look alike"] if more > 0 else [])

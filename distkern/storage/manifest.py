@@ -1,9 +1,12 @@
-"""The manifest of a data set: what it holds, checksums and all, and a fingerprint over that."""
+"""The manifest of a data set: content, checksums, and a fingerprint over them."""
 
 from __future__ import annotations
 
 import re
+import shlex
 from dataclasses import asdict, dataclass
+from itertools import count
+from pathlib import Path
 from typing import Any, Literal
 
 import numpy as np
@@ -74,7 +77,7 @@ class SplitEntry:
 
 @dataclass(frozen=True, slots=True)
 class Manifest:
-    """What ``manifest.json`` says; see FORMAT.md for each key."""
+    """The content of ``manifest.json``; FORMAT.md describes each key."""
 
     task: Literal["classification", "regression", "none"]
     n_features: int
@@ -152,7 +155,7 @@ class Manifest:
 
     @property
     def fingerprint(self) -> str:
-        """SHA-256 over the content: it changes when any value, label or option does."""
+        """SHA-256 over the content, which changes with any value, label or option."""
         digest: str = _DESCRIPTION.seal(self._content())["fingerprint"]
         return digest
 
@@ -162,7 +165,7 @@ class Manifest:
 
 
 def read_manifest(folder: Place) -> tuple[Manifest, str]:
-    """The manifest of the data set at ``folder`` and its fingerprint.
+    """Read the manifest of the data set at ``folder``; return it and its fingerprint.
 
     Raises
     ------
@@ -191,10 +194,25 @@ def _absent(folder: Place) -> InputError:
     if not folder.exists():
         return InputError("there is no data set", where=where, hint="check the path or run `distkern shard`")
     if not folder.is_dir():
-        hint = f"turn it into a data set first: distkern shard {folder.name} --out {folder.stem}.zarr"
-        return InputError("a file, not a data set", where=where, hint=hint)
+        return not_sharded(folder)
     what, hint = f"not a data set of distkern, or an unfinished one (no {FILE})", _DESCRIPTION.again
     if isinstance(folder, URLPlace):
         # the manifest is written last
         hint += ", which replaces what a writer that died has left"
     return InputError(what, where=where, hint=hint)
+
+
+def not_sharded(file: Place, like: str | None = None) -> InputError:
+    """The error for a file in place of a data set; ``like``: the model that needs it."""
+    return InputError("is a file, not a data set", where=str(file), hint=f"run `{shard_command(file, like)}`")
+
+
+def shard_command(file: Place, like: str | None = None) -> str:
+    """The command that makes a data set of a file and works from here."""
+    path = str(file)
+    if isinstance(file, Path) and file.is_absolute() and file.is_relative_to(Path.cwd()):
+        path = str(file.relative_to(Path.cwd()))
+    stem = file.name.partition(".")[0] or "data"
+    names = (f"{stem}{'' if number == 1 else f'-{number}'}.zarr" for number in count(1))
+    out = next(name for name in names if not Path(name).exists())
+    return shlex.join(["distkern", "shard", path, *(["--like", like] if like else []), "--out", out])

@@ -1,4 +1,4 @@
-"""Part of a split's rows as a split of its own: drawn by a seed, and never copied out."""
+"""Part of a split's rows as a split of its own, drawn by a seed and never copied."""
 
 from __future__ import annotations
 
@@ -25,15 +25,15 @@ FEW_ROWS = 4096
 
 @dataclass(frozen=True, slots=True)
 class RowSelection:
-    """Which rows a part has: those of a side, or of all others.
+    """Selects rows of a split: those of one side, or of all others.
 
     Attributes
     ----------
-    sides : on which each row lies
-    side : that is held out
-    held_out : whether its rows are the part; otherwise it is the others, of which
-    share : of each class are taken
-    first : these are the first ones, so that later shards need not be read; otherwise they lie evenly in all
+    sides : side of each row
+    side : the held-out side
+    held_out : select the held-out side; otherwise the other rows, limited by
+    share : share of each class to take
+    first : take the first of them, so that later shards need not be read; otherwise spread them evenly
     """
 
     sides: Sides
@@ -43,7 +43,7 @@ class RowSelection:
     first: bool = True
 
     def before(self, ranks: NDArray[np.int64], totals: NDArray[np.int64]) -> NDArray[np.int64]:
-        """How many smaller ranks are taken among the rows of a class on the part's side, so many in all."""
+        """Number of selected rows below rank ``ranks`` of the rows of a class on the part's side."""
         if self.held_out or self.share >= 1.0:
             return ranks
         if not self.first:
@@ -52,7 +52,7 @@ class RowSelection:
         return first
 
     def positions(self, block: Block, earlier: tuple[int, ...], totals: tuple[int, ...]) -> NDArray[np.int64]:
-        """The rows of a block that are taken, in order.
+        """Positions of the selected rows of a block, in order.
 
         Parameters
         ----------
@@ -81,7 +81,7 @@ def _rounded_up(numbers: Floats) -> NDArray[np.int64]:
 
 
 def _codes(block: Block, n_classes: int) -> NDArray[np.int64]:
-    """(n_rows,) codes of the classes; 0 where there are none."""
+    """Codes (n_rows,) of the classes; 0 without classes."""
     if n_classes == 1 or block.targets is None:
         return np.zeros(block.n_rows, dtype=np.int64)
     return block.targets.astype(np.int64)
@@ -89,14 +89,14 @@ def _codes(block: Block, n_classes: int) -> NDArray[np.int64]:
 
 @dataclass(frozen=True, slots=True)
 class PartReader(ShardReader):
-    """Reads the rows of a shard that are in a part, in the order in which they are stored.
+    """Reads the rows of a shard that are in a part, in stored order.
 
-    Which they are follows from what is in them or their groups, so whatever is asked for, all of it is read.
+    The selection depends on the rows' content or groups, so every access reads the whole shard.
 
     Attributes
     ----------
-    draw : which they are
-    place : of the block among those of the part
+    draw : the selection
+    place : number of the block in the part
     earlier, totals : rows of each class on the part's side in earlier shards, and in all
     """
 
@@ -111,7 +111,7 @@ class PartReader(ShardReader):
 
     @property
     def stored(self) -> ShardReader:
-        """What reads the whole shard."""
+        """The reader of the whole shard."""
         return ShardReader(**{part.name: getattr(self, part.name) for part in fields(ShardReader)})
 
     def values(self, name: str) -> NDArray[Any] | None:
@@ -119,7 +119,7 @@ class PartReader(ShardReader):
         return None if found is None else found[self.positions()]
 
     def positions(self) -> NDArray[np.int64]:
-        """The rows of the shard that are in the part, in order."""
+        """Positions of the shard's rows in the part, in order."""
         return self.taken(self.stored())
 
     def taken(self, block: Block) -> NDArray[np.int64]:
@@ -128,15 +128,15 @@ class PartReader(ShardReader):
 
 
 class SplitPart(Split):
-    """The rows of a split that a :class:`RowSelection` takes; whatever takes a split takes it.
+    """The rows of a split that a :class:`RowSelection` takes, usable wherever a split is.
 
-    Shards without a row in it are no blocks of it, and never read.
+    Shards without selected rows are not blocks of it and never read.
 
     Attributes
     ----------
-    whole : what it is a part of
-    draw : which rows
-    kept_as : as of every source: all fits to equal parts share what a process keeps of them
+    whole : the split
+    draw : the selection
+    kept_as : as for every source: all fits to equal parts share what a process keeps of them
     """
 
     def __init__(self, whole: Split, draw: RowSelection, counts: NDArray[np.int64]) -> None:
@@ -150,9 +150,9 @@ class SplitPart(Split):
         self._present = np.flatnonzero(taken.sum(axis=1)).tolist()
         if not self._present:
             raise InputError(
-                f"of {whole.n_rows:,} rows none is {'held out' if draw.held_out else 'left to learn from'}",
+                f"none of {whole.n_rows:,} rows is {'held out' if draw.held_out else 'left to train on'}",
                 where=str(whole.dataset.path),
-                hint=f"hold out another share of them; {_together(whole)} go together",
+                hint=f"hold out another share; {_together(whole)} stay together",
             )
         self._totals = tuple(totals.tolist())
         self._earlier = [tuple(earlier[shard].tolist()) for shard in self._present]
@@ -167,7 +167,7 @@ class SplitPart(Split):
             self.weight_totals, self.largest_weights = np.zeros(n_classes), np.zeros(n_classes)
 
     def weigh(self, shard: int, block: Block) -> None:
-        """Add the weights of the rows that are in the part; of a split with weights, once for each shard."""
+        """Add the weights of the part's rows; called once per shard of a split with weights."""
         if shard not in self._present:
             return
         own = block.take(self.reader(self._present.index(shard)).taken(block))
@@ -184,10 +184,9 @@ class SplitPart(Split):
 
     @property
     def row_bytes(self) -> int:
-        """Bytes of a row of the largest block, with its share of the rows that are read with it and left out.
+        """Bytes of a row of the largest block, including its share of rows that are read and left out.
 
-        A shard is read whole, so the largest block of the part counts as much as the largest shard with a
-        row of it.
+        A shard is read whole, so the largest block counts as much as the largest shard with a selected row.
         """
         stored = max(self.whole.block_rows[shard] for shard in self._present)
         return -(-self.whole.row_bytes * stored // max(self.block_rows))
@@ -223,13 +222,13 @@ class SplitPart(Split):
 
 
 class PartGroup(AbstractGroup):
-    """Single rows and columns of a part, read as those of the groups of the whole split.
+    """Single rows and columns of a part, read like those of the whole split's groups.
 
     Parameters
     ----------
-    groups : of the whole split: what opens each, and the readers of the blocks that are among its rows, with
+    groups : for each group of the whole split: the call that opens it, and the readers of its blocks with
         the row of the group at which their shards begin
-    n_rows, n_features : of the part's group
+    n_rows, n_features : size of the part's group
     """
 
     def __init__(
@@ -286,14 +285,14 @@ class PartGroup(AbstractGroup):
 
 
 def _columns_of(columns: Rows, positions: Indices) -> Rows:
-    """Entries (n_columns, n_positions) of columns (n_columns, n_rows) at the positions of some rows."""
+    """Entries (n_columns, n_positions) of columns (n_columns, n_rows) at some positions."""
     if isinstance(columns, SparseRows):
         return SparseRows.of_scipy(columns.to_scipy()[:, positions])
     return np.ascontiguousarray(columns[:, positions])
 
 
 def _beside(parts: Sequence[Rows]) -> Rows:
-    """Columns of several groups as columns of all their rows."""
+    """Columns of several groups concatenated over their rows."""
     if all(isinstance(part, np.ndarray) for part in parts):
         return np.concatenate([np.asarray(part) for part in parts], axis=1)
     from scipy.sparse import hstack
@@ -304,13 +303,13 @@ def _beside(parts: Sequence[Rows]) -> Rows:
 
 
 def sides_of(split: Split, validation: float | int, seed: int) -> Sides:
-    """The sides of the rows that are held out, drawn by the seed: one, before that of all others, or folds.
+    """Draw the held-out rows by the seed: one side, separate from the rest, or the sides of folds.
 
-    Only a split of a few rows is read; of others the keys of groups are, until there are many.
+    Only a split of a few rows is read; of others the keys of groups are, up to a limit.
 
     Parameters
     ----------
-    validation : share of the rows that are held out, in (0, 1), or a number of folds
+    validation : share of held-out rows, in (0, 1), or a number of folds
 
     Raises
     ------
@@ -329,7 +328,7 @@ def sides_of(split: Split, validation: float | int, seed: int) -> Sides:
 
 
 def _sides_of_groups(split: Split, cuts: tuple[float, ...], seed: int) -> Sides:
-    """The sides of whole groups, each class of their first rows in its share where there are few groups."""
+    """Sides of whole groups, stratified by the class of their first rows if there are few groups."""
     counts: dict[int, int] = {}
     codes: dict[int, int] = {}
     for number in range(split.n_blocks):
@@ -345,9 +344,9 @@ def _sides_of_groups(split: Split, cuts: tuple[float, ...], seed: int) -> Sides:
         if len(counts) > FEW_ROWS:
             return Sides(cuts, seed)
     if len(counts) <= len(cuts):
-        one = "all rows are of one group, so that none can be held out"
+        one = "all rows are in one group, so none can be held out"
         raise InputError(
-            one if len(counts) == 1 else f"{len(cuts) + 1} folds, and the rows are of {len(counts)} groups",
+            one if len(counts) == 1 else f"{len(cuts) + 1} folds, but the rows have {len(counts)} groups",
             where=f"{split.dataset.path}, column {split.dataset.group_name!r}",
             hint="give at most as many folds as groups, or shard without --group",
         )
@@ -357,12 +356,14 @@ def _sides_of_groups(split: Split, cuts: tuple[float, ...], seed: int) -> Sides:
 
 
 def n_classes_of(split: Split) -> int:
-    """Classes by which rows are counted; 1 where there are none."""
+    """Number of classes for counting rows; 1 without classes."""
     return 1 if split.class_counts is None else len(split.class_counts)
 
 
 def count_sides(block: Block, operand: tuple[Sides, int]) -> NDArray[np.int64]:
-    """(1, n_sides, n_classes) rows of a block by side and class; what is given is the sides and n_classes."""
+    """Rows of a block by side and class, (1, n_sides, n_classes); the operand holds the sides and
+    n_classes.
+    """
     sides, n_classes = operand
     cells = sides.of(keys_of(block)) * n_classes + _codes(block, n_classes)
     return np.bincount(cells, minlength=sides.n_sides * n_classes).reshape(1, sides.n_sides, n_classes)
@@ -371,20 +372,20 @@ def count_sides(block: Block, operand: tuple[Sides, int]) -> NDArray[np.int64]:
 def held_out_parts(
     split: Split, validation: float | int, sides: Sides, counts: NDArray[np.int64], share: float = 1.0
 ) -> list[tuple[SplitPart, SplitPart]]:
-    """Rows to learn from and rows that are held out: one pair, or one of each fold.
+    """Pairs of training rows and held-out rows: one pair, or one for each fold.
 
-    No row of one has the key of a row of the other. Rows with weights are read once more, to add those up.
+    No row of one has the key of a row of the other. Rows with weights are read once more, to add these up.
 
     Parameters
     ----------
     validation, sides : see :func:`sides_of`
     counts : (n_blocks, n_sides, n_classes), :func:`count_sides` of all blocks of the split
-    share : of the rows to learn from
+    share : share of the training rows
 
     Raises
     ------
     InputError
-        If no rows are left of one or the other.
+        If one of the two has no rows.
     """
     # the first rows of data that were not shuffled may be of one kind
     first = split.is_shuffled

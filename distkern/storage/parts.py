@@ -1,4 +1,4 @@
-"""Results of many tasks in one folder, each put there by the process that made it."""
+"""Results of many tasks in one folder, each written by the process that made it."""
 
 from __future__ import annotations
 
@@ -25,9 +25,9 @@ _ENTRY = np.dtype([("start", "<u8"), ("stop", "<u8"), ("crc32c", "<u4"), ("check
 
 
 class SharedFolder:
-    """A folder that some processes see; it is made where it is missing.
+    """A folder that several processes see, created if missing.
 
-    Another host may have another folder of the same path, so it is known by a mark that is in this one alone.
+    Another host may have another folder at the same path, so a mark identifies this one.
     """
 
     def __init__(self, folder: Location) -> None:
@@ -44,13 +44,13 @@ class SharedFolder:
             return False
 
     def remove_mark(self) -> None:
-        """From now on nobody sees the folder as this one."""
+        """Remove the mark, so that no process recognises the folder."""
         (self.folder / _MARK).unlink()
 
 
 @dataclass(frozen=True, slots=True)
 class _PartDescription:
-    """What the description of a part says, beside its type and version; ``arrays``: their fingerprint."""
+    """Description of a part besides its type and version; ``arrays``: their fingerprint."""
 
     number: int
     of: str
@@ -59,13 +59,13 @@ class _PartDescription:
 
 
 class _Parts(SharedFolder):
-    """Results by the numbers of their tasks, as a store of :class:`~distkern.passes.Each`.
+    """Results by task number, as a store of :class:`~distkern.passes.Each`.
 
-    The description of a part is written after all else of it, so it is there whole or not at all.
+    A part's description is written last, so the part is complete or absent.
 
     Parameters
     ----------
-    of : what the parts are of (data, job, pass); parts of anything else do not count and are replaced
+    of : identity of the parts (data, job, pass); other parts do not count and are replaced
     stays : they outlive the process
     """
 
@@ -77,7 +77,7 @@ class _Parts(SharedFolder):
         self._of, self._stays = of, stays
 
     def records(self) -> dict[int, dict[str, Any]]:
-        """The records of the parts that are there; one of which anything is missing or changed is not."""
+        """The records of complete parts; damaged parts are left out."""
         found = {}
         for file in self.folder.iterdir():
             if file.suffix == ".json":
@@ -90,10 +90,10 @@ class _Parts(SharedFolder):
 
     @abstractmethod
     def _check(self, part: _PartDescription) -> None:
-        """Read all of a part; :class:`InputError` if it is not what was put."""
+        """Read all of a part; :class:`InputError` if it is damaged."""
 
     def _describe(self, number: int, record: Mapping[str, Any], **more: str) -> dict[str, Any]:
-        """Say that a part is there; its record, as it will be read."""
+        """Write the description of a part; return its record as it will be read."""
         content = {"number": number, "of": self._of, "record": record, **more}
         write_text_atomic(self.folder / f"{number}.json", self.description.text(content))
         return as_read(record)
@@ -104,14 +104,14 @@ class _Parts(SharedFolder):
 
 
 class ArrayParts(_Parts):
-    """Arrays by the numbers of the tasks that made them: a result is (record, named arrays)."""
+    """Arrays by task number; a result is (record, named arrays)."""
 
     description = Description("distkern-part", "a task's result", 1, "remove it and resume the run")
 
     def put(
         self, number: int, result: tuple[Mapping[str, Any], Mapping[str, NDArray[Any]]]
     ) -> dict[str, Any]:
-        """Write a part; its record, as it will be read."""
+        """Write a part; return its record as it will be read."""
         record, arrays = result
         with flushed(self._stays):
             fingerprint = save_arrays(self.folder / f"{number}", arrays)
@@ -121,16 +121,16 @@ class ArrayParts(_Parts):
         check_arrays(self.folder / f"{part.number}", fingerprint=part.arrays)
 
     def fingerprint(self, number: int) -> str:
-        """What a part's arrays are known by, for :class:`StoredParts`."""
+        """The identity of a part's arrays, for :class:`StoredParts`."""
         return self._part(self.folder / f"{number}.json").arrays
 
     def load(self, number: int) -> dict[str, NDArray[Any]]:
-        """The arrays of a part.
+        """Read the arrays of a part.
 
         Raises
         ------
         InputError
-            If it is not there.
+            If it does not exist.
         CorruptDataError
             If anything in it is missing or changed.
         """
@@ -141,15 +141,14 @@ class ArrayParts(_Parts):
 
 
 class SlicedParts(_Parts):
-    """Rows that tasks have sorted into slices, of which other tasks read one of all of them: a shuffle.
+    """Rows that tasks sorted into slices, one of which other tasks read from all parts: a shuffle.
 
     A result is (record, offsets, arrays): slice s of each array is its rows ``offsets[s] : offsets[s + 1]``.
-    A part is one file, which begins with a table of its slices, so that a slice is read by two small reads
-    and nothing beside it.
+    A part is one file that begins with a table of its slices, so that two small reads get a slice.
 
     Parameters
     ----------
-    layout : of each array its dtype and the shape of a row
+    layout : dtype and row shape of each array
     """
 
     description = Description("distkern-slices", "sorted rows", 2, "remove them and resume the run")
@@ -168,7 +167,7 @@ class SlicedParts(_Parts):
     def put(
         self, number: int, result: tuple[Mapping[str, Any], NDArray[np.int64], Mapping[str, NDArray[Any]]]
     ) -> dict[str, Any]:
-        """Write a part; its record, as it will be read."""
+        """Write a part; return its record as it will be read."""
         record, offsets, arrays = result
         table = np.zeros(len(offsets) - 1, dtype=_ENTRY)
         content = bytearray(table.nbytes + int(offsets[-1]) * self._row.itemsize)
@@ -187,7 +186,7 @@ class SlicedParts(_Parts):
             return self._describe(number, record)
 
     def slices(self, place: int, numbers: Iterable[int]) -> Iterator[dict[str, NDArray[Any]]]:
-        """Slice ``place`` of each of the parts of some numbers, in their order.
+        """Slice ``place`` of several parts, in the order of their numbers.
 
         Raises
         ------
@@ -198,7 +197,7 @@ class SlicedParts(_Parts):
         """
         if not self.is_here():
             raise InputError(
-                "this worker does not see the folder in which the run keeps its rows",
+                "this worker cannot read the folder with the rows of the run",
                 where=str(self.folder),
                 hint="give --out in a folder that all workers see",
             )
@@ -206,7 +205,7 @@ class SlicedParts(_Parts):
             yield self._slice(place, number)
 
     def offsets(self, number: int) -> NDArray[np.int64]:
-        """The offsets of a part, by its table of slices, which is checked when a slice is read."""
+        """The offsets of a part from its table of slices, which is checked when a slice is read."""
         file = self._file(number)
         try:
             first = np.frombuffer(read_range(file, 0, _ENTRY.itemsize), dtype=_ENTRY)
@@ -250,19 +249,19 @@ class SlicedParts(_Parts):
 
 @dataclass(frozen=True)
 class StoredParts:
-    """Finished parts, each known by its fingerprint, wherever their folder lies now.
+    """Finished parts, each identified by its fingerprint, wherever their folder lies now.
 
     Attributes
     ----------
-    folder : of the parts
-    fingerprints : of each part's arrays, in order
+    folder : folder of the parts
+    fingerprints : fingerprints of each part's arrays, in order
     """
 
     folder: Place
     fingerprints: tuple[str, ...]
 
     def missing(self) -> Place | None:
-        """The first part that is not there; those that are there are not read."""
+        """The first missing part; existing ones are not read."""
         there = {entry.name for entry in self.folder.iterdir()} if self.folder.is_dir() else set()
         numbers = (number for number in range(len(self.fingerprints)) if str(number) not in there)
         return next((self.folder / f"{number}" for number in numbers), None)

@@ -1,9 +1,9 @@
-"""Where things are stored: local paths, and URLs that answer to as much of pathlib as the package uses.
+"""Places of storage: local paths, and URLs with the part of pathlib's interface that the package uses.
 
-A place is a :class:`pathlib.Path` or a :class:`URLPlace`. What the two do in different ways is a function
-here or in :mod:`distkern.storage.atomic`; everything else is the same method of both. On a store of objects
-a single object appears whole or not at all; a folder, which is but a common beginning of names, counts as
-there when its mark is (:data:`MARKS`), which is written last and removed first.
+A place is a :class:`pathlib.Path` or a :class:`URLPlace`. Operations that differ between them are functions
+here or in :mod:`distkern.storage.atomic`; everything else is a method of both. A single object of a store is
+atomic. A folder, which is only a common prefix of names, exists when its mark does (:data:`MARKS`), which is
+written last and removed first.
 """
 
 from __future__ import annotations
@@ -30,11 +30,11 @@ MOST_READ = 2**30
 
 @dataclass(frozen=True, order=True, slots=True)
 class URLPlace:
-    """An object of a store, or the folder of all objects whose names go on from its own.
+    """An object of a store, or the folder of all objects below its name.
 
     Attributes
     ----------
-    url : without password, query and slash at the end
+    url : without password, query and final slash
 
     Methods are those of :class:`pathlib.Path`. All raise :class:`~distkern.common.errors.StoreError` when the
     store does not answer and :class:`~distkern.common.errors.InputError` when it refuses.
@@ -86,7 +86,7 @@ class URLPlace:
         return info is not None and info["type"] == "directory"
 
     def iterdir(self) -> Iterator[URLPlace]:
-        """What is right below, in order; nothing if there is no such folder."""
+        """The direct entries in order; none if there is no such folder."""
         try:
             own, found = ask(self.url, lambda system, path: (path, system.ls(path, detail=False)))
         except (FileNotFoundError, NotADirectoryError):
@@ -106,7 +106,7 @@ class URLPlace:
         return self.read_bytes().decode(encoding)
 
     def write_bytes(self, data: bytes) -> int:
-        """Replace the object, whole or not at all."""
+        """Replace the object atomically."""
         try:
             ask(self.url, lambda system, path: system.pipe_file(path, data))
         except FileNotFoundError as error:
@@ -114,7 +114,7 @@ class URLPlace:
         return len(data)
 
     def write_text(self, data: str, encoding: str = "utf-8") -> int:
-        """Replace the object, whole or not at all."""
+        """Replace the object atomically."""
         return self.write_bytes(data.encode(encoding))
 
     def touch(self) -> None:
@@ -128,10 +128,10 @@ class URLPlace:
                 raise
 
     def mkdir(self, parents: bool = False, exist_ok: bool = False) -> None:
-        """Nothing: a folder is there when something is in it."""
+        """Do nothing: a folder of a store exists when it has content."""
 
     def rmdir(self) -> None:
-        """Nothing: a folder is gone when nothing is in it."""
+        """Do nothing: a folder of a store is gone when it is empty."""
 
 
 Place: TypeAlias = Path | URLPlace
@@ -140,12 +140,12 @@ Location: TypeAlias = str | os.PathLike[str] | URLPlace
 
 
 def place_of(where: Location) -> Place:
-    """The place that a path or a URL names; ``file://`` is a path.
+    """The place of a path or a URL; ``file://`` becomes a path.
 
     Raises
     ------
     InputError
-        If the URL has a password or a query in it.
+        If the URL has a password or a query.
     """
     if isinstance(where, (URLPlace, Path)):
         return where
@@ -167,35 +167,35 @@ def place_of(where: Location) -> Place:
 
 
 def absolute(where: Location) -> Place:
-    """The place, which names the same for a process with another working folder."""
+    """The absolute place, valid in a process with another working folder."""
     place = place_of(where)
     return place if isinstance(place, URLPlace) else Path(os.path.abspath(os.path.expanduser(place)))
 
 
 def resolved(where: Location) -> Place:
-    """The place :func:`absolute`; of a link what it leads to: it stays a link when that is replaced."""
+    """The :func:`absolute` place with links followed, so that replacing it keeps the link."""
     place = absolute(where)
     return place if isinstance(place, URLPlace) else Path(os.path.realpath(place))
 
 
 def is_fleeting(place: Place) -> bool:
-    """Whether what is stored there ends with this process."""
+    """Whether a place lies in the memory of this process."""
     return isinstance(place, URLPlace) and protocol(place.url) == "memory"
 
 
 class NotAFileError(OSError):
-    """A folder, FIFO, socket or device where a file was expected; reading the last three may never end."""
+    """A folder, FIFO, socket or device in place of a file; reading the last three may never end."""
 
 
 def size_of_file(place: Place) -> int:
-    """Return the bytes of a file or object.
+    """Return the size of a file or object in bytes.
 
     Raises
     ------
     FileNotFoundError
-        If there is none.
+        If it does not exist.
     NotAFileError
-        If something else has the name.
+        If it is something else.
     """
     if isinstance(place, Path):
         status = place.stat()
@@ -206,8 +206,9 @@ def size_of_file(place: Place) -> int:
 
 
 def modified(place: Place) -> float:
-    """When a file or object was written, in seconds since 1970 by the clock of its disk or store; infinite
-    where a store does not say."""
+    """Modification time of a file or object in seconds since 1970, by the clock of its disk or store;
+    infinite if a store has none.
+    """
     if isinstance(place, Path):
         return place.stat().st_mtime
     try:
@@ -217,8 +218,9 @@ def modified(place: Place) -> float:
 
 
 def read_file(place: Place) -> bytes:
-    """Return the content of a file or object that somebody else may have written; raises as
-    :func:`size_of_file`, also for more than :data:`MOST_READ` bytes."""
+    """Read a file or object that somebody else may have written; raises as :func:`size_of_file`, also beyond
+    :data:`MOST_READ` bytes.
+    """
     # an object of a store is none of these, and its size would be another request
     if isinstance(place, Path) and size_of_file(place) > MOST_READ:
         raise NotAFileError(errno.EFBIG, os.strerror(errno.EFBIG), str(place))
@@ -233,7 +235,7 @@ def size_of_tree(place: Place) -> int:
 
 
 def read_range(place: Place, start: int, stop: int | None = None) -> bytes:
-    """Bytes ``start : stop`` of a file or object; fewer if it ends before."""
+    """Read bytes ``start : stop`` of a file or object; fewer if it ends before."""
     if isinstance(place, Path):
         size_of_file(place)
         with open(place, "rb") as file:
@@ -244,15 +246,15 @@ def read_range(place: Place, start: int, stop: int | None = None) -> bytes:
 
 
 def create_exclusively(place: Place, text: str) -> None:
-    """Write a file that must not be there; of several who try at once, one does.
+    """Create a file that must not exist; of several processes that try at once, one succeeds.
 
-    Stores that have a conditional put decide it themselves (S3: ``If-None-Match``). In others the object is
-    looked for first, and read again afterwards. ``text`` must be the caller's own.
+    Stores with a conditional put decide it themselves (S3: ``If-None-Match``). In others the object is looked
+    up before and read again after. ``text`` must be unique to the caller.
 
     Raises
     ------
     FileExistsError
-        If it is there.
+        If it exists.
     """
     if isinstance(place, Path):
         descriptor = os.open(place, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o644)
@@ -277,7 +279,7 @@ def create_exclusively(place: Place, text: str) -> None:
 
 
 def remove_tree(place: Place) -> None:
-    """Remove a folder and all in it, its marks first; what is not there is passed over."""
+    """Remove a folder and its content, marks first; a missing one is ignored."""
     if isinstance(place, Path):
         import shutil
 
@@ -290,12 +292,12 @@ def remove_tree(place: Place) -> None:
 
 
 def is_whole(folder: Place) -> bool:
-    """Whether a folder that was written as one is there: on a store, whether a mark is."""
+    """Whether a complete folder exists: on a store, whether a mark does."""
     if isinstance(folder, Path):
         return folder.is_dir()
     return any((folder / name).is_file() for name in MARKS)
 
 
 def no_bucket(place: URLPlace) -> InputError:
-    """The error for a place that cannot be written because what holds it is not there."""
+    """The error for a place in a bucket that does not exist."""
     return InputError("cannot be written: there is no such bucket", where=str(place), hint="check the URL")

@@ -1,4 +1,4 @@
-"""Predictions in the kind of place that a name asks for, written block by block, whole or not at all."""
+"""Predictions in a .zarr, .csv or .npy, written block by block and atomically."""
 
 from __future__ import annotations
 
@@ -8,9 +8,10 @@ import os
 import secrets
 import shutil
 from abc import abstractmethod
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
-from itertools import count
+from itertools import count, islice
+from pathlib import Path
 from typing import IO, Any
 
 import numpy as np
@@ -26,13 +27,15 @@ from distkern.storage.places import Place
 _TEXT_CHUNK = 2**20
 #: made to text at a time: numbers of Python take ten times what they take in an array
 _ROWS_AS_TEXT = 4096
+#: lines of a .csv that take about a second
+_MOST_READ_BACK = 10**6
 
 
 class Predictions(SharedFolder):
     """Takes the predictions of blocks, a store of :class:`~distkern.passes.Each`.
 
-    Where the number of rows is known, blocks come in any order, from any process that sees the folder where
-    they are built, each with the numbers of its rows in their source; else they come in order, from one.
+    If the number of rows is known, blocks come in any order from any process that sees the staging folder,
+    each with the row numbers in their source; otherwise they come in order from one process.
 
     A task's result is the number of its first row, predictions (n,) or (n, n_outputs), and the numbers or ids
     (n,) of the rows, or None; its record is n.
@@ -43,7 +46,7 @@ class Predictions(SharedFolder):
         self._staged = staged
 
     def put(self, number: int, result: tuple[int, NDArray[Any], NDArray[Any] | None]) -> int:
-        """Write the predictions of block ``number`` to where they belong."""
+        """Write the predictions of block ``number``."""
         self.write(number, *result)
         return len(result[1])
 
@@ -52,12 +55,12 @@ class Predictions(SharedFolder):
         """Write the predictions of block ``number``, whose first row is ``start``."""
 
     def records(self) -> dict[int, int]:
-        """None: what a killed run leaves is removed."""
+        """None, as the remains of a killed run are removed."""
         return {}
 
     @abstractmethod
     def commit(self) -> None:
-        """Put the predictions into their place, once all are there."""
+        """Move the complete predictions to their place."""
 
 
 @contextmanager
@@ -71,16 +74,16 @@ def open_predictions(
     n_rows: int | None = None,
     id: str | None = None,
 ) -> Iterator[Predictions]:
-    """Room for predictions in a ``.zarr``, ``.csv`` (with a header) or ``.npy``.
+    """Open a new ``.zarr``, ``.csv`` (with a header) or ``.npy`` for predictions.
 
     Parameters
     ----------
-    columns : names of the columns of two-dimensional predictions; None for one column
-    rows_per_chunk : of zarr; where ``n_rows`` is known, the rows of every block but the last
-    classes : the sorted labels, if predictions are labels: in .csv they are as readers write them; in .zarr
-        texts and dates are stored as positions in this list, in .npy texts have no more letters than these
-    n_rows : of all blocks; None for rows that come in order, of which nobody knows how many there will be
-    id : of such rows: with the texts of this column; a .npy file has no place for them
+    columns : column names of two-dimensional predictions; None for one column
+    rows_per_chunk : rows of a zarr chunk; with ``n_rows``, the rows of every block but the last
+    classes : the sorted labels, if predictions are labels: in .csv they are written as read; in .zarr texts
+        and dates are stored as positions in this list, in .npy texts are no longer than these
+    n_rows : rows of all blocks; None for rows in order whose number is unknown
+    id : for such rows: column name of their ids; not for .npy files
 
     Raises
     ------
@@ -113,13 +116,50 @@ def open_predictions(
             yield _Csv(staged, first_line, are_labels=classes is not None)
 
 
-class _Zarr(Predictions):
-    """A zarr group with an array ``predictions``, (n_rows,) or (n_rows, n_outputs), crc32c on every chunk.
+def only_label(path: Place, classes: NDArray[Any]) -> str | None:
+    """The label of all rows in a file of predicted labels, as text; None if there are several.
 
-    Labels that are texts or dates are stored as int32 positions in ``classes``, which the group's attributes
-    keep: zarr v3 has no settled encoding of these. Beside them are the numbers ``row`` of the rows or, of
-    ids, ``id_bytes`` (their UTF-8, one after the other) and ``id_ends`` (where each ends). Where blocks come
-    in any order, a chunk is a block, so that no two processes write to one.
+    Reads until a second label is met. Files in a store, and longer .csv files, are not read back.
+    """
+    if not isinstance(path, Path):
+        return None
+    pieces: Iterable[NDArray[Any]]
+    if path.suffix == ".zarr":
+        from distkern.storage._zarr import chunks_of
+
+        pieces = chunks_of(path / "predictions")
+        if classes.dtype.kind in "OUM":
+            pieces = (classes[positions] for positions in pieces)
+        return _only(label_texts(piece) for piece in pieces)
+    if path.suffix == ".npy":
+        values = np.load(path, mmap_mode="r")
+        return _only(
+            label_texts(values[at : at + _ROWS_AS_TEXT]) for at in range(0, len(values), _ROWS_AS_TEXT)
+        )
+    with open(path, encoding="utf-8", newline="") as file:
+        rows = csv.reader(file)
+        next(rows)
+        label = _only([row[-1]] for row in islice(rows, _MOST_READ_BACK))
+        return label if next(rows, None) is None else None
+
+
+def _only(pieces: Iterable[list[str]]) -> str | None:
+    found: set[str] = set()
+    for piece in pieces:
+        found.update(piece)
+        if len(found) > 1:
+            return None
+    return next(iter(found), None)
+
+
+class _Zarr(Predictions):
+    """A zarr group with an array ``predictions``, (n_rows,) or (n_rows, n_outputs), with crc32c on every
+    chunk.
+
+    Text and date labels are stored as int32 positions in ``classes``, an attribute of the group: zarr v3 has
+    no settled encoding of them. Row numbers are in ``row``; ids are in ``id_bytes`` (their concatenated
+    UTF-8) and ``id_ends`` (the end of each). If blocks come in any order, a chunk is a block, so no two
+    processes write to one.
     """
 
     def __init__(
@@ -173,7 +213,7 @@ class _Zarr(Predictions):
 
 
 class _Npy(Predictions):
-    """A file in which every block has its place."""
+    """A file with a fixed position for every block."""
 
     def __init__(
         self, staged: StagedFolder, inner: tuple[int, ...], dtype: np.dtype[Any], n_rows: int | None
@@ -207,14 +247,14 @@ class _Npy(Predictions):
 
 
 class _Csv(Predictions):
-    """A file for each block, put together at the end: how long a line is, is not known before."""
+    """A file per block, concatenated at the end, as the length of lines is unknown before."""
 
     def __init__(self, staged: StagedFolder, first_line: list[str], *, are_labels: bool) -> None:
         super().__init__(staged)
         self._folder, self._first_line, self._are_labels = staged.path, first_line, are_labels
 
     def write(self, number: int, start: int, values: NDArray[Any], keys: NDArray[Any] | None) -> None:
-        # renamed: who was taken for dead may still write
+        # renamed: a process believed dead may still write
         partial = self._folder / f"{number}-{secrets.token_hex(4)}"
         with open(partial, "wb") as file:
             for first in range(0, len(values), _ROWS_AS_TEXT):

@@ -1,4 +1,4 @@
-"""What is done to rows before a model sees them."""
+"""Preparation of rows for a model: order of columns, encoding of tables, scaling."""
 
 from __future__ import annotations
 
@@ -17,25 +17,25 @@ if TYPE_CHECKING:
     from distkern.storage.dataset import Dataset
     from distkern.storage.table import Table
 
-#: what is said of numbers that would become infinite
+#: message for numbers that would become infinite
 TOO_LARGE = "there are numbers too large for single precision"
 
 
 @dataclass(frozen=True, slots=True)
 class Like:
-    """How other rows were prepared, as new ones are to be.
+    """Preparation of earlier rows that new rows reproduce.
 
     Attributes
     ----------
-    n_features : of a row
-    names : of the columns, where they have some
-    target_name : of the target, likewise
-    scaling : of the features
-    table : how columns became features, if they are no mere numbers
-    classes : what the labels were; None where there were none
-    task : what the rows were for
-    positive : the label that was against the rest, where that is known
-    from_zero : whether the indices of svmlight files start at 0; None where nothing is known of that
+    n_features : features of a row
+    names : column names, or None
+    target_name : name of the target, or None
+    scaling : scaling of the features
+    table : encoding of the columns, unless they are plain numbers
+    classes : the labels; None without labels
+    task : task of the rows
+    positive : the label against the rest, if known
+    from_zero : whether the indices of svmlight files start at 0; None if unknown
     """
 
     n_features: int
@@ -51,13 +51,13 @@ class Like:
 
 @dataclass(frozen=True, slots=True)
 class Preparation:
-    """Columns put in the order of a model's, then the scaling of its training rows.
+    """Reorders columns as a model's, then scales them as its training rows.
 
     Attributes
     ----------
-    order : (n_features,) which column of the rows is each column of the model; None if they are in order
-    scaling : of the rows as they come; None for rows that are scaled as those of the model already
-    dtype : of the prepared rows; None for what the caller asks for
+    order : (n_features,) column of the rows for each column of the model; None if they match
+    scaling : scaling of incoming rows; None if they are scaled already
+    dtype : type of the prepared rows; None for the caller's choice
     """
 
     order: NDArray[np.intp] | None = None
@@ -70,7 +70,7 @@ class Preparation:
         Raises
         ------
         InputError
-            If numbers are too large for a :attr:`dtype` that is narrower than theirs.
+            If numbers are too large for a narrower :attr:`dtype`.
         """
         if self.order is not None:
             rows = with_columns(rows, self.order)
@@ -91,30 +91,29 @@ def preparation_for(
     own: Scaling | None,
     table: Table | None = None,
 ) -> Preparation | None:
-    """What is still to be done to the stored rows of a data set; None if nothing is.
+    """Preparation that the stored rows of a data set still need; None if they need none.
 
-    Rows that were stored scaled in another way are brought back to their own units and scaled as those of
-    the fit, both in one step.
+    Rows that were stored with another scaling return to their own units and get the scaling of the fit, both
+    in one step.
 
     Parameters
     ----------
-    n_features, names, own : of the rows the model was trained on: columns, their names, their scaling, each
-        None where there was none
-    table : what those columns were made of, if they were not mere numbers
+    n_features, names, own : number, names and scaling of the model's columns, each None if unknown
+    table : encoding of the model's columns, unless they are plain numbers
 
     Raises
     ------
     InputError
-        If the columns are others, or one of the scalings divided rows by their norms and the other did not.
+        If the columns differ, or if only one of the scalings divided rows by their norms.
     """
     where = str(dataset.path)
     from distkern.storage.table import are_alike
 
     if not are_alike(table, dataset.table):
         raise InputError(
-            "its columns became features in another way than those of the training data, as other rows said",
+            "encodes its columns differently from the training data",
             where=where,
-            hint="give --test when the training data are sharded, or shard it with --like MODEL",
+            hint="shard the file again with --like MODEL",
         )
     order = None
     if names is not None and dataset.feature_names is not None:
@@ -123,7 +122,7 @@ def preparation_for(
         )
         if len(names) < len(dataset.feature_names) and dataset.scaling.kind in ("unit", "ball"):
             raise InputError(
-                f"columns that the model does not know are in the norms by which rows were divided "
+                f"the rows were divided by norms that include columns unknown to the model "
                 f"({dataset.scaling.kind})",
                 where=where,
                 hint="shard it with --drop and these columns, or with --like MODEL",
@@ -143,8 +142,8 @@ def preparation_for(
         if wanted.kind == "none":
             hint = "shard it with --scale none, or, if the fit was to rows of it, give these rows: split[:]"
         raise InputError(
-            f"its rows are stored scaled ({stored.kind}), not as those of the fit ({wanted.kind}), and "
-            "norms cannot be undone",
+            f"its rows are scaled with {stored.kind}, the training rows with {wanted.kind}, and norms cannot "
+            "be undone",
             where=where,
             hint=hint,
         ) from None

@@ -1,4 +1,4 @@
-"""How features are scaled: fitted on the training rows, stored with the data, applied to what comes later."""
+"""Scaling of features: fitted on the training rows, stored with the data, applied to later rows."""
 
 from __future__ import annotations
 
@@ -31,10 +31,10 @@ _TILE_BYTES = 2**20
 class Scaling:
     """x' = (x - shift) * factor per feature, or every row divided by its Euclidean norm (``unit``).
 
-    ``minmax`` puts each training feature into [0, 1], ``standard`` gives it mean 0 and variance 1, ``ball``
-    divides all rows by the largest norm of a training row, ``maxabs`` each feature by its largest modulus, so
-    that zeros stay what they are. A feature that is constant in training has factor
-    1, a row of zeros stays zero, and later rows are not clipped.
+    ``minmax`` maps each training feature to [0, 1], ``standard`` gives it mean 0 and variance 1, ``ball``
+    divides all rows by the largest norm of a training row, ``maxabs`` each feature by its largest absolute
+    value, so that zeros stay zero. A feature that is constant in training has factor 1, a row of zeros stays
+    zero, and later rows are not clipped.
 
     Attributes
     ----------
@@ -52,7 +52,7 @@ class Scaling:
         Raises
         ------
         InputError
-            If the scaling would make numbers of the zeros of sparse rows.
+            If the scaling would turn zeros of sparse rows into other numbers.
         """
         if not isinstance(rows, SparseRows):
             return self.apply(rows, out_dtype)
@@ -81,8 +81,9 @@ class Scaling:
         return out
 
     def apply_columns(self, columns: Rows, wanted: NDArray[np.intp], out_dtype: DTypeLike) -> Rows:
-        """Some columns of scaled rows, (n_columns, n_rows), by the operations of rows: a number is the same
-        in its row and in its column."""
+        """Scale some columns of rows, (n_columns, n_rows), with the same operations as rows, so that numbers
+        agree to the bit.
+        """
         if self.shift is None or self.factor is None:
             return columns.astype(out_dtype)
         if isinstance(columns, SparseRows):
@@ -120,17 +121,17 @@ class Scaling:
         return own, constants - shift @ own
 
     def reordered(self, order: NDArray[np.intp]) -> Scaling:
-        """This scaling for rows with reordered columns: column j of them was column ``order[j]``."""
+        """This scaling for reordered columns: column j is the former column ``order[j]``."""
         if self.shift is None or self.factor is None or self.shift.size == 1:
             return self
         return Scaling(self.kind, self.shift[order], self.factor[order])
 
     def of_stored(self, stored: Scaling) -> Scaling:
-        """This scaling for rows that are stored scaled by ``stored``: the stored scaling is undone first.
+        """This scaling for rows stored with the scaling ``stored``, which is undone first.
 
         x' = (s - (shift - shift_s) factor_s) factor / factor_s, for s = (x - shift_s) factor_s. The scaling
-        "none" so gives rows back in their own units. Norms that rows were divided by (``unit``) are not
-        stored, so rows of norm 1 are what they are.
+        "none" thus restores the rows' own units. Norms that rows were divided by (``unit``) are not stored,
+        so such rows keep norm 1.
 
         Raises
         ------
@@ -152,14 +153,13 @@ class Scaling:
         return Scaling(kind, (self.shift - stored.shift) * stored.factor, self.factor / stored.factor)
 
     def check_width(self, n_features: int) -> None:
-        """Raise ValueError unless the scaling is one of rows with so many features."""
+        """Raise ValueError unless the scaling is for rows of ``n_features``."""
         size = n_features if self.factor is None else self.factor.size
         if size != n_features and (size != 1 or self.kind != "ball"):
             raise ValueError(f"a scaling of {size} features for {n_features}")
 
     def in_own_units(self, rows: Rows) -> Rows:
-        """Rows that this scaling has made, as they were before it: float64, or as they are for ``none`` and
-        ``unit``, which cannot be undone."""
+        """Undo this scaling: rows in float64; unchanged for ``none`` and ``unit``, which cannot be undone."""
         if self.factor is None:
             return rows
         return Scaling().of_stored(self).apply_rows(rows, np.float64)
@@ -174,7 +174,7 @@ class Scaling:
 
     @classmethod
     def from_json(cls, stored: Mapping[str, Any]) -> Scaling:
-        """What :meth:`to_json` gave; an unknown kind and numbers of another kind are refused."""
+        """Read the result of :meth:`to_json`; an unknown kind and inconsistent numbers are refused."""
         kind = stored["kind"]
         if kind not in KINDS:
             raise InputError(f"unknown scaling {kind!r}", hint="upgrade distkern")
@@ -210,7 +210,7 @@ class _Stored:
 
 
 def row_norms(rows: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Euclidean norms (n_rows,), without overflow for any finite row."""
+    """Euclidean norms (n_rows,), without overflow for finite rows."""
     largest = np.abs(rows).max(axis=1, initial=0.0)
     scale = np.where(largest > 0, largest, 1.0)
     unit = rows / scale[:, np.newaxis]
@@ -219,7 +219,7 @@ def row_norms(rows: NDArray[np.float64]) -> NDArray[np.float64]:
 
 
 def refuse_for_sparse(kind: ScalingKind) -> None:
-    """Raise :class:`InputError` unless the scaling leaves zeros what they are."""
+    """Raise :class:`InputError` unless the scaling keeps zeros."""
     if kind not in SPARSE_KINDS:
         raise InputError(
             f"{kind} scaling would turn the zeros of sparse rows into numbers",
@@ -229,10 +229,10 @@ def refuse_for_sparse(kind: ScalingKind) -> None:
 
 
 class ScalingFit:
-    """Fits a :class:`Scaling` in one pass over the training rows, in memory that does not grow with them.
+    """Fits a :class:`Scaling` in one pass over the training rows, in memory independent of their number.
 
-    Means and variances are merged as in Chan, Golub & LeVeque (1983), as scikit-learn's ``partial_fit`` does;
-    unlike there, later rows may have more features (those were zero before: svmlight).
+    Means and variances are merged as in Chan, Golub & LeVeque (1983), as in scikit-learn's ``partial_fit``;
+    unlike there, later rows may have more features (which were zero before: svmlight).
     """
 
     def __init__(self, kind: ScalingKind) -> None:
@@ -245,7 +245,7 @@ class ScalingFit:
         self._largest_norm = 0.0
 
     def update(self, features: Rows) -> None:
-        """Take further training rows, (n_rows, n_features), into account."""
+        """Add training rows (n_rows, n_features)."""
         if not len(features) or self.kind in ("none", "unit"):
             return
         if isinstance(features, SparseRows):
@@ -301,7 +301,7 @@ class ScalingFit:
 
 
 def widen_ranges(rows: SparseRows, low: NDArray[np.float64], high: NDArray[np.float64]) -> None:
-    """Take the entries of sparse rows into the smallest and the largest number of each column, in place."""
+    """Update the minimum and maximum of each column with the entries of sparse rows, in place."""
     values = rows.data.astype(np.float64)
     np.minimum.at(low, rows.indices, values)
     np.maximum.at(high, rows.indices, values)
@@ -315,12 +315,12 @@ def scaling_of(
     squares: NDArray[np.float64],
     count: float,
 ) -> Scaling:
-    """The scaling feature by feature that is fitted on ``count`` rows.
+    """The scaling per feature fitted on ``count`` rows.
 
     Parameters
     ----------
-    low, high, mean, squares : (n_features,) smallest and largest number, mean and sum of the squared
-        differences from it, as far as this kind takes them
+    low, high, mean, squares : (n_features,) minimum, maximum, mean and sum of squared differences from it,
+        as far as this kind needs them
 
     Raises
     ------

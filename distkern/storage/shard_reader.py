@@ -1,4 +1,4 @@
-"""One shard of a data set, read in whichever process needs it."""
+"""One shard of a data set, readable in any process."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ _TYPES = {"weights": np.float64, "group_keys": np.uint64, SOURCE_ROWS: np.int64}
 
 @dataclass(frozen=True, slots=True)
 class ShardReader:
-    """Reads one shard; every byte is checked against the checksum in the data set's manifest.
+    """Reads one shard and compares every byte with the checksum in the data set's manifest.
 
-    Calling it gives a :class:`Block`: features (n_rows, n_features) float32, dense or sparse, targets
+    Calling it returns a :class:`Block`: features (n_rows, n_features) float32, dense or sparse, targets
     (n_rows,) int32 class codes, float64 numbers, or None, and weights and group keys, if rows have them.
-    Raises :class:`CorruptDataError` naming the file that is missing or changed.
+    Raises :class:`CorruptDataError` naming the missing or changed file.
     """
 
     path: str
@@ -46,7 +46,7 @@ class ShardReader:
         return Block(features, self.targets(), self.weights(), self.index, self.group_keys())
 
     def values(self, name: str) -> NDArray[Any] | None:
-        """The array (n_rows,) of this name beside the features, None if rows have none."""
+        """The array (n_rows,) of this name beside the features, or None."""
         dtype = self.target_type if name == "targets" else _TYPES[name]
         checksum = getattr(self.entry, f"{name}_crc32c")
         if dtype is None or checksum is None:
@@ -59,19 +59,19 @@ class ShardReader:
         return found
 
     def targets(self) -> NDArray[Any] | None:
-        """The targets alone, as in the block."""
+        """Only the targets, as in the block."""
         return self.values("targets")
 
     def weights(self) -> NDArray[np.float64] | None:
-        """(n_rows,) weights of the rows, None if they have none."""
+        """Weights (n_rows,), or None."""
         return self.values("weights")
 
     def group_keys(self) -> NDArray[np.uint64] | None:
-        """(n_rows,) the keys of the groups of the rows, None if they have none."""
+        """Keys of the groups (n_rows,), or None."""
         return self.values("group_keys")
 
     def source_rows(self) -> NDArray[np.int64]:
-        """(n_rows,) the number of each row in its source, counted from 0 over all its files."""
+        """Number of each row in its source (n_rows,), counted from 0 over all files."""
         found = self.values(SOURCE_ROWS)
         assert found is not None
         return found
@@ -98,12 +98,12 @@ class ShardReader:
         return place_of(self.path) / self.split
 
     def _array(self, name: str, checksum: int, dtype: DTypeLike, *inner: int) -> NDArray[Any]:
-        """The shard's chunk of an array of all rows."""
+        """The shard's chunk of an array over all rows."""
         folder, rows = self._folder / name, self.entry.rows
         return _chunk(folder, self.index, checksum, dtype, (self.rows_per_shard, *inner), rows)
 
     def _sparse_rows(self, checksums: tuple[int, ...], entries: int) -> SparseRows:
-        """The shard's own group, whole."""
+        """The shard's own group as sparse rows."""
         group = self._folder / "features" / str(self.index)
         expected = (
             ("data", np.float32, entries),

@@ -1,4 +1,4 @@
-"""Rows in files that last as long as a fit or a prediction: those of any source in random order."""
+"""Rows of any source in random order, in files that last as long as a fit or a prediction."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _BESIDE = ("targets", "weights", "group_keys")
 
 @dataclass(frozen=True, slots=True)
 class ParkedBlockReader:
-    """Reads a block of arrays that :func:`park_block` wrote, and compares their checksums."""
+    """Reads a block of arrays that :func:`park_block` wrote, and checks their checksums."""
 
     folder: Place
     index: int
@@ -47,15 +47,15 @@ def park_block(block: Block, folder: Place, index: int) -> None:
 
 
 class ShuffledRows(AbstractSource):
-    """The rows of another source in a uniformly random order, as they are: no value is rounded or scaled.
+    """The rows of another source in uniformly random order, neither rounded nor scaled.
 
-    A few blocks are in memory at a time, however many there are.
+    Memory holds a few blocks at a time, whatever their number.
 
     Parameters
     ----------
-    source : what the rows are of
+    source : source of the rows
     blocks : all of its blocks, in order, each taken once
-    folder : of the files, on a disk that all workers see; whoever made it removes it
+    folder : folder of the files, on a disk that all workers see; its creator removes it
 
     Raises
     ------
@@ -105,7 +105,7 @@ class ShuffledRows(AbstractSource):
                 park_block(block, self._folder, index)
 
     def _park(self, block: Block, spool: Spool) -> None:
-        """Write a block's rows to the spool, in runs each of which is in random order."""
+        """Write a block's rows to the spool, in runs of random order."""
         most = max(1, SHARD_BYTES // (self._row_numbers * self.dtype.itemsize))
         for start in range(0, block.n_rows, most):
             n_rows = min(most, block.n_rows - start)

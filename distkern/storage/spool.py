@@ -30,9 +30,10 @@ class Run:
     Attributes
     ----------
     rows, width, dtype : shape and type of the features
-    first : number of rows in the runs before
-    offset : the byte at which the features begin
-    entries : None for dense rows, else how many are stored: indptr, indices and data, one after the other
+    first : number of rows in earlier runs
+    offset : byte at which the features begin
+    entries : None for dense rows, else the number of stored entries: indptr, indices and data, one after
+        the other
     """
 
     rows: int
@@ -44,9 +45,9 @@ class Run:
 
 
 class ParkedFile:
-    """A file that rows are added to, and read back from while it is open; it must not exist.
+    """A new file that rows are appended to and read back from while it is open.
 
-    It is gone when the context closes.
+    It is removed when the context closes.
     """
 
     def __init__(self, path: Path) -> None:
@@ -54,12 +55,12 @@ class ParkedFile:
         self._file = os.fdopen(os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o600), "w+b")
 
     def append(self, values: NDArray[Any]) -> None:
-        """Add the bytes of an array."""
+        """Append the bytes of an array."""
         self._file.seek(self.n_bytes)
         self.n_bytes += self._file.write(np.ascontiguousarray(values).reshape(-1).view(np.uint8).data)
 
     def read(self, offset: int, dtype: DTypeLike, size: int) -> NDArray[Any]:
-        """``size`` numbers from a byte on."""
+        """Read ``size`` numbers from a byte on."""
         self._file.seek(offset)
         content = self._file.read(size * np.dtype(dtype).itemsize)
         if len(content) < size * np.dtype(dtype).itemsize:
@@ -67,7 +68,7 @@ class ParkedFile:
         return np.frombuffer(content, dtype)
 
     def close(self) -> None:
-        """Removing it is left to whoever owns the folder."""
+        """Close the files; the folder's owner removes them."""
         self._file.close()
 
     def __enter__(self) -> Self:
@@ -83,7 +84,7 @@ class Spool:
 
     Parameters
     ----------
-    record : structured type of what is kept of a row beside its features
+    record : structured type of a row's data besides its features
     """
 
     def __init__(self, folder: Path, name: str, record: np.dtype[Any]) -> None:
@@ -93,7 +94,7 @@ class Spool:
         )
 
     def append(self, features: Rows, records: NDArray[Any]) -> None:
-        """Add a run: features (n, width) of any float type and either form, and records (n,)."""
+        """Append a run: features (n, width) of any float type and either form, and records (n,)."""
         rows, width = features.shape
         start, entries = self._features.n_bytes, None
         parts: tuple[NDArray[Any], ...] = ()
@@ -119,7 +120,7 @@ class Spool:
             yield self._records.read(self.record.itemsize * run.first, self.record, run.rows)
 
     def pieces(self, most: int) -> Iterator[Parked]:
-        """All rows as they lie, of at most ``most`` at a time."""
+        """All rows in stored order, at most ``most`` at a time."""
         for run in self.runs:
             for start in range(0, run.rows, most):
                 yield self.read(run, start, min(most, run.rows - start))
@@ -142,7 +143,7 @@ class Spool:
 
     @property
     def n_entries(self) -> int:
-        """Entries of the sparse runs."""
+        """Number of entries of the sparse runs."""
         return sum(run.entries or 0 for run in self.runs)
 
     def __enter__(self) -> Self:
@@ -154,13 +155,13 @@ class Spool:
 
 
 def in_field(records: NDArray[Any], name: str) -> NDArray[Any] | None:
-    """A field (n,) of some records, None if they have none of that name."""
+    """A field (n,) of some records, or None."""
     return records[name] if name in (records.dtype.names or ()) else None
 
 
 @dataclass(frozen=True, slots=True)
 class RunPiece:
-    """Consecutive rows of one run, and the positions in the shard they go to."""
+    """Consecutive rows of one run, and their positions in the shard."""
 
     run: Run
     start: int
@@ -169,7 +170,7 @@ class RunPiece:
 
 
 def in_order(runs: list[Run], shard_rows: list[int]) -> Iterator[list[RunPiece]]:
-    """The pieces of each shard when rows keep their order."""
+    """The pieces of each shard if rows keep their order."""
     number, start = 0, 0
     for wanted in shard_rows:
         pieces: list[RunPiece] = []
@@ -188,8 +189,9 @@ def shuffled(runs: list[Run], shard_rows: list[int], seed: int) -> Iterator[list
     """The pieces of each shard in a uniformly random order of all rows.
 
     Each run must itself be in uniformly random order. A shard of m rows takes from every run as many of its
-    next rows as m draws without replacement from all rows left would (multivariate hypergeometric), and puts
-    them into random positions: exactly the law of a permutation of all rows, with one shard in memory.
+    next rows as m draws without replacement from all remaining rows would (multivariate hypergeometric), and
+    puts them into random positions: exactly the distribution of a random permutation of all rows, with one
+    shard in memory.
     """
     remaining = np.array([run.rows for run in runs], dtype=np.int64)
     if remaining.sum() > MAX_SHUFFLED_ROWS:

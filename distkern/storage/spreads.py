@@ -1,4 +1,4 @@
-"""How far the columns of some rows spread, and whether that asks for another scale."""
+"""Spread of the columns of some rows, and whether it calls for another scale."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from distkern.common.sparse import Rows, SparseRows
 from distkern.common.types import Array, Floats
 from distkern.storage.scaling import Scaling, ScalingKind, refuse_for_sparse, scaling_of, widen_ranges
 
-#: bytes of rows that are looked at in float64 at a time
+#: bytes of rows processed in float64 at a time
 TILE_BYTES = 2**20
 #: ranges of columns that differ by more than this factor are in different units: those of most, and of all
 UNEQUAL, UNEQUAL_AT_ALL = 30.0, 1000.0
@@ -24,15 +24,15 @@ _DIGITS, _SQUARED = 2.0**12, 2.0**48
 
 @dataclass(frozen=True)
 class Spreads:
-    """Range, mean and sum of squares of each column of some rows, zeros of sparse rows included.
+    """Range, mean and sum of squares of each column of some rows, including zeros of sparse rows.
 
     Attributes
     ----------
-    n_rows, weight : of the rows
-    low, high : (n_features,) the smallest and the largest number
-    mean, squares : (n_features,) the mean and the sum of the squared differences from it, rows as they weigh;
-        zeros of sparse rows, of which they are not used
-    is_sparse : what such rows may be scaled by leaves zeros what they are
+    n_rows, weight : number and weight of the rows
+    low, high : (n_features,) minimum and maximum
+    mean, squares : (n_features,) weighted mean and sum of squared differences from it; zeros for sparse
+        rows, where they are not used
+    is_sparse : the scale must keep zeros
     """
 
     n_rows: int
@@ -74,7 +74,9 @@ class Spreads:
 
     @staticmethod
     def add(first: Spreads, second: Spreads) -> Spreads:
-        """Spreads of the columns of the rows of both, from theirs alone (Chan, Golub and LeVeque 1979)."""
+        """Spreads of the columns of both sets of rows, from their spreads alone (Chan, Golub and LeVeque
+        1979).
+        """
         weight = first.weight + second.weight
         step = (second.mean - first.mean) * (second.weight / weight)
         return Spreads(
@@ -89,17 +91,16 @@ class Spreads:
 
     @property
     def ranges(self) -> Array:
-        """(n_features,) the largest number minus the smallest; of sparse rows the largest modulus."""
+        """Maximum minus minimum (n_features,); for sparse rows the largest absolute value."""
         return np.maximum(self.high, -self.low) if self.is_sparse else self.high - self.low
 
     def chosen(self) -> ScalingKind:
-        """What brings columns to about one unit, near 1; "none" where they are.
+        """The scale that brings columns to about one unit; "none" if they are.
 
-        "standard" where the range that nine in ten columns that vary have at most is more than 30 times the
-        one that nine in ten have at least, or the widest of all is more than 1,000 times as wide as the
-        narrowest. Otherwise "minmax" where a number is larger than 100, no column is wider than 0.01, or one
-        is farther from 0 than it is wide: it does not make more of columns that are mostly constant. Of
-        sparse rows "maxabs" in all cases.
+        "standard" if the range that nine in ten varying columns do not exceed is more than 30 times the one
+        that nine in ten reach, or the widest range is more than 1,000 times the narrowest. Otherwise "minmax"
+        if a number exceeds 100, no column is wider than 0.01, or one is farther from 0 than it is wide: it
+        does not inflate columns that are mostly constant. For sparse rows "maxabs" in all these cases.
         """
         varies = self.ranges > 0
         ranges = self.ranges[varies]
@@ -115,10 +116,10 @@ class Spreads:
         return "maxabs" if self.is_sparse else "standard" if differ else "minmax"
 
     def suit_single(self, kind: ScalingKind) -> bool:
-        """Whether single precision, of 24 bits, tells the rows apart once they are scaled so.
+        """Whether single precision, 24 bits, separates the rows after this scaling.
 
-        Not where a column that is not centred has numbers more than 2^12 times as large as its range, nor
-        where squares of what is not scaled come near the ends of what it has numbers for.
+        Not if an uncentred column has numbers more than 2^12 times its range, nor if squares of unscaled
+        numbers come near the limits of the format.
         """
         if kind in ("standard", "minmax"):
             return True
@@ -132,16 +133,16 @@ class Spreads:
 
     @property
     def largest(self) -> float:
-        """The largest modulus."""
+        """The largest absolute value."""
         return max(float(self.high.max()), -float(self.low.min()))
 
     def scaling(self, kind: ScalingKind) -> Scaling:
-        """The scaling of that kind that is fitted on these rows.
+        """The scaling of the given kind fitted on these rows.
 
         Raises
         ------
         InputError
-            If it would turn zeros of sparse rows into numbers, or numbers are too large.
+            If it would turn zeros of sparse rows into other numbers, or numbers are too large.
         """
         if kind == "none":
             return Scaling()

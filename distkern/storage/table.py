@@ -1,4 +1,4 @@
-"""How the columns of a table become features: fitted on training rows, applied to all later ones."""
+"""Encoding of table columns as features: fitted on training rows, applied to later ones."""
 
 from __future__ import annotations
 
@@ -25,41 +25,41 @@ _YEAR = 365.2425 * _DAY
 #: period of a wave, and what is added to a date so that one begins; 1970 began on a Thursday
 _WAVES = (_YEAR, 0.0), (7 * _DAY, 3 * _DAY), (_DAY, 0.0)
 
-#: by what share of their span values may be outside it that nobody need be told of
+#: share of their span by which values may lie outside it without a note
 _FAR = {"date": 0.01, "number": 1.0}
-#: what is told of values that no training row has, by encoding, and of how many columns
+#: notes on values outside the training rows, by encoding, and number of columns listed
 _UNSEEN = {
-    ("onehot", "target"): "a category that no training row has, taken as unknown",
-    ("date",): "a date before or after those of all training rows, taken as the nearest",
-    ("number",): "a number far outside those of all training rows",
+    ("onehot", "target"): "a category not in the training rows, treated as unknown",
+    ("date",): "a date outside the range of the training rows, clipped to it",
+    ("number",): "a number far outside the range of the training rows",
 }
 _SHOWN = 8
 
 
 @dataclass(frozen=True)
 class Column:
-    """A column of a table and the features that it becomes.
+    """A column of a table and its features.
 
     Attributes
     ----------
-    name : of the column
-    kind : what it holds
-    rule : how it is written, as :attr:`TableKinds.rules` has it
-    encoding : ``number`` as it is; ``date`` the days since 1970 and the sine and cosine of the time of the
-        year, of the week and, if some training row has one, of the day, where dates outside ``span`` count as
-        its nearest end, see :func:`within`; ``time`` the sine and cosine of the
-        time of the day; ``text`` its hashed words; ``onehot`` 0 or 1 for each category;
-        ``target`` the mean target of the training rows of its category; ``drop`` nothing
-    fill : of a number, and of the days of a date, where the value is missing
+    name : name of the column
+    kind : kind of its values
+    rule : notation of its values, see :attr:`TableKinds.rules`
+    encoding : ``number`` unchanged; ``date`` days since 1970 and sine and cosine of the time of the year,
+        of the week and, if some training row has one, of the day, where dates outside ``span`` are clipped,
+        see :func:`within`; ``time`` sine and cosine of the time of the day; ``text`` hashed words;
+        ``onehot`` 0 or 1 for each category; ``target`` mean target of the category's training rows;
+        ``drop`` nothing
+    fill : replacement for missing numbers, and for the days of missing dates
     flag : a further feature is 1 where the value is missing, else 0
     hours : some training row has a time of day
-    span : the smallest and the largest number of the training rows, of a date in seconds since 1970
-    levels : the categories of the training rows, sorted
-    has_missing : values are missing in some training row: of categories one too, after all others
-    values : those of training rows, sorted, of a number that has target means too
-    means : (n_levels + has_missing, n_outputs) target means, of numbers of ``values`` in place of levels;
-        those of a category or number that is unknown are ``default``
-    outputs : names of the targets that there are means of, where there are several
+    span : minimum and maximum over the training rows, of dates in seconds since 1970
+    levels : categories of the training rows, sorted
+    has_missing : some training row has no value: for categories this is one more category, the last
+    values : sorted values in the training rows, for numbers that have target means too
+    means : (n_levels + has_missing, n_outputs) target means, for numbers of ``values`` in place of levels;
+        unknown categories and numbers get ``default``
+    outputs : names of the target means, if there are several
     """
 
     name: str
@@ -86,7 +86,7 @@ class Column:
 
     @property
     def width(self) -> int:
-        """Numbers that a value is read as."""
+        """Number of numbers that a value is read as."""
         return width_of(self.kind)
 
     @property
@@ -96,12 +96,12 @@ class Column:
 
     @property
     def is_mere(self) -> bool:
-        """Its numbers, of which none is missing, are what they become, whatever other rows have."""
+        """Whether the column is used unchanged: plain numbers, none missing."""
         return self.encoding == "number" and not (self.flag or self.has_missing or self.values)
 
     @property
     def made(self) -> Any:
-        """What is the same of columns whose rows became features in one way."""
+        """A value that is equal for columns with the same encoding."""
         return self.name if self.is_mere else self
 
     @cached_property
@@ -137,8 +137,9 @@ class Column:
     def encode(
         self, values: NDArray[np.float64], out: NDArray[np.float64], means: NDArray[np.float64] | None
     ) -> None:
-        """Fill ``out``, (n, n_features) zeros, from the values, (n,) or (n, width) of texts, as
-        :class:`TableKinds` gives them; ``means``, (n, n_outputs), stand for the categories of these rows."""
+        """Fill ``out``, (n, n_features) zeros, from values (n,), or (n, width) of texts, as
+        :class:`TableKinds` returns them; ``means``, (n, n_outputs), replace the categories of these rows.
+        """
         if self.encoding == "text":
             out[:] = values
             return
@@ -193,12 +194,12 @@ class Column:
 
 
 def within(values: NDArray[np.float64], first: float, last: float, period: float) -> NDArray[np.float64]:
-    """Values (n,), NaN where they are missing, without phases that none from ``first`` to ``last`` has.
+    """Clip periodic values (n,) to the phases between ``first`` and ``last``; NaN stays NaN.
 
-    Those whose (v - first) mod period is beyond last - first become ``first`` or ``last``, whichever is
-    nearer in the circle of the period. All are in one unit.
+    A value whose (v - first) mod period exceeds last - first becomes ``first`` or ``last``, whichever is
+    nearer on the circle of the period. All arguments have the same unit.
 
-    Kernels know nothing of a part of the year that no training row is of, and linear machines the wrong.
+    Kernels are 0 in seasons without training rows, and linear machines extrapolate there.
 
     >>> within(np.array([1.0, 3.0, 5.0, 9.0, 12.0, 23.0]), 2.0, 4.0, 10.0)
     array([ 2.,  3.,  4.,  2., 12., 23.])
@@ -212,18 +213,18 @@ def within(values: NDArray[np.float64], first: float, last: float, period: float
 
 @dataclass(frozen=True)
 class Table:
-    """The columns of a table, in order, and the columns that are no features.
+    """The columns of a table, in order, and its columns without features.
 
     Attributes
     ----------
-    columns : those that rows have
+    columns : columns that rows have
     ignored : names of columns that later tables may have and that are left out
-    is_named : files name the columns; else they stand in this order
-    id, weight, group : name of the column of those that names the rows, or has their weights or groups
-    refuses_missing : rows with a missing value that is no category are refused
-    na : texts that stand for a missing value, where the user has said so
-    keep_na : columns in which these texts are what they say
-    decimal : what stands before the decimals of numbers, where a file does not tell
+    is_named : files name the columns; otherwise they have this order
+    id, weight, group : names of the columns with ids, weights and groups
+    refuses_missing : refuse rows with missing values, except of categories
+    na : texts for a missing value, if the user gave some
+    keep_na : columns in which these texts are ordinary values
+    decimal : decimal mark of files that do not show it
     """
 
     columns: tuple[Column, ...]
@@ -239,12 +240,12 @@ class Table:
 
     @cached_property
     def starts(self) -> tuple[int, ...]:
-        """Where the values of each column begin in a row of values, and where the last ones end."""
+        """Begin of each column's values in a row of values, and the end of the last."""
         return tuple(accumulate((column.width for column in self.columns), initial=0))
 
     @cached_property
     def is_mere(self) -> bool:
-        """Rows of numbers that nothing names the columns of may be of it."""
+        """Whether unnamed rows of numbers may belong to this table."""
         return all(column.is_mere for column in self.columns)
 
     @property
@@ -254,7 +255,7 @@ class Table:
 
     @cached_property
     def features(self) -> tuple[str, ...]:
-        """Names of the features, each once."""
+        """Names of the features, each unique."""
         seen: dict[str, int] = {}
         names = []
         for name in (name for column in self.columns for name in column.features):
@@ -264,11 +265,11 @@ class Table:
 
     @property
     def n_features(self) -> int:
-        """Columns of encoded rows."""
+        """Number of columns of encoded rows."""
         return len(self.features)
 
     def kinds(self) -> TableKinds:
-        """What reads later tables: each column of the kind it had, with the categories it had."""
+        """A reader of later tables: each column with its kind and categories."""
         return TableKinds(
             {column.name: column.kind for column in self.columns},
             {column.name: column.levels for column in self.columns if column.kind == "category"},
@@ -286,9 +287,10 @@ class Table:
     def encode(
         self, values: Floats, means: Mapping[int, NDArray[np.float64]] | None = None
     ) -> NDArray[np.float64]:
-        """Features (n, n_features) float64 of values (n, sum of widths) that :meth:`kinds` has read.
+        """Encode values (n, sum of widths) that :meth:`kinds` has read as features (n, n_features) float64.
 
-        ``means``: of columns by position, (n, n_outputs), what stands for their categories in these rows.
+        ``means``: for columns by position, target means (n, n_outputs) that replace the categories in these
+        rows.
         """
         if self.is_mere and not np.isnan(values).any():
             # numbers are what they become
@@ -309,7 +311,7 @@ class Table:
 
     @cached_property
     def _known(self) -> NDArray[np.float64]:
-        """(2, n_columns) the least and the largest value of each column that nobody need be told of."""
+        """Least and largest value of each column that needs no warning, (2, n_columns)."""
         known = np.full((2, len(self.columns)), np.inf)
         known[0] = -np.inf
         for position, column in enumerate(self.columns):
@@ -322,17 +324,17 @@ class Table:
         return known
 
     def unseen(self, values: Floats) -> dict[str, int]:
-        """Rows with values unlike those of all training rows, by name of column, of those that have some.
+        """Number of rows with values outside the training rows, by column name, for columns with such rows.
 
-        That is a category that none of them has, a date outside theirs by more than a hundredth of the time
-        that these span, or a number outside theirs by more than these are apart.
+        These are unknown categories, dates outside the training range by more than a hundredth of it, and
+        numbers outside the training range by more than it.
         """
         own, (low, high) = values[:, self.starts[:-1]], self._known
         counts = np.count_nonzero((own < low) | (own > high), axis=0)
         return {self.columns[at].name: int(counts[at]) for at in np.flatnonzero(counts)}
 
     def told_unseen(self, unseen: Mapping[str, int], rows: str) -> list[str]:
-        """Sentences on rows with values unlike those of the training rows, as :meth:`unseen` counts them."""
+        """Sentences on rows with values outside the training rows, as :meth:`unseen` counts them."""
         told = []
         for encodings, what in _UNSEEN.items():
             names = [column.name for column in self.columns if column.encoding in encodings]
@@ -343,7 +345,7 @@ class Table:
         return told
 
     def to_json(self) -> dict[str, Any]:
-        """Plain numbers, texts and lists, exact; what has its default is left out."""
+        """Plain numbers, texts and lists, exact; defaults are left out."""
         standard = asdict(Column("", "number", "number"))
         columns = [
             {name: value for name, value in asdict(column).items() if value != standard.get(name)}
@@ -365,12 +367,12 @@ class Table:
 
 
 class KnownRows:
-    """Rows as features of a table that was fitted on others.
+    """Encodes rows as features of a table that was fitted on others.
 
     Attributes
     ----------
-    table : how
-    unseen : rows with values that no training row has, see :meth:`Table.unseen`
+    table : the table
+    unseen : rows with values outside the training rows, see :meth:`Table.unseen`
     """
 
     def __init__(self, table: Table) -> None:
@@ -378,7 +380,7 @@ class KnownRows:
         self.unseen: dict[str, int] = {}
 
     def train(self, rows: Rows, keys: Keys | None = None) -> Rows:
-        """Rows as they were read, with the keys of their groups, if there are any."""
+        """Encode rows, with the keys of their groups, if any."""
         values = np.asarray(converted(rows, sparse=False))
         add_counts(self.unseen, self.table.unseen(values))
         return converted(self.table.encode(values), sparse=isinstance(rows, SparseRows))
@@ -387,8 +389,7 @@ class KnownRows:
 
 
 def are_alike(first: Table | None, second: Table | None) -> bool:
-    """Whether the columns that rows of two tables share, or of numbers for None, became features in one
-    way."""
+    """Whether two tables (None: plain numbers) encode their common columns in the same way."""
     if first is None or second is None:
         return all(one is None or one.is_mere for one in (first, second))
     theirs = {column.name: column.made for column in second.columns}
@@ -406,4 +407,4 @@ def told_unknown(names: Collection[str]) -> str:
     shown = ", ".join(map(repr, sorted(names)[:_SHOWN])) + (
         f" and {len(names) - _SHOWN:,} more" if len(names) > _SHOWN else ""
     )
-    return f"column{'s' * (len(names) > 1)} that the model does not know, left out: {shown}"
+    return f"column{'s' * (len(names) > 1)} unknown to the model, ignored: {shown}"

@@ -1,4 +1,4 @@
-"""Fits how the columns of a table become features, on training rows that come a few at a time."""
+"""Fits the encoding of table columns on training rows that come a few at a time."""
 
 from __future__ import annotations
 
@@ -27,34 +27,34 @@ CATEGORICAL = ("onehot", "target", "drop")
 
 #: a column with more categories than this gets target means
 MAX_ONEHOT = 32
-#: nobody means a column for each of more, and rows are stored dense
+#: more one-hot columns are a mistake, and rows are stored dense
 _MOST_ONEHOT = 2_000
-#: most outputs of target means, one for each class, of categories and of numbers
+#: most outputs of target means, one for each class, for categories and for numbers
 _MOST_OUTPUTS, _MOST_OF_NUMBERS = 32, 8
 #: rows that a median is taken of
 _SAMPLE = 100_000
-#: stands for what is missing where the fold of a row is found
+#: replaces missing values when a row's fold is drawn
 _MISSING = np.finfo(np.float64).max
 
 
 @dataclass(frozen=True)
 class TableOptions:
-    """What the user said about the columns of tables; words that are not known raise :class:`InputError`.
+    """Options on the columns of tables; unknown words raise :class:`InputError`.
 
     Attributes
     ----------
-    impute : what stands for a missing number: the mean of the training rows' or (of up to 100,000 of them)
-        their median; "flag" is the mean, and another feature that says so; "none" refuses it
-    categorical : "onehot", "target" or "drop" by name of column
-    drop : columns that are no features
+    impute : replacement for missing numbers: the mean of the training rows, or their median (of up to
+        100,000 of them); "flag" is the mean with a feature that marks them; "none" refuses them
+    categorical : "onehot", "target" or "drop" by column name
+    drop : columns to leave out
     weight : column with the weights of the training rows
     group : column with the groups of the training rows, which are held out together
-    id : column that names the rows, which is no feature and is written beside predictions
-    na : texts that stand for a missing value, in the target too, beside those that commonly do; where the
-        empty text is among them, these alone
-    keep_na : columns in which these texts, but for the empty one, are what they say
-    text : columns of which the words are hashed
-    day_first : whether 3/4/2024 is a day of April, where a column does not tell
+    id : column with the names of the rows, not a feature, written beside predictions
+    na : texts for a missing value, in the target too, in addition to common ones, or instead of them if the
+        empty text is included
+    keep_na : columns in which these texts, except the empty one, are ordinary values
+    text : columns whose words are hashed
+    day_first : whether 3/4/2024 is in April, in columns that do not show it
     """
 
     impute: Impute = "mean"
@@ -72,9 +72,7 @@ class TableOptions:
         for name in self.text:
             if name in self.categorical or name in self.left_out:
                 where = f"--text {name}"
-                raise InputError(
-                    "the column is to be something else too", where=where, hint="give one of them"
-                )
+                raise InputError("the column has another role too", where=where, hint="give one of them")
         if self.impute not in IMPUTE:
             raise unknown_name("filling of missing values", self.impute, IMPUTE)
         for word in self.categorical.values():
@@ -82,24 +80,24 @@ class TableOptions:
                 raise unknown_name("encoding of categories", word, CATEGORICAL)
 
     def said(self) -> dict[str, Any]:
-        """What is not as it is where nothing is said; that nothing may be missing is said of any rows."""
+        """Options that differ from their defaults; that no value may be missing is always included."""
         values = {one.name: getattr(self, one.name) for one in fields(self)}
         usual = TableOptions(impute="none" if self.impute == "none" else "mean")
         return {name: value for name, value in values.items() if value != getattr(usual, name)}
 
     @property
     def left_out(self) -> tuple[str, ...]:
-        """Columns that become no features."""
+        """Columns without features."""
         own = () if self.id is None else (self.id,)
         return (*self.drop, *own, *(name for name, word in self.categorical.items() if word == "drop"))
 
     @property
     def ignored(self) -> tuple[str, ...]:
-        """Columns that later tables need not have."""
+        """Columns that later tables may lack."""
         return (*self.left_out, *(name for name in (self.weight, self.group) if name is not None))
 
     def kinds(self) -> TableKinds:
-        """What reads the tables."""
+        """A reader of the tables."""
         said: dict[str, Kind] = {
             name: "category" for name, word in self.categorical.items() if word != "drop"
         }
@@ -123,10 +121,10 @@ class TableFit:
 
     Parameters
     ----------
-    kinds : has read the rows
-    n_rows : training rows
-    target_name : of what target means are of, if it is a number
-    classes : else those of which there are means: class 1 of two, or all
+    kinds : reader of the rows
+    n_rows : number of training rows
+    target_name : name of a numeric target, for target means
+    classes : classes with target means otherwise: class 1 of two, or all
     """
 
     def __init__(
@@ -172,14 +170,14 @@ class TableFit:
         self.report: list[ColumnReport] = []
 
     def run(self, pieces: Callable[[], Iterable[TablePiece]]) -> EncodedRows:
-        """Fit to all training rows, in the order in which they are stored; what makes features of them.
+        """Fit to all training rows in stored order; return the encoder.
 
-        They are gone through twice if some columns get target means.
+        Two passes are made if some columns get target means.
 
         Raises
         ------
         InputError
-            If a column has too many categories for what is wanted of it.
+            If a column has too many categories for its encoding.
         """
         for values, targets, keys, _ in pieces():
             self._count(values, targets, keys)
@@ -210,7 +208,7 @@ class TableFit:
         self._seen += len(rows)
 
     def _settle(self) -> None:
-        """Decide what becomes of each column, once all rows are counted."""
+        """Decide the encoding of each column, once all rows are counted."""
         fills = self._sums / np.maximum(self._present, 1)
         if self._options.impute == "median":
             sample = np.concatenate(self._sample)
@@ -272,7 +270,7 @@ class TableFit:
             encoding = "onehot" if wanted == "onehot" else "target"
         if encoding == "onehot" and n_levels > _MOST_ONEHOT:
             error = InputError(
-                f"{n_levels:,} categories, and one feature for each can be had of {_MOST_ONEHOT:,}",
+                f"{n_levels:,} categories; one-hot encoding takes at most {_MOST_ONEHOT:,}",
                 where=where,
                 hint=f"give --categorical {name}=target (or drop)",
             )
@@ -280,7 +278,7 @@ class TableFit:
         if encoding == "target" and not 0 < len(self._target_names) <= _MOST_OUTPUTS:
             said = f"{len(self._target_names):,} classes" if self._target_names else "no target"
             error = InputError(
-                f"{n_levels:,} categories, and no means of the target can stand for them: there are {said}",
+                f"{n_levels:,} categories cannot be encoded by target means: there are {said}",
                 where=where,
                 hint=self._kinds.as_columns.format(name),
             )
@@ -302,21 +300,21 @@ class TableFit:
         return replace(column, means=(zeros,) * size, default=zeros, outputs=outputs, **changes)
 
     def _tell(self) -> None:
-        """Say what becomes of each column, and what looks odd in it."""
+        """Report the encoding of each column and anything odd about it."""
         copies = self._rows.copies(self._outputs is not None)
         for at, column in enumerate(self.columns):
             facts, kinds = self._facts.get(at), self._kinds
             note = self._left_out(at) if column.encoding == "drop" else ""
             if at in copies:
                 share = f"{copies[at]:.1%}".replace("100.0%", "wholly")
-                note = f"predicts the target almost alone ({share}); if it is a copy, "
+                note = f"alone nearly predicts the target ({share}); if it is a copy, "
                 note += kinds.leave_out.format(column.name)
             elif facts is not None and column.encoding == "number" and column.kind == "number":
                 with_zeros = column.name in kinds.with_zeros
                 like = facts.looks_like(column.name, int(self._present[at]), with_zeros=with_zeros)
                 if like == "id":
                     note = (
-                        f"has another number in every row, as ids have; {kinds.leave_out.format(column.name)}"
+                        f"has another number in each row, as ids have; {kinds.leave_out.format(column.name)}"
                     )
                 elif like == "code":
                     zeros = "some begin with 0" if with_zeros else "by their name"
@@ -334,37 +332,37 @@ class TableFit:
             )
 
     def _left_out(self, at: int) -> str:
-        """Why a column is left out, and how it can be kept."""
+        """Why a column is left out, and how to keep it."""
         name, why = self.columns[at].name, "is left out: most of its values occur once"
         if not (self._present[at] or name in self._kinds.overflowing):
             return "is left out: it has no value"
-        keeps = f"--categorical {name}=target keeps it"
+        keeps = f"--categorical {name}=target keeps it as categories"
         if name in self._kinds.overflowing:
             why = f"is left out: it has more than {MAX_LEVELS:,} different texts"
-            keeps = f"--drop {name} does so from the start"
+            keeps = f"--drop {name} leaves it out from the start"
         if self._kinds.leave_out != TableKinds.leave_out:
             return why
-        return f"{why} (--text {name} takes its words, --id {name} names rows by it, {keeps})"
+        return f"{why} (--text {name} uses its words, --id {name} makes it the row id, {keeps})"
 
     @property
     def told(self) -> list[str]:
-        """What the user should know of the columns, a sentence each."""
+        """Notes on the columns, a sentence each."""
         told = told_columns(self.report)
         kinds = ("number", "boolean", "date")
         if any(
             one.missing and column.kind in kinds
             for one, column in zip(self.report, self.columns, strict=True)
         ):
-            how = {"flag": "mean, and have a feature that says so"}.get(
+            how = {"flag": "mean, with a feature that marks them"}.get(
                 self._options.impute, self._options.impute
             )
-            told.insert(0, f"missing numbers and dates become the {how} (--impute)")
+            told.insert(0, f"missing numbers and dates are filled with the {how} (--impute)")
         return told
 
     def _add_targets(
         self, values: Floats, targets: NDArray[Any], keys: Keys | None, weights: NDArray[np.float64] | None
     ) -> None:
-        """Add the targets of rows to those of their categories; a weight is that many rows."""
+        """Add the targets of rows to their categories; a weight counts as that many rows."""
         translated = self.translated(values)
         folds = self.folds(translated, keys)
         of_rows = self._of_outputs(targets)
@@ -380,8 +378,9 @@ class TableFit:
         return self.columns[at].codes(translated[:, self._starts[at]])
 
     def translated(self, values: Floats) -> NDArray[np.float64]:
-        """Values in which categories are their positions in the table and no longer those in which they were
-        met; -1 for those that no training row has."""
+        """Values with categories as positions in the table instead of provisional codes; -1 for unknown
+        ones.
+        """
         if not self._order:
             return np.asarray(values, dtype=np.float64)
         rows = np.array(values, dtype=np.float64)
@@ -415,7 +414,7 @@ class TableFit:
         )
 
     def _stays(self, column: Column) -> bool:
-        """Whether later files must have it, where they name their columns: not if it becomes nothing."""
+        """Whether later files with column names must have the column: not if it has no features."""
         return column.encoding != "drop" or not self._is_named
 
     @cached_property
@@ -428,8 +427,9 @@ class TableFit:
         return columns, [place for at in columns for place in range(*self._starts[at : at + 2])]
 
     def folds(self, translated: NDArray[np.float64], group_keys: Keys | None = None) -> NDArray[np.intp]:
-        """The fold (n_rows,) of a row, by its group or its values alone: neither those of one group nor equal
-        rows tell each other's targets."""
+        """The fold (n_rows,) of each row, by its group or its values alone, so that rows of one group and
+        equal rows do not reveal each other's targets.
+        """
         kept = [
             place
             for at, column in enumerate(self.columns)
@@ -437,15 +437,15 @@ class TableFit:
             if column.encoding != "drop"
         ]
         some = translated[:, kept]
-        # what is missing has one pattern of bits, which no number has
+        # missing values have one bit pattern, which no number has
         keys = keys_of(Block(np.where(np.isnan(some), _MISSING, some), group_keys=group_keys))
         return (keys % np.uint64(FOLDS)).astype(np.intp)
 
     def own_means(self, translated: NDArray[np.float64], keys: Keys | None) -> dict[int, NDArray[np.float64]]:
-        """Smoothed target means (n_rows, n_outputs) for each target-encoded column, by its position in the
+        """Smoothed target means (n_rows, n_outputs) of each target-encoded column, by its position in the
         table.
 
-        A row's means are those of the training rows with its category that are outside its fold.
+        A row's means come from the training rows with its category outside its fold.
         """
         if not self._means:
             return {}
@@ -457,12 +457,12 @@ class TableFit:
 
 
 class EncodedRows(KnownRows):
-    """The rows of a data set that is made, in the columns of its table.
+    """The rows of a new data set, encoded by its table.
 
     Attributes
     ----------
     table : fitted on the training rows
-    unseen : test rows with values that no training row has, see :meth:`Table.unseen`
+    unseen : test rows with values outside the training rows, see :meth:`Table.unseen`
     """
 
     def __init__(self, fit: TableFit) -> None:
@@ -470,19 +470,19 @@ class EncodedRows(KnownRows):
         self._fit = fit
 
     def train(self, rows: Rows, keys: Keys | None = None) -> Rows:
-        """Training rows, with the target means of other rows."""
+        """Encode training rows, with target means of other rows."""
         values = self._fit.translated(np.asarray(converted(rows, sparse=False)))
         encoded = self.table.encode(values[:, self._fit.kept[1]], self._fit.own_means(values, keys))
         return converted(encoded, sparse=isinstance(rows, SparseRows))
 
     def test(self, rows: Rows, keys: Keys | None = None) -> Rows:
-        """Test rows."""
+        """Encode test rows."""
         values = self._fit.translated(np.asarray(converted(rows, sparse=False)))[:, self._fit.kept[1]]
         return super().train(converted(values, sparse=isinstance(rows, SparseRows)))
 
 
 def _said(column: Column) -> str:
-    """What a column holds, and how that is written."""
+    """The kind of a column and the notation of its values."""
     if column.kind == "category":
         return "categories"
     if column.kind == "number":

@@ -1,4 +1,4 @@
-"""What is told of the columns of a table before anything is written: distinct values, codes, copies of the
+"""Warnings about the columns of a table before anything is written: distinct values, codes, copies of the
 target."""
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ _MOST_ROWS, _MOST_BYTES = 20_000, 32 * 2**20
 _FEWEST = 100
 #: cells into which numbers are put to predict the target by them
 _CELLS = 256
-#: share of what is left to predict that a copy of the target predicts on rows that it was not seen on
+#: share of the remaining error that a copy of the target explains on other rows
 _COPY = 0.98
 #: what a column becomes that is left out
 NOTHING = "nothing"
@@ -35,16 +35,16 @@ _ID_NAME = re.compile(r"(^|[ _-])(id|key|uuid|guid|index)$|ID$|^(id|row)[ _-]?(n
 
 @dataclass(frozen=True)
 class ColumnReport:
-    """What becomes of a column.
+    """The encoding of a column.
 
     Attributes
     ----------
-    name : of the column
-    kind : what it holds, and how that is written
+    name : name of the column
+    kind : kind and notation of its values
     becomes : the features, in words
     missing : training rows without a value
-    distinct : different values; an estimate where there are more than 1,024 numbers
-    note : what the user should know, with the option that mends it; else ""
+    distinct : number of different values; an estimate beyond 1,024 numbers
+    note : a note for the user with the option that helps; else ""
     """
 
     name: str
@@ -56,19 +56,22 @@ class ColumnReport:
 
     @property
     def is_plain(self) -> bool:
-        """Numbers, of which nothing is to be told."""
+        """Whether the column is numeric and needs no note."""
         return self.kind == "numbers" and not (self.missing or self.note)
 
 
 class Distinct:
-    """Counts distinct numbers by their smallest hashes, in memory that does not grow: exactly up to 1,024,
-    else k - 1 over the k-th smallest of hashes in [0, 1), with a standard error of 1 / sqrt(k)."""
+    """Counts distinct numbers by their smallest hashes, in bounded memory.
+
+    Exact up to 1,024; beyond that k - 1 over the k-th smallest of hashes in [0, 1), with a standard error of
+    1 / sqrt(k).
+    """
 
     def __init__(self) -> None:
         self._smallest = np.zeros(0, dtype=np.uint64)
 
     def add(self, values: NDArray[np.float64]) -> None:
-        """Take more numbers (n,)."""
+        """Add numbers (n,)."""
         hashes = stirred_bits(values)
         if len(self._smallest) == _KEPT:
             hashes = hashes[hashes < self._smallest[-1]]
@@ -76,18 +79,18 @@ class Distinct:
 
     @property
     def count(self) -> int:
-        """How many there are, about."""
+        """The estimated number of distinct numbers."""
         if len(self._smallest) < _KEPT:
             return len(self._smallest)
         return round((_KEPT - 1) / (float(self._smallest[-1]) / 2.0**64))
 
 
 class NumberFacts:
-    """What is counted of a column of numbers.
+    """Counts for a column of numbers.
 
     Attributes
     ----------
-    values : the distinct ones, sorted; None where they are more than 4,096
+    values : the distinct ones, sorted; None if there are more than 4,096
     """
 
     def __init__(self) -> None:
@@ -97,8 +100,8 @@ class NumberFacts:
         self.values: NDArray[np.float64] | None = np.zeros(0)
 
     def add(self, values: NDArray[np.float64]) -> None:
-        """Take more numbers (n,), none of them missing."""
-        # columns of two numbers are most of those of many
+        """Add numbers (n,), none of them missing."""
+        # in tables of many columns most have two values
         if not values.size or ((values == self.low) | (values == self.high)).all():
             return
         self.distinct.add(values)
@@ -109,7 +112,7 @@ class NumberFacts:
         self.low, self.high = min(self.low, float(values.min())), max(self.high, float(values.max()))
 
     def looks_like(self, name: str, n_rows: int, *, with_zeros: bool) -> Literal["code", "id", "amount"]:
-        """What the numbers of a column look like, of which so many rows have one."""
+        """What a column's numbers resemble, given how many rows have one."""
         count = self.distinct.count
         if not self.are_whole or count < 3:
             return "amount"
@@ -121,7 +124,7 @@ class NumberFacts:
 
 
 class TableSample:
-    """Every k-th row with its target, to find columns that predict the target almost alone."""
+    """Every k-th row with its target, to find columns that alone nearly predict the target."""
 
     def __init__(self, n_rows: int, width: int) -> None:
         most = max(1, min(_MOST_ROWS, _MOST_BYTES // (8 * max(1, width))))
@@ -132,7 +135,7 @@ class TableSample:
         self._keys: list[Keys] = []
 
     def add(self, rows: NDArray[np.float64], targets: NDArray[np.float64] | None, keys: Keys | None) -> None:
-        """Take more rows (n, width), their targets (n,), and the keys of their groups, if there are some."""
+        """Add rows (n, width), their targets (n,), and the keys of their groups, if there are groups."""
         part = slice(-self._seen % self._step, None, self._step)
         self._seen += len(rows)
         if targets is not None:
@@ -151,8 +154,9 @@ class TableSample:
         return np.concatenate(self._rows), np.concatenate(self._targets), keys
 
     def copies(self, are_classes: bool) -> dict[int, float]:
-        """Columns by position that predict the target almost alone, and the share that each explains: of
-        classes that the most frequent one leaves wrong, or of the variance."""
+        """Columns by position that alone nearly predict the target, with the explained share: of the errors
+        of the most frequent class, or of the variance.
+        """
         rows, targets, _ = self.found
         half = len(rows) // 2
         if half < _FEWEST:
@@ -166,8 +170,9 @@ class TableSample:
 
 
 def _explained(column: Floats, targets: NDArray[np.float64], half: int, are_classes: bool) -> float:
-    """What the first half's mean (of classes: most frequent one) in each cell of a column explains of the
-    second half's targets."""
+    """The share of the second half's targets explained by the first half's mean (for classes: most frequent
+    one) in each cell of a column.
+    """
     there = column[:half][~np.isnan(column[:half])]
     if not there.size:
         return 0.0
@@ -194,6 +199,6 @@ def _explained(column: Floats, targets: NDArray[np.float64], half: int, are_clas
 
 
 def told_columns(reports: Sequence[ColumnReport], *, left_out: bool = False) -> list[str]:
-    """A sentence on each column of which there is something to know, or on those that are ``left_out``."""
+    """A sentence on each noteworthy column, or on those that are ``left_out``."""
     told = [report for report in reports if report.note and not (left_out and report.becomes != NOTHING)]
     return [f"column {report.name!r} {report.note}" for report in told]

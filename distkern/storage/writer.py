@@ -30,15 +30,16 @@ Placed = tuple[NDArray[np.int64] | slice, Rows]
 
 
 def rows_of_a_shard(n_rows: int, n_features: int) -> int:
-    """How many rows a shard gets by default.
+    """Default number of rows of a shard.
 
     At most 16 MiB of float32 features: tasks on a cluster read at full speed from about 10 MB on, and a
     worker that holds a few shards stays far below any sensible limit. The number of shards is a multiple of
     8, so that 2, 4 or 8 workers finish together; below 8 MiB it is a power of two that keeps shards at 1 MiB,
-    where overhead per task would dominate. Rows are spread evenly: the last shard is not a small remainder.
+    where overhead per task would dominate. Rows are spread evenly, so the last shard is not a small
+    remainder.
 
-    ``n_features`` is the numbers of four bytes that a row takes: its features, or what
-    :func:`numbers_of_a_row` says of sparse rows.
+    ``n_features`` is the number of 4-byte numbers of a row: its features, or :func:`numbers_of_a_row` for
+    sparse rows.
 
     >>> rows_of_a_shard(464_809, 54)
     58102
@@ -53,7 +54,7 @@ def rows_of_a_shard(n_rows: int, n_features: int) -> int:
 
 
 def numbers_of_a_row(n_rows: int, n_entries: int) -> int:
-    """Numbers of four bytes of a mean sparse row: a value and a column for each entry, two for its end."""
+    """Number of 4-byte numbers of a mean sparse row: a value and a column per entry, two for its end."""
     return 2 + -(-2 * n_entries // max(n_rows, 1))
 
 
@@ -64,7 +65,7 @@ def shard_sizes(n_rows: int, rows_per_shard: int) -> list[int]:
 
 
 def stored_bytes(n_rows: int, n_features: int, rows_per_shard: int, record_bytes: int) -> int:
-    """Bytes of a split's chunks on disk: every chunk is stored full."""
+    """Bytes of a split's chunks on disk; every chunk is stored at full size."""
     n_shards = -(-n_rows // rows_per_shard)
     return n_shards * (rows_per_shard * (4 * n_features + record_bytes) + 3 * chunks.CRC_BYTES)
 
@@ -85,14 +86,14 @@ def write_split(
     on_shard: Callable[[int, int], None],
     of_table: Callable[[Rows, Keys | None], Rows] | None = None,
 ) -> SplitEntry:
-    """Gather, scale and write every shard of a split; returns its entry for the manifest.
+    """Gather, scale and write every shard of a split; return its entry for the manifest.
 
     Parameters
     ----------
-    stored : which fields of the spool's records are stored, each in an array of its own
-    mapping : the class of each provisional code among the targets; None for numbers
-    on_shard : called with the rows of each shard and how many of them are all zeros
-    of_table : makes features of rows of a table, with the keys of their groups
+    stored : fields of the spool's records to store, each in its own array
+    mapping : class of each provisional code among the targets; None for numbers
+    on_shard : called with the rows of each shard and the number of zero rows among them
+    of_table : encodes rows of a table, given the keys of their groups
 
     Raises
     ------
@@ -148,8 +149,9 @@ def write_split(
 
 
 def _gathered(spool: Spool, pieces: list[RunPiece], records: NDArray[Any]) -> Iterator[Placed]:
-    """The rows of a shard, a piece in memory at a time; ``records`` are filled on the way, with those of a
-    piece before it."""
+    """The rows of a shard, a piece in memory at a time; ``records`` are filled with those of a piece before
+    it is returned.
+    """
     # as plain bytes, which NumPy copies four times as fast as records
     plain = records.view(f"V{records.itemsize}")
     for piece in pieces:
@@ -165,7 +167,7 @@ def _encoded(
     of_table: Callable[[Rows, Keys | None], Rows],
     keys: Keys | None,
 ) -> Iterator[Placed]:
-    """The rows of a shard as features, a few at a time: those take more room than what they are made of."""
+    """Encode the rows of a shard as features, a few at a time, since features take more room than rows."""
     step = max(1, CHUNK_BYTES // (8 * n_features))
     for positions, values in placed:
         where = np.arange(*positions.indices(n_rows)) if isinstance(positions, slice) else positions
@@ -177,12 +179,12 @@ def _encoded(
 def scaled_rows(
     parts: Iterable[Placed], shape: tuple[int, int], scaling: Scaling, where: str, *, is_sparse: bool
 ) -> Rows:
-    """The rows of a shard, each at its place, scaled and in float32.
+    """The rows of a shard at their positions, scaled and in float32.
 
     Parameters
     ----------
-    shape : of the shard; narrower rows end with zeros
-    where : whose rows they are, as an error names them
+    shape : shape of the shard; narrower rows are padded with zeros
+    where : name of the rows in errors
 
     Raises
     ------
@@ -214,7 +216,7 @@ def scaled_rows(
 
 
 def widened(features: Rows, width: int) -> Rows:
-    """The rows with columns of zeros added up to ``width``."""
+    """The rows padded with zero columns to ``width``."""
     if isinstance(features, SparseRows):
         return features.widened(width)
     missing = width - features.shape[1]
@@ -222,13 +224,13 @@ def widened(features: Rows, width: int) -> Rows:
 
 
 def zero_rows(rows: Rows) -> int:
-    """How many rows have no number that is not 0."""
+    """Number of rows with only zeros."""
     present = np.diff(rows.indptr) if isinstance(rows, SparseRows) else rows.any(axis=1)
     return len(rows) - int(np.count_nonzero(present))
 
 
 def _weighed(records: NDArray[Any], n_classes: int | None) -> tuple[tuple[float, ...], tuple[float, ...]]:
-    """The sum of the weights and the largest one, for each class, or for all rows."""
+    """Sum and maximum of the weights, for each class or for all rows."""
     weights = records["weights"]
     codes = np.zeros(len(weights), dtype=np.intp) if n_classes is None else records["targets"]
     totals = np.bincount(codes, weights=weights, minlength=n_classes or 1)
@@ -238,9 +240,9 @@ def _weighed(records: NDArray[Any], n_classes: int | None) -> tuple[tuple[float,
 
 
 def write_sparse(folder: Path, rows: SparseRows) -> tuple[int, ...]:
-    """Write rows as a group of anndata's csr_matrix layout.
+    """Write rows as a group in anndata's csr_matrix layout.
 
-    Returns the crc32c of data, indices and indptr, of one chunk each; 0 of those without values.
+    Returns the crc32c of data, indices and indptr, one chunk each; 0 for absent values.
     """
     from distkern.storage._zarr import RowsWriter, create_group
 

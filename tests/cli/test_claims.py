@@ -123,7 +123,7 @@ def test_a_folder_that_is_removed_while_it_is_trained_to_is_named(tmp_path):
         # the first sign of life is not to come while the folder is being removed
         wait_until((tmp_path / "m" / ".job" / "heartbeat").exists)
         shutil.rmtree(tmp_path / "m")
-        with pytest.raises(FencedError, match=r"m was removed or emptied while it was trained to"):
+        with pytest.raises(FencedError, match=r"m was removed or emptied during training"):
             guard(Event("run_started", {"stages": 3}))
     assert not (tmp_path / "m").exists()
 
@@ -159,14 +159,14 @@ def test_whose_signs_of_life_count(tmp_path):
     folder.beat({**attached_facts(), "born": "1"})
     folder.refuse_if_attached()
     folder.beat({**attached_facts(), "host": "elsewhere", "pid": gone.pid})
-    with pytest.raises(InputError, match=f"process {gone.pid} on elsewhere is training to it"):
+    with pytest.raises(InputError, match=f"process {gone.pid} on elsewhere is writing to this folder"):
         folder.refuse_if_attached()
     folder.beat({**attached_facts(), "host": "elsewhere", "time": time.time() - LOST_SECONDS - 1})
     folder.refuse_if_attached()
     # a clock that is a day ahead: while the driver beats, the disk's clock counts
     ahead = {**attached_facts(), "host": "elsewhere", "time": time.time() + 86_400}
     folder.beat(ahead)
-    with pytest.raises(InputError, match="on elsewhere is training to it"):
+    with pytest.raises(InputError, match="on elsewhere is writing to this folder"):
         folder.refuse_if_attached()
     heartbeat = tmp_path / ".job" / "heartbeat"
     for modified in (time.time() - LOST_SECONDS - 1, time.time() + 86_400):

@@ -35,6 +35,11 @@ def test_wrong_sizes_are_refused(text):
         parse_bytes(text)
 
 
+def test_a_number_without_a_unit_is_not_taken_for_a_few_bytes():
+    with pytest.raises(InputError, match="'2' is 2 bytes, as it has no unit; write for instance 2GiB"):
+        parse_bytes("2")
+
+
 def test_set_reads_toml_values_and_bare_words():
     settings = [
         "gamma=4.0",
@@ -157,7 +162,7 @@ def test_without_an_algorithm_one_is_chosen_within_the_limit():
         (Job(data="d", params={"gama": 1.0}), "'gama'; did you mean 'gamma'"),
         (
             Job(data="d", params={"diameter": 1.0}),
-            "is of single algorithms.*add --algorithm NAME, one of: avm, csvrg",
+            "belongs to single algorithms.*add --algorithm NAME, one of: avm, csvrg",
         ),
         (Job(data="d", params={"random_state": 1}), "--seed"),
         (

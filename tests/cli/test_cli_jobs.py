@@ -181,7 +181,7 @@ def test_ctrl_c_ends_the_looking_and_not_the_job(data, cluster_for_jobs, tmp_pat
             "no job 'nobody'; known are: csvrg-",
         ),
         (["logs", "nobody", "--runs", "no/runs"], "there are no jobs; give --runs FOLDER"),
-        (["jobs", "--scheduler", "threads"], "'threads' does not outlive this command"),
+        (["jobs", "--scheduler", "threads"], "'threads' ends with this command"),
         (["train", "--data", "DATA", "--out", "m", "--scheduler", "threads", "--retries", "2"], "--retries"),
     ],
 )
@@ -211,7 +211,7 @@ def test_a_store_that_the_workers_do_not_see_is_refused(data, cluster_for_jobs, 
         ):
             check_store(out, "/no.zarr", scheduler.everywhere, "--out")
         # what a worker with another disk under the same path would find
-        with pytest.raises(InputError, match=r"does not see the folder .* as it is here; use a place that"):
+        with pytest.raises(InputError, match=r"does not see this machine's folder .*; use a path that"):
             check_store(
                 out, str(data), lambda look, *_: scheduler.everywhere(look, str(out), "other", ""), "--out"
             )

@@ -76,8 +76,8 @@ def test_debug_shows_the_traceback(monkeypatch, capsys):
     ("arguments", "line"),
     [
         (["trian"], "distkern: error: No such command 'trian'; did you mean 'train'?; see"),
-        (["xyz"], "distkern: error: No such command 'xyz'; see"),
-        (["evaluate", "m", "--dat", "d"], "distkern: error: No such option"),
+        (["xyz"], "distkern: error: No such command 'xyz'; use one of: shard, plan"),
+        (["evaluate", "m", "--dat", "d"], "distkern: error: --dat: no such option; did you mean --data?"),
         (["evaluate", "m"], "distkern: error: Missing option '--data'"),
         (["train", "--seed", "x", "--data", "d"], "distkern: error: Invalid value for '--seed'"),
         (
@@ -100,6 +100,28 @@ def test_every_command_has_help_with_an_example(capsys):
     for name in entry._COMMANDS:
         assert entry.main([name, "--help"]) == 0
         assert f"distkern {name} " in capsys.readouterr().out.partition("Example")[2]
+
+
+def test_help_is_short(capsys):
+    assert entry.main(["-h"]) == 0
+    listing = capsys.readouterr().out
+    assert max(map(len, listing.splitlines())) <= 80
+    assert "..." not in listing.replace("[ARGS]...", "")
+    assert entry.main(["train", "-h"]) == 0
+    short = capsys.readouterr().out
+    assert entry.main(["train", "--help"]) == 0
+    assert capsys.readouterr().out == short
+
+
+def test_a_terminal_breaks_lines_between_words(monkeypatch, capsys):
+    what = "the file lacks a column that the model knows, and there is nothing in its place that would do"
+    failing(monkeypatch, InputError(what))
+    monkeypatch.setattr(sys.stderr, "isatty", lambda: True)
+    assert entry.main(["fail"]) == 2
+    lines = capsys.readouterr().err.splitlines()
+    assert len(lines) == 2
+    assert max(map(len, lines)) <= 80
+    assert " ".join(line.strip() for line in lines) == f"distkern: error: {what}"
 
 
 def test_help_is_quick(capsys):

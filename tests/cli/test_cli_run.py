@@ -103,7 +103,7 @@ def test_the_plan_knows_the_evaluation_and_a_model_outlives_too_little_memory_fo
 
     monkeypatch.setattr("distkern.runs.limits.check_limit", refuse)
     assert main(["train", "--data", str(data), "--out", str(tmp_path / "m"), *SMALL]) == 0
-    assert "does not show what the model makes of the test rows" in capsys.readouterr().err
+    assert "the report has no evaluation on the test rows" in capsys.readouterr().err
     assert "Test rows" not in (tmp_path / "m" / "report.html").read_text()
 
 

@@ -89,7 +89,7 @@ def test_a_search_is_a_job_like_others(data, cluster_for_jobs, tmp_path, capsys)
     assert main(["submit", other, *submitted[2:]]) == 2
     assert "holds a search with another candidates than now" in capsys.readouterr().err
     assert main(["submit", "--data", str(data), "--jobs", "2", *submitted[2:]]) == 2
-    assert "--jobs: is for searches, and the job has no table [search]" in capsys.readouterr().err
+    assert "--jobs: needs a table [search] in the job" in capsys.readouterr().err
 
 
 @pytest.mark.slow
@@ -112,7 +112,7 @@ def test_a_search_that_was_cancelled_goes_on(data, cluster_for_jobs, tmp_path, c
     assert n_trials(out) == 6
     capsys.readouterr()
     assert main(["logs", name, "--runs", str(tmp_path)]) == 0
-    assert f"{len(kept)} trials were made before, and are not made again" in capsys.readouterr().err
+    assert f"{len(kept)} earlier trials are reused" in capsys.readouterr().err
 
 
 @pytest.mark.slow

@@ -98,7 +98,7 @@ def test_columns_are_in_the_order_of_what_they_cost(data, arguments, loss, folde
     assert costs["kind"] > 2 * abs(costs["noise"])
     assert costs == pytest.approx(naive(model, split), rel=1e-6, abs=1e-9)
     page = (tmp_path / "m" / "report.html").read_text(encoding="utf-8")
-    assert f"What permuting a column costs, in {loss}, on {split.n_rows} held-out test rows." in page
+    assert f"Increase in {loss} when a column is shuffled, on {split.n_rows} held-out test rows." in page
 
 
 @pytest.mark.parametrize(("share", "copies"), [(0.997, ("told",)), (0.7, ())])
@@ -113,10 +113,12 @@ def test_a_column_that_nearly_is_the_target_is_told_of(share, copies, tmp_path, 
     path, out = str(tmp_path / "d.zarr"), str(tmp_path / "m")
     assert main(["shard", str(tmp_path / "d.csv"), "--target", "y", "--out", path]) == 0
     assert main(["train", "--data", path, "--out", out, "--scheduler", "synchronous", *NEWTON]) == 0
-    warning = "'told' alone nearly tells the target: leave out what is not known before it, if it is such"
+    warning = (
+        "'told' alone nearly predicts the target: is it known when predictions are made? If not, leave it out"
+    )
     assert load_model(out).importances_.copies == copies
     assert (warning in capsys.readouterr().err) == bool(copies)
-    assert ("nearly tells the target" in (tmp_path / "m" / "report.html").read_text()) == bool(copies)
+    assert ("nearly predicts the target" in (tmp_path / "m" / "report.html").read_text()) == bool(copies)
 
 
 @pytest.mark.slow
@@ -146,9 +148,7 @@ def test_of_many_sparse_columns_those_that_vary_most_are_permuted(tmp_path):
     assert found.columns[0].column == "column 5"
     assert not too_much.columns
     assert too_much.reason.endswith("MiB, and the memory limit is 1.0 MiB")
-    assert [event["text"] for event in told] == [
-        f"how much columns matter is not measured: {too_much.reason}"
-    ]
+    assert [event["text"] for event in told] == [f"importances were not measured: {too_much.reason}"]
 
 
 @pytest.mark.parametrize(
@@ -201,10 +201,10 @@ def test_what_does_not_fit_is_left_out_and_said_so(folder, tmp_path, monkeypatch
     limit = ["--memory-limit", "1GiB"]
     assert main(["plan", *job, *limit]) == 0
     shown = " ".join(capsys.readouterr().out.split())
-    assert "how much columns matter is not measured (that takes 16." in shown
-    assert "importances" not in shown
+    assert "importances were not measured (that takes 16." in shown
+    assert "sample for importances" not in shown
     assert main(["train", *job, *limit, "--out", str(tmp_path / "m")]) == 0
-    said = "how much columns matter is not measured: that takes 16"
+    said = "importances were not measured: that takes 16"
     assert said in capsys.readouterr().err
     assert main(["inspect", str(tmp_path / "m")]) == 0
     assert said in " ".join(capsys.readouterr().out.split())

@@ -12,7 +12,7 @@ import pytest
 import zarr
 from sklearn.datasets import dump_svmlight_file
 
-from distkern import CSVRGClassifier
+from distkern import CSVRGClassifier, NewtonClassifier
 from distkern.cli.main import main
 from distkern.runs.persistence import load_model
 from distkern.runs.scoring import files_for, predict_files_to
@@ -130,7 +130,7 @@ def test_another_target_is_left_out(model, tmp_path, capsys):
     new[["bought", *NAMES]].to_csv(tmp_path / "new.csv", index=False)
     arguments = ["predict", str(model), str(tmp_path / "new.csv"), "--out", str(tmp_path / "p.csv"), *HERE]
     assert main(arguments) == 0
-    assert "note: column that the model does not know, left out: 'bought'" in capsys.readouterr().err
+    assert "note: column unknown to the model, ignored: 'bought'" in capsys.readouterr().err
     (tmp_path / "p.csv").unlink()
     assert main([*arguments, "--target", "bought"]) == 0
     assert "note" not in capsys.readouterr().err
@@ -159,7 +159,7 @@ def test_files_without_names_are_taken_in_the_order_of_training(model, tmp_path,
     assert main(arguments) == 2
     assert "4 features where the model has 3" in capsys.readouterr().err
     assert main([*arguments[:2], str(tmp_path / "new.svm"), "--id", "name", *arguments[3:]]) == 2
-    assert "new.svm, --id: says nothing of svmlight files" in capsys.readouterr().err
+    assert "new.svm, --id: does not apply to svmlight files" in capsys.readouterr().err
 
 
 def test_sparse_rows_stay_sparse(tmp_path):
@@ -277,3 +277,19 @@ def test_how_far_the_files_are_is_told(model, tmp_path):
     assert steps == sorted(steps)
     assert steps[-1] == (1000, 300)
     assert 600 < next(share for share, rows in steps if rows == 200) < 700
+
+
+def test_it_is_said_when_one_class_takes_every_row(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    rows = table()
+    noise = np.where(np.arange(len(rows)) % 2, "no", "yes")
+    model = NewtonClassifier(features="linear", loss="logistic", random_state=0)
+    model.fit(rows[NAMES], noise).save("m")
+    rows[NAMES].to_csv("new.csv", index=False)
+    said = (
+        "every row is predicted 'no'; the probabilities may still be good: choose a threshold, for instance"
+    )
+    for threshold, told in (("0.999999", True), ("0.5", False)):
+        given = ["--out", f"p{threshold}.csv", "--threshold", threshold, *HERE]
+        assert main(["predict", "m", "new.csv", *given]) == 0
+        assert (said in capsys.readouterr().err) == told

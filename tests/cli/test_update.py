@@ -170,7 +170,7 @@ def test_the_label_against_the_rest_is_that_of_the_rows_before(folder, capsys):
             == np.resize(["3" if one == 3 else "not 3" for one in labels], 90).tolist()
         )
         assert made("no", labels, *like, "--positive", "33") == 2
-        assert "--positive 33: the rows that these are to be like are of '3' ag" in capsys.readouterr().err
+        assert "--positive 33: the data of --like are '3' ag" in capsys.readouterr().err
     assert made("again", [0, 3, 5], *like) == 0
     assert open_dataset("again.zarr").fingerprint == open_dataset("three.zarr").fingerprint
     # what training rows have none of is still told apart in test rows
@@ -187,9 +187,7 @@ def test_labels_that_look_like_others_stay_what_they_are(folder, capsys):
     assert made("numbers", [1, 2], "--like", "mixed.zarr") == 0
     assert open_dataset("numbers.zarr").classes.tolist() == ["1", "2"]
     assert made("numbers2", [1, 2], "--like", "mixed.zarr", "--positive", "x") == 2
-    assert "of classes 'not x' and 'x', and those that they are to be like are of '1', '2', 'x'" in (
-        capsys.readouterr().err
-    )
+    assert "classes 'not x' and 'x', but the data of --like have '1', '2', 'x'" in (capsys.readouterr().err)
     assert made("one", ["1", "2", "x"], "--positive", "x") == 0
     assert made("other", [1, 2], "--like", "one.zarr") == 0
     assert open_dataset("other.zarr").classes.tolist() == ["not x"]
@@ -229,7 +227,7 @@ def test_an_update_under_way_keeps_what_it_has_made(folder, capsys):
     other.beat({"epoch": 1, **attached_facts()})
     capsys.readouterr()
     assert main(["update", "m", "--data", "new.zarr"]) == 2
-    assert "is training to it" in capsys.readouterr().err
+    assert "is writing to this folder" in capsys.readouterr().err
     assert (staged / "model.json").exists()
 
 
@@ -248,7 +246,7 @@ def test_one_of_two_updates_at_a_time_is_refused(folder, monkeypatch, capsys):
     monkeypatch.setattr(updating, "begun", begun)
     assert main(["update", "m", "--data", "new.zarr"]) == 0
     assert ended == [2]
-    assert "is training to it" in capsys.readouterr().err
+    assert "is writing to this folder" in capsys.readouterr().err
     assert load_model("m").updates_[-1]["rows"] == 300
 
 
@@ -286,7 +284,7 @@ def test_an_update_does_not_replace_another_model_than_it_began_from(folder, how
     assert main(["update", "m", "--data", "new.zarr"]) == 2
     said = {
         "claimed": "another driver has taken over",
-        "saved": "m: was changed while it was being updated",
+        "saved": "m: was changed during the update",
         "begun anew": "m: is not a model",
     }
     assert said[how] in capsys.readouterr().err

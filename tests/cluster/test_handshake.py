@@ -62,16 +62,15 @@ def test_jobs_are_asked_for_where_nobody_could_run_one(cluster):
 
 def test_what_is_no_scheduler(monkeypatch):
     monkeypatch.setattr(handshake, "_TRY", 0.1)
-    with server(None) as port, pytest.raises(InputError, match=r"no Dask scheduler \(its dashboard"):
-        greet(f"tcp://127.0.0.1:{port}", 0.2)
-    with server(b"") as port, pytest.raises(InputError, match="it hung up"):
-        greet(f"tcp://127.0.0.1:{port}", 0.2)
+    for answer in (None, b""):
+        with server(answer) as port, pytest.raises(InputError, match="no Dask scheduler answers"):
+            greet(f"tcp://127.0.0.1:{port}", 0.2)
     with pytest.raises(InputError, match="no Dask scheduler answers"):
         greet(f"tcp://127.0.0.1:{port}", 0.2)
     with pytest.raises(InputError, match="no Dask scheduler answers"):
         greet("tcp://nosuchhost.invalid:8786", 0.0)
-    with pytest.raises(InputError, match="no port 99999"):
-        greet("tcp://127.0.0.1:99999", 0.2)
+    with pytest.raises(InputError, match="missing port number"):
+        greet("tcp://127.0.0.1", 20.0)
 
 
 @pytest.mark.slow

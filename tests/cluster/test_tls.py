@@ -194,13 +194,12 @@ def test_the_reason_is_said(certificates, scheduler, data, tmp_path, capsys):
         return capsys.readouterr().err
 
     assert "no certificate was given" in refused()
-    assert "certificate verify failed" in refused(*options_of(strangers, "mallory"))
-    stranger = refused(*options_of(strangers, "mallory", ca=team / "ca.pem"))
-    assert "no way into this scheduler" in stranger
+    for ca in (None, team / "ca.pem"):
+        assert "the TLS connection failed" in refused(*options_of(strangers, "mallory", ca=ca))
     mixed = ["--tls-ca", str(team / "ca.pem"), "--tls-cert", str(team / "alice.pem")]
     assert "cannot be used" in refused(*mixed, "--tls-key", str(team / "worker.key"))
     with server(b"what a scheduler in the open begins with") as port:
         given = options_of(team, "alice")
-        assert "wrong version number" in refused(*given, where=f"tls://127.0.0.1:{port}")
+        assert "the TLS connection failed" in refused(*given, where=f"tls://127.0.0.1:{port}")
     assert "has no effect with scheduler 'threads'" in refused(*mixed, where="threads")
     assert not (tmp_path / "m").exists()

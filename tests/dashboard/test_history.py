@@ -41,7 +41,7 @@ def test_a_run_as_its_events_told_it():
     assert [stage["stage"] for stage in run.stages] == [0, 1, 2, 3]
     assert run.last["objective"] == 1.125
     (total,) = run.passes.totals
-    assert (total.times, total.rows, total.split_seconds) == (4, 4000, {"read": 4.0, "work": 8.0})
+    assert (total.times, total.rows, total.waited) == (4, 4000, 16.0)
     times, rates = run.rates.rates(0)
     assert sum(rates) * run.rates.width == pytest.approx(4000, rel=0.1)
     assert times[-1] < 16

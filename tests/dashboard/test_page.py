@@ -1,17 +1,13 @@
-"""The page's document: what it shows of which runs, and that it draws again only what changed."""
-
-import time
-from types import SimpleNamespace
+"""The page's document: it shows one run, and draws again only what changed."""
 
 import pytest
 from bokeh.document import Document
 from bokeh.document.models import DocumentModelManager
 from runs_of_dashboard import FACTS, a_pass, event, metrics, started, whole_run
 
-from distkern.dashboard import fragments
 from distkern.dashboard.history import ClusterView, Histories, WorkerView
 from distkern.dashboard.page import Page, open_page
-from distkern.monitor.style import RUNS, STYLES
+from distkern.monitor.style import STYLES
 
 WORKERS = (
     WorkerView("tcp://a:1", "0", 1, 1, 90 * 2**20, 100 * 2**20, 99.0),
@@ -31,11 +27,10 @@ def histories(**more):
     return kept
 
 
-def page(kept, query=None):
+def page(kept, run=""):
     document = Document()
-    if query:
-        document._session_context = lambda: SimpleNamespace(request=SimpleNamespace(arguments=query))
     made = Page(kept, cluster, document)
+    made._run.value = run
     made.update()
     return made, document
 
@@ -69,42 +64,26 @@ def test_the_document_is_searched_for_models_a_few_times(monkeypatch):
 def test_the_newest_run_is_shown_until_the_reader_chooses():
     kept = histories()
     made, document = page(kept)
-    assert made._list.active == [0]
-    assert made._list.labels[0].startswith("simba on digits.zarr to <n>\nfinished")
+    assert [choice for choice, _ in made._run.options] == ["", "two", "one"]
     assert curves(made, "objective")["xs"] == [[1.0, 3.0, 5.0]]
     assert "simba on digits.zarr to &lt;n&gt;" in text(document, "now")
+    made._run.value = "one"
+    assert curves(made, "objective")["xs"] == [[1.0, 3.0, 5.0, 7.0]]
     kept.add({"run": {**FACTS, "id": "three"}, "events": [started()]}, 1.0)
     made.update()
-    assert made._chosen == ["three"]
-    made._list.active = [1, 2]
-    assert made._chosen == ["two", "one"]
-    kept.add({"run": {**FACTS, "id": "four"}, "events": [started()]}, 1.0)
-    made.update()
-    assert made._chosen == ["two", "one"]
-    assert made._list.active == [2, 3]
-
-
-def test_several_runs_are_overlaid_each_in_its_colour():
-    made, document = page(histories(), {"run": [b"one", b"two", b"no such run"]})
-    drawn = curves(made, "error")
-    assert len(drawn["xs"]) == 4
-    assert drawn["dash"] == ["solid", "dashed"] * 2
-    assert drawn["colour"] == [RUNS[1]] * 2 + [RUNS[0]] * 2
-    assert drawn["ys"][2] == pytest.approx([15.0, 7.5, 3.75])
-    assert "test error" in text(document, "now")
-    assert f"border-left: 5px solid {RUNS[1]}" in made._list_sheet.css
-    assert RUNS[0] not in text(document, "legend")
+    assert curves(made, "objective")["xs"] == [[1.0, 3.0, 5.0, 7.0]]
     made._over.active = 1
-    assert curves(made, "objective")["xs"][1] == [1.0, 4.0, 7.0, 10.0]
+    assert curves(made, "objective")["xs"] == [[1.0, 4.0, 7.0, 10.0]]
+    made._run.value = ""
+    assert curves(made, "objective")["xs"] == []
 
 
-def test_a_run_that_is_shown_alone_has_the_report_s_colours():
-    made, document = page(histories(), {"run": [b"one"]})
+def test_a_run_has_the_report_s_colours():
+    made, document = page(histories(), "one")
     for name, kinds in (("error", ("train", "test")), ("memory", ("worker", "driver"))):
         assert curves(made, name)["colour"] == [STYLES[kind].colour for kind in kinds]
         assert set(made._figures[name]._points.data["marker"]) == {STYLES[kind].marker for kind in kinds}
         assert all(STYLES[kind].colour in text(document, "legend") for kind in kinds)
-    assert "border-left" not in made._list_sheet.css
 
 
 def test_the_error_of_no_model_is_not_shown():
@@ -122,7 +101,7 @@ def test_the_error_of_no_model_is_not_shown():
 
 
 def test_memory_against_limit_and_plan():
-    made, _ = page(histories(memory_limit=2**29, planned_worker_bytes=2**28), {"run": [b"one"]})
+    made, _ = page(histories(memory_limit=2**29, planned_worker_bytes=2**28), "one")
     drawn = curves(made, "memory")
     assert drawn["dash"] == ["solid", "dashed", "dotted", "dotted"]
     assert drawn["ys"][2] == [2**29] * 2
@@ -155,7 +134,7 @@ def test_progress_workers_waiting_and_events():
     kept.add({"run": FACTS, "events": list(a_pass(50.0, 4))[:3]}, 0.0)
     for number, worker in ((0, "tcp://a:1"), (1, "tcp://a:1"), (2, "tcp://b:2")):
         run.tasks.finished(("distkern-snapshot-00-map", number), worker)
-    _, document = page(kept, {"run": [b"one"]})
+    _, document = page(kept, "one")
     now = text(document, "now")
     assert "stage 4: snapshot" in now
     assert "2 of 4 tasks, 500 of 1,000 rows, 250 rows/s, 2.0 KiB/s<" in now
@@ -163,25 +142,8 @@ def test_progress_workers_waiting_and_events():
     workers = text(document, "workers")
     assert "<td>2</td><td>2</td></tr>" in workers
     assert "90.0 MiB of 100.0 MiB" in workers
-    assert "the driver waited for tasks 100\u00a0%" in text(document, "time")
+    assert "The driver spent all of the 16.0 s of passes waiting for tasks." in text(document, "time")
     assert "checkpoint" in text(document, "events")
-
-
-def test_runs_of_the_same_name_are_told_apart_by_their_start(monkeypatch):
-    monkeypatch.setattr("time.localtime", time.gmtime)
-    kept = histories()
-    again = {**FACTS, "id": "again", "out": "/elsewhere/m"}
-    kept.add({"run": again, "events": [started(3723.0), *a_pass(3724.0, 0)]}, 0.0)
-    made, document = page(kept, {"run": [b"one", b"two", b"again"]})
-    listed = [label.split("\n")[0] for label in made._list.labels]
-    assert listed == [
-        "csvrg on digits.zarr to m (01:02:03)",
-        "simba on digits.zarr to <n>",
-        "csvrg on digits.zarr to m (00:00:00)",
-    ]
-    for part in ("now", "time"):
-        assert "csvrg on digits.zarr to m (00:00:00)<" in text(document, part)
-        assert "csvrg on digits.zarr to m (01:02:03)<" in text(document, part)
 
 
 def test_rounds_have_no_tasks_to_count():
@@ -190,17 +152,12 @@ def test_rounds_have_no_tasks_to_count():
     run.tasks.finished(("distkern-snapshot-00-map", 0), "tcp://a:1")
     begun = {"name": "rounds", "stage": 4, "tasks": 2, "rows": 1000, "bytes": 0, "unit": "rounds"}
     kept.add({"run": FACTS, "events": [event("pass_started", 50.0, **begun)]}, 0.0)
-    _, document = page(kept, {"run": [b"one"]})
+    _, document = page(kept, "one")
     assert "<td>-</td><td>1</td></tr>" in text(document, "workers")
     assert "rounds have no tasks to count" in text(document, "workers")
     assert "0 of 2 rounds" in text(document, "now")
-    # what a finished run beside it did last is not under way
-    kept.runs["two"].tasks.finished(("distkern-snapshot-00-map", 0), "tcp://a:1")
-    kept.runs["two"].state = "finished"
-    _, document = page(kept, {"run": [b"one", b"two"]})
-    assert "<td>-</td><td>2</td></tr>" in text(document, "workers")
     kept.add({"run": FACTS, "events": list(a_pass(51.0, 4))[:1]}, 0.0)
-    _, document = page(kept, {"run": [b"one"]})
+    _, document = page(kept, "one")
     assert "<td>1</td><td>1</td></tr>" in text(document, "workers")
 
 
@@ -238,11 +195,3 @@ def test_open_page_looks_again_and_again():
     open_page(histories(), cluster, document)
     (callback,) = document.session_callbacks
     assert callback.period == 500
-
-
-@pytest.mark.parametrize(
-    ("seconds", "said"),
-    [(0, "just now"), (35, "30 s ago"), (119, "1 min ago"), (7300, "2 h ago"), (3 * 86400, "3 days ago")],
-)
-def test_ages(seconds, said):
-    assert fragments.coarse_age(seconds) == said

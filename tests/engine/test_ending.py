@@ -130,7 +130,7 @@ def test_a_run_that_ends_above_the_model_0_says_so(tmp_path):
 
 def test_a_model_of_one_class_says_so():
     X, y = make_moons(400, noise=0.1, random_state=0)
-    with pytest.warns(ConvergenceWarning, match="errs on 50 % .* one class .*: scale the features"):
+    with pytest.warns(ConvergenceWarning, match="error is 50 %, .* one class .*: scale the features"):
         distkern.PegasosClassifier(scale="none", random_state=0).fit(1e-3 * X, y)
     X, y = make_classification(
         2000, 20, n_informative=5, weights=[0.97], flip_y=0, class_sep=0.5, random_state=0
@@ -193,5 +193,5 @@ def test_solvers_name_their_own_hyperparameters():
 def test_weighted_rows_are_compared_with_one_class_by_their_weights():
     X, y = np.random.default_rng(0).random((200, 3)), np.arange(200) % 2
     model = distkern.PegasosClassifier(random_state=0, features="linear")
-    with pytest.warns(ConvergenceWarning, match="one class for all of them errs on 10 %"):
+    with pytest.warns(ConvergenceWarning, match="one class for all rows has 10 %"):
         model.fit(X, y, sample_weight=np.where(y == 1, 9.0, 1.0))

@@ -105,4 +105,4 @@ def test_plan_says_what_it_does_less_of(path):
     kept, *_, importances = told["savings"]
     assert "of blocks are kept instead of" in kept
     # the limit leaves less than they take after the run
-    assert importances.startswith("how much columns matter is not measured (that takes ")
+    assert importances.startswith("importances were not measured (that takes ")

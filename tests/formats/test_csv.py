@@ -212,8 +212,8 @@ def test_a_row_may_go_over_several_lines(tmp_path):
     place = f"{path}, lines 3 to 5"
     assert notes.told() == [
         "1 blank line is no row",
-        f"3 rows span several lines, the longest 3 ({place}), within quotation marks (--no-quotes reads each "
-        "line as a row)",
+        f"3 rows span several lines, the longest 3 ({place}), within quotation marks (--no-quotes makes each "
+        "line a row)",
     ]
 
 
@@ -228,11 +228,8 @@ def test_names_that_come_again_are_no_row(tmp_path, monkeypatch):
     data.write_text("x,y\n1,no\nx,y\n2,yes\n\n3,no\nx,y\n")
     told = []
     assert shard(data, tmp_path / "d.zarr", notice=told.append).classes.tolist() == ["no", "yes"]
-    assert told == [
-        "1 blank line is no row",
-        "the names of the columns come again in 2 lines of the input, left out",
-    ]
-    with pytest.raises(InputError, match="line 3: the name of the column comes again"):
+    assert told == ["1 blank line is no row", "the header is repeated in 2 lines of the input, left out"]
+    with pytest.raises(InputError, match="line 3: the column name is repeated"):
         read(written(tmp_path, "x\na\nx\n"), target_kind="none")
 
 
@@ -290,8 +287,8 @@ def test_what_is_not_in_the_encoding_is_named_with_its_line(tmp_path):
     for encoding, message in (
         ("ascii", "line 3: not text in ascii; give the --encoding"),
         ("utf-16", "line 1: not text in utf-16"),
-        ("latin-9000", "--encoding latin-9000: no encoding of text is called so"),
-        ("hex", "--encoding hex: no encoding of text is called so"),
+        ("latin-9000", "--encoding latin-9000: unknown text encoding"),
+        ("hex", "--encoding hex: unknown text encoding"),
     ):
         with pytest.raises(InputError, match=message):
             read(path, encoding=encoding)

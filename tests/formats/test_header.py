@@ -37,11 +37,8 @@ DOUBLED = columns(ROWS, lambda at, line: ",".join([line.split(",")[0], line]))
 @pytest.mark.parametrize(
     ("text", "told"),
     [
-        (NUMBERED, "column 1 is taken to number or name the rows and left out: it has no name"),
-        (
-            SHORT,
-            "column 1 is taken to number or name the rows and left out: rows have a field more than the he",
-        ),
+        (NUMBERED, "column 1 numbers or names the rows and is left out: it has no name"),
+        (SHORT, "column 1 numbers or names the rows and is left out: rows have a field more than the he"),
         (TRAILING, "columns 4, 5 have neither name nor values and are left out"),
         (TRAILED, "column 4 has neither name nor values and is left out"),
         (DOUBLED, "column 2 repeats name and values of column 1, 'x', and is left out"),

@@ -187,12 +187,12 @@ def test_carriage_returns(tmp_path):
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"delimiter": "\u00a6"}, "--delimiter: '\u00a6' is no such mark; give one ASCII character"),
+        ({"delimiter": "\u00a6"}, "--delimiter: '\u00a6' cannot be used; give one ASCII character"),
         ({"delimiter": '"'}, "--delimiter: "),
-        ({"escape": "ab"}, "--escape: 'ab' is no such mark"),
-        ({"delimiter": "|", "escape": "|"}, "is no such mark; .*nothing else in the file"),
+        ({"escape": "ab"}, "--escape: 'ab' cannot be used"),
+        ({"delimiter": "|", "escape": "|"}, "cannot be used; .*no other use in the file"),
         ({"comment": " "}, "--comment: "),
-        ({"decimal": ";"}, "--decimal: ';' is none; give"),
+        ({"decimal": ";"}, "--decimal: ';' is not a decimal mark; give"),
     ],
 )
 def test_marks_that_are_none(options, message):

@@ -7,8 +7,8 @@ import pytest
 
 from distkern.common.errors import CorruptDataError
 from distkern.engine.events import Event
-from distkern.monitor.balance import PassRecorder, PassTotal, verdict
 from distkern.monitor.metrics import FIELDS, MetricsFile, read, rewrite, to_line
+from distkern.monitor.passes import PassRecorder, PassTotal, verdict
 
 LINE = {name: number for number, name in enumerate(FIELDS)}
 
@@ -76,13 +76,15 @@ def test_a_line_that_no_run_writes_is_refused_before_it_is_shown(tmp_path, wrong
 def test_passes_are_added_up_by_name():
     recorder = PassRecorder()
     fields = {"name": "gradient", "stage": 1, "seconds": 2.0, "rows": 10, "bytes": 40, "mode": "workers"}
-    recorder(Event("pass_finished", fields | {"split_seconds": {"read": 0.5, "work": 1.0}}))
-    recorder(Event("pass_finished", fields | {"split_seconds": {"read": 0.25}}))
-    recorder(Event("pass_finished", fields | {"name": "inner loop", "split_seconds": None}))
+    recorder(Event("pass_finished", fields | {"split_seconds": {"read": 0.5, "work": 5.0}}))
+    recorder(Event("pass_finished", fields | {"split_seconds": {"loop": 0.5}}))
+    measured = {"name": "inner loop", "split_seconds": {"loop": 1.0, "wait": 0.75}}
+    recorder(Event("pass_finished", fields | measured))
     gradient, loop = recorder.totals
     assert (gradient.times, gradient.seconds, gradient.rows, gradient.bytes) == (2, 4.0, 20, 80)
-    assert gradient.split_seconds == {"read": 0.75, "work": 1.0}
-    assert (loop.name, loop.times, loop.split_seconds) == ("inner loop", 1, {})
+    # all but the driver's own work, unless the pass has measured it
+    assert gradient.waited == 3.5
+    assert (loop.name, loop.times, loop.waited) == ("inner loop", 1, 0.75)
 
 
 def test_a_resumed_run_s_passes_say_since_when():
@@ -91,5 +93,5 @@ def test_a_resumed_run_s_passes_say_since_when():
     fields = {"name": "gradient", "stage": 4, "seconds": 2.0, "rows": 10, "bytes": 40, "mode": "workers"}
     recorder(Event("pass_finished", fields))
     assert [total.since for total in recorder.totals] == [3]
-    assert "of passes since stage 3, where the run was resumed, the driver" in verdict(recorder.totals)
-    assert "since" not in verdict([PassTotal("gradient", seconds=1.0)])
+    assert "Since the run was resumed after stage 3, the driver spent" in verdict(recorder.totals)
+    assert "resumed" not in verdict([PassTotal("gradient", seconds=1.0)])

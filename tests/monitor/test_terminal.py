@@ -139,6 +139,18 @@ def drawn(description, done, total, rates):
     return [line.rstrip() for line in lines if line.strip()][-1]
 
 
+def test_lines_break_between_words():
+    stream, text = Screen(), "algorithm: newton because of the columns, and by log loss on held-out rows"
+    with Terminal(stream) as terminal:
+        terminal._progress.console.size = ConsoleDimensions(40, 24)
+        terminal.line(text)
+    assert "on held-out rows" not in stream.getvalue().replace(text, "")
+    assert (
+        "algorithm: newton because of the\n  columns, and by log loss on held-out\n  rows\n"
+        in stream.getvalue()
+    )
+
+
 def test_a_bar_is_one_line_of_80_columns():
     rates = "351.6k rows/s, 34.9 MiB/s"
     for length in (5, 20, 35, 60, 100):

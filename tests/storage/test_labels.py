@@ -141,8 +141,7 @@ def test_labels_that_look_alike_are_told():
     told = told_alike(sorted(labels), range(10))
     assert [sentence.count("rows") for sentence in told] == [3, 2, 2]
     assert told[0] == (
-        "the labels ' yes' (0 rows), 'Yes' (7 rows) and 'yes' (9 rows) look alike, and each is a class of "
-        "its own"
+        "the labels ' yes' (0 rows), 'Yes' (7 rows) and 'yes' (9 rows) look alike but are separate classes"
     )
     assert not told_alike([False, True, 1], [1, 1, 1])
     assert told_alike([f"{case}{at}" for at in range(7) for case in "aA"], [1] * 14)[-1].startswith(

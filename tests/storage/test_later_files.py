@@ -46,7 +46,7 @@ def test_later_rows_weigh_as_those_before(tmp_path):
     plain = "x,y\n" + "\n".join(f"{at % 7},{at}" for at in range(80))
     without = made(tmp_path, written(tmp_path, plain, "c.csv"), **options)
     assert without.train.weight_totals is None
-    assert "there is no column 'w' of weights, as the rows before had: each row is one" in told
+    assert "there is no column 'w' of weights, which earlier rows had: each row counts as one" in told
     with pytest.raises(InputError, match="--weight: there is no column 'often'"):
         made(tmp_path, written(tmp_path, plain, "c.csv"), **options, weight="often")
 
@@ -83,7 +83,7 @@ def test_decimals_are_those_of_the_training_files(tmp_path):
     assert found(model_of(data), tmp_path, "x;c\n1,250;u\n")[0][0, 0] == 1.25
     # what stands before thousands begins with no 0
     frame = pandas.DataFrame({"x": ["0,132", "0,512"] * 20, "c": ["u", "v"] * 20})
-    with pytest.warns(UserWarning, match="are taken to follow a comma"):
+    with pytest.warns(UserWarning, match="are read with decimal commas"):
         fitted = NewtonClassifier(n_landmarks=8, random_state=0).fit(frame, [0, 1] * 20)
     assert fitted.table_.columns[0].span == (0.132, 0.512)
 
@@ -107,7 +107,7 @@ def test_numbers_that_stand_for_a_missing_value(tmp_path, kind):
     data = made(tmp_path, path, na=["-999"], keep_na=["k"], task="regression")
     assert feature(data, "x").tolist() == [1] * 40
     assert set(feature(data, "k")) == {-999, 2}
-    with pytest.raises(InputError, match=r"no column '1' to keep the texts of"):
+    with pytest.raises(InputError, match=r"no column '1' with texts to keep"):
         made(tmp_path, path, keep_na=["1"], task="regression")
 
 
@@ -130,7 +130,7 @@ def test_the_unit_of_a_target_is_told_and_known_later(tmp_path):
     told = []
     percent = "x,y\n" + "".join(f"{at},{at}%\n" for at in range(40))
     data = made(tmp_path, written(tmp_path, percent), task="regression", notice=told.append)
-    assert "the target 'y' is in percent, and is learned as shares: 5% is 0.05" in told
+    assert "the target 'y' is in percent, converted to shares: 5% becomes 0.05" in told
     money = "x,y\n" + "".join(f'{at},"$1,{at:03}"\n' for at in range(40))
     data = made(tmp_path, written(tmp_path, money), task="regression")
     (tmp_path / "b.csv").write_text(money)
@@ -191,6 +191,6 @@ def test_later_files_are_checked(tmp_path):
     later = written(tmp_path, "x,c,new,y\n1,w,2,3\n2,u,2,4\n", "b.csv")
     how = {"like": like_of(data), "task": "regression", "notice": told.append}
     check(later, report=lambda columns: None, **how)
-    assert "rows with a category that no training row has, taken as unknown: c (1)" in told
-    assert "column that the model does not know, left out: 'new'" in told
+    assert "rows with a category not in the training rows, treated as unknown: c (1)" in told
+    assert "column unknown to the model, ignored: 'new'" in told
     assert open_dataset(tmp_path / "d.zarr").fingerprint == data.fingerprint

@@ -136,7 +136,9 @@ def test_decimal_commas(tmp_path):
     targets = [prices.train.reader(at)().targets for at in range(prices.train.n_blocks)]
     np.testing.assert_array_equal(np.concatenate(targets), [3.5, 1000])
     source = written(tmp_path, "x;y\n1,200;a\n3,400;b\n")
-    with pytest.raises(InputError, match=r"a\.csv: whether commas .*; give --decimal , or --decimal \."):
+    with pytest.raises(
+        InputError, match=r"a\.csv: no number shows whether commas .*; give --decimal , or --decimal \."
+    ):
         made(tmp_path, source)
     assert feature(made(tmp_path, source, decimal=","), "x").tolist() == [np.float32(1.2), np.float32(3.4)]
     assert feature(made(tmp_path, source, decimal="."), "x").tolist() == [1200, 3400]
@@ -157,7 +159,7 @@ def test_decimal_commas_of_frames(kind):
         warnings.simplefilter("always")
         model.fit(X, labels)
     told = [str(one.message) for one in caught if one.filename == __file__]
-    assert "decimals of numbers that are texts in X are taken to follow a comma" in told
+    assert "numbers written as texts in X are read with decimal commas" in told
     assert "column 'name' is left out: most of its values occur once" in told
     assert model.table_.columns[0].fill == pytest.approx(1205.5 / 3)
     asked = frame.assign(x=["1.200,0", "3,50", "2", "401,83333333333333"] * 10)
@@ -240,12 +242,12 @@ def test_what_every_column_becomes_is_told_before(tmp_path):
     assert list(noted) == ["row", "zip", "store code", "name", "flag"]
     assert "as ids have; give --drop row" in noted["row"]
     assert "--categorical zip=onehot" in noted["zip"]
-    assert "--text name takes its words" in noted["name"]
-    assert "predicts the target almost alone (wholly)" in noted["flag"]
+    assert "--text name uses its words" in noted["name"]
+    assert "alone nearly predicts the target (wholly)" in noted["flag"]
     # a number that is the target in other units
     frame.assign(cents=frame["age"] * 100.0).to_csv(tmp_path / "b.csv", index=False)
     reported = checked(tmp_path / "b.csv", target="age", task="regression")
-    assert [name for name, column in reported.items() if "almost alone" in column.note] == ["cents"]
+    assert [name for name, column in reported.items() if "alone nearly predicts" in column.note] == ["cents"]
 
 
 def test_distinct_numbers_are_counted_in_little_memory():

@@ -200,5 +200,5 @@ def test_real_targets_have_no_classes(tmp_path):
 
 
 def test_a_share_without_a_row_is_refused(data):
-    with pytest.raises(InputError, match="none is held out; hold out another share"):
+    with pytest.raises(InputError, match="rows is held out; hold out another share"):
         parts_of(data.train, 1e-4, 0)

@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from distkern.common.errors import InputError
-from distkern.storage.predictions import open_predictions
+from distkern.storage.predictions import only_label, open_predictions
 from small import slow_but
 
 LABELS = ["no", "yes, twice", "é"]
@@ -93,3 +93,15 @@ def test_without_commit_nothing_is_left(tmp_path):
     refused = pytest.raises(InputError, match=r"p.txt: cannot write '.txt'; end the name in")
     with refused, open_predictions(tmp_path / "p.txt", None, np.dtype(float), 2, []):
         pass
+
+
+@pytest.mark.parametrize("ending", [".zarr", ".csv", ".npy"])
+def test_the_only_label_of_all_rows(ending, tmp_path):
+    classes = np.array(LABELS, dtype=object)
+    for name, labels, only in (("one", [LABELS[1]] * 5, LABELS[1]), ("two", [*LABELS[:2] * 2, "é"], None)):
+        place = tmp_path / f"{name}{ending}"
+        with open_predictions(place, None, classes.dtype, 2, classes) as store:
+            store.put(0, (0, np.array(labels[:2], dtype=object), None))
+            store.put(1, (2, np.array(labels[2:], dtype=object), None))
+            store.commit()
+        assert only_label(place, classes) == only

@@ -143,7 +143,7 @@ def test_a_late_wide_row_is_refused_where_rows_are_stored_dense(tmp_path, monkey
     many = "".join(f"{i % 2} 1:1 2:{i}\n" for i in range(100_000))
     (tmp_path / "a.svm").write_text(many + "1 1:1 5000:1\n1 1:2\n")
     with pytest.raises(
-        InputError, match=r"row 100001 \(line 100001\): feature 5,000, where the rows before had 2"
+        InputError, match=r"row 100001 \(line 100001\): feature 5,000, but earlier rows had 2"
     ):
         shard(tmp_path / "a.svm", tmp_path / "d.zarr", task="none")
 

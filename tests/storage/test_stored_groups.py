@@ -116,7 +116,7 @@ def test_parts_of_a_split_have_whole_groups(tmp_path, frame, monkeypatch, valida
 def test_more_folds_than_groups_are_refused(tmp_path, frame):
     data = made(tmp_path, frame[frame["customer"].isin(["no 1", "no 2", "no 3"])])
     assert len(parts_of(data.train, 3, 0)) == 3
-    with pytest.raises(InputError, match="column 'customer': 4 folds, and the rows are of 3 groups; give"):
+    with pytest.raises(InputError, match="column 'customer': 4 folds, but the rows have 3 groups; give"):
         parts_of(data.train, 4, 0)
 
 
@@ -162,7 +162,7 @@ def test_columns_that_are_no_groups_are_refused(tmp_path, frame, how, message):
 
 def test_one_group_is_refused(tmp_path, frame):
     same = frame.assign(customer="only")
-    with pytest.raises(InputError, match="column 'customer': all training rows are of one group"):
+    with pytest.raises(InputError, match="column 'customer': all training rows are in one group"):
         made(tmp_path, same)
     with pytest.raises(InputError, match=r"none is left for training .rows of one 'customer' go together"):
         made(tmp_path, same, test_fraction=0.2)
@@ -170,5 +170,5 @@ def test_one_group_is_refused(tmp_path, frame):
 
 def test_files_without_columns_have_no_groups(tmp_path):
     np.savez(tmp_path / "rows.npz", X=np.eye(3), y=np.arange(3))
-    with pytest.raises(InputError, match="--group: says nothing of npz files"):
+    with pytest.raises(InputError, match="--group: does not apply to npz files"):
         shard(tmp_path / "rows.npz", tmp_path / "d.zarr", group="g")

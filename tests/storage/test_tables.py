@@ -182,9 +182,9 @@ def test_test_rows_say_nothing_of_the_columns(tmp_path):
     assert both.table == alone.table
     assert both.scaling == alone.scaling
     np.testing.assert_array_equal(rows(both.train), rows(alone.train))
-    assert any("test rows with a category that no training row has" in said for said in notices)
+    assert any("test rows with a category not in the training rows" in said for said in notices)
     assert any("state (200)" in said for said in notices)
-    assert "test rows with a number far outside those of all training rows: age (200)" in notices
+    assert "test rows with a number far outside the range of the training rows: age (200)" in notices
     # an unknown category goes where the mean of all is
     assert both.table is not None
     assert both.test is not None
@@ -201,7 +201,7 @@ def test_later_files_become_features_as_those_of_the_training_data(tmp_path):
     assert first.test is not None
     np.testing.assert_array_equal(rows(second.train), rows(first.test))
     assert (second.table, second.scaling) == (first.table, first.scaling)
-    with pytest.raises(InputError, match="--like: says how rows are prepared"):
+    with pytest.raises(InputError, match="--like: sets the preparation of rows"):
         shard(tmp_path / "b.csv", tmp_path / "f.zarr", like=like, impute="flag")
 
 
@@ -238,7 +238,7 @@ def test_dates_outside_those_of_the_training_rows_count_as_the_nearest(tmp_path)
         notice=notices.append,
     )
     # half a day is less than a hundredth of these two months
-    told = "rows with a date before or after those of all training rows, taken as the nearest: at (3)"
+    told = "rows with a date outside the range of the training rows, clipped to it: at (3)"
     assert notices == [told]
     encoded = open_dataset(tmp_path / "e.zarr")
     day = [(moment - datetime(1970, 1, 1)).total_seconds() / 86_400 for moment in (first, last)]
@@ -276,12 +276,12 @@ def test_dates_beyond_all_calendars_are_refused(tmp_path, unit, beyond):
             assert days[:2].tolist() == [-719162, 2932896]
             continue
         with pytest.raises(
-            InputError, match=r"^X, row 4 .*column 'd': the date is not of the years 1 to 9999"
+            InputError, match=r"^X, row 4 .*column 'd': the date is not between the years 1 and 9999"
         ):
             write_dataset(table.drop_columns("y"), table["y"], tmp_path / "d.zarr")
         if unit != "s":
             parquet.write_table(table, tmp_path / "a.parquet")
-            with pytest.raises(InputError, match=r"a\.parquet, row 4 .*column 'd': the date is not of"):
+            with pytest.raises(InputError, match=r"a\.parquet, row 4 .*column 'd': the date is not between"):
                 made(tmp_path, tmp_path / "a.parquet")
 
 

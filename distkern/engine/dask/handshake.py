@@ -60,23 +60,17 @@ def _context() -> ssl.SSLContext:
 def greet(address: str, patience: float = PATIENCE) -> None:
     """Return when a Dask scheduler answers at a ``tcp://`` or ``tls://`` address; others are not asked.
 
-    Both ends of Dask's connections speak first: whoever is silent, or answers otherwise, is no scheduler.
+    Both ends of Dask's connections speak first: whoever stays silent is no scheduler.
 
     Raises
     ------
     InputError
-        If nobody answers for ``patience`` seconds, or who answers does not let this process in.
+        If no scheduler answers for ``patience`` seconds, or at once if its certificate or ours is refused.
     """
     scheme, _, rest = address.partition("://")
     if scheme not in ("tcp", "tls"):
         return
     where = f"--scheduler {address}"
-    try:
-        host, port = parse_host_port(rest)
-    except ValueError as error:
-        raise InputError(str(error), where=where, hint=f"give {scheme}://HOST:PORT") from None
-    if not 0 < port < 2**16:
-        raise InputError(f"there is no port {port}", where=where, hint="give one from 1 to 65535")
     context = None
     if scheme == "tls":
         if not dask.config.get(_CA, None) or not dask.config.get(_CERT, None):
@@ -85,35 +79,21 @@ def greet(address: str, patience: float = PATIENCE) -> None:
     until = time.monotonic() + patience
     while True:
         try:
+            host, port = parse_host_port(rest)
             with socket.create_connection((host, port), timeout=_TRY) as plain:
-                _listen(plain, context, where, max(1.0, until - time.monotonic()))
-            return
+                # a scheduler may be too busy to greet, and TLS 1.3 judges certificates after the handshake
+                plain.settimeout(max(1.0, until - time.monotonic()))
+                with plain if context is None else context.wrap_socket(plain) as talking:
+                    if talking.recv(1):
+                        return
+            raise ConnectionResetError("it closed the connection")
         except ssl.SSLError as error:
-            reason = (error.reason or str(error)).replace("_", " ").lower()
             raise InputError(
-                f"no way into this scheduler: {reason}", where=where, hint=_CERTIFICATES
+                f"the TLS connection failed ({error.reason or error})", where=where, hint=_CERTIFICATES
             ) from error
-        except OSError as error:
-            unknown = isinstance(error, socket.gaierror) and error.errno == socket.EAI_NONAME
-            if unknown or time.monotonic() > until:
-                said = error.strerror or str(error) or type(error).__name__
-                raise InputError(f"no Dask scheduler answers ({said})", where=where, hint=_START) from error
+        except (OSError, ValueError) as error:
+            # a scheduler may still be starting, but a wrong address stays wrong
+            if isinstance(error, (ValueError, socket.gaierror)) or time.monotonic() > until:
+                reason = getattr(error, "strerror", None) or str(error) or type(error).__name__
+                raise InputError(f"no Dask scheduler answers ({reason})", where=where, hint=_START) from error
         time.sleep(_PAUSE)
-
-
-def _listen(plain: socket.socket, context: ssl.SSLContext | None, where: str, seconds: float) -> None:
-    """Return when the other end says something, :class:`ConnectionResetError` if it hangs up."""
-    # a socket that was wrapped is closed with its wrapping
-    with plain if context is None else context.wrap_socket(plain) as talking:
-        # a scheduler may be too busy to greet, and one of TLS 1.3 judges certificates after the handshake
-        talking.settimeout(seconds)
-        try:
-            if talking.recv(1):
-                return
-        except TimeoutError:
-            raise InputError(
-                "something answers there, but no Dask scheduler (its dashboard, perhaps?)",
-                where=where,
-                hint="give the address that `dask scheduler` prints, tls:// and all, often port 8786",
-            ) from None
-    raise ConnectionResetError("it hung up")
