@@ -136,6 +136,8 @@ class AbstractKernelMachine(AbstractEstimator):
                 )
         self.machine_, self.chosen_because_ = self._made(chosen, len(data.classes)), chosen.because
         self.machine_.check_parameters()
+        if self.algorithm_ == "cells":
+            vars(self.machine_)["reports_score"] = True
         solver, problem = self.machine_.problem(data, has_test=has_test)
         self._take_weights()
         taken = replace(chosen, settings={**chosen.settings, **given})
@@ -143,7 +145,7 @@ class AbstractKernelMachine(AbstractEstimator):
         # other settings, or weights of classes, make another machine than the one that was judged
         expected = None if given or self.class_weights_ is not None else chosen.expected
         self.held_out_score_, self.held_out_error_ = expected or (None, None)
-        if expected is not None:
+        if expected is not None and self.algorithm_ != "cells":
             notes.append(f"held-out {self._unit}: {expected[0]:.4g} ± {expected[1]:.2g}")
         return solver, replace(problem, notes=(*notes, *problem.notes), candidates=chosen.compared)
 
@@ -276,7 +278,7 @@ class AbstractKernelMachine(AbstractEstimator):
         because = f"{columns}, and by {self._unit} on held-out rows of a sample"
         instead, expected = self._settings(found.inexact.setting, data), None
         if source.n_rows <= KNOWN * sample.rows.n_rows:
-            expected = arena.variance * found.chosen.score, arena.variance * found.chosen.error
+            expected = arena.variance * found.expected.score, arena.variance * found.expected.error
         if found.chosen.setting.kind != "exact":
             return Candidate("newton", instead, because, found.compared, expected=expected)
         settings = self._settings(found.chosen.setting, data)
@@ -372,6 +374,10 @@ class AbstractKernelMachine(AbstractEstimator):
         self._tell_machine()
         self.machine_.seed_ = self.seed_
         self.machine_._keep(state)
+        # cells measure it on rows that they hold out
+        measured = getattr(state, "held_out", None)
+        if measured is not None and self.class_weights_ is None and np.isfinite(measured).all():
+            self.held_out_score_, self.held_out_error_ = map(float, measured)
         self.coefficients_, self.constants_ = self.machine_.coefficients_, self.machine_.constants_
 
     def _tell_machine(self) -> None:

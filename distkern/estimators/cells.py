@@ -64,6 +64,9 @@ class AbstractCells(AbstractFunctionalEstimator):
         "|w|^2 / (2 C n) of n training rows, summed over the cells", fact="regulariser", write=float
     )
 
+    #: whether a run measures the score on held-out rows also where nothing else needs these
+    reports_score: bool = False
+
     def _solver(self, class_weights: NDArray[np.float64] | None, mean_weight: float) -> Cells:
         return Cells(
             self._risk_for(class_weights, mean_weight),
@@ -71,6 +74,7 @@ class AbstractCells(AbstractFunctionalEstimator):
             self.value("gamma"),
             **self.values_of(Cells),
             is_calibrated=self._is_calibrated,
+            reports_score=self.reports_score,
         )
 
     def problem(self, data: TrainingData, *, has_test: bool) -> tuple[AbstractSolver[Any], Problem]:

@@ -38,8 +38,8 @@ Solve = Callable[[AbstractTileKernel, Sequence[float], SampleRows, SampleRows], 
 _FACTOR, _MOST_MOVES = 10.0, 5
 #: factors between two C and two widths of exact machines
 _COST_FACTOR, _WIDTH_FACTOR = 3.0, 2.0
-#: rows from which the settings of ridge machines are searched, at most
-_RIDGE_ROWS = 2000
+#: rows on which the settings of ridge machines are searched, at most: with one output, and with several
+_RIDGE_ROWS = (2600, 2000)
 #: outputs up to which exact machines are searched by their own loss
 _MOST_OUTPUTS = 2
 #: held-out rows by which settings are searched
@@ -150,7 +150,7 @@ def exact(
     # one factor of a ridge machine serves all outputs, whose own machines are solved one by one
     own = solve if folds[0].asked.targets.shape[1] <= _MOST_OUTPUTS else None
     # each of their settings is a factorisation in double precision
-    most = min(most, _RIDGE_ROWS) if own is None else most
+    most = min(most, _RIDGE_ROWS[folds[0].asked.targets.shape[1] > 1]) if own is None else most
     tried: dict[MachineSetting, TriedMachine] = {}
 
     def at(setting: MachineSetting, width: float = 1.0, ridge: float = 1.0) -> TriedMachine:

@@ -86,11 +86,13 @@ class LadderResult:
     ----------
     chosen : the finalist that is delivered
     inexact : the best finalist that is no exact machine
+    expected : the losses that the chosen one is expected to have when it has learned from all rows
     rungs : the best of each rung, the cheapest first, and the finalists
     """
 
     chosen: TriedMachine
     inexact: TriedMachine
+    expected: TriedMachine
     rungs: tuple[TriedMachine, ...]
 
     @property
@@ -169,39 +171,48 @@ def climb(
             kinds = _best_of_each_kind(found)
         rungs += [few, _best(found)]
     some = finalists.walked(everything)
+    n_outputs = rows.targets.shape[1]
+    walk_rows = max(LADDER_ROWS, exact_rows * _FEW_OUTPUTS // max(n_outputs, _FEW_OUTPUTS))
     # the simpler one of those that cannot be told apart
-    inexact = finalists.first_near(
-        [finalists.over_centres(some, one, _LANDMARKS, exact_rows) for one in wanted]
+    walked = finalists.first_near(
+        [finalists.over_centres(some, one, _LANDMARKS, walk_rows) for one in wanted]
     )
     is_dense = _is_dense(everything[0], rows, n_rows, cell_rows)
     arena = everything
     if not is_dense:
         arena = _neighbourhoods(everything[0], kinds[0], exact_rows, around) if kinds and around else []
     near = [] if is_dense else [one.asked for one in arena]
-    beside, there = finalists.on_more(everything, inexact.setting, _LANDMARKS, near)
+    inexact, there = finalists.on_more(everything, walked.setting, _LANDMARKS, near)
+    expected = _of_all(walked, inexact, n_rows)
+    worth = _WORTH * math.sqrt(_enrichment(rows))
+    finalist: TriedMachine | None = None
+    gained = False
     if kinds and arena:
         some = finalists.walked(arena)
-        compared = inexact if is_dense else joined([[one] for one in there[: len(some)]])[0]
-        exact = finalists.exact(some, _near(kinds, is_dense=is_dense), exact_rows, solve, compared)
-        rungs.append(exact)
-        if exact.score < _FAR * compared.score:
-            walked, exact = exact, finalists.exact_on(arena, exact, cell_rows, solve)
-            rungs[-1] = expected = exact
-            [compared] = [beside] if is_dense else joined([[one] for one in there])
+        compared = walked if is_dense else joined([[one] for one in there[: len(some)]])[0]
+        few = finalist = finalists.exact(some, _near(kinds, is_dense=is_dense), exact_rows, solve, compared)
+        if finalist.score < _FAR * compared.score:
+            finalist = finalists.exact_on(arena, finalist, cell_rows, solve)
             if is_dense:
                 # both will learn from more rows, of which one may gain more than the other
-                gains = [_gain(few, more, n_rows) for few, more in ((walked, exact), (inexact, beside))]
-                expected = replace(exact, losses=exact.losses * (gains[0] / gains[1]))
-            worth = _WORTH * math.sqrt(_enrichment(rows)) if is_dense else _WORTH_NEAR
-            if _is_worth(expected, compared, worth):
-                return LadderResult(exact, beside, (*rungs, beside))
+                gained = _is_worth(_of_all(few, finalist, n_rows), expected, worth)
+            else:
+                gained = _is_worth(finalist, joined([[one] for one in there])[0], _WORTH_NEAR)
+        if gained and not is_dense:
+            # rows near some are no sample of all rows
+            few, more = (
+                finalists.exact_on(everything[:1], finalist, most, solve) for most in (walk_rows, cell_rows)
+            )
+            expected = _of_all(few, more, n_rows)
+        elif gained:
+            expected = _of_all(few, finalist, n_rows)
     elif kinds:
-        exact = _best(_of_more_rows(alone, found, exact_rows))
-        rungs.append(exact)
-        few = _over_few(alone, smooth, exact, exact_rows, n_rows)
-        if _is_worth(exact, _best([few, smooth, straight]), _WORTH * math.sqrt(_enrichment(rows))):
-            return LadderResult(exact, beside, (*rungs, beside))
-    return LadderResult(beside, beside, (*rungs, beside))
+        finalist = _best(_of_more_rows(alone, found, exact_rows))
+        over_few = _over_few(alone, smooth, finalist, exact_rows, n_rows)
+        gained = _is_worth(finalist, _best([over_few, smooth, straight]), worth)
+        expected = finalist if gained else expected
+    rungs += [inexact] if finalist is None else [finalist, inexact]
+    return LadderResult(finalist if finalist and gained else inexact, inexact, expected, tuple(rungs))
 
 
 def _near(kinds: Sequence[TriedMachine], *, is_dense: bool) -> list[MachineSetting]:
@@ -433,12 +444,15 @@ def _leaders(tried: Sequence[TriedMachine], n_maps: int = _BEST_MAPS) -> list[Tr
     return not_worse(best_of_each(tried, lambda one: one.setting.map)[:n_maps])
 
 
-def _gain(few: TriedMachine, more: TriedMachine, n_rows: int) -> float:
-    """The factor by which the loss of a machine falls from the rows that it has learned from to all rows.
+def _of_all(few: TriedMachine, more: TriedMachine, n_rows: int) -> TriedMachine:
+    """A machine with the losses that are expected once it has learned from all rows, and not from ``more``.
 
-    A power law through the losses with fewer rows and with more, on the held-out rows that both have; 1 where
-    these say nothing.
+    A power law goes through the losses with fewer rows and with more, on the held-out rows that both have.
     """
+    return replace(more, losses=more.losses * _gain(few, more, n_rows))
+
+
+def _gain(few: TriedMachine, more: TriedMachine, n_rows: int) -> float:
     n_few, n_more = few.setting.size[0], more.setting.size[0]
     if n_more < 1.5 * n_few or n_rows <= n_more:
         return 1.0

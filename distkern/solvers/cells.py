@@ -40,7 +40,13 @@ from distkern.maps.transform import TRANSFORMS
 from distkern.search.folds import TriedMachine
 from distkern.solvers._cells.basis import cell_basis
 from distkern.solvers._cells.buckets import Cut, Solving
-from distkern.solvers._cells.calibrating import FEW_OF_A_CLASS, MOST_RARE, Calibrating, Sigmoids, sigmoids_of
+from distkern.solvers._cells.calibrating import (
+    FEW_OF_A_CLASS,
+    MOST_RARE,
+    Calibrating,
+    held_out_score,
+    sigmoids_of,
+)
 from distkern.solvers._cells.choosing import Chosen, SearchSpace
 from distkern.solvers._cells.dual import MOST_GAP
 from distkern.solvers._cells.layout import CellLayout
@@ -141,6 +147,8 @@ class Cells(AbstractSolver[CellsState]):
         "objective; the square loss is solved at once",
     )
     is_calibrated: bool = False
+    #: the score on held-out rows is measured, which machines without sigmoids need no rows for
+    reports_score: bool = False
     #: the model that the run brings up to date, whose rows come before new ones; None: it begins from none
     before: PreviousCells | None = None
     #: what the search before the run has found; None: nothing is searched
@@ -292,10 +300,10 @@ class Cells(AbstractSolver[CellsState]):
             gap=share * objective,
         )
         absolute = np.array([errors[1] if len(errors) > 1 else math.nan, math.nan])
-        if self.is_calibrated and self.before is None:
+        if self._holds_out:
             counts = [record["rarest"] for record in records]
-            sigmoids: Sigmoids = yield from self._calibrated(layout, operand, items, counts)
-            solved = replace(solved, sigmoids=sigmoids.lines)
+            measured: CellsState = yield from self._held_out(layout, operand, items, counts, solved)
+            solved = measured
         if problem.has_test:
             basis = cell_basis(
                 solved.places,
@@ -311,11 +319,24 @@ class Cells(AbstractSolver[CellsState]):
             solved = replace(solved, test_error=float(held_out.mean_errors[0]))
         return replace(solved, absolute_errors=absolute)
 
-    def _calibrated(
-        self, layout: CellLayout, operand: Solving, items: Sequence[tuple[int, int]], counts: Sequence[int]
-    ) -> Steps[Sigmoids]:
-        """Rows of cells all over the data are held out; where few of these are of the rarest class, of which
-        buckets have ``counts``, so are rows of the cells with most of it."""
+    @property
+    def _holds_out(self) -> bool:
+        """Whether some cells are solved once more, without some of their rows."""
+        return (self.is_calibrated or self.reports_score) and self.before is None
+
+    def _held_out(
+        self,
+        layout: CellLayout,
+        operand: Solving,
+        items: Sequence[tuple[int, int]],
+        counts: Sequence[int],
+        solved: CellsState,
+    ) -> Steps[CellsState]:
+        """Hold rows of cells all over the data out, for the score and for sigmoids.
+
+        Where few of these are of the rarest class, of which buckets have ``counts``, so are rows of the cells
+        with most of it, for the sigmoids.
+        """
         workplace = layout.problem.workplace
         assert workplace is not None
         numbers, n_cells, n_folds = layout.calibrated(len(items))
@@ -323,12 +344,17 @@ class Cells(AbstractSolver[CellsState]):
         answers = workplace.arrays("search/calibrated")
         yield layout.calibrating([items[number] for number in numbers], answers, calibrating)
         held = [answers.load(number) for number in range(len(numbers))]
-        if sum(np.count_nonzero(part["codes"] == operand.rarest) for part in held) < FEW_OF_A_CLASS:
+        unit = solved.center, solved.target_scale
+        if not self.is_calibrated:
+            return replace(solved, held_out=held_out_score(held, None, *unit))
+        others: list[Any] = []
+        if sum(np.count_nonzero(part["targets"] == operand.rarest) for part in held) < FEW_OF_A_CLASS:
             calibrating = replace(calibrating, earlier=tuple(numbers))
             rare, answers = layout.with_rarest(counts), workplace.arrays("search/rarest")
             yield layout.calibrating([items[number] for number in rare], answers, calibrating, _RAREST)
-            held += [answers.load(number) for number in range(len(rare))]
-        return sigmoids_of(held)
+            others = [answers.load(number) for number in range(len(rare))]
+        sigmoids = sigmoids_of([*held, *others])
+        return replace(solved, sigmoids=sigmoids.lines, held_out=held_out_score(held, sigmoids, *unit))
 
     def _updating(self, layout: CellLayout, state: CellsState, before: PreviousCells) -> Updating:
         risk = scaled_risk(self.risk, state.center, state.target_scale)
@@ -467,9 +493,10 @@ class Cells(AbstractSolver[CellsState]):
             ]
         else:
             passes = self._updating(layout, self.before.state, self.before).outline
-        if self.is_calibrated and self.before is None:
+        if self._holds_out:
             items = _items(layout.calibrated(layout.n_buckets)[0])
             passes.append(Outline(layout.calibrating(items, None, None)))
+        if self._holds_out and self.is_calibrated:
             # only where these have hardly a row of the rarest class
             rare = layout.calibrating(_items(range(min(MOST_RARE, layout.n_buckets))), None, None, _RAREST)
             passes.append(Outline(rare, 0.5))

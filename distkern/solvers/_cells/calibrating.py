@@ -1,4 +1,4 @@
-"""Probabilities of classes: sigmoids of decision values, fitted to rows that are held out of some cells."""
+"""Rows that are held out of some cells: for probabilities of classes, and for the score that is reported."""
 
 from __future__ import annotations
 
@@ -22,6 +22,8 @@ from distkern.solvers._cells.machine import solve_cell
 
 #: buckets and cells of which rows are held out, at most; cells at least, if there are so many
 MOST_BUCKETS, MOST_CELLS, LEAST_CELLS = 16, 32, 8
+#: the same of real targets, whose machines are factorised again: cells at least and at most, and rows of them
+LEAST_REAL, MOST_REAL, ENOUGH_REAL = 3, 12, 10_000
 #: rows of these cells, about; and below which each of them is held out once
 ENOUGH_ROWS, FEW_ROWS = 25_000, 2000
 #: first index of the streams of a bucket
@@ -160,8 +162,8 @@ def hold_out(
 
     Returns
     -------
-    an empty record; and of each row that was held out its decision "values" (n, n_outputs), its class' code,
-    "codes", and its weight times that of its class, "weights"
+    an empty record; and of each row that was held out its decision "values" (n, n_outputs), its "targets"
+    (n,), and its weight times that of its class, "weights"
     """
     number, cut, settings = item[0], operand.solving.cut, operand.solving.settings
     rows, lies = cut.gathered(*item)
@@ -195,15 +197,47 @@ def hold_out(
     taken, repeats = np.concatenate(held), cut.risk.repeats(rows)
     return {}, {
         "values": np.concatenate(values),
-        "codes": rows.targets[taken].astype(np.int64),
+        "targets": rows.targets[taken],
         "weights": np.ones(len(taken)) if repeats is None else repeats[taken],
     }
 
 
 def sigmoids_of(parts: Sequence[Mapping[str, NDArray[Any]]]) -> Sigmoids:
     """Fitted to what :func:`hold_out` stored."""
+    return Sigmoids.fit(*_codes_of(parts))
+
+
+def held_out_score(
+    parts: Sequence[Mapping[str, NDArray[Any]]], sigmoids: Sigmoids | None, center: Array, scale: float
+) -> Array:
+    """The score of the machines on rows that they have not seen, and its standard error, (2,).
+
+    Parameters
+    ----------
+    parts : what :func:`hold_out` stored
+    sigmoids : of classes, whose score is the log loss; None: the squared error of real targets
+    center, scale : the unit of real targets
+    """
+    if sigmoids is not None:
+        values, codes, weights = _codes_of(parts)
+        chances = sigmoids(values)
+        losses = -np.log(np.maximum(chances[np.arange(len(codes)), codes], np.finfo(np.float64).tiny))
+    else:
+        values, targets, weights = (
+            np.concatenate([part[name] for part in parts]) for name in ("values", "targets", "weights")
+        )
+        losses = np.square(values[:, 0] * scale + center[0] - targets)
+    if not weights.sum() > 0:
+        return np.full(2, np.nan)
+    shares = weights / weights.sum()
+    mean = float(shares @ losses)
+    return np.array([mean, np.sqrt(np.square(shares * (losses - mean)).sum())])
+
+
+def _codes_of(parts: Sequence[Mapping[str, NDArray[Any]]]) -> tuple[Array, NDArray[np.int64], Array]:
+    """Values, class codes and weights of the rows that count."""
     values, codes, weights = (
-        np.concatenate([part[name] for part in parts]) for name in ("values", "codes", "weights")
+        np.concatenate([part[name] for part in parts]) for name in ("values", "targets", "weights")
     )
     counted = weights > 0
-    return Sigmoids.fit(values[counted], codes[counted], weights[counted])
+    return values[counted], codes[counted].astype(np.int64), weights[counted]

@@ -21,13 +21,16 @@ from distkern.passes import Cost, Each, Reduce
 from distkern.solvers._cells.basis import KEPT_BYTES, CellBasis, kept_bytes, placed_sizes, placing_bytes
 from distkern.solvers._cells.buckets import Solving, most_bytes, solve_bucket
 from distkern.solvers._cells.calibrating import (
+    ENOUGH_REAL,
     ENOUGH_ROWS,
     FEW_OF_A_CLASS,
     FEW_ROWS,
     LEAST_CELLS,
+    LEAST_REAL,
     MOST_BUCKETS,
     MOST_CELLS,
     MOST_RARE,
+    MOST_REAL,
     Calibrating,
     hold_out,
 )
@@ -216,8 +219,12 @@ class CellLayout(Sizes):
 
     def calibrated(self, n_buckets: int) -> tuple[list[int], int, int]:
         """The buckets, of so many, that have rows held out, of how many cells of each, and how many times."""
-        chosen = np.unique(np.linspace(0, n_buckets - 1, min(MOST_BUCKETS, n_buckets)).astype(int)).tolist()
-        n_cells = min(max(ENOUGH_ROWS // self.cell_rows, LEAST_CELLS), MOST_CELLS)
+        least, most, enough = LEAST_CELLS, MOST_CELLS, ENOUGH_ROWS
+        if self.problem.real_targets:
+            least, most, enough = LEAST_REAL, MOST_REAL, ENOUGH_REAL
+        n_cells = min(max(enough // self.cell_rows, least), most)
+        some = min(MOST_BUCKETS, n_buckets, n_cells)
+        chosen = np.unique(np.linspace(0, n_buckets - 1, some).astype(int)).tolist()
         n_rows = min(self.problem.n_rows, n_cells * self.cell_rows)
         # rows of a group are alike: few groups are few rows
         n_folds = HELD_OUT if self.problem.has_groups else min(HELD_OUT, -(-FEW_ROWS // n_rows))

@@ -46,6 +46,8 @@ class CellsState:
     bucket_bytes : of the largest one's
     regulariser : |w|^2 / (2 C n) for n rows, summed over the cells
     gap : at least what the objective is above its minimum, by the duality gaps of all machines
+    held_out : (2,) score of the machines on rows that they have not seen, and its standard error: log loss,
+        or squared error in squared units of the target; NaN where it is not measured
     sigmoids : (n_outputs, 3), see :class:`~distkern.solvers._cells.calibrating.Sigmoids`
     """
 
@@ -82,6 +84,7 @@ class CellsState:
     n_cells: int = 0
     n_unsolved: int = 0
     gap: float = 0.0
+    held_out: Array = field(default_factory=lambda: np.full(2, math.nan))
     sigmoids: Array = field(default_factory=lambda: np.zeros((0, 3)))
 
     @property
