@@ -132,7 +132,7 @@ class AbstractKernelMachine(AbstractEstimator):
                 raise InputError(
                     f"is no hyperparameter of {chosen.name}, which was chosen",
                     where=f"hyperparameter {name!r}",
-                    hint="leave it out, or name the algorithm that it is of",
+                    hint="leave it out, or name an algorithm that has it",
                 )
         self.machine_, self.chosen_because_ = self._made(chosen, len(data.classes)), chosen.because
         self.machine_.check_parameters()
