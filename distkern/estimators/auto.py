@@ -132,7 +132,7 @@ class AbstractKernelMachine(AbstractEstimator):
                 raise InputError(
                     f"is no hyperparameter of {chosen.name}, which was chosen",
                     where=f"hyperparameter {name!r}",
-                    hint="leave it out, or name the algorithm that it is of",
+                    hint="leave it out, or name an algorithm that has it",
                 )
         self.machine_, self.chosen_because_ = self._made(chosen, len(data.classes)), chosen.because
         self.machine_.check_parameters()
@@ -292,7 +292,7 @@ class AbstractKernelMachine(AbstractEstimator):
         return ArenaSizes.of(source, is_real=is_real, limit=self.value("memory_limit"), cell_rows=rows)
 
     def _settings(self, chosen: MachineSetting, data: TrainingData) -> dict[str, Any]:
-        """Those of the algorithm whose machine over all rows is the one that was chosen for a sample."""
+        """Settings of the algorithm whose machine over all rows is the one chosen on a sample."""
         from distkern.estimators.arena import kernel_params
 
         kernel, transform, metric = chosen.kernel, chosen.map.transform, chosen.map.metric
@@ -366,7 +366,7 @@ class AbstractKernelMachine(AbstractEstimator):
 
     @property
     def metric_importances_(self) -> NDArray[np.float64]:
-        """Those of the machine, if it has some."""
+        """Importances of the machine's metric, if it has one."""
         importances: NDArray[np.float64] = self.machine_.metric_importances_
         return importances
 

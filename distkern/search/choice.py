@@ -109,7 +109,7 @@ def worth_its_work(tried: Sequence[Candidate]) -> Candidate:
 
 @dataclass(frozen=True)
 class Rung:
-    """So many candidates learn from a share of the rows that are not held out."""
+    """A rung: several candidates train on a share of the rows that are not held out."""
 
     n_candidates: int
     share: float

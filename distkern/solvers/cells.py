@@ -82,8 +82,8 @@ class Cells(AbstractSolver[CellsState]):
     divided by C and the sum of all s_i.
 
     Half spaces cut the rows into cells, each across the direction of largest variance of the part that it
-    cuts. Those found on a sample cut all rows into buckets. The rows are sorted by bucket once, and one task
-    cuts and solves each bucket.
+    cuts. Half spaces from a sample cut all rows into buckets. The rows are sorted by bucket once, and one
+    task cuts and solves each bucket.
 
     Probabilities are sigmoids of the decision values (Platt 1999), fitted to rows that are held out of 8 to
     32 cells, which are solved once more without them.
@@ -377,7 +377,7 @@ class Cells(AbstractSolver[CellsState]):
 
     @property
     def space(self) -> SearchSpace:
-        """What is given, and what was chosen before the run."""
+        """The given values, and those chosen before the run."""
         return SearchSpace(
             self.kernel, self.gamma, self.C, self.scale, self.metric, self.search, self.search_result
         )

@@ -64,7 +64,7 @@ class TargetSums:
 
     @property
     def shift(self) -> NDArray[np.float64]:
-        """What the sums are of the targets less of, (n_outputs,)."""
+        """Constants (n_outputs,) subtracted from the targets in the sums."""
         return np.zeros(self._sums.shape[2]) if self._shift is None else self._shift
 
     @property

@@ -240,8 +240,8 @@ def test_it_shows_itself_and_a_model_keeps_it(tmp_path):
     assert found._repr_html_().startswith("<iframe srcdoc=")
     found.save(tmp_path / "page.html")
     page = (tmp_path / "page.html").read_text(encoding="utf-8")
-    assert "What permuting a column costs, in squared error relative to the variance, on 60 rows." in page
-    assert "The mean prediction on 60 rows, if a column has one value in all of them" in page
+    assert "Increase in squared error relative to the variance when a column is shuffled, on 60 rows." in page
+    assert "Mean prediction over 60 rows when a column is set to one value in all of them." in page
     model.save(tmp_path / "m")
     assert load_model(tmp_path / "m").importances_ == found
 

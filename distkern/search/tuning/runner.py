@@ -60,7 +60,7 @@ class Watcher:
         """A trial has finished."""
 
     def resumed(self, n_found: int) -> None:
-        """So many trials were found that had been made before."""
+        """Called with the number of trials that an earlier search made."""
 
     def listeners(self, candidate: TuningCandidate, task: Task) -> Sequence[Listener]:
         """Listeners to the fit of a trial."""

@@ -95,7 +95,7 @@ class Metric:
         return float(value)
 
     def undefined(self, value: float) -> str:
-        """What is said of a trial with such a value."""
+        """The message on a trial with an undefined value."""
         if self.name in _OF_SEVERAL and value != value:
             return f"its held-out rows have no {self.name}: they are of one class, or have one target"
         return f"its {self.name} is {value}"
@@ -109,15 +109,15 @@ class Metric:
 
 @dataclass(frozen=True)
 class Ranked:
-    """What was found of a candidate, in the last rung that it came to.
+    """Result of a candidate in its last rung.
 
     Attributes
     ----------
-    value : of the metric, averaged over the folds; None if a trial failed
-    work : of its last trials: rows that they have looked at, times functions of the model
-    apart : by how much it loses more than the one of the best value, and the standard error of that, on the
-        same rows, where the metric is a mean over them or a function of one; of those of the last rung
-    seconds : of all its trials
+    value : the metric, averaged over the folds; None if a trial failed
+    work : work of its last trials: rows read times functions of the model
+    apart : its loss minus that of the best value, and the standard error of the difference on the same
+        rows, if the metric is a mean over them or a function of one; for candidates of the last rung
+    seconds : time of all its trials
     """
 
     number: int

@@ -111,21 +111,21 @@ def values_of(name: str, given: Any) -> Sequence[Any] | Range:
 
 @dataclass(frozen=True)
 class SearchTable:
-    """What is tried and how; the fields are the keys of the table.
+    """The search of a job; the fields are the keys of its table [search].
 
     Attributes
     ----------
     method : "grid", "random" or "halving", see :func:`distkern.search.tuning.search.tune`
-    candidates : how many are drawn
-    validation : share of the training rows that are held out, or a number of folds
-    metric : by which they are compared
-    factor : of halving, one of so many goes on
-    params : hyperparameter -> list of values, or what a :class:`Range` is of; none: those that are worth it
+    candidates : number of candidates to draw
+    validation : share of held-out training rows, or a number of folds
+    metric : figure by which candidates are compared
+    factor : of halving: one of ``factor`` candidates continues
+    params : hyperparameter -> list of values, or the keys of a :class:`Range`; empty: the default ranges
 
     Raises
     ------
     InputError
-        For a value that one of them cannot have; ``where`` is its name, or that of the hyperparameter.
+        For an impossible value; ``where`` is its name, or the hyperparameter.
     """
 
     method: str | None = None

@@ -73,7 +73,7 @@ class CellLayout(Sizes):
         return self.parts_of(range(len(self.problem.block_rows)))
 
     def parts_of(self, blocks: Iterable[int]) -> tuple[tuple[int, ...], ...]:
-        """Those of some blocks."""
+        """Parts of some blocks."""
         parts: list[list[int]] = []
         room = 0
         for block in blocks:

@@ -151,7 +151,7 @@ class CellSample:
 
     @staticmethod
     def add(first: CellSample, second: CellSample) -> CellSample:
-        """That of earlier and that of later blocks."""
+        """Join the samples of earlier and of later blocks."""
         return CellSample(
             np.concatenate([first.features, second.features]),
             np.concatenate([first.targets, second.targets]),

@@ -29,7 +29,7 @@ class Settled:
 
 @dataclass(frozen=True)
 class CellsState:
-    """What is known after a stage.
+    """The state after a stage.
 
     Attributes
     ----------
@@ -94,7 +94,7 @@ class CellsState:
 
     @property
     def settled(self) -> Settled:
-        """What is chosen so far."""
+        """The values chosen so far."""
         return Settled(self.kernel, self.gamma, self.cost)
 
 

@@ -115,10 +115,10 @@ class CutAgain:
 
     Attributes
     ----------
-    tree : that of before; cells with more rows than a bucket may have are cut
-    rows : (n_leaves,) in each leaf, neighbours included
-    cells : (n_leaves,) the cell of before that it is, or is a part of
-    touched : (n_leaves,) whether it gets new rows
+    tree : the previous tree, with cells cut that have more rows than a bucket may have
+    rows : (n_leaves,) rows of each leaf, neighbours included
+    cells : (n_leaves,) the previous cell that contains the leaf
+    touched : (n_leaves,) whether the leaf gets new rows
     """
 
     tree: Tree

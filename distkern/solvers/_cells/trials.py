@@ -1,4 +1,4 @@
-"""What is learned from the sample of a run, and machines that are tried on rows before it."""
+"""Values learned from the sample of a run, and machines tried on rows before it."""
 
 from __future__ import annotations
 
