@@ -40,13 +40,7 @@ from distkern.maps.transform import TRANSFORMS
 from distkern.search.folds import TriedMachine
 from distkern.solvers._cells.basis import cell_basis
 from distkern.solvers._cells.buckets import Cut, Solving
-from distkern.solvers._cells.calibrating import (
-    FEW_OF_A_CLASS,
-    MOST_RARE,
-    Calibrating,
-    held_out_score,
-    sigmoids_of,
-)
+from distkern.solvers._cells.calibrating import MOST_RARE, RAREST, held_out_score, sigmoids_of
 from distkern.solvers._cells.choosing import Chosen, SearchSpace
 from distkern.solvers._cells.dual import MOST_GAP
 from distkern.solvers._cells.layout import CellLayout
@@ -70,8 +64,6 @@ _LEAST_TOLERANCE = 1e-4
 _MOST_SINGLE_COST = 1e3
 #: share of the rows that rounding may send to other cells, where blocks are others than those of the training
 _MISPLACED = 1e-4
-#: the pass over cells with most rows of the rarest class
-_RAREST = "calibrate rarest"
 
 
 @dataclass(frozen=True)
@@ -332,28 +324,12 @@ class Cells(AbstractSolver[CellsState]):
         counts: Sequence[int],
         solved: CellsState,
     ) -> Steps[CellsState]:
-        """Hold rows of cells all over the data out, for the score and for sigmoids.
-
-        Where few of these are of the rarest class, of which buckets have ``counts``, so are rows of the cells
-        with most of it, for the sigmoids.
-        """
-        workplace = layout.problem.workplace
-        assert workplace is not None
-        numbers, n_cells, n_folds = layout.calibrated(len(items))
-        calibrating = Calibrating(operand, workplace.arrays("machines"), n_cells, n_folds)
-        answers = workplace.arrays("search/calibrated")
-        yield layout.calibrating([items[number] for number in numbers], answers, calibrating)
-        held = [answers.load(number) for number in range(len(numbers))]
+        """The score on rows held out of some cells, and sigmoids, if they are wanted."""
+        held, rare = yield from layout.hold_out(operand, items, counts if self.is_calibrated else None)
         unit = solved.center, solved.target_scale
         if not self.is_calibrated:
             return replace(solved, held_out=held_out_score(held, None, *unit))
-        others: list[Any] = []
-        if sum(np.count_nonzero(part["targets"] == operand.rarest) for part in held) < FEW_OF_A_CLASS:
-            calibrating = replace(calibrating, earlier=tuple(numbers))
-            rare, answers = layout.with_rarest(counts), workplace.arrays("search/rarest")
-            yield layout.calibrating([items[number] for number in rare], answers, calibrating, _RAREST)
-            others = [answers.load(number) for number in range(len(rare))]
-        sigmoids = sigmoids_of([*held, *others])
+        sigmoids = sigmoids_of([*held, *rare])
         return replace(solved, sigmoids=sigmoids.lines, held_out=held_out_score(held, sigmoids, *unit))
 
     def _updating(self, layout: CellLayout, state: CellsState, before: PreviousCells) -> Updating:
@@ -498,7 +474,7 @@ class Cells(AbstractSolver[CellsState]):
             passes.append(Outline(layout.calibrating(items, None, None)))
         if self._holds_out and self.is_calibrated:
             # only where these have hardly a row of the rarest class
-            rare = layout.calibrating(_items(range(min(MOST_RARE, layout.n_buckets))), None, None, _RAREST)
+            rare = layout.calibrating(_items(range(min(MOST_RARE, layout.n_buckets))), None, None, RAREST)
             passes.append(Outline(rare, 0.5))
         if problem.has_test:
             passes.extend(Outline(step, 1) for step in layout.asking())

@@ -16,7 +16,9 @@ from distkern.common.sparse import Rows, SparseRows, converted
 from distkern.common.types import Floats
 from distkern.formats._kinds import Kind, TableKinds
 from distkern.formats._words import names_of_values, width_of
-from distkern.storage.table_report import NOTHING
+
+#: encoding of a column that is left out
+NOTHING = "nothing"
 
 Encoding: TypeAlias = Literal["number", "date", "time", "text", "onehot", "target", "drop"]
 

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from distkern.common.held_out import Keys, stirred_bits
 from distkern.common.types import Floats
+from distkern.storage.table import NOTHING
 from distkern.storage.table_numbers import MOST_VALUES
 
 #: hashes that are kept of a column of numbers: as many distinct values are counted exactly
@@ -25,8 +26,6 @@ _FEWEST = 100
 _CELLS = 256
 #: share of the remaining error that a copy of the target explains on other rows
 _COPY = 0.98
-#: what a column becomes that is left out
-NOTHING = "nothing"
 _CODE_NAME = re.compile(
     r"zip|post(al)?[ _-]?code|postal|\bplz\b|phone|(^|[ _-])(code|sku|account|branch)", re.I
 )

@@ -26,6 +26,8 @@ MOST_BUCKETS, MOST_CELLS, LEAST_CELLS = 16, 32, 8
 LEAST_REAL, MOST_REAL, ENOUGH_REAL = 3, 12, 10_000
 #: rows of these cells, about; and below which each of them is held out once
 ENOUGH_ROWS, FEW_ROWS = 25_000, 2000
+#: the pass over cells with most rows of the rarest class
+RAREST = "calibrate rarest"
 #: first index of the streams of a bucket
 _ORDER = 6
 #: rows of a class that are few; buckets, at most, of which cells with most of its rows are held out then

@@ -27,7 +27,7 @@ from distkern.search.ladder import KERNELS, maps_of
 from distkern.search.machines import Kernel
 from distkern.solvers._cells.layout import CellLayout
 from distkern.solvers._cells.place import CellSample, centred
-from distkern.solvers._cells.trials import Sampled
+from distkern.solvers._cells.trials import MapSample
 from distkern.solvers.base import Steps
 from distkern.solvers.risk import Risk
 
@@ -129,7 +129,7 @@ class SearchSpace:
             return []
         return [Outline(layout.learning([self.map_choice], MORE_METRIC_ROWS), is_before=True)]
 
-    def _map(self, layout: CellLayout, sampled: Sampled) -> Steps[RowMap]:
+    def _map(self, layout: CellLayout, sampled: MapSample) -> Steps[RowMap]:
         choice = self.map_choice
         if choice.metric != "none":
             step = layout.learning([choice], MORE_METRIC_ROWS, sampled)
@@ -140,7 +140,7 @@ class SearchSpace:
         part = as_rows(sampled.given_weights, METRIC_ROWS)
         return RowMap.fit(choice, sampled.rows[part], sampled.targets[part])
 
-    def _as_given(self, sampled: Sampled, mapping: RowMap) -> Chosen:
+    def _as_given(self, sampled: MapSample, mapping: RowMap) -> Chosen:
         choice, kernel = self.map_choice, self.kernels[0]
         cost = _COST if isinstance(self.C, str) else self.C
         rule = "median" if self.gamma == "auto" else self.gamma
@@ -157,7 +157,7 @@ class SearchSpace:
         return Chosen(mapping, kernel, gamma, cost, metric=choice.metric)
 
 
-def _as_found(found: TriedMachine, sampled: Sampled, mapping: RowMap) -> Chosen:
+def _as_found(found: TriedMachine, sampled: MapSample, mapping: RowMap) -> Chosen:
     kernel = found.kernel.over(mapping)
     assert isinstance(kernel, AbstractScaledKernel)
     # ridges are of rows whose mean weight is 1
@@ -166,7 +166,7 @@ def _as_found(found: TriedMachine, sampled: Sampled, mapping: RowMap) -> Chosen:
     return Chosen(mapping, found.kernel, float(kernel.gamma), cost, found.score, metric)
 
 
-def _sampled(risk: Risk, sample: CellSample, seed: int) -> Sampled:
+def _sampled(risk: Risk, sample: CellSample, seed: int) -> MapSample:
     """The rows of the sample in a stratified order, with the targets and weights of the risk."""
     given = Block(sample.features, sample.targets, sample.weights, group_keys=sample.group_keys)
     keys = keys_of(given)
@@ -176,7 +176,7 @@ def _sampled(risk: Risk, sample: CellSample, seed: int) -> Sampled:
     assert rows.weights is not None
     weights = risk.repeats(rows)
     assert isinstance(risk.loss, AbstractDualLoss)
-    return Sampled(
+    return MapSample(
         np.asarray(rows.features),
         risk.targets(rows).astype(np.float64),
         np.ones(rows.n_rows) if weights is None else weights,

@@ -31,6 +31,7 @@ from distkern.solvers._cells.calibrating import (
     MOST_CELLS,
     MOST_RARE,
     MOST_REAL,
+    RAREST,
     Calibrating,
     hold_out,
 )
@@ -48,7 +49,7 @@ from distkern.solvers._cells.place import (
 from distkern.solvers._cells.sizes import Sizes
 from distkern.solvers._cells.touched import Touched, cut_again, solve_again
 from distkern.solvers._cells.tree import Overlap, Tree
-from distkern.solvers._cells.trials import Learning, Sampled, learn_map
+from distkern.solvers._cells.trials import Learning, MapSample, learn_map
 from distkern.solvers.base import Steps
 from distkern.solvers.measuring import Model, Sums, measure
 from distkern.solvers.risk import Risk
@@ -127,7 +128,7 @@ class CellLayout(Sizes):
         )
         return Reduce("sample", sample_block, CellSample.add, operand, cost=cost)
 
-    def learning(self, choices: Sequence[MapChoice], n_rows: int, sampled: Sampled | None = None) -> Each:
+    def learning(self, choices: Sequence[MapChoice], n_rows: int, sampled: MapSample | None = None) -> Each:
         """Maps with metrics, each in a task, from at most so many rows of the sample."""
         sizes = self.problem.n_features, self.problem.n_outputs
         operand = None if sampled is None else Learning(sampled, n_rows)
@@ -264,6 +265,34 @@ class CellLayout(Sizes):
         cost = replace(cost, driver_library=True)
         return Each(name, hold_out, items, store, operand=operand, cost=cost)
 
+    def hold_out(
+        self, operand: Solving, items: Sequence[tuple[int, int]], counts: Sequence[int] | None
+    ) -> Steps[tuple[list[Any], list[Any]]]:
+        """Hold rows of cells all over the data out.
+
+        Parameters
+        ----------
+        items : the buckets
+        counts : rows of the rarest class in each bucket. Where few rows held out are of it, so are rows of
+            the cells with most of it; None: they are not
+
+        Returns
+        -------
+        what :func:`~distkern.solvers._cells.calibrating.hold_out` has stored, and the same of these cells
+        """
+        assert self.problem.workplace is not None
+        numbers, n_cells, n_folds = self.calibrated(len(items))
+        calibrating = Calibrating(operand, self.problem.workplace.arrays("machines"), n_cells, n_folds)
+        answers = self._store("calibrated")
+        yield self.calibrating([items[number] for number in numbers], answers, calibrating)
+        held, others = [answers.load(number) for number in range(len(numbers))], list[Any]()
+        if counts is not None and _rows_of(operand.rarest, held) < FEW_OF_A_CLASS:
+            calibrating = replace(calibrating, earlier=tuple(numbers))
+            rare, answers = self.with_rarest(counts), self._store("rarest")
+            yield self.calibrating([items[number] for number in rare], answers, calibrating, RAREST)
+            others = [answers.load(number) for number in range(len(rare))]
+        return held, others
+
     def _solving_bytes(self, cell_rows: int, n_costs: int = 1) -> int:
         sizes = self.row_bytes, self.problem.n_features, self.problem.n_outputs, n_costs
         return most_bytes(cell_rows, self.bucket_rows, *sizes, double=self.is_double)
@@ -305,3 +334,7 @@ class CellLayout(Sizes):
             result={"sums": (256,)},
         )
         return Reduce("held-out", function, Sums.add, operand, "test", cost=cost, measures_only=True)
+
+
+def _rows_of(code: int | None, parts: Sequence[Any]) -> int:
+    return sum(int(np.count_nonzero(part["targets"] == code)) for part in parts)

@@ -23,7 +23,7 @@ TOLERANCE, MOST_SWEEPS = 0.1, 40
 
 
 @dataclass(frozen=True)
-class Sampled:
+class MapSample:
     """Shuffled rows of the sample, as an operand.
 
     Attributes
@@ -50,7 +50,7 @@ class Learning:
     """The operand of :func:`learn_map`: the rows of the sample, and how many are learned from, see
     :func:`~distkern.maps.mapping.as_rows`."""
 
-    sampled: Sampled
+    sampled: MapSample
     n_rows: int
 
 
