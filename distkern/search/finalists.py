@@ -142,8 +142,8 @@ def exact(
     folds : the rows by which they are judged
     settings : with width and ridge = 1 / C of ridge machines, where the search begins
     most : rows that are learned from
-    solve : the machines of classes; None: ridge machines, for real targets. With more than two outputs they
-        score what ridge machines have found
+    solve : the machines of classes; None: ridge machines, for real targets. With more than two outputs ridge
+        machines find the widths, and these machines C
     beside : a machine over the same held-out rows. Settings that begin far above it are not searched
     is_wide, has_costs : whether other widths, and other C, are tried
     """
@@ -153,13 +153,15 @@ def exact(
     most = min(most, _RIDGE_ROWS[folds[0].asked.targets.shape[1] > 1]) if own is None else most
     tried: dict[MachineSetting, TriedMachine] = {}
 
-    def at(setting: MachineSetting, width: float = 1.0, ridge: float = 1.0) -> TriedMachine:
+    def at(
+        setting: MachineSetting, width: float = 1.0, ridge: float = 1.0, solve: Solve | None = own
+    ) -> TriedMachine:
         kernel = setting.known_kernel
         one = replace(
             setting, kernel=replace(kernel, width=kernel.width * width), ridge=setting.ridge * ridge
         )
         if one not in tried:
-            [tried[one]] = _exact(folds, one, [one.ridge], most, own)
+            [tried[one]] = _exact(folds, one, [one.ridge], most, solve)
         return tried[one]
 
     def widest(setting: MachineSetting) -> TriedMachine:
@@ -172,11 +174,15 @@ def exact(
         return _walked(partial(_wider, at, start), (-1, 1))
 
     found = best([widest(setting) for setting in settings])
+    if own is not solve:
+        # the best C of ridge machines is another one
+        tried.clear()
     if has_costs:
-        _walked(partial(_smoother, at, found.setting), (1, -1))
+        _walked(partial(_smoother, partial(at, solve=solve), found.setting), (1, -1))
+    elif own is not solve:
+        return exact_on(folds, found, most, solve)
     kind = found.setting.map, found.kernel.name
-    found = smoothest(one for one in tried.values() if (one.setting.map, one.kernel.name) == kind)
-    return found if own is solve else exact_on(folds, found, most, solve)
+    return smoothest(one for one in tried.values() if (one.setting.map, one.kernel.name) == kind)
 
 
 def _wider(at: Callable[..., TriedMachine], setting: MachineSetting, move: int) -> TriedMachine:

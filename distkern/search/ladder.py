@@ -37,7 +37,7 @@ LAPLACIAN, GAUSSIAN = Kernel("laplacian"), Kernel("rbf")
 KERNELS, _COARSE = (MATERN, GAUSSIAN, LAPLACIAN), 2
 #: weights of |f|^2 for exact machines of real targets, which may have little noise
 REAL_RIDGES = (1e-5, 1e-4, 1e-3, *RIDGES)
-#: rounds of a metric
+#: rounds of a metric but whole ones, which fit few rows too closely in more than one
 _ROUNDS = 2
 #: the map of linear machines, unless their columns are scaled already
 STANDARD = MapChoice("standard")
@@ -404,7 +404,11 @@ def maps_of(n_features: int, full_columns: int = _FULL_COLUMNS) -> list[MapChoic
     transforms: list[TransformKind] = ["none", "standard", "normal"]
     if n_features > _FULL_COLUMNS:
         transforms.pop()
-    return [MapChoice(transform, metric, _ROUNDS) for metric in metrics for transform in transforms]
+    return [
+        MapChoice(transform, metric, 1 if metric == "full" else _ROUNDS)
+        for metric in metrics
+        for transform in transforms
+    ]
 
 
 def _maps_that_differ(features: Floats) -> list[MapChoice]:

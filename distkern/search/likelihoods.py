@@ -20,7 +20,7 @@ from distkern.common.types import Array, Floats
 from distkern.search.machines import SampleRows
 
 #: a Newton step must promise this share of the objective, and this one of that of the constants; most steps
-_TOLERANCE, _OF_CONSTANTS, _MOST_STEPS = 5e-4, 2e-5, 30
+_TOLERANCE, _OF_CONSTANTS, _MOST_STEPS = 5e-4, 5e-6, 30
 #: share of a residual that conjugate gradients leave; most products, and products that ask for a new factor
 _LEFT, _MOST_PRODUCTS, _MANY_PRODUCTS = 0.1, 40, 12
 #: shares of the mean diagonal that are added to a matrix until it has a factor

@@ -102,11 +102,10 @@ class SearchSpace:
     def map_choice(self) -> MapChoice:
         """The map of the rows: as it was found, or where none is searched."""
         if self.found is not None:
-            choice = self.found.setting.map
-            # whole matrices fit few rows too closely in more rounds
-            return replace(choice, rounds=1 if choice.is_full else _METRIC_ROUNDS)
+            return _learned_longer(self.found.setting.map)
         transform: Any = "none" if self.scale == "auto" else self.scale
-        return MapChoice(transform, "none" if self.metric in (None, "auto") else self.metric, _METRIC_ROUNDS)
+        metric: Any = "none" if self.metric in (None, "auto") else self.metric
+        return _learned_longer(MapChoice(transform, metric))
 
     def is_open(self, n_features: int) -> bool:
         """Whether anything is to be chosen."""
@@ -155,6 +154,11 @@ class SearchSpace:
             width = scale_width(moments(mapped + mean, sampled.given_weights), n_features)
         gamma = gamma_from_width(rule, find_kernel(kernel.name), width, n_features)
         return Chosen(mapping, kernel, gamma, cost, metric=choice.metric)
+
+
+def _learned_longer(choice: MapChoice) -> MapChoice:
+    # whole matrices fit few rows too closely in more rounds
+    return replace(choice, rounds=1 if choice.is_full else _METRIC_ROUNDS)
 
 
 def _as_found(found: TriedMachine, sampled: MapSample, mapping: RowMap) -> Chosen:
