@@ -40,13 +40,17 @@ class Shape:
     """The width of the rows of all files, and the names of their columns, which are put into one order.
 
     Files of other widths, or with columns that are missing or unknown, are refused.
+
+    Parameters
+    ----------
+    width : that all files must have, as rows like them had; None: that of the files
     """
 
-    def __init__(self) -> None:
-        self.width = 0
+    def __init__(self, width: int | None = None) -> None:
+        self.width = width or 0
         self.names: tuple[str, ...] | None = None
         self.target_name: str | None = None
-        self._fixed_by: str | None = None
+        self._fixed_by = None if width is None else "the data set or model of --like"
         self._named_by: str | None = None
 
     def accept(self, chunk: RawChunk) -> Rows:
