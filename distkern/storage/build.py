@@ -133,7 +133,10 @@ class Builder:
     test_meter: Meter | None = None
 
     def __post_init__(self) -> None:
-        self.shape = Shape()
+        wanted = None
+        if self.like is not None:
+            wanted = self.like.n_features if self.like.table is None else self.like.table.starts[-1]
+        self.shape = Shape(wanted)
         self.nameless: str | None = None
         self.rows_of_classes: list[int] = []
         self.form = Form(self.options.sparse, self.options.scale, self.kinds)
@@ -204,15 +207,6 @@ class Builder:
             if test_spool.n_rows and self.table_options.group is not None:
                 what += f" (rows of one {self.table_options.group!r} go together)"
             raise InputError(what, where="the input", hint="give more rows or a smaller --test-fraction")
-        if self.like is not None:
-            wanted = self.like.n_features if self.like.table is None else self.like.table.starts[-1]
-            if self.shape.width > wanted:
-                raise InputError(
-                    f"{self.shape.width:,} features, but --like has {wanted:,}",
-                    where="the input",
-                    hint="give files with the same columns",
-                )
-            self.shape.width = wanted
         if not self.shape.width:
             raise InputError("the rows have no features", where="the input", hint="check the files")
 

@@ -40,13 +40,17 @@ class Shape:
     """Width of the rows of all files, and the names of their columns, which are brought into one order.
 
     Files of other widths, or with missing or unknown columns, are refused.
+
+    Parameters
+    ----------
+    width : required width, from the data set or model of ``--like``; None: the width of the files
     """
 
-    def __init__(self) -> None:
-        self.width = 0
+    def __init__(self, width: int | None = None) -> None:
+        self.width = width or 0
         self.names: tuple[str, ...] | None = None
         self.target_name: str | None = None
-        self._fixed_by: str | None = None
+        self._fixed_by = None if width is None else "the data set or model of --like"
         self._named_by: str | None = None
 
     def accept(self, chunk: RawChunk) -> Rows:

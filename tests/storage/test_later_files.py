@@ -194,3 +194,16 @@ def test_later_files_are_checked(tmp_path):
     assert "rows with a category not in the training rows, treated as unknown: c (1)" in told
     assert "column unknown to the model, ignored: 'new'" in told
     assert open_dataset(tmp_path / "d.zarr").fingerprint == data.fingerprint
+
+
+@pytest.mark.parametrize("width", [2, 4])
+def test_matrices_with_fewer_or_more_columns_are_refused(tmp_path, width):
+    """Their columns have no names: which one is missing is unknown, and zeros would replace it."""
+    first = write_dataset(np.ones((9, 3)), np.arange(9) % 2, tmp_path / "d.zarr")
+    like = Like(3, None, None, first.scaling, None, first.classes)
+    np.savez(tmp_path / "later.npz", X=np.ones((9, width)), y=np.arange(9) % 2)
+    with pytest.raises(InputError, match=rf"later\.npz: {width} features, but the data set .* has 3"):
+        shard(tmp_path / "later.npz", tmp_path / "e.zarr", like=like, scale=None)
+    # svmlight leaves out what is 0
+    (tmp_path / "later.svm").write_text("0 1:1\n1 2:1\n")
+    assert shard(tmp_path / "later.svm", tmp_path / "e.zarr", like=like, scale=None).n_features == 3
