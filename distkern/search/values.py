@@ -212,8 +212,9 @@ def losses_of(model: Model, rows: Block) -> Array:
     """Score of each row, (n_rows,): its log loss, or, for real targets, the loss of the model.
 
     Losses that are likelihoods score -s_i log p(y_i | f_i) of the model's own probabilities, so that
-    overconfidence counts. Others predict by the sign, and are compared by it, without an offset, see
-    :func:`~distkern.common.scores.log_losses`.
+    overconfidence counts. Others predict by the sign and are compared by it, without an offset, with the same
+    total weight for every class, see :func:`~distkern.common.scores.log_losses`: where a class is rare, a
+    machine that predicts the other one for all rows would score nearly as well as a useful one.
     """
     risk, loss = model.risk, model.risk.loss
     found, weights = [], []
@@ -230,7 +231,11 @@ def losses_of(model: Model, rows: Block) -> Array:
         assert rows.targets is not None
         factors = np.concatenate(weights)
         if not loss.has_probabilities:
-            return log_losses(losses, rows.targets, factors, by_sign=True)
+            codes = np.asarray(rows.targets).astype(np.intp)
+            of_classes = np.bincount(codes, factors)
+            # rows of classes that weigh nothing stay at 0
+            factors = factors / np.where(of_classes > 0, of_classes, 1.0)[codes]
+            return log_losses(losses, codes, factors, by_sign=True)
         losses = row_log_losses(losses, rows.targets) * (factors / factors.mean())
     return np.nan_to_num(losses, nan=_MOST_LOST, posinf=_MOST_LOST).clip(max=_MOST_LOST)
 

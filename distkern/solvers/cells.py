@@ -115,7 +115,7 @@ class Cells(AbstractSolver[CellsState]):
         Words("full", "quick"),
         NOTHING,
         help="how what is auto of scale, metric, gamma and C is chosen, on rows that are held out "
-        "of a sample, then of a few cells; none: it is not",
+        "of a sample and of rows near each other; none: it is not",
     )
     max_cell_rows: int | str = parameter(
         "auto",

@@ -1,6 +1,7 @@
 """Hyperparameters that are chosen on a sample: what is chosen, kept, and the same everywhere."""
 
 import json
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -24,18 +25,21 @@ from distkern import (
     load_model,
 )
 from distkern.common.choices import Choices, value_of, with_values
+from distkern.common.scores import log_losses
 from distkern.common.sparse import SparseRows
 from distkern.common.types import Block
 from distkern.engine.checkpoint import CheckpointFolder
 from distkern.engine.drive import Driver, Interrupted
 from distkern.engine.events import EventLog
 from distkern.engine.executors import open_executor
+from distkern.losses.classes import SquaredHinge
 from distkern.runs.data import from_arrays
 from distkern.runs.run import plan, train
 from distkern.search.values import losses_of, outline_of_most, run_alone, work_of
 from distkern.solvers.avm import AVM
 from distkern.solvers.base import Problem
 from distkern.solvers.hyperparameters import SEARCHED_LAM, SEARCHED_NU
+from distkern.solvers.risk import Risk
 from distkern.storage.ingest import write_dataset
 from distkern.storage.parts import ArrayParts
 from small import slow_but, taken
@@ -389,12 +393,31 @@ def test_log_losses_weigh_as_rows_and_classes_do(loss, nu):
         chances = model.predict_proba(X) * [1.0, 3.0]
         chances /= chances.sum(axis=1, keepdims=True)
     else:
-        # the sign says the class
+        # the sign says the class, and all classes weigh the same
+        factors = factors / np.bincount(y, factors)[y]
         machine = LogisticRegression(C=np.inf, tol=1e-10, fit_intercept=False)
         chances = machine.fit(values, y, factors).predict_proba(values)
     expected = log_loss(y, chances, sample_weight=factors)
     # but for Platt's targets
     assert losses_of(solver.model(problem, state), block).mean() == pytest.approx(expected, rel=0.02)
+
+
+def test_a_useful_machine_of_a_rare_class_is_not_judged_below_one_that_says_the_other_of_all():
+    codes = np.repeat([1, 0], [20, 980])
+    # it finds most of the rare rows, and says as much of a few others
+    useful = np.where(codes == 1, 1.0, -1.0)
+    useful[:6], useful[20:40] = -1.0, 1.0
+    constant = np.where(codes == 1, -0.99, -1.0)
+    scores = []
+    for values in (useful, constant):
+        model = SimpleNamespace(
+            risk=Risk(SquaredHinge()), strips=lambda rows: [rows], predictions=lambda features: features
+        )
+        scores.append(losses_of(model, Block(values[:, None], codes)).mean())
+    assert (useful > 0).mean() > 0.02
+    assert scores[0] < scores[1]
+    by_rows = [log_losses(values[:, None], codes, by_sign=True).mean() for values in (useful, constant)]
+    assert by_rows[0] > by_rows[1]
 
 
 @pytest.mark.parametrize("kind", [NewtonClassifier, NORMAClassifier, SBMDClassifier, SDCAClassifier])

@@ -95,7 +95,9 @@ class SearchSpace:
         if self.scale != "auto":
             known = [replace(one, transform=self.scale) for one in known]
         if self.metric != "auto":
-            known = [replace(one, metric=self.metric or "none") for one in known]
+            wanted: Any = self.metric or "none"
+            of_kind = [one for one in known if one.metric == wanted]
+            known = of_kind or [replace(one, metric=wanted, rounds=known[0].rounds) for one in known]
         return tuple(dict.fromkeys(known))
 
     @property
