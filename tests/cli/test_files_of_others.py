@@ -10,8 +10,8 @@ from cluster_processes import settings_of
 from distkern import NewtonRegressor
 from distkern.cli.main import main
 from distkern.common.errors import InputError
+from distkern.estimators.loading import load_model
 from distkern.runs.folder import check_folder
-from distkern.runs.persistence import load_model
 from distkern.storage.ingest import write_dataset
 
 SQUARE = ["--algorithm", "newton", "--scheduler", "synchronous", *settings_of(features="linear")]

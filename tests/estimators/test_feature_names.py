@@ -10,7 +10,7 @@ from scipy import sparse
 
 from distkern import CSVRGClassifier, RandomFeatures
 from distkern.common.errors import InputError
-from distkern.runs.persistence import load_model
+from distkern.estimators.loading import load_model
 from distkern.storage.dataset import open_dataset
 from distkern.storage.ingest import shard, write_dataset
 
