@@ -134,7 +134,7 @@ def walks(folder):
         found[name] = Walk()
         with found[name]:
             model.predict(X)
-    found["evaluate"] = walked(lambda: evaluate(model, dataset.test))
+    found["evaluate"] = walked(lambda: evaluate(model.model_, dataset.test))
     found["train"] = walked(trained)
     return found
 

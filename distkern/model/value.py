@@ -37,7 +37,6 @@ from distkern.bases.base import AbstractBasis, MappedBasis
 from distkern.common.errors import InputError
 from distkern.common.types import Floats
 from distkern.losses.base import AbstractLoss
-from distkern.maps.mapping import RowMap, map_from_arrays, map_to_arrays
 from distkern.model.columns import Columns
 from distkern.model.fields import arrays_of, facts_of, fitted, fitted_fields, restored_fields
 from distkern.model.further import SavedForUpdate, StoredForUpdate
@@ -53,6 +52,7 @@ from distkern.storage.places import Place
 from distkern.storage.preparation import Preparation
 
 if TYPE_CHECKING:
+    from distkern.maps.mapping import RowMap
     from distkern.solvers.base import Problem
 
 #: of the arrays of a model that are its map's
@@ -374,7 +374,11 @@ class FittedModel(AbstractModelKind):
 
     def arrays(self) -> dict[str, NDArray[Any]]:
         """The arrays that a model folder holds, beside what is kept for updates."""
-        parts = {} if self.map is None else map_to_arrays(self.map)
+        parts = {}
+        if self.map is not None:
+            from distkern.maps.mapping import map_to_arrays
+
+            parts = map_to_arrays(self.map)
         return arrays_of(self) | {f"{_OF_MAP}{name}": array for name, array in parts.items()}
 
     def save_parts(self, folder: Place) -> None:
@@ -395,7 +399,11 @@ class FittedModel(AbstractModelKind):
         """
         parts = {key.removeprefix(_OF_MAP): one for key, one in arrays.items() if key.startswith(_OF_MAP)}
         own = restored_fields(cls, known["task"], arrays, facts, known["columns"].width)
-        found = cls(**{**known, **own, "map": map_from_arrays(parts) if parts else None})
+        if parts:
+            from distkern.maps.mapping import map_from_arrays
+
+            own["map"] = map_from_arrays(parts)
+        found = cls(**known, **own)
         found.check(facts, where)
         return found
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import partial
+from functools import cache, partial
 from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
@@ -38,7 +38,7 @@ _NUMBERS_OF = "biuf"
 
 def column_check(name: str, columns: Columns | None = None) -> Any:
     """What scikit-learn's checks of rows ask for their columns, and call by the name of a class."""
-    check = type(name, (_ColumnCheck,), {})()
+    check = _check_of(name)()
     if columns is not None:
         check.n_features_in_ = columns.n_features_in
         if columns.feature_names_in is not None:
@@ -54,6 +54,11 @@ class _ColumnCheck(BaseEstimator):  # type: ignore[misc]
         tags.input_tags.sparse = True
         tags.target_tags.required = True
         return tags
+
+
+@cache
+def _check_of(name: str) -> type[_ColumnCheck]:
+    return type(name, (_ColumnCheck,), {})
 
 
 def is_mixed(X: Any) -> bool:
