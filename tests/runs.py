@@ -38,9 +38,9 @@ def evaluations(model: Any, sources: Any, **how: Any) -> list[Any]:
     return run.evaluations(model.model_, sources, **how)
 
 
-def evaluate_split(model: Any, split: Any, *how: Any) -> Any:
+def evaluate_split(model: Any, split: Any, *given: Any, **how: Any) -> Any:
     """What a fitted estimator makes of a split, on an executor."""
-    return evaluation.evaluate_split(model.model_, split, *how)
+    return evaluation.evaluate_split(model.model_, split, *given, **how)
 
 
 def begun(model: Any, splits: Any) -> tuple[Recipe, Any]:

@@ -95,6 +95,9 @@ class HyperparameterMixin:
         """The parameter ``loss``, of a kind of targets where the solver takes several."""
         return {}
 
+    def __sklearn_is_fitted__(self) -> bool:
+        return self._model is not None
+
     def changed(self) -> set[str]:
         """The hyperparameters that have another value than their default."""
         known = self.hyperparameters.items()

@@ -66,7 +66,7 @@ def run(recipe: Recipe, given: GivenTraining, place: RunPlace) -> FittedModel:
         problem = replace(posed.problem, dtype=rows.data.source.dtype, notes=notes)
         seen = mapped(rows.data, recipe.map_choices(rows.data), problem, executor)
         posed = replace(posed, problem=problem, settings=posed.settings.finding({**rows.found, **seen.found}))
-        posed = replace(posed, solver=recipe.searched(posed))
+        posed = replace(posed, runner=recipe.searched(posed))
         columns = replace(given.columns, scaling=rows.data.scaling, dtype=problem.dtype)
         sources = {"train": seen.source}
         if given.has_test:
@@ -76,7 +76,7 @@ def run(recipe: Recipe, given: GivenTraining, place: RunPlace) -> FittedModel:
         low, high = ranges_of(given.data, rows)
     source = given.data.source
     weight, prints = float(given.data.class_totals.sum()), (source.fingerprint,)
-    saved = posed.solver.further(outcome.state)
+    saved = posed.run_by.further(outcome.state)
     further = SavedForUpdate(saved, source.n_rows, weight, prints, low, high)
     return model_of(recipe, posed, outcome, parts, columns, data.classes, seen.map, further)
 
@@ -95,7 +95,7 @@ def run_solver(
 ) -> tuple[RunOutcome, dict[str, Any]]:
     """What the solver ends with, and the fields of the model that its tasks have stored."""
     if place.stopping is not None:
-        place.stopping.check(posed.solver)
+        place.stopping.check(posed.run_by)
     if place.checkpoints is not None:
         driver.checkpoints = CheckpointFolder(place.checkpoints, recipe.identity(data, posed))
     parts: dict[str, Any] = {}
@@ -104,7 +104,7 @@ def run_solver(
         parts.update(recipe.kind.taken(state, workplace))
 
     how: dict[str, Any] = {"resume": place.resume, "stopping": place.stopping}
-    return driver.run(posed.solver, posed.problem, take=take, **how), parts
+    return driver.run(posed.run_by, posed.problem, take=take, **how), parts
 
 
 def model_of(
@@ -120,7 +120,7 @@ def model_of(
 ) -> FittedModel:
     """The model of what a run ends with."""
     state, chosen = outcome.state, recipe.chosen
-    settings = replace(posed.settings, found={**posed.solver.found(state), **posed.settings.found})
+    settings = replace(posed.settings, found={**posed.run_by.found(state), **posed.settings.found})
     if chosen is not None:
         chosen = chosen.measured(state, weighs_classes=posed.class_weights is not None)
     return recipe.kind(

@@ -39,6 +39,7 @@ class Posed:
     ----------
     settings : with what the sizes of the problem have decided
     mean_weight, class_weights, class_shares : of the rows, see :class:`FittedModel`
+    runner : the solver that first searches what is open, where it is another one
     """
 
     settings: Settings
@@ -47,6 +48,12 @@ class Posed:
     mean_weight: float
     class_weights: NDArray[np.float64] | None = None
     class_shares: NDArray[np.float64] | None = None
+    runner: AbstractSolver[Any] | None = None
+
+    @property
+    def run_by(self) -> AbstractSolver[Any]:
+        """The solver that a run asks for its passes."""
+        return self.solver if self.runner is None else self.runner
 
 
 @dataclass(frozen=True)

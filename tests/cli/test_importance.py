@@ -227,7 +227,8 @@ def test_the_reason_is_kept(change, reason, tmp_path):
     rows = replace(Block(X[:3].astype(np.float32), X[:3, 0]), **change)
     with open_executor("synchronous") as executor, pytest.MonkeyPatch.context() as patch:
         patch.setattr(importance, "_taken", lambda block, drawn: rows)
-        model.importances_ = measured_importances(model.model_, split, executor)
+        found = measured_importances(model.model_, split, executor)
+        model._model = replace(model.model_, importances=found)
     model.save(tmp_path / "m")
     assert load_model(tmp_path / "m").importances_ == Explanation((), "", 0, "train", reason=reason)
 

@@ -31,9 +31,12 @@ def rows(n_rows=200, n_columns=3):
     return X, (X[:, 0] * X[:, 1] > 0).astype(int)
 
 
-def chosen(model, X, y, **given):
-    data = from_arrays(X, y, None, model.task)
-    recipe = model.recipe().chosen_for(data, has_test=False)
+def recipe_for(model, X, y):
+    return model.recipe().chosen_for(from_arrays(X, y, None, model.task), has_test=False)
+
+
+def chosen(model, X, y):
+    recipe = recipe_for(model, X, y)
     return recipe.name.removesuffix("_regressor"), recipe.chosen.because
 
 
@@ -117,8 +120,9 @@ def test_lines_get_a_linear_machine(task):
     # classes that overlap, and numbers
     y = X @ np.arange(1.0, 7.0) + 10 * generator.logistic(size=600)
     model = KernelClassifier(random_state=0) if task == "classification" else KernelRegressor(random_state=0)
-    assert chosen(model, X, (y > 0).astype(int) if task == "classification" else y)[0] == "newton"
-    assert model.machine_.features == "linear"
+    recipe = recipe_for(model, X, (y > 0).astype(int) if task == "classification" else y)
+    assert recipe.name.startswith("newton")
+    assert recipe.settings.given["features"] == "linear"
 
 
 @pytest.mark.slow
@@ -145,7 +149,7 @@ def test_held_out_noise_is_noise_copies_included(copies):
     X, y = np.vstack([X] * (3 // copies)), np.tile(y, 3 // copies)
     _, problem = posed_problem(model, from_arrays(X, y, None, model.task))
     assert problem.candidates[-1].loss > 0.68
-    recipe = model.recipe().chosen_for(from_arrays(X, y, None, model.task), has_test=False)
+    recipe = recipe_for(model, X, y)
     assert recipe.chosen.held_out[0] > 0.68
     assert recipe.name == "newton"
 
@@ -225,18 +229,19 @@ def test_a_trial_decides_where_the_shape_does_not(kind, features):
     X, score = wide(kind)
     y = np.where(score > 0, "yes", "no")
     model = KernelClassifier(class_weight={"yes": 2.0}, random_state=0)
-    _, because = chosen(model, X, y)
-    assert (model.algorithm_, model.machine_.features) == ("newton", features)
-    assert because == "of 1,100 dense columns, and by log loss on held-out rows of a sample"
+    recipe = recipe_for(model, X, y)
+    assert (recipe.name, recipe.settings.given["features"]) == ("newton", features)
+    assert recipe.chosen.because == "of 1,100 dense columns, and by log loss on held-out rows of a sample"
 
 
 @pytest.mark.parametrize(("kind", "features"), [("linear", "linear"), ("round", "nystroem")])
 def test_a_trial_of_regressors(kind, features):
     X, score = wide(kind)
     model = KernelRegressor(random_state=0)
-    assert chosen(model, X, score)[0] == "newton"
-    assert model.machine_.features == features
-    assert model.chosen_because_.endswith("and by squared error on held-out rows of a sample")
+    recipe = recipe_for(model, X, score)
+    assert recipe.name == "newton_regressor"
+    assert recipe.settings.given["features"] == features
+    assert recipe.chosen.because.endswith("and by squared error on held-out rows of a sample")
 
 
 def test_too_few_rows_for_a_trial_get_kernels_at_all_of_them():
@@ -252,9 +257,9 @@ def test_what_does_not_fit_the_limit_gives_way():
     found = {}
     for limit in (4096, 512, 400, 256, 64):
         model = KernelClassifier(search=None, memory_limit=limit * 2**20)
-        algorithm, because = chosen(model, X, y)
-        found[limit] = (algorithm, getattr(model.machine_, "max_cell_rows", None))
-        assert because == (
+        recipe = recipe_for(model, X, y)
+        found[limit] = (recipe.name, recipe.settings.given.get("max_cell_rows"))
+        assert recipe.chosen.because == (
             "cells does not fit the memory limit"
             if found[limit] != ("cells", "auto")
             else "of 50 dense columns"
@@ -290,7 +295,7 @@ def test_where_cells_do_not_fit_the_best_machine_over_centres_is_taken(monkeypat
     assert found == "newton"
     assert because.startswith("cells")
     assert because.endswith("does not fit the memory limit")
-    recipe = model.recipe().chosen_for(from_arrays(X, y, None, model.task), has_test=False)
+    recipe = recipe_for(model, X, y)
     assert recipe.settings.given["gamma"].startswith("median/")
     assert len(recipe.candidates) == 6
 

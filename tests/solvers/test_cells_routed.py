@@ -2,6 +2,7 @@
 
 import tracemalloc
 from collections import Counter
+from dataclasses import replace
 from zlib import crc32
 
 import dask
@@ -124,7 +125,7 @@ def test_a_bucket_that_was_changed_is_refused(fitted, nothing_kept, tmp_path):
 def test_the_limit_is_of_all_passes(fitted, nothing_kept, tmp_path):
     data, folder, _, _ = fitted["several classes"]
     model = load_model(folder)
-    model.bucket_bytes_ = 2**30
+    model._model = replace(model.model_, bucket_bytes=2**30)
     where = {"scheduler": "synchronous", "memory_limit": 2**30}
     with pytest.raises(MemoryBudgetError, match="pass 'say' needs"):
         predict_to(model.model_, data.train, tmp_path / "p.npy", **where)
