@@ -47,7 +47,7 @@ class Walk:
     def __init__(self):
         self.files, self.functions, self.climbs = Counter(), Counter(), Counter()
         self.depth, self.cleaned, self.deepest = 0, 0, []
-        self._floors, self._known = heights(), {}
+        self._floors, self._known, self._open = heights(), {}, 0
 
     def _place(self, code):
         """File in the package, or None."""
@@ -62,29 +62,39 @@ class Walk:
         return self._floors[max(homes, key=len)] if homes else None
 
     def _seen(self, frame, event, _):
-        if event != "call":
+        if event not in ("call", "return"):
             return
         code = frame.f_code
         place = self._place(code)
-        if place is None or code.co_name in ("<module>", "<genexpr>", "<listcomp>", "<lambda>", "<dictcomp>"):
+        if place is None:
+            return
+        if event == "return":
+            # of frames that were there before the walk, too
+            self._open = max(0, self._open - 1)
+            return
+        self._open += 1
+        if code.co_name in ("<module>", "<genexpr>", "<listcomp>", "<lambda>", "<dictcomp>"):
             return
         self.files[place] += 1
         self.functions[f"{place}:{code.co_qualname}"] += 1
         if code.co_qualname == "Parameter.clean":
             self.cleaned += 1
-        stack, at = [], frame
-        while at is not None:
-            if self._place(at.f_code) is not None:
-                stack.append(at)
-            at = at.f_back
-        if len(stack) > self.depth:
-            self.depth = len(stack)
-            self.deepest = [f"{self._place(one.f_code)}:{one.f_code.co_qualname}" for one in stack[::-1]]
+        if self._open > self.depth:
+            self.depth, self.deepest = self._open, self._stack(frame)
         if frame.f_back is not None and (caller := self._place(frame.f_back.f_code)) is not None:
             low, high = self._floor(caller), self._floor(place)
             if low is not None and high is not None and low < high:
                 name = frame.f_back.f_code.co_qualname
                 self.climbs[f"{caller}:{name} -> {place}:{code.co_qualname}"] += 1
+
+    def _stack(self, frame):
+        """Frames of ours up to this one."""
+        found = []
+        while frame is not None:
+            if (place := self._place(frame.f_code)) is not None:
+                found.append(f"{place}:{frame.f_code.co_qualname}")
+            frame = frame.f_back
+        return found[::-1]
 
     def __enter__(self):
         sys.setprofile(self._seen)
@@ -92,6 +102,23 @@ class Walk:
 
     def __exit__(self, *_):
         sys.setprofile(None)
+
+
+#: rooms of estimators, and of what lies above
+HIGH = ("estimators", "search.tuning", "dashboard", "jobs", "cli")
+
+
+def asked(walk):
+    """The climbs to methods of estimators and commands, but for listeners."""
+    pairs = [pair.split(" -> ") for pair in walk.climbs]
+    found = [
+        f"{caller} -> {callee}"
+        for caller, callee in pairs
+        if callee.replace("/", ".").startswith(tuple(f"{room}." for room in HIGH))
+        and "." in callee.partition(":")[2]
+        and not caller.startswith("engine/events.py")
+    ]
+    return sorted(found)
 
 
 def rows():
@@ -158,6 +185,13 @@ def main():
     assert os.environ.get("NUMBA_DISABLE_JIT") == "1", "compiled loops have no frames"
     with TemporaryDirectory() as folder:
         found = walks(Path(folder))
+        if sys.argv[1:] == ["--json"]:
+            facts = {
+                name: {"cleaned": one.cleaned, "depth": one.depth, "asked": asked(one)}
+                for name, one in found.items()
+            }
+            print(json.dumps(facts))
+            return
         service = modules_of_service(Path(folder))
     print(f"{'walk':16} {'files':>6} {'functions':>10} {'stack':>6} {'clean':>6} {'climbs':>7}")
     for name, one in found.items():

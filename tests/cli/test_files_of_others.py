@@ -56,7 +56,7 @@ def test_an_update_refuses_a_folder_that_holds_other_things(folder, name, capsys
 
 def test_what_comes_while_a_model_is_updated_stays(folder, monkeypatch, capsys):
     """It is looked for again when the new model is about to take its place, and the update is not lost."""
-    from distkern.estimators import updating
+    from distkern.runs import updating
 
     def begun(*given):
         (folder / "m" / "notes.txt").write_text("mine")

@@ -269,7 +269,7 @@ def test_how_far_the_files_are_is_told(model, tmp_path):
     fitted, told = load_model(model), []
     rows = files_for(fitted.model_, [tmp_path / "a.csv", tmp_path / "b.csv"])
     done = predict_files_to(
-        fitted, rows, tmp_path / "p.npy", scheduler="synchronous", listeners=[told.append]
+        fitted.model_, rows, tmp_path / "p.npy", scheduler="synchronous", listeners=[told.append]
     )
     assert [told[0].kind, told[-1].kind] == ["pass_started", "pass_finished"]
     assert told[-1]["rows"] == done == 300
