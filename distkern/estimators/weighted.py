@@ -70,7 +70,7 @@ class Weighted:
         if not self._is_linear:
             raise AttributeError(f"this {type(self).__name__} is not linear in the columns of X: no coef_")
         columns = () if self.table_ is None else self.table_.columns
-        if any(column.encoding != "number" or column.flag for column in columns):
+        if not all(column.is_itself for column in columns):
             raise AttributeError("columns of X were encoded: the model has no coef_ for each")
         scaling = Scaling() if self.scaling_ is None else self.scaling_
         # a map without a metric, which linear models do not take, transforms columns by their quantiles

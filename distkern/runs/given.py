@@ -51,7 +51,6 @@ from distkern.storage.scaling import Scaling
 if TYPE_CHECKING:
     from distkern.engine.executors import AbstractExecutor
     from distkern.runs.data import TrainingData
-    from distkern.storage.build import Task
     from distkern.storage.dataset import Dataset, Split
     from distkern.storage.frames import FittedFrame
     from distkern.storage.table import Table
@@ -212,7 +211,6 @@ def _spooled_frame(
     from distkern.storage.atomic import temporary_folder
     from distkern.storage.frames import frame_chunks, frame_kinds
     from distkern.storage.ingest import write_dataset
-    from distkern.storage.table_fit import TableOptions
     from distkern.storage.table_report import told_columns
 
     if task != "none" and y is None:
@@ -228,11 +226,15 @@ def _spooled_frame(
     reports: list[ColumnReport] = []
     chunks = frame_chunks(partitions(X, None if task == "none" else y, sample_weight, groups), kinds)
     path = stack.enter_context(temporary_folder()) / "rows.zarr"
-    roles = TableOptions(
-        weight=None if sample_weight is None else "sample_weight", group=None if groups is None else "groups"
+    dataset = write_dataset(
+        chunks,
+        path,
+        kinds=kinds,
+        report=reports.extend,
+        task=task,
+        weight=None if sample_weight is None else "sample_weight",
+        group=None if groups is None else "groups",
     )
-    how: dict[str, Any] = {"kinds": kinds, "table_options": roles, "report": reports.extend}
-    dataset = write_dataset(chunks, path, task=cast("Task", task), **how)
     for sentence in (*kinds.told, *told_columns(reports, left_out=True)):
         warnings.warn(sentence, UserWarning, stacklevel=7)
     return dataset.train
@@ -406,7 +408,7 @@ def _are_encoded(table: Table, X: Any) -> bool:
         return False
     if len(table.columns) != table.n_features:
         return True
-    if array.dtype.kind not in "biuf" or all(column.encoding == "number" for column in table.columns):
+    if array.dtype.kind not in "biuf" or all(column.is_itself for column in table.columns):
         # numbers are encoded as they are
         return False
     raise InputError(
