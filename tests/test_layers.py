@@ -32,9 +32,10 @@ ARROWS = {
     "samplers": ("common",),
     "kernels": ("samplers", "common"),
     "maps": ("kernels", "common"),
-    "formats": ("common",),
+    "columns": ("common",),
+    "formats": ("columns", "common"),
     "passes": ("common",),
-    "storage": ("common", "formats"),
+    "storage": ("common", "columns", "formats"),
     "bases": ("passes", "kernels", "samplers", "common"),
     "landmarks": ("passes", "kernels", "common"),
     "features": ("passes", "kernels", "samplers", "bases", "landmarks", "common"),
@@ -59,6 +60,7 @@ ARROWS = {
         "passes",
         "engine",
         "storage",
+        "columns",
         "common",
         "monitor.explanation",
         "monitor.history",
@@ -150,6 +152,7 @@ PAGES = {
     "bases.base": ("AbstractBasis",),
     "losses.base": ("AbstractLoss", "AbstractElementwiseLoss"),
     "kernels.base": ("AbstractKernel", "AbstractScaledKernel", "AbstractTileKernel"),
+    "columns.base": ("AbstractColumn",),
     "estimators.base": ("AbstractClassifier", "AbstractRegressor"),
 }
 

@@ -62,7 +62,7 @@ def word_of(value: Any, na: frozenset[str]) -> str | None:
 
 
 def recurring(values: Any, words: Sequence[str], are_numbers: Sequence[bool]) -> list[str]:
-    """Words that recur like categories among numbers, the most frequent first; else none.
+    """ColumnWords that recur like categories among numbers, the most frequent first; else none.
 
     Parameters
     ----------

@@ -8,6 +8,7 @@ fitted to these facts, as ``manifest.json`` and ``model.json`` keep it.
 A kind (:class:`AbstractColumn`) must give:
 
     kind, noun, plural      its name in files; what one value is called, and all of them
+    examples                texts of a few different values, for the contract tests
     parse                   numbers of texts
     fit                     the column of the facts of its training rows
     features, encode        names of the features, and the features of values
@@ -140,7 +141,7 @@ class Parsed:
 
 
 @dataclass(frozen=True)
-class Words:
+class ColumnWords:
     """The texts of the first values of a new column.
 
     Attributes
@@ -201,6 +202,7 @@ class AbstractColumn(ABC):
     kind: ClassVar[str]
     noun: ClassVar[str]
     plural: ClassVar[str]
+    examples: ClassVar[tuple[str, ...]]
     #: when it looks at the texts of a new column; None: never
     rank: ClassVar[int | None] = None
     #: number of numbers that a value is read as
@@ -226,7 +228,7 @@ class AbstractColumn(ABC):
     # -- reading
 
     @classmethod
-    def claims(cls, words: Words) -> str | None:
+    def claims(cls, words: ColumnWords) -> str | None:
         """Its own name if ``words`` are of the kind, or the name of another kind that they show."""
         return None
 
@@ -289,8 +291,8 @@ class AbstractColumn(ABC):
         return ", or ".join(hints)
 
     @classmethod
-    def _checked(cls, words: Sequence[str | None], values: Array) -> Parsed:
-        """The numbers of words, of which those that are NaN are refused."""
+    def parsed(cls, words: Sequence[str | None], values: Array) -> Parsed:
+        """The numbers of words; words whose number is NaN are refused."""
         wrong = [at for at, word in enumerate(words) if word is not None and np.isnan(values[at])]
         return Parsed(values, wrong, f"{{}} is not {cls.noun}, as other values of the column are")
 
@@ -361,7 +363,7 @@ class AbstractColumn(ABC):
 
     @property
     def known_words(self) -> tuple[str, ...]:
-        """Words by the codes that values have."""
+        """ColumnWords by the codes that values have."""
         return ()
 
     # -- describing
@@ -437,7 +439,7 @@ class DroppedColumn(AbstractColumn):
 
 
 def kind_name(kind: type) -> str | None:
-    """The kind of column that a class is of, which it says itself."""
+    """The name of the kind that a class is itself, without base classes."""
     found = vars(kind).get("kind")
     return found if isinstance(found, str) else None
 

@@ -9,7 +9,7 @@ from typing import Any, ClassVar, Self
 import numpy as np
 
 from distkern.columns._facts import NumberFacts
-from distkern.columns.base import Fitting, Parsed, Reading, Words
+from distkern.columns.base import ColumnWords, Fitting, Parsed, Reading
 from distkern.columns.number import NumberColumn
 
 _PAIRS = (("true", "false"), ("yes", "no"), ("y", "n"), ("t", "f"))
@@ -23,11 +23,12 @@ class BooleanColumn(NumberColumn):
     kind: ClassVar[str] = "boolean"
     noun: ClassVar[str] = "yes or no"
     plural: ClassVar[str] = "yes or no"
+    examples: ClassVar[tuple[str, ...]] = ("yes", "no")
     rank: ClassVar[int | None] = 1
     is_plain: ClassVar[bool] = False
 
     @classmethod
-    def claims(cls, words: Words) -> str | None:
+    def claims(cls, words: ColumnWords) -> str | None:
         # one word of a pair alone may be joined by other words later
         lower = {word.lower() for word in words.distinct}
         pairs = all(lower.isdisjoint(pair) or lower.issuperset(pair) for pair in _PAIRS)
@@ -41,7 +42,7 @@ class BooleanColumn(NumberColumn):
 
     @classmethod
     def parse(cls, words: Sequence[str | None], reading: Reading) -> Parsed:
-        return cls._checked(words, np.array([_BOOLEANS.get((word or "").lower(), np.nan) for word in words]))
+        return cls.parsed(words, np.array([_BOOLEANS.get((word or "").lower(), np.nan) for word in words]))
 
     @classmethod
     def fit(cls, facts: NumberFacts, how: Fitting) -> Self:

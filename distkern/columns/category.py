@@ -16,12 +16,12 @@ from distkern.columns._words import parse_number
 from distkern.columns.base import (
     AbstractColumn,
     Array,
+    ColumnWords,
     DroppedColumn,
     Fitting,
     Parsed,
     Ranges,
     Reading,
-    Words,
 )
 from distkern.common.errors import InputError
 
@@ -90,6 +90,7 @@ class CategoryColumn(AbstractMeansColumn):
     kind: ClassVar[str] = "category"
     noun: ClassVar[str] = "a category"
     plural: ClassVar[str] = "categories"
+    examples: ClassVar[tuple[str, ...]] = ("red", "green", "dark blue")
     rank: ClassVar[int | None] = 9
     facts_type: ClassVar[type[Any]] = LevelFacts
     missing_is_a_value: ClassVar[bool] = True
@@ -99,7 +100,7 @@ class CategoryColumn(AbstractMeansColumn):
     encoding: Literal["onehot", "target"] = "onehot"
 
     @classmethod
-    def claims(cls, words: Words) -> str | None:
+    def claims(cls, words: ColumnWords) -> str | None:
         return cls.kind if words.distinct else None
 
     @classmethod

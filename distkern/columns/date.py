@@ -15,12 +15,12 @@ from distkern.columns._facts import NumberFacts
 from distkern.columns.base import (
     AbstractColumn,
     Array,
+    ColumnWords,
     Fitting,
     Parsed,
     Place,
     Ranges,
     Reading,
-    Words,
     spread,
 )
 from distkern.columns.time import CLOCK, DAY, hour_of, ranges_of_waves, waves, widen
@@ -99,6 +99,7 @@ class DateColumn(AbstractColumn):
     kind: ClassVar[str] = "date"
     noun: ClassVar[str] = "a date"
     plural: ClassVar[str] = "dates"
+    examples: ClassVar[tuple[str, ...]] = ("2024-01-31", "2024-07-01 06:00", "2025-02-28")
     rank: ClassVar[int | None] = 2
     fills: ClassVar[bool] = True
     facts_type: ClassVar[type[Any]] = DateFacts
@@ -110,7 +111,7 @@ class DateColumn(AbstractColumn):
     span: tuple[float, float] | None = None
 
     @classmethod
-    def claims(cls, words: Words) -> str | None:
+    def claims(cls, words: ColumnWords) -> str | None:
         return cls.kind if words.mostly(is_date) else None
 
     @classmethod
@@ -131,7 +132,7 @@ class DateColumn(AbstractColumn):
                 remedy = reading.remedy("as_category" if tells_order(unsure) else "as_dates")
                 hint = "write dates as 2024-12-31" if is_fixed else remedy
                 return Parsed(np.full(len(words), np.nan), [words.index(unsure)], why, hint)
-        return cls._checked(words, dates_of(words, reading.rule or DAY_FIRST))
+        return cls.parsed(words, dates_of(words, reading.rule or DAY_FIRST))
 
     @classmethod
     def from_arrow(cls, values: Any, reading: Reading, place: Place) -> Array | None:

@@ -14,7 +14,7 @@ from distkern.columns._arrow import TICKS, any_matches, are_numbers, in_numpy, i
 from distkern.columns._facts import NumberFacts
 from distkern.columns._target_means import AbstractMeansColumn
 from distkern.columns._words import most_common, parse_number, recurring
-from distkern.columns.base import Array, Fitting, Parsed, Place, Ranges, Reading, Words, spread
+from distkern.columns.base import Array, ColumnWords, Fitting, Parsed, Place, Ranges, Reading, spread
 
 _CURRENCY = r"[$€£¥₹]|USD|EUR|GBP|CHF|JPY|INR|CAD|AUD"
 #: what stands between thousands, by what stands before decimals
@@ -49,6 +49,7 @@ class NumberColumn(AbstractMeansColumn):
     kind: ClassVar[str] = "number"
     noun: ClassVar[str] = "a number"
     plural: ClassVar[str] = "numbers"
+    examples: ClassVar[tuple[str, ...]] = ("1", "-2.5", "3e2", "4")
     rank: ClassVar[int | None] = 0
     is_number: ClassVar[bool] = True
     is_plain: ClassVar[bool] = True
@@ -61,7 +62,7 @@ class NumberColumn(AbstractMeansColumn):
     values: tuple[float, ...] = ()
 
     @classmethod
-    def claims(cls, words: Words) -> str | None:
+    def claims(cls, words: ColumnWords) -> str | None:
         reading, notation = words.reading, words.reading.notation
         is_plain = notation.decimal != "," and are_numbers(words.values)
         if not (is_plain or words.distinct):

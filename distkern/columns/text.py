@@ -49,6 +49,7 @@ class TextColumn(AbstractColumn):
     kind: ClassVar[str] = "text"
     noun: ClassVar[str] = "a text"
     plural: ClassVar[str] = "words"
+    examples: ClassVar[tuple[str, ...]] = ("good and cheap", "bad, bad", "fine")
     width: ClassVar[int] = 256
     facts_type: ClassVar[type[Any]] = TextFacts
     is_number: ClassVar[bool] = True

@@ -14,12 +14,12 @@ from distkern.columns._facts import NumberFacts
 from distkern.columns.base import (
     AbstractColumn,
     Array,
+    ColumnWords,
     Fitting,
     Parsed,
     Place,
     Ranges,
     Reading,
-    Words,
     spread,
 )
 
@@ -60,6 +60,7 @@ class TimeColumn(AbstractColumn):
     kind: ClassVar[str] = "time"
     noun: ClassVar[str] = "a time of day"
     plural: ClassVar[str] = "times of day"
+    examples: ClassVar[tuple[str, ...]] = ("06:30", "18:00", "11:15 PM")
     rank: ClassVar[int | None] = 3
     facts_type: ClassVar[type[Any]] = TimeFacts
 
@@ -67,7 +68,7 @@ class TimeColumn(AbstractColumn):
     flag: bool = False
 
     @classmethod
-    def claims(cls, words: Words) -> str | None:
+    def claims(cls, words: ColumnWords) -> str | None:
         return cls.kind if words.mostly(lambda word: not np.isnan(_time_of(word))) else None
 
     @classmethod
@@ -78,7 +79,7 @@ class TimeColumn(AbstractColumn):
 
     @classmethod
     def parse(cls, words: Sequence[str | None], reading: Reading) -> Parsed:
-        return cls._checked(words, times_of(words))
+        return cls.parsed(words, times_of(words))
 
     @classmethod
     def from_arrow(cls, values: Any, reading: Reading, place: Place) -> Array | None:

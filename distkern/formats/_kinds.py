@@ -14,7 +14,7 @@ from distkern.columns import COLUMNS, AbstractColumn
 from distkern.columns._arrow import is_text, value_type
 from distkern.columns._remedies import OPTIONS, Remedies
 from distkern.columns._words import MISSING, MISSING_LABELS, parse_number
-from distkern.columns.base import Notation, Reading, Words
+from distkern.columns.base import ColumnWords, Notation, Reading
 from distkern.columns.text import names_of_values
 from distkern.common.errors import InputError
 from distkern.formats._problems import Refusals
@@ -211,7 +211,7 @@ class TableKinds(Refusals):
         ranked, found = _ranked(), None
         if is_text(values.type if not from_text else value_type(values.type)):
             if values.null_count < len(values):
-                words = Words(values, self.reading(key))
+                words = ColumnWords(values, self.reading(key))
                 found = next((name for kind in ranked if (name := kind.claims(words))), None)
         else:
             of = value_type(values.type) if from_text else values.type

@@ -61,7 +61,7 @@ class Checked(Exception):
 
 
 class _Seen:
-    """What is known of the targets, weights and groups of the training rows read so far.
+    """Counts of the targets, weights and groups of the training rows read so far.
 
     Attributes
     ----------

@@ -41,7 +41,7 @@ TablePiece: TypeAlias = tuple[Floats, NDArray[Any] | None, Keys | None, NDArray[
 
 @dataclass(frozen=True)
 class TableTargets:
-    """What target means are taken of.
+    """Targets whose means encode columns.
 
     Attributes
     ----------
@@ -58,7 +58,7 @@ class TableTargets:
 
     @classmethod
     def of_classes(cls, classes: Sequence[Any], heaviest: float = 1.0) -> TableTargets:
-        """Those of class labels."""
+        """Targets of class labels."""
         first = 1 if len(classes) == 2 else 0
         return cls(tuple(map(str, classes[first:])), np.arange(first, len(classes)), heaviest=heaviest)
 

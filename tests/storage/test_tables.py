@@ -11,9 +11,10 @@ from pyarrow import parquet
 from sklearn.impute import SimpleImputer
 from sklearn.preprocessing import OneHotEncoder, TargetEncoder
 
+from distkern.columns import category
 from distkern.common.errors import InputError
 from distkern.estimators.newton import NewtonClassifier
-from distkern.formats import _kinds, _rows, csv
+from distkern.formats import _rows, csv
 from distkern.runs.writing import write_dataset
 from distkern.storage import table_fit
 from distkern.storage.dataset import open_dataset
@@ -48,13 +49,18 @@ def feature(dataset, name, split=None):
 
 def test_samples_of_a_table_keep_none_of_the_other_rows(tmp_path, monkeypatch):
     """A view of every k-th row kept all of them: 112 bytes a row of 14 columns."""
-    kept, settle = [], table_fit.TableFit._settle
+    kept, of_medians, tell = [], table_fit.TableFit._medians, table_fit.TableFit._tell
 
-    def look(fit):
-        kept.extend([*fit._sample, *fit._rows._rows, *fit._rows._targets])
-        settle(fit)
+    def look(fit, samples):
+        kept.extend(samples)
+        return of_medians(fit, samples)
 
-    monkeypatch.setattr(table_fit.TableFit, "_settle", look)
+    def report(fit, sample):
+        kept.extend([*sample._rows, *sample._targets])
+        tell(fit, sample)
+
+    monkeypatch.setattr(table_fit.TableFit, "_medians", look)
+    monkeypatch.setattr(table_fit.TableFit, "_tell", report)
     adult(2000).to_csv(tmp_path / "a.csv", index=False)
     made(tmp_path, tmp_path / "a.csv", impute="median")
     assert len(kept) == 3
@@ -425,14 +431,14 @@ def test_wide_and_unique_categories(tmp_path, monkeypatch):
     wide = made(tmp_path, source, categorical={"group": "onehot", "id": "drop"})
     assert wide.n_features == 40
     assert wide.table.ignored == ("id",)
-    monkeypatch.setattr(_kinds, "MAX_LEVELS", 100)
+    monkeypatch.setattr(category, "MAX_LEVELS", 100)
     notices.clear()
     assert made(tmp_path, source, notice=notices.append).table == data.table
     assert any("column 'id' is left out: it has more than" in said for said in notices)
     message = r"row 101 \(line 102\), column 'id': more than 100 different values .*--drop id"
     with pytest.raises(InputError, match=message):
         made(tmp_path, source, categorical={"id": "target"})
-    monkeypatch.setattr(table_fit, "_MOST_ONEHOT", 10)
+    monkeypatch.setattr(category, "_MOST_ONEHOT", 10)
     with pytest.raises(InputError, match="column 'group': 40 categories"):
         made(tmp_path, source, categorical={"group": "onehot"}, drop=["id"])
 
