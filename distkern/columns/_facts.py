@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from fractions import Fraction
 
 import numpy as np
@@ -34,6 +34,12 @@ def in_parts(values: Array, bound: float, n_parts: int | None = None) -> Iterato
         yield whole, exponent
         values = values - np.ldexp(whole, exponent)
         n_parts = None if n_parts is None else n_parts - 1
+
+
+def extremes(rows: Array, signals: Array) -> Array:
+    """Keep the rows for which one of ``signals`` (n, k) is smallest or largest."""
+    kept: Array = rows[np.unique([signals.argmin(axis=0), signals.argmax(axis=0)])]
+    return kept
 
 
 class Distinct:
@@ -75,11 +81,14 @@ class NumberFacts:
     n_present : number of rows with a value
     total : their exact sum
     low, high : smallest and largest
+    extremes : values for which each of ``signals`` (n, k) is smallest or largest; without signals ``low`` and
+        ``high``
     are_whole : all are integers
     values : the distinct ones, sorted; None if there are more than 4,096
     """
 
-    def __init__(self) -> None:
+    def __init__(self, signals: Callable[[Array], Array | None] = lambda values: None) -> None:
+        self._signals, self.extremes = signals, np.zeros(0)
         self.n_present, self.total = 0, Fraction(0)
         self.are_whole = True
         self.low, self.high = np.inf, -np.inf
@@ -116,16 +125,21 @@ class NumberFacts:
         self._distinct.add(there)
         if self.values is not None:
             self._keep(np.union1d(self.values, there))
-        self.look(there)
+        self._widen(there)
 
-    def look(self, values: Array) -> None:
-        """Take further facts of values (n,), which include all new ones."""
+    def _widen(self, values: Array) -> None:
+        if not len(values):
+            return
+        values = np.append(self.extremes, values)
+        signals = self._signals(values)
+        self.extremes = np.array([self.low, self.high]) if signals is None else extremes(values, signals)
 
     def merge(self, other: NumberFacts) -> None:
         """Add the rows of other facts."""
         self.n_present, self.total = self.n_present + other.n_present, self.total + other.total
         self.low, self.high = min(self.low, other.low), max(self.high, other.high)
         self.are_whole = self.are_whole and other.are_whole
+        self._widen(other.extremes)
         self._distinct.merge(other._distinct)
         if self.values is not None:
             self._keep(None if other.values is None else np.union1d(self.values, other.values))

@@ -165,10 +165,6 @@ class AbstractMeansColumn(AbstractColumn):
         """Positions (n,) of values (n,) among those with means, the next one if missing; -1 if unknown."""
 
     @property
-    def n_means(self) -> int:
-        return len(self.default)
-
-    @property
     def names_of_means(self) -> tuple[str, ...]:
         """Names of the features that are target means."""
         return tuple(f"mean of {output} by {self.name}" for output in self.outputs)

@@ -12,16 +12,16 @@ A kind (:class:`AbstractColumn`) must give:
     parse                   numbers of texts
     fit                     the column of the facts of its training rows
     features, encode        names of the features, and the features of values
-    ranges                  smallest and largest feature of the training rows
 
 It may give:
 
     rank, claims            its turn to look at the texts of a new column, and whether they are its own
     holds, from_arrow       which typed columns it takes, and their numbers
     by_words, read, width   where parsing the distinct texts is not enough, or a value is several numbers
-    facts_type              what is counted of the training rows
+    facts, signals          what is counted of the training rows
+    extremes, at_means      values with the smallest and largest features; which of these are target means
     is_number, is_plain, recurs, fills, missing_is_a_value    what holds of its values
-    is_itself, n_means      what holds of its features
+    is_itself               its feature is the value
     known_words             words by the codes that values have
     known, unseen           the interval of values like those of the training rows; what others are called
     refilled                the column with another value for missing ones
@@ -207,7 +207,6 @@ class AbstractColumn(ABC):
     rank: ClassVar[int | None] = None
     #: number of numbers that a value is read as
     width: ClassVar[int] = 1
-    facts_type: ClassVar[type[Any]] = NumberFacts
     #: values are numbers, so that tables of such columns may be stored sparse
     is_number: ClassVar[bool] = False
     #: texts are numbers as Arrow reads them, unless a unit is added
@@ -299,15 +298,36 @@ class AbstractColumn(ABC):
     # -- fitting
 
     @classmethod
+    def facts(cls) -> Any:
+        """Empty facts of training rows."""
+        return NumberFacts(cls.signals)
+
+    @classmethod
+    def signals(cls, values: Array) -> Array | None:
+        """Numbers (n, k) of values (n,) with which features rise or fall; None: the values themselves."""
+        return None
+
+    @classmethod
     @abstractmethod
     def fit(cls, facts: Any, how: Fitting) -> AbstractColumn:
         """The column of the facts, which have some value."""
 
-    @abstractmethod
     def ranges(self, facts: Any, of_means: Ranges) -> Ranges:
-        """Smallest and largest value of each feature that the training rows of ``facts`` become; ``of_means``
-        are those of target means.
+        """Smallest and largest value of each feature of the training rows; ``of_means`` are those of target
+        means.
         """
+        values = self.extremes(facts)
+        values = np.append(values, np.nan) if self.has_missing else values
+        found = np.zeros((len(values), len(self.features)))
+        self.encode(values, found)
+        low, high = found.min(axis=0, initial=np.inf), found.max(axis=0, initial=-np.inf)
+        low[self.at_means], high[self.at_means] = of_means
+        return low, high
+
+    def extremes(self, facts: Any) -> Array:
+        """Values that are present for which features are smallest and largest."""
+        found: Array = facts.extremes
+        return found
 
     def refilled(self, value: float) -> Self:
         """The column with ``value``, in the unit of :meth:`parse`, for missing ones."""
@@ -332,9 +352,9 @@ class AbstractColumn(ABC):
         """
 
     @property
-    def n_means(self) -> int:
-        """Number of features that are target means."""
-        return 0
+    def at_means(self) -> slice:
+        """Which features are target means."""
+        return slice(0, 0)
 
     @property
     def encoding(self) -> str:
@@ -376,7 +396,8 @@ class AbstractColumn(ABC):
     @property
     def becomes(self) -> str:
         """The features, in words."""
-        counts = {"feature": len(self.features) - self.n_means, "mean target": self.n_means}
+        n_means = len(self.features[self.at_means])
+        counts = {"feature": len(self.features) - n_means, "mean target": n_means}
         told = [f"{count:,} {what}{'s' * (count > 1)}" for what, count in counts.items() if count]
         return " and ".join(told) or NOTHING
 
@@ -420,8 +441,8 @@ class DroppedColumn(AbstractColumn):
     def fit(cls, facts: Any, how: Fitting) -> DroppedColumn:
         return cls(how.reading.name)
 
-    def ranges(self, facts: Any, of_means: Ranges) -> Ranges:
-        return np.zeros(0), np.zeros(0)
+    def extremes(self, facts: Any) -> Array:
+        return np.zeros(0)
 
     @property
     def features(self) -> tuple[str, ...]:

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
-from typing import Any, ClassVar, Self
+from dataclasses import dataclass
+from typing import Any, ClassVar
 
 import numpy as np
 
 from distkern.columns._facts import NumberFacts
-from distkern.columns.base import ColumnWords, Fitting, Parsed, Reading
+from distkern.columns.base import ColumnWords, Parsed, Reading
 from distkern.columns.number import NumberColumn
 
 _PAIRS = (("true", "false"), ("yes", "no"), ("y", "n"), ("t", "f"))
@@ -26,6 +26,7 @@ class BooleanColumn(NumberColumn):
     examples: ClassVar[tuple[str, ...]] = ("yes", "no")
     rank: ClassVar[int | None] = 1
     is_plain: ClassVar[bool] = False
+    far: ClassVar[float | None] = None
 
     @classmethod
     def claims(cls, words: ColumnWords) -> str | None:
@@ -43,10 +44,6 @@ class BooleanColumn(NumberColumn):
     @classmethod
     def parse(cls, words: Sequence[str | None], reading: Reading) -> Parsed:
         return cls.parsed(words, np.array([_BOOLEANS.get((word or "").lower(), np.nan) for word in words]))
-
-    @classmethod
-    def fit(cls, facts: NumberFacts, how: Fitting) -> Self:
-        return replace(super().fit(facts, how), span=None)
 
     def remark(self, facts: NumberFacts, reading: Reading) -> str:
         return ""

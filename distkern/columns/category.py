@@ -13,16 +13,7 @@ from numpy.typing import NDArray
 from distkern.columns._arrow import is_plain, value_type
 from distkern.columns._target_means import AbstractMeansColumn
 from distkern.columns._words import parse_number
-from distkern.columns.base import (
-    AbstractColumn,
-    Array,
-    ColumnWords,
-    DroppedColumn,
-    Fitting,
-    Parsed,
-    Ranges,
-    Reading,
-)
+from distkern.columns.base import AbstractColumn, Array, ColumnWords, DroppedColumn, Fitting, Parsed, Reading
 from distkern.common.errors import InputError
 
 #: distinct values that a column may have: they are held in memory
@@ -92,7 +83,6 @@ class CategoryColumn(AbstractMeansColumn):
     plural: ClassVar[str] = "categories"
     examples: ClassVar[tuple[str, ...]] = ("red", "green", "dark blue")
     rank: ClassVar[int | None] = 9
-    facts_type: ClassVar[type[Any]] = LevelFacts
     missing_is_a_value: ClassVar[bool] = True
     unseen: ClassVar[str] = "a category not in the training rows, treated as unknown"
 
@@ -157,6 +147,10 @@ class CategoryColumn(AbstractMeansColumn):
         return reading.is_of_integers
 
     @classmethod
+    def facts(cls) -> LevelFacts:
+        return LevelFacts()
+
+    @classmethod
     def fit(cls, facts: LevelFacts, how: Fitting) -> AbstractColumn:
         name, n_outputs = how.reading.name, len(how.outputs)
         words = sorted(word for word, code in how.reading.levels.items() if _count(facts, code))
@@ -195,6 +189,10 @@ class CategoryColumn(AbstractMeansColumn):
         return self.encoding == "target"
 
     @property
+    def at_means(self) -> slice:
+        return slice(0, len(self.default))
+
+    @property
     def features(self) -> tuple[str, ...]:
         if self.encoding == "target":
             return self.names_of_means
@@ -212,11 +210,8 @@ class CategoryColumn(AbstractMeansColumn):
     def codes(self, values: Array) -> NDArray[np.intp]:
         return self.with_missing(values, values)
 
-    def ranges(self, facts: LevelFacts, of_means: Ranges) -> Ranges:
-        if self.encoding == "target":
-            return of_means
-        n_features = len(self.features)
-        return np.full(n_features, float(n_features == 1)), np.ones(n_features)
+    def extremes(self, facts: LevelFacts) -> Array:
+        return np.arange(self.n_levels, dtype=np.float64)
 
     @property
     def known_words(self) -> tuple[str, ...]:

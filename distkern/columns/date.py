@@ -12,25 +12,14 @@ import numpy as np
 
 from distkern.columns._arrow import TICKS, value_type
 from distkern.columns._facts import NumberFacts
-from distkern.columns.base import (
-    AbstractColumn,
-    Array,
-    ColumnWords,
-    Fitting,
-    Parsed,
-    Place,
-    Ranges,
-    Reading,
-    spread,
-)
-from distkern.columns.time import CLOCK, DAY, hour_of, ranges_of_waves, waves, widen
+from distkern.columns._measures import AbstractMeasure
+from distkern.columns.base import Array, ColumnWords, Fitting, Parsed, Place, Reading, spread
+from distkern.columns.time import CLOCK, DAY, hour_of, waves
 from distkern.common.errors import InputError
 
 _MINUTE, _YEAR = 60.0, 365.2425 * DAY
 #: name and period of a wave, and what is added to a date so that one begins; 1970 began on a Thursday
 _WAVES = ("year", _YEAR, 0.0), ("week", 7 * DAY, 3 * DAY), ("day", DAY, 0.0)
-#: share of their span by which dates may lie outside it without a note
-_FAR = 0.01
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 #: the years 1 to 9999, which are those that ISO 8601 and Python write; from the first day, before the last
@@ -58,39 +47,13 @@ _MONTHS = (
 DAY_FIRST, MONTH_FIRST = "day first", "month first"
 
 
-class DateFacts(NumberFacts):
-    """Facts of dates in seconds since 1970, and the ranges of their waves.
-
-    Attributes
-    ----------
-    hours : some have a time of day
-    """
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.hours = False
-        self.waves = np.full((2, 6), [[np.inf], [-np.inf]])
-
-    def look(self, values: Array) -> None:
-        self.hours = self.hours or bool(np.mod(values, DAY).any())
-        widen(self.waves, np.hstack([waves(values, period, start) for _, period, start in _WAVES]))
-
-    def merge(self, other: NumberFacts) -> None:
-        super().merge(other)
-        assert isinstance(other, DateFacts)
-        self.hours = self.hours or other.hours
-        widen(self.waves, other.waves)
-
-
 @dataclass(frozen=True)
-class DateColumn(AbstractColumn):
+class DateColumn(AbstractMeasure):
     """Dates: days since 1970, and sine and cosine of the time of the year, of the week and, if some training
     row has one, of the day; these are 0 where the date is missing.
 
     Attributes
     ----------
-    fill : replacement for missing days
-    flag : a further feature is 1 where the value is missing, else 0
     hours : some training row has a time of day
     span : first and last date of the training rows in seconds since 1970; others are clipped, see
         :func:`within`
@@ -102,13 +65,11 @@ class DateColumn(AbstractColumn):
     examples: ClassVar[tuple[str, ...]] = ("2024-01-31", "2024-07-01 06:00", "2025-02-28")
     rank: ClassVar[int | None] = 2
     fills: ClassVar[bool] = True
-    facts_type: ClassVar[type[Any]] = DateFacts
+    unit: ClassVar[float] = DAY
+    far: ClassVar[float | None] = 0.01
     unseen: ClassVar[str] = "a date outside the range of the training rows, clipped to it"
 
-    fill: float = 0.0
-    flag: bool = False
     hours: bool = False
-    span: tuple[float, float] | None = None
 
     @classmethod
     def claims(cls, words: ColumnWords) -> str | None:
@@ -156,26 +117,20 @@ class DateColumn(AbstractColumn):
         return seconds
 
     @classmethod
-    def fit(cls, facts: DateFacts, how: Fitting) -> Self:
-        missing = facts.n_present < how.n_rows
-        return cls(
-            how.reading.name,
-            how.reading.rule,
-            has_missing=missing,
-            fill=facts.mean / DAY,
-            flag=missing and how.flags,
-            hours=facts.hours,
-            span=(facts.low, facts.high),
-        )
+    def signals(cls, values: Array) -> Array:
+        of_waves = [waves(values, period, start) for _, period, start in _WAVES]
+        return np.column_stack([values, *of_waves, np.mod(values, DAY)])
 
-    def refilled(self, value: float) -> Self:
-        return replace(self, fill=value / DAY)
+    @classmethod
+    def fit(cls, facts: NumberFacts, how: Fitting) -> Self:
+        # the latest hour of all is among the extremes
+        return replace(super().fit(facts, how), hours=bool(np.mod(facts.extremes, DAY).any()))
 
     @property
     def features(self) -> tuple[str, ...]:
         name = self.name
         of_waves = [f"{name} {wave} of {span}" for span, _, _ in self._waves for wave in ("sin", "cos")]
-        return (f"{name} days", *of_waves, *([f"{name} is missing"] if self.flag else []))
+        return (f"{name} days", *of_waves, *self.flags)
 
     @property
     def _waves(self) -> tuple[tuple[str, float, float], ...]:
@@ -191,24 +146,8 @@ class DateColumn(AbstractColumn):
         if self.flag:
             out[:, -1] = missing
 
-    def ranges(self, facts: DateFacts, of_means: Ranges) -> Ranges:
-        fill = [self.fill] if self.has_missing else []
-        # training rows are within their own span
-        of_waves = facts.waves[:, : 2 * len(self._waves)]
-        low, high = ranges_of_waves(of_waves, self.has_missing, self.flag)
-        return np.insert(low, 0, min([facts.low / DAY, *fill])), np.insert(
-            high, 0, max([facts.high / DAY, *fill])
-        )
-
-    @property
-    def known(self) -> tuple[float, float]:
-        if self.span is None:
-            return super().known
-        first, last = self.span
-        return first - _FAR * (last - first), last + _FAR * (last - first)
-
     def grid(self, features: Array, most: int) -> Array:
-        days = (features[features[:, -1] < 0.5] if self.flag else features)[:, 0]
+        days = self.there(features)[:, 0]
         step = _MINUTE if self.hours else DAY
         return spread((days * DAY / step).round(), most) * step
 

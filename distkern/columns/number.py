@@ -4,17 +4,18 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
-from typing import Any, ClassVar, Literal, Self
+from dataclasses import dataclass
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
 from distkern.columns._arrow import TICKS, any_matches, are_numbers, in_numpy, is_plain
 from distkern.columns._facts import NumberFacts
+from distkern.columns._measures import AbstractMeasure
 from distkern.columns._target_means import AbstractMeansColumn
 from distkern.columns._words import most_common, parse_number, recurring
-from distkern.columns.base import Array, ColumnWords, Fitting, Parsed, Place, Ranges, Reading, spread
+from distkern.columns.base import Array, ColumnWords, Parsed, Place, Reading, spread
 
 _CURRENCY = r"[$€£¥₹]|USD|EUR|GBP|CHF|JPY|INR|CAD|AUD"
 #: what stands between thousands, by what stands before decimals
@@ -26,8 +27,6 @@ _MINUS = "\u2212"
 
 #: of a text that is an integer
 _LEADING_ZERO = r"^0\d+$"
-#: share of their span by which numbers may lie outside it without a note
-_FAR = 1.0
 _CODE_NAME = re.compile(
     r"zip|post(al)?[ _-]?code|postal|\bplz\b|phone|(^|[ _-])(code|sku|account|branch)", re.I
 )
@@ -35,14 +34,11 @@ _ID_NAME = re.compile(r"(^|[ _-])(id|key|uuid|guid|index)$|ID$|^(id|row)[ _-]?(n
 
 
 @dataclass(frozen=True)
-class NumberColumn(AbstractMeansColumn):
+class NumberColumn(AbstractMeasure, AbstractMeansColumn):
     """Numbers as they are; where single values matter, as in codes, also their target means.
 
     Attributes
     ----------
-    fill : replacement for missing numbers
-    flag : a further feature is 1 where the value is missing, else 0
-    span : smallest and largest number of the training rows
     values : sorted numbers of the training rows, if they have target means
     """
 
@@ -54,11 +50,9 @@ class NumberColumn(AbstractMeansColumn):
     is_number: ClassVar[bool] = True
     is_plain: ClassVar[bool] = True
     fills: ClassVar[bool] = True
+    far: ClassVar[float | None] = 1.0
     unseen: ClassVar[str] = "a number far outside the range of the training rows"
 
-    fill: float = 0.0
-    flag: bool = False
-    span: tuple[float, float] | None = None
     values: tuple[float, ...] = ()
 
     @classmethod
@@ -130,21 +124,6 @@ class NumberColumn(AbstractMeansColumn):
         values = _without_na(values / 100.0 if rule == "%" else values, reading)
         return Parsed(values, wrong, f"{{}} is not {what}, as other values of the column are")
 
-    @classmethod
-    def fit(cls, facts: NumberFacts, how: Fitting) -> Self:
-        missing = facts.n_present < how.n_rows
-        return cls(
-            how.reading.name,
-            how.reading.rule,
-            has_missing=missing,
-            fill=facts.mean,
-            flag=missing and how.flags,
-            span=(facts.low, facts.high),
-        )
-
-    def refilled(self, value: float) -> Self:
-        return replace(self, fill=value)
-
     def remark(self, facts: NumberFacts, reading: Reading) -> str:
         like = looks_like(facts, self.name, with_zeros=reading.with_zeros)
         if like == "id":
@@ -163,18 +142,22 @@ class NumberColumn(AbstractMeansColumn):
         return bool(self.values)
 
     @property
+    def at_means(self) -> slice:
+        return slice(1, 1 + len(self.default))
+
+    @property
     def is_itself(self) -> bool:
         return not (self.flag or self.values)
 
     @property
     def features(self) -> tuple[str, ...]:
-        return (self.name, *self.names_of_means, *([f"{self.name} is missing"] if self.flag else []))
+        return (self.name, *self.names_of_means, *self.flags)
 
     def encode(self, values: Array, out: Array, means: Array | None = None) -> None:
         missing = np.isnan(values)
         out[:, 0] = np.where(missing, self.fill, values)
         if self.values:
-            self.put_means(self.codes(values), out[:, 1 : 1 + self.n_means], means)
+            self.put_means(self.codes(values), out[:, self.at_means], means)
         if self.flag:
             out[:, -1] = missing
 
@@ -185,26 +168,12 @@ class NumberColumn(AbstractMeansColumn):
         codes = np.minimum(np.searchsorted(known, values), len(known) - 1)
         return self.with_missing(np.where(known[codes] == values, codes, -1), values)
 
-    def ranges(self, facts: NumberFacts, of_means: Ranges) -> Ranges:
-        fill = [self.fill] if self.has_missing else []
-        flag = [0.0, 1.0] if self.flag else []
-        low = [min([facts.low, *fill]), *of_means[0], *flag[:1]]
-        high = [max([facts.high, *fill]), *of_means[1], *flag[1:]]
-        return np.array(low), np.array(high)
-
-    @property
-    def known(self) -> tuple[float, float]:
-        if self.span is None:
-            return super().known
-        low, high = self.span
-        return low - _FAR * (high - low), high + _FAR * (high - low)
-
     @property
     def described(self) -> str:
         return {"": self.plural, "%": "percent, as shares"}.get(self.rule, f"money ({self.rule})")
 
     def grid(self, features: Array, most: int) -> Array:
-        found = (features[features[:, -1] < 0.5] if self.flag else features)[:, 0]
+        found = self.there(features)[:, 0]
         if self.values:
             # rounding moves stored numbers away from those that there are means for
             known = np.asarray(self.values)

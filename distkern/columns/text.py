@@ -8,36 +8,38 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 
+from distkern.columns._facts import extremes
 from distkern.columns._words import word_of
-from distkern.columns.base import AbstractColumn, Array, Fitting, Parsed, Place, Ranges, Reading
-from distkern.columns.time import widen
+from distkern.columns.base import AbstractColumn, Array, Fitting, Parsed, Place, Reading
 from distkern.common.errors import InputError
 
 
 class TextFacts:
-    """Facts of hashed texts: the range of each word count.
+    """Facts of hashed texts.
 
     Attributes
     ----------
     n_present : number of rows
-    span : smallest and largest word counts (2, 256)
+    extremes : rows with the smallest and largest word counts
     """
 
     distinct = None
 
     def __init__(self) -> None:
-        self.n_present, self.span = 0, np.full((2, TextColumn.width), [[np.inf], [-np.inf]])
+        self.n_present, self.extremes = 0, np.zeros((0, TextColumn.width))
 
     def add(self, values: Array) -> None:
         """Add rows (n, 256)."""
         if len(values):
             self.n_present += len(values)
-            widen(self.span, values)
+            rows = np.concatenate([self.extremes, values])
+            self.extremes = extremes(rows, rows)
 
     def merge(self, other: TextFacts) -> None:
         """Add the rows of other facts."""
-        self.n_present += other.n_present
-        widen(self.span, other.span)
+        n_present = self.n_present + other.n_present
+        self.add(other.extremes)
+        self.n_present = n_present
 
 
 @dataclass(frozen=True)
@@ -51,7 +53,6 @@ class TextColumn(AbstractColumn):
     plural: ClassVar[str] = "words"
     examples: ClassVar[tuple[str, ...]] = ("good and cheap", "bad, bad", "fine")
     width: ClassVar[int] = 256
-    facts_type: ClassVar[type[Any]] = TextFacts
     is_number: ClassVar[bool] = True
     recurs: ClassVar[bool] = False
 
@@ -75,6 +76,10 @@ class TextColumn(AbstractColumn):
         return cls.parse(words, reading).values
 
     @classmethod
+    def facts(cls) -> TextFacts:
+        return TextFacts()
+
+    @classmethod
     def fit(cls, facts: TextFacts, how: Fitting) -> Self:
         return cls(how.reading.name)
 
@@ -84,9 +89,6 @@ class TextColumn(AbstractColumn):
 
     def encode(self, values: Array, out: Array, means: Array | None = None) -> None:
         out[:] = values
-
-    def ranges(self, facts: TextFacts, of_means: Ranges) -> Ranges:
-        return facts.span[0], facts.span[1]
 
 
 def names_of_values(name: str, width: int) -> tuple[str, ...]:

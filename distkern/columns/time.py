@@ -4,24 +4,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
-from typing import Any, ClassVar, Self
+from dataclasses import dataclass
+from typing import Any, ClassVar
 
 import numpy as np
 
 from distkern.columns._arrow import TICKS, in_numpy, value_type
-from distkern.columns._facts import NumberFacts
-from distkern.columns.base import (
-    AbstractColumn,
-    Array,
-    ColumnWords,
-    Fitting,
-    Parsed,
-    Place,
-    Ranges,
-    Reading,
-    spread,
-)
+from distkern.columns._measures import AbstractMeasure
+from distkern.columns.base import Array, ColumnWords, Parsed, Place, Reading, spread
 
 DAY, _MINUTE = 86_400.0, 60.0
 CLOCK = (
@@ -31,41 +21,15 @@ CLOCK = (
 _TIME = re.compile(CLOCK)
 
 
-class TimeFacts(NumberFacts):
-    """Facts of times, and the ranges of their waves."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.waves = np.full((2, 2), [[np.inf], [-np.inf]])
-
-    def look(self, values: Array) -> None:
-        widen(self.waves, waves(values, DAY))
-
-    def merge(self, other: NumberFacts) -> None:
-        super().merge(other)
-        assert isinstance(other, TimeFacts)
-        widen(self.waves, other.waves)
-
-
 @dataclass(frozen=True)
-class TimeColumn(AbstractColumn):
-    """Times of day, in seconds, which become sine and cosine; both are 0 where the time is missing.
-
-    Attributes
-    ----------
-    fill : mean of the training rows
-    flag : a further feature is 1 where the value is missing, else 0
-    """
+class TimeColumn(AbstractMeasure):
+    """Times of day, in seconds, which become sine and cosine; both are 0 where the time is missing."""
 
     kind: ClassVar[str] = "time"
     noun: ClassVar[str] = "a time of day"
     plural: ClassVar[str] = "times of day"
     examples: ClassVar[tuple[str, ...]] = ("06:30", "18:00", "11:15 PM")
     rank: ClassVar[int | None] = 3
-    facts_type: ClassVar[type[Any]] = TimeFacts
-
-    fill: float = 0.0
-    flag: bool = False
 
     @classmethod
     def claims(cls, words: ColumnWords) -> str | None:
@@ -91,27 +55,18 @@ class TimeColumn(AbstractColumn):
         ticks = values.cast(pa.int32() if pa.types.is_time32(of) else pa.int64()).cast(pa.float64())
         return in_numpy(ticks) / TICKS[of.unit]
 
-    @classmethod
-    def fit(cls, facts: TimeFacts, how: Fitting) -> Self:
-        missing = facts.n_present < how.n_rows
-        rule, flag = how.reading.rule, missing and how.flags
-        return cls(how.reading.name, rule, has_missing=missing, fill=facts.mean, flag=flag)
-
-    def refilled(self, value: float) -> Self:
-        return replace(self, fill=value)
-
     @property
     def features(self) -> tuple[str, ...]:
-        name = self.name
-        return (f"{name} sin of day", f"{name} cos of day", *([f"{name} is missing"] if self.flag else []))
+        return (f"{self.name} sin of day", f"{self.name} cos of day", *self.flags)
+
+    @classmethod
+    def signals(cls, values: Array) -> Array:
+        return waves(values, DAY)
 
     def encode(self, values: Array, out: Array, means: Array | None = None) -> None:
-        out[:, :2] = waves(values, DAY)
+        out[:, :2] = self.signals(values)
         if self.flag:
             out[:, 2] = np.isnan(values)
-
-    def ranges(self, facts: TimeFacts, of_means: Ranges) -> Ranges:
-        return ranges_of_waves(facts.waves, self.has_missing, self.flag)
 
     def grid(self, features: Array, most: int) -> Array:
         # what is missing is in the middle of the circle
@@ -128,17 +83,6 @@ def waves(values: Array, period: float, start: float = 0.0) -> Array:
     missing = np.isnan(values)
     angle = 2 * np.pi * np.where(missing, 0.0, np.mod((values + start) / period, 1.0))
     return np.where(missing, 0.0, [np.sin(angle), np.cos(angle)]).T
-
-
-def widen(ranges: Array, rows: Array) -> None:
-    """Widen smallest and largest values (2, k) to those of rows (n, k), in place."""
-    ranges[0], ranges[1] = np.minimum(ranges[0], rows.min(axis=0)), np.maximum(ranges[1], rows.max(axis=0))
-
-
-def ranges_of_waves(seen: Array, has_missing: bool, flag: bool) -> Ranges:
-    """Ranges of waves (2, k), which are 0 where the value is missing, and of a flag."""
-    low, high = (np.minimum(seen[0], 0.0), np.maximum(seen[1], 0.0)) if has_missing else seen
-    return np.append(low, [0.0] * flag), np.append(high, [1.0] * flag)
 
 
 def times_of(words: Sequence[str | None]) -> Array:

@@ -24,8 +24,8 @@ _SHOWN = 8
 
 
 @dataclass(frozen=True)
-class Table:
-    """The columns of a table, in order, and its columns without features.
+class _StoredTable:
+    """A table in JSON.
 
     Attributes
     ----------
@@ -39,7 +39,7 @@ class Table:
     decimal : decimal mark of files that do not show it
     """
 
-    columns: tuple[AbstractColumn, ...]
+    columns: Sequence[Any]
     ignored: tuple[str, ...] = ()
     is_named: bool = True
     refuses_missing: bool = False
@@ -49,6 +49,13 @@ class Table:
     na: tuple[str, ...] | None = None
     keep_na: tuple[str, ...] = ()
     decimal: str = "."
+
+
+@dataclass(frozen=True)
+class Table(_StoredTable):
+    """The columns of a table, in order, and its columns without features."""
+
+    columns: tuple[AbstractColumn, ...]
 
     @cached_property
     def starts(self) -> tuple[int, ...]:
@@ -168,22 +175,6 @@ class Table:
 
         # a stored table is an object of JSON, whose columns say what they are
         return handler(Annotated[dict[str, Any], AfterValidator(_table_of)])
-
-
-@dataclass(frozen=True)
-class _StoredTable:
-    """A table in JSON."""
-
-    columns: Sequence[dict[str, Any]]
-    ignored: tuple[str, ...] = ()
-    is_named: bool = True
-    refuses_missing: bool = False
-    id: str | None = None
-    weight: str | None = None
-    group: str | None = None
-    na: tuple[str, ...] | None = None
-    keep_na: tuple[str, ...] = ()
-    decimal: str = "."
 
 
 def _table_of(stored: Mapping[str, Any]) -> Table:

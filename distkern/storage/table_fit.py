@@ -109,7 +109,7 @@ class TableFit:
         for name, (start, stop) in zip(self.kinds.order or (), pairwise(self._starts), strict=True):
             kind = self.kinds.kinds.get(name)
             if kind is not None and not self.kinds.reading(name).overflows:
-                facts = self._facts.setdefault(name, kind.facts_type())
+                facts = self._facts.setdefault(name, kind.facts())
                 facts.add(columns[start] if stop == start + 1 else columns[start:stop].T)
 
     @property
@@ -168,7 +168,7 @@ class TableFit:
 
     def _fitted(self, name: str) -> AbstractColumn:
         kind, reading = self.kinds.kinds[name], self.kinds.reading(name)
-        facts = self._facts.setdefault(name, kind.facts_type())
+        facts = self._facts.setdefault(name, kind.facts())
         if not facts.n_present or reading.overflows:
             return DroppedColumn(name, dropped=kind.kind)
         how = Fitting(

@@ -64,9 +64,9 @@ def parsed(kind, words):
 
 def fitted(kind, values, reading, parts):
     """The column and the facts of rows that come in parts, and the parts in this order."""
-    facts = kind.facts_type()
+    facts = kind.facts()
     for part in parts:
-        own = kind.facts_type()
+        own = kind.facts()
         own.add(values[part])
         facts.merge(own)
     return kind.fit(facts, Fitting(reading, len(values), flags=True, outputs=("y",))), facts
