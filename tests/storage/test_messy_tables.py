@@ -229,17 +229,6 @@ def test_a_weight_is_that_many_rows_in_target_means(tmp_path):
     np.testing.assert_allclose(by_weight.columns[0].means, by_rows.columns[0].means, rtol=1e-12)
 
 
-def test_files_with_columns_that_the_model_does_not_know(tmp_path):
-    data = made(tmp_path, written(tmp_path, "x,c,y\n1,a,0\n2,b,1\n"))
-    like = Like(data.n_features, data.table.names, "y", data.scaling, data.table)
-    found = FileRows([written(tmp_path, "new,c,x\nfoo,a,1\n", "b.csv")], like)
-    (block,) = found
-    np.testing.assert_array_equal(np.asarray(block.features), rows(data.train)[:1])
-    assert found.unknown == {"new"}
-    with pytest.raises(InputError, match="column 'x' is missing"):
-        list(FileRows([written(tmp_path, "new,c\nfoo,a\n", "b.csv")], like))
-
-
 def test_arrays_with_nan_are_refused_with_what_fills_them():
     X = np.array([[1.0, np.nan], [2.0, 3.0], [4.0, 1.0], [0.0, 2.0]])
     y = [0, 1, 0, 1]
