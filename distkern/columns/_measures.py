@@ -7,7 +7,8 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 
-from distkern.columns.base import AbstractColumn, Array, Fitting
+from distkern.columns._reading import Array, Fitting
+from distkern.columns.base import AbstractColumn
 
 
 @dataclass(frozen=True)

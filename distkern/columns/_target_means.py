@@ -12,7 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from distkern.columns._facts import in_parts
-from distkern.columns.base import AbstractColumn, Array, Ranges
+from distkern.columns._reading import Array
+from distkern.columns.base import AbstractColumn, Ranges
 
 #: a training row's target means are those of the rows outside its fold
 FOLDS = 5

@@ -33,20 +33,17 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
-from dataclasses import asdict, dataclass, field, fields
-from functools import cached_property
+from dataclasses import asdict, dataclass, fields
 from typing import Any, ClassVar, Self
 
 import numpy as np
-from numpy.typing import NDArray
 
 from distkern.columns._arrow import in_numpy, is_text, value_type
 from distkern.columns._facts import NumberFacts
-from distkern.columns._remedies import OPTIONS, Remedies
+from distkern.columns._reading import Array, ColumnWords, Fitting, Parsed, Reading
 from distkern.columns._words import word_of
 from distkern.common.errors import InputError
 
-Array = NDArray[np.float64]
 #: smallest and largest value of each feature, (n_features,) each
 Ranges = tuple[Array, Array]
 #: the place of a row, for messages
@@ -59,133 +56,6 @@ LABELS_OR_NUMBERS = (
 )
 #: quantiles between which partial dependence is measured, as scikit-learn does
 _WITHIN = (0.05, 0.95)
-
-
-@dataclass
-class Notation:
-    """How all columns of some tables are read.
-
-    Attributes
-    ----------
-    decimal : decimal mark of the current file; None: not known
-    day_first : whether 3/4/2024 is in April, in columns that do not show it
-    is_fixed : the tables are those of a model: nothing more is learned from them
-    numbers_of_na : numbers that stand for a missing value, however they are written
-    remedies : what messages suggest
-    told : notes for the user, a sentence each
-    """
-
-    decimal: str | None = None
-    day_first: bool | None = None
-    is_fixed: bool = False
-    numbers_of_na: tuple[float, ...] = ()
-    remedies: Remedies = OPTIONS
-    told: list[str] = field(default_factory=list)
-
-
-@dataclass
-class Reading:
-    """How one column is read, learned from its first values.
-
-    Attributes
-    ----------
-    name : name of the column
-    notation : of all columns
-    na : texts for a missing value
-    keeps_na : they are ordinary values in this column
-    is_said : the user has given the kind
-    is_target : the column holds the target
-    rule : notation of the values: unit of numbers ("%", a currency), or the order of day and month in dates
-    levels : code of each category, in order of appearance or as in the model
-    is_of_integers : the categories are numbers, and integers among them are written without fraction
-    with_zeros : some numbers have insignificant leading zeros
-    overflows : too many categories: the column is left out
-    n_missing : number of missing values
-    """
-
-    name: str
-    notation: Notation = field(default_factory=Notation)
-    na: frozenset[str] = frozenset([""])
-    keeps_na: bool = False
-    is_said: bool = False
-    is_target: bool = False
-    rule: str = ""
-    levels: dict[str, int] = field(default_factory=dict)
-    is_of_integers: bool | None = None
-    with_zeros: bool = False
-    overflows: bool = False
-    n_missing: int = 0
-
-    def remedy(self, name: str) -> str:
-        """A remedy of :class:`Remedies` for this column."""
-        remedy: str = getattr(self.notation.remedies, name)
-        return remedy.format(self.name)
-
-
-@dataclass(frozen=True)
-class Parsed:
-    """Numbers of words.
-
-    Attributes
-    ----------
-    values : (n,) or (n, width); NaN for a missing word, and for one that is not of the kind
-    wrong : positions of words to refuse
-    what : message about them, with ``{}`` for the word
-    hint : remedy; None: correct the word, or make the column categorical
-    """
-
-    values: Array
-    wrong: Sequence[int] = ()
-    what: str = ""
-    hint: str | None = None
-
-
-@dataclass(frozen=True)
-class ColumnWords:
-    """The texts of the first values of a new column.
-
-    Attributes
-    ----------
-    values : Arrow array of all of them
-    reading : of the column
-    """
-
-    values: Any
-    reading: Reading
-
-    @cached_property
-    def distinct(self) -> list[str]:
-        """The different ones that stand for a value, stripped and sorted."""
-        words = {word.strip() for word in self.values.unique().to_pylist() if word is not None}
-        return sorted(words - self.reading.na)
-
-    def mostly(self, is_of_kind: Callable[[str], bool]) -> bool:
-        """Whether at least half of the different words are of a kind: others are mistakes."""
-        return bool(self.distinct) and 2 * sum(map(is_of_kind, self.distinct)) >= len(self.distinct)
-
-
-@dataclass(frozen=True)
-class Fitting:
-    """What a column is fitted to besides the facts of its rows.
-
-    Attributes
-    ----------
-    reading : how the rows were read
-    n_rows : number of training rows
-    flags : missing numbers get a feature that marks them
-    outputs : names of the outputs of target means; empty without targets
-    wanted : "onehot" or "target", given by the user for categories
-    has_target : outputs say what targets there are; else they have problems of their own
-    refuse : raises or collects a problem of the column
-    """
-
-    reading: Reading
-    n_rows: int
-    flags: bool = False
-    outputs: tuple[str, ...] = ()
-    wanted: str | None = None
-    has_target: bool = True
-    refuse: Callable[[InputError], None] = lambda error: None
 
 
 @dataclass(frozen=True)

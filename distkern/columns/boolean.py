@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from distkern.columns._facts import NumberFacts
-from distkern.columns.base import ColumnWords, Parsed, Reading
+from distkern.columns._reading import ColumnWords, Parsed, Reading
 from distkern.columns.number import NumberColumn
 
 _PAIRS = (("true", "false"), ("yes", "no"), ("y", "n"), ("t", "f"))

@@ -13,7 +13,8 @@ import numpy as np
 from distkern.columns._arrow import TICKS, value_type
 from distkern.columns._facts import NumberFacts
 from distkern.columns._measures import AbstractMeasure
-from distkern.columns.base import Array, ColumnWords, Fitting, Parsed, Place, Reading, spread
+from distkern.columns._reading import Array, ColumnWords, Fitting, Parsed, Reading
+from distkern.columns.base import Place, spread
 from distkern.columns.time import CLOCK, DAY, hour_of, waves
 from distkern.common.errors import InputError
 

@@ -11,7 +11,8 @@ import numpy as np
 
 from distkern.columns._arrow import TICKS, in_numpy, value_type
 from distkern.columns._measures import AbstractMeasure
-from distkern.columns.base import Array, ColumnWords, Parsed, Place, Reading, spread
+from distkern.columns._reading import Array, ColumnWords, Parsed, Reading
+from distkern.columns.base import Place, spread
 
 DAY, _MINUTE = 86_400.0, 60.0
 CLOCK = (

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from distkern.columns._arrow import in_one_piece, in_text, is_number, is_text
-from distkern.columns._remedies import FRAMES
+from distkern.columns._reading import FRAMES
 from distkern.columns.number import decimal_of
 from distkern.common.errors import InputError
 from distkern.common.held_out import Keys

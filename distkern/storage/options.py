@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
 from typing import Any, Literal, TypeAlias, get_args
 
-from distkern.columns._remedies import OPTIONS, Remedies
+from distkern.columns._reading import OPTIONS, Remedies
 from distkern.common.errors import InputError, unknown_name
 from distkern.formats._kinds import TableKinds
 from distkern.formats.base import FileForm

@@ -12,9 +12,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from distkern.columns import AbstractColumn
-from distkern.columns._remedies import OPTIONS
+from distkern.columns._reading import OPTIONS, Fitting
 from distkern.columns._target_means import FOLDS, AbstractMeansColumn, TargetSums
-from distkern.columns.base import DroppedColumn, Fitting
+from distkern.columns.base import DroppedColumn
 from distkern.columns.category import MAX_LEVELS, CategoryColumn, LevelFacts
 from distkern.columns.number import NumberColumn
 from distkern.common.held_out import Keys, keys_of

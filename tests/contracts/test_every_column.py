@@ -5,8 +5,8 @@ import pandas
 import pytest
 
 from distkern.columns import COLUMNS
+from distkern.columns._reading import Fitting, Reading
 from distkern.columns._target_means import TargetSums
-from distkern.columns.base import Fitting, Reading
 from distkern.common.errors import InputError
 from distkern.runs.writing import write_dataset
 from distkern.storage.dataset import open_dataset
