@@ -154,7 +154,7 @@ class TableFit:
             outputs = self._targets.outputs(of_sample)
             for at in telling_numbers(rows, outputs, list(numbers), categories, keys):
                 self.columns[at] = numbers.pop(at)
-            # the others are near what near numbers say
+            # the others stay numbers alone
             for at in numbers:
                 del self._means[at]
         for at, median in self._medians(medians).items():
