@@ -202,12 +202,11 @@ class TableFit:
     @property
     def _categories(self) -> list[int]:
         """Columns with codes of categories."""
-        names = [(at, column.name) for at, column in enumerate(self.columns)]
-        are_levels = [isinstance(self._facts[name], LevelFacts) for _, name in names]
         return [
             at
-            for (at, name), are in zip(names, are_levels, strict=True)
-            if are and not self.kinds.reading(name).overflows
+            for at, column in enumerate(self.columns)
+            if isinstance(self._facts[column.name], LevelFacts)
+            and not self.kinds.reading(column.name).overflows
         ]
 
     def _medians(self, samples: Sequence[NDArray[np.float64]]) -> dict[int, float]:
