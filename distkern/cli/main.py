@@ -8,13 +8,14 @@ import importlib
 import logging
 import os
 import sys
+import time
 import traceback
 from collections.abc import Sequence
 
 import click
 
 from distkern.cli.deferred import defer_imports
-from distkern.common import interrupts
+from distkern.common import interrupts, processes
 from distkern.common.errors import DistkernError, FencedError, InputError, Problems, nearest
 from distkern.common.processes import exceeded_limit
 from distkern.monitor.text import broken
@@ -94,6 +95,7 @@ def group() -> None:
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command line and return its exit status: 0 done, 2 wrong input, 130 interrupted, 1 all else."""
+    began = time.time() if arguments is not None else processes.started()
     defer_imports()
     given = sys.argv[1:] if arguments is None else list(arguments)
     # failures are reported in one line below; libraries would report them again
@@ -103,7 +105,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         # a batch system's termination leaves a checkpoint exactly as Ctrl-C does
         with (
             interrupts.as_exceptions(ends_process=arguments is None),
-            group.make_context("distkern", given) as context,
+            group.make_context("distkern", given, obj=began) as context,
         ):
             group.invoke(context)
         sys.stdout.flush()

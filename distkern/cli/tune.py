@@ -77,7 +77,7 @@ def tune(
     if tuned.algorithm != job.algorithm:
         click.echo(f"{job.algorithm} chooses {tuned.algorithm} with {in_words(tuned.params)}", err=True)
     where = Where(job.scheduler, job.workers, job.memory_limit, has_dashboard(job, dashboard), jobs)
-    with driving(job.model_folder, resume=True) as guards, Terminal() as terminal:
+    with driving(job.model_folder, resume=True) as guards, Terminal(since=options.began()) as terminal:
         told = tuning.SearchReporter(search, (*guards, terminal))
         ranked = tuning.searched(job, dataset, search, where, told)
         terminal.clear()

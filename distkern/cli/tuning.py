@@ -316,9 +316,9 @@ class SearchReporter(Watcher):
 
 #: ratio of a hyperparameter's values from which on its axis is logarithmic
 _WIDE = 20.0
-#: colours of rungs: the more rows, the darker
-_RUNGS = ("#8cc9cf", "#4da6af", "#17808a", "#0d5158")
-_OTHERS = Style(STYLES["limit"].colour)
+#: colours of rungs
+_RUNGS = ("limit", "validation", "train", "figure")
+_OTHERS = STYLES["limit"]
 
 
 def tuning_page(
@@ -383,7 +383,7 @@ def _axis(name: str, values: Sequence[Any]) -> Axis:
     if not all(isinstance(value, int | float) and not isinstance(value, bool) for value in values):
         return Axis(name, words=tuple(dict.fromkeys(map(_word, values))))
     is_wide = min(values) > 0 and max(values) / min(values) >= _WIDE
-    return Axis(name, log=is_wide)
+    return Axis(name, kind="log" if is_wide else "number")
 
 
 def _place(value: Any, axis: Axis) -> float:

@@ -22,7 +22,7 @@ from distkern.common.types import AbstractSource, Block
 from distkern.engine.checkpoint import CheckpointFolder
 from distkern.engine.drive import Driver, RunOutcome
 from distkern.engine.ending import Stopping
-from distkern.engine.events import EventLog, Listener
+from distkern.engine.events import CHOOSING, CHOOSING_ANNOUNCED, EventLog, Listener, steps_heard
 from distkern.engine.executors import AbstractExecutor
 from distkern.maps.mapping import MapChoice, RowMap, as_rows, fitting_bytes, pulled_targets
 from distkern.maps.transform import TRANSFORMS
@@ -115,7 +115,8 @@ def _fit(
         if not (model.draws_any_row or data.source.is_shuffled or data.source.n_blocks == 1):
             data = in_random_order(data, executor, stack, events)
         has_test = test is not None or eval_set is not None
-        solver, problem = model.problem(data, has_test=has_test)
+        with steps_heard(events, CHOOSING, CHOOSING_ANNOUNCED):
+            solver, problem = model.problem(data, has_test=has_test)
         rows = rescaled(data, model._own_scale(data), model.value("dtype"), executor)
         data, model.dtype_, model.found_ = rows.data, rows.data.source.dtype, {**model.found_, **rows.found}
         problem = replace(problem, dtype=model.dtype_, notes=(*problem.notes, *rows.notes))

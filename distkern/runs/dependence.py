@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,6 +21,14 @@ from distkern.storage.table import Column, Table
 _DAY, _MINUTE = 86_400, 60
 #: quantiles of a column's values between which partial dependence is measured, as scikit-learn does
 _WITHIN = (0.05, 0.95)
+#: quantiles of a column that are kept
+_RUG = 50
+#: encoding of a column of a table -> kind of its values; others are categories
+_KINDS: dict[str, Literal["number", "category", "date", "time"]] = {
+    "number": "number",
+    "date": "date",
+    "time": "time",
+}
 #: significant digits that are told of numbers
 _DIGITS = {"float32": 6, "float64": 17}
 
@@ -61,7 +69,8 @@ class ColumnGrid:
     Attributes
     ----------
     places : of its features
-    values : as they are told
+    values, rug : as they are told; the rug is of numbers and dates
+    kind : see :class:`~distkern.monitor.explanation.Dependence`
     features : (n_values, n_places) that they become, scaled as the rows are
     """
 
@@ -69,6 +78,8 @@ class ColumnGrid:
     places: tuple[int, ...]
     values: tuple[float | str, ...]
     features: Floats
+    kind: Literal["number", "category", "date", "time"]
+    rug: tuple[float | str, ...]
 
     @classmethod
     def of(cls, column: InputColumn, rows: Rows, scaling: Scaling, most: int) -> ColumnGrid | None:
@@ -82,7 +93,10 @@ class ColumnGrid:
             return None
         units = Scaling() if scaling.factor is None else scaling.reordered(places)
         own = np.asarray(units.in_own_units(values_at(rows, column.places)), dtype=np.float64)
-        values = _spread(own[:, 0], most) if encoding is None else _values(encoding, own, most)
+        kind = "number" if encoding is None else _KINDS.get(encoding.encoding, "category")
+        values, rug = (
+            _spread(own[:, 0], n) if encoding is None else _values(encoding, own, n) for n in (most, _RUG)
+        )
         if not len(values):
             return None
         features = values[:, None]
@@ -90,8 +104,12 @@ class ColumnGrid:
             features = np.zeros((len(values), len(places)))
             encoding.encode(values, features, None)
         digits = _DIGITS[rows.dtype.name]
-        told = tuple(_told(encoding, value, digits) for value in values.tolist())
-        return cls(column.name, column.places, told, units.apply(features, rows.dtype))
+        told, strokes = (
+            tuple(_told(encoding, value, digits) for value in some.tolist()) for some in (values, rug)
+        )
+        is_drawn = kind in ("number", "date")
+        scaled = units.apply(features, rows.dtype)
+        return cls(column.name, column.places, told, scaled, kind, strokes if is_drawn else ())
 
 
 def _spread(values: NDArray[np.float64], most: int) -> NDArray[np.float64]:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, TypeVar, cast
 from distkern.common.errors import FencedError, MemoryBudgetError, StoreError
 from distkern.engine.checkpoint import CheckpointFolder
 from distkern.engine.drive import Interrupted
-from distkern.engine.events import Event, Listener
+from distkern.engine.events import CHOOSING, CHOOSING_ANNOUNCED, Event, EventLog, Listener, steps_heard
 from distkern.engine.executors import AbstractExecutor
 from distkern.engine.plan import fitted, needed_bytes, plan_run
 from distkern.monitor import metrics
@@ -296,7 +296,9 @@ def train(
 
     def check(machine: Machine) -> Machine:
         more = {"evaluated": finished is not None, "importances": trained is not None}
-        planned.append(plan_on(machine, estimator, source, test, memory_limit, **more))
+        # a model that chooses its algorithm does so before there is a plan
+        with steps_heard(EventLog(listeners), CHOOSING, CHOOSING_ANNOUNCED):
+            planned.append(plan_on(machine, estimator, source, test, memory_limit, **more))
         if not planned[-1].fits:
             raise MemoryBudgetError(planned[-1].advice, where=whose_limit(machine, memory_limit))
         return planned[-1].machine

@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from distkern.common.choices import Compared
+from distkern.common.progress import at_step
 from distkern.common.types import Floats
 from distkern.maps.interactions import MOST_COLUMNS
 from distkern.maps.mapping import MapChoice, RowMap
@@ -98,7 +99,8 @@ class LadderResult:
     @property
     def compared(self) -> tuple[Compared, ...]:
         """The rungs, as they are kept and told."""
-        return tuple(Compared(one.setting.description, one.score, *one.setting.size) for one in self.rungs)
+        told = ((one.setting, one.score, one is self.chosen) for one in self.rungs)
+        return tuple(Compared(of.description, loss, *of.size, chosen) for of, loss, chosen in told)
 
 
 def climb(
@@ -152,7 +154,9 @@ def climb(
     everything = [_fold(rows, *part, seed) for part in parts]
     folds = everything[: max(1, min(_RUNG_FOLDS, math.ceil(_RUNG_ROWS / everything[0].asked.n_rows)))]
     n_learned = folds[0].learned.n_rows
+    at_step("linear machines", 0, 6)
     straight = _best(joined([fold.straight(straight_map) for fold in folds]))
+    at_step("kernels at centres", 1, 6)
     tried = _over_centres(folds, maps or _maps_that_differ(rows.features), KERNELS)
     smooth = _best(tried)
     rungs, kinds = [straight, smooth], list[TriedMachine]()
@@ -161,6 +165,7 @@ def climb(
     first = _first_exact(leading)
     if _n_centres(min(n_learned, LADDER_ROWS), n_rows) < n_learned:
         alone = folds[:1]
+        at_step("exact machines", 2, 6)
         found = _exact(alone, first, KERNELS, smooth.kernel.width, _NARROWER)
         exact, few = _best(found), _over_few(alone, smooth, _best(found), LADDER_ROWS, n_rows)
         if all((one.map, one.kernel) != (few.setting.map, few.setting.kernel) for one in wanted):
@@ -173,12 +178,14 @@ def climb(
     some = finalists.walked(everything)
     n_outputs = rows.targets.shape[1]
     walk_rows = max(LADDER_ROWS, exact_rows * _FEW_OUTPUTS // max(n_outputs, _FEW_OUTPUTS))
+    at_step("finalists at centres", 3, 6)
     # the simpler one of those that cannot be told apart
     walked = finalists.first_near(
         [finalists.over_centres(some, one, _LANDMARKS, walk_rows) for one in wanted]
     )
     is_dense = _is_dense(everything[0], rows, n_rows, cell_rows)
     arena = everything
+    at_step("finalists on all rows of the sample", 4, 6)
     if not is_dense:
         arena = _neighbourhoods(everything[0], kinds[0], exact_rows, around) if kinds and around else []
     near = [] if is_dense else [one.asked for one in arena]
@@ -187,6 +194,7 @@ def climb(
     worth = _WORTH * math.sqrt(_enrichment(rows))
     finalist: TriedMachine | None = None
     gained = False
+    at_step("exact finalists", 5, 6)
     if kinds and arena:
         some = finalists.walked(arena)
         compared = walked if is_dense else joined([[one] for one in there[: len(some)]])[0]
