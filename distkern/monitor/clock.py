@@ -17,8 +17,8 @@ class Clock:
     """A listener that knows the seconds of a command and the seconds that its run likely has left.
 
     A run ends by its tolerance or after its last stage. The figure v that the solver compares with its
-    tolerance falls by about the same factor at every stage: with v_s after stage s, the run needs log(tol / v_s) / log(v_s / v_(s-1))
-    more stages, and at most what is left of the maximum.
+    tolerance falls by about the same factor at every stage: with v_s after stage s, the run needs
+    log(tol / v_s) / log(v_s / v_(s-1)) more stages, and at most what is left of the maximum.
 
     Parameters
     ----------

@@ -112,6 +112,11 @@ class Terminal:
                 self._stream.write(text + "\n")
                 self._stream.flush()
 
+    def begin(self, doing: str) -> None:
+        """Say what begins."""
+        self._doing, self._began = doing, time.time()
+        self.line(doing)
+
     def show(self, description: str, done: int, total: int | None, rates: str = "") -> None:
         """Set the bar to ``done`` of ``total`` (None if unknown); does nothing without a terminal. The last
         of the comma-separated ``rates`` are left out if there is no room.
