@@ -22,6 +22,8 @@ from distkern.monitor.text import broken, error_name, in_bytes, in_error, in_num
 
 #: seconds of work -> seconds between two lines about it where there is no terminal, after so many seconds
 _INTERVALS = ((600.0, 60.0), (60.0, 10.0), (0.0, 2.0))
+#: whether a run has been shown in this process
+SHOWN = False
 #: seconds between two looks at whether a line is due
 _LOOK = 0.25
 #: letters of a bar, of the percentage and the time left beside it, and of the blanks between
@@ -45,7 +47,8 @@ class Terminal:
         self._stream = sys.stderr if stream is None else stream
         self._clock, self._counts_all = Clock(since), since is not None
         self._result: str | None = None
-        self._doing, self._began, self._wrote = "starting", time.time(), time.time()
+        now = time.time()
+        self._doing, self._began, self._wrote = "starting", now, now if since is None else since
         self._over, self._lock = threading.Event(), threading.RLock()
         self._beating: threading.Thread | None = None
         self.live = self._stream.isatty()
@@ -58,6 +61,8 @@ class Terminal:
         self._headed = False
 
     def __enter__(self) -> Terminal:
+        global SHOWN
+        SHOWN = True
         if self.live:
             console = Console(file=self._stream, highlight=False, markup=False, emoji=False)
             self._progress = Progress(
@@ -122,6 +127,8 @@ class Terminal:
         of the comma-separated ``rates`` are left out if there is no room.
         """
         if self._progress is None:
+            if description != self._doing:
+                self._doing, self._began = description, time.time()
             return
         told = rates.split(", ")
         room = self._progress.console.width - _BAR - _FIGURES
