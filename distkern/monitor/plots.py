@@ -51,6 +51,8 @@ _TEX = ("$$", "\\[", "\\(")
 _SHADES, _FAINTEST = 8, 0.15
 #: pixels around the frame of a plot: left, right, top, bottom; the sums of a square plot are equal
 _BORDERS = (64, 14, 30, 48)
+#: ratio of the ends of an axis from which on its ticks are powers of ten
+_DECADES = 100.0
 #: kind of an axis -> how hovering tells its numbers
 _TOLD = {"bytes": "{0.0 b}", "date": "{%F %R}"}
 
@@ -134,7 +136,8 @@ class Figure:
             x="x",
             y="y",
             text="text",
-            y_offset=-2,
+            text_baseline="top",
+            y_offset=3,
             text_font=value(FONT),
             text_font_size="11px",
             text_color=text,
@@ -235,7 +238,10 @@ class Figure:
         shown = getattr(self.figure, f"{side}axis")[0]
         self.figure.update(**{f"{side}_scale": LogScale() if is_log else LinearScale()})
         if is_log:
-            shown.update(ticker=LogTicker(num_minor_ticks=0), formatter=LogTickFormatter())
+            # powers of ten say little of a few tenths of one
+            is_wide = max(ends) >= _DECADES * min(ends)
+            formatter = LogTickFormatter() if is_wide else BasicTickFormatter(power_limit_high=7)
+            shown.update(ticker=LogTicker(num_minor_ticks=0), formatter=formatter)
         elif axis.kind == "bytes":
             powers = [2.0**power for power in range(10)]
             ticker: Any = AdaptiveTicker(base=1024, mantissas=powers, desired_num_ticks=5, num_minor_ticks=0)

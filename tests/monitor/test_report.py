@@ -166,9 +166,14 @@ def test_axes_have_the_scales_ticks_and_formats_of_bokeh_for_their_kind():
         "number": ("LinearScale", "BasicTicker", "BasicTickFormatter"),
     }
     for kind, names in kinds.items():
-        drawn = shown(Curve("a", [1.0, 2.0], [1000.0, 10.0]), x=Axis("x", kind), y=Axis("y", kind)).figure
+        drawn = shown(Curve("a", [1.0, 200.0], [1000.0, 10.0]), x=Axis("x", kind), y=Axis("y", kind)).figure
         for scale, axis in ((drawn.x_scale, drawn.xaxis[0]), (drawn.y_scale, drawn.yaxis[0])):
             assert tuple(type(part).__name__ for part in (scale, axis.ticker, axis.formatter)) == names
+    narrow = shown(Curve("a", [1, 2], [20.0, 50.0]), y=Axis("y", "log")).figure.yaxis[0]
+    assert (type(narrow.ticker).__name__, type(narrow.formatter).__name__) == (
+        "LogTicker",
+        "BasicTickFormatter",
+    )
     # a logarithm needs positive numbers
     assert type(shown(Curve("a", [1, 2], [0.0, 1.0]), y=Axis("y", "log")).figure.y_scale).__name__ == (
         "LinearScale"
