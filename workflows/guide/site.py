@@ -1,4 +1,4 @@
-"""Hooks of MkDocs: the site holds the repository's pages as they lie there, and a reference made of the code."""
+"""Hooks of MkDocs: the site holds the repository's pages as they lie there, and a reference of the code."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def on_files(files: Any, config: Any) -> Any:
 
 
 def on_page_markdown(markdown: str, page: Any, config: Any, files: Any) -> str:
-    """Let links to files that are no pages lead to GitHub, and those to GitHub's copies of pages to the pages."""
+    """Let links to other files lead to GitHub, and links to GitHub's copies of pages to the pages."""
     here = posixpath.dirname(page.file.src_uri)
 
     def is_page(path: str) -> bool:
