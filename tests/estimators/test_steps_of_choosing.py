@@ -1,4 +1,4 @@
-"""Choosing an algorithm is reported step by step before the run, and a run says the tolerance that ends it."""
+"""Choosing an algorithm is reported step by step before the run, and a run states its tolerance."""
 
 import numpy as np
 
