@@ -112,7 +112,9 @@ def evaluate(
         from distkern.cli.training import target_of
         from distkern.storage.atomic import write_text_atomic
 
-        page = evaluation_page(f"{model} on {data}", type(fitted).__name__, measured, target_of(fitted.model_))
+        page = evaluation_page(
+            f"{model} on {data}", type(fitted).__name__, measured, target_of(fitted.model_)
+        )
         write_text_atomic(html, page)
     if as_json or not sys.stdout.isatty():
         facts = {name: _record(evaluation) for name, evaluation in measured.items()}
