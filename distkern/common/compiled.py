@@ -3,8 +3,8 @@
 A cache entry is found under the name of the function and a digest of the bytecode of all that goes into it
 and of the types of its arguments, so an entry made from other code can never be taken: neither that of an
 older version of this package, which an upgrade leaves beside the new one, nor that of a loss that has since
-been edited. numba reads all entries of a name before it looks for its own, and fails if a class is gone that
-one of them is of, or if it is damaged: then the loop is compiled under another name.
+been edited. numba reads all entries of a name before it looks for its own, and fails where one is damaged or
+refers to a class that no longer exists. Then the loop is compiled under another name.
 """
 
 from __future__ import annotations
