@@ -161,7 +161,8 @@ def gap_pass(problem: Problem, operand: Direction | None, footprint: Footprint) 
     slopes and their balance.
     """
     cost = pass_cost(replace(problem, n_outputs=2 * problem.n_outputs), footprint, 2)
-    return Reduce("gap", gaps, operator.add, operand, cost=cost)
+    # SciPy's functions, of logistic losses
+    return Reduce("gap", gaps, operator.add, operand, cost=replace(cost, solves=True))
 
 
 def gaps(block: Block, operand: Direction) -> Array:
