@@ -319,6 +319,8 @@ class AbstractSearchable(AbstractSolver[State]):
     searched: ClassVar[Mapping[str, Choices]] = {}
     #: other values of its fields for trials, so that the same is chosen under any limit of memory
     in_trials: ClassVar[Mapping[str, Any]] = {}
+    #: most work of all trials together by default, in units of one full run
+    worth: ClassVar[float] = 1.0
     #: rows need not be in random order: samples cover all blocks, some of which may have a single class
     rows_in_any_order: ClassVar[bool] = False
 
