@@ -60,10 +60,8 @@ _LANDMARKS = 1024
 #: standard errors of a difference, and share of the loss, by which a rung that takes more work must be
 #: better: more functions gain more from more rows than few do
 _LIKELY, _WORTH = 1.0, 0.01
-#: the same share where machines over centres, which will learn from all rows, have learned from the sample
-_WORTH_NEAR = 0.03
-#: exact machines of few rows are tried with all maps up to so many times the loss of those over centres, and
-#: on more rows, where they gain more, up to so many
+#: exact machines of few rows are tried on more, where they gain more, up to so many times the loss of those
+#: over centres; and where there are not many more rows
 _ABOUT, _GAINS = 1.03, 0.995
 #: settings of a rung with up to so many times its least loss become finalists, and finalists with up to so
 #: many times the loss of another learn from as many rows as they would be delivered with
@@ -127,7 +125,7 @@ def climb(
        metric, if that is one of interactions) and, where they are about as good, with the others. Beside them
        stand the best machines over as few of their rows as 1,024 centres are of all rows, in the root: what
        more functions gain. Where all rows may be centres, this rung is left out. Exact machines that gain
-       nothing here are no finalists.
+       nothing on a quarter of the rows or more are no finalists.
     4. Finalists, trained as they would be delivered (:mod:`distkern.search.finalists`): linear machines and
        those over centres, on all rows of all parts, and the best two exact machines. These learn from the
        same rows if one cell has room for them. More rows are divided into cells, in which rows are nearer to
@@ -171,7 +169,9 @@ def climb(
         if exact.score <= _ABOUT * few.score:
             others = [choice for choice in leading if choice not in first]
             found += _exact(alone, others, KERNELS, smooth.kernel.width, _NARROWER)
-        if _best(found).score <= _GAINS * few.score:
+        # few rows say little of many
+        enough = _GAINS if n_learned <= EXACT_ROWS else _ABOUT
+        if _best(found).score <= enough * few.score:
             kinds = _best_of_each_kind(found)
         rungs += [few, _best(found)]
     some = finalists.walked(everything)
@@ -201,7 +201,7 @@ def climb(
                 # both will learn from more rows, of which one may gain more than the other
                 gained = _is_worth(_of_all(few, finalist, n_rows), expected, worth)
             else:
-                gained = _is_worth(finalist, joined([[one] for one in there])[0], _WORTH_NEAR)
+                gained = _is_worth(finalist, joined([[one] for one in there])[0], worth)
         if gained and not is_dense:
             # rows near some are no sample of all rows
             expected = finalists.exact_on(everything[:1], finalist, cell_rows, solve)
