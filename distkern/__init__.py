@@ -16,7 +16,7 @@ _HOMES = {
     "Dataset": "distkern.storage.dataset",
     "InputError": "distkern.common.errors",
     "kernel_matrix": "distkern.kernels",
-    "load_model": "distkern.runs.persistence",
+    "load_model": "distkern.estimators.loading",
     "open_dataset": "distkern.storage.dataset",
     "tune": "distkern.search.tuning.search",
     "write_dataset": "distkern.runs.writing",

@@ -19,6 +19,7 @@ from distkern.estimators.density_ratio import DSGDensityRatio as _DSGDensityRati
 from distkern.estimators.dsg import DSGClassifier as _DSGClassifier
 from distkern.estimators.dsg import DSGRegressor as _DSGRegressor
 from distkern.estimators.gaussian_process import DSGGaussianProcessRegressor as _DSGGaussianProcessRegressor
+from distkern.estimators.loading import load_model as load_model
 from distkern.estimators.newton import NewtonClassifier as _NewtonClassifier
 from distkern.estimators.newton import NewtonRegressor as _NewtonRegressor
 from distkern.estimators.norma import NORMAClassifier as _NORMAClassifier
@@ -36,7 +37,6 @@ from distkern.estimators.simba import SIMBAClassifier as _SIMBAClassifier
 from distkern.estimators.svrg import SVRGClassifier as _SVRGClassifier
 from distkern.estimators.svrg import SVRGRegressor as _SVRGRegressor
 from distkern.kernels import kernel_matrix as kernel_matrix
-from distkern.runs.persistence import load_model as load_model
 from distkern.runs.writing import write_dataset as write_dataset
 from distkern.search.tuning.search import tune as tune
 from distkern.storage.dataset import Dataset as Dataset

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from distkern.estimators.features import AbstractCoresetClassifier
-from distkern.solvers.avm import AVM, USUAL_LANDMARKS
+from distkern.solvers.avm import AVM
 
 
 class AVMClassifier(AbstractCoresetClassifier, solver=AVM):
@@ -12,5 +12,3 @@ class AVMClassifier(AbstractCoresetClassifier, solver=AVM):
     Minimises the objective of :class:`CSVRGClassifier` with steps 1/t, so that ``lam`` is 1 / lambda of
     Le et al. Cheaper for each pass than CSVRG and slower to converge: O(1/t).
     """
-
-    usual_landmarks = USUAL_LANDMARKS

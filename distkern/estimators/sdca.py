@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from distkern.estimators.features import AbstractExplicitClassifier, AbstractExplicitRegressor
-from distkern.solvers.kernel_sdca import KernelSDCA
 from distkern.solvers.sdca import SDCA
 
 
@@ -26,8 +25,6 @@ class SDCAClassifier(AbstractExplicitClassifier, solver=SDCA):
     True
     """
 
-    solver_of_rows = KernelSDCA
-
 
 class SDCARegressor(AbstractExplicitRegressor, solver=SDCA):
     """Linear regressor over features of a kernel, by stochastic dual coordinate ascent.
@@ -35,5 +32,3 @@ class SDCARegressor(AbstractExplicitRegressor, solver=SDCA):
     ``nu`` weighs |g|^2 / 2, where f = target_center_ + target_scale_ g: it means the same for targets in any
     unit.
     """
-
-    solver_of_rows = KernelSDCA

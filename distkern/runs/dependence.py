@@ -12,8 +12,8 @@ from numpy.typing import NDArray
 from distkern.common.labels import plain_labels
 from distkern.common.sparse import Rows, values_at, with_values
 from distkern.common.types import Floats
+from distkern.model.value import FittedModel
 from distkern.monitor.explanation import Output
-from distkern.runs.regression_figures import quantiles_of
 from distkern.storage.scaling import Scaling
 from distkern.storage.table import Column, Table
 
@@ -147,12 +147,12 @@ def _told(column: Column | None, value: float, digits: int) -> float | str:
     return float(f"{value:.{digits}g}")
 
 
-def outputs_of(model: Any) -> tuple[Output, ...]:
+def outputs_of(model: FittedModel) -> tuple[Output, ...]:
     """The outputs that are averaged: each class, of two the second; each of several quantiles."""
     if model.task == "regression":
-        levels = quantiles_of(model)
+        levels = model.levels
         return levels if len(levels) > 1 else ("",)
-    classes = tuple(plain_labels(model.classes_))
+    classes = tuple(plain_labels(np.asarray(model.classes)))
     return classes[1:] if len(classes) == 2 else classes
 
 

@@ -160,7 +160,7 @@ class NewtonMatrices:
             Outline(gradient_pass(problem, None, footprint), stages * steps),
             Outline(held_out_pass(problem, None, footprint), stages),
         ]
-        if self._solver.n_constant:
+        if self._solver.n_constant and not (quadratic and sample is None):
             passes.append(Outline(norms_pass(problem, None, footprint)))
         if not quadratic and knows_gaps(self._risk):
             # only where a step is within the tolerance

@@ -1,6 +1,7 @@
 """``explain`` says of a fitted model what scikit-learn's inspection says, on whatever ``fit`` takes."""
 
 import re
+from dataclasses import replace
 
 import dask.array as da
 import dask.dataframe as dd
@@ -236,7 +237,8 @@ def test_labels_of_a_data_set_are_its_own(tmp_path):
 def test_it_shows_itself_and_a_model_keeps_it(tmp_path):
     X, y = rows(60)
     model = regressor().fit(X, y)
-    found = model.importances_ = model.explain(X, y)
+    found = model.explain(X, y)
+    model._model = replace(model.model_, importances=found)
     assert found._repr_html_().startswith("<iframe srcdoc=")
     found.save(tmp_path / "page.html")
     page = (tmp_path / "page.html").read_text(encoding="utf-8")

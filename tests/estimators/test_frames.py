@@ -10,8 +10,8 @@ import pyarrow
 import pytest
 
 from distkern import InputError, NewtonClassifier, NewtonRegressor, RandomFeatures, write_dataset
+from distkern.estimators.loading import load_model
 from distkern.runs.algorithms import algorithms
-from distkern.runs.persistence import load_model
 from distkern.storage.file_rows import FileRows
 from distkern.storage.frames import encode_frame
 from distkern.storage.ingest import shard

@@ -12,10 +12,10 @@ from sklearn.feature_extraction.text import HashingVectorizer
 from test_tables import feature, made, rows, small_blocks, written
 
 from distkern.common.errors import InputError, Problems
+from distkern.estimators.loading import load_model
 from distkern.estimators.newton import NewtonClassifier
 from distkern.formats import _words
 from distkern.formats._texts import dates_of, decimal_of, numbers_of, times_of
-from distkern.runs.persistence import load_model
 from distkern.runs.scoring import files_for
 from distkern.runs.writing import write_dataset
 from distkern.storage.file_rows import FileRows
@@ -280,7 +280,8 @@ def test_words_of_texts(tmp_path, name, monkeypatch):
     model.save(tmp_path / "m")
     frame.drop(columns="y").to_csv(tmp_path / "new.csv", index=False)
     blocks = [
-        np.asarray(block.features) for block in files_for(load_model(tmp_path / "m"), [tmp_path / "new.csv"])
+        np.asarray(block.features)
+        for block in files_for(load_model(tmp_path / "m").model_, [tmp_path / "new.csv"])
     ]
     np.testing.assert_array_equal(np.concatenate(blocks), rows(data.train))
     assert model.predict(frame.drop(columns="y")).tolist() == model.predict(data.train[:]).tolist()

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from distkern.common.errors import InputError, unknown_name
+from distkern.model.settings import has_effect
 from distkern.search.tuning.record import TuningCandidate
 from distkern.storage.dataset import Split
 
@@ -232,10 +233,13 @@ def own_candidates(
     from sklearn.base import clone
 
     given, estimator = estimator.changed().union(given), estimator.named(split)
+    known = estimator.recipe().settings.given
     space = {
         name: list(dict.fromkeys([getattr(estimator, name), *values]))
         for name, parameter in estimator.hyperparameters.items()
-        if name not in given and (values := parameter.space(split.n_rows)) and estimator.has_effect(name)
+        if name not in given
+        and (values := parameter.space(split.n_rows))
+        and has_effect(estimator.hyperparameters, known, name)
     }
     if not space:
         raise InputError(
@@ -247,7 +251,7 @@ def own_candidates(
         n_tried = n_tried or min(_OWN, math.prod(map(len, space.values())))
     drawn = settings_of(space, method, n_tried, seed)
     own = {name: values[0] for name, values in space.items()}
-    data = estimator._data_of_split(split)
+    data = estimator.recipe().data_of(split)
     tried = [own, *(one for one in drawn if one != own and _is_legal(estimator, one, data))][:n_tried]
     return [
         TuningCandidate(number, one, clone(estimator).set_params(**one)) for number, one in enumerate(tried)
@@ -262,8 +266,9 @@ def _is_legal(estimator: Any, settings: Mapping[str, Any], data: TrainingData) -
 
     made = clone(estimator).set_params(**settings)
     try:
-        made.check_parameters()
-        spreading(data, made._own_scale(data))
+        recipe = made.recipe()
+        recipe.check()
+        spreading(data, recipe.own_scale(data))
     except InputError:
         return False
     return True
