@@ -57,6 +57,17 @@ def posed_problem(of: Any, data: Any, *, has_test: bool = False, searched: bool 
     return recipe.searched(found) if searched else found.solver, found.problem
 
 
+def outlines_of(of: Any, split: Any, *, has_test: bool) -> tuple[Any, Any, list[Any]]:
+    """The solver of a run, which searches what is open, its problem and the passes that its plan expects."""
+    recipe = _recipe(of)
+    data = recipe.data_of(split)
+    recipe = recipe.seeded().chosen_for(data, has_test=has_test)
+    posed = recipe.pose(data, has_test=has_test)
+    solver = recipe.searched(posed)
+    outlines = [*recipe.preparing(data, posed.problem), *solver.outline(posed.problem)]
+    return solver, posed.problem, outlines
+
+
 def solver_of(of: Any) -> Any:
     """The solver of an estimator before rows are known."""
     return _recipe(of).solver

@@ -18,9 +18,9 @@ from distkern.common.labels import plain_labels
 from distkern.common.names import written
 from distkern.monitor.style import short_number
 from distkern.monitor.text import in_bytes, in_time
+from distkern.storage.options import IMPUTE
 from distkern.storage.places import Place, size_of_tree
 from distkern.storage.scaling import KINDS
-from distkern.storage.table_fit import IMPUTE
 
 if TYPE_CHECKING:
     from distkern.monitor.terminal import Terminal

@@ -247,7 +247,7 @@ def _are_encoded(table: Table, X: Any) -> bool:
         return False
     if len(table.columns) != table.n_features:
         return True
-    if array.dtype.kind not in "biuf" or all(column.encoding == "number" for column in table.columns):
+    if array.dtype.kind not in "biuf" or all(column.is_itself for column in table.columns):
         # numbers are encoded as they are
         return False
     raise InputError(

@@ -6,7 +6,7 @@ import warnings
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -30,7 +30,6 @@ if TYPE_CHECKING:
     from distkern.engine.executors import AbstractExecutor
     from distkern.runs.data import TrainingData
     from distkern.runs.recipe import Recipe
-    from distkern.storage.build import Task
     from distkern.storage.dataset import Split
     from distkern.storage.frames import FittedFrame
     from distkern.storage.table_report import ColumnReport
@@ -210,7 +209,6 @@ def _spooled_frame(
     from distkern.storage.atomic import temporary_folder
     from distkern.storage.frames import frame_chunks, frame_kinds
     from distkern.storage.ingest import write_dataset
-    from distkern.storage.table_fit import TableOptions
     from distkern.storage.table_report import told_columns
 
     if task != "none" and y is None:
@@ -226,11 +224,15 @@ def _spooled_frame(
     reports: list[ColumnReport] = []
     chunks = frame_chunks(partitions(X, None if task == "none" else y, sample_weight, groups), kinds)
     path = stack.enter_context(temporary_folder()) / "rows.zarr"
-    roles = TableOptions(
-        weight=None if sample_weight is None else "sample_weight", group=None if groups is None else "groups"
+    dataset = write_dataset(
+        chunks,
+        path,
+        kinds=kinds,
+        report=reports.extend,
+        task=task,
+        weight=None if sample_weight is None else "sample_weight",
+        group=None if groups is None else "groups",
     )
-    how: dict[str, Any] = {"kinds": kinds, "table_options": roles, "report": reports.extend}
-    dataset = write_dataset(chunks, path, task=cast("Task", task), **how)
     for sentence in (*kinds.told, *told_columns(reports, left_out=True)):
         warnings.warn(sentence, UserWarning, stacklevel=7)
     return dataset.train

@@ -41,7 +41,7 @@ from distkern.solvers.hyperparameters import SEARCHED_LAM, SEARCHED_NU
 from distkern.solvers.risk import Risk
 from distkern.storage.ingest import write_dataset
 from distkern.storage.parts import ArrayParts
-from runs import plan, posed_problem, solver_of, train
+from runs import outlines_of, plan, posed_problem, solver_of, train
 from small import slow_but, taken
 
 #: those that search by themselves, and those that do where it is asked for
@@ -276,9 +276,7 @@ def test_few_rows_are_not_searched_and_a_refit_forgets(data, made):
 @every_kind
 def test_the_plan_lists_the_search_and_each_trial_takes_no_more(kind, data, monkeypatch):
     model, made, execute = small(kind), [], Driver._execute
-    rows = model.recipe().data_of(data.train)
-    solver, problem = posed_problem(model, rows, has_test=True, searched=True)
-    outlines = [*model.recipe().preparing(rows, problem), *solver.outline(problem)]
+    solver, problem, outlines = outlines_of(model, data.train, has_test=True)
     outlined = {outline.step.name: outline for outline in outlines}
     names = PASSES[: 1 + len(solver.names)]
     assert [name for name in outlined if name in PASSES] == names

@@ -15,7 +15,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from distkern.common.errors import InputError, unknown_name
-from distkern.model.settings import has_effect
 from distkern.search.tuning.record import TuningCandidate
 from distkern.storage.dataset import Split
 
@@ -231,6 +230,8 @@ def own_candidates(
     """
     # whoever reads a job has no use for scikit-learn yet
     from sklearn.base import clone
+
+    from distkern.model.settings import has_effect
 
     given, estimator = estimator.changed().union(given), estimator.named(split)
     known = estimator.recipe().settings.given
