@@ -64,7 +64,8 @@ _NAMES = {
     "--html",
     metavar="FILE",
     type=options.PLACE,
-    help="Write a page: confusion matrix, ROC, precision-recall and calibration curves, or residuals.",
+    help="Write a page: ROC and calibration curves, thresholds and confusion matrix, or predictions against "
+    "targets.",
 )
 @options.threshold
 @options.scheduling
@@ -110,9 +111,12 @@ def evaluate(
         _tell_strangers(name, evaluation)
     if html is not None:
         from distkern.cli.evaluation_page import evaluation_page
+        from distkern.cli.training import target_of
         from distkern.storage.atomic import write_text_atomic
 
-        page = evaluation_page(f"{model} on {data}", type(fitted).__name__, measured)
+        page = evaluation_page(
+            f"{model} on {data}", type(fitted).__name__, measured, target_of(fitted.model_)
+        )
         write_text_atomic(html, page)
     if as_json or not sys.stdout.isatty():
         facts = {name: _record(evaluation) for name, evaluation in measured.items()}

@@ -7,6 +7,7 @@ import errno
 import os
 import sys
 import threading
+import time
 from contextlib import suppress
 from pathlib import Path
 from weakref import WeakSet
@@ -39,6 +40,15 @@ def birth(pid: int) -> str:
         return Path(f"/proc/{pid}/stat").read_text(errors="replace").rpartition(")")[2].split()[19]
     except (OSError, IndexError):
         return ""
+
+
+def started() -> float:
+    """When this process started, in seconds since 1970; now where that is not known."""
+    try:
+        ticks, uptime = float(birth(os.getpid())), Path("/proc/uptime").read_text(encoding="ascii").split()[0]
+    except (OSError, ValueError):
+        return time.time()
+    return time.time() - max(float(uptime) - ticks / os.sysconf("SC_CLK_TCK"), 0.0)
 
 
 def is_running(pid: int, born: str = "") -> bool:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, TypeAlias
+from typing import Any, Literal, TypeAlias
 
 from distkern.monitor.history import PlotPage
 from distkern.monitor.text import magnitude
@@ -39,11 +39,20 @@ class Dependence:
     ----------
     values : values of the column, numbers or texts (categories, dates, times of the day)
     averages : mean predictions (n_outputs, n_values)
+    kind : "number", "category", "date" or "time"
+    rug : quantiles of the column over the rows, of numbers and dates
     """
 
     column: str
     values: tuple[float | str, ...]
     averages: tuple[tuple[float, ...], ...]
+    kind: Literal["number", "category", "date", "time"] = "number"
+    rug: tuple[float | str, ...] = ()
+
+    def __post_init__(self) -> None:
+        if self.kind == "number" and any(isinstance(value, str) for value in self.values):
+            # of a model that was saved before kinds were
+            object.__setattr__(self, "kind", "category")
 
 
 @dataclass(frozen=True)
@@ -121,6 +130,11 @@ class Explanation:
 
     def _repr_html_(self) -> str:
         return self.plot()._repr_html_()
+
+    @property
+    def is_repeated(self) -> bool:
+        """Whether columns were shuffled several times."""
+        return any(each.spread for each in self.columns)
 
     @property
     def rows(self) -> str:

@@ -46,6 +46,8 @@ def write_dataset(
 ) -> Dataset:
     """Write rows and their targets as a data set, as ``distkern shard`` makes one of files.
 
+    Parameters that are not listed are those of :func:`distkern.storage.ingest.shard`.
+
     Parameters
     ----------
     X : (n_rows, n_features) array, sparse matrix of SciPy, Dask array, or frame of pandas, Polars or Dask;
@@ -54,8 +56,6 @@ def write_dataset(
     path : folder or URL to make; it appears when it is whole
     task : "classification", "regression" or "none"; None says by ``y``: regression if it holds fractions, or
         floats that are lazy
-
-    The other parameters are those of :func:`distkern.storage.ingest.shard`.
 
     Returns
     -------

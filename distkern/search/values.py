@@ -291,6 +291,11 @@ class Searched(AbstractSolver[State]):
         return self.solver.explosion
 
     @property
+    def tol(self) -> float | None:
+        """Tolerance of the solver; None where it has none."""
+        return getattr(self.solver, "tol", None)
+
+    @property
     def stages(self) -> int | None:
         """Number of stages of the solver, at most; None where the solver has no such setting."""
         return getattr(self.solver, "stages", None)
