@@ -107,6 +107,8 @@ def evaluate(
     with Terminal() as terminal:
         found = evaluations(fitted.model_, sources, listeners=[terminal], **where)
     measured = dict(zip(names, found, strict=True))
+    for name, evaluation in measured.items():
+        _tell_strangers(name, evaluation)
     if html is not None:
         from distkern.cli.evaluation_page import evaluation_page
         from distkern.cli.training import target_of
@@ -131,6 +133,26 @@ def evaluate(
             printed.print(line)
     if html is not None:
         printed.print(f"page in {html}")
+
+
+def _tell_strangers(split: str, evaluation: Evaluation) -> None:
+    """Say how many rows have classes that the model does not know: losses and rankings leave them out."""
+    if evaluation.confusion is None:
+        return
+    known = set(evaluation.predicted)
+    strangers = {
+        label: int(row.sum())
+        for label, row in zip(evaluation.labels, evaluation.confusion, strict=True)
+        if label not in known and row.any()
+    }
+    if strangers:
+        named = ", ".join(f"{label} ({count})" for label, count in [*strangers.items()][:5])
+        more = ", ..." if len(strangers) > 5 else ""
+        click.echo(
+            f"note: {split} rows of classes that the model does not know count as errors, and losses leave "
+            f"them out: {named}{more}",
+            err=True,
+        )
 
 
 def _check_page(place: Place) -> None:

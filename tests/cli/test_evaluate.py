@@ -75,6 +75,18 @@ def test_a_label_that_the_model_does_not_know_is_a_mistake():
     assert "<tr><td>a</td><td>6</td><td>83.33 %</td><td>71.43 %</td><td>76.92 %</td></tr>" in page
 
 
+def test_rows_of_classes_that_the_model_does_not_know_are_told(tmp_path, capsys):
+    X = np.random.default_rng(0).normal(size=(60, 3)).astype(np.float32)
+    y = (X[:, 0] > 0).astype(int)
+    SVRGClassifier(nu=0.01, features="linear", stages=1, random_state=0).fit(X, y).save(tmp_path / "m")
+    for name, labels in (("same", y), ("more", np.where(np.arange(60) < 3, 2, y))):
+        write_dataset([(X, labels)], tmp_path / name)
+        command = ["evaluate", str(tmp_path / "m"), "--data", str(tmp_path / name), "--split", "train"]
+        assert main(command) == 0
+        told = "count as errors, and losses leave them out: 2 (3)" in capsys.readouterr().err
+        assert told == (name == "more")
+
+
 def test_a_page_of_both_splits_has_curves_of_both():
     generator = np.random.default_rng(1)
     found = {}
