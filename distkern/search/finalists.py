@@ -44,9 +44,9 @@ _RIDGE_ROWS = (2600, 2000)
 _MOST_OUTPUTS = 2
 #: held-out rows by which settings are searched
 _ENOUGH = 400
-#: factor of the loss of another machine above which an exact one is not searched further, and of that of
-#: another exact one above which its width is not
-_FAR, _NEAR = 1.1, 1.06
+#: factor of the loss of another machine above which an exact one is not searched further, and of the least
+#: of exact ones above which no width beside it is tried
+_FAR, _NEAR = 1.1, 1.2
 #: standard errors of a difference below which two settings cannot be told apart
 _ALIKE = 0.5
 
@@ -165,19 +165,18 @@ def exact(
             [tried[one]] = _exact(folds, one, [one.ridge], most, solve)
         return tried[one]
 
-    def widest(setting: MachineSetting) -> TriedMachine:
-        first = at(setting)
-        is_far = beside is not None and first.score > _FAR * beside.score and is_better(beside, first)
-        if is_far or not is_wide:
-            return first
+    def begun(setting: MachineSetting) -> TriedMachine:
         # kernels that are far too wide are all as bad, and no small step shows a gain
-        start = replace(setting, kernel=best([first, at(setting, width=_WIDTH_FACTOR**-2)]).kernel)
-        return _walked(partial(_wider, at, start), (-1, 1))
+        return best([at(setting), at(setting, width=_WIDTH_FACTOR**-2)])
 
-    first = best([at(setting) for setting in settings])
-    # those that begin near the best
-    settings = [one for one in settings if at(one).score <= _NEAR * first.score]
-    found = best([widest(setting) for setting in settings])
+    def is_far(setting: MachineSetting) -> bool:
+        first = at(setting)
+        return beside is not None and first.score > _FAR * beside.score and is_better(beside, first)
+
+    found = best([at(setting) for setting in settings])
+    if is_wide and (starts := [begun(setting) for setting in settings if not is_far(setting)]):
+        near = [one for one in starts if one.score <= _NEAR * best(starts).score]
+        found = best([found, *(_walked(partial(_wider, at, one.setting), (-1, 1)) for one in near)])
     if own is not solve:
         # the best C of ridge machines is another one
         tried.clear()

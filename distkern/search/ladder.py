@@ -57,8 +57,8 @@ _BEST_MAPS, _SOME_MAPS, _FEW_ROWS = 2, 4, 1000
 #: better: more functions gain more from more rows than few do
 _LIKELY, _WORTH = 1.0, 0.01
 #: exact machines of few rows are tried on more, where they gain more, up to so many times the loss of those
-#: over centres; and where there are not many more rows
-_ABOUT, _GAINS = 1.03, 0.995
+#: over centres; and where all rows are not many more
+_ABOUT, _GAINS, _NOT_MANY = 1.03, 0.995, 5000
 #: settings of a rung with up to so many times its least loss become finalists, and finalists with up to so
 #: many times the loss of another learn from as many rows as they would be delivered with
 _NEAR, _FAR = 1.1, 1.3
@@ -122,7 +122,7 @@ def climb(
        metric, if that is one of interactions) and, where they are about as good, with the others. Beside them
        stand the best machines over as few of their rows as 1,024 centres are of all rows, in the root: what
        more functions gain. Where all rows may be centres, this rung is left out. Exact machines that gain
-       nothing on a quarter of the rows or more are no finalists.
+       nothing here are no finalists where all rows are up to 5,000.
     4. Finalists, trained as they would be delivered (:mod:`distkern.search.finalists`): linear machines and
        those over centres, on all rows of all parts, and the best two exact machines. These learn from the
        same rows if one cell has room for them. More rows are divided into cells, in which rows are nearer to
@@ -170,7 +170,7 @@ def climb(
             others = [choice for choice in leading if choice not in first]
             found += _exact(alone, others, KERNELS, smooth.kernel.width, _NARROWER)
         # few rows say little of many
-        enough = _GAINS if n_learned <= EXACT_ROWS else _ABOUT
+        enough = _GAINS if n_rows <= _NOT_MANY else _ABOUT
         if _best(found).score <= enough * few.score:
             kinds = _best_of_each_kind(found)
         rungs += [few, _best(found)]
