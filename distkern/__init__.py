@@ -18,7 +18,7 @@ _HOMES = {
     "kernel_matrix": "distkern.kernels",
     "load_model": "distkern.runs.persistence",
     "open_dataset": "distkern.storage.dataset",
-    "tune": "distkern.search.tuning.search",
+    "tune": "distkern.search.tuning.tune",
     "write_dataset": "distkern.runs.writing",
 }
 

@@ -89,7 +89,7 @@ def evaluate(
       distkern evaluate m --data covtype.zarr --split both --html m/evaluation.html
     """
     from distkern.monitor.terminal import Terminal
-    from distkern.runs.given import unknown_columns
+    from distkern.runs.framed import unknown_columns
     from distkern.runs.persistence import load_model
     from distkern.runs.run import evaluations
     from distkern.storage.table import told_unknown

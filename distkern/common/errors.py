@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import difflib
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 
 #: characters of a part of a message
 _LONGEST = 800
@@ -48,9 +48,20 @@ class InputError(DistkernError, ValueError):
         self.what = what
         self.where = where
         self.hint = hint
+        super().__init__(self._message)
+
+    @property
+    def _message(self) -> str:
         # a name in a user's file may be as long as the file
-        message = _shortened(what) if where is None else f"{_shortened(where)}: {_shortened(what)}"
-        super().__init__(message if hint is None else f"{message}; {_shortened(hint)}")
+        place = "" if self.where is None else f"{_shortened(self.where)}: "
+        remedy = "" if self.hint is None else f"; {_shortened(self.hint)}"
+        return f"{place}{_shortened(self.what)}{remedy}"
+
+    def reword(self, words: Callable[[str], str]) -> None:
+        """Exchange its words, see :mod:`distkern.common.python_words`."""
+        self.what = words(self.what)
+        self.where, self.hint = (None if one is None else words(one) for one in (self.where, self.hint))
+        self.args = (self._message,)
 
     def __reduce__(self) -> tuple[object, ...]:
         return _rebuild, (type(self), self.what, self.where, self.hint)
@@ -70,6 +81,10 @@ class Problems(InputError):
 
     def __str__(self) -> str:
         return "\n".join(map(str, self.errors))
+
+    def reword(self, words: Callable[[str], str]) -> None:
+        for error in self.errors:
+            error.reword(words)
 
     def __reduce__(self) -> tuple[object, ...]:
         return type(self), (self.errors,)
@@ -112,7 +127,10 @@ def nearest(name: str, known: Iterable[str]) -> str | None:
     """The one of ``known`` that a name is likely to mean: the same in another library, or nearly spelt so."""
     names = sorted(known)
     same = _SYNONYMS.get(name.lower().replace("-", "_"))
-    return same if same in names else next(iter(difflib.get_close_matches(name, names, n=1)), None)
+    # "c" is no misspelling of "nu", but "C" in another case
+    in_case = [one for one in names if one.lower() == name.lower()]
+    guesses = [same] if same in names else in_case or difflib.get_close_matches(name, names, n=1)
+    return next(iter(guesses), None)
 
 
 def unknown_name(kind: str, name: str, known: Iterable[str]) -> InputError:

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from distkern.common import blas
 from distkern.common.choices import Compared
-from distkern.common.errors import InputError
+from distkern.common.errors import InputError, unknown_name
 from distkern.common.parameters import AUTO, NOTHING, Parameter, Whole
 from distkern.common.types import AbstractSource
 from distkern.estimators.base import AbstractClassifier, AbstractRegressor
@@ -132,7 +132,7 @@ class AbstractKernelMachine(AbstractEstimator):
                 raise InputError(
                     f"is no hyperparameter of {chosen.name}, which was chosen",
                     where=f"hyperparameter {name!r}",
-                    hint="leave it out, or name an algorithm that has it",
+                    hint=f"leave it out, or set algorithm to {' or '.join(map(repr, self._takers(name)))}",
                 )
         self.machine_, self.chosen_because_ = self._made(chosen, len(data.classes)), chosen.because
         self.machine_.check_parameters()
@@ -234,6 +234,21 @@ class AbstractKernelMachine(AbstractEstimator):
         if kind is None or chosen.name not in CHOOSABLE:
             raise KeyError(chosen.name)
         return kind
+
+    def _takers(self, name: str) -> list[str]:
+        """The algorithms that may be chosen and have a hyperparameter."""
+        kinds = {one: self._kind(Candidate(one)) for one in CHOOSABLE}
+        return [one for one, kind in kinds.items() if name in kind.hyperparameters]
+
+    def _check_settings(self) -> None:
+        """Refuse settings that no algorithm has, before any is chosen."""
+        wanted = self.value("algorithm")
+        choosable = CHOOSABLE if wanted == AUTO else (wanted,)
+        known = {name for one in choosable for name in self._kind(Candidate(one)).hyperparameters}
+        for name in self.value("settings"):
+            if name not in known:
+                error = unknown_name("hyperparameter", str(name), known)
+                raise InputError(error.what, where="settings", hint=error.hint)
 
     def _made(self, chosen: Candidate, n_classes: int = 2) -> AbstractEstimator:
         """Its estimator, with a likelihood of so many classes as its loss where probabilities are wanted."""
@@ -340,6 +355,8 @@ class AbstractKernelMachine(AbstractEstimator):
 
     def check_parameters(self) -> None:
         self.check_values()
+        if self.value("settings"):
+            self._check_settings()
 
     open_names = _of_machine("open_names")
     row_scale = _of_machine("row_scale")
@@ -437,7 +454,7 @@ class KernelClassifier(AbstractKernelMachine, AbstractClassifier):
     >>> X, y = make_moons(300, noise=0.1, random_state=0)
     >>> model = KernelClassifier(search="quick", random_state=0).fit(X, y)
     >>> model.algorithm_, model.score(X, y) > 0.98
-    ('cells', True)
+    ('newton', True)
     """
 
     name = "auto"
@@ -454,7 +471,15 @@ class KernelClassifier(AbstractKernelMachine, AbstractClassifier):
 
 
 class KernelRegressor(AbstractKernelMachine, AbstractRegressor):
-    """The regressor that suits the data, see :class:`KernelClassifier`."""
+    """The regressor that suits the data, see :class:`KernelClassifier`.
+
+    Examples
+    --------
+    >>> X = np.linspace(0, 6, 400)[:, None]
+    >>> model = KernelRegressor(search="quick", random_state=0).fit(X, np.sin(X[:, 0]))
+    >>> model.score(X, np.sin(X[:, 0])) > 0.99
+    True
+    """
 
     name = "auto_regressor"
     hyperparameters: ClassVar = {**CHOICE, "n_jobs": N_JOBS, "random_state": RANDOM_STATE}

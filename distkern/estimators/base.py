@@ -39,6 +39,7 @@ from sklearn.utils import check_consistent_length, column_or_1d
 from distkern.common.errors import InputError
 from distkern.common.labels import code_of, plain_labels
 from distkern.common.parameters import NOT_NEGATIVE, Parameter
+from distkern.common.python_words import in_python
 from distkern.common.targets import plain_targets
 from distkern.common.types import Floats
 from distkern.estimators.declared import fitted
@@ -64,6 +65,7 @@ else:
 class Explainable:
     """What classifiers and regressors share."""
 
+    @in_python
     def explain(
         self,
         X: Any,
@@ -359,6 +361,7 @@ class AbstractClassifier(ClassifierMixin, Explainable, AbstractEstimator):  # ty
         loss = self._loss()
         return loss.probabilities if loss.has_probabilities else None
 
+    @in_python
     def score(self, X: Any, y: Any = None, sample_weight: Any = None) -> float:
         """Accuracy on arrays, or on a split of a data set, which has its own labels."""
         from sklearn.metrics import accuracy_score
@@ -413,6 +416,7 @@ class AbstractRegressor(RegressorMixin, Explainable, AbstractEstimator):  # type
         outputs = self._fitted().n_outputs()
         return self._map(X, "decision", np.float64, None if outputs == 1 else outputs)
 
+    @in_python
     def score(self, X: Any, y: Any = None, sample_weight: Any = None) -> float:
         """R^2 on arrays, or on a split of a data set, which has its own targets."""
         from sklearn.metrics import r2_score

@@ -20,6 +20,8 @@ from sklearn.utils import check_random_state
 from distkern.common.errors import InputError, unknown_name
 from distkern.common.parameters import AUTO, Parameter, declared
 from distkern.common.sparse import from_arrays, to_arrays
+from distkern.estimators.documented import with_attributes, with_parameters
+from distkern.estimators.public import shown
 from distkern.features.kernel_choice import KernelChoice
 from distkern.kernels import find_kernel
 from distkern.losses import find_loss
@@ -108,7 +110,7 @@ class HyperparameterMixin:
         if "hyperparameters" in vars(cls):
             cls.hyperparameters = {**cls.hyperparameters, **cls.everywhere}
             give_constructor(cls, cls.hyperparameters)
-            _describe(cls)
+            cls.__doc__ = with_attributes(cls)
 
     @classmethod
     def name_with(cls, solver: type[AbstractSolver[Any]]) -> str:
@@ -119,6 +121,9 @@ class HyperparameterMixin:
     def loss_of(cls, solver: type[AbstractSolver[Any]]) -> dict[str, Parameter]:
         """The parameter ``loss``, of a kind of targets where the solver takes several."""
         return {}
+
+    def __dir__(self) -> list[str]:
+        return shown(self, super().__dir__())
 
     # -- hyperparameters
 
@@ -279,21 +284,6 @@ def _holds(arrays: Mapping[str, NDArray[Any]], rows: str) -> bool:
     return any(key.partition(".")[0] == rows for key in arrays)
 
 
-def _describe(kind: type[HyperparameterMixin]) -> None:
-    """Give the docstring of a class the table of its fitted attributes."""
-    lines: dict[str, str] = {}
-    for base in kind.__mro__:
-        for name, one in vars(base).get("_own_fitted", {}).items():
-            lines.setdefault(name, one.help)
-        for name, value in vars(base).items():
-            if isinstance(value, property) and name.endswith("_") and not name.startswith("_"):
-                told = inspect.getdoc(getattr(kind, name)) or ""
-                lines.setdefault(name, " ".join(told.partition("\n\n")[0].split()).removesuffix("."))
-    table = "\n".join(f"{name} : {told}" for name, told in lines.items())
-    text, mark, examples = (kind.__doc__ or "").partition("\nExamples\n")
-    kind.__doc__ = f"{text.rstrip()}\n\nAttributes\n----------\n{table}\n{mark}{examples}"
-
-
 def _same(value: Any, default: Any) -> bool:
     return value is default or (type(value) is type(default) and np.array_equal(value, default))
 
@@ -316,9 +306,4 @@ def give_constructor(estimator: type, parameters: Mapping[str, Parameter]) -> No
     __init__.__signature__ = inspect.Signature(signature)  # type: ignore[attr-defined]
     __init__.__qualname__ = f"{estimator.__qualname__}.__init__"
     estimator.__init__ = __init__  # type: ignore[misc]
-    table = "\n".join(
-        f"{name} : {parameter.description}; default {parameter.default!r}\n    {parameter.help}"
-        for name, parameter in parameters.items()
-    )
-    text, mark, examples = inspect.cleandoc(estimator.__doc__ or "").partition("\nExamples\n")
-    estimator.__doc__ = f"{text.rstrip()}\n\nParameters\n----------\n{table}\n{mark}{examples}"
+    estimator.__doc__ = with_parameters(estimator.__doc__ or "", parameters)

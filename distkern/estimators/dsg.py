@@ -284,6 +284,12 @@ class DSGRegressor(AbstractDSG, AbstractFunctionalRegressor, solver=DSG):
 
     ``nu`` weighs |g|^2 / 2, where f = target_center_ + target_scale_ g: it means the same for targets in any
     unit.
+
+    Examples
+    --------
+    >>> X = np.linspace(0, 6, 400)[:, None]
+    >>> DSGRegressor(n_features=512, random_state=0).fit(X, np.sin(X[:, 0])).score(X, np.sin(X[:, 0])) > 0.99
+    True
     """
 
     def partial_fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:

@@ -10,14 +10,12 @@ and the contract tests pick it up.
 
 from __future__ import annotations
 
-import warnings
 from abc import abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
 from functools import partial
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, ClassVar, Self, TypeVar
-from weakref import WeakKeyDictionary
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, DTypeLike, NDArray
@@ -28,14 +26,17 @@ from sklearn.utils.validation import check_is_fitted
 
 from distkern.bases.base import AbstractBasis, MappedBasis
 from distkern.common.errors import InputError
+from distkern.common.python_words import in_python, warn
 from distkern.common.types import AbstractSource, Block, Floats
 from distkern.estimators.declared import HyperparameterMixin, fitted
+from distkern.estimators.kept import kept
 from distkern.estimators.pickled import Pickled
 from distkern.estimators.updatable import Updatable
 from distkern.estimators.weighted import Weighted
 from distkern.maps.mapping import RowMap, map_from_arrays, map_to_arrays
 from distkern.monitor.explanation import Explanation
 from distkern.monitor.history import History
+from distkern.runs.framed import described
 from distkern.runs.given import rows_for
 from distkern.runs.prediction import answer_of, predict_rows
 from distkern.solvers.hyperparameters import DTYPE
@@ -56,12 +57,6 @@ if TYPE_CHECKING:
 
 #: of the arrays of a model that are its map's
 _OF_MAP = "map."
-#: model -> its attributes when the values were made, and the values by name. Not among the attributes, which
-#: predictions must not change and copies of the model would carry
-_kept: WeakKeyDictionary[Any, tuple[dict[str, Any], dict[str, Any]]] = WeakKeyDictionary()
-
-
-Value = TypeVar("Value")
 
 
 class AbstractEstimator(Updatable, Weighted, Pickled, HyperparameterMixin, BaseEstimator):  # type: ignore[misc]
@@ -261,6 +256,7 @@ class AbstractEstimator(Updatable, Weighted, Pickled, HyperparameterMixin, BaseE
 
     # -- fitting
 
+    @in_python
     def fit(
         self,
         X: Any,
@@ -268,34 +264,47 @@ class AbstractEstimator(Updatable, Weighted, Pickled, HyperparameterMixin, BaseE
         sample_weight: ArrayLike | None = None,
         *,
         groups: ArrayLike | None = None,
+        text: Sequence[str] = (),
+        categorical: Mapping[str, str] | Sequence[str] = (),
+        id: str | None = None,
         eval_set: Any = None,
         early_stopping: int | None = None,
         callbacks: Callback | Sequence[Callback] = (),
         verbose: bool = False,
     ) -> Self:
-        """Fit to arrays, Dask arrays or the training split of a data set.
+        """Fit to arrays, frames, Dask collections or the training split of a data set.
 
         Parameters
         ----------
-        X : (n_rows, n_features) array, sparse matrix of SciPy or Dask array, with rows in any order; a frame
-            of pandas, Polars or Dask; or ``open_dataset(path)``, whose training split has its own labels. A
-            frame with texts, dates or missing values becomes numbers as ``distkern shard`` makes it, scaled
-        y : (n_rows,) labels, for arrays
-        sample_weight : (n_rows,) weights s_i >= 0 of the losses, for arrays; the objective divides by their
-            sum
-        groups : (n_rows,) numbers or texts, for arrays: rows of one group are held out together wherever
-            something is chosen by rows that are held out, as equal rows are without groups
-        eval_set : rows that are measured after every stage, as ``test_error`` in ``history_``: (X, y), or
-            the test split of the data set that is trained on
-        early_stopping : stages in a row without a lower error on ``eval_set`` (of regressors the mean squared
-            one) after which the fit ends. The model of the stage of the lowest error is kept
-        callbacks : functions that are called after every stage from the first on with its line of
-            ``history_``; one that returns True ends the fit
-        verbose : show a bar and a line for every stage, in a terminal or a notebook
+        X : array-like, sparse matrix, frame, Dask array, Dask frame, Dataset, Split or list of dict
+            Rows (n_rows, n_features) in any order. Frames (pandas, Polars, Arrow, Dask) may hold texts, dates
+            and missing values, which become numbers as ``distkern shard`` makes them.
+        y : array-like of shape (n_rows,), default=None
+            Labels or targets; data sets have their own.
+        sample_weight : array-like of shape (n_rows,), default=None
+            Weights s_i >= 0 of the losses, whose sum the objective divides by.
+        groups : array-like of shape (n_rows,), default=None
+            Rows of one group are held out together wherever something is chosen on held-out rows.
+        text : list of str, default=()
+            Columns of a frame whose words become features.
+        categorical : list of str or dict, default=()
+            Columns of a frame that are categories though they hold numbers, with a feature for each value;
+            or column name -> "onehot", "target" (target means) or "drop".
+        id : str, default=None
+            Column of a frame that names the rows and is not a feature; frames to predict may lack it.
+        eval_set : tuple (X, y) or Split, default=None
+            Rows that are measured after every stage, as ``test_error`` in ``history_``.
+        early_stopping : int, default=None
+            End after this many stages without a lower error on ``eval_set`` and keep the best stage's model.
+        callbacks : callable or list of callables, default=()
+            Called after every stage with its line of ``history_``; one that returns True ends the fit.
+        verbose : bool, default=False
+            Show a bar and a line for every stage, in a terminal or a notebook.
 
         Returns
         -------
-        self
+        self : estimator
+            Fitted.
 
         Raises
         ------
@@ -307,8 +316,8 @@ class AbstractEstimator(Updatable, Weighted, Pickled, HyperparameterMixin, BaseE
         Warns
         -----
         ConvergenceWarning
-            If the objective ended above that of the model 0 or was still falling much, or the model is no
-            better than one class for all rows; the message gives the hint.
+            If the objective ended above that of the zero model or still fell much, or the model is no better
+            than one class for all rows.
         """
         from distkern.engine.ending import Stopping
         from distkern.monitor.terminal import progress_display
@@ -317,9 +326,10 @@ class AbstractEstimator(Updatable, Weighted, Pickled, HyperparameterMixin, BaseE
         with ExitStack() as stack:
             listeners = [stack.enter_context(progress_display())] if verbose else []
             how: dict[str, Any] = {"groups": groups, "eval_set": eval_set, "stopping": stopping}
+            X = described(X, text=text, categorical=categorical, id=id)
             self.fit_with(X, y, sample_weight, **how, listeners=listeners)
-        for text in self.history_[-1].get("warnings", ()):
-            warnings.warn(text, ConvergenceWarning, stacklevel=2)
+        for sentence in self.history_[-1].get("warnings", ()):
+            warn(sentence, ConvergenceWarning)
         return self
 
     def fit_with(self, X: Any, y: Any = None, sample_weight: Any = None, **how: Any) -> Self:
@@ -442,6 +452,7 @@ class AbstractEstimator(Updatable, Weighted, Pickled, HyperparameterMixin, BaseE
         cut = self._cut() if output == "label" else None
         return partial(answer_of, self.constants_, self._classes(), output, self._chances(), cut)
 
+    @in_python
     def _map(self, X: Any, output: str, dtype: Any, n_columns: int | None) -> Any:
         self._fitted()
         # whoever has a data set has imported what it is
@@ -479,19 +490,3 @@ class AbstractEstimator(Updatable, Weighted, Pickled, HyperparameterMixin, BaseE
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
         return tags
-
-
-def kept(model: Any, name: str, make: Callable[[], Value]) -> Value:
-    """The value ``name`` of a model, made anew once any of its attributes is another object than it was.
-
-    A value must hold no reference to the model, which would live as long as the process then.
-    """
-    now = vars(model)
-    before, values = _kept.get(model, ({}, {}))
-    if before.keys() != now.keys() or any(before[key] is not value for key, value in now.items()):
-        values = {}
-        _kept[model] = dict(now), values
-    if name not in values:
-        values[name] = make()
-    value: Value = values[name]
-    return value

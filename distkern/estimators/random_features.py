@@ -26,7 +26,8 @@ from distkern.features.kernel_choice import GAMMA, a_kernel
 from distkern.features.random import SAMPLER
 from distkern.kernels import FEATURE_KERNELS, AbstractKernel
 from distkern.kernels.bandwidth import gamma_by_rule
-from distkern.runs.given import learn_names, learn_names_of_dataset, rows_for
+from distkern.runs.framed import learn_names, learn_names_of_dataset
+from distkern.runs.given import rows_for
 from distkern.solvers.hyperparameters import RANDOM_STATE, hyperparameters_of
 from distkern.storage.dataset import Dataset, Split
 from distkern.storage.preparation import Preparation
@@ -50,6 +51,12 @@ class RandomFeatures(
     The features are a function of the parameters and the seed alone; fitting checks the rows and reads off
     their number of columns (and gamma, where a rule is given).
 
+    Examples
+    --------
+    >>> X = np.random.default_rng(0).normal(size=(50, 3))
+    >>> z = RandomFeatures(gamma=0.5, n_features=4096).fit_transform(X)
+    >>> bool(abs(z @ z.T - np.exp(-0.5 * ((X[:, None] - X) ** 2).sum(axis=2))).max() < 0.1)
+    True
     """
 
     kernel_: AbstractKernel = fitted("the kernel")

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self, cast
 
 from numpy.typing import ArrayLike
 
+from distkern.common.python_words import in_python
 from distkern.solvers.base import cannot_go_on
 
 if TYPE_CHECKING:
@@ -32,6 +33,7 @@ class Updatable:
     #: the model that a fit begins from, in an update
     _begins: UpdateRun | None = None
 
+    @in_python
     def update(
         self,
         X: Any,

@@ -6,7 +6,6 @@ That is arrays, sparse matrices, frames of pandas, Polars, Arrow and Dask, Dask 
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
@@ -22,7 +21,6 @@ from sklearn.utils.validation import (
     _check_feature_names,
     _check_sample_weight,
     _check_y,
-    _get_feature_names,
     _num_samples,
     check_array,
     validate_data,
@@ -30,6 +28,7 @@ from sklearn.utils.validation import (
 
 from distkern.common.errors import InputError
 from distkern.common.labels import plain_labels
+from distkern.common.python_words import warn
 from distkern.common.sparse import Rows, SparseRows, converted
 from distkern.common.targets import keys_of_groups, plain_targets, refuse_one_group, refuse_unknown
 from distkern.common.types import AbstractSource
@@ -45,6 +44,15 @@ from distkern.engine.dask.arrays import (
     partitions,
 )
 from distkern.runs.arrays import explained, refuse_labels, refuse_path
+from distkern.runs.framed import (
+    as_rows,
+    in_order,
+    learn_names,
+    learn_names_of_dataset,
+    named,
+    target_name,
+    undescribed,
+)
 from distkern.storage.preparation import Preparation
 from distkern.storage.scaling import Scaling
 
@@ -52,9 +60,10 @@ if TYPE_CHECKING:
     from distkern.engine.executors import AbstractExecutor
     from distkern.runs.data import TrainingData
     from distkern.storage.build import Task
-    from distkern.storage.dataset import Dataset, Split
+    from distkern.storage.dataset import Split
     from distkern.storage.frames import FittedFrame
     from distkern.storage.table import Table
+    from distkern.storage.table_fit import TableOptions
     from distkern.storage.table_report import ColumnReport
 
 #: rows of so few bytes in this process are not worth sending to another one
@@ -93,17 +102,19 @@ def training_data(
     def opened(scheduler: str | None = None) -> AbstractExecutor:
         return executor or stack.enter_context(open_executor(scheduler, workers=workers))
 
+    X, options = undescribed(X)
     refuse_path(X)
     if isinstance(X, Dataset):
         X = X.train
     task, wanted = estimator.task, estimator.value("dtype")
-    mixed = is_mixed(X)
-    if mixed and is_dask(X):
+    estimator.target_name_ = name = target_name(X, y)
+    mixed = is_mixed(X) or options is not None
+    if mixed and is_dask(X) and options is None:
         # types that can say what is missing are numbers where nothing is
         mixed = any(dtype.kind not in _NUMBERS_OF for dtype in X._meta.dtypes) or has_missing(X)
     if mixed and is_dask(X):
         executor = opened()
-        X = _spooled_frame(X, y, sample_weight, groups, task, executor, stack)
+        X = _spooled_frame(X, y, sample_weight, groups, task, options, executor, stack)
         y = sample_weight = groups = None
     if isinstance(X, Split):
         if not (y is None and sample_weight is None and groups is None):
@@ -114,6 +125,7 @@ def training_data(
             )
         check_stored(wanted, X.dtype, "data sets, and of Dask frames that become some,")
         learn_names_of_dataset(estimator, X.dataset)
+        estimator.target_name_ = name or estimator.target_name_
         return estimator._data_of_split(X), opened()
     if not mixed and is_dask(X, y, sample_weight, groups):
         if y is None and task != "none":
@@ -143,7 +155,7 @@ def training_data(
             refuse_unknown(y)
     rows, scaling = X, None
     if mixed:
-        y, frame = _learned_frame(X, y, sample_weight, groups, task)
+        y, frame = _learned_frame(X, y, sample_weight, groups, task, options)
         rows, estimator.table_, scaling = frame.features, frame.table, frame.scaling
     features, targets, weights = validated(estimator, rows, y, sample_weight)
     learn_names(estimator, X)
@@ -186,10 +198,9 @@ def is_mixed(X: Any) -> bool:
 
 
 def _learned_frame(
-    X: Any, y: Any, sample_weight: Any, groups: Any, task: str
+    X: Any, y: Any, sample_weight: Any, groups: Any, task: str, options: TableOptions | None
 ) -> tuple[NDArray[Any], FittedFrame]:
-    """Targets, and a frame in memory as ``distkern shard`` would store it with nothing set; ``groups`` are
-    keys."""
+    """Targets, and a frame in memory as ``distkern shard`` would store it; ``groups`` are keys."""
     from distkern.storage.frames import fit_frame
 
     if task == "none":
@@ -198,14 +209,21 @@ def _learned_frame(
         raise InputError("y is missing", where="fit", hint="give labels with frames")
     targets = np.asarray(_check_y(y, y_numeric=task == "regression"))
     check_consistent_length(X, targets)
-    frame = fit_frame(X, targets, task, groups, sample_weight)
+    frame = fit_frame(X, targets, task, groups, sample_weight, options)
     for sentence in frame.told:
-        warnings.warn(sentence, UserWarning, stacklevel=7)
+        warn(sentence)
     return targets, frame
 
 
 def _spooled_frame(
-    X: Any, y: Any, sample_weight: Any, groups: Any, task: str, executor: AbstractExecutor, stack: ExitStack
+    X: Any,
+    y: Any,
+    sample_weight: Any,
+    groups: Any,
+    task: str,
+    options: TableOptions | None,
+    executor: AbstractExecutor,
+    stack: ExitStack,
 ) -> Split:
     """The training split of a data set of a Dask frame, which is written once and removed with ``stack``."""
     from distkern.runs.spooled import check_hosts
@@ -223,78 +241,21 @@ def _spooled_frame(
         "the data",
         "store the frame as Parquet, make a data set of it with `distkern shard` and fit to its train split",
     )
-    kinds = frame_kinds()
+    kinds = frame_kinds(options)
     kinds.collects = True
     reports: list[ColumnReport] = []
     chunks = frame_chunks(partitions(X, None if task == "none" else y, sample_weight, groups), kinds)
     path = stack.enter_context(temporary_folder()) / "rows.zarr"
-    roles = TableOptions(
-        weight=None if sample_weight is None else "sample_weight", group=None if groups is None else "groups"
+    roles = replace(
+        options or TableOptions(),
+        weight=None if sample_weight is None else "sample_weight",
+        group=None if groups is None else "groups",
     )
     how: dict[str, Any] = {"kinds": kinds, "table_options": roles, "report": reports.extend}
     dataset = write_dataset(chunks, path, task=cast("Task", task), **how)
     for sentence in (*kinds.told, *told_columns(reports, left_out=True)):
-        warnings.warn(sentence, UserWarning, stacklevel=7)
+        warn(sentence)
     return dataset.train
-
-
-# -- names of columns
-
-
-def learn_names(estimator: Any, X: Any) -> None:
-    """Set ``feature_names_in_`` from the columns of a frame or a Dask frame; drop it if there are none."""
-    _check_feature_names(estimator, _named(X), reset=True)
-    estimator._is_of_frame = not is_dask(X) and hasattr(estimator, "feature_names_in_")
-
-
-def learn_names_of_dataset(estimator: Any, dataset: Dataset) -> None:
-    """Set ``feature_names_in_`` and ``target_name_`` from a data set."""
-    estimator.target_name_ = dataset.target_name
-    estimator._is_of_frame = False
-    estimator.table_ = table = dataset.table
-    estimator.zero_based_ = bool(dataset.options.get("zero_based"))
-    names = dataset.feature_names
-    if table is not None:
-        names = table.names if table.is_named else None
-    if names is not None:
-        estimator.feature_names_in_ = np.asarray(names, dtype=object)
-    elif hasattr(estimator, "feature_names_in_"):
-        del estimator.feature_names_in_
-
-
-def unknown_columns(estimator: Any, dataset: Dataset) -> list[str]:
-    """Columns of a data set that a fitted estimator does not know, and leaves out."""
-    names = dataset.feature_names if dataset.table is None else dataset.table.names
-    if names is None or not hasattr(estimator, "feature_names_in_"):
-        return []
-    known = {*estimator.feature_names_in_}
-    return [name for name in names if name not in known]
-
-
-def _in_order(estimator: Any, X: Any) -> Any:
-    """``X`` in the order of the fit, where it is a frame or a Dask frame of the same columns.
-
-    By scikit-learn's checks an estimator that was fitted to a frame in memory refuses such a frame in another
-    order; all others put it in order. Names that are missing or unknown, and names on one
-    side only, are left to scikit-learn's checks.
-    """
-    ours, theirs = getattr(estimator, "feature_names_in_", None), _get_feature_names(_named(X))
-    if ours is None or theirs is None or np.array_equal(ours, theirs):
-        return X
-    if len(theirs) != len(ours) or len(set(theirs)) != len(ours) or set(theirs) != set(ours):
-        return X
-    if getattr(estimator, "_is_of_frame", False) and not is_dask(X):
-        raise InputError(
-            "The feature names should match those that were passed during fit.\nFeature names must be in the "
-            "same order as they were in fit.",
-            hint="X[model.feature_names_in_] is",
-        )
-    return X[list(ours)]
-
-
-def _named(X: Any) -> Any:
-    """What has the names of ``X``: of a Dask frame the empty frame that describes it."""
-    return getattr(X, "_meta", None) if is_dask(X) else X
 
 
 # -- rows for a fitted model
@@ -356,6 +317,7 @@ def rows_for(estimator: Any, X: Any) -> GivenRows:
         split = cast("Split", X)
         return GivenRows(split, preparation_of(estimator, split.dataset), split.dtype)
     refuse_path(X)
+    X = as_rows(estimator, X)
     wanted, table = getattr(estimator, "dtype_", None), estimator.table_
     if table is not None and table.is_mere and not is_mixed(X):
         # numbers that become themselves
@@ -365,7 +327,7 @@ def rows_for(estimator: Any, X: Any) -> GivenRows:
     if table is not None and not is_encoded:
         encoded = None if wanted is None else Preparation(dtype=wanted)
         return GivenRows(_encoded(estimator, table, X), encoded, single)
-    X = X if is_encoded else _in_order(estimator, X)
+    X = X if is_encoded else in_order(estimator, X)
     own = single if getattr(X, "dtype", None) == single else np.dtype(np.float64)
     if not is_dask(X):
         check = check_array if is_encoded else partial(validate_data, estimator, reset=False)
@@ -373,7 +335,7 @@ def rows_for(estimator: Any, X: Any) -> GivenRows:
             rows = check(X, dtype=_PRECISIONS, order="C", accept_sparse="csr")
         X = SparseRows.of_scipy(rows) if issparse(rows) else rows
     elif not is_encoded:
-        _check_feature_names(estimator, _named(X), reset=False)
+        _check_feature_names(estimator, named(X), reset=False)
     return GivenRows(X, Preparation(scaling=estimator.scaling_, dtype=wanted), own)
 
 
@@ -382,8 +344,7 @@ def _encoded(estimator: Any, table: Table, X: Any) -> Any:
     them of one of Dask's."""
     from distkern.storage.frames import encode_frame
 
-    ignored = {*table.ignored, getattr(estimator, "target_name_", None)}
-    encode = partial(encode_frame, table, estimator.scaling_ or Scaling(), ignored)
+    encode = partial(encode_frame, table, estimator.scaling_ or Scaling())
     if not is_dask(X):
         return encode(X)
     if not hasattr(X, "columns"):

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from distkern.common.errors import CorruptDataError, InputError
 from distkern.common.labels import code_of, date_text, plain_labels
+from distkern.common.python_words import in_python
 from distkern.common.shapes import shaped
 from distkern.common.types import Array
 from distkern.common.version import __version__
@@ -123,8 +124,19 @@ def refuse_other_model(folder: Place, model: Any, data: str, begins: Any = None)
     raise InputError(f"holds a finished model {what}", where=str(folder), hint=hint)
 
 
+@in_python
 def load_model(path: Location) -> Any:
-    """The fitted estimator that :meth:`save` or ``distkern train`` wrote to the folder or URL ``path``.
+    """Load the fitted estimator that :meth:`save` or ``distkern train`` wrote to a folder or URL.
+
+    Parameters
+    ----------
+    path : str or path-like
+        The model's folder. Loading executes nothing that lies in it.
+
+    Returns
+    -------
+    model : estimator
+        The estimator of the class that was saved, fitted.
 
     Raises
     ------
@@ -132,6 +144,13 @@ def load_model(path: Location) -> Any:
         If there is no finished model, or another version wrote it.
     CorruptDataError
         If anything in it is not what was written.
+
+    Examples
+    --------
+    >>> X, y = np.array([[0.0], [1.0], [2.0], [3.0]] * 5), [0, 0, 1, 1] * 5
+    >>> dk.NewtonClassifier(features="linear", random_state=0).fit(X, y).save("model")
+    >>> load_model("model").predict([[0.0], [3.0]])
+    array([0, 1])
     """
     # what is read later must be found from another working folder too
     folder = absolute(path)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import difflib
 import sys
-import warnings
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -16,7 +15,8 @@ from distkern.common.errors import InputError
 from distkern.common.held_out import Keys
 from distkern.common.labels import plain_labels
 from distkern.common.names import order_by_name, written
-from distkern.common.targets import keys_of_groups, plain_targets, targets_of_rows
+from distkern.common.python_words import warn
+from distkern.common.targets import keys_of_groups, targets_of_rows, weights_of_rows
 from distkern.formats._arrow import in_one_piece, in_text, is_number, is_text
 from distkern.formats._columns import TableColumns, TableRows
 from distkern.formats._kinds import TableKinds
@@ -194,14 +194,20 @@ def _is_missing(value: Any) -> bool:
 
 
 def fit_frame(
-    X: Any, targets: NDArray[Any], task: str, group_keys: Keys | None = None, weights: Any = None
+    X: Any,
+    targets: NDArray[Any],
+    task: str,
+    group_keys: Keys | None = None,
+    weights: Any = None,
+    options: TableOptions | None = None,
 ) -> FittedFrame:
-    """Encode a frame in memory, with targets (n,), as ``distkern shard`` does by default.
+    """Encode a frame in memory, with targets (n,), as ``distkern shard`` does.
 
-    ``group_keys`` (n,) are the groups of the rows, and ``weights`` (n,) their weights, if any.
+    ``group_keys`` (n,) are the groups of the rows, and ``weights`` (n,) their weights, if any. Columns that
+    ``options`` leave out are not in the frame.
     """
     columns = _columns(X)
-    kinds = frame_kinds()
+    kinds = frame_kinds(options)
     kinds.collects = True
     values = np.asarray(columns.rows(kinds).features)
     n_rows = len(values)
@@ -210,7 +216,7 @@ def fit_frame(
         found, targets = np.unique(targets, return_inverse=True)
         classes = plain_labels(found)
     kinds.settle()
-    fit = TableFit(kinds, TableOptions(), n_rows, target, classes, is_named=columns.is_named)
+    fit = TableFit(kinds, options or TableOptions(), n_rows, target, classes, is_named=columns.is_named)
     parts = [slice(start, start + _MOST_ROWS) for start in range(0, n_rows, _MOST_ROWS)]
 
     def of_groups(part: slice) -> Keys | None:
@@ -275,13 +281,7 @@ def frame_chunks(
             labels = targets_of_rows(plain, chunk.n_rows, first_row=first_row)
         weights, groups = roles or (None, None)
         if weights is not None:
-            weights = plain_targets(weights, "sample_weight", first_row, "weight").astype(np.float64)
-            wrong = np.flatnonzero(~((weights >= 0) & (weights < np.inf)))
-            if len(wrong):
-                where = f"sample_weight, row {first_row + wrong[0]}"
-                raise InputError(
-                    f"is {weights[wrong[0]]:g}", where=where, hint="give finite weights from 0 on"
-                )
+            weights = weights_of_rows(weights, first_row)
         if groups is not None:
             groups = keys_of_groups(groups, chunk.n_rows)
         for start in range(0, chunk.n_rows, _MOST_ROWS):
@@ -297,17 +297,12 @@ def frame_chunks(
         first_row += chunk.n_rows
 
 
-def encode_frame(table: Table, scaling: Scaling, ignored: set[str | None], X: Any) -> NDArray[np.float32]:
+def encode_frame(table: Table, scaling: Scaling, X: Any) -> NDArray[np.float32]:
     """Features (n, d) of a frame in memory, scaled; raises as :meth:`TableKinds.numbers`."""
     columns = _columns(X)
     if columns.is_named and table.is_named:
-        others = ignored - {*table.names}
-        there = [at for at, name in enumerate(columns.names) if name not in others]
-        order = order_by_name(
-            [columns.names[at] for at in there], table.names, where="X", whose="the training data"
-        )
-        kept = there if order is None else [there[at] for at in order]
-        columns = columns.only(kept)
+        order = order_by_name(columns.names, table.names, where="X", whose="the training data")
+        columns = columns if order is None else columns.only(order.tolist())
     elif len(columns.names) != len(table.columns):
         raise InputError(
             f"X has {len(columns.names)} columns, but the model expects {len(table.columns)} columns as in "
@@ -322,7 +317,7 @@ def encode_frame(table: Table, scaling: Scaling, ignored: set[str | None], X: An
             if column.encoding == "number":
                 unseen.pop(column.name, None)
     for told in table.told_unseen(unseen, "rows"):
-        warnings.warn(told, UserWarning, stacklevel=2)
+        warn(told)
     features = np.empty((len(values), table.n_features), dtype=np.float32)
     for start in range(0, len(values), _MOST_ROWS):
         part = slice(start, start + _MOST_ROWS)
