@@ -15,6 +15,7 @@ from distkern.common.version import __version__ as __version__
 _HOMES = {
     "Dataset": "distkern.storage.dataset",
     "InputError": "distkern.common.errors",
+    "export": "distkern.export.onnx",
     "kernel_matrix": "distkern.kernels",
     "load_model": "distkern.runs.persistence",
     "open_dataset": "distkern.storage.dataset",

@@ -85,6 +85,7 @@ ARROWS = {
     ),
     "search.values": ("search", "solvers", "features", "passes", "common"),
     "search.tuning": ("search", "runs", "passes", "engine", "storage", "common"),
+    "export": ("losses", "kernels", "samplers", "bases", "maps", "storage", "common"),
     "jobs": ("engine.checkpoint", "engine.events", "storage", "common"),
     "demo": ("common",),
     "cli": (

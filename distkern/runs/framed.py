@@ -116,7 +116,10 @@ def as_rows(model: Any, X: Any) -> Any:
         return X
     names = _names_of(X)
     there = [] if names is None else [name for name in names if name in unused]
-    there = [name for name in there if name not in set(model.feature_names_in_)]
+    known = set() if table is None else set(table.names)
+    if table is None or table.is_mere:
+        known |= {*model.feature_names_in_}
+    there = [name for name in there if name not in known]
     if target in there:
         warn(f"column {target!r} is the target and is not used to predict it")
     return _without(X, there)
@@ -124,7 +127,8 @@ def as_rows(model: Any, X: Any) -> Any:
 
 def in_frame(X: Any, names: Any) -> Any:
     """Records as a frame whose columns are in the order of ``names``, if they are these; others unchanged."""
-    if isinstance(X, Mapping):
+    # some sparse matrices of SciPy are mappings
+    if isinstance(X, Mapping) and not hasattr(X, "tocsr"):
         raise InputError("is a dict, not rows", where="X", hint="give a list of records: [X]")
     if not (isinstance(X, list) and X and isinstance(X[0], Mapping)):
         return X

@@ -230,7 +230,7 @@ def explained(
         largest = [chosen[place] for place in order]
         curves, n_averaged = _curves(model, given, rows.features, largest, how)
     return Explanation(
-        tuple(Importance(chosen[place].name, *costs[place]) for place in order),
+        tuple(Importance(chosen[place].name, *costs[place], chosen[place].number) for place in order),
         loss,
         rows.n_rows,
         given.name,
@@ -240,6 +240,7 @@ def explained(
         outputs=outputs_of(model),
         quantity=_said(model),
         n_averaged=n_averaged,
+        n_columns=int(model.n_features_in_),
     )
 
 

@@ -347,8 +347,8 @@ def open_dataset(path: Location) -> Dataset:
 
     Examples
     --------
-    >>> _ = dk.write_dataset([[0.0], [1.0], [2.0], [3.0]], [0, 0, 1, 1], "data.zarr")
-    >>> open_dataset("data.zarr").classes
+    >>> _ = dk.write_dataset([[0.0], [1.0], [2.0], [3.0]], [0, 0, 1, 1], "four.zarr")
+    >>> open_dataset("four.zarr").classes
     array([0, 1])
     """
     folder = absolute(path)

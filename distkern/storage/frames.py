@@ -168,6 +168,9 @@ def _array(name: str, values: Any) -> Any:
         codes = values.cat.codes.to_numpy()
         levels = pa.array([written(level) for level in values.cat.categories], pa.string())
         return pa.DictionaryArray.from_arrays(pa.array(codes, mask=codes < 0), levels)
+    if getattr(values.dtype, "tz", None) is not None:
+        # the same instants; pandas warns where Arrow asks for those with a zone
+        values = values.dt.tz_convert(None)
     try:
         return _plain(name, pa.array(values, from_pandas=True))
     except (pa.ArrowInvalid, pa.ArrowTypeError, pa.ArrowNotImplementedError, OverflowError):

@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from distkern.common.held_out import Keys
+from distkern.common.screens import listed
 from distkern.common.sparse import Rows, SparseRows, converted
 from distkern.common.types import Floats
 from distkern.formats._kinds import Kind, TableKinds
@@ -239,6 +240,11 @@ class Table:
     na: tuple[str, ...] | None = None
     keep_na: tuple[str, ...] = ()
     decimal: str = "."
+
+    def __repr__(self) -> str:
+        rows = [[one.name, one.kind, one.encoding, one.becomes] for one in self.columns]
+        title = f"<Table of {len(self.columns)} columns, which become {self.n_features} features>"
+        return listed(title, ["column", "kind", "encoding", "becomes"], rows)
 
     @cached_property
     def starts(self) -> tuple[int, ...]:

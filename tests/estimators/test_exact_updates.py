@@ -7,6 +7,7 @@ from sklearn.base import clone
 import distkern as dk
 from distkern.common.errors import InputError
 from distkern.estimators.updating import begun
+from distkern.runs import persistence
 from distkern.storage.ingest import write_dataset
 
 N_OLD = 300
@@ -173,10 +174,8 @@ def test_loading_reads_nothing_that_updates_alone_need(tmp_path, monkeypatch):
     model = dk.NewtonRegressor(n_landmarks=30, random_state=0).fit(X[OLD], y[OLD])
     model.save(tmp_path / "m")
     read = []
-    load = dk.load_model.__globals__["load_arrays"]
-    monkeypatch.setitem(
-        dk.load_model.__globals__, "load_arrays", lambda *a, **k: read.append(load(*a, **k)) or read[-1]
-    )
+    load = persistence.load_arrays
+    monkeypatch.setattr(persistence, "load_arrays", lambda *a, **k: read.append(load(*a, **k)) or read[-1])
     again = dk.load_model(tmp_path / "m")
     assert not [name for name in read[0] if name.startswith("further")]
     again.save(tmp_path / "again")

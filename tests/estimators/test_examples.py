@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import distkern
-from distkern.common import parameters, python_words
+from distkern.common import parameters, python_words, screens
 from distkern.estimators import documented
 from distkern.runs.algorithms import estimators
 
@@ -22,7 +22,7 @@ def test_the_example_of_a_class_runs(name, monkeypatch, tmp_path):
     assert doctest.DocTestRunner(verbose=False).run(examples).failed == 0
 
 
-@pytest.mark.parametrize("module", [documented, parameters, python_words])
+@pytest.mark.parametrize("module", [documented, parameters, python_words, screens])
 def test_the_examples_of_a_module_run(module):
     found = doctest.testmod(module)
     assert found.attempted

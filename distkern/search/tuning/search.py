@@ -72,7 +72,8 @@ class Metric:
         known = _FIGURES[task]
         name = next(iter(known)) if name is None else _SCORERS.get(name, name)
         if name not in known:
-            error = unknown_name(f"metric of {task}", name, known)
+            theirs = [one for one, ours in _SCORERS.items() if ours in known]
+            error = unknown_name(f"metric of {task}", name, [*known, *theirs])
             raise InputError(error.what, where="metric", hint=error.hint)
         if name in _OF_TWO and n_classes != 2:
             raise InputError(

@@ -332,7 +332,7 @@ def settings_of(
     open_ranges = [name for name, values in parameters.items() if _is_open(values)]
     if method == "grid" and open_ranges:
         raise InputError(
-            "has values that are drawn, and a grid has a list of them",
+            "is a range or distribution, and a grid has values",
             where=open_ranges[0],
             hint="give a list, add points = 5 to the range, or take method random or halving",
         )
