@@ -29,7 +29,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
-from typing import TYPE_CHECKING, Any, ClassVar, Self, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -42,6 +42,7 @@ from distkern.common.parameters import NOT_NEGATIVE, Parameter
 from distkern.common.python_words import in_python
 from distkern.common.targets import plain_targets
 from distkern.common.types import Floats
+from distkern.estimators.available import available_if
 from distkern.estimators.declared import fitted
 from distkern.estimators.estimator import AbstractEstimator
 from distkern.losses import find_loss
@@ -53,13 +54,6 @@ from distkern.solvers.hyperparameters import CLASS_WEIGHT, METRIC, RANDOM_STATE,
 if TYPE_CHECKING:
     from distkern.monitor.explanation import Explanation
     from distkern.runs.data import TrainingData
-
-    Method = TypeVar("Method", bound=Callable[..., Any])
-
-    def available_if(check: Callable[[Any], bool]) -> Callable[[Method], Method]:
-        """scikit-learn's, with types: the method keeps its signature."""
-else:
-    from sklearn.utils.metaestimators import available_if
 
 
 class Explainable:
@@ -338,7 +332,7 @@ class AbstractClassifier(ClassifierMixin, Explainable, AbstractEstimator):  # ty
             return True
         choices = self.hyperparameters["loss"].words if "loss" in self.hyperparameters else []
         likelihoods = [name for name in choices if find_loss(name).has_probabilities]
-        hint = f": use {' or '.join(map(repr, likelihoods))}" if likelihoods else ""
+        hint = f": set loss={' or '.join(map(repr, likelihoods))}" if likelihoods else ""
         if "probability" in self.hyperparameters:
             hint = ": set probability=True"
         raise AttributeError(f"loss {self._loss().name!r} gives no probabilities{hint}")

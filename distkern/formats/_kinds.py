@@ -12,7 +12,16 @@ from numpy.typing import NDArray
 
 from distkern.common.errors import InputError
 from distkern.formats import _texts
-from distkern.formats._arrow import TICKS, any_matches, are_numbers, first_beyond, in_numpy, is_plain, is_text
+from distkern.formats._arrow import (
+    TICKS,
+    any_matches,
+    are_numbers,
+    distinct_values,
+    first_beyond,
+    in_numpy,
+    is_plain,
+    is_text,
+)
 from distkern.formats._lines import parse_number
 from distkern.formats._words import (
     BOOLEANS,
@@ -348,7 +357,7 @@ class TableKinds(Refusals):
         elif kind in ("number", "boolean") and is_plain(of) and not pa.types.is_temporal(of):
             if pa.types.is_boolean(of):
                 values = values.cast(pa.int8())
-            numbers = in_numpy(values.cast(pa.float64(), safe=False))
+            numbers = in_numpy(values if pa.types.is_float64(of) else values.cast(pa.float64(), safe=False))
         else:
             what, hint = f"the column holds {of}, not {KINDS_IN_WORDS[kind]}", self.leave_out.format(key)
             error = InputError(what, where=place(0), hint=f"encode it as numbers, or {hint}")
@@ -376,15 +385,11 @@ class TableKinds(Refusals):
     def _of_words(
         self, key: str, kind: Kind, values: Any, place: Callable[[int], str]
     ) -> NDArray[np.float64]:
-        import pyarrow as pa
-
-        encoded = values if pa.types.is_dictionary(values.type) else values.dictionary_encode()
         na = self.na_of(key)
-        words = [word_of(value, na) for value in encoded.dictionary.to_pylist()]
+        distinct, indices = distinct_values(values)
+        words = [word_of(value, na) for value in distinct]
         if kind == "category" and self._is_of_integers(key, words):
             words = [word and _FRACTION.sub("", word) for word in words]
-        indices = encoded.indices.cast(pa.int64())
-        indices = in_numpy(indices.fill_null(-1) if indices.null_count else indices)
 
         def refuse(positions: list[int], what: str, hint: str) -> None:
             rows = np.flatnonzero(np.isin(indices, positions))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -37,6 +38,9 @@ _LATER_TIME = rf"(?:,?[T ]+{_CLOCK})?{_ZONE}"
 _EITHER = re.compile(
     rf"(?P<first>\d{{1,2}})(?P<mark>[./-])(?P<other>\d{{1,2}})(?P=mark)(?P<year>\d{{4}}|\d\d){_LATER_TIME}"
 )
+#: words that are parsed one by one
+_FEW = 8
+_NO_DIGIT = re.compile(r"[^0-9]")
 _NAMED = (
     re.compile(
         rf"(?P<day>\d{{1,2}})[ -](?P<name>[A-Za-z]{{3,9}})\.?,?[ -](?P<year>\d{{4}}|\d\d){_LATER_TIME}"
@@ -70,6 +74,37 @@ def numbers_of(words: Sequence[str | None], decimal: str = ".") -> tuple[NDArray
     ``decimal`` is the decimal mark, "." or ","; thousands may be separated. Numbers in parentheses are
     negative.
     """
+    if len(words) <= _FEW:
+        found = [_number_of(word, decimal) for word in words]
+        return np.array([value for value, _ in found], np.float64), [unit for _, unit in found]
+    return _many_numbers_of(words, decimal)
+
+
+def _number_of(word: str | None, decimal: str) -> tuple[float, str]:
+    """One word as :func:`_many_numbers_of` parses it; a single row is served without Arrow's overhead."""
+    match = None if word is None else _compiled_pattern(decimal).match(word)
+    if match is None:
+        return np.nan, ""
+    part = {name: text or "" for name, text in match.groupdict().items()}
+    unit = part["outer"] + part["before"] + part["after"] + part["last"]
+    whole, fraction = _NO_DIGIT.sub("", part["whole"]), part["fraction"]
+    if (
+        (part["open"] == "(") != (part["close"] == ")")
+        or not (whole or fraction)
+        or (part["sign"] and part["minus"])
+    ):
+        return np.nan, unit
+    value = float(f"{whole}.{fraction}{part['exponent']}")
+    is_negative = any(mark in part["open"] + part["sign"] + part["minus"] for mark in f"(-{_MINUS}")
+    return -value if is_negative else value, unit
+
+
+@cache
+def _compiled_pattern(decimal: str) -> re.Pattern[str]:
+    return re.compile(_pattern(decimal).removesuffix("$") + r"\Z", re.ASCII)
+
+
+def _many_numbers_of(words: Sequence[str | None], decimal: str) -> tuple[NDArray[np.float64], list[str]]:
     import pyarrow as pa
     from pyarrow import compute
 

@@ -136,7 +136,7 @@ def _columns(X: Any) -> _Columns:
         names = tuple(map(str, X.columns))
         if len(set(names)) < len(names):
             raise InputError("two columns have the same name", where="X", hint="rename one of them")
-        arrays = [_array(name, X.iloc[:, at]) for at, name in enumerate(names)]
+        arrays = [_array(name, column) for name, (_, column) in zip(names, X.items(), strict=True)]
         return _Columns(names, arrays, all(isinstance(name, str) for name in X.columns))
     array = np.asarray(X)
     if array.ndim != 2:
@@ -162,9 +162,12 @@ def _plain(name: str, values: Any) -> Any:
 def _array(name: str, values: Any) -> Any:
     import pyarrow as pa
 
-    if getattr(values.dtype, "kind", "O") == "c":
+    kind = getattr(values.dtype, "kind", "O")
+    if kind == "c":
         raise _complex(name)
-    if hasattr(values, "cat") and hasattr(values.cat, "codes"):
+    if kind in "iuf" and isinstance(values.dtype, np.dtype):
+        return pa.array(np.asarray(values), from_pandas=True)
+    if hasattr(values.dtype, "categories") and hasattr(values, "cat"):
         codes = values.cat.codes.to_numpy()
         levels = pa.array([written(level) for level in values.cat.categories], pa.string())
         return pa.DictionaryArray.from_arrays(pa.array(codes, mask=codes < 0), levels)
@@ -172,6 +175,9 @@ def _array(name: str, values: Any) -> Any:
         # the same instants; pandas warns where Arrow asks for those with a zone
         values = values.dt.tz_convert(None)
     try:
+        if hasattr(getattr(values, "array", None), "__arrow_array__"):
+            # a column of pandas as Arrow has it already: a Series is asked much more
+            return _plain(name, values.array.__arrow_array__())
         return _plain(name, pa.array(values, from_pandas=True))
     except (pa.ArrowInvalid, pa.ArrowTypeError, pa.ArrowNotImplementedError, OverflowError):
         if any(isinstance(value, complex | np.complexfloating) for value in values):

@@ -30,7 +30,7 @@ def said(model, path, rows=NEW):
 
 
 def check(model, path, rows=NEW):
-    """``model`` computes in double precision, as files do: rounding in single precision is larger than 1e-5."""
+    """``model`` computes in double precision, as files do: single precision rounds by more."""
     rows = rows.astype(np.float32)
     found = said(model, path, rows)
     rows = rows.astype(np.float64)
