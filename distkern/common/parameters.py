@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 
 from distkern.common.choices import Choices
-from distkern.common.errors import InputError, unknown_name
+from distkern.common.errors import InputError, other_way, unknown_name
 from distkern.common.registry import Family
 
 _KEY = "parameter"
@@ -298,7 +298,7 @@ class Parameter:
             if any(isinstance(kind, Words) and kind.names_another(value) for kind in self.kinds):
                 hint = f"use one of: {', '.join([*self.words, *others])}"
                 raise InputError(f"{value!r} is a {name} that cannot be used here", where=name, hint=hint)
-            raise InputError(error.what, where=name, hint=error.hint)
+            raise InputError(error.what, where=name, hint=other_way(name, value) or error.hint)
         raise InputError(f"is {value!r}", where=name, hint=f"use {self.description}")
 
 

@@ -1,4 +1,4 @@
-"""What is said of decision values, as graphs: probabilities, labels, sorted quantiles."""
+"""Probabilities, labels and sorted quantiles of decision values, as graphs."""
 
 from __future__ import annotations
 

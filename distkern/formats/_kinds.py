@@ -493,12 +493,8 @@ class TableKinds(Refusals):
 
     def _code(self, key: str, word: str) -> int:
         levels = self.levels.setdefault(key, {})
-        code = levels.get(word)
-        if code is not None:
-            return code
-        if self._fixed:
-            return -1
-        if len(levels) < MAX_LEVELS:
+        if word not in levels:
+            if self._fixed or len(levels) >= MAX_LEVELS:
+                return -1 if self._fixed else MAX_LEVELS
             levels[word] = len(levels)
-            return len(levels) - 1
-        return MAX_LEVELS
+        return levels[word]
