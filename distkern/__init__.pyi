@@ -613,7 +613,7 @@ class _Classifier(_Model, ClassifierMixin):  # type: ignore[misc]
         ...
 
     @overload
-    def predict(self, X: _Lazy | Split) -> Any:
+    def predict(self, X: _Lazy | Split | None) -> Any:
         """Labels (n_rows,); lazy for Dask arrays and splits."""
         ...
 
@@ -621,7 +621,7 @@ class _Classifier(_Model, ClassifierMixin):  # type: ignore[misc]
     def predict(self, X: Any) -> NDArray[Any]: ...
 
     @overload
-    def predict_proba(self, X: _Lazy | Split) -> Any:
+    def predict_proba(self, X: _Lazy | Split | None) -> Any:
         """Probabilities (n_rows, n_classes), where the model has them; lazy as predict.
 
         They are those of rows as they are, weighted by ``sample_weight``, whatever ``class_weight`` is.
@@ -632,7 +632,7 @@ class _Classifier(_Model, ClassifierMixin):  # type: ignore[misc]
     def predict_proba(self, X: Any) -> NDArray[Any]: ...
 
     @overload
-    def decision_function(self, X: _Lazy | Split) -> Any:
+    def decision_function(self, X: _Lazy | Split | None) -> Any:
         """f(x): (n_rows,) for two classes, else (n_rows, n_classes); lazy for Dask arrays and splits."""
         ...
 
@@ -685,7 +685,7 @@ class _Regressor(_Model, RegressorMixin):  # type: ignore[misc]
         ...
 
     @overload
-    def predict(self, X: _Lazy | Split) -> Any:
+    def predict(self, X: _Lazy | Split | None) -> Any:
         """Predictions (n_rows,), or (n_rows, n_quantiles); lazy for Dask arrays and splits."""
         ...
 
@@ -2070,7 +2070,7 @@ class DSGDensityRatio(_Classifier):
     ) -> None: ...
 
     @overload
-    def log_ratio(self, X: _Lazy | Split) -> Any:
+    def log_ratio(self, X: _Lazy | Split | None) -> Any:
         """log(p/q), (n_rows,); lazy for Dask arrays and splits."""
         ...
 
@@ -2353,7 +2353,7 @@ class DSGGaussianProcessRegressor(_Regressor):
     ) -> None: ...
 
     @overload
-    def predict(self, X: _Lazy | Split, return_std: bool = False) -> Any:
+    def predict(self, X: _Lazy | Split | None, return_std: bool = False) -> Any:
         """Mean of the posterior of f, (n_rows,), with ``return_std`` also its standard deviation (n_rows,),
         without the noise; lazy for Dask arrays and splits.
 
@@ -2624,7 +2624,7 @@ class DSGNoveltyDetector(_Model, OutlierMixin):  # type: ignore[misc]
         ...
 
     @overload
-    def predict(self, X: _Lazy | Split) -> Any:
+    def predict(self, X: _Lazy | Split | None) -> Any:
         """-1 for outliers and +1 for other rows, (n_rows,); lazy as ``decision_function``."""
         ...
 
@@ -2632,7 +2632,7 @@ class DSGNoveltyDetector(_Model, OutlierMixin):  # type: ignore[misc]
     def predict(self, X: Any) -> NDArray[Any]: ...
 
     @overload
-    def decision_function(self, X: _Lazy | Split) -> Any:
+    def decision_function(self, X: _Lazy | Split | None) -> Any:
         """f(x) - tau, (n_rows,): negative for outliers; lazy for Dask arrays and splits."""
         ...
 
@@ -2640,7 +2640,7 @@ class DSGNoveltyDetector(_Model, OutlierMixin):  # type: ignore[misc]
     def decision_function(self, X: Any) -> NDArray[Any]: ...
 
     @overload
-    def score_samples(self, X: _Lazy | Split) -> Any:
+    def score_samples(self, X: _Lazy | Split | None) -> Any:
         """f(x), (n_rows,): the lower, the more abnormal; lazy as ``decision_function``."""
         ...
 
@@ -4914,7 +4914,7 @@ class RandomFeatures(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         ...
 
     @overload
-    def transform(self, X: _Lazy | Split) -> Any:
+    def transform(self, X: _Lazy | Split | None) -> Any:
         """z(X): (n_rows, n_features) in the rows' precision; lazy for Dask arrays, Dask frames and splits."""
         ...
 

@@ -196,7 +196,8 @@ def _method(kind: type[Any], name: str, names: _Names) -> str:
     answer = _ANSWERS[name]
     if "return_std" in signature.parameters:
         answer = "Any"
-    lazy = _written(signature.replace(return_annotation="Any")).replace("X: Any", "X: _Lazy | Split")
+    # data.test may be None
+    lazy = _written(signature.replace(return_annotation="Any")).replace("X: Any", "X: _Lazy | Split | None")
     eager = _written(signature.replace(return_annotation=answer))
     return (
         f"\n    @overload\n    def {name}{lazy}:\n{documentation}\n        ...\n"
