@@ -29,8 +29,8 @@ _CERTAIN, _SHARE = 6.0, 0.5
 _WEIGHT = 0.95
 #: weight of |f|^2 of the broad machine against its squared errors
 _RIDGE = 1.0
-#: rows whose kernel values are held at a time
-_TILE = 32
+#: rows whose kernel values are held at a time, and every how many of these say how far chance goes
+_TILE, _SPREAD = 32, 4
 
 
 def interacting_columns(rows: Floats, targets: Array) -> NDArray[np.intp]:
@@ -43,7 +43,7 @@ def interacting_columns(rows: Floats, targets: Array) -> NDArray[np.intp]:
 
     which has mean 0 and variance 1 where the signs of the errors are coin tosses: the Hilbert-Schmidt
     independence criterion (Gretton et al. 2005) of errors and columns over its deviation under random signs.
-    A pair counts from 6 on, and from half of the strongest.
+    A pair counts from 6 on, and from half of the strongest. The deviation is estimated from a quarter of i.
 
     Parameters
     ----------
@@ -119,7 +119,8 @@ def strengths(scores: Array, errors: Array) -> Array:
     whole = means.mean(axis=1)[:, None, None]
     explained, spread = np.zeros((n_columns, n_columns)), np.zeros((n_columns, n_columns))
     alone, alone_spread = np.zeros(n_columns), np.zeros(n_columns)
-    for tile in tiles:
+    squares = counted = 0.0
+    for number, tile in enumerate(tiles):
         others = slice(tile.start, n_rows)
         values = _narrow(columns[:, others], slice(0, tile.stop - tile.start))
         values -= means[:, tile, None]
@@ -130,9 +131,16 @@ def strengths(scores: Array, errors: Array) -> Array:
         weighted = flat * products
         explained += weighted @ flat.T
         alone += weighted.sum(axis=1)
+        own = float(products @ products)
+        squares += own
+        if number % _SPREAD:
+            continue
+        counted += own
         apply(np.square, weighted, into=weighted)
         alone_spread += weighted.sum(axis=1)
         spread += weighted @ apply(np.square, flat, into=flat).T
+    share = counted / squares if squares > 0.0 else 1.0
+    spread, alone_spread = spread / share, alone_spread / share
     explained[np.diag_indices(n_columns)] = alone
     spread[np.diag_indices(n_columns)] = alone_spread
     return np.asarray(explained / np.sqrt(np.maximum(spread, np.finfo(np.float64).tiny)))

@@ -44,8 +44,9 @@ _RIDGE_ROWS = (2600, 2000)
 _MOST_OUTPUTS = 2
 #: held-out rows by which settings are searched
 _ENOUGH = 400
-#: factor of the loss of another machine above which an exact one is not searched further
-_FAR = 1.1
+#: factor of the loss of another machine above which an exact one is not searched further, and of that of
+#: another exact one above which its width is not
+_FAR, _NEAR = 1.1, 1.06
 #: standard errors of a difference below which two settings cannot be told apart
 _ALIKE = 0.5
 
@@ -173,6 +174,9 @@ def exact(
         start = replace(setting, kernel=best([first, at(setting, width=_WIDTH_FACTOR**-2)]).kernel)
         return _walked(partial(_wider, at, start), (-1, 1))
 
+    first = best([at(setting) for setting in settings])
+    # those that begin near the best
+    settings = [one for one in settings if at(one).score <= _NEAR * first.score]
     found = best([widest(setting) for setting in settings])
     if own is not solve:
         # the best C of ridge machines is another one

@@ -43,8 +43,8 @@ _ROUNDS = 2
 STANDARD = MapChoice("standard")
 #: rows of the exact machines, and rows on which their settings are chosen
 EXACT_ROWS, LADDER_ROWS = 4000, 1000
-#: most columns for whole metrics, and for distances in the 1-norm
-_FULL_COLUMNS, _CITY_BLOCK_COLUMNS = 256, 128
+#: most columns for whole metrics, for diagonal ones, and for distances in the 1-norm
+_FULL_COLUMNS, _DIAGONAL_COLUMNS, _CITY_BLOCK_COLUMNS = 256, 1024, 128
 #: widths that are tried, the widest first, of whose kernel values those of the others are powers
 _WIDTHS = (3.0, 1.0, 1 / 3)
 #: factors of the best width over centres; exact machines are better with narrower kernels
@@ -60,11 +60,9 @@ _LANDMARKS = 1024
 #: standard errors of a difference, and share of the loss, by which a rung that takes more work must be
 #: better: more functions gain more from more rows than few do
 _LIKELY, _WORTH = 1.0, 0.01
-#: the same share where machines over centres, which will learn from all rows, have learned from the sample
-_WORTH_NEAR = 0.03
 #: exact machines of few rows are tried on more, where they gain more, up to so many times the loss of those
-#: over centres
-_ABOUT = 1.03
+#: over centres; and where there are not many more rows
+_ABOUT, _GAINS = 1.03, 0.995
 #: settings of a rung with up to so many times its least loss become finalists, and finalists with up to so
 #: many times the loss of another learn from as many rows as they would be delivered with
 _NEAR, _FAR = 1.1, 1.3
@@ -72,6 +70,8 @@ _NEAR, _FAR = 1.1, 1.3
 _RUNG_ROWS, _RUNG_FOLDS = 600, 3
 #: outputs from which on ridges are searched on fewer rows
 _FEW_OUTPUTS = 2
+#: times the rows from which on what more rows gain is measured
+_MORE = 1.5
 #: times the rows of a sample up to which what machines gain from all rows is known from the sample
 _DENSE = 2
 #: times the rows of a sample up to which a score on it is one of all rows
@@ -124,7 +124,8 @@ def climb(
     3. On the first part, exact machines of 1,000 rows with the best of these maps (and with the best diagonal
        metric, if that is one of interactions) and, where they are about as good, with the others. Beside them
        stand the best machines over as few of their rows as 1,024 centres are of all rows, in the root: what
-       more functions gain. Where all rows may be centres, this rung is left out.
+       more functions gain. Where all rows may be centres, this rung is left out. Exact machines that gain
+       nothing on a quarter of the rows or more are no finalists.
     4. Finalists, trained as they would be delivered (:mod:`distkern.search.finalists`): linear machines and
        those over centres, on all rows of all parts, and the best two exact machines. These learn from the
        same rows if one cell has room for them. More rows are divided into cells, in which rows are nearer to
@@ -168,6 +169,9 @@ def climb(
         if exact.score <= _ABOUT * few.score:
             others = [choice for choice in leading if choice not in first]
             found += _exact(alone, others, KERNELS, smooth.kernel.width, _NARROWER)
+        # few rows say little of many
+        enough = _GAINS if n_learned <= EXACT_ROWS else _ABOUT
+        if _best(found).score <= enough * few.score:
             kinds = _best_of_each_kind(found)
         rungs += [few, _best(found)]
     some = finalists.walked(everything)
@@ -197,13 +201,13 @@ def climb(
                 # both will learn from more rows, of which one may gain more than the other
                 gained = _is_worth(_of_all(few, finalist, n_rows), expected, worth)
             else:
-                gained = _is_worth(finalist, joined([[one] for one in there])[0], _WORTH_NEAR)
+                gained = _is_worth(finalist, joined([[one] for one in there])[0], worth)
         if gained and not is_dense:
             # rows near some are no sample of all rows
-            few, more = (
-                finalists.exact_on(everything[:1], finalist, most, solve) for most in (walk_rows, cell_rows)
-            )
-            expected = _of_all(few, more, n_rows)
+            expected = finalists.exact_on(everything[:1], finalist, cell_rows, solve)
+            if expected.setting.size[0] >= _MORE * walk_rows:
+                few = finalists.exact_on(everything[:1], finalist, walk_rows, solve)
+                expected = _of_all(few, expected, n_rows)
         elif gained:
             expected = _of_all(few, finalist, n_rows)
     elif kinds:
@@ -397,10 +401,12 @@ def _exact(
 def maps_of(n_features: int, full_columns: int = _FULL_COLUMNS) -> list[MapChoice]:
     """The maps that suit ``n_features`` columns, the simplest first."""
     metrics: list[MetricKind] = ["none"]
+    if n_features <= _DIAGONAL_COLUMNS:
+        metrics.append("diagonal")
+    if n_features <= min(full_columns, MOST_COLUMNS):
+        metrics.append("interactions")
     if n_features <= full_columns:
-        metrics += (
-            ["diagonal", "interactions", "full"] if n_features <= MOST_COLUMNS else ["diagonal", "full"]
-        )
+        metrics.append("full")
     transforms: list[TransformKind] = ["none", "standard", "normal"]
     if n_features > _FULL_COLUMNS:
         transforms.pop()
@@ -458,7 +464,7 @@ def _of_all(few: TriedMachine, more: TriedMachine, n_rows: int) -> TriedMachine:
 
 def _gain(few: TriedMachine, more: TriedMachine, n_rows: int) -> float:
     n_few, n_more = few.setting.size[0], more.setting.size[0]
-    if n_more < 1.5 * n_few or n_rows <= n_more:
+    if n_more < _MORE * n_few or n_rows <= n_more:
         return 1.0
     before, after = few.score, float(more.losses[: len(few.losses)].mean())
     if not 0.0 < after < before:

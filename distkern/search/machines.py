@@ -160,20 +160,26 @@ def centre_features(
     kernel: AbstractTileKernel, n_centres: int, learned: SampleRows, asked: SampleRows
 ) -> list[Floats]:
     """Nystroem features L^-1 k(c, .), (n, m), of mapped rows, L L' = K_cc; centres are the first rows."""
-    from scipy.linalg import cholesky, solve_triangular
+    from scipy.linalg import cholesky, get_blas_funcs
+    from scipy.linalg.lapack import dtrtri
 
+    # the noise of classes is far above what single precision loses; real targets may have little
+    precision = np.float64 if learned.codes is None else np.float32
     centres = np.asarray(learned.features[:n_centres], dtype=np.float64)
     own = _values(kernel, centres, centres)
     own = 0.5 * (own + own.T)
     own[np.diag_indices(len(own))] += _EQUAL * float(np.trace(own)) / len(own)
-    factor = cholesky(own, lower=True)
+    # to multiply takes a fraction of what to solve does
+    inverse = dtrtri(cholesky(own, lower=True), lower=True)[0].astype(precision, order="F")
+    (multiply,) = get_blas_funcs(("trmm",), (inverse,))
     found: list[Floats] = []
     for part in (learned, asked):
         values = np.empty((part.n_rows, len(centres)), np.float32)
         for start in range(0, part.n_rows, _STRIP):
             strip = slice(start, start + _STRIP)
             kernels = _values(kernel, centres, part.features[strip].astype(np.float64))
-            values[strip] = solve_triangular(factor, kernels.T, lower=True, overwrite_b=True).T
+            right = kernels.astype(precision, copy=False).T
+            values[strip] = multiply(1.0, inverse, right, lower=True, overwrite_b=True).T
         found.append(values)
     return found
 

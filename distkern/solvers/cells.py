@@ -328,9 +328,10 @@ class Cells(AbstractSolver[CellsState]):
         held, rare = yield from layout.hold_out(operand, items, counts if self.is_calibrated else None)
         unit = solved.center, solved.target_scale
         if not self.is_calibrated:
-            return replace(solved, held_out=held_out_score(held, None, *unit))
+            return replace(solved, held_out=held_out_score(held, solved.n_cells, None, *unit))
         sigmoids = sigmoids_of([*held, *rare])
-        return replace(solved, sigmoids=sigmoids.lines, held_out=held_out_score(held, sigmoids, *unit))
+        score = held_out_score(held, solved.n_cells, sigmoids, *unit)
+        return replace(solved, sigmoids=sigmoids.lines, held_out=score)
 
     def _updating(self, layout: CellLayout, state: CellsState, before: PreviousCells) -> Updating:
         risk = scaled_risk(self.risk, state.center, state.target_scale)

@@ -7,7 +7,7 @@ from sklearn.calibration import CalibratedClassifierCV
 from sklearn.frozen import FrozenEstimator
 
 from distkern.common.errors import InputError
-from distkern.estimators.auto import KernelClassifier
+from distkern.estimators.auto import KernelClassifier, KernelRegressor
 from distkern.estimators.cells import CellClassifier, CellRegressor
 from distkern.solvers._cells import layout
 from distkern.solvers._cells.calibrating import Sigmoids
@@ -160,3 +160,17 @@ def test_the_machine_that_is_chosen_gives_them_too():
     chosen = KernelClassifier(search=None, probability=True, random_state=0).fit(wide, np.arange(80) % 2)
     assert chosen.algorithm_ != "cells"
     np.testing.assert_allclose(chosen.predict_proba(wide).sum(axis=1), 1.0)
+
+
+@pytest.mark.parametrize(("n_rows", "cell_rows"), [(9000, 3400), (20_000, 800)])
+def test_the_held_out_score_of_real_targets_counts_cells_of_large_errors(n_rows, cell_rows):
+    """Noise is a hundred times as large in a tenth of the space, which some of the cells are."""
+    generator = np.random.default_rng(1)
+    X = generator.random((2 * n_rows, 2))
+    y = generator.normal(size=2 * n_rows) * np.where(X[:, 0] > 0.9, 10.0, 0.1)
+    settings = {"max_cell_rows": cell_rows, "search": None, "C": 1.0, "gamma": 1.0, "kernel": "rbf"}
+    model = KernelRegressor(algorithm="cells", settings=settings, random_state=0).fit(X[:n_rows], y[:n_rows])
+    losses = np.square(model.predict(X[n_rows:]) - y[n_rows:])
+    apart = abs(losses.mean() - model.held_out_score_)
+    assert apart < 2.5 * np.hypot(losses.std() / np.sqrt(n_rows), model.held_out_error_)
+    assert model.held_out_error_ < losses.mean()

@@ -22,8 +22,8 @@ from distkern.solvers._cells.machine import solve_cell
 
 #: buckets and cells of which rows are held out, at most; cells at least, if there are so many
 MOST_BUCKETS, MOST_CELLS, LEAST_CELLS = 16, 32, 8
-#: the same of real targets, whose machines are factorised again: cells at least and at most, and rows of them
-LEAST_REAL, MOST_REAL, ENOUGH_REAL = 3, 12, 10_000
+#: cells of real targets, at most: these are factorised again, and errors differ from cell to cell by factors
+MOST_REAL = 12
 #: rows of these cells, about; and below which each of them is held out once
 ENOUGH_ROWS, FEW_ROWS = 25_000, 2000
 #: the pass over cells with most rows of the rarest class
@@ -165,7 +165,7 @@ def hold_out(
     Returns
     -------
     an empty record; and of each row that was held out its decision "values" (n, n_outputs), its "targets"
-    (n,), and its weight times that of its class, "weights"
+    (n,), its weight times that of its class, "weights", and its cell's number in the bucket, "cells"
     """
     number, cut, settings = item[0], operand.solving.cut, operand.solving.settings
     rows, lies = cut.gathered(*item)
@@ -176,6 +176,7 @@ def hold_out(
     chosen = operand.folds(number, np.bincount(tree.leaves(features[is_rare]), minlength=tree.n_leaves))
     machines = Machines.of(operand.machines.load(number))
     values, held = [np.zeros((0, cut.risk.n_outputs))], [np.zeros(0, dtype=np.intp)]
+    cells = [np.zeros(0, dtype=np.intp)]
     for leaf, inside, own in tree.members(features):
         if leaf not in chosen:
             continue
@@ -195,12 +196,14 @@ def hold_out(
             machine = solve_cell(settings, features[learned], targets, cut.risk.repeats(cell), seed, whole)
             values.append(machine.predict(settings, features[mine]))
             held.append(mine)
+            cells.append(np.full(len(mine), leaf))
     release()
     taken, repeats = np.concatenate(held), cut.risk.repeats(rows)
     return {}, {
         "values": np.concatenate(values),
         "targets": rows.targets[taken],
         "weights": np.ones(len(taken)) if repeats is None else repeats[taken],
+        "cells": np.concatenate(cells),
     }
 
 
@@ -210,13 +213,20 @@ def sigmoids_of(parts: Sequence[Mapping[str, NDArray[Any]]]) -> Sigmoids:
 
 
 def held_out_score(
-    parts: Sequence[Mapping[str, NDArray[Any]]], sigmoids: Sigmoids | None, center: Array, scale: float
+    parts: Sequence[Mapping[str, NDArray[Any]]],
+    n_cells: int,
+    sigmoids: Sigmoids | None,
+    center: Array,
+    scale: float,
 ) -> Array:
     """The score of the machines on rows that they have not seen, and its standard error, (2,).
+
+    The error is that of a mean of rows where all cells are asked, else of a mean of cells drawn from them.
 
     Parameters
     ----------
     parts : what :func:`hold_out` stored
+    n_cells : of all buckets
     sigmoids : of classes, whose score is the log loss; None: the squared error of real targets
     center, scale : the unit of real targets
     """
@@ -228,12 +238,20 @@ def held_out_score(
         values, targets, weights = (
             np.concatenate([part[name] for part in parts]) for name in ("values", "targets", "weights")
         )
-        losses = np.square(values[:, 0] * scale + center[0] - targets)
-    if not weights.sum() > 0:
+        losses = np.square(values[:, 0] * scale + center[0] - targets)[weights > 0]
+        weights = weights[weights > 0]
+    if not len(weights):
         return np.full(2, np.nan)
     shares = weights / weights.sum()
     mean = float(shares @ losses)
-    return np.array([mean, np.sqrt(np.square(shares * (losses - mean)).sum())])
+    apart = shares * (losses - mean)
+    of_parts = [np.unique(part["cells"][part["weights"] > 0], return_inverse=True) for part in parts]
+    starts = np.cumsum([0] + [len(names) for names, _ in of_parts])
+    if 1 < starts[-1] < n_cells:
+        numbers = [start + own for start, (_, own) in zip(starts, of_parts, strict=False)]
+        apart = np.bincount(np.concatenate(numbers), weights=apart)
+        apart *= np.sqrt(len(apart) / (len(apart) - 1.0))
+    return np.array([mean, np.sqrt(np.square(apart).sum())])
 
 
 def _codes_of(parts: Sequence[Mapping[str, NDArray[Any]]]) -> tuple[Array, NDArray[np.int64], Array]:

@@ -21,12 +21,10 @@ from distkern.passes import Cost, Each, Reduce
 from distkern.solvers._cells.basis import KEPT_BYTES, CellBasis, kept_bytes, placed_sizes, placing_bytes
 from distkern.solvers._cells.buckets import Solving, most_bytes, solve_bucket
 from distkern.solvers._cells.calibrating import (
-    ENOUGH_REAL,
     ENOUGH_ROWS,
     FEW_OF_A_CLASS,
     FEW_ROWS,
     LEAST_CELLS,
-    LEAST_REAL,
     MOST_BUCKETS,
     MOST_CELLS,
     MOST_RARE,
@@ -220,10 +218,8 @@ class CellLayout(Sizes):
 
     def calibrated(self, n_buckets: int) -> tuple[list[int], int, int]:
         """The buckets, of so many, that have rows held out, of how many cells of each, and how many times."""
-        least, most, enough = LEAST_CELLS, MOST_CELLS, ENOUGH_ROWS
-        if self.problem.real_targets:
-            least, most, enough = LEAST_REAL, MOST_REAL, ENOUGH_REAL
-        n_cells = min(max(enough // self.cell_rows, least), most)
+        n_cells = min(max(ENOUGH_ROWS // self.cell_rows, LEAST_CELLS), MOST_CELLS)
+        n_cells = MOST_REAL if self.problem.real_targets else n_cells
         some = min(MOST_BUCKETS, n_buckets, n_cells)
         chosen = np.unique(np.linspace(0, n_buckets - 1, some).astype(int)).tolist()
         n_rows = min(self.problem.n_rows, n_cells * self.cell_rows)
@@ -255,7 +251,7 @@ class CellLayout(Sizes):
         """Decision values of rows that are held out of some cells."""
         # how many buckets there are is known later, and with it how many cells of each have rows held out
         most = min(self.problem.n_rows, 2 * MOST_CELLS * self.cell_rows) + 2 * MOST_CELLS * HELD_OUT
-        row_bytes = 8 * self.problem.n_outputs + 16
+        row_bytes = 8 * self.problem.n_outputs + 24
         result = min(most, self.bucket_rows + MOST_CELLS * HELD_OUT) * row_bytes
         # all of them, and both labels of each
         driver = self.places_bytes + most * (2 * row_bytes + 64)
