@@ -17,7 +17,7 @@ _HOMES = {
     "InputError": "distkern.common.errors",
     "export": "distkern.export.onnx",
     "kernel_matrix": "distkern.kernels",
-    "load_model": "distkern.runs.persistence",
+    "load_model": "distkern.estimators.loading",
     "open_dataset": "distkern.storage.dataset",
     "tune": "distkern.search.tuning.tune",
     "write_dataset": "distkern.runs.writing",

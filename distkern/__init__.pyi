@@ -10,24 +10,26 @@ from distkern.common.sparse import Rows
 from distkern.common.types import Array
 from distkern.engine.ending import Callback
 from distkern.estimators.density_ratio import PermutationTest
+from distkern.estimators.estimator import AbstractEstimator
 from distkern.kernels import AbstractKernel
 from distkern.maps.mapping import RowMap
+from distkern.model.value import FittedModel
 from distkern.monitor.explanation import Explanation
 from distkern.monitor.history import History
 from distkern.search.tuning.tune import Tuned
 from distkern.solvers._cells.place import Places
 from distkern.solvers._cells.state import Settled
 from distkern.storage.build import Notice
-from distkern.storage.build import Task
 from distkern.storage.dataset import Dataset as Dataset
 from distkern.storage.dataset import Split
+from distkern.storage.options import Impute
+from distkern.storage.options import Task
 from distkern.storage.parts import HeldParts
 from distkern.storage.parts import StoredParts
 from distkern.storage.places import Location
 from distkern.storage.scaling import Scaling
 from distkern.storage.scaling import ScalingKind
 from distkern.storage.table import Table
-from distkern.storage.table_fit import Impute
 from numpy.random import RandomState
 from numpy.typing import ArrayLike
 from numpy.typing import NDArray
@@ -402,30 +404,30 @@ def write_dataset(
     ...
 
 class _Model(BaseEstimator):  # type: ignore[misc]
+    model_: FittedModel
+    width_: int
+    found_: Mapping[str, Any]
+    coef_: NDArray[np.float64]
+    intercept_: Any
     coefficients_: NDArray[np.float64]
     constants_: NDArray[np.float64]
+    seed_: int
+    n_iter_: int
+    history_: History
+    importances_: Explanation | None
+    ended_: str | None
+    updates_: tuple[dict[str, Any], ...]
+    map_: RowMap | None
+    mean_weight_: float
+    class_weights_: NDArray[np.float64] | None
+    class_shares_: NDArray[np.float64] | None
     n_features_in_: int
     feature_names_in_: NDArray[Any]
     table_: Table | None
     target_name_: str | None
     zero_based_: bool | None
-    seed_: int
-    n_iter_: int
-    history_: History
-    found_: Mapping[str, Any]
-    importances_: Explanation | None
-    ended_: str
-    updates_: tuple[dict[str, Any], ...]
-    map_: RowMap | None
     scaling_: Scaling | None
     dtype_: np.dtype[Any] | None
-    mean_weight_: float
-    class_weights_: NDArray[np.float64] | None
-    class_shares_: NDArray[np.float64] | None
-    threshold_: float | None
-    width_: int
-    coef_: NDArray[np.float64]
-    intercept_: Any
 
     def fit(
         self,
@@ -503,7 +505,7 @@ class _Model(BaseEstimator):  # type: ignore[misc]
         """Learn from new rows, going on from what has been learned.
 
         Landmarks, gamma, scaling, maps, encodings and weights of classes stay what they are, and so do the
-        hyperparameters. What the model is then the minimum of depends on the algorithm:
+        hyperparameters. What the updated model minimises depends on the algorithm:
 
         - Newton with the square loss, where it has made the matrix of all rows for up to 2,048 functions: of
           its objective over old and new rows, exactly. The old rows are not needed.
@@ -590,6 +592,7 @@ class _Model(BaseEstimator):  # type: ignore[misc]
         ...
 
 class _Classifier(_Model, ClassifierMixin):  # type: ignore[misc]
+    threshold_: float | None
     classes_: NDArray[Any]
 
     def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Self:
@@ -679,6 +682,8 @@ class _Classifier(_Model, ClassifierMixin):  # type: ignore[misc]
         ...
 
 class _Regressor(_Model, RegressorMixin):  # type: ignore[misc]
+    target_center_: NDArray[np.float64]
+    target_scale_: float
 
     def partial_fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Learn from a batch of rows, see :meth:`AbstractClassifier.partial_fit`."""
@@ -808,22 +813,61 @@ class AVMClassifier(_Classifier):
 
     Attributes
     ----------
-    landmarks_ : Rows
-        (r, n_features) array, or :class:`~distkern.common.sparse.SparseRows` if it was fitted on
-        sparse rows
     gamma_ : float
-        the kernel's gamma
-    classes_ : ndarray
-        (n_classes,) label values
-    coefficients_ : ndarray
-        (size, n_outputs) weights of the basis functions, in their order; n_outputs = 1 for two
-        classes
+        the kernel's gamma; 1 for linear features and for kernels without one
+    landmarks_ : Rows
+        (n_landmarks, n_features) array, or :class:`~distkern.common.sparse.SparseRows` if it was
+        fitted on sparse rows; without rows unless the features are made of landmarks
     threshold_ : float or None
         The probability from which on the second of two classes is predicted: the one that was
         given, or w_0 / (w_0 + w_1) with class weights w; None where the sign of the decision value
         says the class
+    model_ : FittedModel
+        The fitted model as a value, whose fields are the other attributes: what functions of runs
+        take
+    width_ : int
+        Features of a row
+    found_ : dict
+        The values chosen for hyperparameters that were "auto", by name
+    coef_ : ndarray
+        Of linear models, (n_outputs, n_features), of regressors with one output (n_features,): the
+        weights of the columns of X, in their own units
+    intercept_ : object
+        (n_outputs,), of regressors with one output a float: the constant of f, in linear models
+        beside ``coef_``
+    coefficients_ : ndarray
+        (size, n_outputs) weights of the basis functions, in their order; n_outputs = 1 for two
+        classes
     constants_ : ndarray
         (n_outputs,) what is added to them
+    classes_ : ndarray
+        (n_classes,) label values
+    seed_ : int
+        of every random choice that was made
+    n_iter_ : int
+        stages done, of the model that is kept
+    history_ : History
+        :class:`~distkern.monitor.history.History`, a list of dict, a line of figures for each stage
+    importances_ : Explanation or None
+        :class:`~distkern.monitor.explanation.Explanation` of a model that ``distkern train`` has
+        made, or None
+    ended_ : str or None
+        why: "converged" (a bound shows that the objective is within ``tol`` (f(0) - f) of its
+        minimum), "stages used up", "diverged", "stopped early", "stopped by a callback", or the
+        rule by which the solver stopped otherwise: "patience: ..." or "settled: ..."
+    updates_ : tuple
+        of each of the last hundred updates its ``number``, its ``rows``, the error on them
+        ``before`` and ``after``, and their ``drift``: how many columns have numbers outside the
+        ranges of before, and which most; None where these are not known
+    map_ : RowMap or None
+        of rows that are scaled, in front of the basis, where ``metric`` or ``scale`` ask for one,
+        or None
+    mean_weight_ : float
+        mean of the rows' weights, which the weights of the losses are divided by
+    class_weights_ : ndarray or None
+        (n_classes,) weight of each class, or None
+    class_shares_ : ndarray or None
+        (n_classes,) of the training rows by ``sample_weight``, or None
     n_features_in_ : int
         columns of what it was fitted on
     feature_names_in_ : ndarray
@@ -835,48 +879,12 @@ class AVMClassifier(_Classifier):
         of the column that held the target, where it was fitted on a data set of a table
     zero_based_ : bool or None
         whether indices of svmlight files start at 0, where it was fitted on a data set
-    seed_ : int
-        of every random choice that was made
-    n_iter_ : int
-        stages done, of the model that is kept
-    history_ : History
-        :class:`~distkern.monitor.history.History`, a list of dict, a line of figures for each stage
-    found_ : dict
-        what was chosen for hyperparameters that were "auto", by name
-    importances_ : Explanation or None
-        :class:`~distkern.monitor.explanation.Explanation` of a model that ``distkern train`` has
-        made, or None
-    ended_ : str
-        why: "converged" (a bound shows that the objective is within ``tol`` (f(0) - f) of its
-        minimum), "stages used up", "diverged", "stopped early", "stopped by a callback", or the
-        rule by which the solver stopped otherwise: "patience: ..." or "settled: ..."
-    updates_ : tuple
-        of each of the last hundred updates its ``number``, its ``rows``, the error on them
-        ``before`` and ``after``, and their ``drift``: how many columns have numbers outside the
-        ranges of before, and which most; None where these are not known
-    map_ : RowMap or None
-        of rows that are scaled, in front of the basis, where ``metric`` or ``scale`` ask for one,
-        or None
     scaling_ : Scaling or None
         of the data set it was fitted on, or what ``scale`` has chosen; applied to what is given to
         ``predict``. ``coefficients_`` apply to scaled rows. None where nothing is scaled
     dtype_ : dtype or None
         of the rows that it was fitted to, which those that are given to ``predict`` are brought to;
         None for a stored model that does not say, whose rows are predicted in their own precision
-    mean_weight_ : float
-        mean of the rows' weights, which the weights of the losses are divided by
-    class_weights_ : ndarray or None
-        (n_classes,) weight of each class, or None
-    class_shares_ : ndarray or None
-        (n_classes,) of the training rows by ``sample_weight``, or None
-    width_ : int
-        Features of a row
-    coef_ : ndarray
-        Of linear models, (n_outputs, n_features), of regressors with one output (n_features,): the
-        weights of the columns of X, in their own units
-    intercept_ : object
-        (n_outputs,), of regressors with one output a float: the constant of f, in linear models
-        beside ``coef_``
 
     Examples
     --------
@@ -886,8 +894,8 @@ class AVMClassifier(_Classifier):
     True
     """
 
-    landmarks_: Rows
     gamma_: float
+    landmarks_: Rows
     loss: Literal["hinge", "least_squares", "logistic", "odm", "squared_hinge"]
     kernel: Literal["cauchy", "laplacian", "matern", "rbf"]
     gamma: Literal["median", "scale", "auto"] | float | str
@@ -1020,22 +1028,61 @@ class CSVRGClassifier(_Classifier):
 
     Attributes
     ----------
-    landmarks_ : Rows
-        (r, n_features) array, or :class:`~distkern.common.sparse.SparseRows` if it was fitted on
-        sparse rows
     gamma_ : float
-        the kernel's gamma
-    classes_ : ndarray
-        (n_classes,) label values
-    coefficients_ : ndarray
-        (size, n_outputs) weights of the basis functions, in their order; n_outputs = 1 for two
-        classes
+        the kernel's gamma; 1 for linear features and for kernels without one
+    landmarks_ : Rows
+        (n_landmarks, n_features) array, or :class:`~distkern.common.sparse.SparseRows` if it was
+        fitted on sparse rows; without rows unless the features are made of landmarks
     threshold_ : float or None
         The probability from which on the second of two classes is predicted: the one that was
         given, or w_0 / (w_0 + w_1) with class weights w; None where the sign of the decision value
         says the class
+    model_ : FittedModel
+        The fitted model as a value, whose fields are the other attributes: what functions of runs
+        take
+    width_ : int
+        Features of a row
+    found_ : dict
+        The values chosen for hyperparameters that were "auto", by name
+    coef_ : ndarray
+        Of linear models, (n_outputs, n_features), of regressors with one output (n_features,): the
+        weights of the columns of X, in their own units
+    intercept_ : object
+        (n_outputs,), of regressors with one output a float: the constant of f, in linear models
+        beside ``coef_``
+    coefficients_ : ndarray
+        (size, n_outputs) weights of the basis functions, in their order; n_outputs = 1 for two
+        classes
     constants_ : ndarray
         (n_outputs,) what is added to them
+    classes_ : ndarray
+        (n_classes,) label values
+    seed_ : int
+        of every random choice that was made
+    n_iter_ : int
+        stages done, of the model that is kept
+    history_ : History
+        :class:`~distkern.monitor.history.History`, a list of dict, a line of figures for each stage
+    importances_ : Explanation or None
+        :class:`~distkern.monitor.explanation.Explanation` of a model that ``distkern train`` has
+        made, or None
+    ended_ : str or None
+        why: "converged" (a bound shows that the objective is within ``tol`` (f(0) - f) of its
+        minimum), "stages used up", "diverged", "stopped early", "stopped by a callback", or the
+        rule by which the solver stopped otherwise: "patience: ..." or "settled: ..."
+    updates_ : tuple
+        of each of the last hundred updates its ``number``, its ``rows``, the error on them
+        ``before`` and ``after``, and their ``drift``: how many columns have numbers outside the
+        ranges of before, and which most; None where these are not known
+    map_ : RowMap or None
+        of rows that are scaled, in front of the basis, where ``metric`` or ``scale`` ask for one,
+        or None
+    mean_weight_ : float
+        mean of the rows' weights, which the weights of the losses are divided by
+    class_weights_ : ndarray or None
+        (n_classes,) weight of each class, or None
+    class_shares_ : ndarray or None
+        (n_classes,) of the training rows by ``sample_weight``, or None
     n_features_in_ : int
         columns of what it was fitted on
     feature_names_in_ : ndarray
@@ -1047,48 +1094,12 @@ class CSVRGClassifier(_Classifier):
         of the column that held the target, where it was fitted on a data set of a table
     zero_based_ : bool or None
         whether indices of svmlight files start at 0, where it was fitted on a data set
-    seed_ : int
-        of every random choice that was made
-    n_iter_ : int
-        stages done, of the model that is kept
-    history_ : History
-        :class:`~distkern.monitor.history.History`, a list of dict, a line of figures for each stage
-    found_ : dict
-        what was chosen for hyperparameters that were "auto", by name
-    importances_ : Explanation or None
-        :class:`~distkern.monitor.explanation.Explanation` of a model that ``distkern train`` has
-        made, or None
-    ended_ : str
-        why: "converged" (a bound shows that the objective is within ``tol`` (f(0) - f) of its
-        minimum), "stages used up", "diverged", "stopped early", "stopped by a callback", or the
-        rule by which the solver stopped otherwise: "patience: ..." or "settled: ..."
-    updates_ : tuple
-        of each of the last hundred updates its ``number``, its ``rows``, the error on them
-        ``before`` and ``after``, and their ``drift``: how many columns have numbers outside the
-        ranges of before, and which most; None where these are not known
-    map_ : RowMap or None
-        of rows that are scaled, in front of the basis, where ``metric`` or ``scale`` ask for one,
-        or None
     scaling_ : Scaling or None
         of the data set it was fitted on, or what ``scale`` has chosen; applied to what is given to
         ``predict``. ``coefficients_`` apply to scaled rows. None where nothing is scaled
     dtype_ : dtype or None
         of the rows that it was fitted to, which those that are given to ``predict`` are brought to;
         None for a stored model that does not say, whose rows are predicted in their own precision
-    mean_weight_ : float
-        mean of the rows' weights, which the weights of the losses are divided by
-    class_weights_ : ndarray or None
-        (n_classes,) weight of each class, or None
-    class_shares_ : ndarray or None
-        (n_classes,) of the training rows by ``sample_weight``, or None
-    width_ : int
-        Features of a row
-    coef_ : ndarray
-        Of linear models, (n_outputs, n_features), of regressors with one output (n_features,): the
-        weights of the columns of X, in their own units
-    intercept_ : object
-        (n_outputs,), of regressors with one output a float: the constant of f, in linear models
-        beside ``coef_``
 
     Examples
     --------
@@ -1098,8 +1109,8 @@ class CSVRGClassifier(_Classifier):
     True
     """
 
-    landmarks_: Rows
     gamma_: float
+    landmarks_: Rows
     loss: Literal["hinge", "least_squares", "logistic", "odm", "squared_hinge"]
     kernel: Literal["cauchy", "laplacian", "matern", "rbf"]
     gamma: Literal["median", "scale", "auto"] | float | str
@@ -1223,8 +1234,6 @@ class CellClassifier(_Classifier):
 
     Attributes
     ----------
-    sigmoids_ : ndarray
-        (n_outputs, 3) slopes, offsets and a power, with ``probability=True``
     settled_ : Settled
         what was chosen: ``gamma_``, ``cost_`` and which kernel
     places_ : Places
@@ -1241,6 +1250,8 @@ class CellClassifier(_Classifier):
         rows with a coefficient
     regulariser_ : float
         |w|^2 / (2 C n) of n training rows, summed over the cells
+    sigmoids_ : ndarray
+        (n_outputs, 3) slopes, offsets and a power, with ``probability=True``
     metric_importances_ : ndarray
         The weight of each feature in the learned metric, (d,), their sum 1; there are none without
         one
@@ -1248,17 +1259,56 @@ class CellClassifier(_Classifier):
         The kernel's gamma over mapped rows
     cost_ : float
         C
-    classes_ : ndarray
-        (n_classes,) label values
-    coefficients_ : ndarray
-        (size, n_outputs) weights of the basis functions, in their order; n_outputs = 1 for two
-        classes
     threshold_ : float or None
         The probability from which on the second of two classes is predicted: the one that was
         given, or w_0 / (w_0 + w_1) with class weights w; None where the sign of the decision value
         says the class
+    model_ : FittedModel
+        The fitted model as a value, whose fields are the other attributes: what functions of runs
+        take
+    width_ : int
+        Features of a row
+    found_ : dict
+        The values chosen for hyperparameters that were "auto", by name
+    coef_ : ndarray
+        Of linear models, (n_outputs, n_features), of regressors with one output (n_features,): the
+        weights of the columns of X, in their own units
+    intercept_ : object
+        (n_outputs,), of regressors with one output a float: the constant of f, in linear models
+        beside ``coef_``
+    coefficients_ : ndarray
+        (size, n_outputs) weights of the basis functions, in their order; n_outputs = 1 for two
+        classes
     constants_ : ndarray
         (n_outputs,) what is added to them
+    classes_ : ndarray
+        (n_classes,) label values
+    seed_ : int
+        of every random choice that was made
+    n_iter_ : int
+        stages done, of the model that is kept
+    history_ : History
+        :class:`~distkern.monitor.history.History`, a list of dict, a line of figures for each stage
+    importances_ : Explanation or None
+        :class:`~distkern.monitor.explanation.Explanation` of a model that ``distkern train`` has
+        made, or None
+    ended_ : str or None
+        why: "converged" (a bound shows that the objective is within ``tol`` (f(0) - f) of its
+        minimum), "stages used up", "diverged", "stopped early", "stopped by a callback", or the
+        rule by which the solver stopped otherwise: "patience: ..." or "settled: ..."
+    updates_ : tuple
+        of each of the last hundred updates its ``number``, its ``rows``, the error on them
+        ``before`` and ``after``, and their ``drift``: how many columns have numbers outside the
+        ranges of before, and which most; None where these are not known
+    map_ : RowMap or None
+        of rows that are scaled, in front of the basis, where ``metric`` or ``scale`` ask for one,
+        or None
+    mean_weight_ : float
+        mean of the rows' weights, which the weights of the losses are divided by
+    class_weights_ : ndarray or None
+        (n_classes,) weight of each class, or None
+    class_shares_ : ndarray or None
+        (n_classes,) of the training rows by ``sample_weight``, or None
     n_features_in_ : int
         columns of what it was fitted on
     feature_names_in_ : ndarray
@@ -1270,48 +1320,12 @@ class CellClassifier(_Classifier):
         of the column that held the target, where it was fitted on a data set of a table
     zero_based_ : bool or None
         whether indices of svmlight files start at 0, where it was fitted on a data set
-    seed_ : int
-        of every random choice that was made
-    n_iter_ : int
-        stages done, of the model that is kept
-    history_ : History
-        :class:`~distkern.monitor.history.History`, a list of dict, a line of figures for each stage
-    found_ : dict
-        what was chosen for hyperparameters that were "auto", by name
-    importances_ : Explanation or None
-        :class:`~distkern.monitor.explanation.Explanation` of a model that ``distkern train`` has
-        made, or None
-    ended_ : str
-        why: "converged" (a bound shows that the objective is within ``tol`` (f(0) - f) of its
-        minimum), "stages used up", "diverged", "stopped early", "stopped by a callback", or the
-        rule by which the solver stopped otherwise: "patience: ..." or "settled: ..."
-    updates_ : tuple
-        of each of the last hundred updates its ``number``, its ``rows``, the error on them
-        ``before`` and ``after``, and their ``drift``: how many columns have numbers outside the
-        ranges of before, and which most; None where these are not known
-    map_ : RowMap or None
-        of rows that are scaled, in front of the basis, where ``metric`` or ``scale`` ask for one,
-        or None
     scaling_ : Scaling or None
         of the data set it was fitted on, or what ``scale`` has chosen; applied to what is given to
         ``predict``. ``coefficients_`` apply to scaled rows. None where nothing is scaled
     dtype_ : dtype or None
         of the rows that it was fitted to, which those that are given to ``predict`` are brought to;
         None for a stored model that does not say, whose rows are predicted in their own precision
-    mean_weight_ : float
-        mean of the rows' weights, which the weights of the losses are divided by
-    class_weights_ : ndarray or None
-        (n_classes,) weight of each class, or None
-    class_shares_ : ndarray or None
-        (n_classes,) of the training rows by ``sample_weight``, or None
-    width_ : int
-        Features of a row
-    coef_ : ndarray
-        Of linear models, (n_outputs, n_features), of regressors with one output (n_features,): the
-        weights of the columns of X, in their own units
-    intercept_ : object
-        (n_outputs,), of regressors with one output a float: the constant of f, in linear models
-        beside ``coef_``
 
     Examples
     --------
@@ -1321,7 +1335,6 @@ class CellClassifier(_Classifier):
     True
     """
 
-    sigmoids_: NDArray[np.float64]
     settled_: Settled
     places_: Places
     machines_: NDArray[np.uint8]
@@ -1330,6 +1343,7 @@ class CellClassifier(_Classifier):
     n_cells_: int
     n_support_: int
     regulariser_: float
+    sigmoids_: NDArray[np.float64]
     metric_importances_: NDArray[np.float64]
     gamma_: float
     cost_: float
@@ -1453,16 +1467,56 @@ class CellRegressor(_Regressor):
         The kernel's gamma over mapped rows
     cost_ : float
         C
+    model_ : FittedModel
+        The fitted model as a value, whose fields are the other attributes: what functions of runs
+        take
+    width_ : int
+        Features of a row
+    found_ : dict
+        The values chosen for hyperparameters that were "auto", by name
+    coef_ : ndarray
+        Of linear models, (n_outputs, n_features), of regressors with one output (n_features,): the
+        weights of the columns of X, in their own units
+    intercept_ : object
+        (n_outputs,), of regressors with one output a float: the constant of f, in linear models
+        beside ``coef_``
+    coefficients_ : ndarray
+        (size, n_outputs) weights of the basis functions, in their order; n_outputs = 1 for two
+        classes
+    constants_ : ndarray
+        (n_outputs,) what is added to them
+    seed_ : int
+        of every random choice that was made
+    n_iter_ : int
+        stages done, of the model that is kept
+    history_ : History
+        :class:`~distkern.monitor.history.History`, a list of dict, a line of figures for each stage
+    importances_ : Explanation or None
+        :class:`~distkern.monitor.explanation.Explanation` of a model that ``distkern train`` has
+        made, or None
+    ended_ : str or None
+        why: "converged" (a bound shows that the objective is within ``tol`` (f(0) - f) of its
+        minimum), "stages used up", "diverged", "stopped early", "stopped by a callback", or the
+        rule by which the solver stopped otherwise: "patience: ..." or "settled: ..."
+    updates_ : tuple
+        of each of the last hundred updates its ``number``, its ``rows``, the error on them
+        ``before`` and ``after``, and their ``drift``: how many columns have numbers outside the
+        ranges of before, and which most; None where these are not known
+    map_ : RowMap or None
+        of rows that are scaled, in front of the basis, where ``metric`` or ``scale`` ask for one,
+        or None
+    mean_weight_ : float
+        mean of the rows' weights, which the weights of the losses are divided by
+    class_weights_ : ndarray or None
+        (n_classes,) weight of each class, or None
+    class_shares_ : ndarray or None
+        (n_classes,) of the training rows by ``sample_weight``, or None
     target_center_ : ndarray
         (n_outputs,), of the square loss the mean of the targets, of the others their median or the
         quantiles that are asked for; of DSG's quantiles those of y - target_scale_ g
     target_scale_ : float
         of the square loss the standard deviation of the targets, of the others the spread between
         their deciles 1 and 9, divided by 2.563, see :func:`~distkern.solvers.targets.target_scale`
-    coefficients_ : ndarray
-        (size, n_outputs) weights of the basis functions, in their order
-    constants_ : ndarray
-        (n_outputs,) what is added to them
     n_features_in_ : int
         columns of what it was fitted on
     feature_names_in_ : ndarray
@@ -1474,52 +1528,12 @@ class CellRegressor(_Regressor):
         of the column that held the target, where it was fitted on a data set of a table
     zero_based_ : bool or None
         whether indices of svmlight files start at 0, where it was fitted on a data set
-    seed_ : int
-        of every random choice that was made
-    n_iter_ : int
-        stages done, of the model that is kept
-    history_ : History
-        :class:`~distkern.monitor.history.History`, a list of dict, a line of figures for each stage
-    found_ : dict
-        what was chosen for hyperparameters that were "auto", by name
-    importances_ : Explanation or None
-        :class:`~distkern.monitor.explanation.Explanation` of a model that ``distkern train`` has
-        made, or None
-    ended_ : str
-        why: "converged" (a bound shows that the objective is within ``tol`` (f(0) - f) of its
-        minimum), "stages used up", "diverged", "stopped early", "stopped by a callback", or the
-        rule by which the solver stopped otherwise: "patience: ..." or "settled: ..."
-    updates_ : tuple
-        of each of the last hundred updates its ``number``, its ``rows``, the error on them
-        ``before`` and ``after``, and their ``drift``: how many columns have numbers outside the
-        ranges of before, and which most; None where these are not known
-    map_ : RowMap or None
-        of rows that are scaled, in front of the basis, where ``metric`` or ``scale`` ask for one,
-        or None
     scaling_ : Scaling or None
         of the data set it was fitted on, or what ``scale`` has chosen; applied to what is given to
         ``predict``. ``coefficients_`` apply to scaled rows. None where nothing is scaled
     dtype_ : dtype or None
         of the rows that it was fitted to, which those that are given to ``predict`` are brought to;
         None for a stored model that does not say, whose rows are predicted in their own precision
-    mean_weight_ : float
-        mean of the rows' weights, which the weights of the losses are divided by
-    class_weights_ : ndarray or None
-        (n_classes,) weight of each class, or None
-    class_shares_ : ndarray or None
-        (n_classes,) of the training rows by ``sample_weight``, or None
-    threshold_ : float or None
-        The probability from which on the second of two classes is predicted: the one that was
-        given, or w_0 / (w_0 + w_1) with class weights w; None where the sign of the decision value
-        says the class
-    width_ : int
-        Features of a row
-    coef_ : ndarray
-        Of linear models, (n_outputs, n_features), of regressors with one output (n_features,): the
-        weights of the columns of X, in their own units
-    intercept_ : object
-        (n_outputs,), of regressors with one output a float: the constant of f, in linear models
-        beside ``coef_``
 
     Examples
     --------
@@ -1539,8 +1553,6 @@ class CellRegressor(_Regressor):
     metric_importances_: NDArray[np.float64]
     gamma_: float
     cost_: float
-    target_center_: NDArray[np.float64]
-    target_scale_: float
     loss: Literal["absolute", "epsilon_insensitive", "huber", "square"]
     kernel: Literal["auto", "cauchy", "laplacian", "matern", "rbf"]
     gamma: Literal["median", "scale", "auto"] | float | str
@@ -1677,19 +1689,56 @@ class DSGClassifier(_Classifier):
         the kernel's gamma
     n_blocks_ : int
         blocks of random features in use
-    seed_ : int
-        of every random choice that was made
-    classes_ : ndarray
-        (n_classes,) label values
-    coefficients_ : ndarray
-        (size, n_outputs) weights of the basis functions, in their order; n_outputs = 1 for two
-        classes
     threshold_ : float or None
         The probability from which on the second of two classes is predicted: the one that was
         given, or w_0 / (w_0 + w_1) with class weights w; None where the sign of the decision value
         says the class
+    model_ : FittedModel
+        The fitted model as a value, whose fields are the other attributes: what functions of runs
+        take
+    width_ : int
+        Features of a row
+    found_ : dict
+        The values chosen for hyperparameters that were "auto", by name
+    coef_ : ndarray
+        Of linear models, (n_outputs, n_features), of regressors with one output (n_features,): the
+        weights of the columns of X, in their own units
+    intercept_ : object
+        (n_outputs,), of regressors with one output a float: the constant of f, in linear models
+        beside ``coef_``
+    coefficients_ : ndarray
+        (size, n_outputs) weights of the basis functions, in their order; n_outputs = 1 for two
+        classes
     constants_ : ndarray
         (n_outputs,) what is added to them
+    classes_ : ndarray
+        (n_classes,) label values
+    seed_ : int
+        of every random choice that was made
+    n_iter_ : int
+        stages done, of the model that is kept
+    history_ : History
+        :class:`~distkern.monitor.history.History`, a list of dict, a line of figures for each stage
+    importances_ : Explanation or None
+        :class:`~distkern.monitor.explanation.Explanation` of a model that ``distkern train`` has
+        made, or None
+    ended_ : str or None
+        why: "converged" (a bound shows that the objective is within ``tol`` (f(0) - f) of its
+        minimum), "stages used up", "diverged", "stopped early", "stopped by a callback", or the
+        rule by which the solver stopped otherwise: "patience: ..." or "settled: ..."
+    updates_ : tuple
+        of each of the last hundred updates its ``number``, its ``rows``, the error on them
+        ``before`` and ``after``, and their ``drift``: how many columns have numbers outside the
+        ranges of before, and which most; None where these are not known
+    map_ : RowMap or None
+        of rows that are scaled, in front of the basis, where ``metric`` or ``scale`` ask for one,
+        or None
+    mean_weight_ : float
+        mean of the rows' weights, which the weights of the losses are divided by
+    class_weights_ : ndarray or None
+        (n_classes,) weight of each class, or None
+    class_shares_ : ndarray or None
+        (n_classes,) of the training rows by ``sample_weight``, or None
     n_features_in_ : int
         columns of what it was fitted on
     feature_names_in_ : ndarray
@@ -1701,46 +1750,12 @@ class DSGClassifier(_Classifier):
         of the column that held the target, where it was fitted on a data set of a table
     zero_based_ : bool or None
         whether indices of svmlight files start at 0, where it was fitted on a data set
-    n_iter_ : int
-        stages done, of the model that is kept
-    history_ : History
-        :class:`~distkern.monitor.history.History`, a list of dict, a line of figures for each stage
-    found_ : dict
-        what was chosen for hyperparameters that were "auto", by name
-    importances_ : Explanation or None
-        :class:`~distkern.monitor.explanation.Explanation` of a model that ``distkern train`` has
-        made, or None
-    ended_ : str
-        why: "converged" (a bound shows that the objective is within ``tol`` (f(0) - f) of its
-        minimum), "stages used up", "diverged", "stopped early", "stopped by a callback", or the
-        rule by which the solver stopped otherwise: "patience: ..." or "settled: ..."
-    updates_ : tuple
-        of each of the last hundred updates its ``number``, its ``rows``, the error on them
-        ``before`` and ``after``, and their ``drift``: how many columns have numbers outside the
-        ranges of before, and which most; None where these are not known
-    map_ : RowMap or None
-        of rows that are scaled, in front of the basis, where ``metric`` or ``scale`` ask for one,
-        or None
     scaling_ : Scaling or None
         of the data set it was fitted on, or what ``scale`` has chosen; applied to what is given to
         ``predict``. ``coefficients_`` apply to scaled rows. None where nothing is scaled
     dtype_ : dtype or None
         of the rows that it was fitted to, which those that are given to ``predict`` are brought to;
         None for a stored model that does not say, whose rows are predicted in their own precision
-    mean_weight_ : float
-        mean of the rows' weights, which the weights of the losses are divided by
-    class_weights_ : ndarray or None
-        (n_classes,) weight of each class, or None
-    class_shares_ : ndarray or None
-        (n_classes,) of the training rows by ``sample_weight``, or None
-    width_ : int
-        Features of a row
-    coef_ : ndarray
-        Of linear models, (n_outputs, n_features), of regressors with one output (n_features,): the
-        weights of the columns of X, in their own units
-    intercept_ : object
-        (n_outputs,), of regressors with one output a float: the constant of f, in linear models
-        beside ``coef_``
 
     Examples
     --------
@@ -1932,19 +1947,56 @@ class DSGDensityRatio(_Classifier):
         the kernel's gamma
     n_blocks_ : int
         blocks of random features in use
-    seed_ : int
-        of every random choice that was made
-    classes_ : ndarray
-        (n_classes,) label values
-    coefficients_ : ndarray
-        (size, n_outputs) weights of the basis functions, in their order; n_outputs = 1 for two
-        classes
     threshold_ : float or None
         The probability from which on the second of two classes is predicted: the one that was
         given, or w_0 / (w_0 + w_1) with class weights w; None where the sign of the decision value
         says the class
+    model_ : FittedModel
+        The fitted model as a value, whose fields are the other attributes: what functions of runs
+        take
+    width_ : int
+        Features of a row
+    found_ : dict
+        The values chosen for hyperparameters that were "auto", by name
+    coef_ : ndarray
+        Of linear models, (n_outputs, n_features), of regressors with one output (n_features,): the
+        weights of the columns of X, in their own units
+    intercept_ : object
+        (n_outputs,), of regressors with one output a float: the constant of f, in linear models
+        beside ``coef_``
+    coefficients_ : ndarray
+        (size, n_outputs) weights of the basis functions, in their order; n_outputs = 1 for two
+        classes
     constants_ : ndarray
         (n_outputs,) what is added to them
+    classes_ : ndarray
+        (n_classes,) label values
+    seed_ : int
+        of every random choice that was made
+    n_iter_ : int
+        stages done, of the model that is kept
+    history_ : History
+        :class:`~distkern.monitor.history.History`, a list of dict, a line of figures for each stage
+    importances_ : Explanation or None
+        :class:`~distkern.monitor.explanation.Explanation` of a model that ``distkern train`` has
+        made, or None
+    ended_ : str or None
+        why: "converged" (a bound shows that the objective is within ``tol`` (f(0) - f) of its
+        minimum), "stages used up", "diverged", "stopped early", "stopped by a callback", or the
+        rule by which the solver stopped otherwise: "patience: ..." or "settled: ..."
+    updates_ : tuple
+        of each of the last hundred updates its ``number``, its ``rows``, the error on them
+        ``before`` and ``after``, and their ``drift``: how many columns have numbers outside the
+        ranges of before, and which most; None where these are not known
+    map_ : RowMap or None
+        of rows that are scaled, in front of the basis, where ``metric`` or ``scale`` ask for one,
+        or None
+    mean_weight_ : float
+        mean of the rows' weights, which the weights of the losses are divided by
+    class_weights_ : ndarray or None
+        (n_classes,) weight of each class, or None
+    class_shares_ : ndarray or None
+        (n_classes,) of the training rows by ``sample_weight``, or None
     n_features_in_ : int
         columns of what it was fitted on
     feature_names_in_ : ndarray
@@ -1956,46 +2008,12 @@ class DSGDensityRatio(_Classifier):
         of the column that held the target, where it was fitted on a data set of a table
     zero_based_ : bool or None
         whether indices of svmlight files start at 0, where it was fitted on a data set
-    n_iter_ : int
-        stages done, of the model that is kept
-    history_ : History
-        :class:`~distkern.monitor.history.History`, a list of dict, a line of figures for each stage
-    found_ : dict
-        what was chosen for hyperparameters that were "auto", by name
-    importances_ : Explanation or None
-        :class:`~distkern.monitor.explanation.Explanation` of a model that ``distkern train`` has
-        made, or None
-    ended_ : str
-        why: "converged" (a bound shows that the objective is within ``tol`` (f(0) - f) of its
-        minimum), "stages used up", "diverged", "stopped early", "stopped by a callback", or the
-        rule by which the solver stopped otherwise: "patience: ..." or "settled: ..."
-    updates_ : tuple
-        of each of the last hundred updates its ``number``, its ``rows``, the error on them
-        ``before`` and ``after``, and their ``drift``: how many columns have numbers outside the
-        ranges of before, and which most; None where these are not known
-    map_ : RowMap or None
-        of rows that are scaled, in front of the basis, where ``metric`` or ``scale`` ask for one,
-        or None
     scaling_ : Scaling or None
         of the data set it was fitted on, or what ``scale`` has chosen; applied to what is given to
         ``predict``. ``coefficients_`` apply to scaled rows. None where nothing is scaled
     dtype_ : dtype or None
         of the rows that it was fitted to, which those that are given to ``predict`` are brought to;
         None for a stored model that does not say, whose rows are predicted in their own precision
-    mean_weight_ : float
-        mean of the rows' weights, which the weights of the losses are divided by
-    class_weights_ : ndarray or None
-        (n_classes,) weight of each class, or None
-    class_shares_ : ndarray or None
-        (n_classes,) of the training rows by ``sample_weight``, or None
-    width_ : int
-        Features of a row
-    coef_ : ndarray
-        Of linear models, (n_outputs, n_features), of regressors with one output (n_features,): the
-        weights of the columns of X, in their own units
-    intercept_ : object
-        (n_outputs,), of regressors with one output a float: the constant of f, in linear models
-        beside ``coef_``
 
     Examples
     --------
@@ -2206,18 +2224,56 @@ class DSGGaussianProcessRegressor(_Regressor):
         the kernel's gamma
     n_blocks_ : int
         blocks of random features in use
+    model_ : FittedModel
+        The fitted model as a value, whose fields are the other attributes: what functions of runs
+        take
+    width_ : int
+        Features of a row
+    found_ : dict
+        The values chosen for hyperparameters that were "auto", by name
+    coef_ : ndarray
+        Of linear models, (n_outputs, n_features), of regressors with one output (n_features,): the
+        weights of the columns of X, in their own units
+    intercept_ : object
+        (n_outputs,), of regressors with one output a float: the constant of f, in linear models
+        beside ``coef_``
+    coefficients_ : ndarray
+        (size, n_outputs) weights of the basis functions, in their order; n_outputs = 1 for two
+        classes
+    constants_ : ndarray
+        (n_outputs,) what is added to them
     seed_ : int
         of every random choice that was made
+    n_iter_ : int
+        stages done, of the model that is kept
+    history_ : History
+        :class:`~distkern.monitor.history.History`, a list of dict, a line of figures for each stage
+    importances_ : Explanation or None
+        :class:`~distkern.monitor.explanation.Explanation` of a model that ``distkern train`` has
+        made, or None
+    ended_ : str or None
+        why: "converged" (a bound shows that the objective is within ``tol`` (f(0) - f) of its
+        minimum), "stages used up", "diverged", "stopped early", "stopped by a callback", or the
+        rule by which the solver stopped otherwise: "patience: ..." or "settled: ..."
+    updates_ : tuple
+        of each of the last hundred updates its ``number``, its ``rows``, the error on them
+        ``before`` and ``after``, and their ``drift``: how many columns have numbers outside the
+        ranges of before, and which most; None where these are not known
+    map_ : RowMap or None
+        of rows that are scaled, in front of the basis, where ``metric`` or ``scale`` ask for one,
+        or None
+    mean_weight_ : float
+        mean of the rows' weights, which the weights of the losses are divided by
+    class_weights_ : ndarray or None
+        (n_classes,) weight of each class, or None
+    class_shares_ : ndarray or None
+        (n_classes,) of the training rows by ``sample_weight``, or None
     target_center_ : ndarray
         (n_outputs,), of the square loss the mean of the targets, of the others their median or the
         quantiles that are asked for; of DSG's quantiles those of y - target_scale_ g
     target_scale_ : float
         of the square loss the standard deviation of the targets, of the others the spread between
         their deciles 1 and 9, divided by 2.563, see :func:`~distkern.solvers.targets.target_scale`
-    coefficients_ : ndarray
-        (size, n_outputs) weights of the basis functions, in their order
-    constants_ : ndarray
-        (n_outputs,) what is added to them
     n_features_in_ : int
         columns of what it was fitted on
     feature_names_in_ : ndarray
@@ -2229,50 +2285,12 @@ class DSGGaussianProcessRegressor(_Regressor):
         of the column that held the target, where it was fitted on a data set of a table
     zero_based_ : bool or None
         whether indices of svmlight files start at 0, where it was fitted on a data set
-    n_iter_ : int
-        stages done, of the model that is kept
-    history_ : History
-        :class:`~distkern.monitor.history.History`, a list of dict, a line of figures for each stage
-    found_ : dict
-        what was chosen for hyperparameters that were "auto", by name
-    importances_ : Explanation or None
-        :class:`~distkern.monitor.explanation.Explanation` of a model that ``distkern train`` has
-        made, or None
-    ended_ : str
-        why: "converged" (a bound shows that the objective is within ``tol`` (f(0) - f) of its
-        minimum), "stages used up", "diverged", "stopped early", "stopped by a callback", or the
-        rule by which the solver stopped otherwise: "patience: ..." or "settled: ..."
-    updates_ : tuple
-        of each of the last hundred updates its ``number``, its ``rows``, the error on them
-        ``before`` and ``after``, and their ``drift``: how many columns have numbers outside the
-        ranges of before, and which most; None where these are not known
-    map_ : RowMap or None
-        of rows that are scaled, in front of the basis, where ``metric`` or ``scale`` ask for one,
-        or None
     scaling_ : Scaling or None
         of the data set it was fitted on, or what ``scale`` has chosen; applied to what is given to
         ``predict``. ``coefficients_`` apply to scaled rows. None where nothing is scaled
     dtype_ : dtype or None
         of the rows that it was fitted to, which those that are given to ``predict`` are brought to;
         None for a stored model that does not say, whose rows are predicted in their own precision
-    mean_weight_ : float
-        mean of the rows' weights, which the weights of the losses are divided by
-    class_weights_ : ndarray or None
-        (n_classes,) weight of each class, or None
-    class_shares_ : ndarray or None
-        (n_classes,) of the training rows by ``sample_weight``, or None
-    threshold_ : float or None
-        The probability from which on the second of two classes is predicted: the one that was
-        given, or w_0 / (w_0 + w_1) with class weights w; None where the sign of the decision value
-        says the class
-    width_ : int
-        Features of a row
-    coef_ : ndarray
-        Of linear models, (n_outputs, n_features), of regressors with one output (n_features,): the
-        weights of the columns of X, in their own units
-    intercept_ : object
-        (n_outputs,), of regressors with one output a float: the constant of f, in linear models
-        beside ``coef_``
 
     Examples
     --------
@@ -2290,8 +2308,6 @@ class DSGGaussianProcessRegressor(_Regressor):
     spread_: NDArray[np.float64]
     gamma_: float
     n_blocks_: int
-    target_center_: NDArray[np.float64]
-    target_scale_: float
     kernel: Literal["arc_cosine", "cauchy", "chi2", "dot_product", "exponential_semigroup", "hellinger", "intersection", "jensen_shannon", "laplacian", "matern", "polynomial", "rbf", "reciprocal_semigroup", "skewed_chi2", "skewed_intersection"]
     gamma: Literal["median", "scale", "auto"] | float | str
     sampler: Literal["fastfood", "monte_carlo", "orthogonal", "quasi_monte_carlo"]
@@ -2465,12 +2481,50 @@ class DSGNoveltyDetector(_Model, OutlierMixin):  # type: ignore[misc]
         the kernel's gamma
     n_blocks_ : int
         blocks of random features in use
-    seed_ : int
-        of every random choice that was made
+    model_ : FittedModel
+        The fitted model as a value, whose fields are the other attributes: what functions of runs
+        take
+    width_ : int
+        Features of a row
+    found_ : dict
+        The values chosen for hyperparameters that were "auto", by name
+    coef_ : ndarray
+        Of linear models, (n_outputs, n_features), of regressors with one output (n_features,): the
+        weights of the columns of X, in their own units
+    intercept_ : object
+        (n_outputs,), of regressors with one output a float: the constant of f, in linear models
+        beside ``coef_``
     coefficients_ : ndarray
-        (size, n_outputs) weights of the basis functions, in their order
+        (size, n_outputs) weights of the basis functions, in their order; n_outputs = 1 for two
+        classes
     constants_ : ndarray
         (n_outputs,) what is added to them
+    seed_ : int
+        of every random choice that was made
+    n_iter_ : int
+        stages done, of the model that is kept
+    history_ : History
+        :class:`~distkern.monitor.history.History`, a list of dict, a line of figures for each stage
+    importances_ : Explanation or None
+        :class:`~distkern.monitor.explanation.Explanation` of a model that ``distkern train`` has
+        made, or None
+    ended_ : str or None
+        why: "converged" (a bound shows that the objective is within ``tol`` (f(0) - f) of its
+        minimum), "stages used up", "diverged", "stopped early", "stopped by a callback", or the
+        rule by which the solver stopped otherwise: "patience: ..." or "settled: ..."
+    updates_ : tuple
+        of each of the last hundred updates its ``number``, its ``rows``, the error on them
+        ``before`` and ``after``, and their ``drift``: how many columns have numbers outside the
+        ranges of before, and which most; None where these are not known
+    map_ : RowMap or None
+        of rows that are scaled, in front of the basis, where ``metric`` or ``scale`` ask for one,
+        or None
+    mean_weight_ : float
+        mean of the rows' weights, which the weights of the losses are divided by
+    class_weights_ : ndarray or None
+        (n_classes,) weight of each class, or None
+    class_shares_ : ndarray or None
+        (n_classes,) of the training rows by ``sample_weight``, or None
     n_features_in_ : int
         columns of what it was fitted on
     feature_names_in_ : ndarray
@@ -2482,50 +2536,12 @@ class DSGNoveltyDetector(_Model, OutlierMixin):  # type: ignore[misc]
         of the column that held the target, where it was fitted on a data set of a table
     zero_based_ : bool or None
         whether indices of svmlight files start at 0, where it was fitted on a data set
-    n_iter_ : int
-        stages done, of the model that is kept
-    history_ : History
-        :class:`~distkern.monitor.history.History`, a list of dict, a line of figures for each stage
-    found_ : dict
-        what was chosen for hyperparameters that were "auto", by name
-    importances_ : Explanation or None
-        :class:`~distkern.monitor.explanation.Explanation` of a model that ``distkern train`` has
-        made, or None
-    ended_ : str
-        why: "converged" (a bound shows that the objective is within ``tol`` (f(0) - f) of its
-        minimum), "stages used up", "diverged", "stopped early", "stopped by a callback", or the
-        rule by which the solver stopped otherwise: "patience: ..." or "settled: ..."
-    updates_ : tuple
-        of each of the last hundred updates its ``number``, its ``rows``, the error on them
-        ``before`` and ``after``, and their ``drift``: how many columns have numbers outside the
-        ranges of before, and which most; None where these are not known
-    map_ : RowMap or None
-        of rows that are scaled, in front of the basis, where ``metric`` or ``scale`` ask for one,
-        or None
     scaling_ : Scaling or None
         of the data set it was fitted on, or what ``scale`` has chosen; applied to what is given to
         ``predict``. ``coefficients_`` apply to scaled rows. None where nothing is scaled
     dtype_ : dtype or None
         of the rows that it was fitted to, which those that are given to ``predict`` are brought to;
         None for a stored model that does not say, whose rows are predicted in their own precision
-    mean_weight_ : float
-        mean of the rows' weights, which the weights of the losses are divided by
-    class_weights_ : ndarray or None
-        (n_classes,) weight of each class, or None
-    class_shares_ : ndarray or None
-        (n_classes,) of the training rows by ``sample_weight``, or None
-    threshold_ : float or None
-        The probability from which on the second of two classes is predicted: the one that was
-        given, or w_0 / (w_0 + w_1) with class weights w; None where the sign of the decision value
-        says the class
-    width_ : int
-        Features of a row
-    coef_ : ndarray
-        Of linear models, (n_outputs, n_features), of regressors with one output (n_features,): the
-        weights of the columns of X, in their own units
-    intercept_ : object
-        (n_outputs,), of regressors with one output a float: the constant of f, in linear models
-        beside ``coef_``
 
     Examples
     --------
@@ -2744,18 +2760,56 @@ class DSGRegressor(_Regressor):
         the kernel's gamma
     n_blocks_ : int
         blocks of random features in use
+    model_ : FittedModel
+        The fitted model as a value, whose fields are the other attributes: what functions of runs
+        take
+    width_ : int
+        Features of a row
+    found_ : dict
+        The values chosen for hyperparameters that were "auto", by name
+    coef_ : ndarray
+        Of linear models, (n_outputs, n_features), of regressors with one output (n_features,): the
+        weights of the columns of X, in their own units
+    intercept_ : object
+        (n_outputs,), of regressors with one output a float: the constant of f, in linear models
+        beside ``coef_``
+    coefficients_ : ndarray
+        (size, n_outputs) weights of the basis functions, in their order; n_outputs = 1 for two
+        classes
+    constants_ : ndarray
+        (n_outputs,) what is added to them
     seed_ : int
         of every random choice that was made
+    n_iter_ : int
+        stages done, of the model that is kept
+    history_ : History
+        :class:`~distkern.monitor.history.History`, a list of dict, a line of figures for each stage
+    importances_ : Explanation or None
+        :class:`~distkern.monitor.explanation.Explanation` of a model that ``distkern train`` has
+        made, or None
+    ended_ : str or None
+        why: "converged" (a bound shows that the objective is within ``tol`` (f(0) - f) of its
+        minimum), "stages used up", "diverged", "stopped early", "stopped by a callback", or the
+        rule by which the solver stopped otherwise: "patience: ..." or "settled: ..."
+    updates_ : tuple
+        of each of the last hundred updates its ``number``, its ``rows``, the error on them
+        ``before`` and ``after``, and their ``drift``: how many columns have numbers outside the
+        ranges of before, and which most; None where these are not known
+    map_ : RowMap or None
+        of rows that are scaled, in front of the basis, where ``metric`` or ``scale`` ask for one,
+        or None
+    mean_weight_ : float
+        mean of the rows' weights, which the weights of the losses are divided by
+    class_weights_ : ndarray or None
+        (n_classes,) weight of each class, or None
+    class_shares_ : ndarray or None
+        (n_classes,) of the training rows by ``sample_weight``, or None
     target_center_ : ndarray
         (n_outputs,), of the square loss the mean of the targets, of the others their median or the
         quantiles that are asked for; of DSG's quantiles those of y - target_scale_ g
     target_scale_ : float
         of the square loss the standard deviation of the targets, of the others the spread between
         their deciles 1 and 9, divided by 2.563, see :func:`~distkern.solvers.targets.target_scale`
-    coefficients_ : ndarray
-        (size, n_outputs) weights of the basis functions, in their order
-    constants_ : ndarray
-        (n_outputs,) what is added to them
     n_features_in_ : int
         columns of what it was fitted on
     feature_names_in_ : ndarray
@@ -2767,50 +2821,12 @@ class DSGRegressor(_Regressor):
         of the column that held the target, where it was fitted on a data set of a table
     zero_based_ : bool or None
         whether indices of svmlight files start at 0, where it was fitted on a data set
-    n_iter_ : int
-        stages done, of the model that is kept
-    history_ : History
-        :class:`~distkern.monitor.history.History`, a list of dict, a line of figures for each stage
-    found_ : dict
-        what was chosen for hyperparameters that were "auto", by name
-    importances_ : Explanation or None
-        :class:`~distkern.monitor.explanation.Explanation` of a model that ``distkern train`` has
-        made, or None
-    ended_ : str
-        why: "converged" (a bound shows that the objective is within ``tol`` (f(0) - f) of its
-        minimum), "stages used up", "diverged", "stopped early", "stopped by a callback", or the
-        rule by which the solver stopped otherwise: "patience: ..." or "settled: ..."
-    updates_ : tuple
-        of each of the last hundred updates its ``number``, its ``rows``, the error on them
-        ``before`` and ``after``, and their ``drift``: how many columns have numbers outside the
-        ranges of before, and which most; None where these are not known
-    map_ : RowMap or None
-        of rows that are scaled, in front of the basis, where ``metric`` or ``scale`` ask for one,
-        or None
     scaling_ : Scaling or None
         of the data set it was fitted on, or what ``scale`` has chosen; applied to what is given to
         ``predict``. ``coefficients_`` apply to scaled rows. None where nothing is scaled
     dtype_ : dtype or None
         of the rows that it was fitted to, which those that are given to ``predict`` are brought to;
         None for a stored model that does not say, whose rows are predicted in their own precision
-    mean_weight_ : float
-        mean of the rows' weights, which the weights of the losses are divided by
-    class_weights_ : ndarray or None
-        (n_classes,) weight of each class, or None
-    class_shares_ : ndarray or None
-        (n_classes,) of the training rows by ``sample_weight``, or None
-    threshold_ : float or None
-        The probability from which on the second of two classes is predicted: the one that was
-        given, or w_0 / (w_0 + w_1) with class weights w; None where the sign of the decision value
-        says the class
-    width_ : int
-        Features of a row
-    coef_ : ndarray
-        Of linear models, (n_outputs, n_features), of regressors with one output (n_features,): the
-        weights of the columns of X, in their own units
-    intercept_ : object
-        (n_outputs,), of regressors with one output a float: the constant of f, in linear models
-        beside ``coef_``
 
     Examples
     --------
@@ -2821,8 +2837,6 @@ class DSGRegressor(_Regressor):
 
     gamma_: float
     n_blocks_: int
-    target_center_: NDArray[np.float64]
-    target_scale_: float
     loss: Literal["absolute", "epsilon_insensitive", "huber", "quantile", "square"]
     kernel: Literal["arc_cosine", "cauchy", "chi2", "dot_product", "exponential_semigroup", "hellinger", "intersection", "jensen_shannon", "laplacian", "matern", "polynomial", "rbf", "reciprocal_semigroup", "skewed_chi2", "skewed_intersection"]
     gamma: Literal["median", "scale", "auto"] | float | str
@@ -2945,31 +2959,70 @@ class KernelClassifier(_Classifier):
 
     Attributes
     ----------
-    machine_ : object
-        the estimator that was chosen, fitted
+    machine_ : AbstractEstimator
+        The estimator that was chosen, fitted
+    algorithm_ : str
+        The name of the algorithm that was chosen
     chosen_because_ : str
-        why, a clause
+        Why, a clause
     held_out_score_ : float or None
-        log loss, or mean squared error in squared units of the target, of rows that were held out
+        Log loss, or mean squared error in squared units of the target, of rows that were held out
         from a machine with the chosen settings; None where most rows are not in the sample that
         chose them
     held_out_error_ : float or None
-        the standard error of ``held_out_score_``
-    algorithm_ : str
-        The name of the algorithm that was chosen
+        The standard error of ``held_out_score_``
     metric_importances_ : ndarray
         Importances of the machine's metric, if it has one
-    classes_ : ndarray
-        (n_classes,) label values
-    coefficients_ : ndarray
-        (size, n_outputs) weights of the basis functions, in their order; n_outputs = 1 for two
-        classes
     threshold_ : float or None
         The probability from which on the second of two classes is predicted: the one that was
         given, or w_0 / (w_0 + w_1) with class weights w; None where the sign of the decision value
         says the class
+    model_ : FittedModel
+        The fitted model as a value, whose fields are the other attributes: what functions of runs
+        take
+    width_ : int
+        Features of a row
+    found_ : dict
+        The values chosen for hyperparameters that were "auto", by name
+    coef_ : ndarray
+        Of linear models, (n_outputs, n_features), of regressors with one output (n_features,): the
+        weights of the columns of X, in their own units
+    intercept_ : object
+        (n_outputs,), of regressors with one output a float: the constant of f, in linear models
+        beside ``coef_``
+    coefficients_ : ndarray
+        (size, n_outputs) weights of the basis functions, in their order; n_outputs = 1 for two
+        classes
     constants_ : ndarray
         (n_outputs,) what is added to them
+    classes_ : ndarray
+        (n_classes,) label values
+    seed_ : int
+        of every random choice that was made
+    n_iter_ : int
+        stages done, of the model that is kept
+    history_ : History
+        :class:`~distkern.monitor.history.History`, a list of dict, a line of figures for each stage
+    importances_ : Explanation or None
+        :class:`~distkern.monitor.explanation.Explanation` of a model that ``distkern train`` has
+        made, or None
+    ended_ : str or None
+        why: "converged" (a bound shows that the objective is within ``tol`` (f(0) - f) of its
+        minimum), "stages used up", "diverged", "stopped early", "stopped by a callback", or the
+        rule by which the solver stopped otherwise: "patience: ..." or "settled: ..."
+    updates_ : tuple
+        of each of the last hundred updates its ``number``, its ``rows``, the error on them
+        ``before`` and ``after``, and their ``drift``: how many columns have numbers outside the
+        ranges of before, and which most; None where these are not known
+    map_ : RowMap or None
+        of rows that are scaled, in front of the basis, where ``metric`` or ``scale`` ask for one,
+        or None
+    mean_weight_ : float
+        mean of the rows' weights, which the weights of the losses are divided by
+    class_weights_ : ndarray or None
+        (n_classes,) weight of each class, or None
+    class_shares_ : ndarray or None
+        (n_classes,) of the training rows by ``sample_weight``, or None
     n_features_in_ : int
         columns of what it was fitted on
     feature_names_in_ : ndarray
@@ -2981,48 +3034,12 @@ class KernelClassifier(_Classifier):
         of the column that held the target, where it was fitted on a data set of a table
     zero_based_ : bool or None
         whether indices of svmlight files start at 0, where it was fitted on a data set
-    seed_ : int
-        of every random choice that was made
-    n_iter_ : int
-        stages done, of the model that is kept
-    history_ : History
-        :class:`~distkern.monitor.history.History`, a list of dict, a line of figures for each stage
-    found_ : dict
-        what was chosen for hyperparameters that were "auto", by name
-    importances_ : Explanation or None
-        :class:`~distkern.monitor.explanation.Explanation` of a model that ``distkern train`` has
-        made, or None
-    ended_ : str
-        why: "converged" (a bound shows that the objective is within ``tol`` (f(0) - f) of its
-        minimum), "stages used up", "diverged", "stopped early", "stopped by a callback", or the
-        rule by which the solver stopped otherwise: "patience: ..." or "settled: ..."
-    updates_ : tuple
-        of each of the last hundred updates its ``number``, its ``rows``, the error on them
-        ``before`` and ``after``, and their ``drift``: how many columns have numbers outside the
-        ranges of before, and which most; None where these are not known
-    map_ : RowMap or None
-        of rows that are scaled, in front of the basis, where ``metric`` or ``scale`` ask for one,
-        or None
     scaling_ : Scaling or None
         of the data set it was fitted on, or what ``scale`` has chosen; applied to what is given to
         ``predict``. ``coefficients_`` apply to scaled rows. None where nothing is scaled
     dtype_ : dtype or None
         of the rows that it was fitted to, which those that are given to ``predict`` are brought to;
         None for a stored model that does not say, whose rows are predicted in their own precision
-    mean_weight_ : float
-        mean of the rows' weights, which the weights of the losses are divided by
-    class_weights_ : ndarray or None
-        (n_classes,) weight of each class, or None
-    class_shares_ : ndarray or None
-        (n_classes,) of the training rows by ``sample_weight``, or None
-    width_ : int
-        Features of a row
-    coef_ : ndarray
-        Of linear models, (n_outputs, n_features), of regressors with one output (n_features,): the
-        weights of the columns of X, in their own units
-    intercept_ : object
-        (n_outputs,), of regressors with one output a float: the constant of f, in linear models
-        beside ``coef_``
 
     Examples
     --------
@@ -3033,10 +3050,11 @@ class KernelClassifier(_Classifier):
     ('newton', True)
     """
 
+    machine_: AbstractEstimator
+    algorithm_: str
     chosen_because_: str
     held_out_score_: float | None
     held_out_error_: float | None
-    algorithm_: str
     metric_importances_: NDArray[np.float64]
     algorithm: Literal["auto", "cells", "newton", "svrg", "dsg"]
     search: Literal["full", "quick"] | None
@@ -3095,24 +3113,70 @@ class KernelRegressor(_Regressor):
 
     Attributes
     ----------
-    machine_ : object
-        the estimator that was chosen, fitted
+    machine_ : AbstractEstimator
+        The estimator that was chosen, fitted
+    algorithm_ : str
+        The name of the algorithm that was chosen
     chosen_because_ : str
-        why, a clause
+        Why, a clause
     held_out_score_ : float or None
-        log loss, or mean squared error in squared units of the target, of rows that were held out
+        Log loss, or mean squared error in squared units of the target, of rows that were held out
         from a machine with the chosen settings; None where most rows are not in the sample that
         chose them
     held_out_error_ : float or None
-        the standard error of ``held_out_score_``
-    algorithm_ : str
-        The name of the algorithm that was chosen
+        The standard error of ``held_out_score_``
     metric_importances_ : ndarray
         Importances of the machine's metric, if it has one
+    model_ : FittedModel
+        The fitted model as a value, whose fields are the other attributes: what functions of runs
+        take
+    width_ : int
+        Features of a row
+    found_ : dict
+        The values chosen for hyperparameters that were "auto", by name
+    coef_ : ndarray
+        Of linear models, (n_outputs, n_features), of regressors with one output (n_features,): the
+        weights of the columns of X, in their own units
+    intercept_ : object
+        (n_outputs,), of regressors with one output a float: the constant of f, in linear models
+        beside ``coef_``
     coefficients_ : ndarray
-        (size, n_outputs) weights of the basis functions, in their order
+        (size, n_outputs) weights of the basis functions, in their order; n_outputs = 1 for two
+        classes
     constants_ : ndarray
         (n_outputs,) what is added to them
+    seed_ : int
+        of every random choice that was made
+    n_iter_ : int
+        stages done, of the model that is kept
+    history_ : History
+        :class:`~distkern.monitor.history.History`, a list of dict, a line of figures for each stage
+    importances_ : Explanation or None
+        :class:`~distkern.monitor.explanation.Explanation` of a model that ``distkern train`` has
+        made, or None
+    ended_ : str or None
+        why: "converged" (a bound shows that the objective is within ``tol`` (f(0) - f) of its
+        minimum), "stages used up", "diverged", "stopped early", "stopped by a callback", or the
+        rule by which the solver stopped otherwise: "patience: ..." or "settled: ..."
+    updates_ : tuple
+        of each of the last hundred updates its ``number``, its ``rows``, the error on them
+        ``before`` and ``after``, and their ``drift``: how many columns have numbers outside the
+        ranges of before, and which most; None where these are not known
+    map_ : RowMap or None
+        of rows that are scaled, in front of the basis, where ``metric`` or ``scale`` ask for one,
+        or None
+    mean_weight_ : float
+        mean of the rows' weights, which the weights of the losses are divided by
+    class_weights_ : ndarray or None
+        (n_classes,) weight of each class, or None
+    class_shares_ : ndarray or None
+        (n_classes,) of the training rows by ``sample_weight``, or None
+    target_center_ : ndarray
+        (n_outputs,), of the square loss the mean of the targets, of the others their median or the
+        quantiles that are asked for; of DSG's quantiles those of y - target_scale_ g
+    target_scale_ : float
+        of the square loss the standard deviation of the targets, of the others the spread between
+        their deciles 1 and 9, divided by 2.563, see :func:`~distkern.solvers.targets.target_scale`
     n_features_in_ : int
         columns of what it was fitted on
     feature_names_in_ : ndarray
@@ -3124,52 +3188,12 @@ class KernelRegressor(_Regressor):
         of the column that held the target, where it was fitted on a data set of a table
     zero_based_ : bool or None
         whether indices of svmlight files start at 0, where it was fitted on a data set
-    seed_ : int
-        of every random choice that was made
-    n_iter_ : int
-        stages done, of the model that is kept
-    history_ : History
-        :class:`~distkern.monitor.history.History`, a list of dict, a line of figures for each stage
-    found_ : dict
-        what was chosen for hyperparameters that were "auto", by name
-    importances_ : Explanation or None
-        :class:`~distkern.monitor.explanation.Explanation` of a model that ``distkern train`` has
-        made, or None
-    ended_ : str
-        why: "converged" (a bound shows that the objective is within ``tol`` (f(0) - f) of its
-        minimum), "stages used up", "diverged", "stopped early", "stopped by a callback", or the
-        rule by which the solver stopped otherwise: "patience: ..." or "settled: ..."
-    updates_ : tuple
-        of each of the last hundred updates its ``number``, its ``rows``, the error on them
-        ``before`` and ``after``, and their ``drift``: how many columns have numbers outside the
-        ranges of before, and which most; None where these are not known
-    map_ : RowMap or None
-        of rows that are scaled, in front of the basis, where ``metric`` or ``scale`` ask for one,
-        or None
     scaling_ : Scaling or None
         of the data set it was fitted on, or what ``scale`` has chosen; applied to what is given to
         ``predict``. ``coefficients_`` apply to scaled rows. None where nothing is scaled
     dtype_ : dtype or None
         of the rows that it was fitted to, which those that are given to ``predict`` are brought to;
         None for a stored model that does not say, whose rows are predicted in their own precision
-    mean_weight_ : float
-        mean of the rows' weights, which the weights of the losses are divided by
-    class_weights_ : ndarray or None
-        (n_classes,) weight of each class, or None
-    class_shares_ : ndarray or None
-        (n_classes,) of the training rows by ``sample_weight``, or None
-    threshold_ : float or None
-        The probability from which on the second of two classes is predicted: the one that was
-        given, or w_0 / (w_0 + w_1) with class weights w; None where the sign of the decision value
-        says the class
-    width_ : int
-        Features of a row
-    coef_ : ndarray
-        Of linear models, (n_outputs, n_features), of regressors with one output (n_features,): the
-        weights of the columns of X, in their own units
-    intercept_ : object
-        (n_outputs,), of regressors with one output a float: the constant of f, in linear models
-        beside ``coef_``
 
     Examples
     --------
@@ -3179,10 +3203,11 @@ class KernelRegressor(_Regressor):
     True
     """
 
+    machine_: AbstractEstimator
+    algorithm_: str
     chosen_because_: str
     held_out_score_: float | None
     held_out_error_: float | None
-    algorithm_: str
     metric_importances_: NDArray[np.float64]
     algorithm: Literal["auto", "cells", "newton", "svrg", "dsg"]
     search: Literal["full", "quick"] | None
@@ -3294,23 +3319,61 @@ class NORMAClassifier(_Classifier):
 
     Attributes
     ----------
+    seed_ : int
+        of the random features, and of every other choice
     gamma_ : float
         the kernel's gamma; 1 for linear features and for kernels without one
     landmarks_ : Rows
-        (n_landmarks, n_features), without rows unless ``features`` are made of landmarks
-    seed_ : int
-        of the random features, and of every other choice
-    classes_ : ndarray
-        (n_classes,) label values
-    coefficients_ : ndarray
-        (size, n_outputs) weights of the basis functions, in their order; n_outputs = 1 for two
-        classes
+        (n_landmarks, n_features) array, or :class:`~distkern.common.sparse.SparseRows` if it was
+        fitted on sparse rows; without rows unless the features are made of landmarks
     threshold_ : float or None
         The probability from which on the second of two classes is predicted: the one that was
         given, or w_0 / (w_0 + w_1) with class weights w; None where the sign of the decision value
         says the class
+    model_ : FittedModel
+        The fitted model as a value, whose fields are the other attributes: what functions of runs
+        take
+    width_ : int
+        Features of a row
+    found_ : dict
+        The values chosen for hyperparameters that were "auto", by name
+    coef_ : ndarray
+        Of linear models, (n_outputs, n_features), of regressors with one output (n_features,): the
+        weights of the columns of X, in their own units
+    intercept_ : object
+        (n_outputs,), of regressors with one output a float: the constant of f, in linear models
+        beside ``coef_``
+    coefficients_ : ndarray
+        (size, n_outputs) weights of the basis functions, in their order; n_outputs = 1 for two
+        classes
     constants_ : ndarray
         (n_outputs,) what is added to them
+    classes_ : ndarray
+        (n_classes,) label values
+    n_iter_ : int
+        stages done, of the model that is kept
+    history_ : History
+        :class:`~distkern.monitor.history.History`, a list of dict, a line of figures for each stage
+    importances_ : Explanation or None
+        :class:`~distkern.monitor.explanation.Explanation` of a model that ``distkern train`` has
+        made, or None
+    ended_ : str or None
+        why: "converged" (a bound shows that the objective is within ``tol`` (f(0) - f) of its
+        minimum), "stages used up", "diverged", "stopped early", "stopped by a callback", or the
+        rule by which the solver stopped otherwise: "patience: ..." or "settled: ..."
+    updates_ : tuple
+        of each of the last hundred updates its ``number``, its ``rows``, the error on them
+        ``before`` and ``after``, and their ``drift``: how many columns have numbers outside the
+        ranges of before, and which most; None where these are not known
+    map_ : RowMap or None
+        of rows that are scaled, in front of the basis, where ``metric`` or ``scale`` ask for one,
+        or None
+    mean_weight_ : float
+        mean of the rows' weights, which the weights of the losses are divided by
+    class_weights_ : ndarray or None
+        (n_classes,) weight of each class, or None
+    class_shares_ : ndarray or None
+        (n_classes,) of the training rows by ``sample_weight``, or None
     n_features_in_ : int
         columns of what it was fitted on
     feature_names_in_ : ndarray
@@ -3322,46 +3385,12 @@ class NORMAClassifier(_Classifier):
         of the column that held the target, where it was fitted on a data set of a table
     zero_based_ : bool or None
         whether indices of svmlight files start at 0, where it was fitted on a data set
-    n_iter_ : int
-        stages done, of the model that is kept
-    history_ : History
-        :class:`~distkern.monitor.history.History`, a list of dict, a line of figures for each stage
-    found_ : dict
-        what was chosen for hyperparameters that were "auto", by name
-    importances_ : Explanation or None
-        :class:`~distkern.monitor.explanation.Explanation` of a model that ``distkern train`` has
-        made, or None
-    ended_ : str
-        why: "converged" (a bound shows that the objective is within ``tol`` (f(0) - f) of its
-        minimum), "stages used up", "diverged", "stopped early", "stopped by a callback", or the
-        rule by which the solver stopped otherwise: "patience: ..." or "settled: ..."
-    updates_ : tuple
-        of each of the last hundred updates its ``number``, its ``rows``, the error on them
-        ``before`` and ``after``, and their ``drift``: how many columns have numbers outside the
-        ranges of before, and which most; None where these are not known
-    map_ : RowMap or None
-        of rows that are scaled, in front of the basis, where ``metric`` or ``scale`` ask for one,
-        or None
     scaling_ : Scaling or None
         of the data set it was fitted on, or what ``scale`` has chosen; applied to what is given to
         ``predict``. ``coefficients_`` apply to scaled rows. None where nothing is scaled
     dtype_ : dtype or None
         of the rows that it was fitted to, which those that are given to ``predict`` are brought to;
         None for a stored model that does not say, whose rows are predicted in their own precision
-    mean_weight_ : float
-        mean of the rows' weights, which the weights of the losses are divided by
-    class_weights_ : ndarray or None
-        (n_classes,) weight of each class, or None
-    class_shares_ : ndarray or None
-        (n_classes,) of the training rows by ``sample_weight``, or None
-    width_ : int
-        Features of a row
-    coef_ : ndarray
-        Of linear models, (n_outputs, n_features), of regressors with one output (n_features,): the
-        weights of the columns of X, in their own units
-    intercept_ : object
-        (n_outputs,), of regressors with one output a float: the constant of f, in linear models
-        beside ``coef_``
 
     Examples
     --------
@@ -3517,22 +3546,61 @@ class NORMARegressor(_Regressor):
 
     Attributes
     ----------
+    seed_ : int
+        of the random features, and of every other choice
     gamma_ : float
         the kernel's gamma; 1 for linear features and for kernels without one
     landmarks_ : Rows
-        (n_landmarks, n_features), without rows unless ``features`` are made of landmarks
-    seed_ : int
-        of the random features, and of every other choice
+        (n_landmarks, n_features) array, or :class:`~distkern.common.sparse.SparseRows` if it was
+        fitted on sparse rows; without rows unless the features are made of landmarks
+    model_ : FittedModel
+        The fitted model as a value, whose fields are the other attributes: what functions of runs
+        take
+    width_ : int
+        Features of a row
+    found_ : dict
+        The values chosen for hyperparameters that were "auto", by name
+    coef_ : ndarray
+        Of linear models, (n_outputs, n_features), of regressors with one output (n_features,): the
+        weights of the columns of X, in their own units
+    intercept_ : object
+        (n_outputs,), of regressors with one output a float: the constant of f, in linear models
+        beside ``coef_``
+    coefficients_ : ndarray
+        (size, n_outputs) weights of the basis functions, in their order; n_outputs = 1 for two
+        classes
+    constants_ : ndarray
+        (n_outputs,) what is added to them
+    n_iter_ : int
+        stages done, of the model that is kept
+    history_ : History
+        :class:`~distkern.monitor.history.History`, a list of dict, a line of figures for each stage
+    importances_ : Explanation or None
+        :class:`~distkern.monitor.explanation.Explanation` of a model that ``distkern train`` has
+        made, or None
+    ended_ : str or None
+        why: "converged" (a bound shows that the objective is within ``tol`` (f(0) - f) of its
+        minimum), "stages used up", "diverged", "stopped early", "stopped by a callback", or the
+        rule by which the solver stopped otherwise: "patience: ..." or "settled: ..."
+    updates_ : tuple
+        of each of the last hundred updates its ``number``, its ``rows``, the error on them
+        ``before`` and ``after``, and their ``drift``: how many columns have numbers outside the
+        ranges of before, and which most; None where these are not known
+    map_ : RowMap or None
+        of rows that are scaled, in front of the basis, where ``metric`` or ``scale`` ask for one,
+        or None
+    mean_weight_ : float
+        mean of the rows' weights, which the weights of the losses are divided by
+    class_weights_ : ndarray or None
+        (n_classes,) weight of each class, or None
+    class_shares_ : ndarray or None
+        (n_classes,) of the training rows by ``sample_weight``, or None
     target_center_ : ndarray
         (n_outputs,), of the square loss the mean of the targets, of the others their median or the
         quantiles that are asked for; of DSG's quantiles those of y - target_scale_ g
     target_scale_ : float
         of the square loss the standard deviation of the targets, of the others the spread between
         their deciles 1 and 9, divided by 2.563, see :func:`~distkern.solvers.targets.target_scale`
-    coefficients_ : ndarray
-        (size, n_outputs) weights of the basis functions, in their order
-    constants_ : ndarray
-        (n_outputs,) what is added to them
     n_features_in_ : int
         columns of what it was fitted on
     feature_names_in_ : ndarray
@@ -3544,50 +3612,12 @@ class NORMARegressor(_Regressor):
         of the column that held the target, where it was fitted on a data set of a table
     zero_based_ : bool or None
         whether indices of svmlight files start at 0, where it was fitted on a data set
-    n_iter_ : int
-        stages done, of the model that is kept
-    history_ : History
-        :class:`~distkern.monitor.history.History`, a list of dict, a line of figures for each stage
-    found_ : dict
-        what was chosen for hyperparameters that were "auto", by name
-    importances_ : Explanation or None
-        :class:`~distkern.monitor.explanation.Explanation` of a model that ``distkern train`` has
-        made, or None
-    ended_ : str
-        why: "converged" (a bound shows that the objective is within ``tol`` (f(0) - f) of its
-        minimum), "stages used up", "diverged", "stopped early", "stopped by a callback", or the
-        rule by which the solver stopped otherwise: "patience: ..." or "settled: ..."
-    updates_ : tuple
-        of each of the last hundred updates its ``number``, its ``rows``, the error on them
-        ``before`` and ``after``, and their ``drift``: how many columns have numbers outside the
-        ranges of before, and which most; None where these are not known
-    map_ : RowMap or None
-        of rows that are scaled, in front of the basis, where ``metric`` or ``scale`` ask for one,
-        or None
     scaling_ : Scaling or None
         of the data set it was fitted on, or what ``scale`` has chosen; applied to what is given to
         ``predict``. ``coefficients_`` apply to scaled rows. None where nothing is scaled
     dtype_ : dtype or None
         of the rows that it was fitted to, which those that are given to ``predict`` are brought to;
         None for a stored model that does not say, whose rows are predicted in their own precision
-    mean_weight_ : float
-        mean of the rows' weights, which the weights of the losses are divided by
-    class_weights_ : ndarray or None
-        (n_classes,) weight of each class, or None
-    class_shares_ : ndarray or None
-        (n_classes,) of the training rows by ``sample_weight``, or None
-    threshold_ : float or None
-        The probability from which on the second of two classes is predicted: the one that was
-        given, or w_0 / (w_0 + w_1) with class weights w; None where the sign of the decision value
-        says the class
-    width_ : int
-        Features of a row
-    coef_ : ndarray
-        Of linear models, (n_outputs, n_features), of regressors with one output (n_features,): the
-        weights of the columns of X, in their own units
-    intercept_ : object
-        (n_outputs,), of regressors with one output a float: the constant of f, in linear models
-        beside ``coef_``
 
     Examples
     --------
@@ -3598,8 +3628,6 @@ class NORMARegressor(_Regressor):
 
     gamma_: float
     landmarks_: Rows
-    target_center_: NDArray[np.float64]
-    target_scale_: float
     loss: Literal["absolute", "epsilon_insensitive", "huber", "quantile", "square"]
     features: Literal["kernel", "landmarks", "linear", "nystroem", "random"]
     kernel: Literal["arc_cosine", "cauchy", "chi2", "dot_product", "exponential_semigroup", "hellinger", "intersection", "jensen_shannon", "laplacian", "matern", "polynomial", "rbf", "reciprocal_semigroup", "skewed_chi2", "skewed_intersection"]
@@ -3759,20 +3787,58 @@ class NewtonClassifier(_Classifier):
         "matrix" or "products"
     coefficients_ : ndarray
         (r, n_outputs); of Nystroem features the coefficients of the kernels at ``landmarks_``
+    seed_ : int
+        of the random features, and of every other choice
     gamma_ : float
         the kernel's gamma; 1 for linear features and for kernels without one
     landmarks_ : Rows
-        (n_landmarks, n_features), without rows unless ``features`` are made of landmarks
-    seed_ : int
-        of the random features, and of every other choice
-    classes_ : ndarray
-        (n_classes,) label values
+        (n_landmarks, n_features) array, or :class:`~distkern.common.sparse.SparseRows` if it was
+        fitted on sparse rows; without rows unless the features are made of landmarks
     threshold_ : float or None
         The probability from which on the second of two classes is predicted: the one that was
         given, or w_0 / (w_0 + w_1) with class weights w; None where the sign of the decision value
         says the class
+    model_ : FittedModel
+        The fitted model as a value, whose fields are the other attributes: what functions of runs
+        take
+    width_ : int
+        Features of a row
+    found_ : dict
+        The values chosen for hyperparameters that were "auto", by name
+    coef_ : ndarray
+        Of linear models, (n_outputs, n_features), of regressors with one output (n_features,): the
+        weights of the columns of X, in their own units
+    intercept_ : object
+        (n_outputs,), of regressors with one output a float: the constant of f, in linear models
+        beside ``coef_``
     constants_ : ndarray
         (n_outputs,) what is added to them
+    classes_ : ndarray
+        (n_classes,) label values
+    n_iter_ : int
+        stages done, of the model that is kept
+    history_ : History
+        :class:`~distkern.monitor.history.History`, a list of dict, a line of figures for each stage
+    importances_ : Explanation or None
+        :class:`~distkern.monitor.explanation.Explanation` of a model that ``distkern train`` has
+        made, or None
+    ended_ : str or None
+        why: "converged" (a bound shows that the objective is within ``tol`` (f(0) - f) of its
+        minimum), "stages used up", "diverged", "stopped early", "stopped by a callback", or the
+        rule by which the solver stopped otherwise: "patience: ..." or "settled: ..."
+    updates_ : tuple
+        of each of the last hundred updates its ``number``, its ``rows``, the error on them
+        ``before`` and ``after``, and their ``drift``: how many columns have numbers outside the
+        ranges of before, and which most; None where these are not known
+    map_ : RowMap or None
+        of rows that are scaled, in front of the basis, where ``metric`` or ``scale`` ask for one,
+        or None
+    mean_weight_ : float
+        mean of the rows' weights, which the weights of the losses are divided by
+    class_weights_ : ndarray or None
+        (n_classes,) weight of each class, or None
+    class_shares_ : ndarray or None
+        (n_classes,) of the training rows by ``sample_weight``, or None
     n_features_in_ : int
         columns of what it was fitted on
     feature_names_in_ : ndarray
@@ -3784,46 +3850,12 @@ class NewtonClassifier(_Classifier):
         of the column that held the target, where it was fitted on a data set of a table
     zero_based_ : bool or None
         whether indices of svmlight files start at 0, where it was fitted on a data set
-    n_iter_ : int
-        stages done, of the model that is kept
-    history_ : History
-        :class:`~distkern.monitor.history.History`, a list of dict, a line of figures for each stage
-    found_ : dict
-        what was chosen for hyperparameters that were "auto", by name
-    importances_ : Explanation or None
-        :class:`~distkern.monitor.explanation.Explanation` of a model that ``distkern train`` has
-        made, or None
-    ended_ : str
-        why: "converged" (a bound shows that the objective is within ``tol`` (f(0) - f) of its
-        minimum), "stages used up", "diverged", "stopped early", "stopped by a callback", or the
-        rule by which the solver stopped otherwise: "patience: ..." or "settled: ..."
-    updates_ : tuple
-        of each of the last hundred updates its ``number``, its ``rows``, the error on them
-        ``before`` and ``after``, and their ``drift``: how many columns have numbers outside the
-        ranges of before, and which most; None where these are not known
-    map_ : RowMap or None
-        of rows that are scaled, in front of the basis, where ``metric`` or ``scale`` ask for one,
-        or None
     scaling_ : Scaling or None
         of the data set it was fitted on, or what ``scale`` has chosen; applied to what is given to
         ``predict``. ``coefficients_`` apply to scaled rows. None where nothing is scaled
     dtype_ : dtype or None
         of the rows that it was fitted to, which those that are given to ``predict`` are brought to;
         None for a stored model that does not say, whose rows are predicted in their own precision
-    mean_weight_ : float
-        mean of the rows' weights, which the weights of the losses are divided by
-    class_weights_ : ndarray or None
-        (n_classes,) weight of each class, or None
-    class_shares_ : ndarray or None
-        (n_classes,) of the training rows by ``sample_weight``, or None
-    width_ : int
-        Features of a row
-    coef_ : ndarray
-        Of linear models, (n_outputs, n_features), of regressors with one output (n_features,): the
-        weights of the columns of X, in their own units
-    intercept_ : object
-        (n_outputs,), of regressors with one output a float: the constant of f, in linear models
-        beside ``coef_``
 
     Examples
     --------
@@ -3977,20 +4009,58 @@ class NewtonRegressor(_Regressor):
         "matrix" or "products"
     coefficients_ : ndarray
         (r, n_outputs); of Nystroem features the coefficients of the kernels at ``landmarks_``
+    seed_ : int
+        of the random features, and of every other choice
     gamma_ : float
         the kernel's gamma; 1 for linear features and for kernels without one
     landmarks_ : Rows
-        (n_landmarks, n_features), without rows unless ``features`` are made of landmarks
-    seed_ : int
-        of the random features, and of every other choice
+        (n_landmarks, n_features) array, or :class:`~distkern.common.sparse.SparseRows` if it was
+        fitted on sparse rows; without rows unless the features are made of landmarks
+    model_ : FittedModel
+        The fitted model as a value, whose fields are the other attributes: what functions of runs
+        take
+    width_ : int
+        Features of a row
+    found_ : dict
+        The values chosen for hyperparameters that were "auto", by name
+    coef_ : ndarray
+        Of linear models, (n_outputs, n_features), of regressors with one output (n_features,): the
+        weights of the columns of X, in their own units
+    intercept_ : object
+        (n_outputs,), of regressors with one output a float: the constant of f, in linear models
+        beside ``coef_``
+    constants_ : ndarray
+        (n_outputs,) what is added to them
+    n_iter_ : int
+        stages done, of the model that is kept
+    history_ : History
+        :class:`~distkern.monitor.history.History`, a list of dict, a line of figures for each stage
+    importances_ : Explanation or None
+        :class:`~distkern.monitor.explanation.Explanation` of a model that ``distkern train`` has
+        made, or None
+    ended_ : str or None
+        why: "converged" (a bound shows that the objective is within ``tol`` (f(0) - f) of its
+        minimum), "stages used up", "diverged", "stopped early", "stopped by a callback", or the
+        rule by which the solver stopped otherwise: "patience: ..." or "settled: ..."
+    updates_ : tuple
+        of each of the last hundred updates its ``number``, its ``rows``, the error on them
+        ``before`` and ``after``, and their ``drift``: how many columns have numbers outside the
+        ranges of before, and which most; None where these are not known
+    map_ : RowMap or None
+        of rows that are scaled, in front of the basis, where ``metric`` or ``scale`` ask for one,
+        or None
+    mean_weight_ : float
+        mean of the rows' weights, which the weights of the losses are divided by
+    class_weights_ : ndarray or None
+        (n_classes,) weight of each class, or None
+    class_shares_ : ndarray or None
+        (n_classes,) of the training rows by ``sample_weight``, or None
     target_center_ : ndarray
         (n_outputs,), of the square loss the mean of the targets, of the others their median or the
         quantiles that are asked for; of DSG's quantiles those of y - target_scale_ g
     target_scale_ : float
         of the square loss the standard deviation of the targets, of the others the spread between
         their deciles 1 and 9, divided by 2.563, see :func:`~distkern.solvers.targets.target_scale`
-    constants_ : ndarray
-        (n_outputs,) what is added to them
     n_features_in_ : int
         columns of what it was fitted on
     feature_names_in_ : ndarray
@@ -4002,50 +4072,12 @@ class NewtonRegressor(_Regressor):
         of the column that held the target, where it was fitted on a data set of a table
     zero_based_ : bool or None
         whether indices of svmlight files start at 0, where it was fitted on a data set
-    n_iter_ : int
-        stages done, of the model that is kept
-    history_ : History
-        :class:`~distkern.monitor.history.History`, a list of dict, a line of figures for each stage
-    found_ : dict
-        what was chosen for hyperparameters that were "auto", by name
-    importances_ : Explanation or None
-        :class:`~distkern.monitor.explanation.Explanation` of a model that ``distkern train`` has
-        made, or None
-    ended_ : str
-        why: "converged" (a bound shows that the objective is within ``tol`` (f(0) - f) of its
-        minimum), "stages used up", "diverged", "stopped early", "stopped by a callback", or the
-        rule by which the solver stopped otherwise: "patience: ..." or "settled: ..."
-    updates_ : tuple
-        of each of the last hundred updates its ``number``, its ``rows``, the error on them
-        ``before`` and ``after``, and their ``drift``: how many columns have numbers outside the
-        ranges of before, and which most; None where these are not known
-    map_ : RowMap or None
-        of rows that are scaled, in front of the basis, where ``metric`` or ``scale`` ask for one,
-        or None
     scaling_ : Scaling or None
         of the data set it was fitted on, or what ``scale`` has chosen; applied to what is given to
         ``predict``. ``coefficients_`` apply to scaled rows. None where nothing is scaled
     dtype_ : dtype or None
         of the rows that it was fitted to, which those that are given to ``predict`` are brought to;
         None for a stored model that does not say, whose rows are predicted in their own precision
-    mean_weight_ : float
-        mean of the rows' weights, which the weights of the losses are divided by
-    class_weights_ : ndarray or None
-        (n_classes,) weight of each class, or None
-    class_shares_ : ndarray or None
-        (n_classes,) of the training rows by ``sample_weight``, or None
-    threshold_ : float or None
-        The probability from which on the second of two classes is predicted: the one that was
-        given, or w_0 / (w_0 + w_1) with class weights w; None where the sign of the decision value
-        says the class
-    width_ : int
-        Features of a row
-    coef_ : ndarray
-        Of linear models, (n_outputs, n_features), of regressors with one output (n_features,): the
-        weights of the columns of X, in their own units
-    intercept_ : object
-        (n_outputs,), of regressors with one output a float: the constant of f, in linear models
-        beside ``coef_``
 
     Examples
     --------
@@ -4057,8 +4089,6 @@ class NewtonRegressor(_Regressor):
     hessian_: str
     gamma_: float
     landmarks_: Rows
-    target_center_: NDArray[np.float64]
-    target_scale_: float
     loss: Literal["huber", "square"]
     features: Literal["nystroem", "landmarks", "linear", "random"]
     kernel: Literal["arc_cosine", "cauchy", "chi2", "dot_product", "exponential_semigroup", "hellinger", "intersection", "jensen_shannon", "laplacian", "matern", "polynomial", "rbf", "reciprocal_semigroup", "skewed_chi2", "skewed_intersection"]
@@ -4203,23 +4233,61 @@ class PegasosClassifier(_Classifier):
 
     Attributes
     ----------
+    seed_ : int
+        of the random features, and of every other choice
     gamma_ : float
         the kernel's gamma; 1 for linear features and for kernels without one
     landmarks_ : Rows
-        (n_landmarks, n_features), without rows unless ``features`` are made of landmarks
-    seed_ : int
-        of the random features, and of every other choice
-    classes_ : ndarray
-        (n_classes,) label values
-    coefficients_ : ndarray
-        (size, n_outputs) weights of the basis functions, in their order; n_outputs = 1 for two
-        classes
+        (n_landmarks, n_features) array, or :class:`~distkern.common.sparse.SparseRows` if it was
+        fitted on sparse rows; without rows unless the features are made of landmarks
     threshold_ : float or None
         The probability from which on the second of two classes is predicted: the one that was
         given, or w_0 / (w_0 + w_1) with class weights w; None where the sign of the decision value
         says the class
+    model_ : FittedModel
+        The fitted model as a value, whose fields are the other attributes: what functions of runs
+        take
+    width_ : int
+        Features of a row
+    found_ : dict
+        The values chosen for hyperparameters that were "auto", by name
+    coef_ : ndarray
+        Of linear models, (n_outputs, n_features), of regressors with one output (n_features,): the
+        weights of the columns of X, in their own units
+    intercept_ : object
+        (n_outputs,), of regressors with one output a float: the constant of f, in linear models
+        beside ``coef_``
+    coefficients_ : ndarray
+        (size, n_outputs) weights of the basis functions, in their order; n_outputs = 1 for two
+        classes
     constants_ : ndarray
         (n_outputs,) what is added to them
+    classes_ : ndarray
+        (n_classes,) label values
+    n_iter_ : int
+        stages done, of the model that is kept
+    history_ : History
+        :class:`~distkern.monitor.history.History`, a list of dict, a line of figures for each stage
+    importances_ : Explanation or None
+        :class:`~distkern.monitor.explanation.Explanation` of a model that ``distkern train`` has
+        made, or None
+    ended_ : str or None
+        why: "converged" (a bound shows that the objective is within ``tol`` (f(0) - f) of its
+        minimum), "stages used up", "diverged", "stopped early", "stopped by a callback", or the
+        rule by which the solver stopped otherwise: "patience: ..." or "settled: ..."
+    updates_ : tuple
+        of each of the last hundred updates its ``number``, its ``rows``, the error on them
+        ``before`` and ``after``, and their ``drift``: how many columns have numbers outside the
+        ranges of before, and which most; None where these are not known
+    map_ : RowMap or None
+        of rows that are scaled, in front of the basis, where ``metric`` or ``scale`` ask for one,
+        or None
+    mean_weight_ : float
+        mean of the rows' weights, which the weights of the losses are divided by
+    class_weights_ : ndarray or None
+        (n_classes,) weight of each class, or None
+    class_shares_ : ndarray or None
+        (n_classes,) of the training rows by ``sample_weight``, or None
     n_features_in_ : int
         columns of what it was fitted on
     feature_names_in_ : ndarray
@@ -4231,46 +4299,12 @@ class PegasosClassifier(_Classifier):
         of the column that held the target, where it was fitted on a data set of a table
     zero_based_ : bool or None
         whether indices of svmlight files start at 0, where it was fitted on a data set
-    n_iter_ : int
-        stages done, of the model that is kept
-    history_ : History
-        :class:`~distkern.monitor.history.History`, a list of dict, a line of figures for each stage
-    found_ : dict
-        what was chosen for hyperparameters that were "auto", by name
-    importances_ : Explanation or None
-        :class:`~distkern.monitor.explanation.Explanation` of a model that ``distkern train`` has
-        made, or None
-    ended_ : str
-        why: "converged" (a bound shows that the objective is within ``tol`` (f(0) - f) of its
-        minimum), "stages used up", "diverged", "stopped early", "stopped by a callback", or the
-        rule by which the solver stopped otherwise: "patience: ..." or "settled: ..."
-    updates_ : tuple
-        of each of the last hundred updates its ``number``, its ``rows``, the error on them
-        ``before`` and ``after``, and their ``drift``: how many columns have numbers outside the
-        ranges of before, and which most; None where these are not known
-    map_ : RowMap or None
-        of rows that are scaled, in front of the basis, where ``metric`` or ``scale`` ask for one,
-        or None
     scaling_ : Scaling or None
         of the data set it was fitted on, or what ``scale`` has chosen; applied to what is given to
         ``predict``. ``coefficients_`` apply to scaled rows. None where nothing is scaled
     dtype_ : dtype or None
         of the rows that it was fitted to, which those that are given to ``predict`` are brought to;
         None for a stored model that does not say, whose rows are predicted in their own precision
-    mean_weight_ : float
-        mean of the rows' weights, which the weights of the losses are divided by
-    class_weights_ : ndarray or None
-        (n_classes,) weight of each class, or None
-    class_shares_ : ndarray or None
-        (n_classes,) of the training rows by ``sample_weight``, or None
-    width_ : int
-        Features of a row
-    coef_ : ndarray
-        Of linear models, (n_outputs, n_features), of regressors with one output (n_features,): the
-        weights of the columns of X, in their own units
-    intercept_ : object
-        (n_outputs,), of regressors with one output a float: the constant of f, in linear models
-        beside ``coef_``
 
     Examples
     --------
@@ -4434,23 +4468,61 @@ class RBCDClassifier(_Classifier):
 
     Attributes
     ----------
+    seed_ : int
+        of the random features, and of every other choice
     gamma_ : float
         the kernel's gamma; 1 for linear features and for kernels without one
     landmarks_ : Rows
-        (n_landmarks, n_features), without rows unless ``features`` are made of landmarks
-    seed_ : int
-        of the random features, and of every other choice
-    classes_ : ndarray
-        (n_classes,) label values
-    coefficients_ : ndarray
-        (size, n_outputs) weights of the basis functions, in their order; n_outputs = 1 for two
-        classes
+        (n_landmarks, n_features) array, or :class:`~distkern.common.sparse.SparseRows` if it was
+        fitted on sparse rows; without rows unless the features are made of landmarks
     threshold_ : float or None
         The probability from which on the second of two classes is predicted: the one that was
         given, or w_0 / (w_0 + w_1) with class weights w; None where the sign of the decision value
         says the class
+    model_ : FittedModel
+        The fitted model as a value, whose fields are the other attributes: what functions of runs
+        take
+    width_ : int
+        Features of a row
+    found_ : dict
+        The values chosen for hyperparameters that were "auto", by name
+    coef_ : ndarray
+        Of linear models, (n_outputs, n_features), of regressors with one output (n_features,): the
+        weights of the columns of X, in their own units
+    intercept_ : object
+        (n_outputs,), of regressors with one output a float: the constant of f, in linear models
+        beside ``coef_``
+    coefficients_ : ndarray
+        (size, n_outputs) weights of the basis functions, in their order; n_outputs = 1 for two
+        classes
     constants_ : ndarray
         (n_outputs,) what is added to them
+    classes_ : ndarray
+        (n_classes,) label values
+    n_iter_ : int
+        stages done, of the model that is kept
+    history_ : History
+        :class:`~distkern.monitor.history.History`, a list of dict, a line of figures for each stage
+    importances_ : Explanation or None
+        :class:`~distkern.monitor.explanation.Explanation` of a model that ``distkern train`` has
+        made, or None
+    ended_ : str or None
+        why: "converged" (a bound shows that the objective is within ``tol`` (f(0) - f) of its
+        minimum), "stages used up", "diverged", "stopped early", "stopped by a callback", or the
+        rule by which the solver stopped otherwise: "patience: ..." or "settled: ..."
+    updates_ : tuple
+        of each of the last hundred updates its ``number``, its ``rows``, the error on them
+        ``before`` and ``after``, and their ``drift``: how many columns have numbers outside the
+        ranges of before, and which most; None where these are not known
+    map_ : RowMap or None
+        of rows that are scaled, in front of the basis, where ``metric`` or ``scale`` ask for one,
+        or None
+    mean_weight_ : float
+        mean of the rows' weights, which the weights of the losses are divided by
+    class_weights_ : ndarray or None
+        (n_classes,) weight of each class, or None
+    class_shares_ : ndarray or None
+        (n_classes,) of the training rows by ``sample_weight``, or None
     n_features_in_ : int
         columns of what it was fitted on
     feature_names_in_ : ndarray
@@ -4462,46 +4534,12 @@ class RBCDClassifier(_Classifier):
         of the column that held the target, where it was fitted on a data set of a table
     zero_based_ : bool or None
         whether indices of svmlight files start at 0, where it was fitted on a data set
-    n_iter_ : int
-        stages done, of the model that is kept
-    history_ : History
-        :class:`~distkern.monitor.history.History`, a list of dict, a line of figures for each stage
-    found_ : dict
-        what was chosen for hyperparameters that were "auto", by name
-    importances_ : Explanation or None
-        :class:`~distkern.monitor.explanation.Explanation` of a model that ``distkern train`` has
-        made, or None
-    ended_ : str
-        why: "converged" (a bound shows that the objective is within ``tol`` (f(0) - f) of its
-        minimum), "stages used up", "diverged", "stopped early", "stopped by a callback", or the
-        rule by which the solver stopped otherwise: "patience: ..." or "settled: ..."
-    updates_ : tuple
-        of each of the last hundred updates its ``number``, its ``rows``, the error on them
-        ``before`` and ``after``, and their ``drift``: how many columns have numbers outside the
-        ranges of before, and which most; None where these are not known
-    map_ : RowMap or None
-        of rows that are scaled, in front of the basis, where ``metric`` or ``scale`` ask for one,
-        or None
     scaling_ : Scaling or None
         of the data set it was fitted on, or what ``scale`` has chosen; applied to what is given to
         ``predict``. ``coefficients_`` apply to scaled rows. None where nothing is scaled
     dtype_ : dtype or None
         of the rows that it was fitted to, which those that are given to ``predict`` are brought to;
         None for a stored model that does not say, whose rows are predicted in their own precision
-    mean_weight_ : float
-        mean of the rows' weights, which the weights of the losses are divided by
-    class_weights_ : ndarray or None
-        (n_classes,) weight of each class, or None
-    class_shares_ : ndarray or None
-        (n_classes,) of the training rows by ``sample_weight``, or None
-    width_ : int
-        Features of a row
-    coef_ : ndarray
-        Of linear models, (n_outputs, n_features), of regressors with one output (n_features,): the
-        weights of the columns of X, in their own units
-    intercept_ : object
-        (n_outputs,), of regressors with one output a float: the constant of f, in linear models
-        beside ``coef_``
 
     Examples
     --------
@@ -4651,22 +4689,61 @@ class RBCDRegressor(_Regressor):
 
     Attributes
     ----------
+    seed_ : int
+        of the random features, and of every other choice
     gamma_ : float
         the kernel's gamma; 1 for linear features and for kernels without one
     landmarks_ : Rows
-        (n_landmarks, n_features), without rows unless ``features`` are made of landmarks
-    seed_ : int
-        of the random features, and of every other choice
+        (n_landmarks, n_features) array, or :class:`~distkern.common.sparse.SparseRows` if it was
+        fitted on sparse rows; without rows unless the features are made of landmarks
+    model_ : FittedModel
+        The fitted model as a value, whose fields are the other attributes: what functions of runs
+        take
+    width_ : int
+        Features of a row
+    found_ : dict
+        The values chosen for hyperparameters that were "auto", by name
+    coef_ : ndarray
+        Of linear models, (n_outputs, n_features), of regressors with one output (n_features,): the
+        weights of the columns of X, in their own units
+    intercept_ : object
+        (n_outputs,), of regressors with one output a float: the constant of f, in linear models
+        beside ``coef_``
+    coefficients_ : ndarray
+        (size, n_outputs) weights of the basis functions, in their order; n_outputs = 1 for two
+        classes
+    constants_ : ndarray
+        (n_outputs,) what is added to them
+    n_iter_ : int
+        stages done, of the model that is kept
+    history_ : History
+        :class:`~distkern.monitor.history.History`, a list of dict, a line of figures for each stage
+    importances_ : Explanation or None
+        :class:`~distkern.monitor.explanation.Explanation` of a model that ``distkern train`` has
+        made, or None
+    ended_ : str or None
+        why: "converged" (a bound shows that the objective is within ``tol`` (f(0) - f) of its
+        minimum), "stages used up", "diverged", "stopped early", "stopped by a callback", or the
+        rule by which the solver stopped otherwise: "patience: ..." or "settled: ..."
+    updates_ : tuple
+        of each of the last hundred updates its ``number``, its ``rows``, the error on them
+        ``before`` and ``after``, and their ``drift``: how many columns have numbers outside the
+        ranges of before, and which most; None where these are not known
+    map_ : RowMap or None
+        of rows that are scaled, in front of the basis, where ``metric`` or ``scale`` ask for one,
+        or None
+    mean_weight_ : float
+        mean of the rows' weights, which the weights of the losses are divided by
+    class_weights_ : ndarray or None
+        (n_classes,) weight of each class, or None
+    class_shares_ : ndarray or None
+        (n_classes,) of the training rows by ``sample_weight``, or None
     target_center_ : ndarray
         (n_outputs,), of the square loss the mean of the targets, of the others their median or the
         quantiles that are asked for; of DSG's quantiles those of y - target_scale_ g
     target_scale_ : float
         of the square loss the standard deviation of the targets, of the others the spread between
         their deciles 1 and 9, divided by 2.563, see :func:`~distkern.solvers.targets.target_scale`
-    coefficients_ : ndarray
-        (size, n_outputs) weights of the basis functions, in their order
-    constants_ : ndarray
-        (n_outputs,) what is added to them
     n_features_in_ : int
         columns of what it was fitted on
     feature_names_in_ : ndarray
@@ -4678,50 +4755,12 @@ class RBCDRegressor(_Regressor):
         of the column that held the target, where it was fitted on a data set of a table
     zero_based_ : bool or None
         whether indices of svmlight files start at 0, where it was fitted on a data set
-    n_iter_ : int
-        stages done, of the model that is kept
-    history_ : History
-        :class:`~distkern.monitor.history.History`, a list of dict, a line of figures for each stage
-    found_ : dict
-        what was chosen for hyperparameters that were "auto", by name
-    importances_ : Explanation or None
-        :class:`~distkern.monitor.explanation.Explanation` of a model that ``distkern train`` has
-        made, or None
-    ended_ : str
-        why: "converged" (a bound shows that the objective is within ``tol`` (f(0) - f) of its
-        minimum), "stages used up", "diverged", "stopped early", "stopped by a callback", or the
-        rule by which the solver stopped otherwise: "patience: ..." or "settled: ..."
-    updates_ : tuple
-        of each of the last hundred updates its ``number``, its ``rows``, the error on them
-        ``before`` and ``after``, and their ``drift``: how many columns have numbers outside the
-        ranges of before, and which most; None where these are not known
-    map_ : RowMap or None
-        of rows that are scaled, in front of the basis, where ``metric`` or ``scale`` ask for one,
-        or None
     scaling_ : Scaling or None
         of the data set it was fitted on, or what ``scale`` has chosen; applied to what is given to
         ``predict``. ``coefficients_`` apply to scaled rows. None where nothing is scaled
     dtype_ : dtype or None
         of the rows that it was fitted to, which those that are given to ``predict`` are brought to;
         None for a stored model that does not say, whose rows are predicted in their own precision
-    mean_weight_ : float
-        mean of the rows' weights, which the weights of the losses are divided by
-    class_weights_ : ndarray or None
-        (n_classes,) weight of each class, or None
-    class_shares_ : ndarray or None
-        (n_classes,) of the training rows by ``sample_weight``, or None
-    threshold_ : float or None
-        The probability from which on the second of two classes is predicted: the one that was
-        given, or w_0 / (w_0 + w_1) with class weights w; None where the sign of the decision value
-        says the class
-    width_ : int
-        Features of a row
-    coef_ : ndarray
-        Of linear models, (n_outputs, n_features), of regressors with one output (n_features,): the
-        weights of the columns of X, in their own units
-    intercept_ : object
-        (n_outputs,), of regressors with one output a float: the constant of f, in linear models
-        beside ``coef_``
 
     Examples
     --------
@@ -4732,8 +4771,6 @@ class RBCDRegressor(_Regressor):
 
     gamma_: float
     landmarks_: Rows
-    target_center_: NDArray[np.float64]
-    target_scale_: float
     loss: Literal["huber", "square"]
     features: Literal["random", "landmarks", "linear", "nystroem"]
     kernel: Literal["arc_cosine", "cauchy", "chi2", "dot_product", "exponential_semigroup", "hellinger", "intersection", "jensen_shannon", "laplacian", "matern", "polynomial", "rbf", "reciprocal_semigroup", "skewed_chi2", "skewed_intersection"]
@@ -4825,13 +4862,22 @@ class RandomFeatures(TransformerMixin, BaseEstimator):  # type: ignore[misc]
     seed_ : int
         of all draws
     n_features_in_ : int
-        d
-    scaling_ : Scaling or None
-        of the data set it was fitted on, applied to arrays given to ``transform``; None for arrays
+        columns of what it was fitted on
+    feature_names_in_ : ndarray
+        (n_features_in_,) their names, where it had some
     table_ : Table or None
-        how columns became features, where they were not mere numbers
-    width_ : int
-        Features of a row that it is given
+        how they became features, where they were not mere numbers, see
+        :class:`~distkern.storage.table.Table`; else None
+    target_name_ : str or None
+        of the column that held the target, where it was fitted on a data set of a table
+    zero_based_ : bool or None
+        whether indices of svmlight files start at 0, where it was fitted on a data set
+    scaling_ : Scaling or None
+        of the data set it was fitted on, or what ``scale`` has chosen; applied to what is given to
+        ``predict``. ``coefficients_`` apply to scaled rows. None where nothing is scaled
+    dtype_ : dtype or None
+        of the rows that it was fitted to, which those that are given to ``predict`` are brought to;
+        None for a stored model that does not say, whose rows are predicted in their own precision
 
     Examples
     --------
@@ -4844,9 +4890,12 @@ class RandomFeatures(TransformerMixin, BaseEstimator):  # type: ignore[misc]
     kernel_: AbstractKernel
     seed_: int
     n_features_in_: int
-    scaling_: Scaling | None
+    feature_names_in_: NDArray[Any]
     table_: Table | None
-    width_: int
+    target_name_: str | None
+    zero_based_: bool | None
+    scaling_: Scaling | None
+    dtype_: np.dtype[Any] | None
     kernel: Literal["arc_cosine", "cauchy", "chi2", "dot_product", "exponential_semigroup", "hellinger", "intersection", "jensen_shannon", "laplacian", "matern", "polynomial", "rbf", "reciprocal_semigroup", "skewed_chi2", "skewed_intersection"]
     n_features: int
     sampler: Literal["fastfood", "monte_carlo", "orthogonal", "quasi_monte_carlo"]
@@ -5094,23 +5143,61 @@ class SBMDClassifier(_Classifier):
 
     Attributes
     ----------
+    seed_ : int
+        of the random features, and of every other choice
     gamma_ : float
         the kernel's gamma; 1 for linear features and for kernels without one
     landmarks_ : Rows
-        (n_landmarks, n_features), without rows unless ``features`` are made of landmarks
-    seed_ : int
-        of the random features, and of every other choice
-    classes_ : ndarray
-        (n_classes,) label values
-    coefficients_ : ndarray
-        (size, n_outputs) weights of the basis functions, in their order; n_outputs = 1 for two
-        classes
+        (n_landmarks, n_features) array, or :class:`~distkern.common.sparse.SparseRows` if it was
+        fitted on sparse rows; without rows unless the features are made of landmarks
     threshold_ : float or None
         The probability from which on the second of two classes is predicted: the one that was
         given, or w_0 / (w_0 + w_1) with class weights w; None where the sign of the decision value
         says the class
+    model_ : FittedModel
+        The fitted model as a value, whose fields are the other attributes: what functions of runs
+        take
+    width_ : int
+        Features of a row
+    found_ : dict
+        The values chosen for hyperparameters that were "auto", by name
+    coef_ : ndarray
+        Of linear models, (n_outputs, n_features), of regressors with one output (n_features,): the
+        weights of the columns of X, in their own units
+    intercept_ : object
+        (n_outputs,), of regressors with one output a float: the constant of f, in linear models
+        beside ``coef_``
+    coefficients_ : ndarray
+        (size, n_outputs) weights of the basis functions, in their order; n_outputs = 1 for two
+        classes
     constants_ : ndarray
         (n_outputs,) what is added to them
+    classes_ : ndarray
+        (n_classes,) label values
+    n_iter_ : int
+        stages done, of the model that is kept
+    history_ : History
+        :class:`~distkern.monitor.history.History`, a list of dict, a line of figures for each stage
+    importances_ : Explanation or None
+        :class:`~distkern.monitor.explanation.Explanation` of a model that ``distkern train`` has
+        made, or None
+    ended_ : str or None
+        why: "converged" (a bound shows that the objective is within ``tol`` (f(0) - f) of its
+        minimum), "stages used up", "diverged", "stopped early", "stopped by a callback", or the
+        rule by which the solver stopped otherwise: "patience: ..." or "settled: ..."
+    updates_ : tuple
+        of each of the last hundred updates its ``number``, its ``rows``, the error on them
+        ``before`` and ``after``, and their ``drift``: how many columns have numbers outside the
+        ranges of before, and which most; None where these are not known
+    map_ : RowMap or None
+        of rows that are scaled, in front of the basis, where ``metric`` or ``scale`` ask for one,
+        or None
+    mean_weight_ : float
+        mean of the rows' weights, which the weights of the losses are divided by
+    class_weights_ : ndarray or None
+        (n_classes,) weight of each class, or None
+    class_shares_ : ndarray or None
+        (n_classes,) of the training rows by ``sample_weight``, or None
     n_features_in_ : int
         columns of what it was fitted on
     feature_names_in_ : ndarray
@@ -5122,46 +5209,12 @@ class SBMDClassifier(_Classifier):
         of the column that held the target, where it was fitted on a data set of a table
     zero_based_ : bool or None
         whether indices of svmlight files start at 0, where it was fitted on a data set
-    n_iter_ : int
-        stages done, of the model that is kept
-    history_ : History
-        :class:`~distkern.monitor.history.History`, a list of dict, a line of figures for each stage
-    found_ : dict
-        what was chosen for hyperparameters that were "auto", by name
-    importances_ : Explanation or None
-        :class:`~distkern.monitor.explanation.Explanation` of a model that ``distkern train`` has
-        made, or None
-    ended_ : str
-        why: "converged" (a bound shows that the objective is within ``tol`` (f(0) - f) of its
-        minimum), "stages used up", "diverged", "stopped early", "stopped by a callback", or the
-        rule by which the solver stopped otherwise: "patience: ..." or "settled: ..."
-    updates_ : tuple
-        of each of the last hundred updates its ``number``, its ``rows``, the error on them
-        ``before`` and ``after``, and their ``drift``: how many columns have numbers outside the
-        ranges of before, and which most; None where these are not known
-    map_ : RowMap or None
-        of rows that are scaled, in front of the basis, where ``metric`` or ``scale`` ask for one,
-        or None
     scaling_ : Scaling or None
         of the data set it was fitted on, or what ``scale`` has chosen; applied to what is given to
         ``predict``. ``coefficients_`` apply to scaled rows. None where nothing is scaled
     dtype_ : dtype or None
         of the rows that it was fitted to, which those that are given to ``predict`` are brought to;
         None for a stored model that does not say, whose rows are predicted in their own precision
-    mean_weight_ : float
-        mean of the rows' weights, which the weights of the losses are divided by
-    class_weights_ : ndarray or None
-        (n_classes,) weight of each class, or None
-    class_shares_ : ndarray or None
-        (n_classes,) of the training rows by ``sample_weight``, or None
-    width_ : int
-        Features of a row
-    coef_ : ndarray
-        Of linear models, (n_outputs, n_features), of regressors with one output (n_features,): the
-        weights of the columns of X, in their own units
-    intercept_ : object
-        (n_outputs,), of regressors with one output a float: the constant of f, in linear models
-        beside ``coef_``
 
     Examples
     --------
@@ -5330,22 +5383,61 @@ class SBMDRegressor(_Regressor):
 
     Attributes
     ----------
+    seed_ : int
+        of the random features, and of every other choice
     gamma_ : float
         the kernel's gamma; 1 for linear features and for kernels without one
     landmarks_ : Rows
-        (n_landmarks, n_features), without rows unless ``features`` are made of landmarks
-    seed_ : int
-        of the random features, and of every other choice
+        (n_landmarks, n_features) array, or :class:`~distkern.common.sparse.SparseRows` if it was
+        fitted on sparse rows; without rows unless the features are made of landmarks
+    model_ : FittedModel
+        The fitted model as a value, whose fields are the other attributes: what functions of runs
+        take
+    width_ : int
+        Features of a row
+    found_ : dict
+        The values chosen for hyperparameters that were "auto", by name
+    coef_ : ndarray
+        Of linear models, (n_outputs, n_features), of regressors with one output (n_features,): the
+        weights of the columns of X, in their own units
+    intercept_ : object
+        (n_outputs,), of regressors with one output a float: the constant of f, in linear models
+        beside ``coef_``
+    coefficients_ : ndarray
+        (size, n_outputs) weights of the basis functions, in their order; n_outputs = 1 for two
+        classes
+    constants_ : ndarray
+        (n_outputs,) what is added to them
+    n_iter_ : int
+        stages done, of the model that is kept
+    history_ : History
+        :class:`~distkern.monitor.history.History`, a list of dict, a line of figures for each stage
+    importances_ : Explanation or None
+        :class:`~distkern.monitor.explanation.Explanation` of a model that ``distkern train`` has
+        made, or None
+    ended_ : str or None
+        why: "converged" (a bound shows that the objective is within ``tol`` (f(0) - f) of its
+        minimum), "stages used up", "diverged", "stopped early", "stopped by a callback", or the
+        rule by which the solver stopped otherwise: "patience: ..." or "settled: ..."
+    updates_ : tuple
+        of each of the last hundred updates its ``number``, its ``rows``, the error on them
+        ``before`` and ``after``, and their ``drift``: how many columns have numbers outside the
+        ranges of before, and which most; None where these are not known
+    map_ : RowMap or None
+        of rows that are scaled, in front of the basis, where ``metric`` or ``scale`` ask for one,
+        or None
+    mean_weight_ : float
+        mean of the rows' weights, which the weights of the losses are divided by
+    class_weights_ : ndarray or None
+        (n_classes,) weight of each class, or None
+    class_shares_ : ndarray or None
+        (n_classes,) of the training rows by ``sample_weight``, or None
     target_center_ : ndarray
         (n_outputs,), of the square loss the mean of the targets, of the others their median or the
         quantiles that are asked for; of DSG's quantiles those of y - target_scale_ g
     target_scale_ : float
         of the square loss the standard deviation of the targets, of the others the spread between
         their deciles 1 and 9, divided by 2.563, see :func:`~distkern.solvers.targets.target_scale`
-    coefficients_ : ndarray
-        (size, n_outputs) weights of the basis functions, in their order
-    constants_ : ndarray
-        (n_outputs,) what is added to them
     n_features_in_ : int
         columns of what it was fitted on
     feature_names_in_ : ndarray
@@ -5357,50 +5449,12 @@ class SBMDRegressor(_Regressor):
         of the column that held the target, where it was fitted on a data set of a table
     zero_based_ : bool or None
         whether indices of svmlight files start at 0, where it was fitted on a data set
-    n_iter_ : int
-        stages done, of the model that is kept
-    history_ : History
-        :class:`~distkern.monitor.history.History`, a list of dict, a line of figures for each stage
-    found_ : dict
-        what was chosen for hyperparameters that were "auto", by name
-    importances_ : Explanation or None
-        :class:`~distkern.monitor.explanation.Explanation` of a model that ``distkern train`` has
-        made, or None
-    ended_ : str
-        why: "converged" (a bound shows that the objective is within ``tol`` (f(0) - f) of its
-        minimum), "stages used up", "diverged", "stopped early", "stopped by a callback", or the
-        rule by which the solver stopped otherwise: "patience: ..." or "settled: ..."
-    updates_ : tuple
-        of each of the last hundred updates its ``number``, its ``rows``, the error on them
-        ``before`` and ``after``, and their ``drift``: how many columns have numbers outside the
-        ranges of before, and which most; None where these are not known
-    map_ : RowMap or None
-        of rows that are scaled, in front of the basis, where ``metric`` or ``scale`` ask for one,
-        or None
     scaling_ : Scaling or None
         of the data set it was fitted on, or what ``scale`` has chosen; applied to what is given to
         ``predict``. ``coefficients_`` apply to scaled rows. None where nothing is scaled
     dtype_ : dtype or None
         of the rows that it was fitted to, which those that are given to ``predict`` are brought to;
         None for a stored model that does not say, whose rows are predicted in their own precision
-    mean_weight_ : float
-        mean of the rows' weights, which the weights of the losses are divided by
-    class_weights_ : ndarray or None
-        (n_classes,) weight of each class, or None
-    class_shares_ : ndarray or None
-        (n_classes,) of the training rows by ``sample_weight``, or None
-    threshold_ : float or None
-        The probability from which on the second of two classes is predicted: the one that was
-        given, or w_0 / (w_0 + w_1) with class weights w; None where the sign of the decision value
-        says the class
-    width_ : int
-        Features of a row
-    coef_ : ndarray
-        Of linear models, (n_outputs, n_features), of regressors with one output (n_features,): the
-        weights of the columns of X, in their own units
-    intercept_ : object
-        (n_outputs,), of regressors with one output a float: the constant of f, in linear models
-        beside ``coef_``
 
     Examples
     --------
@@ -5411,8 +5465,6 @@ class SBMDRegressor(_Regressor):
 
     gamma_: float
     landmarks_: Rows
-    target_center_: NDArray[np.float64]
-    target_scale_: float
     loss: Literal["absolute", "epsilon_insensitive", "huber", "quantile", "square"]
     features: Literal["random", "landmarks", "linear", "nystroem"]
     kernel: Literal["arc_cosine", "cauchy", "chi2", "dot_product", "exponential_semigroup", "hellinger", "intersection", "jensen_shannon", "laplacian", "matern", "polynomial", "rbf", "reciprocal_semigroup", "skewed_chi2", "skewed_intersection"]
@@ -5564,23 +5616,61 @@ class SDCAClassifier(_Classifier):
 
     Attributes
     ----------
+    seed_ : int
+        of the random features, and of every other choice
     gamma_ : float
         the kernel's gamma; 1 for linear features and for kernels without one
     landmarks_ : Rows
-        (n_landmarks, n_features), without rows unless ``features`` are made of landmarks
-    seed_ : int
-        of the random features, and of every other choice
-    classes_ : ndarray
-        (n_classes,) label values
-    coefficients_ : ndarray
-        (size, n_outputs) weights of the basis functions, in their order; n_outputs = 1 for two
-        classes
+        (n_landmarks, n_features) array, or :class:`~distkern.common.sparse.SparseRows` if it was
+        fitted on sparse rows; without rows unless the features are made of landmarks
     threshold_ : float or None
         The probability from which on the second of two classes is predicted: the one that was
         given, or w_0 / (w_0 + w_1) with class weights w; None where the sign of the decision value
         says the class
+    model_ : FittedModel
+        The fitted model as a value, whose fields are the other attributes: what functions of runs
+        take
+    width_ : int
+        Features of a row
+    found_ : dict
+        The values chosen for hyperparameters that were "auto", by name
+    coef_ : ndarray
+        Of linear models, (n_outputs, n_features), of regressors with one output (n_features,): the
+        weights of the columns of X, in their own units
+    intercept_ : object
+        (n_outputs,), of regressors with one output a float: the constant of f, in linear models
+        beside ``coef_``
+    coefficients_ : ndarray
+        (size, n_outputs) weights of the basis functions, in their order; n_outputs = 1 for two
+        classes
     constants_ : ndarray
         (n_outputs,) what is added to them
+    classes_ : ndarray
+        (n_classes,) label values
+    n_iter_ : int
+        stages done, of the model that is kept
+    history_ : History
+        :class:`~distkern.monitor.history.History`, a list of dict, a line of figures for each stage
+    importances_ : Explanation or None
+        :class:`~distkern.monitor.explanation.Explanation` of a model that ``distkern train`` has
+        made, or None
+    ended_ : str or None
+        why: "converged" (a bound shows that the objective is within ``tol`` (f(0) - f) of its
+        minimum), "stages used up", "diverged", "stopped early", "stopped by a callback", or the
+        rule by which the solver stopped otherwise: "patience: ..." or "settled: ..."
+    updates_ : tuple
+        of each of the last hundred updates its ``number``, its ``rows``, the error on them
+        ``before`` and ``after``, and their ``drift``: how many columns have numbers outside the
+        ranges of before, and which most; None where these are not known
+    map_ : RowMap or None
+        of rows that are scaled, in front of the basis, where ``metric`` or ``scale`` ask for one,
+        or None
+    mean_weight_ : float
+        mean of the rows' weights, which the weights of the losses are divided by
+    class_weights_ : ndarray or None
+        (n_classes,) weight of each class, or None
+    class_shares_ : ndarray or None
+        (n_classes,) of the training rows by ``sample_weight``, or None
     n_features_in_ : int
         columns of what it was fitted on
     feature_names_in_ : ndarray
@@ -5592,46 +5682,12 @@ class SDCAClassifier(_Classifier):
         of the column that held the target, where it was fitted on a data set of a table
     zero_based_ : bool or None
         whether indices of svmlight files start at 0, where it was fitted on a data set
-    n_iter_ : int
-        stages done, of the model that is kept
-    history_ : History
-        :class:`~distkern.monitor.history.History`, a list of dict, a line of figures for each stage
-    found_ : dict
-        what was chosen for hyperparameters that were "auto", by name
-    importances_ : Explanation or None
-        :class:`~distkern.monitor.explanation.Explanation` of a model that ``distkern train`` has
-        made, or None
-    ended_ : str
-        why: "converged" (a bound shows that the objective is within ``tol`` (f(0) - f) of its
-        minimum), "stages used up", "diverged", "stopped early", "stopped by a callback", or the
-        rule by which the solver stopped otherwise: "patience: ..." or "settled: ..."
-    updates_ : tuple
-        of each of the last hundred updates its ``number``, its ``rows``, the error on them
-        ``before`` and ``after``, and their ``drift``: how many columns have numbers outside the
-        ranges of before, and which most; None where these are not known
-    map_ : RowMap or None
-        of rows that are scaled, in front of the basis, where ``metric`` or ``scale`` ask for one,
-        or None
     scaling_ : Scaling or None
         of the data set it was fitted on, or what ``scale`` has chosen; applied to what is given to
         ``predict``. ``coefficients_`` apply to scaled rows. None where nothing is scaled
     dtype_ : dtype or None
         of the rows that it was fitted to, which those that are given to ``predict`` are brought to;
         None for a stored model that does not say, whose rows are predicted in their own precision
-    mean_weight_ : float
-        mean of the rows' weights, which the weights of the losses are divided by
-    class_weights_ : ndarray or None
-        (n_classes,) weight of each class, or None
-    class_shares_ : ndarray or None
-        (n_classes,) of the training rows by ``sample_weight``, or None
-    width_ : int
-        Features of a row
-    coef_ : ndarray
-        Of linear models, (n_outputs, n_features), of regressors with one output (n_features,): the
-        weights of the columns of X, in their own units
-    intercept_ : object
-        (n_outputs,), of regressors with one output a float: the constant of f, in linear models
-        beside ``coef_``
 
     Examples
     --------
@@ -5776,22 +5832,61 @@ class SDCARegressor(_Regressor):
 
     Attributes
     ----------
+    seed_ : int
+        of the random features, and of every other choice
     gamma_ : float
         the kernel's gamma; 1 for linear features and for kernels without one
     landmarks_ : Rows
-        (n_landmarks, n_features), without rows unless ``features`` are made of landmarks
-    seed_ : int
-        of the random features, and of every other choice
+        (n_landmarks, n_features) array, or :class:`~distkern.common.sparse.SparseRows` if it was
+        fitted on sparse rows; without rows unless the features are made of landmarks
+    model_ : FittedModel
+        The fitted model as a value, whose fields are the other attributes: what functions of runs
+        take
+    width_ : int
+        Features of a row
+    found_ : dict
+        The values chosen for hyperparameters that were "auto", by name
+    coef_ : ndarray
+        Of linear models, (n_outputs, n_features), of regressors with one output (n_features,): the
+        weights of the columns of X, in their own units
+    intercept_ : object
+        (n_outputs,), of regressors with one output a float: the constant of f, in linear models
+        beside ``coef_``
+    coefficients_ : ndarray
+        (size, n_outputs) weights of the basis functions, in their order; n_outputs = 1 for two
+        classes
+    constants_ : ndarray
+        (n_outputs,) what is added to them
+    n_iter_ : int
+        stages done, of the model that is kept
+    history_ : History
+        :class:`~distkern.monitor.history.History`, a list of dict, a line of figures for each stage
+    importances_ : Explanation or None
+        :class:`~distkern.monitor.explanation.Explanation` of a model that ``distkern train`` has
+        made, or None
+    ended_ : str or None
+        why: "converged" (a bound shows that the objective is within ``tol`` (f(0) - f) of its
+        minimum), "stages used up", "diverged", "stopped early", "stopped by a callback", or the
+        rule by which the solver stopped otherwise: "patience: ..." or "settled: ..."
+    updates_ : tuple
+        of each of the last hundred updates its ``number``, its ``rows``, the error on them
+        ``before`` and ``after``, and their ``drift``: how many columns have numbers outside the
+        ranges of before, and which most; None where these are not known
+    map_ : RowMap or None
+        of rows that are scaled, in front of the basis, where ``metric`` or ``scale`` ask for one,
+        or None
+    mean_weight_ : float
+        mean of the rows' weights, which the weights of the losses are divided by
+    class_weights_ : ndarray or None
+        (n_classes,) weight of each class, or None
+    class_shares_ : ndarray or None
+        (n_classes,) of the training rows by ``sample_weight``, or None
     target_center_ : ndarray
         (n_outputs,), of the square loss the mean of the targets, of the others their median or the
         quantiles that are asked for; of DSG's quantiles those of y - target_scale_ g
     target_scale_ : float
         of the square loss the standard deviation of the targets, of the others the spread between
         their deciles 1 and 9, divided by 2.563, see :func:`~distkern.solvers.targets.target_scale`
-    coefficients_ : ndarray
-        (size, n_outputs) weights of the basis functions, in their order
-    constants_ : ndarray
-        (n_outputs,) what is added to them
     n_features_in_ : int
         columns of what it was fitted on
     feature_names_in_ : ndarray
@@ -5803,50 +5898,12 @@ class SDCARegressor(_Regressor):
         of the column that held the target, where it was fitted on a data set of a table
     zero_based_ : bool or None
         whether indices of svmlight files start at 0, where it was fitted on a data set
-    n_iter_ : int
-        stages done, of the model that is kept
-    history_ : History
-        :class:`~distkern.monitor.history.History`, a list of dict, a line of figures for each stage
-    found_ : dict
-        what was chosen for hyperparameters that were "auto", by name
-    importances_ : Explanation or None
-        :class:`~distkern.monitor.explanation.Explanation` of a model that ``distkern train`` has
-        made, or None
-    ended_ : str
-        why: "converged" (a bound shows that the objective is within ``tol`` (f(0) - f) of its
-        minimum), "stages used up", "diverged", "stopped early", "stopped by a callback", or the
-        rule by which the solver stopped otherwise: "patience: ..." or "settled: ..."
-    updates_ : tuple
-        of each of the last hundred updates its ``number``, its ``rows``, the error on them
-        ``before`` and ``after``, and their ``drift``: how many columns have numbers outside the
-        ranges of before, and which most; None where these are not known
-    map_ : RowMap or None
-        of rows that are scaled, in front of the basis, where ``metric`` or ``scale`` ask for one,
-        or None
     scaling_ : Scaling or None
         of the data set it was fitted on, or what ``scale`` has chosen; applied to what is given to
         ``predict``. ``coefficients_`` apply to scaled rows. None where nothing is scaled
     dtype_ : dtype or None
         of the rows that it was fitted to, which those that are given to ``predict`` are brought to;
         None for a stored model that does not say, whose rows are predicted in their own precision
-    mean_weight_ : float
-        mean of the rows' weights, which the weights of the losses are divided by
-    class_weights_ : ndarray or None
-        (n_classes,) weight of each class, or None
-    class_shares_ : ndarray or None
-        (n_classes,) of the training rows by ``sample_weight``, or None
-    threshold_ : float or None
-        The probability from which on the second of two classes is predicted: the one that was
-        given, or w_0 / (w_0 + w_1) with class weights w; None where the sign of the decision value
-        says the class
-    width_ : int
-        Features of a row
-    coef_ : ndarray
-        Of linear models, (n_outputs, n_features), of regressors with one output (n_features,): the
-        weights of the columns of X, in their own units
-    intercept_ : object
-        (n_outputs,), of regressors with one output a float: the constant of f, in linear models
-        beside ``coef_``
 
     Examples
     --------
@@ -5857,8 +5914,6 @@ class SDCARegressor(_Regressor):
 
     gamma_: float
     landmarks_: Rows
-    target_center_: NDArray[np.float64]
-    target_scale_: float
     loss: Literal["absolute", "epsilon_insensitive", "huber", "square"]
     features: Literal["random", "kernel", "landmarks", "linear", "nystroem"]
     kernel: Literal["arc_cosine", "cauchy", "chi2", "dot_product", "exponential_semigroup", "hellinger", "intersection", "jensen_shannon", "laplacian", "matern", "polynomial", "rbf", "reciprocal_semigroup", "skewed_chi2", "skewed_intersection"]
@@ -5988,23 +6043,61 @@ class SIMBAClassifier(_Classifier):
 
     Attributes
     ----------
+    seed_ : int
+        of the random features, and of every other choice
     gamma_ : float
         the kernel's gamma; 1 for linear features and for kernels without one
     landmarks_ : Rows
-        (n_landmarks, n_features), without rows unless ``features`` are made of landmarks
-    seed_ : int
-        of the random features, and of every other choice
-    classes_ : ndarray
-        (n_classes,) label values
-    coefficients_ : ndarray
-        (size, n_outputs) weights of the basis functions, in their order; n_outputs = 1 for two
-        classes
+        (n_landmarks, n_features) array, or :class:`~distkern.common.sparse.SparseRows` if it was
+        fitted on sparse rows; without rows unless the features are made of landmarks
     threshold_ : float or None
         The probability from which on the second of two classes is predicted: the one that was
         given, or w_0 / (w_0 + w_1) with class weights w; None where the sign of the decision value
         says the class
+    model_ : FittedModel
+        The fitted model as a value, whose fields are the other attributes: what functions of runs
+        take
+    width_ : int
+        Features of a row
+    found_ : dict
+        The values chosen for hyperparameters that were "auto", by name
+    coef_ : ndarray
+        Of linear models, (n_outputs, n_features), of regressors with one output (n_features,): the
+        weights of the columns of X, in their own units
+    intercept_ : object
+        (n_outputs,), of regressors with one output a float: the constant of f, in linear models
+        beside ``coef_``
+    coefficients_ : ndarray
+        (size, n_outputs) weights of the basis functions, in their order; n_outputs = 1 for two
+        classes
     constants_ : ndarray
         (n_outputs,) what is added to them
+    classes_ : ndarray
+        (n_classes,) label values
+    n_iter_ : int
+        stages done, of the model that is kept
+    history_ : History
+        :class:`~distkern.monitor.history.History`, a list of dict, a line of figures for each stage
+    importances_ : Explanation or None
+        :class:`~distkern.monitor.explanation.Explanation` of a model that ``distkern train`` has
+        made, or None
+    ended_ : str or None
+        why: "converged" (a bound shows that the objective is within ``tol`` (f(0) - f) of its
+        minimum), "stages used up", "diverged", "stopped early", "stopped by a callback", or the
+        rule by which the solver stopped otherwise: "patience: ..." or "settled: ..."
+    updates_ : tuple
+        of each of the last hundred updates its ``number``, its ``rows``, the error on them
+        ``before`` and ``after``, and their ``drift``: how many columns have numbers outside the
+        ranges of before, and which most; None where these are not known
+    map_ : RowMap or None
+        of rows that are scaled, in front of the basis, where ``metric`` or ``scale`` ask for one,
+        or None
+    mean_weight_ : float
+        mean of the rows' weights, which the weights of the losses are divided by
+    class_weights_ : ndarray or None
+        (n_classes,) weight of each class, or None
+    class_shares_ : ndarray or None
+        (n_classes,) of the training rows by ``sample_weight``, or None
     n_features_in_ : int
         columns of what it was fitted on
     feature_names_in_ : ndarray
@@ -6016,46 +6109,12 @@ class SIMBAClassifier(_Classifier):
         of the column that held the target, where it was fitted on a data set of a table
     zero_based_ : bool or None
         whether indices of svmlight files start at 0, where it was fitted on a data set
-    n_iter_ : int
-        stages done, of the model that is kept
-    history_ : History
-        :class:`~distkern.monitor.history.History`, a list of dict, a line of figures for each stage
-    found_ : dict
-        what was chosen for hyperparameters that were "auto", by name
-    importances_ : Explanation or None
-        :class:`~distkern.monitor.explanation.Explanation` of a model that ``distkern train`` has
-        made, or None
-    ended_ : str
-        why: "converged" (a bound shows that the objective is within ``tol`` (f(0) - f) of its
-        minimum), "stages used up", "diverged", "stopped early", "stopped by a callback", or the
-        rule by which the solver stopped otherwise: "patience: ..." or "settled: ..."
-    updates_ : tuple
-        of each of the last hundred updates its ``number``, its ``rows``, the error on them
-        ``before`` and ``after``, and their ``drift``: how many columns have numbers outside the
-        ranges of before, and which most; None where these are not known
-    map_ : RowMap or None
-        of rows that are scaled, in front of the basis, where ``metric`` or ``scale`` ask for one,
-        or None
     scaling_ : Scaling or None
         of the data set it was fitted on, or what ``scale`` has chosen; applied to what is given to
         ``predict``. ``coefficients_`` apply to scaled rows. None where nothing is scaled
     dtype_ : dtype or None
         of the rows that it was fitted to, which those that are given to ``predict`` are brought to;
         None for a stored model that does not say, whose rows are predicted in their own precision
-    mean_weight_ : float
-        mean of the rows' weights, which the weights of the losses are divided by
-    class_weights_ : ndarray or None
-        (n_classes,) weight of each class, or None
-    class_shares_ : ndarray or None
-        (n_classes,) of the training rows by ``sample_weight``, or None
-    width_ : int
-        Features of a row
-    coef_ : ndarray
-        Of linear models, (n_outputs, n_features), of regressors with one output (n_features,): the
-        weights of the columns of X, in their own units
-    intercept_ : object
-        (n_outputs,), of regressors with one output a float: the constant of f, in linear models
-        beside ``coef_``
 
     Examples
     --------
@@ -6218,23 +6277,61 @@ class SVRGClassifier(_Classifier):
 
     Attributes
     ----------
+    seed_ : int
+        of the random features, and of every other choice
     gamma_ : float
         the kernel's gamma; 1 for linear features and for kernels without one
     landmarks_ : Rows
-        (n_landmarks, n_features), without rows unless ``features`` are made of landmarks
-    seed_ : int
-        of the random features, and of every other choice
-    classes_ : ndarray
-        (n_classes,) label values
-    coefficients_ : ndarray
-        (size, n_outputs) weights of the basis functions, in their order; n_outputs = 1 for two
-        classes
+        (n_landmarks, n_features) array, or :class:`~distkern.common.sparse.SparseRows` if it was
+        fitted on sparse rows; without rows unless the features are made of landmarks
     threshold_ : float or None
         The probability from which on the second of two classes is predicted: the one that was
         given, or w_0 / (w_0 + w_1) with class weights w; None where the sign of the decision value
         says the class
+    model_ : FittedModel
+        The fitted model as a value, whose fields are the other attributes: what functions of runs
+        take
+    width_ : int
+        Features of a row
+    found_ : dict
+        The values chosen for hyperparameters that were "auto", by name
+    coef_ : ndarray
+        Of linear models, (n_outputs, n_features), of regressors with one output (n_features,): the
+        weights of the columns of X, in their own units
+    intercept_ : object
+        (n_outputs,), of regressors with one output a float: the constant of f, in linear models
+        beside ``coef_``
+    coefficients_ : ndarray
+        (size, n_outputs) weights of the basis functions, in their order; n_outputs = 1 for two
+        classes
     constants_ : ndarray
         (n_outputs,) what is added to them
+    classes_ : ndarray
+        (n_classes,) label values
+    n_iter_ : int
+        stages done, of the model that is kept
+    history_ : History
+        :class:`~distkern.monitor.history.History`, a list of dict, a line of figures for each stage
+    importances_ : Explanation or None
+        :class:`~distkern.monitor.explanation.Explanation` of a model that ``distkern train`` has
+        made, or None
+    ended_ : str or None
+        why: "converged" (a bound shows that the objective is within ``tol`` (f(0) - f) of its
+        minimum), "stages used up", "diverged", "stopped early", "stopped by a callback", or the
+        rule by which the solver stopped otherwise: "patience: ..." or "settled: ..."
+    updates_ : tuple
+        of each of the last hundred updates its ``number``, its ``rows``, the error on them
+        ``before`` and ``after``, and their ``drift``: how many columns have numbers outside the
+        ranges of before, and which most; None where these are not known
+    map_ : RowMap or None
+        of rows that are scaled, in front of the basis, where ``metric`` or ``scale`` ask for one,
+        or None
+    mean_weight_ : float
+        mean of the rows' weights, which the weights of the losses are divided by
+    class_weights_ : ndarray or None
+        (n_classes,) weight of each class, or None
+    class_shares_ : ndarray or None
+        (n_classes,) of the training rows by ``sample_weight``, or None
     n_features_in_ : int
         columns of what it was fitted on
     feature_names_in_ : ndarray
@@ -6246,46 +6343,12 @@ class SVRGClassifier(_Classifier):
         of the column that held the target, where it was fitted on a data set of a table
     zero_based_ : bool or None
         whether indices of svmlight files start at 0, where it was fitted on a data set
-    n_iter_ : int
-        stages done, of the model that is kept
-    history_ : History
-        :class:`~distkern.monitor.history.History`, a list of dict, a line of figures for each stage
-    found_ : dict
-        what was chosen for hyperparameters that were "auto", by name
-    importances_ : Explanation or None
-        :class:`~distkern.monitor.explanation.Explanation` of a model that ``distkern train`` has
-        made, or None
-    ended_ : str
-        why: "converged" (a bound shows that the objective is within ``tol`` (f(0) - f) of its
-        minimum), "stages used up", "diverged", "stopped early", "stopped by a callback", or the
-        rule by which the solver stopped otherwise: "patience: ..." or "settled: ..."
-    updates_ : tuple
-        of each of the last hundred updates its ``number``, its ``rows``, the error on them
-        ``before`` and ``after``, and their ``drift``: how many columns have numbers outside the
-        ranges of before, and which most; None where these are not known
-    map_ : RowMap or None
-        of rows that are scaled, in front of the basis, where ``metric`` or ``scale`` ask for one,
-        or None
     scaling_ : Scaling or None
         of the data set it was fitted on, or what ``scale`` has chosen; applied to what is given to
         ``predict``. ``coefficients_`` apply to scaled rows. None where nothing is scaled
     dtype_ : dtype or None
         of the rows that it was fitted to, which those that are given to ``predict`` are brought to;
         None for a stored model that does not say, whose rows are predicted in their own precision
-    mean_weight_ : float
-        mean of the rows' weights, which the weights of the losses are divided by
-    class_weights_ : ndarray or None
-        (n_classes,) weight of each class, or None
-    class_shares_ : ndarray or None
-        (n_classes,) of the training rows by ``sample_weight``, or None
-    width_ : int
-        Features of a row
-    coef_ : ndarray
-        Of linear models, (n_outputs, n_features), of regressors with one output (n_features,): the
-        weights of the columns of X, in their own units
-    intercept_ : object
-        (n_outputs,), of regressors with one output a float: the constant of f, in linear models
-        beside ``coef_``
 
     Examples
     --------
@@ -6454,22 +6517,61 @@ class SVRGRegressor(_Regressor):
 
     Attributes
     ----------
+    seed_ : int
+        of the random features, and of every other choice
     gamma_ : float
         the kernel's gamma; 1 for linear features and for kernels without one
     landmarks_ : Rows
-        (n_landmarks, n_features), without rows unless ``features`` are made of landmarks
-    seed_ : int
-        of the random features, and of every other choice
+        (n_landmarks, n_features) array, or :class:`~distkern.common.sparse.SparseRows` if it was
+        fitted on sparse rows; without rows unless the features are made of landmarks
+    model_ : FittedModel
+        The fitted model as a value, whose fields are the other attributes: what functions of runs
+        take
+    width_ : int
+        Features of a row
+    found_ : dict
+        The values chosen for hyperparameters that were "auto", by name
+    coef_ : ndarray
+        Of linear models, (n_outputs, n_features), of regressors with one output (n_features,): the
+        weights of the columns of X, in their own units
+    intercept_ : object
+        (n_outputs,), of regressors with one output a float: the constant of f, in linear models
+        beside ``coef_``
+    coefficients_ : ndarray
+        (size, n_outputs) weights of the basis functions, in their order; n_outputs = 1 for two
+        classes
+    constants_ : ndarray
+        (n_outputs,) what is added to them
+    n_iter_ : int
+        stages done, of the model that is kept
+    history_ : History
+        :class:`~distkern.monitor.history.History`, a list of dict, a line of figures for each stage
+    importances_ : Explanation or None
+        :class:`~distkern.monitor.explanation.Explanation` of a model that ``distkern train`` has
+        made, or None
+    ended_ : str or None
+        why: "converged" (a bound shows that the objective is within ``tol`` (f(0) - f) of its
+        minimum), "stages used up", "diverged", "stopped early", "stopped by a callback", or the
+        rule by which the solver stopped otherwise: "patience: ..." or "settled: ..."
+    updates_ : tuple
+        of each of the last hundred updates its ``number``, its ``rows``, the error on them
+        ``before`` and ``after``, and their ``drift``: how many columns have numbers outside the
+        ranges of before, and which most; None where these are not known
+    map_ : RowMap or None
+        of rows that are scaled, in front of the basis, where ``metric`` or ``scale`` ask for one,
+        or None
+    mean_weight_ : float
+        mean of the rows' weights, which the weights of the losses are divided by
+    class_weights_ : ndarray or None
+        (n_classes,) weight of each class, or None
+    class_shares_ : ndarray or None
+        (n_classes,) of the training rows by ``sample_weight``, or None
     target_center_ : ndarray
         (n_outputs,), of the square loss the mean of the targets, of the others their median or the
         quantiles that are asked for; of DSG's quantiles those of y - target_scale_ g
     target_scale_ : float
         of the square loss the standard deviation of the targets, of the others the spread between
         their deciles 1 and 9, divided by 2.563, see :func:`~distkern.solvers.targets.target_scale`
-    coefficients_ : ndarray
-        (size, n_outputs) weights of the basis functions, in their order
-    constants_ : ndarray
-        (n_outputs,) what is added to them
     n_features_in_ : int
         columns of what it was fitted on
     feature_names_in_ : ndarray
@@ -6481,50 +6583,12 @@ class SVRGRegressor(_Regressor):
         of the column that held the target, where it was fitted on a data set of a table
     zero_based_ : bool or None
         whether indices of svmlight files start at 0, where it was fitted on a data set
-    n_iter_ : int
-        stages done, of the model that is kept
-    history_ : History
-        :class:`~distkern.monitor.history.History`, a list of dict, a line of figures for each stage
-    found_ : dict
-        what was chosen for hyperparameters that were "auto", by name
-    importances_ : Explanation or None
-        :class:`~distkern.monitor.explanation.Explanation` of a model that ``distkern train`` has
-        made, or None
-    ended_ : str
-        why: "converged" (a bound shows that the objective is within ``tol`` (f(0) - f) of its
-        minimum), "stages used up", "diverged", "stopped early", "stopped by a callback", or the
-        rule by which the solver stopped otherwise: "patience: ..." or "settled: ..."
-    updates_ : tuple
-        of each of the last hundred updates its ``number``, its ``rows``, the error on them
-        ``before`` and ``after``, and their ``drift``: how many columns have numbers outside the
-        ranges of before, and which most; None where these are not known
-    map_ : RowMap or None
-        of rows that are scaled, in front of the basis, where ``metric`` or ``scale`` ask for one,
-        or None
     scaling_ : Scaling or None
         of the data set it was fitted on, or what ``scale`` has chosen; applied to what is given to
         ``predict``. ``coefficients_`` apply to scaled rows. None where nothing is scaled
     dtype_ : dtype or None
         of the rows that it was fitted to, which those that are given to ``predict`` are brought to;
         None for a stored model that does not say, whose rows are predicted in their own precision
-    mean_weight_ : float
-        mean of the rows' weights, which the weights of the losses are divided by
-    class_weights_ : ndarray or None
-        (n_classes,) weight of each class, or None
-    class_shares_ : ndarray or None
-        (n_classes,) of the training rows by ``sample_weight``, or None
-    threshold_ : float or None
-        The probability from which on the second of two classes is predicted: the one that was
-        given, or w_0 / (w_0 + w_1) with class weights w; None where the sign of the decision value
-        says the class
-    width_ : int
-        Features of a row
-    coef_ : ndarray
-        Of linear models, (n_outputs, n_features), of regressors with one output (n_features,): the
-        weights of the columns of X, in their own units
-    intercept_ : object
-        (n_outputs,), of regressors with one output a float: the constant of f, in linear models
-        beside ``coef_``
 
     Examples
     --------
@@ -6535,8 +6599,6 @@ class SVRGRegressor(_Regressor):
 
     gamma_: float
     landmarks_: Rows
-    target_center_: NDArray[np.float64]
-    target_scale_: float
     loss: Literal["absolute", "epsilon_insensitive", "huber", "quantile", "square"]
     features: Literal["random", "landmarks", "linear", "nystroem"]
     kernel: Literal["arc_cosine", "cauchy", "chi2", "dot_product", "exponential_semigroup", "hellinger", "intersection", "jensen_shannon", "laplacian", "matern", "polynomial", "rbf", "reciprocal_semigroup", "skewed_chi2", "skewed_intersection"]

@@ -8,10 +8,10 @@ import numpy as np
 
 from distkern import CSVRGClassifier
 from distkern.monitor import metrics
-from distkern.runs.run import train
 from distkern.storage import places
 from distkern.storage.dataset import Dataset
 from distkern.storage.ingest import write_dataset
+from runs import train
 
 N_ROWS, N_FEATURES, STAGES = 1200, 6, 3
 #: what differs from run to run

@@ -18,7 +18,7 @@ from typing import Any
 
 import distkern
 from distkern.estimators.base import AbstractClassifier, AbstractRegressor
-from distkern.estimators.documented import annotation_of, attributes_of
+from distkern.estimators.documented import annotation_of, attributes_of, home_of
 from distkern.estimators.estimator import AbstractEstimator
 from distkern.estimators.public import METHODS
 from distkern.runs.algorithms import estimators
@@ -156,7 +156,7 @@ def _class(name: str, kind: type[Any], names: _Names) -> str:
         lines += [_doc(kind), ""]
     for attribute, annotation, _ in attributes_of(kind):
         if above is None or annotation != annotation_of(above, attribute):
-            names.learn(annotation, _module_of(kind, attribute))
+            names.learn(annotation, home_of(kind, attribute))
             lines.append(f"    {attribute}: {annotation}")
     if name not in _BASES:
         hyperparameters = kind.hyperparameters.items()
@@ -173,14 +173,6 @@ def _class(name: str, kind: type[Any], names: _Names) -> str:
         if above is None or own is not inspect.getattr_static(above, method, None):
             lines.append(_method(kind, method, names))
     return "\n".join(lines) + "\n"
-
-
-def _module_of(kind: type[Any], name: str) -> str:
-    """The module of the class that an attribute is annotated in."""
-    for base in kind.__mro__:
-        if isinstance(vars(base).get(name), property) or name in vars(base).get("__annotations__", {}):
-            return base.__module__
-    return kind.__module__
 
 
 def _method(kind: type[Any], name: str, names: _Names) -> str:

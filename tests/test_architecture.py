@@ -14,6 +14,7 @@ from sklearn.datasets import make_moons
 
 import distkern
 from distkern.common import registry
+from distkern.common.errors import InputError
 from distkern.kernels import find_kernel
 from distkern.losses import find_loss
 from distkern.runs.algorithms import algorithm
@@ -31,6 +32,7 @@ CONTRACTS = {
     "test_every_outline.py": "heavy_ball",
     "test_every_update.py": "heavy_ball",
     "test_every_format.py": "json_lines",
+    "test_every_column.py": "compass",
 }
 
 
@@ -100,6 +102,24 @@ def test_the_format_is_read(tmp_path):
     block = data.train.reader(0)()
     np.testing.assert_array_equal(block.features, np.array([[0.5, 1], [2, -3], [4, 5]], np.float32))
     assert data.classes[block.targets].tolist() == [0, 1, 1]
+
+
+@pytest.mark.usefixtures("added")
+def test_the_kind_of_column_is_found_saved_and_read_again(tmp_path):
+    points = ["N", "E", "", "SSW"] * 10
+    file = tmp_path / "wind.csv"
+    file.write_text("".join(["wind,y\n", *(f"{point},{at % 2}\n" for at, point in enumerate(points))]))
+    data = shard(file, tmp_path / "wind.zarr", shuffle=False, scale="none")
+    assert data.feature_names == ("wind sin", "wind cos")
+    turns = 2 * np.pi * np.array([0, 4, np.nan, 9]) / 16
+    expected = np.nan_to_num(np.stack([np.sin(turns), np.cos(turns)], axis=1))
+    np.testing.assert_allclose(data.train.reader(0)().features[:4], expected, atol=1e-7)
+    again = distkern.open_dataset(tmp_path / "wind.zarr").table
+    assert again == data.table
+    assert again.columns[0].kind == "compass"
+    file.write_text("wind,y\n" + "N,0\nE,1\n" * 10 + "up,0\n")
+    with pytest.raises(InputError, match="'up' is not a point of the compass"):
+        shard(file, tmp_path / "up.zarr")
 
 
 @pytest.mark.slow

@@ -12,10 +12,10 @@ import pytest
 from cluster_processes import Processes, finish, settings_of, start_distkern, wait_for, worker_processes
 from distkern import CSVRGClassifier
 from distkern.common.errors import InputError
-from distkern.runs.persistence import load_model
-from distkern.runs.run import train
+from distkern.estimators.loading import load_model
 from distkern.storage.ingest import write_dataset
 from problems import waves
+from runs import train
 
 KILLS = 20
 N_ROWS = 12_000

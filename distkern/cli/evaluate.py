@@ -88,9 +88,9 @@ def evaluate(
       distkern evaluate m --data covtype.zarr
       distkern evaluate m --data covtype.zarr --split both --html m/evaluation.html
     """
+    from distkern.estimators.loading import load_model
     from distkern.monitor.terminal import Terminal
     from distkern.runs.framed import unknown_columns
-    from distkern.runs.persistence import load_model
     from distkern.runs.run import evaluations
     from distkern.storage.table import told_unknown
 
@@ -100,11 +100,11 @@ def evaluate(
     names = ["train", "test"] if split == "both" else [split]
     sources = [find_split(model, data, name) for name in names]
     where = options.where_to_run(sum(source.n_rows * source.row_bytes for source in sources), **where)
-    unknown = unknown_columns(fitted, sources[0].dataset)
+    unknown = unknown_columns(fitted.model_.columns, sources[0].dataset)
     if unknown:
         click.echo(f"note: {told_unknown(unknown)}", err=True)
     with Terminal() as terminal:
-        found = evaluations(fitted, sources, listeners=[terminal], **where)
+        found = evaluations(fitted.model_, sources, listeners=[terminal], **where)
     measured = dict(zip(names, found, strict=True))
     if html is not None:
         from distkern.cli.evaluation_page import evaluation_page

@@ -32,7 +32,7 @@ def fetch(identifier: str, out: Place, runs: Place, scheduler: str | None, as_js
     """
     from distkern.common.errors import InputError
     from distkern.monitor.metrics import rewrite
-    from distkern.runs.persistence import load_model
+    from distkern.runs.persistence import read_model, save_model
     from distkern.storage.atomic import staged_folder
 
     with known_jobs.ask(scheduler) as asked:
@@ -50,9 +50,9 @@ def fetch(identifier: str, out: Place, runs: Place, scheduler: str | None, as_js
         raise InputError("is there already", where=f"--out {out}", hint="give a new folder")
     with staged_folder(resolved(out)) as staged:
         # it says itself what belongs to it, and all is read against its checksums
-        model = load_model(folder.path)
-        model.save(staged.path)
-        rewrite(staged.path / "metrics.jsonl", model.history_)
+        model = read_model(folder.path)
+        save_model(model, staged.path)
+        rewrite(staged.path / "metrics.jsonl", model.history)
         _write_pages(record, folder.path, staged.path, model)
         staged.commit_new()
     options.tell(as_json, {"id": identifier, "model": str(out)}, f"model in {out}")
@@ -78,8 +78,8 @@ def _write_pages(record: Record, source: Place, target: Path, model: Any) -> Non
     except DistkernError as error:
         dataset = None
         click.echo(f"the report leaves out the data set: {error}", err=True)
-    facts = run_facts(job, dataset, model, model.history_, {}, record.finished or 0.0)
-    write_report(target / "report.html", facts, model.history_)
+    facts = run_facts(job, dataset, model, model.history, {}, record.finished or 0.0)
+    write_report(target / "report.html", facts, model.history)
     there = job.model_copy(update={"out": str(source)})
     if job.search is not None and search_folder(there).exists():
         here = job.model_copy(update={"out": str(target)})

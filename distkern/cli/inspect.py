@@ -108,10 +108,10 @@ def _dataset(path: Place) -> PathDescription:
 
 def _model(path: Place) -> PathDescription:
     from distkern.cli.training import hyperparameters, shorten
+    from distkern.estimators.loading import load_model
     from distkern.monitor.stages import FIGURES_OF_TARGETS, own_figures
     from distkern.monitor.style import short_number
     from distkern.monitor.text import in_error, in_percent
-    from distkern.runs.persistence import load_model
 
     model = load_model(path)
     history = _history(path)
@@ -128,12 +128,10 @@ def _model(path: Place) -> PathDescription:
         record["classes"] = plain_labels(model.classes_)
         facts["classes"] = ", ".join(label_texts(model.classes_))
     if model.task == "regression":
-        # of a model that has chosen its algorithm the chosen machine knows
-        machine = getattr(model, "machine_", model)
-        centers = [float(center) for center in machine.target_center_]
-        record["targets"] = {"center": centers, "scale": machine.target_scale_}
+        centers = [float(center) for center in model.target_center_]
+        record["targets"] = {"center": centers, "scale": model.target_scale_}
         less = ", ".join(f"{center:.6g}" for center in centers)
-        facts["targets"] = f"less {less}, in units of {machine.target_scale_:.6g}"
+        facts["targets"] = f"less {less}, in units of {model.target_scale_:.6g}"
     if (path / "tune" / "report.html").exists():
         record["tune"] = facts["search"] = str(path / "tune" / "report.html")
     if model.ended_ is not None:
@@ -173,7 +171,7 @@ def _model(path: Place) -> PathDescription:
         if "validation_error" in history[-1]:
             facts["last stage"] += f", validation error {in_error(history[-1], 'validation_error')}"
     record |= {"hyperparameters": parameters, "history": history}
-    return PathDescription(record, facts, hyperparameters(model), history)
+    return PathDescription(record, facts, hyperparameters(model.model_.told_params), history)
 
 
 def _listed(texts: list[str]) -> str:

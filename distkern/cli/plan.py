@@ -41,7 +41,7 @@ def plan(
     from distkern.runs.run import plan as plan_run
 
     planned = plan_run(
-        estimator,
+        estimator.recipe(),
         dataset.train,
         test=dataset.test,
         scheduler=job.scheduler,

@@ -60,10 +60,10 @@ def predict(
       distkern predict m new.csv --id customer --out predictions.csv
       distkern predict m --data covtype.zarr --out predictions.csv
     """
+    from distkern.estimators.loading import load_model
     from distkern.formats.base import FileForm
     from distkern.monitor.terminal import Terminal
     from distkern.runs.framed import unknown_columns
-    from distkern.runs.persistence import load_model
     from distkern.runs.scoring import files_for, predict_files_to, predict_to
     from distkern.storage.table import told_unknown
 
@@ -95,16 +95,16 @@ def predict(
     notes: list[str]
     if data is not None:
         source = find_split(model, data, split or "test")
-        unknown = unknown_columns(fitted, source.dataset)
+        unknown = unknown_columns(fitted.model_.columns, source.dataset)
         notes = [told_unknown(unknown)] if unknown else []
         where = options.where_to_run(source.n_rows * source.row_bytes, **where)
         with Terminal() as terminal:
-            n_rows = predict_to(fitted, source, out, output=output, **where, listeners=[terminal])
+            n_rows = predict_to(fitted.model_, source, out, output=output, **where, listeners=[terminal])
     else:
-        rows = files_for(fitted, files, **how)
+        rows = files_for(fitted.model_, files, **how)
         where = options.where_to_run(rows.meter.n_bytes, **where)
         with Terminal() as terminal:
-            n_rows = predict_files_to(fitted, rows, out, output=output, **where, listeners=[terminal])
+            n_rows = predict_files_to(fitted.model_, rows, out, output=output, **where, listeners=[terminal])
         notes = [
             f"{file} does not name its columns: taken in the order of training" for file in rows.by_position
         ]

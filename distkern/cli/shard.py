@@ -18,9 +18,9 @@ from distkern.common.labels import plain_labels
 from distkern.common.names import written
 from distkern.monitor.style import short_number
 from distkern.monitor.text import in_bytes, in_time
+from distkern.storage.options import IMPUTE
 from distkern.storage.places import Place, size_of_tree
 from distkern.storage.scaling import KINDS
-from distkern.storage.table_fit import IMPUTE
 
 if TYPE_CHECKING:
     from distkern.monitor.terminal import Terminal
@@ -272,8 +272,7 @@ def _tell_check(
 
 def _like(path: str) -> Like:
     """The preparation of the rows of a data set or of a model."""
-    from distkern.runs.persistence import load_model
-    from distkern.runs.scoring import rows_of
+    from distkern.runs.persistence import read_model
     from distkern.storage.dataset import open_dataset
     from distkern.storage.ingest import is_dataset
     from distkern.storage.preparation import Like
@@ -294,7 +293,8 @@ def _like(path: str) -> Like:
             positive=data.options.get("positive"),
             from_zero=bool(data.options.get("zero_based")),
         )
-    return rows_of(load_model(path))
+    model = read_model(path)
+    return model.columns.like(model.task, model.classes)
 
 
 def _by_name(given: tuple[str, ...]) -> dict[str, str]:

@@ -109,7 +109,7 @@ def _checked_run(job: Job, estimator: Any, dataset: Dataset, resume: bool) -> st
 
     check_folder(job.model_folder, resume)
     if resume:
-        check_resumption(estimator, dataset.train, job.model_folder, test=dataset.test)
+        check_resumption(estimator.recipe(), dataset.train, job.model_folder, test=dataset.test)
     return job.algorithm
 
 

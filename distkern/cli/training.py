@@ -6,6 +6,7 @@ import os
 import platform
 import time
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -19,7 +20,9 @@ if TYPE_CHECKING:
     from distkern.cli.job import Job
     from distkern.engine.events import Listener
     from distkern.engine.executors import AbstractExecutor
+    from distkern.model.value import FittedModel
     from distkern.runs.evaluation import Evaluation
+    from distkern.runs.recipe import Recipe
     from distkern.storage.dataset import Dataset, Split
 
 
@@ -33,8 +36,8 @@ def run_job(
     on_cluster: bool = False,
     evaluations: dict[str, Evaluation] | None = None,
     compared: str | None = None,
-    estimator: Any = None,
-) -> tuple[Any, list[dict[str, Any]]]:
+    recipe: Recipe | None = None,
+) -> tuple[FittedModel, list[dict[str, Any]]]:
     """Train the job on ``dataset``, save the model under ``job.out`` and write its report there.
 
     Parameters
@@ -42,11 +45,11 @@ def run_job(
     on_cluster : this process is a task of the job's scheduler, and passes use the client there
     evaluations : filled with the evaluation of the test rows
     compared : a further figure to compute in it
-    estimator : trained instead of the job's own
+    recipe : of what is made instead of the job's own model
 
     Returns
     -------
-    The fitted estimator and the lines of its ``metrics.jsonl``.
+    The model and the lines of its ``metrics.jsonl``.
 
     Raises
     ------
@@ -63,12 +66,12 @@ def run_job(
     evaluations = {} if evaluations is None else evaluations
     folder = job.model_folder
     served = has_dashboard(job, dashboard)
-    estimator = make_estimator(job) if estimator is None else estimator
+    recipe = make_estimator(job).recipe() if recipe is None else recipe
     recorder = PassRecorder()
     heard: tuple[Listener, ...] = (*listeners, recorder)
     shown = served or (dashboard is not False and "://" in job.scheduler)
     fitted = train(
-        estimator,
+        recipe,
         dataset.train,
         test=dataset.test,
         scheduler=None if on_cluster else job.scheduler,
@@ -93,11 +96,13 @@ def run_job(
     return fitted, history
 
 
-def _measure(split: Split, listeners: tuple[Listener, ...], fitted: Any, executor: AbstractExecutor) -> None:
-    """Measure the permutation importances on rows of the split, and keep them with the model."""
+def _measure(
+    split: Split, listeners: tuple[Listener, ...], model: FittedModel, executor: AbstractExecutor
+) -> FittedModel:
+    """The model with the permutation importances on rows of the split."""
     from distkern.runs.importance import measured_importances
 
-    fitted.importances_ = measured_importances(fitted, split, executor, listeners)
+    return replace(model, importances=measured_importances(model, split, executor, listeners))
 
 
 def evaluate_test_rows(
@@ -105,7 +110,7 @@ def evaluate_test_rows(
     listeners: tuple[Listener, ...],
     evaluations: dict[str, Evaluation],
     compared: str | None,
-    fitted: Any,
+    fitted: FittedModel,
     executor: AbstractExecutor,
 ) -> None:
     """Evaluate the model on the test rows for the report, if memory allows."""
@@ -167,7 +172,7 @@ def _show_page(job: Job, executor: AbstractExecutor) -> list[Listener]:
 def run_facts(
     job: Job,
     dataset: Dataset | None,
-    fitted: Any,
+    fitted: FittedModel,
     history: list[dict[str, Any]],
     evaluations: Mapping[str, Evaluation],
     ended: float | None = None,
@@ -216,13 +221,13 @@ def run_facts(
         "distkern": __version__,
     }
     return {
-        "title": f"{type(fitted).__name__} on {place_of(job.data).name}",
+        "title": f"{fitted.columns.estimator} on {place_of(job.data).name}",
         "summary": f"{rows}seed {job.seed}, "
         f"finished {time.strftime('%Y-%m-%d %H:%M:%S %Z', time.localtime(ended))}",
         "headline": large,
-        **({} if fitted.importances_ is None else {"importances": fitted.importances_}),
-        **({"Update": update_facts(fitted.updates_[-1])} if fitted.updates_ else {}),
-        "Hyperparameters": hyperparameters(fitted),
+        **({} if fitted.importances is None else {"importances": fitted.importances}),
+        **({"Update": update_facts(fitted.updates[-1])} if fitted.updates else {}),
+        "Hyperparameters": hyperparameters(fitted.told_params),
         "Data": {"path": job.data} if dataset is None else data_facts(dataset),
         "Machine": {
             "scheduler": job.scheduler,
@@ -271,13 +276,11 @@ def memory_line(history: list[dict[str, Any]], limit: int | None) -> str:
     return f"peak memory: largest worker {in_bytes(worker)}{of}, {driver}"
 
 
-def hyperparameters(estimator: Any) -> dict[str, str]:
-    """The stored parameters of an estimator as text, by name."""
-    stored = estimator.stored_params()
+def hyperparameters(params: Mapping[str, Any]) -> dict[str, str]:
+    """Hyperparameters as text, by name."""
     return {
         name: f"{value:g}" if isinstance(value, float) else str(value)
-        for name, value in sorted(estimator.get_params().items())
-        if name in stored
+        for name, value in sorted(params.items())
     }
 
 

@@ -17,7 +17,7 @@ from distkern.storage.places import Place, place_of, remove_tree
 if TYPE_CHECKING:
     from distkern.cli.job import Job
     from distkern.engine.events import Listener
-    from distkern.estimators.estimator import AbstractEstimator
+    from distkern.runs.updating import UpdateRecipe
 
 #: what to do about files in a model's folder that an update in place would remove
 _ELSEWHERE = "move them away, or give --out M2"
@@ -61,9 +61,9 @@ def update(
     from distkern.cli.supervision import driving
     from distkern.cli.training import memory_line, run_job
     from distkern.engine.events import Event
-    from distkern.estimators.updating import begun
     from distkern.monitor.terminal import Terminal
-    from distkern.runs.persistence import load_model, read_fingerprint
+    from distkern.runs.persistence import read_fingerprint, read_model
+    from distkern.runs.updating import begun
 
     options.use_certificates(where["scheduler"])
     folder = place_of(model)
@@ -74,13 +74,13 @@ def update(
     with driving(staged, resume or out is None) as guards, Terminal() as terminal:
         # under the claim: of two updates in place, the second begins from what the first has made
         base = read_fingerprint(folder)
-        estimator, new = begun(load_model(folder), splits)
+        recipe, new = begun(read_model(folder), splits)
         if out is None:
-            _clear(staged, estimator if resume else None)
-        job = _job(estimator, new[0].dataset.path, staged, dashboard, where)
+            _clear(staged, recipe if resume else None)
+        job = _job(recipe, new[0].dataset.path, staged, dashboard, where)
         listeners: list[Listener] = [*guards, terminal]
         updated, history = run_job(
-            job, new[0].dataset, listeners=listeners, resume=resume, dashboard=dashboard, estimator=estimator
+            job, new[0].dataset, listeners=listeners, resume=resume, dashboard=dashboard, recipe=recipe
         )
         place = staged
         if out is None:
@@ -88,7 +88,7 @@ def update(
                 guard(Event("run_finished"))
             assert isinstance(folder, Path), "a model in a store cannot be updated in place"
             place = _in_place(staged, folder, base)
-    told = updated.updates_[-1]
+    told = updated.updates[-1]
     if as_json:
         click.echo(json.dumps({"model": str(place), "update": told, **history[-1]}))
         return
@@ -123,7 +123,7 @@ def _staged(folder: Place) -> Path:
     return staged
 
 
-def _clear(staged: Place, resumed: AbstractEstimator | None) -> None:
+def _clear(staged: Place, resumed: UpdateRecipe | None) -> None:
     """Remove a finished update that did not replace its model, unless it is being resumed."""
     from distkern.jobs.folder import OWN
     from distkern.runs.belongings import refuse_foreign
@@ -131,10 +131,9 @@ def _clear(staged: Place, resumed: AbstractEstimator | None) -> None:
 
     if not (staged / "model.json").exists():
         return
-    begins = None if resumed is None else resumed._begins
-    if begins is not None:
+    if resumed is not None:
         with suppress(InputError):
-            refuse_other_model(staged, resumed, "", begins)
+            refuse_other_model(staged, resumed, "")
             return
     refuse_foreign(staged, "move them away", hidden=True)
     # the description first: the remains of a model are not a model
@@ -183,17 +182,17 @@ def _in_place(staged: Place, folder: Path, base: str) -> Path:
     return folder
 
 
-def _job(model: Any, data: Any, out: Place, dashboard: bool | None, where: dict[str, Any]) -> Job:
+def _job(recipe: UpdateRecipe, data: Any, out: Place, dashboard: bool | None, where: dict[str, Any]) -> Job:
     """The job of an update, for its claim and its report."""
     from distkern.cli.job import Job
 
     given = {name: value for name, value in where.items() if value is not None}
     if "scheduler" not in given:
-        source = model._begins.data.source
+        source = recipe.rows.data.source
         anything_given = bool(given) or bool(dashboard)
         n_bytes = source.n_rows * source.row_bytes
         given["scheduler"] = options.scheduler_for(n_bytes, anything_given=anything_given)
-    name = model.name.removesuffix("_regressor")
+    name = recipe.told_name.removesuffix("_regressor")
     return Job(algorithm=name, data=str(data), out=str(out), **given)
 
 

@@ -326,4 +326,7 @@ class Declared:
 
     def __post_init__(self) -> None:
         for name, declaration in declared(type(self)).items():
-            object.__setattr__(self, name, declaration.clean(name, getattr(self, name)))
+            value = getattr(self, name)
+            # a default is clean
+            if value is not declaration.default:
+                object.__setattr__(self, name, declaration.clean(name, value))

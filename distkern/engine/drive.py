@@ -22,7 +22,7 @@ from distkern.passes import Each, Extent, Pass, PassPlan, Reduce, Site, Stream
 from distkern.passes.base import completed
 from distkern.passes.execution import AbstractExecutor, forget
 from distkern.passes.rounds import RunResidents
-from distkern.solvers.base import AbstractSolver, Measures, Problem, Steps
+from distkern.solvers.base import AbstractSolver, Measures, Problem
 
 State = TypeVar("State")
 Result = TypeVar("Result")
@@ -205,13 +205,13 @@ class Driver:
         )
         self._before = self._counters.seconds - started
         if restored is None:
-            state = self._completed(solver.init(problem))
+            state = completed(solver.init(problem), self._execute, self._derived)
         solver = solver.settled(state)
         if restored is None:
             self._finish_stage(solver, problem, state)
         while self._early is None and not solver.finished(state):
             self._stage += 1
-            state = self._completed(solver.stage(problem, state))
+            state = completed(solver.stage(problem, state), self._execute, self._derived)
             self._finish_stage(solver, problem, state)
         measures = solver.measures(state)
         self._tell(problem, measures)
@@ -245,10 +245,6 @@ class Driver:
         self._counters, self._stage, self._run_name = Counters(), 0, kept_as
         with blas.single_threaded():
             return self._execute(step)
-
-    def _completed(self, steps: Steps[Result]) -> Result:
-        result: Result = completed(steps, self._execute, self._derived)
-        return result
 
     def _execute(self, step: Pass) -> Any:
         source = self.sources[step.split]

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from copy import copy
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -17,12 +16,16 @@ from distkern.common.errors import InputError, unknown_name
 from distkern.common.parameters import AUTO, NOTHING, Parameter, Whole
 from distkern.common.types import AbstractSource
 from distkern.estimators.base import AbstractClassifier, AbstractRegressor
-from distkern.estimators.declared import fitted
+from distkern.estimators.cells import CellRecipe
 from distkern.estimators.estimator import AbstractEstimator
+from distkern.estimators.loading import estimator_of
 from distkern.maps.mapping import MapChoice
+from distkern.model.settings import Settings
+from distkern.model.value import ChosenBy
 from distkern.passes import Extent
 from distkern.runs.algorithms import algorithm
-from distkern.solvers.base import AbstractSolver, Problem
+from distkern.runs.data import TrainingData
+from distkern.runs.recipe import Recipe
 from distkern.solvers.hyperparameters import (
     CHOICE,
     CHOOSABLE,
@@ -35,9 +38,6 @@ from distkern.solvers.hyperparameters import (
 if TYPE_CHECKING:
     from distkern.estimators.arena import ArenaSizes
     from distkern.estimators.sample import FoldedSample
-    from distkern.runs.data import TrainingData
-    from distkern.runs.persistence import SavedForUpdate
-    from distkern.runs.update import UpdateRun
     from distkern.search.folds import MachineSetting
     from distkern.storage.dataset import Split
 
@@ -90,114 +90,74 @@ def _short(value: Any) -> str:
     return f"{value:.3g}" if isinstance(value, float) else str(value).lower() if value is None else str(value)
 
 
-def _of_machine(name: str) -> Any:
-    """The method of that name, which the chosen machine answers."""
+@dataclass(frozen=True)
+class ChoosingRecipe(Recipe):
+    """How the algorithm is chosen for the rows.
 
-    def ask(self: AbstractKernelMachine, *given: Any) -> Any:
-        return getattr(self.machine_, name)(*given)
+    Attributes
+    ----------
+    own : hyperparameters of the estimator, as they were given
+    """
 
-    return ask
+    own: Mapping[str, Any] = field(default_factory=dict)
 
+    def check(self) -> None:
+        """Refuse settings that no algorithm has; others are refused where it is known."""
+        wanted = self.settings.value("algorithm")
+        choosable = CHOOSABLE if wanted == AUTO else (wanted,)
+        known = {name for one in choosable for name in self.kind_of(Candidate(one)).hyperparameters}
+        for name in self.settings.value("settings") or ():
+            if name not in known:
+                error = unknown_name("hyperparameter", str(name), known)
+                raise InputError(error.what, where="settings", hint=error.hint)
 
-class AbstractKernelMachine(AbstractEstimator):
-    """A model that is another estimator's, which it chooses."""
-
-    machine_: Any = fitted("the estimator that was chosen, fitted")
-    chosen_because_: str = fitted("why, a clause")
-    held_out_score_: float | None = fitted(
-        "log loss, or mean squared error in squared units of the target, of rows that were held out from a "
-        "machine with the chosen settings; None where most rows are not in the sample that chose them",
-        default=None,
-    )
-    held_out_error_: float | None = fitted("the standard error of ``held_out_score_``", default=None)
-
-    @property
-    def partial_fit(self) -> Any:
-        """There is none, as some of the algorithms that may be chosen read the rows of before again."""
-        raise AttributeError(f"{type(self).__name__} has no partial_fit: use an estimator of one algorithm")
-
-    # -- which
-
-    def problem(self, data: TrainingData, *, has_test: bool) -> tuple[AbstractSolver[Any], Problem]:
-        if self._begins is not None:
-            # the updated machine is another one than was judged
-            self.held_out_score_ = self.held_out_error_ = None
-            solver, problem = self.machine_.problem(data, has_test=has_test)
-            self._take_weights()
-            return solver, problem
-        chosen = self._choice(data, has_test=has_test)
-        given = self.value("settings") or {}
+    def chosen_for(self, data: TrainingData, *, has_test: bool) -> Recipe:
+        """The recipe of the algorithm that suits the rows, of which it says who chose it."""
+        # a plan is made before the run has seen to it
+        with blas.single_threaded():
+            chosen = self.candidate(data, has_test=has_test)
+        given = self.settings.value("settings") or {}
         for name in given:
-            if name not in self._kind(chosen).hyperparameters:
+            if name not in self.kind_of(chosen).hyperparameters:
                 raise InputError(
                     f"is no hyperparameter of {chosen.name}, which was chosen",
                     where=f"hyperparameter {name!r}",
                     hint=f"leave it out, or set algorithm to {' or '.join(map(repr, self._takers(name)))}",
                 )
-        self.machine_, self.chosen_because_ = self._made(chosen, len(data.classes)), chosen.because
-        self.machine_.check_parameters()
-        if self.algorithm_ == "cells":
-            vars(self.machine_)["reports_score"] = True
-        solver, problem = self.machine_.problem(data, has_test=has_test)
-        self._take_weights()
+        machine = self.made(chosen, len(data.classes))
+        recipe = machine.recipe()
+        recipe.check()
+        if isinstance(recipe, CellRecipe):
+            recipe = replace(recipe, reports_score=True)
         taken = replace(chosen, settings={**chosen.settings, **given})
         notes = [f"algorithm: {taken.description}, because {chosen.because}"]
         # other settings, or weights of classes, make another machine than the one that was judged
-        expected = None if given or self.class_weights_ is not None else chosen.expected
-        self.held_out_score_, self.held_out_error_ = expected or (None, None)
-        if expected is not None and self.algorithm_ != "cells":
+        expected = None if given or self.settings.given.get("class_weight") is not None else chosen.expected
+        if expected is not None and chosen.name != "cells":
             notes.append(f"held-out {self._unit}: {expected[0]:.4g} ± {expected[1]:.2g}")
-        return solver, replace(problem, notes=(*notes, *problem.notes), candidates=chosen.compared)
+        by = ChosenBy(self.name, self.params, self.estimator, chosen.because, self.unlike(machine), expected)
+        recipe = replace(recipe, chosen=by, notes=tuple(notes), candidates=chosen.compared)
+        return recipe.seeded().chosen_for(data, has_test=has_test)
 
-    def _take_weights(self) -> None:
-        self.class_weights_, self.mean_weight_ = self.machine_.class_weights_, self.machine_.mean_weight_
-        self.class_shares_ = self.machine_.class_shares_
+    def unlike(self, machine: AbstractEstimator) -> dict[str, Any]:
+        """The hyperparameters of the chosen estimator that are not those of this one."""
+        known = machine.get_params().items()
+        return {name: value for name, value in known if name not in self.own or value != self.own[name]}
 
-    def _choice(self, data: TrainingData, *, has_test: bool) -> Candidate:
-        """The choice for these rows; the last one is kept, because a plan asks for it before the run does.
-
-        Rows that are no data set have no fingerprint to be known by, and are looked at each time.
-        """
-        key = data.source.fingerprint, has_test, repr(sorted(self.get_params().items()))
-        kept = getattr(self, "_kept_choice", None)
-        if kept is None or not data.source.fingerprint or kept[0] != key:
-            # a plan is made before the run has seen to it
-            with blas.single_threaded():
-                self._kept_choice = kept = (key, self._chosen(data, has_test=has_test))
-        found: Candidate = kept[1]
-        return found
-
-    def named(self, split: Split) -> AbstractEstimator:
-        data = self._data_of_split(split)
-        return self._made(self._choice(data, has_test=False), len(data.classes))
-
-    def stored_params(self) -> dict[str, Any]:
-        # of where it was trained
-        return {name: value for name, value in super().stored_params().items() if name != "n_jobs"}
-
-    def changed(self) -> set[str]:
-        return super().changed() | set(self.value("settings") or ())
-
-    @property
-    def algorithm_(self) -> str:
-        """The name of the algorithm that was chosen."""
-        name: str = self.machine_.name
-        return name.removesuffix("_regressor")
-
-    def _chosen(self, data: TrainingData, *, has_test: bool) -> Candidate:
+    def candidate(self, data: TrainingData, *, has_test: bool) -> Candidate:
         """What the shape of the rows, a ladder of trials on a sample of them, and the memory limit decide."""
-        if self.value("algorithm") != AUTO:
-            return Candidate(self.value("algorithm"), because="it was asked for")
+        if self.settings.value("algorithm") != AUTO:
+            return Candidate(self.settings.value("algorithm"), because="it was asked for")
         source = data.source
         many = "column" if source.n_features == 1 else "columns"
         columns = f"of {source.n_features:,} {'sparse' if source.is_sparse else 'dense'} {many}"
         if source.is_sparse and source.n_features >= _WIDE:
             first = replace(_LINEAR, because=columns)
-        elif self.value("search") is None:
+        elif self.settings.value("search") is None:
             first = Candidate("cells" if source.n_features <= _NARROW else "newton", {}, columns)
         else:
             first = self._searched(data, columns)
-        limit = self.value("memory_limit")
+        limit = self.settings.value("memory_limit")
         if limit is None:
             return first
         others = [Candidate("svrg"), Candidate("dsg")]
@@ -222,12 +182,12 @@ class AbstractKernelMachine(AbstractEstimator):
         )
         sizes = [rows for rows in _SMALLER_CELLS if rows < usual]
         ways: list[dict[str, Any]] = [{"max_cell_rows": rows} for rows in sizes]
-        if self.value("search") == "full" and "search" not in first.settings:
+        if self.settings.value("search") == "full" and "search" not in first.settings:
             quick = {"search": "quick"}
             ways += [quick, *({**way, **quick} for way in ways)]
         return [replace(first, settings={**first.settings, **way}) for way in ways]
 
-    def _kind(self, chosen: Candidate) -> type[AbstractEstimator]:
+    def kind_of(self, chosen: Candidate) -> type[AbstractEstimator]:
         """The estimator of the algorithm, KeyError unless it may be chosen; others are not imported."""
         suffix = "_regressor" if self.task == "regression" else ""
         kind: type[AbstractEstimator] | None = algorithm(f"{chosen.name}{suffix}")
@@ -237,39 +197,30 @@ class AbstractKernelMachine(AbstractEstimator):
 
     def _takers(self, name: str) -> list[str]:
         """The algorithms that may be chosen and have a hyperparameter."""
-        kinds = {one: self._kind(Candidate(one)) for one in CHOOSABLE}
+        kinds = {one: self.kind_of(Candidate(one)) for one in CHOOSABLE}
         return [one for one, kind in kinds.items() if name in kind.hyperparameters]
 
-    def _check_settings(self) -> None:
-        """Refuse settings that no algorithm has, before any is chosen."""
-        wanted = self.value("algorithm")
-        choosable = CHOOSABLE if wanted == AUTO else (wanted,)
-        known = {name for one in choosable for name in self._kind(Candidate(one)).hyperparameters}
-        for name in self.value("settings"):
-            if name not in known:
-                error = unknown_name("hyperparameter", str(name), known)
-                raise InputError(error.what, where="settings", hint=error.hint)
-
-    def _made(self, chosen: Candidate, n_classes: int = 2) -> AbstractEstimator:
+    def made(self, chosen: Candidate, n_classes: int = 2) -> AbstractEstimator:
         """Its estimator, with a likelihood of so many classes as its loss where probabilities are wanted."""
-        kind = self._kind(chosen)
-        own = {name: getattr(self, name) for name in self.hyperparameters}
+        kind = self.kind_of(chosen)
+        own = dict(self.own)
         shared = {name: value for name, value in own.items() if name in kind.hyperparameters}
         likelihood = {}
-        if self._is_calibrated and "probability" not in shared:
+        if self.own.get("probability") and "probability" not in shared:
             # sigmoids that are fitted one by one are together less sure than they are right
             several = n_classes > 2 and "softmax" in kind.hyperparameters["loss"].words
             likelihood = {"loss": "softmax" if several else "logistic"}
-        given = self.value("settings") or {}
+        given = self.settings.value("settings") or {}
         known = {name: given[name] for name in given if name in kind.hyperparameters}
         return kind(**{**shared, **likelihood, **chosen.settings, **known})
 
     def _fits(self, candidate: Candidate, data: TrainingData, limit: int, *, has_test: bool) -> bool:
         from distkern.engine.plan import bytes_alone
 
-        solver, problem = self._made(candidate, len(data.classes)).run_of(data, has_test=has_test)
-        extent = Extent.of(data.source, "planned")
-        return bytes_alone(solver.outline(problem), extent, "distributed", limit) <= limit
+        recipe = self.made(candidate, len(data.classes)).recipe().seeded()
+        posed = recipe.chosen_for(data, has_test=has_test).pose(data, has_test=has_test)
+        outlines = recipe.searched(posed).outline(posed.problem)
+        return bytes_alone(outlines, Extent.of(data.source, "planned"), "distributed", limit) <= limit
 
     def _searched(self, data: TrainingData, columns: str) -> Candidate:
         """The best on held-out rows of a sample."""
@@ -277,9 +228,9 @@ class AbstractKernelMachine(AbstractEstimator):
         from distkern.estimators.arena import Arena
         from distkern.search.ladder import KNOWN, STANDARD
 
-        state, source = self.value("random_state"), data.source
+        state, source = self.settings.value("random_state"), data.source
         seed = state if isinstance(state, int) else 0
-        weights = None if self.task == "regression" else self._class_weights(data)
+        weights = None if self.task == "regression" else self.class_weights(data)
         arena = Arena.of(data, seed, self._arena_sizes(source), weights)
         sample = arena.sample
         if not sample.tells:
@@ -302,9 +253,11 @@ class AbstractKernelMachine(AbstractEstimator):
     def _arena_sizes(self, source: AbstractSource) -> ArenaSizes:
         from distkern.estimators.arena import ArenaSizes
 
-        given = (self.value("settings") or {}).get("max_cell_rows")
+        given = (self.settings.value("settings") or {}).get("max_cell_rows")
         is_real, rows = self.task == "regression", given if isinstance(given, int) else None
-        return ArenaSizes.of(source, is_real=is_real, limit=self.value("memory_limit"), cell_rows=rows)
+        return ArenaSizes.of(
+            source, is_real=is_real, limit=self.settings.value("memory_limit"), cell_rows=rows
+        )
 
     def _settings(self, chosen: MachineSetting, data: TrainingData) -> dict[str, Any]:
         """Settings of the algorithm whose machine over all rows is the one chosen on a sample."""
@@ -334,7 +287,7 @@ class AbstractKernelMachine(AbstractEstimator):
 
         candidates = [_LINEAR, Candidate("newton")]
         n_classes = 0 if sample.classes is None else len(sample.classes)
-        made = [self._made(one, n_classes).set_params(random_state=seed) for one in candidates]
+        made = [self.made(one, n_classes).set_params(random_state=seed) for one in candidates]
         straight, over_landmarks = (
             TriedSetting(*one) for one in zip(candidates, map(sample.losses, made), strict=True)
         )
@@ -345,96 +298,90 @@ class AbstractKernelMachine(AbstractEstimator):
 
     def choosing_bytes(self, data: TrainingData) -> int:
         source = data.source
-        is_given = self.value("search") is None or self.value("algorithm") != AUTO
-        is_given |= self._begins is not None
+        is_given = self.settings.value("search") is None or self.settings.value("algorithm") != AUTO
         if is_given or source.n_features > _NARROW:
             return 0
         return self._arena_sizes(source).bytes_for(source)
 
-    # -- what the machine is asked
 
-    def check_parameters(self) -> None:
-        self.check_values()
-        if self.value("settings"):
-            self._check_settings()
-
-    open_names = _of_machine("open_names")
-    row_scale = _of_machine("row_scale")
-    row_metric = _of_machine("row_metric")
-    basis = _of_machine("basis")
-    risk = _of_machine("risk")
-    objective_value = _of_machine("objective_value")
-    _loss = _of_machine("_loss")
-    _solver = _of_machine("_solver")
-    _identity = _of_machine("_identity")
-    _take_parts = _of_machine("_take_parts")
-    _save_parts = _of_machine("_save_parts")
-    _arrays = _of_machine("_arrays")
-
-    def memory_hint(self) -> str:
-        # what is of the algorithm alone is taken where it is named
-        hint: str = self.machine_.memory_hint()
-        return hint.replace("--set ", f"--algorithm {self.algorithm_} --set ")
+class AbstractKernelMachine(AbstractEstimator):
+    """A model that is another estimator's, which it chooses."""
 
     @property
-    def _is_linear(self) -> bool:
-        linear: bool = self.machine_._is_linear
-        return linear
+    def partial_fit(self) -> Any:
+        """There is none, as some of the algorithms that may be chosen read the rows of before again."""
+        raise AttributeError(f"{type(self).__name__} has no partial_fit: use an estimator of one algorithm")
+
+    def _settings(self) -> Settings:
+        # the machine that is chosen has its say on a threshold
+        return AbstractEstimator._settings(self)
+
+    def value(self, name: str) -> Any:
+        return self._settings().value(name)
+
+    def recipe(self) -> ChoosingRecipe:
+        own = {name: getattr(self, name) for name in self.hyperparameters}
+        return ChoosingRecipe(**vars(super().recipe()), own=own)
+
+    def named(self, split: Split) -> AbstractEstimator:
+        """What ``tune`` tunes for a split: the estimator that it chooses for the rows."""
+        recipe = self.recipe()
+        data = recipe.data_of(split)
+        with blas.single_threaded():
+            chosen = recipe.candidate(data, has_test=False)
+        return recipe.made(chosen, len(data.classes))
+
+    def stored_params(self) -> dict[str, Any]:
+        # of where it was trained
+        return {name: value for name, value in super().stored_params().items() if name != "n_jobs"}
+
+    def changed(self) -> set[str]:
+        return super().changed() | set(self._settings().value("settings") or ())
+
+    # -- what was chosen
+
+    @property
+    def machine_(self) -> AbstractEstimator:
+        """The estimator that was chosen, fitted."""
+        machine: AbstractEstimator = estimator_of(replace(self.model_, chosen=None))
+        return machine
+
+    @property
+    def algorithm_(self) -> str:
+        """The name of the algorithm that was chosen."""
+        return self.model_.name.removesuffix("_regressor")
+
+    @property
+    def chosen_because_(self) -> str:
+        """Why, a clause."""
+        return self._chosen.because
+
+    @property
+    def held_out_score_(self) -> float | None:
+        """Log loss, or mean squared error in squared units of the target, of rows that were held out from a
+        machine with the chosen settings; None where most rows are not in the sample that chose them."""
+        found = self._chosen.held_out
+        return None if found is None else found[0]
+
+    @property
+    def held_out_error_(self) -> float | None:
+        """The standard error of ``held_out_score_``."""
+        found = self._chosen.held_out
+        return None if found is None else found[1]
 
     @property
     def metric_importances_(self) -> NDArray[np.float64]:
         """Importances of the machine's metric, if it has one."""
-        importances: NDArray[np.float64] = self.machine_.metric_importances_
-        return importances
+        found = self.model_.metric_importances
+        if found is None:
+            raise AttributeError("no metric was learned")
+        return found
 
-    def _keep(self, state: Any) -> None:
-        self._tell_machine()
-        self.machine_.seed_ = self.seed_
-        self.machine_._keep(state)
-        # cells measure it on rows that they hold out
-        measured = getattr(state, "held_out", None)
-        if measured is not None and self.class_weights_ is None and np.isfinite(measured).all():
-            self.held_out_score_, self.held_out_error_ = map(float, measured)
-        self.coefficients_, self.constants_ = self.machine_.coefficients_, self.machine_.constants_
-
-    def _tell_machine(self) -> None:
-        """Give the machine what is known of the data and of the run."""
-        known = {name: value for name, value in vars(self).items() if name.endswith("_")}
-        for name in ("machine_", "chosen_because_", "held_out_score_", "held_out_error_"):
-            known.pop(name, None)
-        vars(self.machine_).update(known)
-
-    def _begin(self, begins: UpdateRun) -> None:
-        super()._begin(begins)
-        self.machine_ = copy(self.machine_)
-        self._tell_machine()
-        self.machine_._begin(begins)
-
-    def _end(self, further: SavedForUpdate, told: dict[str, Any]) -> None:
-        super()._end(further, told)
-        self.machine_._begins = None
-
-    def _facts(self) -> dict[str, Any]:
-        given = {
-            name: value
-            for name, value in self.machine_.get_params().items()
-            if name not in self.hyperparameters or value != getattr(self, name)
-        }
-        chosen: dict[str, Any] = {"name": self.algorithm_, "because": self.chosen_because_, "params": given}
-        if self.held_out_score_ is not None:
-            chosen["held_out"] = [self.held_out_score_, self.held_out_error_]
-        return {**self.machine_._facts(), "chosen": chosen}
-
-    def _restore(self, arrays: Mapping[str, NDArray[Any]], facts: Mapping[str, Any], where: str) -> None:
-        chosen = facts["chosen"]
-        self.machine_ = self._made(Candidate(str(chosen["name"]), chosen["params"]))
-        self.chosen_because_ = str(chosen["because"])
-        self.held_out_score_, self.held_out_error_ = chosen.get("held_out", (None, None))
-        self._tell_machine()
-        self.machine_._restore(arrays, facts, where)
-        self.machine_.check_restored()
-        self.seed_ = self.machine_.seed_
-        self.coefficients_, self.constants_ = self.machine_.coefficients_, self.machine_.constants_
+    @property
+    def _chosen(self) -> ChosenBy:
+        chosen = self.model_.chosen
+        assert chosen is not None, "a model of this estimator says who chose it"
+        return chosen
 
 
 class KernelClassifier(AbstractKernelMachine, AbstractClassifier):
@@ -467,7 +414,10 @@ class KernelClassifier(AbstractKernelMachine, AbstractClassifier):
         "random_state": RANDOM_STATE,
     }
 
-    _chances = _of_machine("_chances")
+    def _has_probabilities(self) -> bool:
+        if getattr(self, "probability", False) or self.model_.chances is not None:
+            return True
+        raise AttributeError("the machine gives no probabilities: set probability=True")
 
 
 class KernelRegressor(AbstractKernelMachine, AbstractRegressor):

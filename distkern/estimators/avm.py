@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from distkern.estimators.features import AbstractCoresetClassifier
-from distkern.solvers.avm import AVM, USUAL_LANDMARKS
+from distkern.solvers.avm import AVM
 
 
 class AVMClassifier(AbstractCoresetClassifier, solver=AVM):
@@ -19,5 +19,3 @@ class AVMClassifier(AbstractCoresetClassifier, solver=AVM):
     >>> AVMClassifier(gamma=4.0, random_state=0).fit(X, y).score(X, y) > 0.95
     True
     """
-
-    usual_landmarks = USUAL_LANDMARKS

@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Any
-
-from distkern.bases.nystroem import NystroemBasis
 from distkern.estimators.features import AbstractCoresetClassifier
-from distkern.features.landmarks import AbstractLandmarkFeatures, Landmarks, Nystroem
-from distkern.solvers.csvrg import CSVRG, SpanCSVRG
+from distkern.model.csvrg import CSVRGModel
+from distkern.solvers.csvrg import CSVRG
 
 
 class CSVRGClassifier(AbstractCoresetClassifier, solver=CSVRG):
@@ -26,14 +23,4 @@ class CSVRGClassifier(AbstractCoresetClassifier, solver=CSVRG):
     True
     """
 
-    def _keep(self, state: Any) -> None:
-        super()._keep(state)
-        if self.value("projection") == "span":
-            # the same model over the kernels themselves, which are quicker
-            kernel = self.kernel_choice().with_gamma(self.gamma_)
-            self.coefficients_ = NystroemBasis(kernel, self.landmarks_).landmark_coefficients(
-                self.coefficients_
-            )
-
-    def kind_of_solver(self) -> tuple[type[CSVRG], type[AbstractLandmarkFeatures]]:
-        return (SpanCSVRG, Nystroem) if self.value("projection") == "span" else (CSVRG, Landmarks)
+    kind = CSVRGModel

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, ClassVar, NamedTuple, Self
 
@@ -16,12 +16,10 @@ from distkern.common.targets import plain_targets
 from distkern.common.types import Block
 from distkern.engine.dask.arrays import in_turn, is_dask
 from distkern.estimators.base import AbstractClassifier
-from distkern.estimators.declared import fitted
-from distkern.estimators.dsg import AbstractDSG
-from distkern.losses.unlabelled import DensityRatio
+from distkern.model.random import RatioModel
 from distkern.runs.data import TrainingData
 from distkern.runs.joined import JoinedRows
-from distkern.solvers.base import AbstractSolver, Problem
+from distkern.runs.recipe import Recipe
 from distkern.solvers.dsg_density_ratio import DSGLogRatio as DensityRatioSolver
 from distkern.solvers.hyperparameters import RANDOM_STATE, SCALE
 from distkern.storage.dataset import Dataset, Split
@@ -139,7 +137,50 @@ class PermutationTest(NamedTuple):
     n_permutations: int
 
 
-class DSGDensityRatio(AbstractDSG, AbstractClassifier, solver=DensityRatioSolver):
+@dataclass(frozen=True)
+class RatioRecipe(Recipe):
+    """How the ratio is learned: both samples weigh the same.
+
+    Attributes
+    ----------
+    second : the sample of q, where both are data sets
+    """
+
+    second: Split | None = None
+
+    def data_of(self, split: Split) -> TrainingData:
+        return super().data_of(split) if self.second is None else joined_splits(split, self.second)
+
+    def check_classes(self, data: TrainingData) -> None:
+        if len(data.classes) > 2:
+            raise InputError(
+                "Only binary classification is supported. The type of the target is multiclass: the rows are "
+                f"of {len(data.classes)} labels",
+                where="y",
+                hint="give two samples, as the rows of two labels or as two arrays",
+            )
+        super().check_classes(data)
+
+    def class_weights(self, data: TrainingData) -> NDArray[np.float64]:
+        """Weights with which both samples weigh the same.
+
+        Raises
+        ------
+        InputError
+            If no training row with a weight is of one of the labels.
+        """
+        absent = data.classes[data.class_totals == 0].tolist()
+        if absent:
+            raise InputError(
+                f"no training row has label {absent[0]!r}, or all such rows weigh 0",
+                where="y",
+                hint="give rows of both samples",
+            )
+        weights: NDArray[np.float64] = data.class_totals.sum() / (2 * data.class_totals)
+        return weights
+
+
+class DSGDensityRatio(AbstractClassifier, solver=DensityRatioSolver):
     """f = log(p/q) of two samples by doubly stochastic functional gradients (Dai et al. 2014, Section 4).
 
     Minimises E_q exp(f) - E_p f + nu/2 |f|^2 (Nguyen et al. 2010), whose minimiser without the last term is
@@ -159,67 +200,24 @@ class DSGDensityRatio(AbstractDSG, AbstractClassifier, solver=DensityRatioSolver
     """
 
     most_classes = 2
-    least_visits = 4
+    kind = RatioModel
     beside: ClassVar = {"scale": SCALE, "random_state": RANDOM_STATE}
-    kl_divergence_: float = fitted(
-        "E_p f - E_q exp(f) + 1 of the training rows (of about 16,384 of them), which is too large where "
-        "they are few; of other rows see :meth:`kl_divergence`",
-        fact="kl_divergence",
-        read=float,
-    )
+    _second: Split | None = None
 
-    def _loss(self) -> DensityRatio:
-        return DensityRatio(self.value("cap"))
+    def recipe(self) -> RatioRecipe:
+        return RatioRecipe(**vars(super().recipe()), second=self._second)
 
     def fit_with(self, X: Any, y: Any = None, sample_weight: Any = None, **how: Any) -> Self:
-        self._second: Split | None = None
-        if are_samples(X, y):
-            X, y = (part.train if isinstance(part, Dataset) else part for part in (X, y))
-            if isinstance(X, Split) and isinstance(y, Split):
-                self._second, y = y, None
-            else:
-                X, y = joined_arrays(X, y)
         try:
+            if are_samples(X, y):
+                X, y = (part.train if isinstance(part, Dataset) else part for part in (X, y))
+                if isinstance(X, Split) and isinstance(y, Split):
+                    self._second, y = y, None
+                else:
+                    X, y = joined_arrays(X, y)
             return super().fit_with(X, y, sample_weight, **how)
         finally:
             self._second = None
-
-    def _data_of_split(self, split: Split) -> TrainingData:
-        second: Split | None = getattr(self, "_second", None)
-        return super()._data_of_split(split) if second is None else joined_splits(split, second)
-
-    def problem(self, data: TrainingData, *, has_test: bool) -> tuple[AbstractSolver[Any], Problem]:
-        if len(data.classes) > self.most_classes:
-            raise InputError(
-                "Only binary classification is supported. The type of the target is multiclass: the rows are "
-                f"of {len(data.classes)} labels",
-                where="y",
-                hint="give two samples, as the rows of two labels or as two arrays",
-            )
-        return super().problem(data, has_test=has_test)
-
-    def _class_weights(self, data: TrainingData) -> NDArray[np.float64]:
-        """Weights with which both samples weigh the same.
-
-        Raises
-        ------
-        InputError
-            If no training row with a weight is of one of the labels.
-        """
-        absent = data.classes[data.class_totals == 0].tolist()
-        if absent:
-            raise InputError(
-                f"no training row has label {absent[0]!r}, or all such rows weigh 0",
-                where="y",
-                hint="give rows of both samples",
-            )
-        weights: NDArray[np.float64] = data.class_totals.sum() / (2 * data.class_totals)
-        return weights
-
-    def _keep_coefficients(self, coefficients: NDArray[np.float64], state: Any) -> None:
-        super()._keep_coefficients(coefficients, state)
-        norm = 0.5 * float(self.value("nu")) * self._squared_norm()
-        self.kl_divergence_ = 1.0 - (float(state.objective) - norm)
 
     # -- what the ratio says
 
@@ -284,14 +282,14 @@ class DSGDensityRatio(AbstractDSG, AbstractClassifier, solver=DensityRatioSolver
             values, of_p = np.concatenate(parts), np.repeat([True, False], [len(part) for part in parts])
         else:
             values, labels = np.asarray(self.log_ratio(X)), plain_targets(y)
-            unknown = ~np.isin(labels, self.classes_)
+            unknown = ~np.isin(labels, self._classes())
             if unknown.any():
                 raise InputError(
                     f"label {plain_labels(labels[unknown])[0]!r} is none of the training rows'",
                     where="y",
-                    hint=f"they have {plain_labels(self.classes_)}",
+                    hint=f"they have {plain_labels(self._classes())}",
                 )
-            of_p = labels == self.classes_[1]
+            of_p = labels == self._classes()[1]
         if of_p.all() or not of_p.any():
             raise InputError("one of the samples has no rows", where="X", hint="give rows of both")
         return values, of_p

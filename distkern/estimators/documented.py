@@ -1,7 +1,7 @@
 """Docstrings of estimators: the tables of parameters and attributes, in scikit-learn's form.
 
 Both are made from what is declared (:class:`~distkern.common.parameters.Parameter` and
-:class:`~distkern.estimators.declared.Fitted`), at run time and in the stub that editors read.
+:class:`~distkern.model.fields.Fitted`), at run time and in the stub that editors read.
 """
 
 from __future__ import annotations
@@ -13,6 +13,9 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from distkern.common.parameters import Parameter
+from distkern.model.columns import Columns
+from distkern.model.fields import Fitted, fitted_fields
+from distkern.model.value import FittedModel
 
 #: annotations -> types as docstrings write them
 _TYPES = {"NDArray": "ndarray", "Mapping": "dict", "Floats": "ndarray", "Any": "object"}
@@ -36,34 +39,68 @@ def with_attributes(kind: type[Any]) -> str:
 
 
 def attributes_of(kind: type[Any]) -> Iterator[tuple[str, str, str]]:
-    """Name, type and meaning of each fitted attribute of a class, its own ones first."""
+    """Name, type and meaning of each fitted attribute of a class: fields of its own kind of model, its
+    properties, then fields of all models and of their columns."""
     seen: set[str] = set()
-    for base in kind.__mro__:
-        members = {
-            **vars(base).get("_own_fitted", {}),
-            **{name: one for name, one in vars(base).items() if isinstance(one, property)},
-        }
-        for name, one in members.items():
-            if name in seen or name.startswith("_") or not name.endswith("_"):
-                continue
+    own, common = [], []
+    for owner, field, one in _fields_of(kind):
+        of_all = issubclass(FittedModel, owner) or owner is Columns
+        row = f"{field}_", _field_annotation(owner, field, one), one.help
+        (common if of_all else own).append(row)
+    for name, annotation, meaning in (*own, *_properties_of(kind), *common):
+        if name not in seen:
             seen.add(name)
-            if isinstance(one, property):
+            yield name, annotation, meaning
+
+
+def _properties_of(kind: type[Any]) -> Iterator[tuple[str, str, str]]:
+    for base in kind.__mro__:
+        for name, one in vars(base).items():
+            if isinstance(one, property) and name.endswith("_") and not name.startswith("_"):
                 told = inspect.getdoc(getattr(kind, name)) or ""
                 meaning = " ".join(told.partition("\n\n")[0].split()).removesuffix(".")
                 yield name, annotation_of(kind, name), meaning
-            else:
-                yield name, annotation_of(kind, name), one.help
+
+
+def _fields_of(kind: type[Any]) -> Iterator[tuple[type[Any], str, Fitted]]:
+    """The class that declares each shown field of an estimator's models or columns, the nearest one first;
+    its name and what is said of it."""
+    for model in (kind.kind, Columns):
+        known = fitted_fields(model, getattr(kind, "task", "any"))
+        for owner in model.__mro__:
+            for field in vars(owner).get("__annotations__", {}):
+                if field in known:
+                    yield owner, field, known[field]
+
+
+def _field_annotation(owner: type[Any], field: str, one: Fitted) -> str:
+    annotation = str(owner.__annotations__[field])
+    # there is no attribute without a value, or all models of the task have one
+    is_there = one.task is not None or not one.always
+    return annotation.removesuffix(" | None") if is_there else annotation
 
 
 def annotation_of(kind: type[Any], name: str) -> str:
-    """The annotation of an attribute or property of a class, as its source has it."""
+    """The annotation of a fitted attribute or property of a class, as its source has it."""
     for base in kind.__mro__:
         own = vars(base).get(name)
         if isinstance(own, property) and own.fget is not None:
             return str(own.fget.__annotations__.get("return", "Any"))
-        if name in vars(base).get("__annotations__", {}):
-            return str(base.__annotations__[name])
+    for owner, field, one in _fields_of(kind):
+        if f"{field}_" == name:
+            return _field_annotation(owner, field, one)
     return "Any"
+
+
+def home_of(kind: type[Any], name: str) -> str:
+    """The module in which an attribute or property of a class is annotated."""
+    for base in kind.__mro__:
+        if isinstance(vars(base).get(name), property):
+            return base.__module__
+    for owner, field, _ in _fields_of(kind):
+        if f"{field}_" == name:
+            return owner.__module__
+    return kind.__module__
 
 
 def docstring_type(annotation: str) -> str:

@@ -16,6 +16,7 @@ from distkern.common.targets import plain_targets
 from distkern.engine.dask.arrays import DaskArraySource, is_dask
 from distkern.engine.events import EventLog
 from distkern.engine.executors import open_executor
+from distkern.model.value import FittedModel
 from distkern.monitor.explanation import Explanation
 from distkern.runs.arrays import ArraySource
 from distkern.runs.data import check_task
@@ -27,7 +28,7 @@ from distkern.storage.scaling import Scaling
 
 
 def explanation_of(
-    model: Any,
+    model: FittedModel,
     X: Any,
     y: Any,
     features: Sequence[str | int] | None,
@@ -43,7 +44,6 @@ def explanation_of(
         kind = Whole({"grid_resolution": 2, "random_state": 0}.get(name, 1))
         if not kind.accepts(value):
             raise InputError(f"is {value!r}", where=name, hint=f"use {kind.description}")
-    model._fitted()
     given = _rows_of(model, X, y, max_samples, random_state)
     how = ExplanationEffort(
         random_state,
@@ -60,7 +60,7 @@ def explanation_of(
     return found
 
 
-def _rows_of(model: Any, X: Any, y: Any, n_rows: int, seed: int) -> LabelledRows:
+def _rows_of(model: FittedModel, X: Any, y: Any, n_rows: int, seed: int) -> LabelledRows:
     """The rows given to ``explain`` as a source; of rows in this process a sample of ``n_rows``."""
     if isinstance(X, Dataset):
         X = X.train if X.test is None else X.test
@@ -78,13 +78,13 @@ def _rows_of(model: Any, X: Any, y: Any, n_rows: int, seed: int) -> LabelledRows
             X = X.tocsr() if issparse(X) else X
             rows = np.sort(stream(seed, Purpose.IMPORTANCE).choice(len(y), n_rows, replace=False))
             X, y = _safe_indexing(X, rows), y[rows]
-    known = rows_for(model, X)
+    known = rows_for(model.columns, X)
     rows, preparation = known.rows, known.preparation
     source = DaskArraySource(rows, y) if is_dask(rows, y) else ArraySource(rows, y, None)
-    names = None if model.table_ is not None else getattr(model, "feature_names_in_", None)
-    columns = input_columns(model.table_, None if names is None else tuple(names), model.width_)
+    names = None if model.columns.table is not None else model.columns.names
+    columns = input_columns(model.columns.table, names, model.width)
     is_scaled = preparation is None or preparation.scaling is None
-    scaling = model.scaling_ if is_scaled and model.scaling_ is not None else Scaling()
+    scaling = model.columns.scaling if is_scaled and model.columns.scaling is not None else Scaling()
     return LabelledRows(source, "given", columns, scaling, preparation)
 
 

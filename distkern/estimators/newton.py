@@ -2,94 +2,22 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-from typing import TYPE_CHECKING, Any, cast
+from typing import Any
 
-import numpy as np
-from numpy.typing import NDArray
-
-from distkern.estimators.declared import fitted
-from distkern.estimators.features import (
-    AbstractExplicitClassifier,
-    AbstractExplicitEstimator,
-    AbstractExplicitRegressor,
-)
-from distkern.features import AbstractFeatures
-from distkern.passes import Extent
-from distkern.solvers.base import AbstractSolver, Problem
+from distkern.estimators.estimator import AbstractEstimator
+from distkern.estimators.features import AbstractExplicitClassifier, AbstractExplicitRegressor
+from distkern.model.newton import NewtonModel
 from distkern.solvers.newton import Newton
 
-if TYPE_CHECKING:
-    from distkern.runs.data import TrainingData
 
-_SPOKEN = "conjugate gradients over passes"
-#: features of matrices where nothing limits memory: more are 512 MiB each, and a factorisation of minutes
-_MOST_OF_MATRICES = 8192
-
-
-class AbstractNewton(AbstractExplicitEstimator):
+class AbstractNewton(AbstractEstimator):
     """What the classifier and the regressor share."""
 
-    hessian_: str = fitted('"matrix" or "products"', fact="hessian", read=str)
-    coefficients_: NDArray[np.float64] = fitted(
-        "(r, n_outputs); of Nystroem features the coefficients of the kernels at ``landmarks_``",
-        array="coefficients",
-    )
-
-    def feature_choice(self) -> AbstractFeatures:
-        return super().feature_choice().spanning()
-
-    def problem(self, data: TrainingData, *, has_test: bool) -> tuple[AbstractSolver[Any], Problem]:
-        solver, problem = super().problem(data, has_test=has_test)
-        chosen = that_fits(cast(Newton, solver), problem)
-        self.hessian_ = "products" if chosen.takes_products else "matrix"
-        if chosen is solver:
-            return solver, problem
-        size = chosen.expected_size(problem) - chosen.n_constant
-        why = "are large" if self.value("memory_limit") is None else "do not fit the memory limit"
-        note = f"matrices of {size:,} features {why}: {_SPOKEN} (hessian=products)"
-        return chosen, replace(problem, notes=(*problem.notes, note))
+    kind = NewtonModel
 
     def stored_params(self) -> dict[str, Any]:
         # of where it was trained: a run that has ended is the same under any other limit
         return super().stored_params() | {"memory_limit": None}
-
-    def _identity(self, data: TrainingData, problem: Problem) -> dict[str, Any]:
-        # the limit changes nothing where there are matrices
-        limit = self.value("memory_limit") if self.hessian_ == "products" else None
-        own = {"hessian": self.hessian_, "memory_limit": limit}
-        return super()._identity(data, problem) | own
-
-    def memory_hint(self) -> str:
-        hint = super().memory_hint()
-        if self.hessian_ == "products" or self.feature_choice().needs_matrix:
-            return hint
-        return f"{hint}, or {_SPOKEN} instead of matrices (--set hessian=products)"
-
-
-def that_fits(solver: Newton, problem: Problem) -> Newton:
-    """With products where matrices do not fit a process that does everything, or are of more than 8,192
-    features, where nothing limits them.
-
-    If neither does, it is a worker that has to fit, and what the driver makes itself.
-    """
-    from distkern.engine.plan import bytes_alone
-
-    limit = solver.memory_limit
-    if solver.hessian != "auto" or solver.features.needs_matrix:
-        return solver
-    if limit is None:
-        is_large = solver.expected_size(problem) - solver.n_constant > _MOST_OF_MATRICES
-        return replace(solver, hessian="products") if is_large else solver
-    extent = Extent(problem.block_rows, problem.row_bytes)
-    ways = (solver, replace(solver, hessian="products"))
-    for kind in ("synchronous", "distributed"):
-        for way in ways:
-            outlines = way.outline(problem)
-            made = max(outline.step.cost.driver_bytes for outline in outlines)
-            if max(made, bytes_alone(outlines, extent, kind, limit)) <= limit:
-                return way
-    return solver
 
 
 class NewtonClassifier(AbstractNewton, AbstractExplicitClassifier, solver=Newton):

@@ -2,33 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-from typing import TYPE_CHECKING, Any
-
 from distkern.estimators.features import AbstractExplicitClassifier, AbstractExplicitRegressor
-from distkern.solvers.base import Problem
-from distkern.solvers.kernel_norma import KernelNORMA
 from distkern.solvers.norma import NORMA
 
-if TYPE_CHECKING:
-    from distkern.runs.data import TrainingData
 
-
-class TellingOfRows:
-    """What tells of the rows that a full expansion does not take."""
-
-    def problem(self, data: TrainingData, *, has_test: bool) -> tuple[Any, Problem]:
-        """See :meth:`~distkern.estimators.estimator.AbstractEstimator.problem`."""
-        solver, problem = super().problem(data, has_test=has_test)  # type: ignore[misc]
-        if isinstance(solver, KernelNORMA) and not solver.drops:
-            most, n_rows = solver.features.max_support, problem.n_rows  # type: ignore[attr-defined]
-            if n_rows > most:
-                told = f"learns from {most:,} (max_support) of {n_rows:,} rows; features='random' from all"
-                problem = replace(problem, notes=(*problem.notes, told))
-        return solver, problem
-
-
-class NORMAClassifier(TellingOfRows, AbstractExplicitClassifier, solver=NORMA):
+class NORMAClassifier(AbstractExplicitClassifier, solver=NORMA):
     """Kernel classifier by stochastic functional gradients (Dai et al. 2014, Table 2: NORMA).
 
     Minimises mean_i s_i l(f(x_i), y_i) + nu/2 |f|^2 by steps that shrink f and add kernels at a batch of
@@ -45,10 +23,8 @@ class NORMAClassifier(TellingOfRows, AbstractExplicitClassifier, solver=NORMA):
     True
     """
 
-    solver_of_rows = KernelNORMA
 
-
-class NORMARegressor(TellingOfRows, AbstractExplicitRegressor, solver=NORMA):
+class NORMARegressor(AbstractExplicitRegressor, solver=NORMA):
     """Kernel regressor by stochastic functional gradients.
 
     ``nu`` weighs |g|^2 / 2, where f = target_center_ + target_scale_ g: it means the same for targets in any
@@ -60,5 +36,3 @@ class NORMARegressor(TellingOfRows, AbstractExplicitRegressor, solver=NORMA):
     >>> NORMARegressor(random_state=0).fit(X, np.sin(X[:, 0])).score(X, np.sin(X[:, 0])) > 0.9
     True
     """
-
-    solver_of_rows = KernelNORMA

@@ -2,18 +2,12 @@
 
 from __future__ import annotations
 
-import numpy as np
-from numpy.typing import NDArray
-
 from distkern.estimators.base import AbstractClassifier
-from distkern.estimators.features import AbstractFeatureEstimator, unit_of
-from distkern.estimators.functional import AbstractFunctionalEstimator
-from distkern.solvers.pegasos import Pegasos, PegasosState
+from distkern.model.features import PegasosModel
+from distkern.solvers.pegasos import Pegasos
 
 
-class PegasosClassifier(
-    AbstractFeatureEstimator, AbstractFunctionalEstimator, AbstractClassifier, solver=Pegasos
-):
+class PegasosClassifier(AbstractClassifier, solver=Pegasos):
     """Linear support vector machine on rows, random features or landmarks, by Pegasos.
 
     Minimises lam/2 |w|^2 + mean_i s_i l(y_i (<w, phi(x_i)> + b)), several classes one-vs-rest in one pass
@@ -28,20 +22,4 @@ class PegasosClassifier(
     True
     """
 
-    def _keep(self, state: PegasosState) -> None:
-        super()._keep(state)
-        self.constants_ = state.center + state.intercept
-
-    def regulariser(self) -> float:
-        """lam."""
-        return float(self.value("lam"))
-
-    def _squared_norm(self) -> float:
-        """|w|^2 + b^2, summed over the outputs."""
-        return float(
-            np.square(self.coefficients_).sum() + np.square(self.constants_ - unit_of(self)[0]).sum()
-        )
-
-    def _solver(self, class_weights: NDArray[np.float64] | None, mean_weight: float) -> Pegasos:
-        risk = self._risk_for(class_weights, mean_weight)
-        return Pegasos(risk, self.feature_choice(), **self.values_of(Pegasos))
+    kind = PegasosModel

@@ -42,9 +42,9 @@ def shown(model: Any, names: Iterable[str]) -> list[str]:
     """
 
     def is_shown(name: str) -> bool:
-        if name.startswith("_") or name.endswith("_") or name in model.hyperparameters:
+        if name.startswith("_") or name in model.hyperparameters:
             return True
-        # scikit-learn's way to say that this loss gives no probabilities
-        return name in METHODS and hasattr(model, name)
+        # scikit-learn's way to say that there is no model yet, or that this loss gives no probabilities
+        return (name.endswith("_") or name in METHODS) and hasattr(model, name)
 
     return [name for name in names if is_shown(name)]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, Self
 
@@ -21,21 +21,44 @@ from distkern.common.parameters import NOTHING, Parameter, Whole
 from distkern.common.sparse import Rows, SparseRows, converted, stacked
 from distkern.common.types import Floats
 from distkern.engine.dask.arrays import as_array, is_dask
-from distkern.estimators.declared import HyperparameterMixin, fitted
+from distkern.estimators.declared import HyperparameterMixin
 from distkern.features.kernel_choice import GAMMA, a_kernel
 from distkern.features.random import SAMPLER
 from distkern.kernels import FEATURE_KERNELS, AbstractKernel
 from distkern.kernels.bandwidth import gamma_by_rule
-from distkern.runs.framed import learn_names, learn_names_of_dataset
-from distkern.runs.given import rows_for
+from distkern.model.columns import Columns
+from distkern.model.fields import fitted
+from distkern.model.settings import Settings
+from distkern.runs.framed import columns_of, columns_of_dataset
+from distkern.runs.given import column_check, rows_for
 from distkern.solvers.hyperparameters import RANDOM_STATE, hyperparameters_of
 from distkern.storage.dataset import Dataset, Split
 from distkern.storage.preparation import Preparation
-from distkern.storage.scaling import Scaling
-from distkern.storage.table import Table
 
 _SAMPLE = 4000
 _PRECISIONS = (np.float64, np.float32)
+
+
+@dataclass(frozen=True, eq=False)
+class FittedFeatures:
+    """Random features of rows with known columns.
+
+    Attributes
+    ----------
+    columns : of the rows
+    n_features, sampler : how many features, and how they are drawn
+    """
+
+    columns: Columns
+    n_features: int
+    sampler: str
+    kernel: AbstractKernel = fitted("the kernel")
+    seed: int = fitted("of all draws")
+
+    def basis(self, dtype: Any = np.float32) -> RandomFeatureBasis:
+        """The features, computing in ``dtype``."""
+        own = self.columns.width, self.n_features, self.seed, self.sampler, dtype
+        return RandomFeatureBasis(self.kernel, *own)
 
 
 class RandomFeatures(
@@ -59,14 +82,9 @@ class RandomFeatures(
     True
     """
 
-    kernel_: AbstractKernel = fitted("the kernel")
-    seed_: int = fitted("of all draws")
-    n_features_in_: int = fitted("d")
-    scaling_: Scaling | None = fitted(
-        "of the data set it was fitted on, applied to arrays given to ``transform``; None for arrays"
-    )
-    table_: Table | None = fitted("how columns became features, where they were not mere numbers")
-
+    task = "none"
+    kind = FittedFeatures
+    _model: FittedFeatures | None
     hyperparameters = hyperparameters_of(
         kernel=a_kernel(FEATURE_KERNELS),
         n_features=Parameter(1024, (Whole(),), "r, columns of the result; even where features come in pairs"),
@@ -88,22 +106,26 @@ class RandomFeatures(
         InputError or ValueError
             If a parameter is wrong or not one of the kernel's, or the kernel is not defined for a row.
         """
-        self.check_values()
-        sample = self._sample(X)
-        kernel, gamma = self.kernel_choice(), self.value("gamma")
+        values = {name: getattr(self, name) for name in self.hyperparameters}
+        settings = Settings.of(self.hyperparameters, values)
+        sample, columns = self._sample(X)
+        choice, gamma = settings.kernel_choice(), settings.given["gamma"]
         if isinstance(gamma, str):
-            gamma = gamma_by_rule(gamma, kernel.kind, sample)
-        self.kernel_ = kernel.with_gamma(1.0 if gamma is None else gamma)
-        self.kernel_.check_domain(sample)
-        self.seed_ = self._seed()
-        self._n_features_out = int(self.n_features)
-        self.basis()
+            gamma = gamma_by_rule(gamma, choice.kind, sample)
+        kernel = choice.with_gamma(1.0 if gamma is None else gamma)
+        kernel.check_domain(sample)
+        own = settings.given["n_features"], settings.given["sampler"]
+        made = FittedFeatures(columns, *own, kernel, settings.seed())
+        made.basis()
+        self._model, self._n_features_out = made, made.n_features
         return self
 
     def transform(self, X: Any) -> Any:
         """z(X): (n_rows, n_features) in the rows' precision; lazy for Dask arrays, Dask frames and splits."""
         check_is_fitted(self, "kernel_")
-        given, bases = rows_for(self, X), (self.basis(np.float32), self.basis(np.float64))
+        assert self._model is not None
+        given = rows_for(self._model.columns, X)
+        bases = self._model.basis(np.float32), self._model.basis(np.float64)
         function = partial(feature_rows, *bases, given.preparation)
         container = _get_output_config("transform", self)["dense"]
         names = self.get_feature_names_out
@@ -132,43 +154,27 @@ class RandomFeatures(
             self._sklearn_output_config = {"transform": transform}
         return self
 
-    @property
-    def width_(self) -> int:
-        """Features of a row that it is given."""
-        return int(self.n_features_in_) if self.table_ is None else self.table_.n_features
-
-    def basis(self, dtype: Any = np.float32) -> RandomFeatureBasis:
-        """The fitted features, computing in ``dtype``."""
-        return RandomFeatureBasis(
-            self.kernel_, self.width_, self._n_features_out, self.seed_, self.sampler, dtype
-        )
-
-    def _sample(self, X: Any) -> Rows:
-        """Rows to check and to read gamma off: all of those in memory, some of the others."""
-        self.scaling_ = self.table_ = None
+    def _sample(self, X: Any) -> tuple[Rows, Columns]:
+        """Rows to check and to read gamma off: all of those in memory, some of the others; their columns."""
+        name = type(self).__name__
         if isinstance(X, Dataset):
             X = X.train
         if isinstance(X, Split):
-            self.n_features_in_, self.scaling_ = X.n_features, X.dataset.scaling
-            learn_names_of_dataset(self, X.dataset)
-            if self.table_ is not None:
-                self.n_features_in_ = len(self.table_.columns)
             blocks = [0] if X.is_shuffled else np.unique(np.linspace(0, X.n_blocks - 1, 8).astype(int))
             share = -(-_SAMPLE // len(blocks))
             rows_of = (X.reader(int(block))().features for block in blocks)
-            return stacked([part[:: -(-len(part) // share)].copy() for part in rows_of])
+            sample = stacked([part[:: -(-len(part) // share)].copy() for part in rows_of])
+            return sample, columns_of_dataset(name, X.dataset)
         if is_dask(X):
-            learn_names(self, X)
             array = as_array(X)
-            self.n_features_in_ = int(array.shape[1])
+            columns = columns_of(name, X, int(array.shape[1]))
             if not isinstance(self.gamma, str):
-                return np.empty((0, self.n_features_in_))
+                return np.empty((0, columns.n_features_in)), columns
             step = -(-int(array.shape[0]) // _SAMPLE)
-            return np.asarray(array[::step].compute(), dtype=np.float64)
-        rows = validate_data(self, X, dtype=_PRECISIONS, order="C", accept_sparse="csr")
-        learn_names(self, X)
+            return np.asarray(array[::step].compute(), dtype=np.float64), columns
+        rows = validate_data(column_check(name), X, dtype=_PRECISIONS, order="C", accept_sparse="csr")
         checked: Rows = SparseRows.of_scipy(rows) if issparse(rows) else rows
-        return checked
+        return checked, columns_of(name, X, checked.shape[1])
 
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from distkern.estimators.features import AbstractExplicitClassifier, AbstractExplicitRegressor
-from distkern.solvers.kernel_sdca import KernelSDCA
 from distkern.solvers.sdca import SDCA
 
 
@@ -26,8 +25,6 @@ class SDCAClassifier(AbstractExplicitClassifier, solver=SDCA):
     True
     """
 
-    solver_of_rows = KernelSDCA
-
 
 class SDCARegressor(AbstractExplicitRegressor, solver=SDCA):
     """Linear regressor over features of a kernel, by stochastic dual coordinate ascent.
@@ -41,5 +38,3 @@ class SDCARegressor(AbstractExplicitRegressor, solver=SDCA):
     >>> SDCARegressor(n_features=256, random_state=0).fit(X, np.sin(X[:, 0])).score(X, np.sin(X[:, 0])) > 0.9
     True
     """
-
-    solver_of_rows = KernelSDCA

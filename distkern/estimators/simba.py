@@ -4,22 +4,13 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-import numpy as np
-from numpy.typing import NDArray
-
 from distkern.estimators.base import AbstractClassifier
-from distkern.estimators.features import AbstractFeatureEstimator
-from distkern.losses import find_loss
-from distkern.losses.base import AbstractLoss
-from distkern.runs.data import TrainingData
+from distkern.model.simba import SIMBAModel
 from distkern.solvers.hyperparameters import CLASS_WEIGHT, RANDOM_STATE, SCALE
-from distkern.solvers.risk import Risk
 from distkern.solvers.simba import SIMBA
-from distkern.storage.columns import no_columns
-from distkern.storage.dataset import Split
 
 
-class SIMBAClassifier(AbstractFeatureEstimator, AbstractClassifier, solver=SIMBA):
+class SIMBAClassifier(AbstractClassifier, solver=SIMBA):
     """Linear support vector machine learned from single rows and columns (Hazan et al. 2011, Algorithm 1).
 
     Maximises the margin gamma of <w, x> + b with |w| <= 1 where rows may fall short of it by nu on
@@ -38,21 +29,5 @@ class SIMBAClassifier(AbstractFeatureEstimator, AbstractClassifier, solver=SIMBA
     True
     """
 
-    draws_any_row = True
+    kind = SIMBAModel
     beside: ClassVar = {"class_weight": CLASS_WEIGHT, "scale": SCALE, "random_state": RANDOM_STATE}
-
-    def _data_of_split(self, split: Split) -> TrainingData:
-        if self.feature_choice().reads_columns and not split.has_columns:
-            raise no_columns(split.dataset.path)
-        return super()._data_of_split(split)
-
-    def objective_value(self, losses: float, n_rows: int) -> float:
-        """Mean weighted hinge loss, added up over the outputs."""
-        return losses / n_rows
-
-    def _loss(self) -> AbstractLoss:
-        return find_loss("hinge")()
-
-    def _solver(self, class_weights: NDArray[np.float64] | None, mean_weight: float) -> SIMBA:
-        risk = Risk(self._loss(), 1, class_weights, mean_weight)
-        return SIMBA(self.feature_choice(), risk, **self.values_of(SIMBA))

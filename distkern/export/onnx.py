@@ -6,6 +6,8 @@ import json
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
+from sklearn.utils.validation import check_is_fitted
 
 from distkern.common.errors import InputError
 from distkern.common.python_words import in_python
@@ -15,6 +17,7 @@ from distkern.export.bases import combined
 from distkern.export.graph import IR_VERSION, OPSET, Graph, Value, onnx_library
 from distkern.export.kernels import refusal
 from distkern.export.rows import scaled
+from distkern.model.value import FittedModel
 from distkern.storage.atomic import write_bytes_atomic
 from distkern.storage.places import Location, place_of
 
@@ -67,27 +70,32 @@ def export(model: Any, path: Location) -> None:
     True
     """
     helper, types = onnx_library().helper, onnx_library().TensorProto
-    _check(model)
-    coefficients = np.asarray(model.coefficients_, dtype=np.float64)
-    graph = Graph(coefficients.shape[1])
-    basis = model.applied_basis(np.float64)
-    rows = scaled(Value(graph, "X").cast("DOUBLE"), model.scaling_)
-    decision = combined(basis, rows, coefficients) + np.asarray(model.constants_, dtype=np.float64)
-    answers = _of_classes(model, decision) if model.task == "classification" else _of_numbers(model, decision)
+    fitted, kind = _checked(model), type(model).__name__
+    coefficients = np.asarray(fitted.coefficients, dtype=np.float64)
+    graph = Graph(fitted.n_outputs)
+    rows = scaled(Value(graph, "X").cast("DOUBLE"), fitted.columns.scaling)
+    values = combined(fitted.applied_basis(np.float64), rows, coefficients)
+    decision = values + np.asarray(fitted.constants, dtype=np.float64)
+    answers = (
+        _of_numbers(fitted, decision)
+        if fitted.classes is None
+        else _of_classes(fitted, fitted.classes, decision)
+    )
     outputs = []
-    for name, (value, kind, shape) in answers.items():
-        graph.named(value if kind in ("STRING", "INT64", "BOOL", "DOUBLE") else value.cast(kind), name)
-        outputs.append(helper.make_tensor_value_info(name, getattr(types, kind), ["n_rows", *shape]))
-    given = helper.make_tensor_value_info("X", types.FLOAT, ["n_rows", int(model.width_)])
+    for name, (value, of_type, shape) in answers.items():
+        is_kept = of_type in ("STRING", "INT64", "BOOL", "DOUBLE")
+        graph.named(value if is_kept else value.cast(of_type), name)
+        outputs.append(helper.make_tensor_value_info(name, getattr(types, of_type), ["n_rows", *shape]))
+    given = helper.make_tensor_value_info("X", types.FLOAT, ["n_rows", fitted.width])
     made = helper.make_model(
-        helper.make_graph(graph.nodes, type(model).__name__, [given], outputs, graph.constants),
+        helper.make_graph(graph.nodes, kind, [given], outputs, graph.constants),
         producer_name="distkern",
         producer_version=__version__,
         opset_imports=[helper.make_opsetid("", OPSET)],
     )
     made.ir_version = IR_VERSION
-    names = [str(name) for name in getattr(model, "feature_names_in_", [])]
-    facts = {"algorithm": model.name, **({"feature_names": json.dumps(names)} if names else {})}
+    names = [str(name) for name in fitted.columns.names or ()]
+    facts = {"algorithm": fitted.told_name, **({"feature_names": json.dumps(names)} if names else {})}
     helper.set_model_props(made, facts)
     if made.ByteSize() > _MOST_BYTES:
         raise refusal(f"the file would have {made.ByteSize():,} bytes, and ONNX files have at most 2 GiB")
@@ -98,44 +106,43 @@ def export(model: Any, path: Location) -> None:
 Answers = dict[str, tuple[Value, str, list[int]]]
 
 
-def _of_classes(model: Any, decision: Value) -> Answers:
-    classes, n_outputs = model.classes_, decision.graph.n_outputs
+def _of_classes(model: FittedModel, classes: NDArray[Any], decision: Value) -> Answers:
     chances = None
-    if model._chances() is not None:
-        chances = probabilities(model._loss(), decision, model.class_weights_)
-    label, kind = labels(codes(decision, chances, model._cut()), classes)
+    if model.chances is not None:
+        chances = probabilities(model.loss, decision, model.class_weights)
+    label, kind = labels(codes(decision, chances, model.cut), classes)
     found: Answers = {"label": (label, kind, [])}
     if chances is not None:
         found["probabilities"] = (chances, "FLOAT", [len(classes)])
-    if n_outputs == 1:
+    if model.n_outputs == 1:
         found["decision"] = (decision.without_axis(1), "FLOAT", [])
     elif len(classes) == 2:
         # two classes that compete: the second's lead
         lead = decision.columns([1]) - decision.columns([0])
         found["decision"] = (lead.without_axis(1), "FLOAT", [])
     else:
-        found["decision"] = (decision, "FLOAT", [n_outputs])
+        found["decision"] = (decision, "FLOAT", [model.n_outputs])
     return found
 
 
-def _of_numbers(model: Any, decision: Value) -> Answers:
-    n_outputs = decision.graph.n_outputs
-    if n_outputs == 1:
+def _of_numbers(model: FittedModel, decision: Value) -> Answers:
+    if model.n_outputs == 1:
         return {"prediction": (decision.without_axis(1), "FLOAT", [])}
-    return {"prediction": (in_order(decision, model._loss().levels), "FLOAT", [n_outputs])}
+    return {"prediction": (in_order(decision, model.levels), "FLOAT", [model.n_outputs])}
 
 
-def _check(model: Any) -> None:
-    """Refuse what is no fitted model, and what has no formula."""
-    if not hasattr(model, "hyperparameters") or not hasattr(type(model), "task"):
-        raise InputError(
-            f"a {type(model).__name__} is no model of distkern", where="model", hint="give a fitted estimator"
-        )
-    model._fitted()
-    name = type(model).__name__
-    if model.task == "none" or name == "DSGDensityRatio":
+def _checked(estimator: Any) -> FittedModel:
+    """The model of an estimator; refuses what is no fitted one, and what has no formula."""
+    name = type(estimator).__name__
+    if not hasattr(estimator, "hyperparameters") or not hasattr(type(estimator), "task"):
+        raise InputError(f"a {name} is no model of distkern", where="model", hint="give a fitted estimator")
+    if estimator.task == "none" or name == "DSGDensityRatio":
         raise refusal(f"{name} says other things of rows than labels, probabilities or numbers")
-    if model.table_ is not None and not model.table_.is_mere:
-        encoded = [column.name for column in model.table_.columns if not column.is_mere]
+    check_is_fitted(estimator)
+    model: FittedModel = estimator.model_
+    table = model.columns.table
+    if table is not None and not table.is_mere:
+        encoded = [column.name for column in table.columns if not column.is_itself]
         shown = ", ".join(map(repr, encoded[:3])) + (", ..." if len(encoded) > 3 else "")
         raise refusal(f"the model encodes columns of a table ({shown}), which has no formula in ONNX")
+    return model

@@ -11,15 +11,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from distkern.columns._arrow import in_numpy, is_label, is_number, is_text
+from distkern.columns._words import parse_number, word_of
+from distkern.columns.base import LABELS_OR_NUMBERS
 from distkern.common.errors import InputError
 from distkern.common.names import order_by_name
 from distkern.common.targets import keys_of_texts, plain_targets
 from distkern.common.types import Floats
-from distkern.formats._arrow import in_numpy, is_label, is_number, is_text
 from distkern.formats._folders import FolderKey
-from distkern.formats._kinds import LABELS_OR_NUMBERS
-from distkern.formats._lines import parse_number
-from distkern.formats._words import word_of
 from distkern.formats.base import (
     FILL_OR_DROP,
     RawChunk,

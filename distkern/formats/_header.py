@@ -7,9 +7,10 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
+from distkern.columns._words import parse_number
 from distkern.common.errors import InputError
 from distkern.formats._columns import TableColumns, choose_columns, said_by_position
-from distkern.formats._lines import LONGEST_LINE_BYTES, Ahead, parse_number
+from distkern.formats._lines import LONGEST_LINE_BYTES, Ahead
 from distkern.formats._rows import Dialect, RowBlock
 from distkern.formats.base import ReadOptions
 

@@ -13,20 +13,6 @@ from distkern.common.errors import InputError
 BLOCK_BYTES = 2 * 2**20
 LONGEST_LINE_BYTES = 64 * 2**20
 
-#: what counts as a number in a text file; Python's float() alone would also take "1_000" and foreign digits
-NUMBER = re.compile(r"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?")
-NOT_FINITE = re.compile(r"[+-]?(?:nan(?:\([a-z0-9_]*\))?|inf|infinity)", re.IGNORECASE)
-
-
-def parse_number(text: str) -> float | None:
-    """The number in a field (NaN and infinities included), or None."""
-    stripped = text.strip(" \t\r\n")
-    if NUMBER.fullmatch(stripped):
-        return float(stripped)
-    if NOT_FINITE.fullmatch(stripped):
-        return float(stripped.partition("(")[0])
-    return None
-
 
 class Readable(Protocol):
     """A source of bytes."""

@@ -16,6 +16,7 @@ from typing import Any, BinaryIO, ClassVar, Literal, TypeAlias, TypedDict, cast
 import numpy as np
 from numpy.typing import NDArray
 
+from distkern.columns._words import MISSING_LABELS
 from distkern.common.errors import DistkernError, InputError
 from distkern.common.registry import Family
 from distkern.common.sparse import Rows, SparseRows, first_place, sum_is_finite
@@ -27,7 +28,6 @@ from distkern.formats._kinds import TableKinds
 from distkern.formats._meter import Meter
 from distkern.formats._notes import FileNotes
 from distkern.formats._rows import WHITESPACE
-from distkern.formats._words import MISSING_LABELS
 
 #: upper bound of the features of one chunk, in bytes (one row may be larger)
 CHUNK_BYTES = 8 * 2**20

@@ -10,13 +10,13 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
+from distkern.columns._arrow import in_one_piece
+from distkern.columns.number import decimal_of
 from distkern.common.errors import InputError
-from distkern.formats._arrow import in_one_piece
 from distkern.formats._columns import TableRows
 from distkern.formats._header import TableHeader, begin, columns_of, decoded, first_row, split
 from distkern.formats._lines import Ahead, in_utf8
 from distkern.formats._rows import Dialect, RowBlock, row_blocks
-from distkern.formats._texts import decimal_of
 from distkern.formats.base import CHUNK_BYTES, AbstractFormat, InputFile, RawChunk, ReadOptions
 
 #: what may be a decimal comma: outside quotation marks where the comma is no delimiter, else inside
@@ -260,7 +260,7 @@ class _LineLayout:
         types: dict[str, Any] = {}
         for key, at in zip(self.keys, self.columns.features, strict=True):
             types[str(at)] = numbers if self.kinds is None or self.kinds.is_mere_number(key) else words
-            if self.kinds is not None and self.kinds.kinds.get(key) == "text":
+            if self.kinds is not None and not self.kinds.recurs(key):
                 types[str(at)] = pa.string()
         if self.target is not None:
             is_mere = self.kinds is None or self.kinds.is_mere_number(str(self.columns.target_name))

@@ -9,8 +9,8 @@ from typing import Any, ClassVar
 
 from numpy.typing import NDArray
 
+from distkern.columns._arrow import in_text
 from distkern.common.errors import InputError
-from distkern.formats._arrow import in_text
 from distkern.formats._columns import TableRows, choose_columns
 from distkern.formats.base import CHUNK_BYTES, AbstractFormat, InputFile, RawChunk, ReadOptions, first_line
 

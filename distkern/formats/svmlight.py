@@ -10,11 +10,12 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
+from distkern.columns._arrow import in_numpy
+from distkern.columns._words import NOT_FINITE, parse_number
 from distkern.common.errors import InputError
 from distkern.common.sparse import MAX_FEATURES, SparseRows
 from distkern.common.types import Floats
-from distkern.formats._arrow import in_numpy
-from distkern.formats._lines import NOT_FINITE, LineBlock, line_blocks, parse_number
+from distkern.formats._lines import LineBlock, line_blocks
 from distkern.formats.base import AbstractFormat, InputFile, RawChunk, ReadOptions, not_finite
 
 _COMMENT = re.compile(rb"#[^\n]*")

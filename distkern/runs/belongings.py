@@ -130,7 +130,7 @@ def foreign_in(folder: Place, *, hidden: bool) -> list[str]:
             found.append(name)
     if others:
         # all algorithms are imported only to know the folders of their models
-        of_models = {name for kind in algorithms().values() for name in kind.folders}
+        of_models = {name for kind in algorithms().values() for name in kind.kind.folders}
         found += [name for name in others if name not in of_models or not _is_parts(folder / name)]
     return sorted(found)
 

@@ -9,6 +9,7 @@ import numpy as np
 
 from distkern.common.sparse import SparseRows
 from distkern.common.types import AbstractSource, Array, Block
+from distkern.model.value import FittedModel
 from distkern.passes import Cost, Reduce
 from distkern.storage.spreads import TILE_BYTES, Spreads
 
@@ -97,7 +98,7 @@ class _Sums:
         )
 
 
-def drift_pass(model: Any, source: AbstractSource, low: Array, high: Array) -> Reduce[_Sums]:
+def drift_pass(model: FittedModel, source: AbstractSource, low: Array, high: Array) -> Reduce[_Sums]:
     """The pass that :func:`drift_of` reads.
 
     Parameters
@@ -119,12 +120,12 @@ def drift_pass(model: Any, source: AbstractSource, low: Array, high: Array) -> R
     return Reduce("drift", _sums_of, _Sums.add, bounds, cost=cost)
 
 
-def drift_of(model: Any, sums: _Sums, low: Array, high: Array) -> Drift:
+def drift_of(model: FittedModel, sums: _Sums, low: Array, high: Array) -> Drift:
     """What the pass says, in the units of the columns."""
     outside = sums.outside if len(low) else np.full(len(sums.outside), np.nan)
-    names = getattr(model, "feature_names_in_", None)
-    if model.table_ is not None:
-        names = model.table_.features
+    names = model.columns.names
+    if model.columns.table is not None:
+        names = model.columns.table.features
     found = tuple(map(str, names)) if names is not None and len(names) == len(outside) else None
     new = _in_own_units(model, sums.low), _in_own_units(model, sums.high)
     return Drift(sums.n_rows, outside, *new, low, high, found)
@@ -147,11 +148,11 @@ def _sums_of(block: Block, bounds: Array) -> _Sums:
     return _Sums(block.n_rows, outside, spreads.low, spreads.high)
 
 
-def _scaled(model: Any, values: Array) -> Array:
-    own = model.scaling_
+def _scaled(model: FittedModel, values: Array) -> Array:
+    own = model.columns.scaling
     return values if own is None else np.asarray(own.apply_rows(values[None], np.float64))[0]
 
 
-def _in_own_units(model: Any, values: Array) -> Array:
-    own = model.scaling_
+def _in_own_units(model: FittedModel, values: Array) -> Array:
+    own = model.columns.scaling
     return values if own is None else np.asarray(own.in_own_units(values[None]), dtype=np.float64)[0]

@@ -22,9 +22,10 @@ from distkern.engine.dask.arrays import is_dask
 from distkern.engine.drive import Driver
 from distkern.engine.events import EventLog, Listener
 from distkern.engine.executors import AbstractExecutor, open_executor
+from distkern.model.applied import Applied
+from distkern.model.prediction import codes_of
+from distkern.model.value import FittedModel
 from distkern.passes import Machine, Pass, Reduce, Stream, whole_visits
-from distkern.runs.applied import Applied
-from distkern.runs.prediction import codes_of
 from distkern.runs.ranking import RANKING_BYTES, Calibration, RankedScores, RankingFigures
 from distkern.runs.regression_figures import PointGrid, Residuals, regression_figures, residuals_pass
 from distkern.runs.routed import routing_of, run, scratch_folder
@@ -59,7 +60,7 @@ class Outliers:
         )
 
 
-def outliers_pass(model: Any, split: Split, found: RoutedAnswers | None = None) -> Reduce[Outliers]:
+def outliers_pass(model: FittedModel, split: Split, found: RoutedAnswers | None = None) -> Reduce[Outliers]:
     """The pass that :func:`outlier_figures` reads; labels of the split are not looked at."""
     applied, rows = Applied.to(split, model, found), max(split.block_rows)
     cost = applied.cost(split.row_numbers, rows)
@@ -67,14 +68,14 @@ def outliers_pass(model: Any, split: Split, found: RoutedAnswers | None = None) 
     return Reduce("evaluate", _outliers_of, Outliers.add, applied, "test", cost=cost)
 
 
-def outlier_figures(model: Any, sums: Outliers, seconds: float) -> dict[str, Any]:
+def outlier_figures(model: FittedModel, sums: Outliers, seconds: float) -> dict[str, Any]:
     """n, share of outliers, mean of f - tau, threshold tau, objective, seconds."""
     return {
         "n": sums.n_rows,
         "outliers": sums.n_outliers / sums.n_rows,
         "mean_decision": sums.distances / sums.n_rows,
-        "threshold": model.offset_,
-        "objective": model.objective_value(sums.losses, sums.n_rows),
+        "threshold": -float(model.constants[0]),
+        "objective": model.objective(sums.losses, sums.n_rows),
         "seconds": round(seconds, 4),
     }
 
@@ -183,7 +184,7 @@ def _evaluate(block: Block, operand: _Evaluated) -> _Counted:
 
 
 def evaluate_split(
-    model: Any,
+    model: FittedModel,
     split: Split,
     executor: AbstractExecutor,
     listeners: tuple[Listener, ...] = (),
@@ -242,7 +243,7 @@ def evaluate_split(
     return Evaluation(
         figures,
         tuple(plain_labels(split.dataset.classes)),
-        tuple(plain_labels(model.classes_)),
+        tuple(plain_labels(_classes(model))),
         total.confusion,
         ranking,
         total.calibration,
@@ -251,7 +252,8 @@ def evaluate_split(
 
 
 def score_of(
-    model: Any,
+    model: FittedModel,
+    predict: Callable[[Any], Any],
     X: Any,
     y: Any,
     sample_weight: Any,
@@ -269,14 +271,21 @@ def score_of(
         found = figures[name]
         # scikit-learn's r2 of targets that are all the same
         return float(figures["rmse"] == 0) if found is None else float(found)
-    predicted = model.predict(X)
+    predicted = predict(X)
     if is_dask(predicted, y):
         return of_dask(y, predicted, sample_weight)
     targets = y if y is None else plain_targets(y)
     return float(of_arrays(targets, predicted, sample_weight=sample_weight))
 
 
-def evaluation_passes(model: Any, split: Split, machine: Machine, compared: str | None = None) -> list[Pass]:
+def _classes(model: FittedModel) -> NDArray[Any]:
+    assert model.classes is not None, "it is a classifier"
+    return model.classes
+
+
+def evaluation_passes(
+    model: FittedModel, split: Split, machine: Machine, compared: str | None = None
+) -> list[Pass]:
     """The passes of :func:`evaluate_split`, to be planned."""
     routing = routing_of(model, split, "test", None, machine)
     if routing is None:
@@ -285,14 +294,15 @@ def evaluation_passes(model: Any, split: Split, machine: Machine, compared: str 
 
 
 def evaluation_pass(
-    model: Any, split: Split, found: RoutedAnswers | None = None, compared: str | None = None
+    model: FittedModel, split: Split, found: RoutedAnswers | None = None, compared: str | None = None
 ) -> Reduce[Residuals] | Reduce[Outliers] | Stream[_Counted]:
     """The last pass of :func:`evaluate_split`; raises what that raises."""
     if model.task == "none":
         return outliers_pass(model, split, found)
     if split.dataset.task != model.task:
         raise InputError(
-            f"is a data set of task {split.dataset.task!r}, and {type(model).__name__} is for {model.task}",
+            f"is a data set of task {split.dataset.task!r}, and "
+            f"{model.columns.estimator} is for {model.task}",
             where=str(split.dataset.path),
             hint=f"shard it with --task {model.task}",
         )
@@ -301,9 +311,9 @@ def evaluation_pass(
 
 
 def _counting_pass(
-    model: Any, split: Split, found: RoutedAnswers | None, compared: str | None
+    model: FittedModel, split: Split, found: RoutedAnswers | None, compared: str | None
 ) -> Stream[_Counted]:
-    applied, known = Applied.to(split, model, found), plain_labels(model.classes_)
+    applied, known = Applied.to(split, model, found), plain_labels(_classes(model))
     assert split.dataset.classes is not None
     labels = plain_labels(split.dataset.classes)
     codes = np.array([known.index(label) if label in known else -1 for label in labels], dtype=np.int64)
@@ -313,9 +323,9 @@ def _counting_pass(
             where=str(split.dataset.path),
             hint="evaluate on data with the labels of the training data",
         )
-    n_outputs = model.n_outputs(len(known))
+    n_outputs = model.n_outputs
     losing = Losing.of(compared, split.n_rows, n_outputs)
-    operand = _Evaluated(applied, codes, len(known), model._chances(), losing, model._cut())
+    operand = _Evaluated(applied, codes, len(known), model.chances, losing, model.cut)
     rows = max(split.block_rows)
     cost = applied.cost(split.row_numbers, rows)
     is_ranked, is_lost = len(known) == 2, losing is not None
@@ -337,7 +347,7 @@ def _counting_pass(
 
 
 def _figures(
-    model: Any,
+    model: FittedModel,
     counts: EvaluationSums,
     ranking: RankingFigures | None,
     codes: NDArray[np.int64],
@@ -359,6 +369,6 @@ def _figures(
     if counts.calibration is not None:
         figures |= counts.calibration.figures
     # rows of classes that the model does not know have no losses
-    figures["objective"] = model.objective_value(counts.losses, n_known) if n_known else None
+    figures["objective"] = model.objective(counts.losses, n_known) if n_known else None
     figures["seconds"] = round(seconds, 4)
     return figures

@@ -11,10 +11,11 @@ from typing import Any
 from distkern.common.errors import CorruptDataError, DistkernError, InputError
 from distkern.engine.checkpoint import CheckpointFolder
 from distkern.engine.events import Event, Listener
+from distkern.model.value import FittedModel
 from distkern.monitor import metrics
 from distkern.runs.belongings import OF_A_RUN, PASSING, foreign_in, is_model, refuse_foreign, take_along
-from distkern.runs.estimator import Estimator
 from distkern.runs.persistence import refuse_other_model, save_model
+from distkern.runs.recipe import Recipe
 from distkern.storage.atomic import staged_folder
 from distkern.storage.dataset import Split
 from distkern.storage.places import Place, URLPlace, absolute, remove_tree, resolved
@@ -64,7 +65,7 @@ def check_folder(folder: Place, resume: bool) -> None:
         )
 
 
-def save_over(model: Any, folder: Place) -> None:
+def save_over(model: FittedModel, folder: Place) -> None:
     """Write a model; one that is there stays until the new one is whole.
 
     So it is where the folder of a disk holds a run and nothing else: the old report goes, and what a job or a
@@ -82,7 +83,7 @@ def save_over(model: Any, folder: Place) -> None:
         staged.commit(partial(refuse_foreign, hint="save the model to another folder", hidden=True))
 
 
-def check_resumption(estimator: Estimator, source: Split, folder: Place, *, test: Split | None) -> None:
+def check_resumption(recipe: Recipe, source: Split, folder: Place, *, test: Split | None) -> None:
     """Refuse to go on with a run of other data or with other hyperparameters, before anything is started.
 
     Raises
@@ -90,13 +91,13 @@ def check_resumption(estimator: Estimator, source: Split, folder: Place, *, test
     InputError
         Naming what differs, then and now.
     """
-    estimator.check_parameters()
-    data = estimator._data_of_split(source)
-    _, problem = estimator.problem(data, has_test=test is not None)
-    CheckpointFolder(folder / "checkpoints", estimator._identity(data, problem)).check()
+    recipe.check()
+    data, has_test = recipe.data_of(source), test is not None
+    recipe = recipe.seeded().chosen_for(data, has_test=has_test)
+    identity = recipe.identity(data, recipe.pose(data, has_test=has_test))
+    CheckpointFolder(folder / "checkpoints", identity).check()
     if (folder / "model.json").exists():
-        begins = getattr(estimator, "_begins", None)
-        refuse_other_model(folder, estimator, data.source.fingerprint, begins)
+        refuse_other_model(folder, recipe, data.source.fingerprint)
 
 
 def _is_unfinished(folder: Place) -> bool:
@@ -122,11 +123,11 @@ def _goes_back(folder: Place, error: CorruptDataError) -> bool:
 
 
 def making_again(
-    fit: Callable[..., object], folder: Place | None, resume: bool, listeners: Sequence[Listener]
-) -> None:
-    """Call ``fit(resume=...)``; where what tasks have stored is damaged, once more, to make it again."""
+    fit: Callable[..., FittedModel], folder: Place | None, resume: bool, listeners: Sequence[Listener]
+) -> FittedModel:
+    """``fit(resume=...)``; where what tasks have stored is damaged, once more, to make it again."""
     try:
-        fit(resume=resume)
+        return fit(resume=resume)
     except CorruptDataError as error:
         if folder is None or not _goes_back(folder, error):
             raise
@@ -134,7 +135,7 @@ def making_again(
         for listener in listeners:
             listener(told)
         metrics.rewrite(folder / "metrics.jsonl", checkpointed_history(folder))
-        fit(resume=True)
+        return fit(resume=True)
 
 
 def clear(folder: Place) -> None:

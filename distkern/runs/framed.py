@@ -8,15 +8,16 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from sklearn.utils.validation import _check_feature_names, _get_feature_names
+from sklearn.utils.validation import _get_feature_names
 
 from distkern.common.errors import InputError
 from distkern.common.python_words import warn
 from distkern.engine.dask.arrays import is_dask
+from distkern.model.columns import Columns
 
 if TYPE_CHECKING:
     from distkern.storage.dataset import Dataset
-    from distkern.storage.table_fit import TableOptions
+    from distkern.storage.options import ShardOptions
 
 # -- what fit is told of columns
 
@@ -26,7 +27,7 @@ class DescribedFrame:
     """A frame with what ``fit`` is told of its columns; arrays and data sets are told of nowhere."""
 
     frame: Any
-    options: TableOptions
+    options: ShardOptions
 
 
 def described(
@@ -67,13 +68,13 @@ def described(
                 )
                 raise InputError(f"X has no column {name!r}", where=option, hint=hint)
     # predicting does without
-    from distkern.storage.table_fit import TableOptions
+    from distkern.storage.options import ShardOptions
 
     kinds = categorical if isinstance(categorical, Mapping) else dict.fromkeys(categorical, "onehot")
-    return DescribedFrame(X, TableOptions(categorical=dict(kinds), text=tuple(text), id=id))
+    return DescribedFrame(X, ShardOptions(categorical=dict(kinds), text=tuple(text), id=id))
 
 
-def undescribed(X: Any) -> tuple[Any, TableOptions | None]:
+def undescribed(X: Any) -> tuple[Any, ShardOptions | None]:
     """Rows to learn from, of a frame without the columns that are no features, and what is said of its
     columns, if anything is."""
     if isinstance(X, DescribedFrame):
@@ -94,7 +95,7 @@ def target_name(X: Any, y: Any) -> str | None:
 # -- rows as users have them
 
 
-def as_rows(model: Any, X: Any) -> Any:
+def as_rows(columns: Columns, X: Any) -> Any:
     """Records (a list of dict) as a frame, and a frame without columns that the model does not use by rule.
 
     These are the target and what was left out by the fit (ids, columns without features).
@@ -109,16 +110,16 @@ def as_rows(model: Any, X: Any) -> Any:
     InputError
         For a single record, which is no list of them.
     """
-    X = in_frame(X, getattr(model, "feature_names_in_", None))
-    target, table = getattr(model, "target_name_", None), model.table_
+    own, target, table = columns.feature_names_in, columns.target_name, columns.table
+    X = in_frame(X, own)
     unused = {target, *(() if table is None else table.ignored)} - {None}
-    if not unused or not hasattr(model, "feature_names_in_"):
+    if not unused or own is None:
         return X
     names = _names_of(X)
     there = [] if names is None else [name for name in names if name in unused]
     known = set() if table is None else set(table.names)
     if table is None or table.is_mere:
-        known |= {*model.feature_names_in_}
+        known |= {*own}
     there = [name for name in there if name not in known]
     if target in there:
         warn(f"column {target!r} is the target and is not used to predict it")
@@ -159,49 +160,53 @@ def _without(X: Any, names: Sequence[str]) -> Any:
 # -- names of columns
 
 
-def learn_names(estimator: Any, X: Any) -> None:
-    """Set ``feature_names_in_`` from the columns of a frame or a Dask frame; drop it if there are none."""
-    _check_feature_names(estimator, named(X), reset=True)
-    estimator._is_of_frame = not is_dask(X) and hasattr(estimator, "feature_names_in_")
+def columns_of(estimator: str, X: Any, n_features: int) -> Columns:
+    """The columns of arrays or of a frame, or of a Dask one."""
+    names = _get_feature_names(named(X))
+    is_of_frame = names is not None and not is_dask(X)
+    return Columns(
+        estimator=estimator, n_features_in=n_features, feature_names_in=names, is_of_frame=is_of_frame
+    )
 
 
-def learn_names_of_dataset(estimator: Any, dataset: Dataset) -> None:
-    """Set ``feature_names_in_`` and ``target_name_`` from a data set."""
-    estimator.target_name_ = dataset.target_name
-    estimator._is_of_frame = False
-    estimator.table_ = table = dataset.table
-    estimator.zero_based_ = bool(dataset.options.get("zero_based"))
-    names = dataset.feature_names
+def columns_of_dataset(estimator: str, dataset: Dataset) -> Columns:
+    """The columns of a data set."""
+    table, names = dataset.table, dataset.feature_names
     if table is not None:
         names = table.names if table.is_named else None
-    if names is not None:
-        estimator.feature_names_in_ = np.asarray(names, dtype=object)
-    elif hasattr(estimator, "feature_names_in_"):
-        del estimator.feature_names_in_
+    return Columns(
+        estimator=estimator,
+        n_features_in=dataset.n_features if table is None else len(table.columns),
+        feature_names_in=None if names is None else np.asarray(names, dtype=object),
+        table=table,
+        target_name=dataset.target_name,
+        zero_based=bool(dataset.options.get("zero_based")),
+        scaling=dataset.scaling,
+    )
 
 
-def unknown_columns(estimator: Any, dataset: Dataset) -> list[str]:
-    """Columns of a data set that a fitted estimator does not know, and leaves out."""
+def unknown_columns(columns: Columns, dataset: Dataset) -> list[str]:
+    """Columns of a data set that a model does not know, and leaves out."""
     names = dataset.feature_names if dataset.table is None else dataset.table.names
-    if names is None or not hasattr(estimator, "feature_names_in_"):
+    if names is None or columns.feature_names_in is None:
         return []
-    known = {*estimator.feature_names_in_}
+    known = {*columns.feature_names_in}
     return [name for name in names if name not in known]
 
 
-def in_order(estimator: Any, X: Any) -> Any:
+def in_order(columns: Columns, X: Any) -> Any:
     """``X`` in the order of the fit, where it is a frame or a Dask frame of the same columns.
 
     By scikit-learn's checks an estimator that was fitted to a frame in memory refuses such a frame in another
     order; all others put it in order. Names that are missing or unknown, and names on one
     side only, are left to scikit-learn's checks.
     """
-    ours, theirs = getattr(estimator, "feature_names_in_", None), _get_feature_names(named(X))
+    ours, theirs = columns.feature_names_in, _get_feature_names(named(X))
     if ours is None or theirs is None or np.array_equal(ours, theirs):
         return X
     if len(theirs) != len(ours) or len(set(theirs)) != len(ours) or set(theirs) != set(ours):
         return X
-    if getattr(estimator, "_is_of_frame", False) and not is_dask(X):
+    if columns.is_of_frame and not is_dask(X):
         raise InputError(
             "The feature names should match those that were passed during fit.\nFeature names must be in the "
             "same order as they were in fit.",

@@ -21,13 +21,12 @@ from distkern.engine.drive import Driver
 from distkern.engine.events import EventLog, Listener
 from distkern.engine.executors import AbstractExecutor
 from distkern.engine.plan import needed_bytes, plan_run
+from distkern.model.value import FittedModel
 from distkern.monitor.explanation import Dependence, Explanation, Importance
 from distkern.monitor.text import in_bytes
 from distkern.passes import Cost, Extent, Machine, Outline, PassPlan, Reduce
-from distkern.runs.applied import preparation_of
 from distkern.runs.dependence import ColumnGrid, InputColumn, averages, input_columns, outputs_of
 from distkern.runs.ranking import Calibration
-from distkern.runs.regression_figures import quantiles_of
 from distkern.storage.dataset import Split
 from distkern.storage.preparation import Preparation
 from distkern.storage.scaling import Scaling
@@ -91,19 +90,19 @@ class LabelledRows:
     labels: NDArray[Any] | None = None
 
     @classmethod
-    def of_split(cls, model: Any, split: Split) -> LabelledRows:
+    def of_split(cls, model: FittedModel, split: Split) -> LabelledRows:
         """The rows of a split of a data set, with the columns that the model knows."""
-        data, preparation = split.dataset, preparation_of(model, split.dataset)
+        data, preparation = split.dataset, model.columns.preparation(split.dataset)
         columns = input_columns(data.table, data.feature_names, data.n_features)
         if preparation is not None and preparation.order is not None:
             columns = [each for each in columns if {*each.places} <= {*preparation.order.tolist()}]
         return cls(split, split.name, columns, data.scaling, preparation, data.classes)
 
-    def targets_for(self, model: Any, targets: NDArray[Any]) -> NDArray[Any]:
+    def targets_for(self, model: FittedModel, targets: NDArray[Any]) -> NDArray[Any]:
         """Real targets, or codes of the model's classes, -1 for others."""
         if model.task == "regression":
             return targets.astype(np.float64)
-        known = {label: code for code, label in enumerate(plain_labels(model.classes_))}
+        known = {label: code for code, label in enumerate(plain_labels(np.asarray(model.classes)))}
         labels = plain_labels(targets if self.labels is None else self.labels)
         codes: NDArray[Any] = np.array([known.get(label, -1) for label in labels])
         return codes if self.labels is None else np.asarray(codes[targets])
@@ -168,7 +167,7 @@ def excess(plans: Sequence[PassPlan], machine: Machine) -> str:
 
 
 def measured_importances(
-    model: Any, split: Split, executor: AbstractExecutor, listeners: tuple[Listener, ...] = ()
+    model: FittedModel, split: Split, executor: AbstractExecutor, listeners: tuple[Listener, ...] = ()
 ) -> Explanation | None:
     """What ``distkern train`` shows and keeps of :func:`explained`, by the model's seed.
 
@@ -179,7 +178,7 @@ def measured_importances(
         return None
     events = EventLog(listeners)
     found = explained(
-        model, LabelledRows.of_split(model, split), ExplanationEffort(model.seed_), executor, events
+        model, LabelledRows.of_split(model, split), ExplanationEffort(model.seed), executor, events
     )
     if isinstance(found, str):
         found = Explanation((), "", 0, split.name, reason=found)
@@ -190,7 +189,11 @@ def measured_importances(
 
 
 def explained(
-    model: Any, given: LabelledRows, how: ExplanationEffort, executor: AbstractExecutor, events: EventLog
+    model: FittedModel,
+    given: LabelledRows,
+    how: ExplanationEffort,
+    executor: AbstractExecutor,
+    events: EventLog,
 ) -> Explanation | str:
     """The rise of the mean loss when a column is permuted, and the partial dependence on the columns with the
     largest rise.
@@ -209,8 +212,8 @@ def explained(
     if isinstance(basis, AbstractPlacedBasis) and not basis.is_kept:
         return "the model is larger than what a process keeps"
     cost = combining_cost(basis, source.row_numbers, how.n_rows)
-    cost = cost.holding(task={"coefficients": (2, model.coefficients_.nbytes)})
-    step = sampling(source, given.name, how, cost, model.coefficients_.shape[1])
+    cost = cost.holding(task={"coefficients": (2, model.coefficients.nbytes)})
+    step = sampling(source, given.name, how, cost, model.coefficients.shape[1])
     plans = plan_run([Outline(step)], {given.name: Extent.of(source)}, executor.machine)
     if reason := excess(plans, executor.machine):
         return reason
@@ -240,19 +243,23 @@ def explained(
         outputs=outputs_of(model),
         quantity=_said(model),
         n_averaged=n_averaged,
-        n_columns=int(model.n_features_in_),
+        n_columns=int(model.columns.n_features_in),
     )
 
 
-def _said(model: Any) -> str:
+def _said(model: FittedModel) -> str:
     """What of a model's answers is averaged."""
     if model.task == "regression":
         return "prediction"
-    return "decision value" if model._chances() is None else "probability"
+    return "decision value" if model.chances is None else "probability"
 
 
 def _curves(
-    model: Any, given: LabelledRows, features: Rows, columns: list[InputColumn], how: ExplanationEffort
+    model: FittedModel,
+    given: LabelledRows,
+    features: Rows,
+    columns: list[InputColumn],
+    how: ExplanationEffort,
 ) -> tuple[tuple[Dependence, ...], int]:
     """The partial dependence on the first of the columns that have one, and of how many rows it is a mean."""
     n_rows = features.shape[0]
@@ -316,7 +323,7 @@ def _joined(first: Block, second: Block) -> Block:
     return Block.joined([first, second])
 
 
-def _sample(model: Any, given: LabelledRows, rows: Block) -> tuple[_Sample | None, str]:
+def _sample(model: FittedModel, given: LabelledRows, rows: Block) -> tuple[_Sample | None, str]:
     """The rows as the model knows them, and the name of the loss; or None and the reason."""
     assert rows.targets is not None
     numbers = rows.features.data if isinstance(rows.features, SparseRows) else rows.features
@@ -325,7 +332,7 @@ def _sample(model: Any, given: LabelledRows, rows: Block) -> tuple[_Sample | Non
     targets = given.targets_for(model, rows.targets)
     scored: Callable[[NDArray[Any], NDArray[Any]], float]
     if model.task == "regression":
-        output, levels = "decision", quantiles_of(model)
+        output, levels = "decision", model.levels
         scored, loss = (
             (_Pinball(levels), "pinball loss")
             if levels
@@ -336,10 +343,10 @@ def _sample(model: Any, given: LabelledRows, rows: Block) -> tuple[_Sample | Non
             return None, "all targets of the rows are the same"
     else:
         rows = replace(rows.take(np.flatnonzero(targets >= 0)), targets=targets[targets >= 0])
-        has_chances = model._chances() is not None
-        own = model._loss()
+        has_chances = model.chances is not None
+        own = model.loss
         output, loss = ("probability", "log loss") if has_chances else ("decision", f"{own.name} loss")
-        scored = _log_loss if has_chances else _OwnLoss(model.risk())
+        scored = _log_loss if has_chances else _OwnLoss(model.risk)
         if not rows.n_rows:
             return None, "no row has a class of the model"
     predict = model.predictor(given.preparation, output, rows.features.dtype)
@@ -377,14 +384,14 @@ class _Pinball:
         return float(np.maximum(levels * over, (levels - 1) * over).mean())
 
 
-def _chosen(model: Any, features: Rows, given: LabelledRows, how: ExplanationEffort) -> list[int]:
+def _chosen(model: FittedModel, features: Rows, given: LabelledRows, how: ExplanationEffort) -> list[int]:
     """The places of the columns that are permuted."""
     columns = given.columns
     if how.columns is not None:
         return list(how.columns)
     if len(columns) <= MOST_COLUMNS:
         return list(range(len(columns)))
-    shares = getattr(model, "metric_importances_", None)
+    shares = model.metric_importances
     if shares is None:
         shares = _variances(features)
     elif given.preparation is not None and given.preparation.order is not None:

@@ -2,27 +2,25 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from distkern.common.errors import CorruptDataError, InputError
-from distkern.common.labels import code_of, date_text, plain_labels
-from distkern.common.python_words import in_python
-from distkern.common.shapes import shaped
-from distkern.common.types import Array
+from distkern.common.labels import code_of, plain_labels
 from distkern.common.version import __version__
+from distkern.model.columns import Columns
+from distkern.model.files import description, plain, stored_arrays
+from distkern.model.further import DESCRIPTION, FURTHER, OWN, StoredForUpdate
+from distkern.model.settings import Settings
+from distkern.model.value import ChosenBy, FittedModel
 from distkern.monitor.history import History
 from distkern.runs.facts import ModelFacts
-from distkern.storage.arrays import array_bytes, check_arrays, load_arrays, save_arrays
-from distkern.storage.description import Description, as_read, fingerprint
+from distkern.storage.arrays import check_arrays, load_arrays, save_arrays
+from distkern.storage.description import as_read
 from distkern.storage.places import Location, Place, absolute, remove_tree
-
-_DESCRIPTION = Description("distkern-model", "a model", 6, "train it again")
 
 #: how often a model is read that others replace meanwhile
 _READINGS = 4
@@ -30,7 +28,7 @@ _READINGS = 4
 _RETIRED = {"n_candidates"}
 
 
-def save_model(model: Any, path: Place) -> None:
+def save_model(model: FittedModel, path: Place) -> None:
     """Write ``model.json`` and ``arrays`` into the folder ``path``.
 
     ``arrays`` is written whole first and ``model.json`` last, so a folder with a ``model.json`` is a whole
@@ -39,80 +37,35 @@ def save_model(model: Any, path: Place) -> None:
     from distkern.runs.belongings import refuse_others_model
     from distkern.storage.atomic import write_text_atomic
 
-    further = None if model._further is None else model._further.loaded()
-    description = {
-        **_lasting(model, further),
-        "distkern-version": __version__,
-        "numpy-version": np.__version__,
-        "n_iter": int(model.n_iter_),
-        "ended": model.ended_,
-        "found": dict(model.found_),
-        "history": model.history_,
-        **({} if model.importances_ is None else {"importances": asdict(model.importances_)}),
-        **({"updates": list(model.updates_)} if model.updates_ else {}),
-    }
-    kept = {} if further is None else further.arrays
+    versions = {"distkern-version": __version__, "numpy-version": np.__version__}
+    content, arrays = {**description(model), **versions}, stored_arrays(model)
     # before anything is removed: a model that is there stays where this one cannot be written
-    _DESCRIPTION.text({**description, "arrays": ""})
+    DESCRIPTION.text({**content, "arrays": ""})
     refuse_others_model(path)
     path.mkdir(parents=True, exist_ok=True)
     (path / "model.json").unlink(missing_ok=True)
     if (path / "arrays").exists():
         remove_tree(path / "arrays")
-    model._save_parts(path)
-    description["arrays"] = save_arrays(path / "arrays", model._arrays() | model.map_arrays() | kept)
-    write_text_atomic(path / "model.json", _DESCRIPTION.text(description))
+    model.save_parts(path)
+    content["arrays"] = save_arrays(path / "arrays", arrays)
+    write_text_atomic(path / "model.json", DESCRIPTION.text(content))
 
 
-def _lasting(model: Any, further: SavedForUpdate | None) -> dict[str, Any]:
-    """What ``model.json`` says of the model itself, beside its arrays, and not of the run that found it."""
-    # what a threshold may be, of probabilities
-    shares = model.class_shares_ if model._chances() is not None else None
-    return {
-        "algorithm": model.name,
-        "params": _params(model),
-        "classes": None if not hasattr(model, "classes_") else _labels_to_json(model.classes_),
-        "n_features": int(model.width_),
-        "feature_names": [str(name) for name in getattr(model, "feature_names_in_", [])] or None,
-        "target_name": getattr(model, "target_name_", None),
-        **({} if model.zero_based_ is None else {"zero_based": model.zero_based_}),
-        **({} if model.dtype_ is None else {"dtype": model.dtype_.name}),
-        **({} if model.table_ is None else {"table": model.table_.to_json()}),
-        "scaling": None if model.scaling_ is None else model.scaling_.to_json(),
-        "class_weights": None if model.class_weights_ is None else model.class_weights_.tolist(),
-        "mean_weight": float(model.mean_weight_),
-        **({} if shares is None else {"class_shares": shares.tolist()}),
-        **_plain(model._facts()),
-        **({} if further is None else {"further": further.facts}),
-    }
-
-
-def fingerprint_of(model: Any, further: SavedForUpdate) -> str:
-    """What a fitted model is known by, with all that it keeps for updates: 16 hexadecimal digits.
-
-    Models of equal bits have the same one, whichever run found them.
-    """
-    digest = hashlib.sha256(fingerprint(as_read(_lasting(model, further))).encode())
-    for name, values in sorted((model._arrays() | model.map_arrays() | further.arrays).items()):
-        digest.update(f"{name} {values.dtype} {values.shape} ".encode())
-        digest.update(np.ascontiguousarray(values).data)
-    return digest.hexdigest()[:16]
-
-
-def refuse_other_model(folder: Place, model: Any, data: str, begins: Any = None) -> None:
+def refuse_other_model(folder: Place, recipe: Any, data: str) -> None:
     """Raise :class:`InputError` unless a run would find the model that is in ``folder``.
 
-    Its algorithm and parameters must be those of ``model``, and its data the split with the fingerprint
-    ``data``; of an update, ``begins`` says from which model it begins and which splits it learns from.
+    Its algorithm and parameters must be those of ``recipe``, and its data the split with the fingerprint
+    ``data``; an update says from which model it begins and which splits it learns from.
     """
+    begins = recipe.begins
     sources, began = (data,), ""
     if begins is not None:
         sources, began = tuple(dict.fromkeys(begins.sources)), begins.fingerprint
-    stored = _DESCRIPTION.read(ModelFacts, read_description(folder), str(folder / "model.json"))
-    ours = as_read(_params(model))
+    stored = DESCRIPTION.read(ModelFacts, read_description(folder), str(folder / "model.json"))
+    ours = as_read(plain(recipe.told_params))
     # a run that has ended is the same under any other limit
     keys = [name for name in sorted(ours) if name != "memory_limit" and stored.params.get(name) != ours[name]]
-    if stored.algorithm != model.name or keys:
+    if stored.algorithm != recipe.told_name or keys:
         what = f"of another job ({keys[0] if keys else stored.algorithm} differs)"
     elif stored.further is not None and stored.further.sources != sources:
         what = "that has learned from other rows"
@@ -124,19 +77,8 @@ def refuse_other_model(folder: Place, model: Any, data: str, begins: Any = None)
     raise InputError(f"holds a finished model {what}", where=str(folder), hint=hint)
 
 
-@in_python
-def load_model(path: Location) -> Any:
-    """Load the fitted estimator that :meth:`save` or ``distkern train`` wrote to a folder or URL.
-
-    Parameters
-    ----------
-    path : str or path-like
-        The model's folder. Loading executes nothing that lies in it.
-
-    Returns
-    -------
-    model : estimator
-        The estimator of the class that was saved, fitted.
+def read_model(path: Location) -> FittedModel:
+    """The fitted model in the folder or URL ``path``.
 
     Raises
     ------
@@ -165,76 +107,122 @@ def load_model(path: Location) -> Any:
     return _loaded(folder, read_description(folder))
 
 
-def _loaded(folder: Place, facts: dict[str, Any]) -> Any:
+def _loaded(folder: Place, facts: dict[str, Any]) -> FittedModel:
     from distkern.runs.algorithms import algorithm
 
     where = str(folder / "model.json")
-    described = _DESCRIPTION.read(ModelFacts, facts, where)
+    described = DESCRIPTION.read(ModelFacts, facts, where)
     kind = algorithm(described.algorithm)
     if kind is None:
         raise InputError(f"unknown algorithm {described.algorithm!r}", where=where, hint="upgrade distkern")
     # what is kept for updates is read by them, but for the ranges of the columns: they say how many there are
-    arrays = load_arrays(folder / "arrays", fingerprint=described.arrays, but=_OWN)
-    n_ranges = len(np.atleast_1d(arrays.pop(f"{_FURTHER}low", np.zeros(0))))
-    arrays.pop(f"{_FURTHER}high", None)
+    arrays = load_arrays(folder / "arrays", fingerprint=described.arrays, but=OWN)
+    n_ranges = len(np.atleast_1d(arrays.pop(f"{FURTHER}low", np.zeros(0))))
+    arrays.pop(f"{FURTHER}high", None)
     if n_ranges not in (0, described.n_features):
-        raise _DESCRIPTION.damaged(f"ranges of {n_ranges} features for {described.n_features}", where)
+        raise DESCRIPTION.damaged(f"ranges of {n_ranges} features for {described.n_features}", where)
     try:
-        model = _restored(kind, described, arrays, facts, str(folder))
+        further = None
         if described.further is not None:
-            model._further = StoredForUpdate(folder, described.arrays, facts["further"], described.n_features)
-        return model
+            own = described.arrays, facts["further"], described.n_features
+            further = StoredForUpdate(folder, *own)
+        return _restored(kind, described, arrays, facts, further, str(folder))
     except InputError:
         raise
     except KeyError as error:
-        raise _DESCRIPTION.damaged(f"{error} is missing", where) from None
+        raise DESCRIPTION.damaged(f"{error} is missing", where) from None
     except MemoryError as error:
         hint = "load it on a machine with more memory, or train again if it has fewer features"
         what = f"there is not enough memory for its basis functions of {described.n_features:,} features"
         raise InputError(what, where=where, hint=hint) from error
     except (TypeError, ValueError, AttributeError, IndexError, ArithmeticError) as error:
         # it is under its own fingerprint and still makes no model
-        raise _DESCRIPTION.damaged(str(error), where) from error
+        raise DESCRIPTION.damaged(str(error), where) from error
 
 
 def _restored(
-    kind: Any, described: ModelFacts, arrays: Mapping[str, NDArray[Any]], facts: Mapping[str, Any], where: str
-) -> Any:
-    model = kind(**{name: one for name, one in described.params.items() if name not in _RETIRED})
+    kind: Any,
+    described: ModelFacts,
+    arrays: Mapping[str, NDArray[Any]],
+    facts: Mapping[str, Any],
+    further: StoredForUpdate | None,
+    where: str,
+) -> FittedModel:
+    from distkern.runs.algorithms import algorithm
+
+    params = {name: one for name, one in described.params.items() if name not in _RETIRED}
+    classes = None if described.classes is None else described.classes.array
+    weights = params.get("class_weight")
+    if classes is not None and isinstance(weights, dict):
+        # the keys of JSON are texts
+        labels = plain_labels(classes)
+        params["class_weight"] = known_labels = {}
+        for key, weight in weights.items():
+            code = code_of(labels, key)
+            known_labels[key if code is None else labels[code]] = weight
+    chosen = None
+    if (by := facts.get("chosen")) is not None:
+        held_out = by.get("held_out")
+        held_out = None if held_out is None else (held_out[0], held_out[1])
+        own = str(by["because"]), dict(by["params"]), held_out
+        chosen = ChosenBy(kind.name, params, kind.__name__, *own)
+        _cleaned(kind, params)
+        outer, kind = kind, algorithm(f"{by['name']}{'_regressor' if kind.task == 'regression' else ''}")
+        if kind is None:
+            raise ValueError(f"unknown algorithm {by['name']!r}")
+        shared = {name: one for name, one in params.items() if name in kind.hyperparameters}
+        params = (
+            {name: one.default for name, one in kind.hyperparameters.items()} | shared | dict(chosen.settings)
+        )
+    table = described.table
+    names = None if described.feature_names is None else np.asarray(described.feature_names, dtype=object)
+    columns = Columns(
+        estimator=kind.__name__ if chosen is None else outer.__name__,
+        n_features_in=described.n_features if table is None else len(table.columns),
+        feature_names_in=names,
+        table=table,
+        target_name=described.target_name,
+        zero_based=described.zero_based,
+        scaling=described.scaling,
+        dtype=None if described.dtype is None else np.dtype(described.dtype),
+    )
+    settings = _cleaned(kind, params).finding(described.found)
+    known = {
+        "name": kind.name,
+        "task": kind.task,
+        "params": params,
+        "settings": settings,
+        "columns": columns,
+        "classes": classes,
+        "n_iter": described.n_iter,
+        "history": History(described.history),
+        "importances": described.importances,
+        "ended": described.ended,
+        "updates": tuple(facts.get("updates", ())),
+        "mean_weight": described.mean_weight,
+        "class_weights": None if described.class_weights is None else np.asarray(described.class_weights),
+        "class_shares": None if described.class_shares is None else np.asarray(described.class_shares),
+        "further": further,
+        "chosen": chosen,
+    }
+    found: FittedModel = kind.kind.read(known, arrays, facts, where)
+    return found
+
+
+def _cleaned(kind: Any, params: dict[str, Any]) -> Settings:
+    """The settings of stored hyperparameters, which go together."""
+    unknown = params.keys() - kind.hyperparameters.keys()
+    if unknown:
+        raise ValueError(f"unknown hyperparameter {sorted(unknown)[0]!r}")
+    values = {name: params.get(name, one.default) for name, one in kind.hyperparameters.items()}
     try:
-        model.check_parameters()
+        settings = Settings.of(kind.hyperparameters, values, kind.solver_type, kind.left_open)
+        settings.row_scale()
+        if kind.solver_type is not None:
+            kind.kind.solver_of(settings, kind.kind.risk_of(settings))
     except InputError as error:
         raise ValueError(str(error)) from None
-    if described.classes is not None:
-        model.classes_ = described.classes.array
-        weights = described.params.get("class_weight")
-        if isinstance(weights, dict):
-            # the keys of JSON are texts
-            labels = plain_labels(model.classes_)
-            model.class_weight = {}
-            for key, weight in weights.items():
-                code = code_of(labels, key)
-                model.class_weight[key if code is None else labels[code]] = weight
-    model.table_, model.zero_based_ = described.table, described.zero_based
-    model.n_features_in_ = described.n_features if described.table is None else len(described.table.columns)
-    if described.feature_names is not None:
-        model.feature_names_in_ = np.asarray(described.feature_names, dtype=object)
-    model.dtype_ = None if described.dtype is None else np.dtype(described.dtype)
-    model.target_name_ = described.target_name
-    model.n_iter_, model.ended_ = described.n_iter, described.ended
-    model.found_, model.importances_ = described.found, described.importances
-    model.scaling_ = described.scaling
-    of_classes = described.class_weights
-    model.class_weights_ = None if of_classes is None else np.asarray(of_classes)
-    model.mean_weight_ = described.mean_weight
-    of_classes = described.class_shares
-    model.class_shares_ = None if of_classes is None else np.asarray(of_classes)
-    model.history_ = History(described.history)
-    model.updates_ = tuple(facts.get("updates", ()))
-    model.take_map(arrays)
-    model._restore(arrays, facts, where)
-    model.check_restored()
-    return model
+    return settings
 
 
 def read_description(folder: Place) -> dict[str, Any]:
@@ -252,7 +240,7 @@ def check_model(folder: Place) -> str:
     """Compare the arrays of the model in ``folder`` with their checksums, a few MiB at a time; return
     :func:`read_fingerprint` of it. Raises as :func:`load_model`."""
     facts, known = _opened(folder)
-    described = _DESCRIPTION.read(ModelFacts, facts, str(folder / "model.json"))
+    described = DESCRIPTION.read(ModelFacts, facts, str(folder / "model.json"))
     check_arrays(folder / "arrays", fingerprint=described.arrays)
     return known
 
@@ -268,124 +256,4 @@ def _opened(folder: Place) -> tuple[dict[str, Any], str]:
             if unfinished
             else "give the folder that train wrote",
         )
-    return _DESCRIPTION.load(file)
-
-
-def _params(model: Any) -> dict[str, Any]:
-    return {name: _plain(value) for name, value in model.stored_params().items()}
-
-
-def _plain(value: Any) -> Any:
-    if isinstance(value, np.datetime64):
-        return date_text(value)
-    if isinstance(value, np.generic):
-        return value.item()
-    if isinstance(value, np.ndarray):
-        return value.tolist()
-    if isinstance(value, Mapping):
-        return {_plain(key): _plain(one) for key, one in value.items()}
-    if isinstance(value, list | tuple):
-        return [_plain(one) for one in value]
-    if isinstance(value, (np.random.RandomState, np.random.Generator)):
-        return None
-    return value
-
-
-def _labels_to_json(labels: NDArray[Any]) -> dict[str, Any]:
-    kind = {"O": "object", "U": "string", "S": "string"}.get(labels.dtype.kind, labels.dtype.str)
-    return {"dtype": kind, "values": plain_labels(labels)}
-
-
-#: what the names of its arrays in a model's folder begin with
-_FURTHER = "further."
-_OWN = f"{_FURTHER}own."
-
-
-@dataclass(frozen=True)
-class SavedForUpdate:
-    """What a model keeps for updates.
-
-    Attributes
-    ----------
-    solver_state : fields of the solver's last state by name, arrays and numbers
-    n_rows, weight : rows that it has learned from, equal ones of few as one, and the sum of their weights
-    sources : fingerprints of the splits of data sets with these rows; "" for arrays
-    low, high : (n_features,) the smallest and the largest number of each column of these rows, in their own
-        units; without numbers where they are not known
-    began : :func:`fingerprint_of` the model that the last update began from; "" of a model that was fitted
-    """
-
-    solver_state: Mapping[str, Any] = field(default_factory=dict)
-    n_rows: int = 0
-    weight: float = 0.0
-    sources: tuple[str, ...] = ()
-    low: Array = field(default_factory=lambda: np.zeros(0))
-    high: Array = field(default_factory=lambda: np.zeros(0))
-    began: str = ""
-
-    def __post_init__(self) -> None:
-        # thousands of batches of arrays are one source
-        object.__setattr__(self, "sources", tuple(dict.fromkeys(self.sources)))
-
-    @property
-    def arrays(self) -> dict[str, NDArray[Any]]:
-        """The arrays that a model's folder holds of it."""
-        own = {f"{_OWN}{name}": np.asarray(value) for name, value in self.solver_state.items()}
-        return {**own, f"{_FURTHER}low": self.low, f"{_FURTHER}high": self.high}
-
-    @property
-    def facts(self) -> dict[str, Any]:
-        """What ``model.json`` says of it."""
-        names = [f"{_FURTHER}low", f"{_FURTHER}high", *(f"{_OWN}{name}" for name in self.solver_state)]
-        facts = {"n_rows": self.n_rows, "weight": self.weight, "sources": list(self.sources), "arrays": names}
-        return {**facts, "began": self.began} if self.began else facts
-
-    def loaded(self) -> SavedForUpdate:
-        """Itself, in memory."""
-        return self
-
-
-@dataclass(frozen=True)
-class StoredForUpdate:
-    """A :class:`SavedForUpdate` in a model's folder.
-
-    Attributes
-    ----------
-    folder : of the model
-    fingerprint : of its arrays
-    facts : see :attr:`SavedForUpdate.facts`
-    n_features : of the model
-    """
-
-    folder: Place
-    fingerprint: str
-    facts: Mapping[str, Any]
-    n_features: int
-
-    @property
-    def n_bytes(self) -> int:
-        """Bytes of it in memory; raises as :meth:`loaded`."""
-        return array_bytes(self.folder / "arrays", self.facts["arrays"])
-
-    def loaded(self) -> SavedForUpdate:
-        """Return it in memory; raises as :func:`~distkern.storage.arrays.load_arrays`."""
-        arrays = load_arrays(self.folder / "arrays", self.facts["arrays"], fingerprint=self.fingerprint)
-        own = {name.removeprefix(_OWN): values for name, values in arrays.items() if name.startswith(_OWN)}
-        where = str(self.folder / "model.json")
-        try:
-            low, high = (shaped(arrays, f"{_FURTHER}{end}", None) for end in ("low", "high"))
-        except (KeyError, ValueError) as error:
-            raise _DESCRIPTION.damaged(str(error), where) from None
-        if not len(low) == len(high) in (0, self.n_features):
-            raise _DESCRIPTION.damaged(f"ranges of {len(low)} columns for {self.n_features}", where)
-        if odd := [name for name, values in own.items() if values.dtype.kind not in "fiub"]:
-            raise _DESCRIPTION.damaged(f"{odd[0]} is not of real numbers", where)
-        return SavedForUpdate(
-            {name: values if values.ndim else values.item() for name, values in own.items()},
-            int(self.facts["n_rows"]),
-            float(self.facts["weight"]),
-            tuple(self.facts["sources"]),
-            low,
-            high,
-            str(self.facts.get("began", "")),
-        )
+    return DESCRIPTION.load(file)

@@ -11,9 +11,10 @@ from numpy.typing import NDArray
 
 from distkern.bases.routing import RoutedAnswers
 from distkern.common.types import Block
+from distkern.model.applied import Applied
+from distkern.model.prediction import in_order
+from distkern.model.value import FittedModel
 from distkern.passes import Reduce
-from distkern.runs.applied import Applied
-from distkern.runs.prediction import in_order
 from distkern.runs.row_losses import GROUPS, group_sums
 from distkern.storage.dataset import Split
 
@@ -190,31 +191,25 @@ def _evaluate(block: Block, operand: tuple[Applied, tuple[float, ...], str | Non
 
 
 def residuals_pass(
-    model: Any, split: Split, found: RoutedAnswers | None = None, compared: str | None = None
+    model: FittedModel, split: Split, found: RoutedAnswers | None = None, compared: str | None = None
 ) -> Reduce[Residuals]:
     """The pass that :func:`regression_figures` reads; the split is one for regression."""
     applied, rows = Applied.to(split, model, found), max(split.block_rows)
     cost = applied.cost(split.row_numbers, rows)
     cost = cost.holding(
-        task={"residuals": (rows, 56 * model.n_outputs() + 128)},
+        task={"residuals": (rows, 56 * model.n_outputs + 128)},
         result={"grid": (GRID_BYTES,), "groups": (GROUPS, 8)},
         driver={"norm": (applied.basis.norm_bytes,)},
     )
-    operand = applied, quantiles_of(model), compared
+    operand = applied, model.levels, compared
     return Reduce("evaluate", _evaluate, Residuals.add, operand, "test", cost=cost)
 
 
-def quantiles_of(model: Any) -> tuple[float, ...]:
-    """The quantiles that the outputs of a model are, if they are some."""
-    loss = model.risk().loss
-    return tuple(loss.levels) if loss.predicts_quantiles else ()
-
-
-def regression_figures(model: Any, sums: Residuals, seconds: float) -> dict[str, Any]:
+def regression_figures(model: FittedModel, sums: Residuals, seconds: float) -> dict[str, Any]:
     """n, root mean squared and mean absolute error, R^2 (null for a constant target), objective, seconds; of
     quantiles the pinball loss, averaged over them, and the share of rows that lies at or below each.
     """
-    quantiles = quantiles_of(model)
+    quantiles = model.levels
     own: dict[str, Any] = {}
     if quantiles:
         own["pinball"] = sums.pinballs / sums.n_rows
@@ -226,6 +221,6 @@ def regression_figures(model: Any, sums: Residuals, seconds: float) -> dict[str,
         "mae": sums.moduli / sums.n_rows,
         "r2": 1.0 - sums.squares / sums.spread if sums.spread > 0 else None,
         **own,
-        "objective": model.objective_value(sums.losses, sums.n_rows),
+        "objective": model.objective(sums.losses, sums.n_rows),
         "seconds": round(seconds, 4),
     }

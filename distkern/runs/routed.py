@@ -19,9 +19,9 @@ from distkern.common import blas
 from distkern.common.types import Floats, Reader
 from distkern.engine.drive import Driver
 from distkern.engine.executors import open_executor
+from distkern.model.applied import Applied
+from distkern.model.value import FittedModel
 from distkern.passes import Machine
-from distkern.runs.applied import Applied, preparation_of
-from distkern.runs.estimator import Estimator
 from distkern.storage.atomic import staged_folder, temporary_folder
 from distkern.storage.dataset import Split
 from distkern.storage.parts import SlicedParts
@@ -29,14 +29,14 @@ from distkern.storage.places import Location, place_of
 
 
 def routing_of(
-    model: Estimator, source: Split, split: str, out: Location | None, machine: Machine
+    model: FittedModel, source: Split, split: str, out: Location | None, machine: Machine
 ) -> Routing | None:
     """The passes for a model that is not kept, and None for any other; also where rows are sparse, or where
     workers of other hosts would not see them moved: ``out`` is where the predictions go, if anywhere."""
     basis = unkept(model.basis(source.dtype), out, machine)
     if basis is None or source.is_sparse:
         return None
-    preparation = preparation_of(model, source.dataset)
+    preparation = model.columns.preparation(source.dataset)
     prepare = None if preparation is None else preparation.apply_rows
     return Routing(basis.sizes, source.block_rows, split, basis, prepare)
 
@@ -58,7 +58,7 @@ def scratch_folder(out: Location | None, stack: ExitStack) -> Path:
 
 
 def answers_of(
-    model: Estimator, split: Split, output: str
+    model: FittedModel, split: Split, output: str
 ) -> Callable[[int, int, Reader], NDArray[Any]] | None:
     """A picklable function of the number of a block of a split, its rows and its reader, that says what
     :meth:`~distkern.runs.estimator.Estimator.answer` makes of its rows; None where no model is asked.

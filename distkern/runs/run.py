@@ -5,10 +5,9 @@ from __future__ import annotations
 import re
 from bisect import bisect_left
 from collections.abc import Callable, Sequence
-from copy import copy
 from dataclasses import dataclass, fields, replace
 from functools import partial
-from typing import TYPE_CHECKING, Any, TypeVar, cast
+from typing import TYPE_CHECKING, Any
 
 from distkern.common.errors import FencedError, MemoryBudgetError, StoreError
 from distkern.engine.checkpoint import CheckpointFolder
@@ -16,12 +15,13 @@ from distkern.engine.drive import Interrupted
 from distkern.engine.events import Event, Listener
 from distkern.engine.executors import AbstractExecutor
 from distkern.engine.plan import fitted, needed_bytes, plan_run
+from distkern.model.value import FittedModel
 from distkern.monitor import metrics
 from distkern.monitor.explanation import NOT_MEASURED
 from distkern.monitor.text import in_bytes
 from distkern.passes import Extent, Machine, PassPlan
 from distkern.passes.machine import COMPILING_BYTES
-from distkern.runs.estimator import Estimator
+from distkern.runs.fitting import RunPlace, run
 from distkern.runs.folder import (
     check_folder,
     check_resumption,
@@ -32,6 +32,7 @@ from distkern.runs.folder import (
     tidy,
 )
 from distkern.runs.importance import ExplanationEffort, excess, sampling
+from distkern.runs.learned import GivenTraining, split_to_learn
 from distkern.runs.limits import (
     advice_on,
     check_limit,
@@ -42,7 +43,9 @@ from distkern.runs.limits import (
     whose_limit,
     worst_of,
 )
-from distkern.runs.persistence import load_model, save_model
+from distkern.runs.persistence import read_model, save_model
+from distkern.runs.recipe import Posed, Recipe
+from distkern.runs.updating import UpdateRecipe
 from distkern.solvers.base import AbstractSolver, Outline, Problem
 from distkern.storage.atomic import explain_errors
 from distkern.storage.dataset import Split
@@ -54,8 +57,6 @@ if TYPE_CHECKING:
 #: an option whose number is to be found; what it is where none is given
 _NUMBER = re.compile(r"--set (n_landmarks|n_features)=\.\.\.")
 _DEFAULT_SIZE = 512
-
-Trained = TypeVar("Trained", bound=Estimator)
 
 
 @dataclass(frozen=True)
@@ -93,7 +94,7 @@ class Plan:
 
 
 def plan(
-    estimator: Estimator,
+    recipe: Recipe,
     source: Split,
     *,
     test: Split | None = None,
@@ -109,34 +110,41 @@ def plan(
     A ``tcp://`` or ``tls://`` scheduler is asked for its number of workers and their limit. When the model is
     finished it is, with ``evaluated``, on the test rows, and its ``importances`` are measured.
     """
-    estimator.check_parameters()
+    recipe.check()
     machine = machine_of(scheduler, workers, memory_limit, dashboard)
     more = {"evaluated": evaluated, "importances": importances}
-    return plan_on(machine, estimator, source, test, memory_limit, **more)
+    return plan_on(machine, recipe, source, test, memory_limit, **more)
 
 
 def plan_on(
     machine: Machine,
-    estimator: Estimator,
+    recipe: Recipe,
     source: Split,
     test: Split | None,
     given: int | None,
     *,
+    choosing: int | None = None,
     evaluated: bool = False,
     importances: bool = False,
 ) -> Plan:
-    """:func:`plan` for a machine that is known, of whose limit ``given`` was asked for."""
-    data = estimator._data_of_split(source)
-    solver, problem = estimator.run_of(data, has_test=test is not None)
-    extents = {"train": Extent.of(estimator.as_read(data, source), "planned")}
+    """:func:`plan` for a machine that is known, of whose limit ``given`` was asked for.
+
+    ``choosing`` are the bytes that it has taken to choose the recipe, where that has been done.
+    """
+    data = recipe.data_of(source)
+    choosing = recipe.choosing_bytes(data) if choosing is None else choosing
+    recipe = recipe.seeded().chosen_for(data, has_test=test is not None)
+    posed = recipe.pose(data, has_test=test is not None)
+    solver, problem = recipe.searched(posed), posed.problem
+    extents = {"train": Extent.of(recipe.as_read(data, source), "planned")}
     if test is not None:
-        extents["test"] = Extent.of(estimator.as_read(data, test), "planned")
+        extents["test"] = Extent.of(recipe.as_read(data, test), "planned")
         problem = replace(problem, test_block_rows=test.block_rows)
-    outlines = [*estimator.preparing(data, problem), *solver.outline(problem)]
+    outlines = [*recipe.preparing(data, problem), *solver.outline(problem)]
     last = _evaluation(outlines) if evaluated and test is not None else []
     parts, used = fitted(outlines, extents, machine, last)
     saved, machine = savings(machine, used), used
-    measures = importances and estimator.task != "none"
+    measures = importances and recipe.task != "none"
     wanted = _importances(solver, problem, source if test is None else test) if measures else []
     if wanted:
         plans = plan_run(outlines, extents, machine, [*wanted, *last])
@@ -152,7 +160,7 @@ def plan_on(
     ]
     worker = max(step.worker_bytes for step in passes)
     driver = max(step.driver_bytes for step in passes)
-    if choosing := estimator.choosing_bytes(data):
+    if choosing:
         driver = max(driver, machine.driver_base_bytes + COMPILING_BYTES + choosing)
     limited = needed_bytes(passes, machine)
     advice = ""
@@ -164,9 +172,9 @@ def plan_on(
             machine.memory_limit,
             extents["train"],
             raised,
-            _with_number(estimator, lambda smaller: _fits(machine, smaller, source, test is not None)),
+            _with_number(recipe, posed, lambda one: _fits(machine, one, source, test is not None)),
         )
-        names = estimator.open_names()
+        names = recipe.settings.searched
         if names and any(step.name.startswith("search") for step in passes):
             advice += f", or give {' and '.join(names)}, so that nothing is tried"
     return Plan(
@@ -201,28 +209,27 @@ def _evaluation(outlines: Sequence[Outline]) -> list[Outline]:
     ]
 
 
-def _fits(machine: Machine, estimator: Estimator, source: Split, has_test: bool) -> bool:
-    data = estimator._data_of_split(source)
-    solver, problem = estimator.run_of(data, has_test=has_test)
-    outlines = [*estimator.preparing(data, problem), *solver.outline(problem)]
-    extent = Extent.of(estimator.as_read(data, source), "planned")
+def _fits(machine: Machine, recipe: Recipe, source: Split, has_test: bool) -> bool:
+    data = recipe.data_of(source)
+    posed = recipe.pose(data, has_test=has_test)
+    solver = recipe.searched(posed)
+    outlines = [*recipe.preparing(data, posed.problem), *solver.outline(posed.problem)]
+    extent = Extent.of(recipe.as_read(data, source), "planned")
     plans, used = fitted(outlines, {outline.step.split: extent for outline in outlines}, machine)
     return used.memory_limit is not None and needed_bytes(plans, used) <= used.memory_limit
 
 
-def _with_number(estimator: Estimator, fits: Callable[[Estimator], bool]) -> str:
+def _with_number(recipe: Recipe, posed: Posed, fits: Callable[[Recipe], bool]) -> str:
     """What makes it fit, with the largest number that does where it is an option with one."""
-    hint = estimator.memory_hint()
+    hint = recipe.memory_hint(posed.solver)
     named = _NUMBER.search(hint)
-    if named is None or not hasattr(estimator, named[1]):
+    if named is None or named[1] not in recipe.settings.given:
         return hint
-    smaller = copy(estimator)
 
     def is_too_large(size: int) -> bool:
-        setattr(smaller, named[1], size)
-        return not fits(smaller)
+        return not fits(recipe.with_value(named[1], size))
 
-    given = getattr(estimator, named[1]) or _DEFAULT_SIZE
+    given = recipe.settings.given[named[1]] or _DEFAULT_SIZE
     # random features may come in pairs
     sizes = range(2, given, 2)
     found = bisect_left(sizes, True, key=is_too_large)
@@ -246,7 +253,7 @@ def savings(machine: Machine, used: Machine) -> tuple[str, ...]:
 
 
 def train(
-    estimator: Trained,
+    recipe: Recipe,
     source: Split,
     *,
     test: Split | None = None,
@@ -258,10 +265,11 @@ def train(
     listeners: Sequence[Listener] = (),
     dashboard: bool = False,
     opened: Callable[[AbstractExecutor], Sequence[Listener]] | None = None,
-    trained: Callable[[Trained, AbstractExecutor], object] | None = None,
-    finished: Callable[[Trained, AbstractExecutor], object] | None = None,
-) -> Trained:
-    """Fit ``estimator`` to a split and write the model to ``out``, with a checkpoint after every stage.
+    trained: Callable[[FittedModel, AbstractExecutor], FittedModel] | None = None,
+    finished: Callable[[FittedModel, AbstractExecutor], object] | None = None,
+) -> FittedModel:
+    """Make the model of a recipe for a split, an update too, and write it to ``out``, with a checkpoint after
+    every stage.
 
     Parameters
     ----------
@@ -271,8 +279,8 @@ def train(
     resume : go on from the newest checkpoint in ``out``, which must be of the same data and job; of a model
         that is finished, only what a killed run left beside it is removed
     opened : called with the executor before training; the listeners it returns hear of the run as well
-    trained : called with the model, which has not been written, and the executor, to measure what is kept
-        with it
+    trained : of the model, which has not been written, and the executor: the model with what is measured
+        and kept with it
     finished : called with the model, which has been written, and the executor, to evaluate it on test rows
 
     Raises
@@ -280,23 +288,26 @@ def train(
     InputError
         If ``out`` holds a model or an unfinished run that this one would overwrite, or the plan does not fit.
     """
-    estimator.check_parameters()
+    recipe.check()
     folder = None if out is None else place_of(out)
     if folder is not None:
         check_folder(folder, resume)
         if (folder / "model.json").exists():
-            check_resumption(estimator, source, folder, test=test)
+            check_resumption(recipe, source, folder, test=test)
             clear(folder)
-            model = load_model(folder)
+            model = read_model(folder)
             # the model has them as well
-            metrics.rewrite(folder / "metrics.jsonl", model.history_)
-            return cast(Trained, model)
-
+            metrics.rewrite(folder / "metrics.jsonl", model.history)
+            return model
+    # a plan and the run that follows choose once
+    recipe = recipe.seeded()
+    choosing = recipe.choosing_bytes(data := recipe.data_of(source))
+    recipe = recipe.chosen_for(data, has_test=test is not None)
     planned: list[Plan] = []
 
     def check(machine: Machine) -> Machine:
         more = {"evaluated": finished is not None, "importances": trained is not None}
-        planned.append(plan_on(machine, estimator, source, test, memory_limit, **more))
+        planned.append(plan_on(machine, recipe, source, test, memory_limit, choosing=choosing, **more))
         if not planned[-1].fits:
             raise MemoryBudgetError(planned[-1].advice, where=whose_limit(machine, memory_limit))
         return planned[-1].machine
@@ -315,16 +326,16 @@ def train(
     try:
         with opened_executor(scheduler, workers, memory_limit, check, dashboard) as executor:
             heard.extend(opened(executor) if opened is not None else ())
-            how: dict[str, Any] = {"test": test, "executor": executor, "listeners": heard}
-            fit = partial(estimator.fit_with, source, **how, checkpoints=checkpoints)
-            making_again(fit, folder, resume, listeners)
+            place = RunPlace(executor, heard, checkpoints)
+            given = split_to_learn(recipe, source, test)
+            model = making_again(partial(_made, recipe, given, place), folder, resume, listeners)
             if trained is not None:
-                trained(estimator, executor)
+                model = trained(model, executor)
             if folder is not None:
-                save_model(estimator, folder)
+                save_model(model, folder)
                 clear(folder)
             if finished is not None:
-                finished(estimator, executor)
+                finished(model, executor)
     except BaseException as error:
         if folder is not None:
             if not isinstance(error, StoreError | FencedError):
@@ -332,16 +343,21 @@ def train(
             if isinstance(error, KeyboardInterrupt) and not error.args:
                 raise Interrupted(farewell(folder)) from error
         raise
-    return estimator
+    return model
 
 
-def evaluate(model: Estimator, source: Split, **how: Any) -> dict[str, Any]:
+def _made(recipe: Recipe, given: GivenTraining, place: RunPlace, resume: bool) -> FittedModel:
+    place = replace(place, resume=resume)
+    return recipe.update(given.test, place) if isinstance(recipe, UpdateRecipe) else run(recipe, given, place)
+
+
+def evaluate(model: FittedModel, source: Split, **how: Any) -> dict[str, Any]:
     """Figures of a model on a split: see :func:`distkern.runs.evaluation.evaluate_split`."""
     return evaluations(model, [source], **how)[0].figures
 
 
 def evaluations(
-    model: Estimator,
+    model: FittedModel,
     sources: Sequence[Split],
     *,
     scheduler: str | None = None,

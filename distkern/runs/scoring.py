@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from itertools import accumulate, chain
-from typing import Any, cast
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,18 +22,16 @@ from distkern.common.stores import Store
 from distkern.common.types import AbstractSource, Block, Floats, Reader
 from distkern.engine.drive import Driver
 from distkern.engine.events import EventLog, Listener
+from distkern.model.applied import Applied
+from distkern.model.value import FittedModel
 from distkern.passes import Cost, Each, Extent, Machine, Pass, Reduce, Stream, whole_visits
 from distkern.passes.execution import AbstractExecutor, Call, Shared, apply_to_block
-from distkern.runs.applied import Applied, preparation_of
-from distkern.runs.estimator import Estimator
 from distkern.runs.limits import check_limit, opened_executor, stop_if_asked
 from distkern.runs.routed import routing_of, run, scratch_folder, unkept
 from distkern.storage.dataset import Split
 from distkern.storage.file_rows import FileBlock, FileRows, ParkedRows, dense_blocks
 from distkern.storage.places import Location, place_of
 from distkern.storage.predictions import open_predictions
-from distkern.storage.preparation import Like
-from distkern.storage.scaling import Scaling
 from distkern.storage.shard_reader import ShardReader
 
 
@@ -82,7 +80,7 @@ _MOST_ROWS_PER_CHUNK = 2**18
 
 
 def predict_to(
-    model: Estimator,
+    model: FittedModel,
     source: Split,
     out: Location,
     *,
@@ -129,7 +127,7 @@ def predict_to(
 
 
 def _answering(
-    model: Estimator, source: Split, output: str, store: Store | None, found: RoutedAnswers | None
+    model: FittedModel, source: Split, output: str, store: Store | None, found: RoutedAnswers | None
 ) -> Each:
     """The pass that predicts each block, and writes its predictions."""
     starts = accumulate(source.block_rows[:-1], initial=0)
@@ -140,7 +138,7 @@ def _answering(
     ]
     cost, blocks = _cost(model, Extent.of(source), source.row_numbers, output, found), [(n,) for n in numbers]
     if found is None:
-        function = model.predictor(preparation_of(model, source.dataset), output, source.dtype)
+        function = model.predictor(model.columns.preparation(source.dataset), output, source.dtype)
         return Each("predict", _predict_block, items, store, blocks, function, source.name, cost=cost)
     applied = Applied.to(source, model, found)
     operand = applied, model.answer(output)
@@ -168,28 +166,13 @@ def _answer_block(
     return start, found, reader.source_rows()
 
 
-def files_for(model: Estimator, sources: Iterable[Location], **how: Any) -> FileRows:
+def files_for(model: FittedModel, sources: Iterable[Location], **how: Any) -> FileRows:
     """Files as rows of ``model``; ``how`` they are read is explained at :class:`FileRows`."""
-    return FileRows(list(sources), rows_of(model), **how)
-
-
-def rows_of(model: Estimator) -> Like:
-    """How the rows that a model was trained on were prepared."""
-    names = getattr(model, "feature_names_in_", None)
-    return Like(
-        model.width_,
-        None if names is None else tuple(names),
-        model.target_name_,
-        model.scaling_ or Scaling(),
-        model.table_,
-        getattr(model, "classes_", None),
-        cast(Any, model.task),
-        from_zero=model.zero_based_,
-    )
+    return FileRows(list(sources), model.columns.like(model.task, model.classes), **how)
 
 
 def predict_files_to(
-    model: Estimator,
+    model: FittedModel,
     rows: FileRows,
     out: Location,
     *,
@@ -237,7 +220,7 @@ def predict_files_to(
             predicted = _as_they_are(blocks, function, executor)
         else:
             folder = scratch_folder(out, stack)
-            parked = ParkedRows(dense_blocks(blocks), model.width_, folder / "files")
+            parked = ParkedRows(dense_blocks(blocks), model.width, folder / "files")
             driver = Driver({"files": parked}, executor, EventLog([*listeners, stop_if_asked]))
             found = run(replace(routed, block_rows=parked.block_rows), driver, folder)
             answers = driver.stream(_in_order(model, parked, output, found))
@@ -291,7 +274,7 @@ def _as_they_are(
 
 
 def _in_order(
-    model: Estimator, source: AbstractSource, output: str, found: RoutedAnswers
+    model: FittedModel, source: AbstractSource, output: str, found: RoutedAnswers
 ) -> Stream[NDArray[Any]]:
     """The pass that says what the places said, block after block."""
     rows, applied = max(source.block_rows), Applied.of(model, source.dtype, None, found)
@@ -307,7 +290,7 @@ def _answer(block: Block, operand: tuple[Applied, Callable[[Floats], NDArray[Any
 
 
 def _cost(
-    model: Estimator, extent: Extent, row_numbers: int, output: str, found: RoutedAnswers | None = None
+    model: FittedModel, extent: Extent, row_numbers: int, output: str, found: RoutedAnswers | None = None
 ) -> Cost:
     """Cost of predicting a block; Arrow and the chunks that are read fit what every driver is given."""
     _, columns, _ = _predicted(model, output)
@@ -318,18 +301,21 @@ def _cost(
     else:
         cost = found.cost(rows)
     answers = {"answers": (rows, row_bytes)}
-    return cost.holding(task={"coefficients": (2, model.coefficients_.nbytes), **answers}, result=answers)
+    return cost.holding(task={"coefficients": (2, model.coefficients.nbytes), **answers}, result=answers)
 
 
-def _predicted(model: Estimator, output: str) -> tuple[NDArray[Any] | None, list[str] | None, np.dtype[Any]]:
+def _predicted(
+    model: FittedModel, output: str
+) -> tuple[NDArray[Any] | None, list[str] | None, np.dtype[Any]]:
     """The classes if predictions are labels, names of their columns if there are several, and their dtype."""
     number = np.dtype(np.float64)
-    n_outputs = model.coefficients_.shape[1]
+    n_outputs = model.coefficients.shape[1]
     if model.task == "none":
         return None, None, np.dtype(np.int64) if output == "label" else number
     if model.task == "regression":
         return None, None if n_outputs == 1 else [str(column) for column in range(n_outputs)], number
-    classes: NDArray[Any] = cast(Any, model).classes_
+    classes = model.classes
+    assert classes is not None, "it is a classifier"
     if output == "label":
         return classes, None, classes.dtype
     several = len(classes) > 2 or output == "probability"

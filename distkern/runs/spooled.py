@@ -18,7 +18,6 @@ from distkern.storage.atomic import flushed, temporary_folder
 from distkern.storage.dataset import Split
 from distkern.storage.ingest import write_dataset
 from distkern.storage.shuffled import ShuffledRows
-from distkern.storage.table_fit import TableOptions
 
 
 def in_random_order(
@@ -81,9 +80,6 @@ def spooled(source: AbstractSource, executor: AbstractExecutor, stack: ExitStack
     folder = stack.enter_context(temporary_folder())
     blocks = whole_blocks(source, executor)
     first = next(blocks)
-    options = TableOptions(
-        group="groups" if source.has_groups else None, weight=None if first.weights is None else "weights"
-    )
     with flushed(stays=False):
         return write_dataset(
             chain([first], blocks),
@@ -91,7 +87,8 @@ def spooled(source: AbstractSource, executor: AbstractExecutor, stack: ExitStack
             scale="none",
             shuffle=False,
             columns=columns,
-            table_options=options,
+            group="groups" if source.has_groups else None,
+            weight=None if first.weights is None else "weights",
         ).train
 
 

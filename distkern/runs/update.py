@@ -13,10 +13,10 @@ from numpy.typing import NDArray
 from distkern.common.errors import InputError
 from distkern.common.labels import plain_labels
 from distkern.common.types import AbstractSource, Block
-from distkern.runs.applied import preparation_of
-from distkern.runs.data import TrainingData, check_task
+from distkern.model.further import SavedForUpdate
+from distkern.model.value import FittedModel
+from distkern.runs.data import TrainingData, check_task, from_split
 from distkern.runs.joined import JoinedRows
-from distkern.runs.persistence import SavedForUpdate
 from distkern.storage.dataset import Split
 from distkern.storage.preparation import Preparation
 
@@ -40,7 +40,7 @@ class UpdateRows:
     largest: NDArray[np.float64]
 
     @classmethod
-    def of_split(cls, model: Any, split: Split) -> UpdateRows:
+    def of_split(cls, model: FittedModel, split: Split) -> UpdateRows:
         """A split of a data set.
 
         Raises
@@ -50,15 +50,17 @@ class UpdateRows:
         """
         check_task(split.dataset, model.task)
         codes = _codes(model, split)
-        data = model._data_as_given(split)
+        data = from_split(split, model.task)
         totals, largest = data.class_totals, data.class_largest
         if codes is not None:
-            n_classes = len(model.classes_)
+            n_classes = 0 if model.classes is None else len(model.classes)
             known = codes >= 0
             totals, largest = np.zeros(n_classes), np.zeros(n_classes)
             totals[codes[known]] = data.class_totals[known]
             largest[codes[known]] = data.class_largest[known]
-        made = partial(made_block, preparation_of(model, split.dataset), model.dtype_, codes)
+        made = partial(
+            made_block, model.columns.preparation(split.dataset), model.columns.dtype or split.dtype, codes
+        )
         return cls(split, made, totals, largest)
 
     @classmethod
@@ -72,12 +74,12 @@ class UpdateRows:
         return cls(data.source, made, totals, largest)
 
 
-def _codes(model: Any, split: Split) -> NDArray[np.int32] | None:
+def _codes(model: FittedModel, split: Split) -> NDArray[np.int32] | None:
     """The model's code of each of a data set's classes, -1 for one that has no rows; None without classes."""
     labels = split.dataset.classes
     if model.task != "classification" or labels is None:
         return None
-    known = plain_labels(model.classes_)
+    known = plain_labels(model.classes)
     counts = split.class_counts
     for code, label in enumerate(plain_labels(labels)):
         if label not in known and (counts is None or counts[code]):
@@ -121,8 +123,7 @@ class UpdateRun:
     n_earlier : rows that it has learned from and that are not among them
     sources : fingerprints of all that it will have learned from
     mean_weight, class_weights, class_shares : the model's
-    seed : the model's
-    fingerprint : of the model, see :func:`~distkern.runs.persistence.fingerprint_of`
+    fingerprint : of the model, see :func:`~distkern.model.files.fingerprint_of`
     """
 
     further: SavedForUpdate
@@ -134,7 +135,6 @@ class UpdateRun:
     mean_weight: float
     class_weights: NDArray[np.float64] | None
     class_shares: NDArray[np.float64] | None
-    seed: int | None
     fingerprint: str
 
     @property
@@ -163,7 +163,7 @@ class UpdateRun:
         return shares
 
 
-def further_of(model: Any) -> SavedForUpdate:
+def further_of(model: FittedModel) -> SavedForUpdate:
     """What a fitted model keeps for updates.
 
     Raises
@@ -171,14 +171,13 @@ def further_of(model: Any) -> SavedForUpdate:
     InputError
         If it keeps nothing.
     """
-    if model._further is None:
+    if model.further is None:
         raise InputError(
             "the model keeps nothing to go on from",
             where="update",
             hint="train it again: what an earlier distkern has written cannot be updated",
         )
-    further: SavedForUpdate = model._further.loaded()
-    return further
+    return model.further.loaded()
 
 
 @dataclass(frozen=True)
@@ -215,7 +214,7 @@ def chosen_splits(further: SavedForUpdate, splits: Sequence[Split]) -> UpdateSpl
     return UpdateSplits(tuple(by_print[one] for one in further.sources if one in by_print), new)
 
 
-def update_data(model: Any, parts: Sequence[UpdateRows]) -> TrainingData:
+def update_data(model: FittedModel, parts: Sequence[UpdateRows]) -> TrainingData:
     """Rows of several sources as training data of a model, in their order."""
     sources = [part.source for part in parts]
     if len({source.is_sparse for source in sources}) > 1:
@@ -224,8 +223,10 @@ def update_data(model: Any, parts: Sequence[UpdateRows]) -> TrainingData:
             where=_WHERE,
             hint="shard them again, all with --sparse or all with --dense",
         )
-    joined = JoinedRows(sources, [part.made for part in parts], model.width_, model.dtype_)
+    joined = JoinedRows(
+        sources, [part.made for part in parts], model.width, model.columns.dtype or np.dtype(np.float32)
+    )
     totals = np.sum([part.totals for part in parts], axis=0)
     largest = np.max([part.largest for part in parts], axis=0)
-    classes = model.classes_ if model.task == "classification" else np.empty(0)
-    return TrainingData(joined, classes, totals, largest, model.scaling_)
+    classes = np.empty(0) if model.classes is None else model.classes
+    return TrainingData(joined, classes, totals, largest, model.columns.scaling)

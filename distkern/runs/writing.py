@@ -14,12 +14,12 @@ from distkern.common.targets import keys_of_groups, plain_targets, refuse_unknow
 from distkern.common.types import Block
 from distkern.engine.dask.arrays import is_dask, partitions
 from distkern.storage import ingest
-from distkern.storage.build import Notice, Task
+from distkern.storage.build import Notice
 from distkern.storage.dataset import Dataset
 from distkern.storage.frames import frame_chunks, frame_kinds, is_frame
+from distkern.storage.options import Impute, ShardOptions, Task
 from distkern.storage.places import Location
 from distkern.storage.scaling import ScalingKind
-from distkern.storage.table_fit import Impute, TableOptions
 
 _MOST_ROWS = 65_536
 
@@ -119,17 +119,17 @@ def write_dataset(
     >>> write_dataset(X, y, "data.zarr", test_fraction=0.2).train.shape
     (80, 3)
     """
-    options = TableOptions(
-        impute,
-        categorical or {},
-        tuple(drop),
+    options = ShardOptions(
+        impute=impute,
+        categorical=categorical or {},
+        drop=tuple(drop),
         id=id,
         text=tuple(text),
         keep_na=tuple(keep_na),
         day_first=day_first,
     )
     of_frame = is_frame(X) or (is_dask(X) and hasattr(X, "columns"))
-    if options != TableOptions() and not of_frame:
+    if options.on_columns and not of_frame:
         raise InputError(
             "arrays have no columns by name",
             where="impute, categorical, drop, text, ...",
@@ -163,8 +163,8 @@ def write_dataset(
         columns=columns,
         overwrite=overwrite,
         kinds=kinds,
-        table_options=options,
         notice=notice,
+        **options.on_columns,
     )
 
 

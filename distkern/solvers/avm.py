@@ -93,6 +93,7 @@ class AVM(AbstractCoresetSolver[AVMState]):
         True, FLAG, help="the model is the mean of the last half of the iterates, not the last"
     )
 
+    usual_landmarks = USUAL_LANDMARKS
     name = "avm"
     cost_of_pass = "n r (d + k)"
     memory = "r (d + k) numbers and a tile of kernel values"

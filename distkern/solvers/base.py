@@ -24,6 +24,7 @@ It may give:
     hints, hint, step_hint        what a user can do about a trouble
     updates                       how its models are updated: which rows are read, what a model keeps
     further, counts_on            what a model keeps beside; whether its steps count on in an update
+    draws_any_row, identity       whether it does not matter where rows are; what makes two runs the same
 """
 
 from __future__ import annotations
@@ -207,12 +208,19 @@ class AbstractSolver(Declared, ABC, Generic[State]):
     explosion: ClassVar[float] = 10.0
     #: whether it goes on with steps of a run before, which end with the rows and not at a minimum
     counts_on: ClassVar[bool] = False
+    #: whether single rows are drawn from all of them at any time, so that it is all one where they are
+    draws_any_row: ClassVar[bool] = False
     #: how its models are updated
     updates: ClassVar[UpdateRule] = UpdateRule(refusal="its solver begins anew")
 
     def further(self, state: State) -> dict[str, Any]:
         """Arrays and numbers of the last state that are kept with a model, by name."""
         return self.updates.saved(state)
+
+    @property
+    def identity(self) -> dict[str, Any]:
+        """What makes two of its runs the same, beside hyperparameters and rows."""
+        return {}
 
     @abstractmethod
     def init(self, problem: Problem) -> Steps[State]:

@@ -21,7 +21,7 @@ from distkern.common.parameters import POSITIVE, parameter
 from distkern.common.tiles import scratch
 from distkern.common.types import Block, Floats
 from distkern.features import Footprint
-from distkern.features.landmarks import AbstractLandmarkFeatures, footprint_of_landmarks
+from distkern.features.landmarks import DEFAULT_LANDMARKS, AbstractLandmarkFeatures, footprint_of_landmarks
 from distkern.losses import margin_loss
 from distkern.losses.base import AbstractElementwiseLoss
 from distkern.passes import Cost, Reduce, Stream
@@ -62,6 +62,8 @@ class AbstractCoresetSolver(AbstractStreamed[State]):
     """
 
     regularises_all = True
+    #: landmarks where neither their number nor a diameter is given
+    usual_landmarks: ClassVar[int] = DEFAULT_LANDMARKS
     #: columns of :meth:`columns` for each output
     columns_per_output: ClassVar[int] = 0
 

@@ -193,6 +193,15 @@ class AbstractExplicit(AbstractSearchable[State]):
 
     # -- what a solver says
 
+    @classmethod
+    def kind_for(cls, features: AbstractFeatures) -> type[AbstractExplicit[Any]]:
+        """The solver of the same algorithm for such features: itself, or one that finds their rows."""
+        return cls
+
+    def notes(self, problem: Problem) -> tuple[str, ...]:
+        """What it tells before a run, in short lines."""
+        return ()
+
     def at_zero(self, problem: Problem, risk: Risk, w: Array, figures: Figures) -> dict[str, Any]:
         """The solver's own fields of the state before the first stage, at w, which is 0 but in an update."""
         return {}

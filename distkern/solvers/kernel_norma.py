@@ -250,6 +250,12 @@ class KernelNORMA(NORMA):
         """Whether the oldest rows leave a full expansion."""
         return self.step_decay is not None or self.before is not None
 
+    def notes(self, problem: Problem) -> tuple[str, ...]:
+        most, n_rows = self.features.max_support, problem.n_rows  # type: ignore[attr-defined]
+        if self.drops or n_rows <= most:
+            return ()
+        return (f"learns from {most:,} (max_support) of {n_rows:,} rows; features='random' from all",)
+
     def steps(self, problem: Problem, state: NORMAState, basis: Any, preconditioner: Any) -> Steps[Ended]:
         features, risk = self.features, self.risk_of(state)
         assert isinstance(features, Support)

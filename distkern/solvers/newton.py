@@ -189,6 +189,12 @@ class Newton(AbstractExplicit[NewtonState]):
             )
 
     @property
+    def identity(self) -> dict[str, Any]:
+        # the limit changes nothing where there are matrices
+        limit = self.memory_limit if self.takes_products else None
+        return {"hessian": "products" if self.takes_products else "matrix", "memory_limit": limit}
+
+    @property
     def takes_products(self) -> bool:
         """Whether no matrix is made; the estimator has replaced "auto" by what fits the memory."""
         return self.hessian == "products"

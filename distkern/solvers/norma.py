@@ -141,6 +141,14 @@ class NORMA(AbstractStreamed[NORMAState]):
     states, loop_type = NORMAState, NORMASteps
     updates = UpdateRule(False, ("step",))
 
+    @classmethod
+    def kind_for(cls, features: Any) -> type[Any]:
+        if not features.finds_rows:
+            return cls
+        from distkern.solvers.kernel_norma import KernelNORMA
+
+        return KernelNORMA
+
     def __post_init__(self) -> None:
         super().__post_init__()
         if self.first_step * self.nu > 1.0:

@@ -142,6 +142,14 @@ class SDCA(AbstractExplicit[SDCAState]):
         **feature_parameters("random", FEATURES),
     }
 
+    @classmethod
+    def kind_for(cls, features: Any) -> type[Any]:
+        if not features.finds_rows:
+            return cls
+        from distkern.solvers.kernel_sdca import KernelSDCA
+
+        return KernelSDCA
+
     def __post_init__(self) -> None:
         super().__post_init__()
         if not isinstance(self.risk.loss, AbstractCoordinateLoss):

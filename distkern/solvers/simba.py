@@ -127,6 +127,7 @@ class SIMBA(AbstractSearchable[SIMBAState]):
         help="stop after this many stages without fewer mistakes on them, keep the best model; none: go on",
     )
 
+    draws_any_row = True
     name = "simba"
     updates = UpdateRule(refusal="the weights of all rows are found together")
     cost_of_pass = "a round 4 d + n numbers: four rows and a column, unless set otherwise"

@@ -6,14 +6,14 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
-from typing import Any, Literal, TypeAlias, get_args
+from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
-from distkern.common.errors import InputError, unknown_name
+from distkern.common.errors import InputError
 from distkern.common.labels import plain_labels
-from distkern.common.sparse import SparseRows, converted
+from distkern.common.sparse import Rows, SparseRows, converted
 from distkern.common.targets import DIFFERENT
 from distkern.formats._kinds import TableKinds
 from distkern.formats._meter import Meter
@@ -26,15 +26,13 @@ from distkern.storage.columns import FOLDER
 from distkern.storage.dataset import TARGET_TYPES, Dataset
 from distkern.storage.labels import LabelEncoder, told_alike, told_numbers
 from distkern.storage.manifest import FILE, SOURCE_ROWS, Manifest, SplitEntry
+from distkern.storage.options import ShardOptions, Task
 from distkern.storage.preparation import Like
-from distkern.storage.scaling import KINDS, ScalingFit, ScalingKind, refuse_for_sparse
+from distkern.storage.scaling import Scaling
 from distkern.storage.spool import Spool, in_field, in_order, shuffled
 from distkern.storage.table import KnownRows, told_unknown
-from distkern.storage.table_fit import TableFit, TableOptions, TablePiece
+from distkern.storage.table_fit import TableFit, TablePiece, TableTargets
 from distkern.storage.table_report import ColumnReport
-
-Task: TypeAlias = Literal["classification", "regression", "none"]
-TASKS: tuple[Task, ...] = get_args(Task)
 
 #: rows as they are read
 Chunks: TypeAlias = Iterator[RawChunk]
@@ -47,43 +45,6 @@ Notice: TypeAlias = Callable[[str], None]
 
 #: called with what every column of a table becomes
 Report: TypeAlias = Callable[[Sequence[ColumnReport]], None]
-
-
-@dataclass(frozen=True, slots=True)
-class Options:
-    """Options of a data set, stored in its manifest with the values chosen for open ones."""
-
-    task: Task = "classification"
-    positive: str | None = None
-    scale: ScalingKind | None = None
-    test_fraction: float | None = None
-    rows_per_shard: int | None = None
-    shuffle: bool = True
-    seed: int = 0
-    sparse: bool | None = None
-
-    def check(self) -> None:
-        """Raise :class:`InputError` for values out of range."""
-        if self.task not in TASKS:
-            raise unknown_name("task", self.task, TASKS)
-        if self.scale is not None:
-            if self.scale not in KINDS:
-                raise unknown_name("scaling", self.scale, KINDS)
-            if self.sparse:
-                refuse_for_sparse(self.scale)
-        if self.positive is not None and self.task != "classification":
-            raise InputError("only classes have a positive label", where="--positive", hint="leave it out")
-        if self.test_fraction is not None and not 0 < self.test_fraction < 1:
-            raise InputError(
-                f"{self.test_fraction} is not between 0 and 1", where="--test-fraction", hint="give 0.2, say"
-            )
-        if self.rows_per_shard is not None and self.rows_per_shard < 1:
-            raise InputError("a shard has at least one row", where="--rows-per-shard", hint="give 10000, say")
-        if self.seed < 0:
-            raise InputError("a seed is 0 or more", where="--seed", hint="give 0, say")
-
-    def to_json(self) -> dict[str, Any]:
-        return {name: getattr(self, name) for name in self.__slots__}
 
 
 class Checked(Exception):
@@ -99,14 +60,48 @@ class Checked(Exception):
         self.rows_of_labels = dict(zip(labels, counts, strict=True))
 
 
+class _Seen:
+    """Counts of the targets, weights and groups of the training rows read so far.
+
+    Attributes
+    ----------
+    codes : rows of each provisional label code
+    span : smallest and largest numeric target
+    heaviest : largest weight
+    has_one_group : there are groups, and all rows are in one
+    """
+
+    def __init__(self) -> None:
+        self.codes = np.zeros(0, dtype=np.int64)
+        self.span, self.heaviest = (np.inf, -np.inf), 1.0
+        self.has_one_group = False
+        self._group: int | None = None
+
+    def add(self, records: NDArray[Any]) -> None:
+        """Take the records of some rows."""
+        targets, weights, keys = (in_field(records, name) for name in ("targets", "weights", "group_keys"))
+        if targets is not None and targets.dtype.kind == "f":
+            low, high = float(targets.min()), float(targets.max())
+            self.span = min(self.span[0], low), max(self.span[1], high)
+        elif targets is not None:
+            counts = np.bincount(targets, minlength=len(self.codes))
+            counts[: len(self.codes)] += self.codes
+            self.codes = counts
+        if weights is not None:
+            self.heaviest = max(self.heaviest, float(weights.max()))
+        if keys is not None:
+            is_first = self._group is None
+            self._group = int(keys[0]) if self._group is None else self._group
+            self.has_one_group = (is_first or self.has_one_group) and bool((keys == self._group).all())
+
+
 @dataclass
 class Builder:
     """Builds one data set in a staged folder.
 
     Attributes
     ----------
-    columns : add a feature-major copy; it changes no value, so it is not one of the options
-    kinds, table_options : reader of tables, if any, and the options on their columns
+    kinds : reader of tables, if any
     like : preparation of other rows to reproduce
     indices : first index of svmlight files, once known
     report : called with the encoding of every table column, before shards are written
@@ -117,12 +112,10 @@ class Builder:
     """
 
     staged: StagedFolder
-    options: Options
+    options: ShardOptions
     progress: Progress = lambda what, rows, n_bytes, total: None
     notice: Notice = lambda sentence: None
-    columns: bool = False
     kinds: TableKinds | None = None
-    table_options: TableOptions = field(default_factory=TableOptions)
     like: Like | None = None
     indices: Indices = field(default_factory=Indices)
     report: Report = lambda columns: None
@@ -133,21 +126,26 @@ class Builder:
     test_meter: Meter | None = None
 
     def __post_init__(self) -> None:
+        assert self.options.task is not None
+        self.task: Task = self.options.task
         wanted = None
         if self.like is not None:
             wanted = self.like.n_features if self.like.table is None else self.like.table.starts[-1]
         self.shape = Shape(wanted)
         self.nameless: str | None = None
         self.rows_of_classes: list[int] = []
+        self.seen = _Seen()
+        self.scaling: Scaling | None = None
+        self.table_fit = None if self.kinds is None else TableFit(self.kinds, self.options)
         self.form = Form(self.options.sparse, self.options.scale, self.kinds)
         own_na = self.kinds is not None and self.kinds.has_own_na
         self.labels = LabelEncoder(own_na)
         fields: list[tuple[str, Any]] = [(SOURCE_ROWS, np.int64)]
-        if self.options.task != "none":
-            fields.append(("targets", TARGET_TYPES[self.options.task]))
-        if self.table_options.weight is not None:
+        if self.task != "none":
+            fields.append(("targets", TARGET_TYPES[self.task]))
+        if self.options.weight is not None:
             fields.append(("weights", np.float64))
-        if self.table_options.group is not None:
+        if self.options.group is not None:
             fields.append(("group_keys", np.uint64))
         #: data of a row besides its features
         self.record = np.dtype(fields)
@@ -164,7 +162,7 @@ class Builder:
         for file in spools.iterdir():
             file.unlink()
         spools.rmdir()
-        if self.columns:
+        if self.options.columns:
             from distkern.storage._transpose import write_columns
 
             dataset = Dataset(self.staged.path, manifest, manifest.fingerprint)
@@ -186,13 +184,22 @@ class Builder:
         seed = options.seed if options.shuffle else None
         self.of_test = False
         self._feed(
-            Collector(train_spool, self.shape, self._records, self.form, fits=True, seed=seed, drawn=drawn),
+            Collector(
+                train_spool,
+                self.shape,
+                self._records,
+                self.form,
+                observe=self._observe,
+                seed=seed,
+                drawn=drawn,
+            ),
             train,
             "reading",
             self.meter,
         )
-        if self.table_options.group is not None:
-            self._refuse_one_group(train_spool)
+        if self.seen.has_one_group:
+            where = f"column {self.options.group!r}"
+            raise InputError("all training rows are in one group", where=where, hint=DIFFERENT)
         if test is not None:
             # its weights and groups are not needed
             self.of_test = True
@@ -204,8 +211,8 @@ class Builder:
             what = (
                 "no rows" if not test_spool.n_rows else "all rows became test rows, none is left for training"
             )
-            if test_spool.n_rows and self.table_options.group is not None:
-                what += f" (rows of one {self.table_options.group!r} go together)"
+            if test_spool.n_rows and self.options.group is not None:
+                what += f" (rows of one {self.options.group!r} go together)"
             raise InputError(what, where="the input", hint="give more rows or a smaller --test-fraction")
         if not self.shape.width:
             raise InputError("the rows have no features", where="the input", hint="check the files")
@@ -229,16 +236,26 @@ class Builder:
             self.progress(what, rows, n_bytes, round(rows / share) if share else None)
         collector.flush()
 
-    def _refuse_one_group(self, spool: Spool) -> None:
-        first = next((records["group_keys"][0] for records in spool.records()), None)
-        if all((records["group_keys"] == first).all() for records in spool.records()) and spool.runs:
-            where = f"column {self.table_options.group!r}"
-            raise InputError("all training rows are in one group", where=where, hint=DIFFERENT)
+    def _observe(self, rows: Rows, records: NDArray[Any]) -> None:
+        """Take what is fitted to the training rows from a run of them, while it is in memory."""
+        self.seen.add(records)
+        if self.like is not None:
+            return
+        if self.table_fit is not None and self.table_fit.kinds.order is not None:
+            for start in range(0, len(rows), self._most_rows):
+                self.table_fit.add(np.asarray(converted(rows[start : start + self._most_rows], sparse=False)))
+        elif self.form.fit is not None:
+            self.form.fit.update(rows)
+
+    @property
+    def _most_rows(self) -> int:
+        """Rows that are taken at once in float64."""
+        return max(1, CHUNK_BYTES // (8 * self.shape.width))
 
     def _records(self, chunk: RawChunk) -> NDArray[Any]:
         """The records (n_rows,) of a chunk, without row numbers."""
         found = np.zeros(chunk.n_rows, dtype=self.record)
-        if self.options.task != "none":
+        if self.task != "none":
             found["targets"] = self._targets(chunk)
         for name, values in (("weights", chunk.weights), ("group_keys", chunk.group_keys)):
             if name not in (self.record.names or ()):
@@ -254,7 +271,7 @@ class Builder:
         return found
 
     def _targets(self, chunk: RawChunk) -> NDArray[Any]:
-        if self.options.task == "classification":
+        if self.task == "classification":
             try:
                 return self.labels.encode(chunk)
             except InputError as error:
@@ -282,23 +299,30 @@ class Builder:
         kinds = self.kinds
         if self.like is not None:
             return None if self.like.table is None else KnownRows(self.like.table)
-        options = self.table_options
         if kinds is None or kinds.order is None:
             return None
-        kinds.settle()
-        target = (self.shape.target_name or "target") if self.options.task == "regression" else None
-        is_named = self.shape.names is not None
-        fit = TableFit(kinds, options, spool.n_rows, target, classes, is_named=is_named)
+        fit, seen, most = self.table_fit, self.seen, self._most_rows
+        assert fit is not None
+        assert self.form.fit is not None
+        if fit.n_rows < spool.n_rows:
+            # rows without columns came first
+            self.table_fit = fit = TableFit(kinds, self.options)
+            for rows, _ in spool.pieces(most):
+                fit.add(np.asarray(converted(rows, sparse=False)))
+        targets = None if classes is None else TableTargets.of_classes(classes, seen.heaviest)
+        if self.task == "regression":
+            name = self.shape.target_name or "target"
+            targets = TableTargets((name,), None, seen.span, seen.heaviest)
 
         def pieces() -> Iterator[TablePiece]:
-            for rows, records in spool.pieces(max(1, CHUNK_BYTES // (8 * self.shape.width))):
-                targets = in_field(records, "targets")
-                if mapping is not None and targets is not None:
-                    targets = mapping[targets]
+            for rows, records in spool.pieces(most):
+                of_rows = in_field(records, "targets")
+                if mapping is not None and of_rows is not None:
+                    of_rows = mapping[of_rows]
                 values = np.asarray(converted(rows, sparse=False))
-                yield values, targets, in_field(records, "group_keys"), in_field(records, "weights")
+                yield values, of_rows, in_field(records, "group_keys"), in_field(records, "weights")
 
-        encoded = fit.run(pieces)
+        encoded = fit.run(pieces(), targets, is_named=self.shape.names is not None)
         if not self.checks:
             kinds.raise_problems()
         for sentence in (*kinds.told, *fit.told):
@@ -312,10 +336,9 @@ class Builder:
                 where="the input",
                 hint="check the files",
             )
-        assert self.form.fit is not None
-        self.form.fit = ScalingFit(self.form.fit.kind)
-        for rows, records in spool.pieces(max(1, CHUNK_BYTES // (8 * encoded.table.n_features))):
-            self.form.fit.update(encoded.train(rows, in_field(records, "group_keys")))
+        parts = spool.pieces(max(1, CHUNK_BYTES // (8 * encoded.table.n_features)))
+        again = (encoded.train(rows, in_field(records, "group_keys")) for rows, records in parts)
+        self.scaling = fit.scaling(self.form.fit.kind, again)
         return encoded
 
     def _tell_unseen(self, encoded: KnownRows) -> None:
@@ -323,13 +346,11 @@ class Builder:
         for told in encoded.table.told_unseen(encoded.unseen, rows):
             self.notice(told)
 
-    def _classes(self, spool: Spool) -> tuple[NDArray[Any] | None, NDArray[np.int32] | None]:
+    def _classes(self) -> tuple[NDArray[Any] | None, NDArray[np.int32] | None]:
         if self.kinds is not None and (self.shape.target_name or "target") in self.kinds.problems:
             return None, None
         try:
-            counts = np.zeros(self.labels.n_codes, dtype=np.int64)
-            for records in spool.records():
-                counts += np.bincount(records["targets"], minlength=len(counts))
+            counts = np.pad(self.seen.codes, (0, self.labels.n_codes - len(self.seen.codes)))
             classes, mapping = self.labels.finish(
                 counts, self.options.positive, known=None if self.like is None else self.like.classes
             )
@@ -350,8 +371,8 @@ class Builder:
         options = self.options
         classes: NDArray[Any] | None = None
         mapping: NDArray[np.int32] | None = None
-        if options.task == "classification":
-            classes, mapping = self._classes(train_spool)
+        if self.task == "classification":
+            classes, mapping = self._classes()
         labels = None if classes is None else plain_labels(classes)
         encoded = self._encoded(train_spool, labels, mapping)
         if self.kinds is not None:
@@ -371,8 +392,10 @@ class Builder:
             width = table.n_features
             # columns of mere numbers without names are any numbers
             names = table.features if table.is_named or not table.is_mere else None
-        assert self.form.fit is not None
-        scaling = self.form.fit.result(width) if self.like is None else self.like.scaling
+        scaling = self.scaling if self.like is None else self.like.scaling
+        if scaling is None:
+            assert self.form.fit is not None
+            scaling = self.form.fit.result(width)
         present = {"train": train_spool} | ({"test": test_spool} if test_spool.n_rows else {})
         row_numbers = {
             name: writer.numbers_of_a_row(spool.n_rows, spool.n_entries) if is_sparse else width
@@ -426,18 +449,18 @@ class Builder:
             self.notice(
                 f"{zero_rows:,} of {done:,} rows {'has' if zero_rows == 1 else 'have'} norm 0: kept as zeros"
             )
-        made = replace(options, scale=scaling.kind, sparse=is_sparse)
+        made = replace(options, scale=scaling.kind, sparse=is_sparse).stored
         return Manifest(
-            options.task,
+            self.task,
             width,
             names,
             None if labels is None else tuple(labels),
             scaling,
             splits,
-            made.to_json() | ({"zero_based": True} if self.indices.from_zero else {}),
+            made | ({"zero_based": True} if self.indices.from_zero else {}),
             is_sparse,
             self.shape.target_name,
             table,
-            self.table_options.group,
+            self.options.group,
             None if classes is None or classes.dtype.kind != "M" else classes.dtype.str,
         )

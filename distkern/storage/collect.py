@@ -147,7 +147,7 @@ class Form:
 
 
 class Collector:
-    """Collects rows, each run in random order if ``seed`` is given, draws test rows and fits a scaling.
+    """Collects rows, each run in random order if ``seed`` is given, and draws test rows.
 
     Parameters
     ----------
@@ -155,7 +155,7 @@ class Collector:
     shape : shared by all splits
     recorded : makes the records of a chunk's rows, without row numbers
     form : shared by all splits
-    fits : fit the scaling on these rows
+    observe : called with the rows of each run and their records
     seed : seed of the shuffle; None keeps the order
     drawn : spool for test rows, their share of all rows (or of the groups, which stay whole), and the seed
     """
@@ -167,7 +167,7 @@ class Collector:
         recorded: Callable[[RawChunk], NDArray[Any]],
         form: Form,
         *,
-        fits: bool = False,
+        observe: Callable[[Rows, NDArray[Any]], None] = lambda rows, records: None,
         seed: int | None = None,
         drawn: tuple[Spool, Fraction, int] | None = None,
     ) -> None:
@@ -175,7 +175,7 @@ class Collector:
         self._shape = shape
         self._recorded = recorded
         self._form = form
-        self._fits = fits
+        self._observe = observe
         self._seed = seed
         self._drawn = drawn
         self._kept: list[Parked] = []
@@ -265,10 +265,7 @@ class Collector:
             if len(order) < n_rows or self._seed is not None:
                 # a record at a time, where indexing would copy each field by itself
                 features, records = features[order], records.take(order)
-            # tables are scaled after encoding
-            of_table = self._form.kinds is not None and self._form.kinds.order is not None
-            if self._fits and self._form.fit is not None and not of_table:
-                self._form.fit.update(features)
+            self._observe(features, records)
             self._spool.append(features, records)
         self._seen += n_rows
         self._runs += 1

@@ -11,25 +11,25 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from distkern.columns._arrow import in_one_piece, in_text, is_number, is_text
+from distkern.columns._reading import FRAMES
+from distkern.columns.number import decimal_of
 from distkern.common.errors import InputError
 from distkern.common.held_out import Keys
 from distkern.common.labels import plain_labels
 from distkern.common.names import order_by_name, written
 from distkern.common.python_words import warn
 from distkern.common.targets import keys_of_groups, targets_of_rows, weights_of_rows
-from distkern.formats._arrow import in_one_piece, in_text, is_number, is_text
 from distkern.formats._columns import TableColumns, TableRows
 from distkern.formats._kinds import TableKinds
-from distkern.formats._texts import decimal_of
 from distkern.formats.base import RawChunk, ReadOptions, refuse_non_finite
-from distkern.storage.scaling import DEFAULT_SCALING, Scaling, ScalingFit
+from distkern.storage.options import ShardOptions
+from distkern.storage.scaling import DEFAULT_SCALING, Scaling
 from distkern.storage.table import Table
-from distkern.storage.table_fit import TableFit, TableOptions, TablePiece
+from distkern.storage.table_fit import TableFit, TablePiece, TableTargets
 from distkern.storage.table_report import told_columns
 
 _MOST_ROWS = 65_536
-#: bytes of encoded rows that are kept until their scaling is known
-_MOST_KEPT = 64 * 2**20
 
 
 @dataclass(frozen=True)
@@ -62,7 +62,7 @@ class _Columns:
         columns = TableColumns(self.names, tuple(range(len(self.names))), None)
         options = ReadOptions("none", kinds=kinds)
         rows = TableRows("X", columns, options, from_text=False, has_header=self.is_named)
-        if kinds.decimal is None:
+        if kinds.notation.decimal is None:
             self._tell_decimal(kinds)
         rows.decide(self.arrays)
         chunk = rows.chunk(self.arrays, first_row)
@@ -79,9 +79,9 @@ class _Columns:
             if is_text(array.type):
                 found = array[:_MOST_ROWS].unique().drop_null()
                 words.update(found.filter(compute.match_substring_regex(found, r"\d[.,]\d")).to_pylist())
-        kinds.decimal = decimal_of(sorted(word.strip() for word in words))[0] or "."
-        kinds.usual_decimal = kinds.decimal
-        if kinds.decimal == ",":
+        kinds.usual_decimal = decimal_of(sorted(word.strip() for word in words))[0] or "."
+        kinds.notation.decimal = kinds.usual_decimal
+        if kinds.usual_decimal == ",":
             kinds.told.append("numbers written as texts in X are read with decimal commas")
 
     def without(self, ignored: Sequence[str]) -> _Columns:
@@ -208,7 +208,7 @@ def fit_frame(
     task: str,
     group_keys: Keys | None = None,
     weights: Any = None,
-    options: TableOptions | None = None,
+    options: ShardOptions | None = None,
 ) -> FittedFrame:
     """Encode a frame in memory, with targets (n,), as ``distkern shard`` does.
 
@@ -220,53 +220,41 @@ def fit_frame(
     kinds.collects = True
     values = np.asarray(columns.rows(kinds).features)
     n_rows = len(values)
-    target, classes = "target" if task == "regression" else None, None
+    # weights that are none are refused by whoever uses them
+    of_rows = None if weights is None else np.asarray(weights, dtype=np.float64)
+    if of_rows is not None and of_rows.shape != (n_rows,):
+        of_rows = None
+    heaviest = 1.0 if of_rows is None else float(np.max(np.abs(of_rows)))
+    wanted = TableTargets()
     if task == "classification":
         found, targets = np.unique(targets, return_inverse=True)
-        classes = plain_labels(found)
-    kinds.settle()
-    fit = TableFit(kinds, options or TableOptions(), n_rows, target, classes, is_named=columns.is_named)
+        wanted = TableTargets.of_classes(plain_labels(found), heaviest)
+    elif task == "regression":
+        wanted = TableTargets(("target",), None, (float(targets.min()), float(targets.max())), heaviest)
+    fit = TableFit(kinds, options or ShardOptions())
     parts = [slice(start, start + _MOST_ROWS) for start in range(0, n_rows, _MOST_ROWS)]
 
     def of_groups(part: slice) -> Keys | None:
         return None if group_keys is None else group_keys[part]
 
-    # weights that are none are refused by whoever uses them
-    of_rows = None if weights is None else np.asarray(weights, dtype=np.float64)
-    if of_rows is not None and of_rows.shape != (n_rows,):
-        of_rows = None
-
     def piece(part: slice) -> TablePiece:
         return values[part], targets[part], of_groups(part), None if of_rows is None else of_rows[part]
 
-    encoded = fit.run(lambda: map(piece, parts))
-    kinds.raise_problems()
-    # encoded rows may be many times as wide as the values, and are made again where they are large
-    is_small = n_rows * encoded.table.n_features * values.itemsize <= _MOST_KEPT
-    scaling_fit, kept = ScalingFit(DEFAULT_SCALING), []
     for part in parts:
-        rows = encoded.train(values[part], of_groups(part))
-        scaling_fit.update(rows)
-        if is_small:
-            kept.append(rows)
-    scaling = scaling_fit.result(encoded.table.n_features)
+        fit.add(values[part])
+    encoded = fit.run(map(piece, parts), wanted, is_named=columns.is_named)
+    kinds.raise_problems()
+    scaling = fit.scaling(DEFAULT_SCALING, (encoded.train(values[part], of_groups(part)) for part in parts))
     features = np.empty((n_rows, encoded.table.n_features), dtype=np.float32)
-    for at, part in enumerate(parts):
-        rows = kept[at] if is_small else encoded.train(values[part], of_groups(part))
-        features[part] = scaling.apply_rows(rows)
+    for part in parts:
+        features[part] = scaling.apply_rows(encoded.train(values[part], of_groups(part)))
     told = [*kinds.told, *told_columns(fit.report, left_out=True)]
     return FittedFrame(encoded.table, scaling, features, told)
 
 
-def frame_kinds(options: TableOptions | None = None) -> TableKinds:
+def frame_kinds(options: ShardOptions | None = None) -> TableKinds:
     """The reader of frames."""
-    kinds = (options or TableOptions()).kinds()
-    kinds.leave_out = "leave it out: X.drop(columns={!r})"
-    kinds.as_dates = "make dates of the column: X[{0!r}] = pandas.to_datetime(X[{0!r}], dayfirst=...)"
-    kinds.as_missing = ""
-    kinds.as_columns = "make columns of them: pandas.get_dummies(X, columns=[{!r}])"
-    kinds.as_category = "make the column one of categories: X[{!r}].astype('category')"
-    return kinds
+    return (options or ShardOptions()).kinds(FRAMES)
 
 
 def frame_chunks(
@@ -323,7 +311,7 @@ def encode_frame(table: Table, scaling: Scaling, X: Any) -> NDArray[np.float32]:
     if scaling.kind == "unit":
         # rows of the data set, whose norms are 1 already, are taken too
         for column in table.columns:
-            if column.encoding == "number":
+            if column.is_number:
                 unseen.pop(column.name, None)
     for told in table.told_unseen(unseen, "rows"):
         warn(told)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from itertools import chain
 from typing import Any, TypeAlias
@@ -32,14 +32,13 @@ from distkern.formats.base import (
     rows_of,
 )
 from distkern.storage.atomic import is_empty_folder, is_left_over, staged_folder, temporary_folder
-from distkern.storage.build import Builder, Checked, Chunks, Notice, Options, Progress, Report, Task
+from distkern.storage.build import Builder, Checked, Chunks, Notice, Progress, Report
 from distkern.storage.columns import FOLDER
 from distkern.storage.dataset import Dataset, open_dataset
 from distkern.storage.manifest import FILE, read_manifest
+from distkern.storage.options import ShardOptions, Task
 from distkern.storage.places import Location, Place, URLPlace, place_of, resolved
 from distkern.storage.preparation import Like
-from distkern.storage.scaling import ScalingKind
-from distkern.storage.table_fit import Impute, TableOptions
 
 Source: TypeAlias = Location
 #: features (n, d), an array or of scipy.sparse, and targets (n,) or None; or a block, whose targets may be
@@ -57,42 +56,12 @@ def shard(
     out: Source,
     *,
     test: Source | Sequence[Source] | None = None,
-    test_fraction: float | None = None,
-    target: str | None = None,
-    task: Task | None = None,
-    positive: str | None = None,
-    scale: ScalingKind | None = None,
-    rows_per_shard: int | None = None,
-    shuffle: bool = True,
-    seed: int = 0,
-    sparse: bool | None = None,
-    columns: bool = False,
-    overwrite: bool = False,
-    format: str | None = None,
-    header: bool | None = None,
-    zero_based: bool | None = None,
-    impute: Impute = "mean",
-    categorical: Mapping[str, str] | None = None,
-    drop: Sequence[str] = (),
-    weight: str | None = None,
-    id: str | None = None,
-    na: Sequence[str] = (),
-    group: str | None = None,
-    keep_na: Sequence[str] = (),
-    text: Sequence[str] = (),
-    day_first: bool | None = None,
-    delimiter: str | None = None,
-    decimal: str | None = None,
-    encoding: str | None = None,
-    no_quotes: bool | None = None,
-    escape: str | None = None,
-    comment: str | None = None,
-    skip_lines: int | None = None,
     like: Like | None = None,
     report: Report | None = None,
     check_only: bool = False,
     progress: Progress | None = None,
     notice: Notice | None = None,
+    **options: Any,
 ) -> Dataset:
     """Turn files into a sharded data set at ``out``, streaming: memory holds a few shards, whatever their
     size.
@@ -101,50 +70,24 @@ def shard(
     ----------
     sources, test : files, folders, glob patterns or URLs with the training and the test rows
     out : folder or URL to create; it appears when it is complete
-    test_fraction : share of the rows (rounded up; with groups, of these) drawn at random as test split
-        instead
-    target : target column (CSV, Parquet; default the last) or array (.npz)
-    task : "classification" (labels), "regression" (numbers) or "none"; None: the task of ``like``, else
-        "classification"
-    positive : this label against all others; classes are then ("not V", "V")
-    scale : scaling of features, see :class:`distkern.storage.scaling.Scaling`, fitted on training rows only.
-        The default is "minmax" for dense rows (the papers scale to [0, 1] and the solvers' defaults expect
-        it) and "unit" for sparse rows, whose zeros must stay zero
-    rows_per_shard : default see :func:`distkern.storage.writer.rows_of_a_shard`
-    shuffle : store the training rows in uniformly random order; test rows keep theirs
-    seed : seed of the shuffle and the drawn test rows, which depend on nothing else
-    sparse : store rows sparse (True) or dense (False); None decides on the first 16 MiB, see
-        :class:`distkern.storage.collect.Form`
-    columns : add a feature-major copy of the training rows, see :func:`add_columns`
-    overwrite : replace the data set at ``out``, which stays until the new one is complete
-    format, header : format of files without a known ending; whether CSV files have a header line
-    zero_based : indices of svmlight files start at 0; None: if the first block has a 0
-    impute, categorical, drop, weight, id, na, group, keep_na, text, day_first : encoding of table columns
-        (CSV, Parquet), see :class:`distkern.storage.table_fit.TableOptions`
-    delimiter, decimal : delimiter and decimal mark of CSV files; None: detect and report them
-    encoding : Python's name of the encoding of CSV files; None: UTF-8
-    no_quotes : treat quotation marks in CSV files as ordinary characters, and each line as a row
-    escape : escape character of CSV files, such as a backslash
-    comment : prefix of comment lines in CSV files
-    skip_lines : number of lines of CSV files before the header
     like : encode rows like these, with their ``positive`` and task, without fitting; excludes ``scale`` and
         options on tables
     report : called with the encoding of every table column, before shards are written
     check_only : raise :class:`~distkern.storage.build.Checked` then; see :func:`check`
     progress : called as (what, rows, bytes, rows in all or None)
     notice : called with notes on the rows (with "unit", on rows of norm 0, which stay zeros)
+    options : see :class:`~distkern.storage.options.ShardOptions`
 
     Raises
     ------
     InputError
         For any problem of the input, naming file, row and column; for a full disk; for an existing ``out``.
     """
-    if task is None:
-        task = "classification" if like is None else like.task
-        if task == "none" and positive is not None:
-            task = "classification"
-    options = Options(task, positive, scale, test_fraction, rows_per_shard, shuffle, seed, sparse)
-    _check(options, test, "--test, --test-fraction")
+    made = ShardOptions(**options)
+    if made.task is None:
+        task: Task = "classification" if like is None else like.task
+        made = replace(made, task="classification" if task == "none" and made.positive is not None else task)
+    _check(made, test, "--test, --test-fraction")
     for source in _listed(sources):
         if is_dataset(source):
             raise InputError(
@@ -152,97 +95,59 @@ def shard(
                 where=redact_urls(str(source)),
                 hint="give the files, or --columns without --out to add the feature-major copy to it",
             )
-    train_files, meter = metered(expand(map(str, _listed(sources)), format))
+    train_files, meter = metered(expand(map(str, _listed(sources)), made.format))
     test_files, test_meter = None, None
     if test is not None:
-        test_files, test_meter = metered(expand(map(str, _listed(test)), format))
-    words = tuple(sorted({word.strip() for word in na})) or None
-    table_options = TableOptions(
-        impute,
-        categorical or {},
-        tuple(drop),
-        weight,
-        id,
-        words,
-        group,
-        tuple(keep_na),
-        tuple(text),
-        day_first,
-    )
-    said: dict[str, Any] = {
-        "target": target,
-        "header": header,
-        "delimiter": delimiter,
-        "decimal": decimal,
-        "encoding": encoding,
-        "no_quotes": no_quotes,
-        "escape": escape,
-        "comment": comment,
-        "skip_lines": skip_lines,
-    }
+        test_files, test_meter = metered(expand(map(str, _listed(test)), made.format))
     files = [*train_files, *(test_files or ())]
-    refuse_untaken(files, table_options.said(), **said, zero_based=zero_based)
-    kinds: TableKinds | None = table_options.kinds()
-    indices, unknown, notes = Indices(zero_based), set[str](), FileNotes()
-    if weight is not None and task == "none":
+    # all formats refuse missing values
+    on_columns = {name: said for name, said in made.on_columns.items() if (name, said) != ("impute", "none")}
+    refuse_untaken(files, on_columns, **made.on_files, zero_based=made.zero_based)
+    if made.weight is not None and made.task == "none":
         raise InputError("weights need a target", where="--weight", hint="leave it out")
+    kinds: TableKinds | None = made.kinds()
+    indices, unknown, notes = Indices(made.zero_based), set[str](), FileNotes()
+    given = {made.weight, made.group}
+    left_out = made.left_out
+    if like is not None:
+        kinds = None if like.table is None else like.table.kinds()
+        made = _like(made, like)
+        indices.from_zero = like.from_zero if made.zero_based is None else made.zero_based
+    assert made.task is not None
     read_options = ReadOptions(
-        _TARGET_KINDS[task],
-        **said,
-        drop=table_options.left_out,
-        weight=weight,
-        group=group,
+        _TARGET_KINDS[made.task],
+        **made.on_files,
+        drop=left_out,
+        weight=made.weight,
+        group=made.group,
         kinds=kinds,
         indices=indices,
         notes=notes,
     )
     if like is not None:
-        if scale is not None or replace(table_options, weight=None, group=None) != TableOptions():
-            raise InputError(
-                "sets the preparation of rows, and so do other options",
-                where="--like",
-                hint="leave out --scale and what is said of columns (--impute, --categorical, --drop, ...)",
-            )
-        if like.positive is not None and positive not in (None, like.positive):
-            raise InputError(
-                f"the data of --like are {like.positive!r} against the rest",
-                where=f"--positive {positive}",
-                hint=f"give --positive {like.positive}, or leave it out",
-            )
-        label = positive or (like.positive if task == "classification" else None)
-        options = replace(options, scale=like.scaling.kind, positive=label)
-        kinds = None if like.table is None else like.table.kinds()
-        indices.from_zero = like.from_zero if zero_based is None else zero_based
-        if like.table is not None:
-            # weights and groups are used as in earlier rows, if files have them
-            of_weights, of_groups = weight or like.table.weight, group or like.table.group
-            table_options = replace(table_options, weight=of_weights, group=of_groups)
-            read_options = replace(read_options, weight=of_weights, group=of_groups, may_lack=True)
+        ignored = () if like.table is None else like.table.ignored
         read_options = replace(
             read_options,
-            target=like.target_name if target is None and task != "none" else target,
             features=like.names,
-            ignored=() if like.table is None else like.table.ignored,
-            kinds=kinds,
+            ignored=ignored,
             unknown=unknown,
+            # weights and groups are used as in earlier rows, if files have them
+            may_lack=like.table is not None,
         )
     if kinds is not None:
         kinds.collects = True
     test_options = replace(read_options, may_lack=True)
     train: Chunks = rows_of(train_files, read_options)
-    if like is not None and (table_options.weight or table_options.group):
-        train, table_options = _with_roles(train, table_options, {weight, group}, notice)
+    if like is not None and (made.weight or made.group):
+        train, made = _with_roles(train, made, given, notice)
     return _make(
         train,
         None if test_files is None else rows_of(test_files, test_options),
         out,
-        options,
-        overwrite,
-        columns=columns,
+        made,
         progress=progress,
         notice=notice,
         kinds=kinds,
-        table_options=table_options,
         like=like,
         indices=indices,
         meter=meter,
@@ -254,9 +159,42 @@ def shard(
     )
 
 
+def _like(options: ShardOptions, like: Like) -> ShardOptions:
+    """Options by which rows are prepared as earlier ones.
+
+    Raises
+    ------
+    InputError
+        If they say otherwise.
+    """
+    if options.scale is not None or options.on_columns.keys() - {"weight", "group"}:
+        raise InputError(
+            "sets the preparation of rows, and so do other options",
+            where="--like",
+            hint="leave out --scale and what is said of columns (--impute, --categorical, --drop, ...)",
+        )
+    positive = options.positive
+    if like.positive is not None and positive not in (None, like.positive):
+        raise InputError(
+            f"the data of --like are {like.positive!r} against the rest",
+            where=f"--positive {positive}",
+            hint=f"give --positive {like.positive}, or leave it out",
+        )
+    is_of_classes, table = options.task == "classification", like.table
+    target = like.target_name if options.target is None and options.task != "none" else options.target
+    return replace(
+        options,
+        scale=like.scaling.kind,
+        positive=positive or (like.positive if is_of_classes else None),
+        target=target,
+        weight=options.weight or (None if table is None else table.weight),
+        group=options.group or (None if table is None else table.group),
+    )
+
+
 def _with_roles(
-    chunks: Chunks, options: TableOptions, given: set[str | None], notice: Notice | None
-) -> tuple[Chunks, TableOptions]:
+    chunks: Chunks, options: ShardOptions, given: set[str | None], notice: Notice | None
+) -> tuple[Chunks, ShardOptions]:
     """Chunks, and the columns of weights and groups that their files have; missing ones are reported, or
     refused if ``given``.
     """
@@ -296,10 +234,7 @@ def write_dataset(
     out: Source,
     test_chunks: Iterable[Generated | RawChunk] | None = None,
     *,
-    columns: bool = False,
-    overwrite: bool = False,
     kinds: TableKinds | None = None,
-    table_options: TableOptions | None = None,
     progress: Progress | None = None,
     notice: Notice | None = None,
     report: Report | None = None,
@@ -307,29 +242,24 @@ def write_dataset(
 ) -> Dataset:
     """Turn generated rows, in chunks of (features (n, d), targets (n,) or None), into a data set.
 
-    Chunks also give the keys of groups and weights if ``table_options`` name them. All other parameters are
-    those of :func:`shard`. ``kinds`` has read the columns of tables, and ``table_options`` determine their
-    encoding.
+    Chunks also give the keys of groups and weights if ``options`` name them. All other parameters are those
+    of :func:`shard`. ``kinds`` has read the columns of tables.
     """
-    made = Options(**options)
+    made = ShardOptions(**{"task": "classification", **options})
     _check(made, test_chunks, "test_chunks, test_fraction")
     return _make(
         _generated(chunks, "training rows", made.task, kinds),
         None if test_chunks is None else _generated(test_chunks, "test rows", made.task, kinds),
         out,
         made,
-        overwrite,
-        columns=columns,
         progress=progress,
         notice=notice,
         report=report,
         kinds=kinds,
-        table_options=table_options,
     )
 
 
-def _check(options: Options, test: Any, where: str) -> None:
-    options.check()
+def _check(options: ShardOptions, test: Any, where: str) -> None:
     if test is not None and options.test_fraction is not None:
         raise InputError("test rows are given twice", where=where, hint="give one of them")
 
@@ -384,7 +314,7 @@ def is_dataset(source: Source) -> bool:
 
 
 def _generated(
-    chunks: Iterable[Generated | RawChunk], name: str, task: Task, kinds: TableKinds | None
+    chunks: Iterable[Generated | RawChunk], name: str, task: Task | None, kinds: TableKinds | None
 ) -> Iterator[RawChunk]:
     first_row = 1
     for item in chunks:
@@ -413,10 +343,8 @@ def _generated(
         yield chunk
 
 
-def _make(
-    train: Chunks, test: Chunks | None, out: Source, options: Options, overwrite: bool, **how: Any
-) -> Dataset:
-    target = resolved(out)
+def _make(train: Chunks, test: Chunks | None, out: Source, options: ShardOptions, **how: Any) -> Dataset:
+    target, overwrite = resolved(out), options.overwrite
     _check_place(target, overwrite)
     with staged_folder(target) as staged:
         given = {name: value for name, value in how.items() if value is not None}

@@ -18,10 +18,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from distkern.columns._words import parse_number
 from distkern.common.errors import InputError
 from distkern.common.labels import LabelKind, date_text, kind_of, label_texts, plain_labels
 from distkern.common.names import written
-from distkern.formats._lines import parse_number
 from distkern.formats.base import RawChunk, not_finite
 
 MAX_CLASSES = 10_000

@@ -2,221 +2,31 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
-from dataclasses import asdict, dataclass
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
 from functools import cached_property
-from itertools import accumulate
-from typing import Any, Literal, TypeAlias
+from itertools import accumulate, pairwise
+from typing import Annotated, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from distkern.columns import COLUMNS, AbstractColumn
+from distkern.columns.base import DROP, DroppedColumn
 from distkern.common.held_out import Keys
 from distkern.common.screens import listed
 from distkern.common.sparse import Rows, SparseRows, converted
 from distkern.common.types import Floats
-from distkern.formats._kinds import Kind, TableKinds
-from distkern.formats._words import names_of_values, width_of
+from distkern.formats._kinds import TableKinds
+from distkern.storage.description import described
 
-#: encoding of a column that is left out
-NOTHING = "nothing"
-
-Encoding: TypeAlias = Literal["number", "date", "time", "text", "onehot", "target", "drop"]
-
-_DAY = 86_400.0
-_YEAR = 365.2425 * _DAY
-#: period of a wave, and what is added to a date so that one begins; 1970 began on a Thursday
-_WAVES = (_YEAR, 0.0), (7 * _DAY, 3 * _DAY), (_DAY, 0.0)
-
-#: share of their span by which values may lie outside it without a note
-_FAR = {"date": 0.01, "number": 1.0}
-#: notes on values outside the training rows, by encoding, and number of columns listed
-_UNSEEN = {
-    ("onehot", "target"): "a category not in the training rows, treated as unknown",
-    ("date",): "a date outside the range of the training rows, clipped to it",
-    ("number",): "a number far outside the range of the training rows",
-}
+#: columns listed in a note
 _SHOWN = 8
 
 
 @dataclass(frozen=True)
-class Column:
-    """A column of a table and its features.
-
-    Attributes
-    ----------
-    name : name of the column
-    kind : kind of its values
-    rule : notation of its values, see :attr:`TableKinds.rules`
-    encoding : ``number`` unchanged; ``date`` days since 1970 and sine and cosine of the time of the year,
-        of the week and, if some training row has one, of the day, where dates outside ``span`` are clipped,
-        see :func:`within`; ``time`` sine and cosine of the time of the day; ``text`` hashed words;
-        ``onehot`` 0 or 1 for each category; ``target`` mean target of the category's training rows;
-        ``drop`` nothing
-    fill : replacement for missing numbers, and for the days of missing dates
-    flag : a further feature is 1 where the value is missing, else 0
-    hours : some training row has a time of day
-    span : minimum and maximum over the training rows, of dates in seconds since 1970
-    levels : categories of the training rows, sorted
-    has_missing : some training row has no value: for categories this is one more category, the last
-    values : sorted values in the training rows, for numbers that have target means too
-    means : (n_levels + has_missing, n_outputs) target means, for numbers of ``values`` in place of levels;
-        unknown categories and numbers get ``default``
-    outputs : names of the target means, if there are several
-    """
-
-    name: str
-    kind: Kind
-    encoding: Encoding
-    fill: float = 0.0
-    flag: bool = False
-    hours: bool = False
-    span: tuple[float, float] | None = None
-    levels: tuple[str, ...] = ()
-    values: tuple[float, ...] = ()
-    has_missing: bool = False
-    means: tuple[tuple[float, ...], ...] = ()
-    default: tuple[float, ...] = ()
-    outputs: tuple[str, ...] = ()
-    rule: str = ""
-
-    def __post_init__(self) -> None:
-        n_levels = len(self.levels) + len(self.values) + self.has_missing
-        if self.has_means and (
-            len(self.means) != n_levels or {len(row) for row in self.means} - {len(self.default)}
-        ):
-            raise ValueError(f"column {self.name!r} has other means than those of {n_levels} values")
-
-    @property
-    def width(self) -> int:
-        """Number of numbers that a value is read as."""
-        return width_of(self.kind)
-
-    @property
-    def has_means(self) -> bool:
-        """Some of its features are target means."""
-        return self.encoding == "target" or bool(self.values)
-
-    @property
-    def is_mere(self) -> bool:
-        """Whether the column is used unchanged: plain numbers, none missing."""
-        return self.encoding == "number" and not (self.flag or self.has_missing or self.values)
-
-    @property
-    def made(self) -> Any:
-        """A value that is equal for columns with the same encoding."""
-        return self.name if self.is_mere else self
-
-    @cached_property
-    def features(self) -> tuple[str, ...]:
-        """Names of the features."""
-        name = self.name
-        names: tuple[str, ...] = ()
-        if self.encoding == "number":
-            names = (name,)
-        elif self.encoding == "date":
-            spans = ("year", "week", *(("day",) if self.hours else ()))
-            waves = [f"{name} {wave} of {span}" for span in spans for wave in ("sin", "cos")]
-            names = (f"{name} days", *waves)
-        elif self.encoding == "time":
-            names = (f"{name} sin of day", f"{name} cos of day")
-        elif self.encoding == "text":
-            names = names_of_values(name, self.width)
-        elif self.encoding == "onehot":
-            names = tuple(f"{name}={level}" for level in self.levels)
-            names += (f"{name} is missing",) if self.has_missing else ()
-        if self.has_means:
-            names += tuple(f"mean of {output} by {name}" for output in self.outputs)
-        return (*names, f"{name} is missing") if self.flag else names
-
-    @property
-    def becomes(self) -> str:
-        """The features, in words."""
-        n_means = len(self.default)
-        counts = {"feature": len(self.features) - n_means, "mean target": n_means}
-        told = [f"{count:,} {what}{'s' * (count > 1)}" for what, count in counts.items() if count]
-        return " and ".join(told) or NOTHING
-
-    def encode(
-        self, values: NDArray[np.float64], out: NDArray[np.float64], means: NDArray[np.float64] | None
-    ) -> None:
-        """Fill ``out``, (n, n_features) zeros, from values (n,), or (n, width) of texts, as
-        :class:`TableKinds` returns them; ``means``, (n, n_outputs), replace the categories of these rows.
-        """
-        if self.encoding == "text":
-            out[:] = values
-            return
-        missing = np.isnan(values)
-        if self.encoding == "number":
-            out[:, 0] = np.where(missing, self.fill, values)
-            if self.values:
-                self._put_means(self.codes(values), out[:, 1:], means)
-        elif self.encoding == "date":
-            seconds = values if self.span is None else np.clip(values, *self.span)
-            out[:, 0] = np.where(missing, self.fill, seconds / _DAY)
-            for number, (period, start) in enumerate(_WAVES[: 2 + self.hours]):
-                seconds = values if self.span is None else within(values, *self.span, period)
-                angle = 2 * np.pi * np.where(missing, 0.0, np.mod((seconds + start) / period, 1.0))
-                # a date that is missing is in the middle of each circle
-                out[:, 1 + 2 * number] = np.where(missing, 0.0, np.sin(angle))
-                out[:, 2 + 2 * number] = np.where(missing, 0.0, np.cos(angle))
-        elif self.encoding == "time":
-            angle = 2 * np.pi * np.where(missing, 0.0, values / _DAY)
-            out[:, 0] = np.where(missing, 0.0, np.sin(angle))
-            out[:, 1] = np.where(missing, 0.0, np.cos(angle))
-        elif self.encoding in ("onehot", "target"):
-            codes = self.codes(values)
-            if self.encoding == "onehot":
-                known = np.flatnonzero(codes >= 0)
-                out[known, codes[known]] = 1.0
-            else:
-                self._put_means(codes, out, means)
-        if self.flag:
-            out[:, -1] = missing
-
-    def codes(self, values: NDArray[np.float64]) -> NDArray[np.intp]:
-        """Positions (n,) of values (n,) among the levels, or among ``values``; what is missing is the next
-        one, if it is known, and what is unknown -1."""
-        codes = values
-        if self.values:
-            known = np.asarray(self.values)
-            codes = np.minimum(np.searchsorted(known, values), len(known) - 1)
-            codes = np.where(known[codes] == values, codes, -1)
-        n_levels = len(self.levels) + len(self.values)
-        return np.where(np.isnan(values), n_levels if self.has_missing else -1, codes).astype(np.intp)
-
-    def _put_means(
-        self, codes: NDArray[np.intp], out: NDArray[np.float64], means: NDArray[np.float64] | None
-    ) -> None:
-        # the last row stands for -1
-        out[:, : len(self.default)] = self._table_of_means[codes] if means is None else means
-
-    @cached_property
-    def _table_of_means(self) -> NDArray[np.float64]:
-        return np.array([*self.means, self.default], dtype=np.float64)
-
-
-def within(values: NDArray[np.float64], first: float, last: float, period: float) -> NDArray[np.float64]:
-    """Clip periodic values (n,) to the phases between ``first`` and ``last``; NaN stays NaN.
-
-    A value whose (v - first) mod period exceeds last - first becomes ``first`` or ``last``, whichever is
-    nearer on the circle of the period. All arguments have the same unit.
-
-    Kernels are 0 in seasons without training rows, and linear machines extrapolate there.
-
-    >>> within(np.array([1.0, 3.0, 5.0, 9.0, 12.0, 23.0]), 2.0, 4.0, 10.0)
-    array([ 2.,  3.,  4.,  2., 12., 23.])
-    """
-    unseen = period - (last - first)
-    if unseen <= 0.0:
-        return values
-    beyond = np.mod(values - first, period) - (last - first)
-    return np.where(beyond > 0.0, np.where(beyond < 0.5 * unseen, last, first), values)
-
-
-@dataclass(frozen=True)
-class Table:
-    """The columns of a table, in order, and its columns without features.
+class _StoredTable:
+    """A table in JSON.
 
     Attributes
     ----------
@@ -230,7 +40,7 @@ class Table:
     decimal : decimal mark of files that do not show it
     """
 
-    columns: tuple[Column, ...]
+    columns: Sequence[Any]
     ignored: tuple[str, ...] = ()
     is_named: bool = True
     refuses_missing: bool = False
@@ -241,6 +51,13 @@ class Table:
     keep_na: tuple[str, ...] = ()
     decimal: str = "."
 
+
+@dataclass(frozen=True)
+class Table(_StoredTable):
+    """The columns of a table, in order, and its columns without features."""
+
+    columns: tuple[AbstractColumn, ...]
+
     def __repr__(self) -> str:
         rows = [[one.name, one.kind, one.encoding, one.becomes] for one in self.columns]
         title = f"<Table of {len(self.columns)} columns, which become {self.n_features} features>"
@@ -250,6 +67,11 @@ class Table:
     def starts(self) -> tuple[int, ...]:
         """Begin of each column's values in a row of values, and the end of the last."""
         return tuple(accumulate((column.width for column in self.columns), initial=0))
+
+    @cached_property
+    def ends(self) -> tuple[int, ...]:
+        """End of each column's features in an encoded row, after 0."""
+        return tuple(accumulate((len(column.features) for column in self.columns), initial=0))
 
     @cached_property
     def is_mere(self) -> bool:
@@ -274,22 +96,22 @@ class Table:
     @property
     def n_features(self) -> int:
         """Number of columns of encoded rows."""
-        return len(self.features)
+        return self.ends[-1]
 
     def kinds(self) -> TableKinds:
         """A reader of later tables: each column with its kind and categories."""
         return TableKinds(
             {column.name: column.kind for column in self.columns},
-            {column.name: column.levels for column in self.columns if column.kind == "category"},
+            {column.name: column.known_words for column in self.columns},
             order=self.names,
             fixed=True,
             refuses_missing=self.refuses_missing,
             is_named=self.is_named,
             na=self.na,
             keep_na=self.keep_na,
-            rules={column.name: column.rule for column in self.columns if column.rule},
+            rules={column.name: column.rule for column in self.columns},
             decimal=self.decimal,
-            unused=[column.name for column in self.columns if column.encoding == "drop"],
+            unused=[column.name for column in self.columns if isinstance(column, DroppedColumn)],
         )
 
     def encode(
@@ -305,47 +127,33 @@ class Table:
             return np.asarray(values, dtype=np.float64)
         encoded = np.zeros((len(values), self.n_features))
         own = means or {}
-        first = 0
-        for position, column in enumerate(self.columns):
-            last = first + len(column.features)
+        places = zip(self.columns, pairwise(self.starts), pairwise(self.ends), strict=True)
+        for position, (column, (start, stop), (first, last)) in enumerate(places):
             if last > first:
-                start, stop = self.starts[position : position + 2]
-                of_column = np.asarray(
-                    values[:, start if column.width == 1 else slice(start, stop)], np.float64
+                of_column = values[:, start if column.width == 1 else slice(start, stop)]
+                column.encode(
+                    np.asarray(of_column, dtype=np.float64), encoded[:, first:last], own.get(position)
                 )
-                column.encode(of_column, encoded[:, first:last], own.get(position))
-            first = last
         return encoded
 
     @cached_property
     def _known(self) -> NDArray[np.float64]:
-        """Least and largest value of each column that needs no warning, (2, n_columns)."""
-        known = np.full((2, len(self.columns)), np.inf)
-        known[0] = -np.inf
-        for position, column in enumerate(self.columns):
-            if column.encoding in ("onehot", "target"):
-                known[0, position] = 0.0
-            elif column.span is not None:
-                low, high = column.span
-                beyond = _FAR[column.encoding] * (high - low)
-                known[:, position] = low - beyond, high + beyond
-        return known
+        """Interval of each column's values that needs no warning, (2, n_columns)."""
+        return np.array([column.known for column in self.columns]).reshape(-1, 2).T
 
     def unseen(self, values: Floats) -> dict[str, int]:
-        """Number of rows with values outside the training rows, by column name, for columns with such rows.
-
-        These are unknown categories, dates outside the training range by more than a hundredth of it, and
-        numbers outside the training range by more than it.
+        """Number of rows with values unlike those of the training rows (:attr:`AbstractColumn.known`), by
+        column name, for columns with such rows.
         """
         own, (low, high) = values[:, self.starts[:-1]], self._known
         counts = np.count_nonzero((own < low) | (own > high), axis=0)
         return {self.columns[at].name: int(counts[at]) for at in np.flatnonzero(counts)}
 
     def told_unseen(self, unseen: Mapping[str, int], rows: str) -> list[str]:
-        """Sentences on rows with values outside the training rows, as :meth:`unseen` counts them."""
+        """Sentences on rows with values unlike those of the training rows, as :meth:`unseen` counts them."""
         told = []
-        for encodings, what in _UNSEEN.items():
-            names = [column.name for column in self.columns if column.encoding in encodings]
+        for what in sorted({column.unseen for column in self.columns}):
+            names = [column.name for column in self.columns if column.unseen == what]
             some = [f"{name} ({unseen[name]:,})" for name in names if name in unseen]
             if some:
                 more = f" and {len(some) - _SHOWN:,} more columns" if len(some) > _SHOWN else ""
@@ -354,14 +162,8 @@ class Table:
 
     def to_json(self) -> dict[str, Any]:
         """Plain numbers, texts and lists, exact; defaults are left out."""
-        standard = asdict(Column("", "number", "number"))
-        columns = [
-            {name: value for name, value in asdict(column).items() if value != standard.get(name)}
-            | {"name": column.name, "kind": column.kind, "encoding": column.encoding}
-            for column in self.columns
-        ]
         return {
-            "columns": columns,
+            "columns": [column.to_json() for column in self.columns],
             "ignored": list(self.ignored),
             "is_named": self.is_named,
             "refuses_missing": self.refuses_missing,
@@ -373,6 +175,31 @@ class Table:
             **({"decimal": self.decimal} if self.decimal != "." else {}),
         }
 
+    @classmethod
+    def __get_pydantic_core_schema__(cls, source: Any, handler: Any) -> Any:
+        from pydantic import AfterValidator
+
+        # a stored table is an object of JSON, whose columns say what they are
+        return handler(Annotated[dict[str, Any], AfterValidator(_table_of)])
+
+
+def _table_of(stored: Mapping[str, Any]) -> Table:
+    found = described(_StoredTable, stored)
+    return Table(**(vars(found) | {"columns": tuple(map(_column_of, found.columns))}))
+
+
+def _column_of(stored: Mapping[str, Any]) -> AbstractColumn:
+    """A column from JSON; :class:`ValueError` if it is not one."""
+    kind = COLUMNS.get(str(stored.get("kind")))
+    if kind is None:
+        raise ValueError(f"a column of unknown kind {stored.get('kind')!r}")
+    if stored.get("encoding") == DROP:
+        return described(DroppedColumn, {**stored, "dropped": kind.kind})
+    found = described(kind, stored)
+    if found.encoding != stored.get("encoding"):
+        raise ValueError(f"a column of kind {kind.kind!r} with encoding {stored.get('encoding')!r}")
+    return found
+
 
 class KnownRows:
     """Encodes rows as features of a table that was fitted on others.
@@ -380,7 +207,7 @@ class KnownRows:
     Attributes
     ----------
     table : the table
-    unseen : rows with values outside the training rows, see :meth:`Table.unseen`
+    unseen : rows with values unlike those of the training rows, see :meth:`Table.unseen`
     """
 
     def __init__(self, table: Table) -> None:

@@ -11,14 +11,14 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
+from distkern.columns._target_means import FOLDS, TargetSums
 from distkern.common import blas
 from distkern.common.held_out import Keys, row_keys
 from distkern.common.tiles import apply
 from distkern.common.types import Array, Floats
-from distkern.storage.table_means import FOLDS, TargetSums
 
-#: fewest and most distinct values of such a column, and rows that each of them must have in the mean
-LEAST_VALUES, MOST_VALUES, MEAN_ROWS = 9, 4096, 4
+#: fewest distinct values of such a column, and rows that each of them must have in the mean
+LEAST_VALUES, MEAN_ROWS = 9, 4
 #: fewest rows to tell by, most functions of the additive machine, and most of their values
 _LEAST_ROWS, _MOST_FUNCTIONS, _MOST_NUMBERS = 300, 1500, 2**23
 #: knots of a column's piecewise linear function; categories that have a function each
@@ -59,7 +59,7 @@ def telling_numbers(
     candidates, categories : columns; others are numbers too
     group_keys : (n,) rows with one key are in one fold; None: equal rows are
     """
-    n_functions = (_KNOTS + 1) * (rows.shape[1] - len(categories))
+    n_functions = _functions_of(rows.shape[1] - len(categories))
     for at in categories:
         n_levels = len(np.unique(rows[:, at]))
         n_functions += n_levels if n_levels <= _MOST_LEVELS else targets.shape[1]
@@ -81,6 +81,15 @@ def telling_numbers(
     return [at for at in candidates if _tells(_codes(rows[:, at]), errors, folds)]
 
 
+def _functions_of(n_numbers: int) -> int:
+    return (_KNOTS + 1) * n_numbers
+
+
+def too_many_functions(n_numbers: int) -> bool:
+    """Whether a table of so many columns of numbers is too wide for :func:`telling_numbers`."""
+    return _functions_of(n_numbers) > _MOST_FUNCTIONS
+
+
 def _codes(column: Array) -> NDArray[np.intp]:
     """The rank of each value among the distinct ones; what is missing is the last."""
     return np.unique(column, return_inverse=True)[1].astype(np.intp)
@@ -91,7 +100,7 @@ def _of_category(column: Array, targets: Array, folds: NDArray[np.intp]) -> Arra
     n_levels = int(codes.max()) + 1
     if n_levels <= _MOST_LEVELS:
         return np.asarray(codes[:, None] == np.arange(n_levels), dtype=np.float64)
-    sums = TargetSums(n_levels, targets.shape[1])
+    sums = TargetSums(n_levels, (targets.min(axis=0), targets.max(axis=0)))
     sums.add(codes, targets, folds)
     return sums.of_others(codes, folds)
 

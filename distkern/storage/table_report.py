@@ -3,21 +3,17 @@ target."""
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Literal
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from distkern.common.held_out import Keys, stirred_bits
+from distkern.columns.base import NOTHING
+from distkern.common.held_out import Keys
 from distkern.common.types import Floats
-from distkern.storage.table import NOTHING
-from distkern.storage.table_numbers import MOST_VALUES
 
-#: hashes that are kept of a column of numbers: as many distinct values are counted exactly
-_KEPT = 1024
 #: rows by which copies of the target are found, and the bytes that they may take
 _MOST_ROWS, _MOST_BYTES = 20_000, 32 * 2**20
 #: rows of each half of the sample, of fewer of which an easy task is as likely
@@ -26,10 +22,6 @@ _FEWEST = 100
 _CELLS = 256
 #: share of the remaining error that a copy of the target explains on other rows
 _COPY = 0.98
-_CODE_NAME = re.compile(
-    r"zip|post(al)?[ _-]?code|postal|\bplz\b|phone|(^|[ _-])(code|sku|account|branch)", re.I
-)
-_ID_NAME = re.compile(r"(^|[ _-])(id|key|uuid|guid|index)$|ID$|^(id|row)[ _-]?(no|number|nr)?$")
 
 
 @dataclass(frozen=True)
@@ -59,69 +51,6 @@ class ColumnReport:
         return self.kind == "numbers" and not (self.missing or self.note)
 
 
-class Distinct:
-    """Counts distinct numbers by their smallest hashes, in bounded memory.
-
-    Exact up to 1,024; beyond that k - 1 over the k-th smallest of hashes in [0, 1), with a standard error of
-    1 / sqrt(k).
-    """
-
-    def __init__(self) -> None:
-        self._smallest = np.zeros(0, dtype=np.uint64)
-
-    def add(self, values: NDArray[np.float64]) -> None:
-        """Add numbers (n,)."""
-        hashes = stirred_bits(values)
-        if len(self._smallest) == _KEPT:
-            hashes = hashes[hashes < self._smallest[-1]]
-        self._smallest = np.unique(np.concatenate([self._smallest, hashes]))[:_KEPT]
-
-    @property
-    def count(self) -> int:
-        """The estimated number of distinct numbers."""
-        if len(self._smallest) < _KEPT:
-            return len(self._smallest)
-        return round((_KEPT - 1) / (float(self._smallest[-1]) / 2.0**64))
-
-
-class NumberFacts:
-    """Counts for a column of numbers.
-
-    Attributes
-    ----------
-    values : the distinct ones, sorted; None if there are more than 4,096
-    """
-
-    def __init__(self) -> None:
-        self.distinct = Distinct()
-        self.are_whole = True
-        self.low, self.high = np.inf, -np.inf
-        self.values: NDArray[np.float64] | None = np.zeros(0)
-
-    def add(self, values: NDArray[np.float64]) -> None:
-        """Add numbers (n,), none of them missing."""
-        # in tables of many columns most have two values
-        if not values.size or ((values == self.low) | (values == self.high)).all():
-            return
-        self.distinct.add(values)
-        if self.values is not None:
-            found = np.union1d(self.values, values)
-            self.values = found if len(found) <= MOST_VALUES else None
-        self.are_whole = self.are_whole and bool((values == np.floor(values)).all())
-        self.low, self.high = min(self.low, float(values.min())), max(self.high, float(values.max()))
-
-    def looks_like(self, name: str, n_rows: int, *, with_zeros: bool) -> Literal["code", "id", "amount"]:
-        """What a column's numbers resemble, given how many rows have one."""
-        count = self.distinct.count
-        if not self.are_whole or count < 3:
-            return "amount"
-        span = self.high - self.low + 1
-        if n_rows > 100 and count > 0.9 * n_rows and (_ID_NAME.search(name) or span < 1.1 * n_rows):
-            return "id"
-        is_named = _CODE_NAME.search(name) and self.low >= 0 and 2 * count < n_rows
-        return "code" if with_zeros or is_named else "amount"
-
-
 class TableSample:
     """Every k-th row with its target, to find columns that alone nearly predict the target."""
 
@@ -133,13 +62,17 @@ class TableSample:
         self._targets: list[NDArray[np.float64]] = []
         self._keys: list[Keys] = []
 
-    def add(self, rows: NDArray[np.float64], targets: NDArray[np.float64] | None, keys: Keys | None) -> None:
-        """Add rows (n, width), their targets (n,), and the keys of their groups, if there are groups."""
+    def add(
+        self, rows: Floats, wanted: Sequence[int], targets: NDArray[Any] | None, keys: Keys | None
+    ) -> None:
+        """Add the numbers of rows (n, n_numbers) at the places ``wanted`` (width,), the targets (n,), and the
+        keys of groups, if there are groups.
+        """
         part = slice(-self._seen % self._step, None, self._step)
         self._seen += len(rows)
         if targets is not None:
             # a view would keep all rows
-            self._rows.append(rows[part].copy())
+            self._rows.append(np.array(rows[part][:, wanted], dtype=np.float64))
             self._targets.append(np.array(targets[part], dtype=np.float64))
             if keys is not None:
                 self._keys.append(keys[part].copy())

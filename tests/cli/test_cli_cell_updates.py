@@ -9,7 +9,7 @@ import pytest
 from cell_problems import rows
 from distkern.cli.main import main
 from distkern.engine.drive import Driver
-from distkern.runs.persistence import load_model
+from distkern.estimators.loading import load_model
 from distkern.storage.ingest import write_dataset
 
 HERE = ("--scheduler", "synchronous")
@@ -102,9 +102,8 @@ def test_an_update_that_is_interrupted_leaves_the_model_and_goes_on(made, whole,
 
 
 def test_the_plan_of_an_update_has_its_passes(made):
-    from distkern.estimators.updating import begun
-    from distkern.runs.run import plan
     from distkern.storage.dataset import open_dataset
+    from runs import begun, plan
 
     splits = [open_dataset(made / name).train for name in ("old.zarr", "new.zarr")]
     model, new = begun(load_model(made / "m"), splits)

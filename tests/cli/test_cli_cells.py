@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from distkern.cli.main import main
-from distkern.runs.persistence import load_model
+from distkern.estimators.loading import load_model
 from distkern.solvers import cells
 from distkern.storage.ingest import write_dataset
 

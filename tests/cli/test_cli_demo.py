@@ -57,8 +57,8 @@ def test_the_default_number_of_rows_exceeds_the_limit(n_bytes):
 def test_the_default_demo_fits_its_workers(tmp_path, workers):
     from distkern import CSVRGClassifier
     from distkern.demo.digits import VirtualDigits
-    from distkern.runs.run import plan
     from distkern.storage.ingest import write_dataset
+    from runs import plan
 
     digits = VirtualDigits(chunk_rows=1000)
     data = write_dataset(digits.chunks(1000), tmp_path / "d.zarr", scale="none").train

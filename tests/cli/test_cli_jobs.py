@@ -12,9 +12,9 @@ from cluster_processes import distkern, wait_for
 from distkern.cli.main import main
 from distkern.common.errors import InputError
 from distkern.engine.dask.jobs import JobScheduler
+from distkern.estimators.loading import load_model
 from distkern.jobs.folder import JobFolder, JobIndex, check_store
 from distkern.jobs.record import Record
-from distkern.runs.persistence import load_model
 from distkern.storage.ingest import write_dataset
 
 SETTINGS = ["--algorithm", "csvrg", "--set", "n_landmarks=20", "--set", "stages=3", "--set", "tol=0.0"]

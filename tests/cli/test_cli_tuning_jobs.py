@@ -8,8 +8,8 @@ import pytest
 
 from cluster_processes import wait_for
 from distkern.cli.main import main
+from distkern.estimators.loading import load_model
 from distkern.jobs.folder import JobFolder
-from distkern.runs.persistence import load_model
 from distkern.storage.ingest import write_dataset
 
 JOB = """

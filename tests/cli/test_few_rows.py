@@ -13,7 +13,7 @@ from distkern.cli.job import Job, placed
 from distkern.cli.main import main
 from distkern.cli.options import scheduler_for, where_to_run
 from distkern.common.types import AbstractSource
-from distkern.runs.persistence import load_model
+from distkern.estimators.loading import load_model
 from distkern.storage.dataset import open_dataset
 from distkern.storage.ingest import write_dataset
 

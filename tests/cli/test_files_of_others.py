@@ -10,8 +10,8 @@ from cluster_processes import settings_of
 from distkern import NewtonRegressor
 from distkern.cli.main import main
 from distkern.common.errors import InputError
+from distkern.estimators.loading import load_model
 from distkern.runs.folder import check_folder
-from distkern.runs.persistence import load_model
 from distkern.storage.ingest import write_dataset
 
 SQUARE = ["--algorithm", "newton", "--scheduler", "synchronous", *settings_of(features="linear")]
@@ -56,7 +56,7 @@ def test_an_update_refuses_a_folder_that_holds_other_things(folder, name, capsys
 
 def test_what_comes_while_a_model_is_updated_stays(folder, monkeypatch, capsys):
     """It is looked for again when the new model is about to take its place, and the update is not lost."""
-    from distkern.estimators import updating
+    from distkern.runs import updating
 
     def begun(*given):
         (folder / "m" / "notes.txt").write_text("mine")

@@ -17,11 +17,11 @@ from distkern.common.rng import Purpose, stream
 from distkern.common.sparse import SparseRows, values_at, with_values
 from distkern.common.types import Block
 from distkern.engine.executors import open_executor
+from distkern.estimators.loading import load_model
 from distkern.monitor.explanation import Explanation
 from distkern.passes.machine import COMPILING_BYTES
 from distkern.runs import importance, run
 from distkern.runs.importance import ExplanationEffort, measured_importances, sampling
-from distkern.runs.persistence import load_model
 from distkern.storage.dataset import open_dataset
 from distkern.storage.ingest import shard, write_dataset
 
@@ -139,10 +139,10 @@ def test_of_many_sparse_columns_those_that_vary_most_are_permuted(tmp_path):
     split = write_dataset([(X, y)], tmp_path / "d.zarr", scale="none").train
     model = PegasosClassifier(random_state=0).fit(split)
     with open_executor("synchronous") as executor:
-        found = measured_importances(model, split, executor)
+        found = measured_importances(model.model_, split, executor)
         executor.machine = replace(executor.machine, memory_limit=2**20)
         told = []
-        too_much = measured_importances(model, split, executor, (told.append,))
+        too_much = measured_importances(model.model_, split, executor, (told.append,))
     assert (len(found.columns), found.left_out) == (30, 20)
     assert {f"column {place + 1}" for place in range(0, 50, 2)} < {each.column for each in found.columns}
     assert found.columns[0].column == "column 5"
@@ -227,7 +227,8 @@ def test_the_reason_is_kept(change, reason, tmp_path):
     rows = replace(Block(X[:3].astype(np.float32), X[:3, 0]), **change)
     with open_executor("synchronous") as executor, pytest.MonkeyPatch.context() as patch:
         patch.setattr(importance, "_taken", lambda block, drawn: rows)
-        model.importances_ = measured_importances(model, split, executor)
+        found = measured_importances(model.model_, split, executor)
+        model._model = replace(model.model_, importances=found)
     model.save(tmp_path / "m")
     assert load_model(tmp_path / "m").importances_ == Explanation((), "", 0, "train", reason=reason)
 

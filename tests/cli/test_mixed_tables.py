@@ -10,7 +10,7 @@ from rich.console import Console
 
 from distkern.cli.main import main
 from distkern.cli.tables import column_table
-from distkern.runs.persistence import load_model
+from distkern.estimators.loading import load_model
 from distkern.storage.table_report import ColumnReport
 from mixed_tables import adult
 

@@ -14,7 +14,7 @@ from sklearn.datasets import dump_svmlight_file
 
 from distkern import CSVRGClassifier, NewtonClassifier
 from distkern.cli.main import main
-from distkern.runs.persistence import load_model
+from distkern.estimators.loading import load_model
 from distkern.runs.scoring import files_for, predict_files_to
 from distkern.storage import file_rows
 from distkern.storage.ingest import shard, write_dataset
@@ -267,9 +267,9 @@ def test_how_far_the_files_are_is_told(model, tmp_path):
     for name, n_rows in (("a", 200), ("b", 100)):
         table(n_rows)[NAMES].to_csv(tmp_path / f"{name}.csv", index=False)
     fitted, told = load_model(model), []
-    rows = files_for(fitted, [tmp_path / "a.csv", tmp_path / "b.csv"])
+    rows = files_for(fitted.model_, [tmp_path / "a.csv", tmp_path / "b.csv"])
     done = predict_files_to(
-        fitted, rows, tmp_path / "p.npy", scheduler="synchronous", listeners=[told.append]
+        fitted.model_, rows, tmp_path / "p.npy", scheduler="synchronous", listeners=[told.append]
     )
     assert [told[0].kind, told[-1].kind] == ["pass_started", "pass_finished"]
     assert told[-1]["rows"] == done == 300

@@ -12,7 +12,7 @@ import pytest
 
 from cluster_processes import Processes, finish, start_distkern
 from distkern.cli.main import main
-from distkern.runs.persistence import load_model
+from distkern.estimators.loading import load_model
 from distkern.storage.ingest import write_dataset
 
 JOB = """

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from cluster_processes import finish, free_port, settings_of, start_distkern, wait_for
-from distkern.runs.persistence import load_model
+from distkern.estimators.loading import load_model
 from distkern.storage.ingest import write_dataset
 
 pytestmark = [

@@ -120,7 +120,7 @@ def test_predicting_rows_with_a_stored_model_imports_little(tmp_path):
         "engine.checkpoint",
         "engine.drive",
         "engine.executors",
-        "estimators.fitting",
+        "runs.fitting",
         "estimators.mapped",
         "runs.data",
         "runs.importance",

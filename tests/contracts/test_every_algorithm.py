@@ -8,6 +8,7 @@ import pytest
 
 import distkern
 from distkern.losses import find_loss
+from distkern.model.files import lasting, stored_arrays
 from distkern.runs.algorithms import algorithms, estimators
 from small import each
 from small import small as small_settings
@@ -118,18 +119,18 @@ def test_what_a_fit_leaves_is_described_and_comes_back(name, tmp_path):
     X = np.random.default_rng(0).normal(size=(80, 3))
     y = X[:, 0] + X[:, 1] ** 2 if kind.task == "regression" else (X[:, 0] + X[:, 1] ** 2 > 1).astype(int)
     model = kind(**small_settings(kind)).fit(X, y)
-    left = {attribute for attribute in vars(model) if attribute.endswith("_")}
-    assert left <= kind.fitted_attributes.keys()
+    assert not [attribute for attribute in vars(model) if attribute.endswith("_")]
     table = kind.__doc__.partition("\nAttributes\n----------\n")[2]
     for attribute, one in kind.fitted_attributes.items():
         assert f"\n{attribute} : {one.help}\n" in f"\n{table}\n"
         assert not one.help.endswith(".")
     model.save(tmp_path / "model")
     again = distkern.load_model(tmp_path / "model")
-    assert again._facts() == model._facts()
-    assert again._arrays().keys() == model._arrays().keys()
-    for key, array in model._arrays().items():
-        np.testing.assert_array_equal(again._arrays()[key], array)
+    before, now = model.model_, again.model_
+    assert lasting(now) == lasting(before)
+    assert stored_arrays(now).keys() == stored_arrays(before).keys()
+    for key, array in stored_arrays(before).items():
+        np.testing.assert_array_equal(stored_arrays(now)[key], array)
 
 
 @pytest.mark.parametrize("name", estimators())

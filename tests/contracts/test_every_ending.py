@@ -14,6 +14,7 @@ import distkern as dk
 from distkern.common.errors import DivergenceError
 from distkern.runs.algorithms import algorithms
 from reference import smooth_minimum
+from runs import solver_of
 from small import slow_but, taken
 
 #: machines of cells have a duality gap each, and minima that depend on the cells
@@ -88,7 +89,12 @@ def regularises_all(model):
 
 def is_free(model):
     """Whether a constant beside the functions is not regularised."""
-    return not regularises_all(model) and bool(getattr(model, "_n_constant", int)())
+    return not regularises_all(model) and bool(n_constant(model))
+
+
+def n_constant(model):
+    """How many of the solver's functions are constant."""
+    return getattr(solver_of(model), "n_constant", 0)
 
 
 def log_odds(y, s):
@@ -100,7 +106,7 @@ def log_odds(y, s):
 def functions(model, X, features):
     """z of rows with |w|^2 as the norm, without a constant that is not regularised."""
     if features == "linear":
-        return np.column_stack([X, np.ones(len(X))]) if regularises_all(model) and model._n_constant() else X
+        return np.column_stack([X, np.ones(len(X))]) if regularises_all(model) and n_constant(model) else X
     if getattr(model, "landmarks_", None) is None or not len(model.landmarks_):
         return np.asarray(model.basis(np.float64).values(X))
     kernels = dk.kernel_matrix(np.vstack([model.landmarks_, X]), model.landmarks_, gamma=model.gamma_)

@@ -109,7 +109,7 @@ def test_the_reported_objective_is_the_documented_formula(name, n_classes, weigh
     signs = y[:, None]
     if not regression:
         signs = np.where(y[:, None] == (np.arange(n_classes) if n_classes > 2 else 1), 1.0, -1.0)
-    own = model._loss()
+    own = model.model_.loss
     loss = formula("LOSSES", replace(own, threshold=model.offset_) if without else own)
     values = [loss(*row) for row in zip(f.tolist(), signs.tolist(), strict=True)]
     risk = float((s * values).mean())
@@ -121,7 +121,7 @@ def test_the_reported_objective_is_the_documented_formula(name, n_classes, weigh
         expected = risk + norm_of_cells(model) / (2 * model.cost_ * total)
     else:
         given = "lam" if name == "pegasos" else "nu"
-        weight = model.regulariser() if hasattr(model, "regulariser") else model.value(given)
+        weight = model.nu_ if hasattr(model, "nu_") else model.value(given)
         expected = risk + 0.5 * weight * squared
     # margins of SIMBA are measured by bins of 1 / 2048
     assert model.history_[-1]["objective"] == pytest.approx(expected, rel=2e-3 if name == "simba" else 1e-5)

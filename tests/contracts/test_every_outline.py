@@ -10,6 +10,7 @@ from distkern.engine.executors import open_executor
 from distkern.passes import Stream
 from distkern.runs.algorithms import algorithms
 from distkern.solvers.hyperparameters import SCALE
+from runs import outlines_of
 from small import REPEATED, most_classes, small, taken
 
 #: words that choose functions, and no passes, and what is of arrays alone
@@ -137,9 +138,8 @@ def loads(cost):
 def compare(model, data, test, monkeypatch):
     made = []
     execute = Driver._execute
-    rows = model._data_of_split(data.train)
-    solver, problem = model.run_of(rows, has_test=test is not None)
-    outlined, outlines = {}, [*model.preparing(rows, problem), *solver.outline(problem)]
+    _, problem, outlines = outlines_of(model, data.train, has_test=test is not None)
+    outlined = {}
     for outline in outlines:
         outlined.setdefault((outline.step.name, outline.step.split), []).append(outline)
     with monkeypatch.context() as patch:

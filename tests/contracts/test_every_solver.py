@@ -14,6 +14,7 @@ from distkern.engine.executors import open_executor
 from distkern.passes import Each, Reduce, Rounds, Stream
 from distkern.runs.algorithms import algorithms
 from distkern.solvers.base import SOLVERS
+from runs import posed_problem
 from small import each, most_classes, small
 
 ALGORITHMS = algorithms()
@@ -69,8 +70,8 @@ class Job:
         chosen = {"stages": STAGES} if "stages" in self.kind.hyperparameters else {}
         estimator = self.kind(**{**small(self.kind), **chosen, "random_state": self.seed})
         data = self.data(self.kind.task, n_classes=self.n_classes)
-        training = estimator._data_of_split(data.train)
-        self.solver, self.problem = estimator.problem(training, has_test=self.has_test)
+        training = estimator.recipe().data_of(data.train)
+        self.solver, self.problem = posed_problem(estimator, training, has_test=self.has_test)
         self.sources = {"train": training.source} | ({"test": data.test} if self.has_test else {})
 
     def run(self, scheduler="synchronous", *, folder=None, resume=False, listeners=()):

@@ -8,13 +8,12 @@ import distkern as dk
 from distkern.common.errors import InputError
 from distkern.engine.drive import Interrupted
 from distkern.engine.executors import open_executor
-from distkern.estimators.updating import _needs_old, begun
+from distkern.model.further import SavedForUpdate
 from distkern.runs.algorithms import algorithms
-from distkern.runs.evaluation import evaluate_split
-from distkern.runs.persistence import SavedForUpdate
-from distkern.runs.run import train
+from distkern.runs.updating import needs_old
 from distkern.solvers.base import UpdateRule
 from distkern.storage.ingest import write_dataset
+from runs import begun, evaluate_split, train
 from small import slow_but, small, taken
 
 ALGORITHMS = algorithms()
@@ -84,7 +83,7 @@ def test_an_update_comes_near_a_fit_to_all_rows(name, rows, tmp_path):
     assert now <= max(1.05 * best, before) + 1e-6
     assert after.updates_[-1]["rows"] == N_NEW
     assert model.updates_ == ()
-    assert after._further.n_rows == N_OLD + N_NEW
+    assert after.model_.further.n_rows == N_OLD + N_NEW
 
     def interrupt(event):
         if event.kind == "checkpoint_saved" and event["stage"] == (1 if after.n_iter_ > 1 else 0):
@@ -134,7 +133,7 @@ def test_batches_are_a_fit_and_updates_where_these_need_no_rows_of_before(name, 
         one.partial_fit(X[part], y[part])
     other.fit(X[batches[0]], y[batches[0]]).update(X[batches[1]], y[batches[1]])
     np.testing.assert_array_equal(one.coefficients_, other.update(X[batches[2]], y[batches[2]]).coefficients_)
-    assert one._further.n_rows == N_OLD
+    assert one.model_.further.n_rows == N_OLD
 
 
 def test_thousands_of_batches_leave_a_model_as_large_as_a_few(rows):
@@ -144,8 +143,8 @@ def test_thousands_of_batches_leave_a_model_as_large_as_a_few(rows):
     for _ in range(110):
         model.partial_fit(X, y)
     assert [one["number"] for one in model.updates_] == [*range(11, 111)]
-    assert model._further.sources == ("",)
-    assert model._further.n_rows == 111 * 20
+    assert model.model_.further.sources == ("",)
+    assert model.model_.further.n_rows == 111 * 20
 
 
 def test_a_dask_array_is_no_batch(rows):
@@ -164,8 +163,9 @@ def test_the_algorithms_that_the_guide_says_can_be_updated_are():
 
 
 @pytest.mark.parametrize("name", REFUSED)
-def test_what_begins_anew_says_so_and_what_to_do(name):
+def test_what_begins_anew_says_so_and_what_to_do(name, rows):
     model = ALGORITHMS[name](**small(ALGORITHMS[name]))
-    model.class_weights_, model.mean_weight_ = None, 1.0
+    data = rows(ALGORITHMS[name].task)["old"].train
+    model.fit(data[:], data.labels)
     with pytest.raises(InputError, match=r"cannot go on from a model: .*; shard the old and the new files"):
-        _needs_old(model, SavedForUpdate())
+        needs_old(model.model_, SavedForUpdate())

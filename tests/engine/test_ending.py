@@ -12,6 +12,7 @@ import distkern
 from distkern.common.errors import DivergenceError
 from distkern.engine.ending import ending, explosion
 from distkern.solvers.base import Measures, Problem
+from runs import solver_of
 from small import slow_but
 from toy import ToySolver
 
@@ -183,11 +184,11 @@ def test_solvers_name_their_own_hyperparameters():
     from distkern.solvers.base import Trouble
 
     for kind in (distkern.CSVRGClassifier, distkern.AVMClassifier, distkern.PegasosClassifier):
-        solver = kind(lam=7.0)._solver(None, 1.0)
+        solver = solver_of(kind(lam=7.0))
         assert all("7" in solver.hint(trouble) for trouble in Trouble)
-    assert "stages" in distkern.SVRGClassifier()._solver(None, 1.0).hint(Trouble.UNFINISHED)
+    assert "stages" in solver_of(distkern.SVRGClassifier()).hint(Trouble.UNFINISHED)
     # it has no step_size
-    assert distkern.NewtonClassifier()._solver(None, 1.0).hint(Trouble.DIVERGED) == "set a larger nu"
+    assert solver_of(distkern.NewtonClassifier()).hint(Trouble.DIVERGED) == "set a larger nu"
 
 
 def test_weighted_rows_are_compared_with_one_class_by_their_weights():

@@ -10,8 +10,8 @@ from click.testing import CliRunner
 import distkern as dk
 from distkern.cli.plan import plan as plan_command
 from distkern.common.errors import MemoryBudgetError
-from distkern.runs.run import plan, train
 from distkern.storage.ingest import write_dataset
+from runs import plan, train
 
 
 @pytest.fixture(scope="module")

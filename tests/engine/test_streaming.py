@@ -12,6 +12,7 @@ from distkern.engine.executors import open_executor
 from distkern.passes import Cost, Extent, Machine, Stream, epoch_visits
 from distkern.passes.stream import Pieces
 from distkern.runs.data import from_arrays
+from runs import posed_problem
 from small import slow_but
 from toy import ToySource, prepare
 
@@ -64,7 +65,7 @@ def test_a_fit_has_the_same_bits_when_workers_feed_it(executor, mode, machine, c
     features = generator.normal(size=(5000, 6)).astype(np.float32)
     model = CSVRGClassifier(n_landmarks=30, stages=2, random_state=0)
     data = from_arrays(features, (features[:, 0] > 0).astype(int), None)
-    solver, problem = model.problem(data, has_test=False)
+    solver, problem = posed_problem(model, data)
     with open_executor("synchronous") as alone:
         expected = Driver({"train": data.source}, alone).run(solver, problem).state
 

@@ -23,8 +23,8 @@ from distkern.engine.executors.cluster import ClusterExecutor, connect
 from distkern.estimators.pegasos import PegasosClassifier
 from distkern.passes import Each, Extent, Machine, Reduce
 from distkern.passes.execution import Call, Timed
-from distkern.runs.run import evaluate, plan, train
 from distkern.storage.ingest import write_dataset
+from runs import evaluate, plan, train
 from toy import ToySource, add, scaled_sum, toy_rounds
 
 SOURCE = ToySource()

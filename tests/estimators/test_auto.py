@@ -14,6 +14,7 @@ from distkern.common.errors import InputError
 from distkern.engine import executors
 from distkern.engine.checkpoint import CheckpointFolder
 from distkern.engine.drive import Interrupted
+from distkern.estimators.auto import ChoosingRecipe
 from distkern.estimators.sample import FoldedSample, drawn_shares
 from distkern.runs.arrays import ArraySource
 from distkern.runs.data import from_arrays
@@ -21,6 +22,7 @@ from distkern.search.folds import TriedMachine
 from distkern.search.ladder import _enrichment, _is_worth
 from distkern.search.machines import SampleRows
 from distkern.storage.ingest import write_dataset
+from runs import posed_problem
 
 
 def rows(n_rows=200, n_columns=3):
@@ -29,10 +31,13 @@ def rows(n_rows=200, n_columns=3):
     return X, (X[:, 0] * X[:, 1] > 0).astype(int)
 
 
-def chosen(model, X, y, **given):
-    data = from_arrays(X, y, None, model.task)
-    model.problem(data, has_test=False)
-    return model.algorithm_, model.chosen_because_
+def recipe_for(model, X, y):
+    return model.recipe().chosen_for(from_arrays(X, y, None, model.task), has_test=False)
+
+
+def chosen(model, X, y):
+    recipe = recipe_for(model, X, y)
+    return recipe.name.removesuffix("_regressor"), recipe.chosen.because
 
 
 def test_what_is_chosen_is_fitted_as_by_itself():
@@ -57,7 +62,7 @@ def test_an_algorithm_that_is_named_is_fitted(algorithm, tmp_path):
     X, y = rows()
     model = KernelClassifier(algorithm=algorithm, search=None, random_state=0).fit(X, y)
     assert (model.algorithm_, model.chosen_because_) == (algorithm, "it was asked for")
-    assert model.choosing_bytes(from_arrays(X, y, None, model.task)) == 0
+    assert model.recipe().choosing_bytes(from_arrays(X, y, None, model.task)) == 0
     model.save(tmp_path / "m")
     loaded = load_model(tmp_path / "m")
     assert loaded.algorithm == algorithm
@@ -115,8 +120,9 @@ def test_lines_get_a_linear_machine(task):
     # classes that overlap, and numbers
     y = X @ np.arange(1.0, 7.0) + 10 * generator.logistic(size=600)
     model = KernelClassifier(random_state=0) if task == "classification" else KernelRegressor(random_state=0)
-    assert chosen(model, X, (y > 0).astype(int) if task == "classification" else y)[0] == "newton"
-    assert model.machine_.features == "linear"
+    recipe = recipe_for(model, X, (y > 0).astype(int) if task == "classification" else y)
+    assert recipe.name.startswith("newton")
+    assert recipe.settings.given["features"] == "linear"
 
 
 @pytest.mark.slow
@@ -141,10 +147,11 @@ def test_held_out_noise_is_noise_copies_included(copies):
     model = KernelClassifier(random_state=0)
     # as many rows of either kind, so that none are merged
     X, y = np.vstack([X] * (3 // copies)), np.tile(y, 3 // copies)
-    _, problem = model.problem(from_arrays(X, y, None, model.task), has_test=False)
+    _, problem = posed_problem(model, from_arrays(X, y, None, model.task))
     assert problem.candidates[-1].loss > 0.68
-    assert model.held_out_score_ > 0.68
-    assert model.algorithm_ == "newton"
+    recipe = recipe_for(model, X, y)
+    assert recipe.chosen.held_out[0] > 0.68
+    assert recipe.name == "newton"
 
 
 @pytest.mark.slow
@@ -182,7 +189,7 @@ def test_settings_of_the_choice_are_overridden_by_name():
     X, y = curved(300)
     model = KernelClassifier(settings={"n_landmarks": 64, "nu": 1e-3}, random_state=0).fit(X, y)
     assert (model.algorithm_, len(model.machine_.landmarks_), model.machine_.nu) == ("newton", 64, 1e-3)
-    _, problem = model.problem(from_arrays(X, y, None, model.task), has_test=False)
+    _, problem = posed_problem(model, from_arrays(X, y, None, model.task))
     # what is told is what is trained
     assert "n_landmarks=64" in problem.notes[0]
     assert "nu=0.001," in problem.notes[0]
@@ -222,18 +229,19 @@ def test_a_trial_decides_where_the_shape_does_not(kind, features):
     X, score = wide(kind)
     y = np.where(score > 0, "yes", "no")
     model = KernelClassifier(class_weight={"yes": 2.0}, random_state=0)
-    _, because = chosen(model, X, y)
-    assert (model.algorithm_, model.machine_.features) == ("newton", features)
-    assert because == "of 1,100 dense columns, and by log loss on held-out rows of a sample"
+    recipe = recipe_for(model, X, y)
+    assert (recipe.name, recipe.settings.given["features"]) == ("newton", features)
+    assert recipe.chosen.because == "of 1,100 dense columns, and by log loss on held-out rows of a sample"
 
 
 @pytest.mark.parametrize(("kind", "features"), [("linear", "linear"), ("round", "nystroem")])
 def test_a_trial_of_regressors(kind, features):
     X, score = wide(kind)
     model = KernelRegressor(random_state=0)
-    assert chosen(model, X, score)[0] == "newton"
-    assert model.machine_.features == features
-    assert model.chosen_because_.endswith("and by squared error on held-out rows of a sample")
+    recipe = recipe_for(model, X, score)
+    assert recipe.name == "newton_regressor"
+    assert recipe.settings.given["features"] == features
+    assert recipe.chosen.because.endswith("and by squared error on held-out rows of a sample")
 
 
 def test_too_few_rows_for_a_trial_get_kernels_at_all_of_them():
@@ -249,9 +257,9 @@ def test_what_does_not_fit_the_limit_gives_way():
     found = {}
     for limit in (4096, 512, 400, 256, 64):
         model = KernelClassifier(search=None, memory_limit=limit * 2**20)
-        algorithm, because = chosen(model, X, y)
-        found[limit] = (algorithm, getattr(model.machine_, "max_cell_rows", None))
-        assert because == (
+        recipe = recipe_for(model, X, y)
+        found[limit] = (recipe.name, recipe.settings.given.get("max_cell_rows"))
+        assert recipe.chosen.because == (
             "cells does not fit the memory limit"
             if found[limit] != ("cells", "auto")
             else "of 50 dense columns"
@@ -266,7 +274,7 @@ def test_what_does_not_fit_the_limit_gives_way():
 def test_what_was_chosen_instead_is_kept(tmp_path, monkeypatch):
     X, y = rows(500, 10)
     monkeypatch.setattr(
-        KernelClassifier, "_fits", lambda self, candidate, *_, has_test: candidate.name == "svrg"
+        ChoosingRecipe, "_fits", lambda self, candidate, *_, has_test: candidate.name == "svrg"
     )
     model = KernelClassifier(memory_limit=2**30, random_state=0).fit(X, y)
     assert (model.algorithm_, model.machine_.loss) == ("svrg", "logistic")
@@ -280,16 +288,16 @@ def test_where_cells_do_not_fit_the_best_machine_over_centres_is_taken(monkeypat
     X = np.random.default_rng(0).uniform(0.0, 20.0, (8000, 2)).astype(np.float32)
     y = np.floor(X).sum(axis=1) % 2
     monkeypatch.setattr(
-        KernelClassifier, "_fits", lambda self, candidate, *_, has_test: candidate.name != "cells"
+        ChoosingRecipe, "_fits", lambda self, candidate, *_, has_test: candidate.name != "cells"
     )
     model = KernelClassifier(memory_limit=2**30, random_state=0)
     found, because = chosen(model, X, y)
     assert found == "newton"
     assert because.startswith("cells")
     assert because.endswith("does not fit the memory limit")
-    kept = model._kept_choice[1]
-    assert kept.settings["gamma"].startswith("median/")
-    assert len(kept.compared) == 6
+    recipe = recipe_for(model, X, y)
+    assert recipe.settings.given["gamma"].startswith("median/")
+    assert len(recipe.candidates) == 6
 
 
 @pytest.fixture(scope="module")

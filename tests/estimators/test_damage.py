@@ -13,11 +13,11 @@ from distkern import CSVRGClassifier
 from distkern.common.errors import InputError
 from distkern.engine.checkpoint import CheckpointFolder
 from distkern.estimators.dsg import DSGRegressor
-from distkern.runs.persistence import load_model
-from distkern.runs.run import train
+from distkern.estimators.loading import load_model
 from distkern.storage.dataset import open_dataset
 from distkern.storage.description import sealed
 from distkern.storage.ingest import write_dataset
+from runs import train
 
 FLIPS = 60
 #: what may stand in the place of a value

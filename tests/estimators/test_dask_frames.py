@@ -75,7 +75,7 @@ def test_mixed_frames_have_weights_and_groups(frame, labels):
     for given in (parts(weights, 40, 60), parts(weights.astype("Float64"), 10, 50), weights):
         model = clone(MODEL).fit(rows, labels, given)
         assert model.mean_weight_ == pytest.approx(weights.mean())
-        assert model._further.weight == pytest.approx(weights.sum())
+        assert model.model_.further.weight == pytest.approx(weights.sum())
     groups = pd.Series(np.arange(N_ROWS) // 5).astype("string")
     clone(MODEL).fit(rows, labels, groups=parts(groups, 40, 60))
     with pytest.raises(InputError, match="one group"):

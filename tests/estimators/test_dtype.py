@@ -1,5 +1,7 @@
 """The precision that rows are trained and predicted in."""
 
+from dataclasses import replace
+
 import dask.array as da
 import numpy as np
 import pytest
@@ -129,7 +131,7 @@ def test_a_model_that_does_not_say_predicts_in_the_precision_of_its_rows():
     X, y = rows()
     model = svrg().fit(X, y)
     single = model.decision_function(X)
-    model.dtype_ = None
+    model._model = replace(model.model_, columns=replace(model.model_.columns, dtype=None))
     assert 0 < np.abs(model.decision_function(X) - single).max() < 1e-3
     np.testing.assert_array_equal(model.decision_function(X.astype(SINGLE)), single)
 
@@ -138,17 +140,17 @@ def test_only_the_basis_of_the_precision_of_the_rows_is_made():
     """Predicting by many rows, as kernel machines do, had three copies of them, one as large as two."""
     X, y = rows(400)
     model = svrg().fit(X, y)
-    model.dtype_ = None
+    model._model = replace(model.model_, columns=replace(model.model_.columns, dtype=None))
     for known in (SINGLE, DOUBLE):
-        (basis,) = model.predictor(None, "label", known).args[0]
+        (basis,) = model.model_.predictor(None, "label", known).args[0]
         assert basis.dtype == known
-    assert {basis.dtype for basis in model.predictor(None, "label").args[0]} == {SINGLE, DOUBLE}
+    assert {basis.dtype for basis in model.model_.predictor(None, "label").args[0]} == {SINGLE, DOUBLE}
 
 
 def test_dask_arrays_may_have_blocks_of_another_precision_than_they_say():
     X, y = rows(400)
     model = svrg().fit(X, y)
-    model.dtype_ = None
+    model._model = replace(model.model_, columns=replace(model.model_.columns, dtype=None))
     lazy = da.from_array(X, chunks=(150, -1)).map_blocks(lambda block: block, dtype=np.float32)
     np.testing.assert_array_equal(model.predict(lazy).compute(), model.predict(X.astype(np.float32)))
 

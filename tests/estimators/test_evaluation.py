@@ -9,11 +9,10 @@ from sklearn.metrics import brier_score_loss, confusion_matrix, log_loss, mean_p
 import distkern
 from distkern.common.scores import mean_difference
 from distkern.engine.executors import open_executor
-from distkern.runs.evaluation import evaluate_split
 from distkern.runs.ranking import N_BINS, Calibration
 from distkern.runs.regression_figures import MOST_CELLS, PointGrid
-from distkern.runs.run import evaluate, evaluations
 from distkern.storage.ingest import write_dataset
+from runs import evaluate, evaluate_split, evaluations
 
 
 def of_split(split):

@@ -6,9 +6,9 @@ from sklearn.base import clone
 
 import distkern as dk
 from distkern.common.errors import InputError
-from distkern.estimators.updating import begun
 from distkern.runs import persistence
 from distkern.storage.ingest import write_dataset
+from runs import begun
 
 N_OLD = 300
 OLD, NEW = slice(0, N_OLD), slice(N_OLD, None)
@@ -179,8 +179,8 @@ def test_loading_reads_nothing_that_updates_alone_need(tmp_path, monkeypatch):
     again = dk.load_model(tmp_path / "m")
     assert not [name for name in read[0] if name.startswith("further")]
     again.save(tmp_path / "again")
-    own = dk.load_model(tmp_path / "again")._further.loaded().solver_state
-    np.testing.assert_array_equal(own["gram"], model._further.solver_state["gram"])
+    own = dk.load_model(tmp_path / "again").model_.further.loaded().solver_state
+    np.testing.assert_array_equal(own["gram"], model.model_.further.solver_state["gram"])
 
 
 def data_set(folder, X, y, **how):
@@ -219,7 +219,7 @@ def test_drift_is_what_numpy_counts(tmp_path, scale):
         wanted = [low[place], high[place], X[NEW, place].min(), X[NEW, place].max()]
         np.testing.assert_allclose(ranges, wanted, rtol=1e-5)
     # the next update compares with all rows so far
-    np.testing.assert_allclose(model._further.high, X.max(axis=0), rtol=1e-5)
+    np.testing.assert_allclose(model.model_.further.high, X.max(axis=0), rtol=1e-5)
 
 
 def test_rows_of_other_scalings_and_codes_are_those_of_the_model(tmp_path):

@@ -1,6 +1,7 @@
 """``explain`` says of a fitted model what scikit-learn's inspection says, on whatever ``fit`` takes."""
 
 import re
+from dataclasses import replace
 
 import dask.array as da
 import dask.dataframe as dd
@@ -18,10 +19,14 @@ from distkern import (
     load_model,
     write_dataset,
 )
+from distkern.columns.category import CategoryColumn
+from distkern.columns.date import DateColumn
+from distkern.columns.number import NumberColumn
+from distkern.columns.time import TimeColumn
 from distkern.common.sparse import SparseRows
 from distkern.runs.dependence import ColumnGrid, input_columns
 from distkern.storage.scaling import Scaling
-from distkern.storage.table import Column, Table
+from distkern.storage.table import Table
 
 #: of Newton's regressor over the features themselves, which are f(x) = 3 x_0 - x_2
 SLOPES = np.array([3.0, 0.0, -1.0])
@@ -236,7 +241,8 @@ def test_labels_of_a_data_set_are_its_own(tmp_path):
 def test_it_shows_itself_and_a_model_keeps_it(tmp_path):
     X, y = rows(60)
     model = regressor().fit(X, y)
-    found = model.importances_ = model.explain(X, y)
+    found = model.explain(X, y)
+    model._model = replace(model.model_, importances=found)
     assert found._repr_html_().startswith("<iframe srcdoc=")
     found.save(tmp_path / "page.html")
     page = (tmp_path / "page.html").read_text(encoding="utf-8")
@@ -265,28 +271,32 @@ def test_values_are_told_as_the_table_has_them():
     means = {"means": ((3.0,), (1.0,), (2.0,), (9.0,)), "default": (2.0,), "outputs": ("y",)}
     nan = np.nan
     told = {
-        (Column("n", "number", "number", fill=2.0, flag=True), (5.0, nan, 1.0)): (1.0, 5.0),
-        (Column("d", "date", "date"), (10 * day, 3 * day, 3 * day)): ("1970-01-04", "1970-01-11"),
-        (Column("d", "date", "date", hours=True), (day + 3600, day)): (
-            "1970-01-02 00:00",
-            "1970-01-02 01:00",
+        (NumberColumn("n", fill=2.0, flag=True), (5.0, nan, 1.0)): (1.0, 5.0),
+        (DateColumn("d"), (10 * day, 3 * day, 3 * day)): ("1970-01-04", "1970-01-11"),
+        (DateColumn("d", hours=True), (day + 3600, day)): ("1970-01-02 00:00", "1970-01-02 01:00"),
+        (TimeColumn("t"), (13.5 * 3600, 60.0, nan)): ("00:01", "13:30"),
+        (CategoryColumn("c", encoding="onehot", **levels), (0, 2, nan, 1)): ("a", "b", "c", "missing"),
+        (CategoryColumn("c", encoding="target", **levels, **means), (0, 2, nan, 1)): (
+            "a",
+            "b",
+            "c",
+            "missing",
         ),
-        (Column("t", "time", "time"), (13.5 * 3600, 60.0, nan)): ("00:01", "13:30"),
-        (Column("c", "category", "onehot", **levels), (0, 2, nan, 1)): ("a", "b", "c", "missing"),
-        (Column("c", "category", "target", **levels, **means), (0, 2, nan, 1)): ("a", "b", "c", "missing"),
     }
     for (column, values), expected in told.items():
         found = grid(column, list(values))
         assert found.values == expected
-    assert grid(Column("n", "number", "number", flag=True), [nan, nan]) is None
+    assert grid(NumberColumn("n", flag=True), [nan, nan]) is None
 
 
 def test_the_most_frequent_categories_and_levels_between_the_least_and_the_largest_mean():
     levels = tuple("abcdef")
-    found = grid(Column("c", "category", "onehot", levels=levels), [1, 1, 4, 4, 0, 2, 3, 5], most=2)
+    found = grid(CategoryColumn("c", encoding="onehot", levels=levels), [1, 1, 4, 4, 0, 2, 3, 5], most=2)
     assert found.values == ("b", "e")
     means = tuple((float(mean),) for mean in (5, 0, 3, 1, 4, 2))
-    column = Column("c", "category", "target", levels=levels, means=means, default=(0.0,), outputs=("y",))
+    column = CategoryColumn(
+        "c", encoding="target", levels=levels, means=means, default=(0.0,), outputs=("y",)
+    )
     found = grid(column, [0, 1, 2, 3, 4, 5], most=3)
     assert found.values == ("a", "b", "f")
 

@@ -1,6 +1,7 @@
 """Columns are matched by name on every way into a model: put in order, or refused by name."""
 
 import warnings
+from dataclasses import replace
 
 import numpy as np
 import pandas
@@ -10,7 +11,7 @@ from scipy import sparse
 
 from distkern import CSVRGClassifier, RandomFeatures
 from distkern.common.errors import InputError
-from distkern.runs.persistence import load_model
+from distkern.estimators.loading import load_model
 from distkern.storage.dataset import open_dataset
 from distkern.storage.ingest import shard, write_dataset
 
@@ -174,7 +175,9 @@ def test_sparse_rows_are_put_in_order(tmp_path):
     y = np.arange(300) % 2
     given = write_dataset([(X, y)], tmp_path / "a.zarr", scale="none", shuffle=False, sparse=True)
     model = estimator().fit(given.train)
-    model.feature_names_in_ = np.array([f"c{i}" for i in range(40)], dtype=object)
+    names = np.array([f"c{i}" for i in range(40)], dtype=object)
+    columns = replace(model.model_.columns, feature_names_in=names)
+    model._model = replace(model.model_, columns=columns)
     order = random.permutation(40)
     moved = write_dataset([(X[:, order], y)], tmp_path / "b.zarr", scale="none", shuffle=False, sparse=True)
     moved.feature_names = tuple(f"c{i}" for i in order)

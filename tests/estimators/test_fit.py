@@ -11,8 +11,8 @@ from sklearn.svm import SVC
 
 from distkern import CellClassifier, CSVRGClassifier, DSGClassifier, NewtonClassifier, SIMBAClassifier
 from distkern.common.errors import InputError
+from distkern.estimators.loading import load_model
 from distkern.runs.algorithms import algorithms
-from distkern.runs.persistence import load_model
 from distkern.storage.ingest import write_dataset
 from parts import parts_of
 

@@ -6,8 +6,8 @@ from scipy.sparse import csr_matrix
 from sklearn.linear_model import LogisticRegression
 
 from distkern import NewtonClassifier, PegasosClassifier, SIMBAClassifier, SVRGClassifier, load_model
-from distkern.runs.run import evaluate
 from distkern.storage.ingest import write_dataset
+from runs import evaluate
 
 LINEAR = [
     (PegasosClassifier, {"stages": 10}),

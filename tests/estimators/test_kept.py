@@ -3,6 +3,7 @@
 import gc
 import pickle
 import weakref
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -28,8 +29,9 @@ def model(request):
 
 def test_the_basis_is_made_once(model, monkeypatch):
     made = []
-    own = type(model).applied_basis
-    monkeypatch.setattr(type(model), "applied_basis", lambda *asked: made.append(asked[1:]) or own(*asked))
+    kind = type(model.model_)
+    own = kind.basis
+    monkeypatch.setattr(kind, "basis", lambda *asked: made.append(asked[1:]) or own(*asked))
     first = model.predict(ROWS)
     np.testing.assert_array_equal(model.predict(ROWS), first)
     assert len(made) == 1
@@ -41,8 +43,11 @@ def test_the_basis_is_made_once(model, monkeypatch):
 def test_a_model_that_was_changed_is_predicted_with_anew():
     model = fitted("NewtonClassifier")
     before, labels = model.decision_function(ROWS), model.predict(ROWS)
-    model.coefficients_ = 2.0 * model.coefficients_
-    model.constants_ = 2.0 * model.constants_
+    value = model.model_
+    with pytest.raises(AttributeError, match="fit another one"):
+        model.coefficients_ = 2.0 * value.coefficients
+    doubled = {"coefficients": 2.0 * value.coefficients, "constants": 2.0 * value.constants}
+    model._model = replace(value, **doubled)
     np.testing.assert_allclose(model.decision_function(ROWS), 2.0 * before, rtol=1e-6)
     model.set_params(threshold=0.999)
     assert model.predict(ROWS).sum() < labels.sum()

@@ -9,8 +9,8 @@ from sklearn.datasets import make_classification
 
 from distkern import AVMClassifier, CSVRGClassifier, DSGClassifier, NewtonClassifier
 from distkern.common.errors import CorruptDataError, InputError
+from distkern.estimators.loading import load_model
 from distkern.runs import persistence
-from distkern.runs.persistence import load_model
 from distkern.storage.arrays import load_arrays, save_arrays
 from distkern.storage.description import sealed
 

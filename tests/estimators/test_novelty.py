@@ -9,10 +9,10 @@ from sklearn.svm import OneClassSVM
 import distkern as dk
 from distkern.common.errors import InputError
 from distkern.engine.executors import open_executor
-from distkern.runs.evaluation import evaluate_split
 from distkern.solvers import dsg_novelty
 from distkern.storage.ingest import write_dataset
 from distkern.storage.places import place_of
+from runs import evaluate_split
 
 
 def rows(n=1200, seed=0):

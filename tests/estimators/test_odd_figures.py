@@ -7,10 +7,10 @@ import distkern as dk
 from distkern.common.types import Block
 from distkern.engine.executors import open_executor
 from distkern.estimators.sample import of_all_classes
-from distkern.runs.evaluation import evaluate_split
 from distkern.runs.row_losses import Losing
 from distkern.search.tuning.search import Metric
 from distkern.storage.ingest import shard, write_dataset
+from runs import evaluate_split
 
 GIVEN = {"random_state": 0, "n_landmarks": 16}
 

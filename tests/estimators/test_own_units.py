@@ -8,9 +8,9 @@ from scipy.sparse import csr_matrix, issparse
 
 from distkern import DSGClassifier, NewtonClassifier, NewtonRegressor, RandomFeatures, write_dataset
 from distkern.common.errors import InputError
-from distkern.runs.run import evaluate
 from distkern.storage.ingest import shard
 from distkern.storage.scaling import KINDS, Scaling, ScalingFit
+from runs import evaluate
 
 STORED = ("none", "minmax", "standard", "unit", "ball")
 #: of columns, one of which is far from 0

@@ -7,9 +7,9 @@ from scipy import sparse
 from distkern import PegasosClassifier
 from distkern.common.errors import InputError
 from distkern.common.sparse import SparseRows
-from distkern.runs.persistence import load_model
-from distkern.runs.run import plan
+from distkern.estimators.loading import load_model
 from problems import topics
+from runs import plan
 
 FEATURES = {
     "linear": {},

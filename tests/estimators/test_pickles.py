@@ -12,7 +12,7 @@ import pytest
 
 import distkern as dk
 from distkern.common.errors import CorruptDataError, InputError
-from distkern.estimators import pickled
+from distkern.model import value
 
 
 def by_joblib(model):
@@ -74,13 +74,13 @@ def test_it_can_be_updated(saved, tmp_path):
 def test_what_is_too_large_or_gone_is_refused_when_it_is_pickled(saved, tmp_path, monkeypatch):
     model, _ = moved(saved, tmp_path)
     with monkeypatch.context() as patch:
-        patch.setattr(pickled, "MOST_PICKLED", 100)
+        patch.setattr(value, "MOST_PICKLED", 100)
         with pytest.raises(
             InputError, match=r"a pickle would hold .* and holds at most 100 B; copy the folder"
         ):
             pickle.dumps(model)
     shallow = copy.copy(model)
-    assert shallow._further is model._further
+    assert shallow.model_ is model.model_
     shutil.rmtree(tmp_path / "m")
     with pytest.raises((InputError, CorruptDataError)):
         pickle.dumps(model)

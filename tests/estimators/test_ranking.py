@@ -8,8 +8,8 @@ from sklearn.metrics import average_precision_score, roc_auc_score
 
 import distkern
 from distkern.runs.ranking import RankedScores
-from distkern.runs.run import evaluate
 from distkern.storage.ingest import write_dataset
+from runs import evaluate
 
 
 def ranking(scores, positive, weights=None, *, run_rows=1000, step=700):

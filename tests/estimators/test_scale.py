@@ -22,10 +22,10 @@ from distkern.common.errors import InputError
 from distkern.common.sparse import SparseRows
 from distkern.engine.drive import Driver
 from distkern.runs.data import from_arrays
-from distkern.runs.run import evaluate, plan, train
 from distkern.runs.scaled import ScaledSource
 from distkern.storage.ingest import write_dataset
 from distkern.storage.spreads import Spreads
+from runs import evaluate, plan, train
 
 SMALL = {
     CSVRGClassifier: {"n_landmarks": 64, "stages": 2, "gamma": "scale", "lam": 1e4},

@@ -11,11 +11,11 @@ from scipy import sparse
 from distkern.cli.main import main
 from distkern.common.errors import InputError
 from distkern.estimators.simba import SIMBAClassifier
-from distkern.runs.run import train
 from distkern.solvers._simba.measuring import Norms
 from distkern.storage.dataset import open_dataset
 from distkern.storage.ingest import write_dataset
 from problems import topics
+from runs import train
 
 KINDS = {
     "linear": {"nu": 0.01, "patience": None, "validation_fraction": 0.0},

@@ -12,12 +12,12 @@ from distkern.cli.main import main
 from distkern.common.errors import InputError
 from distkern.common.sparse import SparseRows
 from distkern.estimators.features import AbstractCoresetClassifier
+from distkern.estimators.loading import load_model
 from distkern.passes.machine import COMPILED_BYTES, PAGES_BYTES, WORKER_BASE_BYTES
 from distkern.runs.algorithms import algorithms
-from distkern.runs.persistence import load_model
-from distkern.runs.run import plan, train
 from distkern.storage.ingest import write_dataset
 from problems import topics
+from runs import plan, train
 from small import slow_but
 
 every_algorithm = pytest.mark.parametrize(

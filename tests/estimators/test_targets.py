@@ -19,9 +19,8 @@ from distkern.cli.main import main
 from distkern.common.errors import InputError
 from distkern.common.targets import plain_targets
 from distkern.engine.executors import open_executor
-from distkern.runs.evaluation import evaluate_split
-from distkern.runs.run import evaluate
 from distkern.storage.ingest import write_dataset
+from runs import evaluate, evaluate_split
 
 LOSSES = ("square", "huber", "epsilon_insensitive", "absolute", "quantile")
 SMALL = {"gamma": 2.0, "random_state": 0, "n_features": 256}

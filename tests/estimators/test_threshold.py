@@ -13,8 +13,8 @@ import distkern
 from distkern.cli.main import main
 from distkern.engine.executors import open_executor
 from distkern.runs.algorithms import algorithms
-from distkern.runs.evaluation import evaluate_split
 from distkern.runs.ranking import Calibration
+from runs import evaluate_split
 
 QUICK = {"n_landmarks": 30, "gamma": 0.5, "nu": 1e-3, "random_state": 0}
 

@@ -13,7 +13,7 @@ from distkern.formats._files import expand
 from distkern.formats._kinds import TableKinds
 from distkern.formats._notes import FileNotes
 from distkern.formats.base import ReadOptions, rows_of
-from distkern.storage.table_fit import TableOptions
+from distkern.storage.options import ShardOptions
 
 
 def laid_out(folder, *names):
@@ -55,7 +55,7 @@ def test_folders_are_read_to_the_bottom(tmp_path):
 
 def values(source, **options):
     """Texts of an id and columns of all rows, in the order of the files, and what is told."""
-    notes, kinds = FileNotes(), TableOptions().kinds()
+    notes, kinds = FileNotes(), ShardOptions().kinds()
     how = ReadOptions(notes=notes, kinds=kinds, **options)
     chunks = [*rows_of(expand([str(source)]), how)]
     return np.concatenate([chunk.features for chunk in chunks]), chunks, kinds, notes.told()
@@ -78,9 +78,13 @@ def test_values_in_the_names_of_folders_are_a_column(tmp_path, kind):
             parquet.write_table(pa.table({"x": [x, x], "y": ["u", "v"]}), folder / "part.parquet")
     found, chunks, kinds, told = values(tmp_path / "hive", target="y")
     assert chunks[0].names == ("x", "colour", "year")
-    assert kinds.kinds == {"x": "number", "colour": "category", "year": "number"}
+    assert {name: kind.kind for name, kind in kinds.kinds.items()} == {
+        "x": "number",
+        "colour": "category",
+        "year": "number",
+    }
     by_x = {row[0]: row[1:].tolist() for row in found}
-    code = kinds.levels["colour"]
+    code = kinds.reading("colour").levels
     assert by_x[1] == [code["red"], 2020]
     assert by_x[4] == [code["a/b"], 7]
     assert np.isnan(by_x[3][0])
@@ -148,7 +152,7 @@ def test_bytes_are_texts(tmp_path):
     parquet.write_table(table, tmp_path / "a.parquet")
     _, chunks, kinds, _ = values(tmp_path)
     assert chunks[0].targets.tolist() == ["p", "q", "p"]
-    assert [*kinds.levels["b"]] == ["u", "\u00e4"]
+    assert [*kinds.reading("b").levels] == ["u", "\u00e4"]
     parquet.write_table(table.set_column(0, "b", pa.array([b"\xff", b"", b""])), tmp_path / "a.parquet")
     with pytest.raises(
         InputError, match=r"a\.parquet, column 'b': the column holds binary that is not UTF-8"

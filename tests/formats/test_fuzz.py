@@ -11,10 +11,10 @@ import pytest
 from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
+from distkern.columns._words import parse_number
 from distkern.common.errors import InputError
 from distkern.common.sparse import SparseRows
 from distkern.formats._files import expand
-from distkern.formats._lines import parse_number
 from distkern.formats.base import Indices, ReadOptions
 
 NUMBER = re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?")

@@ -7,12 +7,12 @@ import pytest
 
 from distkern.common.errors import InputError
 from distkern.common.sparse import SparseRows, converted
+from distkern.estimators.loading import load_model
 from distkern.estimators.newton import NewtonClassifier
 from distkern.formats import svmlight
 from distkern.formats._files import expand
 from distkern.formats.base import CHUNK_BYTES, Indices, ReadOptions
-from distkern.runs.persistence import load_model
-from distkern.runs.scoring import files_for, rows_of
+from distkern.runs.scoring import files_for
 from distkern.storage.ingest import shard
 
 
@@ -96,12 +96,14 @@ def test_a_model_remembers_where_indices_start(tmp_path):
     model = NewtonClassifier(features="linear", random_state=0).fit(data.train)
     model.save(tmp_path / "m")
     (tmp_path / "b.svm").write_text("1 1:1\n")
-    (block,) = files_for(load_model(tmp_path / "m"), [tmp_path / "b.svm"])
-    later = shard(tmp_path / "b.svm", tmp_path / "e.zarr", like=rows_of(model))
+    (block,) = files_for(load_model(tmp_path / "m").model_, [tmp_path / "b.svm"])
+    later = shard(
+        tmp_path / "b.svm", tmp_path / "e.zarr", like=model.model_.columns.like(model.task, model.classes_)
+    )
     assert converted(later.train.reader(0)().features, sparse=False).tolist() == [[0, 1]]
     assert later.options["zero_based"]
     assert converted(block.features, sparse=False).tolist() == [[0, 1]]
-    (block,) = files_for(model, [tmp_path / "b.svm"], zero_based=False)
+    (block,) = files_for(model.model_, [tmp_path / "b.svm"], zero_based=False)
     assert converted(block.features, sparse=False).tolist() == [[1, 0]]
 
 

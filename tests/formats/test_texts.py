@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from distkern.formats._texts import numbers_of
+from distkern.columns.number import numbers_of
 
 
 @pytest.mark.parametrize("decimal", [".", ","])

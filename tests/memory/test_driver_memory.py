@@ -44,7 +44,7 @@ write_dataset(iter([(X, (X[:, 0] * X[:, 1] > 0).astype(int))]), out)
 TRAIN = """
 import json, sys
 import distkern as dk
-from distkern.runs.run import train
+from runs import train
 resident = []
 def watch(event):
     if event.kind == "stage_finished":

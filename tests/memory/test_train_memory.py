@@ -26,7 +26,7 @@ TRAIN = """
 import json, sys
 import distkern as dk
 from distkern.common.processes import peak_resident_bytes
-from distkern.runs.run import plan, train
+from runs import plan, train
 peaks = {"worker": 0}
 def watch(event):
     if event.kind == "stage_finished":

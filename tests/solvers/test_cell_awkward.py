@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from distkern import CellClassifier, CellRegressor
-from distkern.runs.run import train
 from distkern.storage.ingest import write_dataset
+from runs import train
 
 SEARCHES = [None, "quick"]
 

@@ -6,12 +6,12 @@ import pytest
 from distkern.engine.drive import Driver, Interrupted
 from distkern.estimators import cells
 from distkern.estimators.cells import CellClassifier
-from distkern.runs.persistence import load_model
-from distkern.runs.run import plan, train
+from distkern.estimators.loading import load_model
 from distkern.solvers._cells import layout, sizes
 from distkern.storage.ingest import write_dataset
 from distkern.storage.parts import ArrayParts, SlicedParts
 from problems import waves
+from runs import plan, train
 
 #: of which the slow tests take all
 PASSES = ("move", "solve")

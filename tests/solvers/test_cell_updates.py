@@ -14,6 +14,7 @@ from distkern.features.kernel_choice import KernelChoice
 from distkern.kernels import find_kernel
 from distkern.losses import find_loss
 from distkern.runs.data import from_arrays
+from distkern.runs.fitting import RunPlace, model_of, run_solver
 from distkern.solvers._cells.buckets import Cut, Machines, Solving, solve_rows
 from distkern.solvers._cells.machine import CellSettings, solve_cell
 from distkern.solvers._cells.tree import Overlap, Tree, cropped, grafted, parts_of
@@ -51,16 +52,16 @@ def updated(model, old, new, scheduler="synchronous"):
     task = "regression" if model.task == "regression" else "classification"
     every = from_arrays(*(np.concatenate(side) for side in zip(old, *new, strict=True)), None, task)
     after = type(model)(**model.get_params())
-    solver, problem = after.problem(every, has_test=False)
-    solver = replace(solver, before=model.before(1))
+    recipe = after.recipe()
+    posed = recipe.pose(every, has_test=False)
+    solver, problem = replace(posed.solver, before=model.model_.before(1)), posed.problem
     problem = replace(problem, block_rows=source.block_rows)
+    posed = replace(posed, solver=solver, problem=problem)
     with open_executor(scheduler, workers=2 if scheduler != "synchronous" else None) as executor:
-        outcome = Driver({"train": source}, executor).run(solver, problem, take=after._take_parts)
-    after._keep_data(every)
-    after.seed_, after.n_features_in_, after.scaling_ = problem.seed, problem.n_features, None
-    after.dtype_ = source.dtype
-    after._keep(outcome.state)
-    after.history_ = outcome.history
+        driver = Driver({"train": source}, executor)
+        outcome, parts = run_solver(recipe, posed, every, driver, RunPlace(executor))
+    columns = replace(model.model_.columns, dtype=source.dtype)
+    after._model = model_of(recipe, posed, outcome, parts, columns, every.classes, None, model.model_.further)
     return after, solver, problem, outcome.ending
 
 

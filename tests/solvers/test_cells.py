@@ -10,10 +10,10 @@ from sklearn.svm import SVC
 
 from cell_problems import Classifier, Regressor, rows
 from distkern.common.errors import CorruptDataError, InputError
-from distkern.runs.persistence import load_model
-from distkern.runs.run import train
+from distkern.estimators.loading import load_model
 from distkern.solvers._cells import basis, dual, layout
 from distkern.storage.ingest import write_dataset
+from runs import train
 
 
 @pytest.mark.parametrize("tol", [0.05, 0.002])

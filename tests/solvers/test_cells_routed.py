@@ -2,6 +2,7 @@
 
 import tracemalloc
 from collections import Counter
+from dataclasses import replace
 from zlib import crc32
 
 import dask
@@ -15,13 +16,13 @@ from distkern.bases.placed import PlacedSizes
 from distkern.common.errors import CorruptDataError, MemoryBudgetError
 from distkern.common.sparse import SparseRows
 from distkern.estimators.cells import CellClassifier, CellRegressor
-from distkern.runs.persistence import load_model
-from distkern.runs.run import evaluate, plan, train
+from distkern.estimators.loading import load_model
 from distkern.runs.scoring import files_for, predict_files_to, predict_to
 from distkern.solvers._cells import basis, layout
 from distkern.storage import file_rows
 from distkern.storage.ingest import write_dataset
 from distkern.storage.parts import SlicedParts, StoredParts
+from runs import evaluate, plan, train
 
 KINDS = ("two classes", "several classes", "real targets")
 
@@ -50,7 +51,9 @@ def fitted(tmp_path_factory):
         )
         model = CellRegressor(**given) if kind == "real targets" else CellClassifier(**given)
         model.fit_with(data.train, test=data.test).save(folder / kind)
-        predict_to(model, data.train, folder / f"{kind}.npy", output="decision", scheduler="synchronous")
+        predict_to(
+            model.model_, data.train, folder / f"{kind}.npy", output="decision", scheduler="synchronous"
+        )
         found[kind] = data, folder / kind, np.load(folder / f"{kind}.npy"), evaluate(model, data.train)
     return found
 
@@ -80,7 +83,7 @@ def test_predictions_are_those_of_a_model_that_is_kept(kind, fitted, nothing_kep
     for name, most in (("all", 2**24), ("few", 1)):
         monkeypatch.setattr(routing, "_PART_BYTES", most)
         out = tmp_path / f"{name}.npy"
-        predict_to(load_model(folder), data.train, out, output="decision", scheduler="synchronous")
+        predict_to(load_model(folder).model_, data.train, out, output="decision", scheduler="synchronous")
         found[name] = np.load(out)
         if name == "all":
             assert set(loaded.values()) == {1}
@@ -100,7 +103,7 @@ def test_the_same_bits_for_any_number_of_workers(fitted, nothing_kept, tmp_path)
     for scheduler, workers in (("synchronous", 1), ("threads", 1), ("threads", 3)):
         made.append(tmp_path / f"{scheduler}{workers}.csv")
         where = {"scheduler": scheduler, "workers": workers}
-        predict_to(load_model(folder), data.train, made[-1], output="decision", **where)
+        predict_to(load_model(folder).model_, data.train, made[-1], output="decision", **where)
     assert made[0].read_bytes() == made[1].read_bytes() == made[2].read_bytes()
 
 
@@ -113,7 +116,7 @@ def test_a_bucket_that_was_changed_is_refused(fitted, nothing_kept, tmp_path):
     file.write_bytes(content)
     model = load_model(tmp_path / "m")
     with pytest.raises(CorruptDataError, match="machines/1/c/0"):
-        predict_to(model, data.train, tmp_path / "p.npy", scheduler="synchronous")
+        predict_to(model.model_, data.train, tmp_path / "p.npy", scheduler="synchronous")
     with pytest.raises(CorruptDataError, match="machines/1/c/0"):
         evaluate(model, data.train, scheduler="synchronous")
     assert [file.name for file in tmp_path.iterdir()] == ["m"]
@@ -122,10 +125,10 @@ def test_a_bucket_that_was_changed_is_refused(fitted, nothing_kept, tmp_path):
 def test_the_limit_is_of_all_passes(fitted, nothing_kept, tmp_path):
     data, folder, _, _ = fitted["several classes"]
     model = load_model(folder)
-    model.bucket_bytes_ = 2**30
+    model._model = replace(model.model_, bucket_bytes=2**30)
     where = {"scheduler": "synchronous", "memory_limit": 2**30}
     with pytest.raises(MemoryBudgetError, match="pass 'say' needs"):
-        predict_to(model, data.train, tmp_path / "p.npy", **where)
+        predict_to(model.model_, data.train, tmp_path / "p.npy", **where)
     with pytest.raises(MemoryBudgetError, match="pass 'say' needs"):
         evaluate(model, data.train, **where)
 
@@ -203,7 +206,7 @@ def test_a_damaged_table_of_places_is_told(fitted, nothing_kept, tmp_path, monke
     model, read = load_model(folder), SlicedParts.offsets
     monkeypatch.setattr(SlicedParts, "offsets", lambda self, number: read(self, number) + 1)
     with pytest.raises(CorruptDataError, match="predict again"):
-        predict_to(model, data.train, tmp_path / "p.npy", scheduler="synchronous")
+        predict_to(model.model_, data.train, tmp_path / "p.npy", scheduler="synchronous")
 
 
 @pytest.mark.parametrize("kind", ["csv", "svmlight"])
@@ -222,8 +225,8 @@ def test_rows_of_files_are_moved_too(kind, fitted, nothing_kept, tmp_path, monke
     loaded, load = Counter(), StoredParts.load
     monkeypatch.setattr(StoredParts, "load", lambda self, n: (loaded.update([n]), load(self, n))[1])
     out = tmp_path / "p.csv"
-    read = files_for(model, [file], **({"id": "name"} if kind == "csv" else {"zero_based": False}))
-    assert predict_files_to(model, read, out, scheduler="synchronous") == len(X)
+    read = files_for(model.model_, [file], **({"id": "name"} if kind == "csv" else {"zero_based": False}))
+    assert predict_files_to(model.model_, read, out, scheduler="synchronous") == len(X)
     assert set(loaded.values()) == {1}
     found = np.loadtxt(out, delimiter=",", skiprows=1, ndmin=2)
     if kind == "csv":

@@ -8,9 +8,9 @@ from distkern.common.errors import InputError
 from distkern.engine.drive import Driver
 from distkern.estimators.arena import Arena
 from distkern.estimators.cells import CellClassifier
-from distkern.runs.persistence import load_model
-from distkern.runs.run import plan, train
+from distkern.estimators.loading import load_model
 from distkern.storage.ingest import write_dataset
+from runs import plan, solver_of, train
 
 
 def noisy_columns(n_rows, seed=0):
@@ -72,15 +72,15 @@ def test_what_is_given_is_not_searched():
 
 def test_each_part_of_the_search_space_is_open_or_given():
     """Maps by what is given of them, kernels by theirs; one value each is no search."""
-    cells = CellClassifier(scale="standard", search="quick")._solver(None, 1.0)
+    cells = solver_of(CellClassifier(scale="standard", search="quick"))
     assert {one.transform for one in cells.space.maps(8)} == {"standard"}
     assert {one.metric for one in cells.space.maps(8)} > {"none", "diagonal"}
-    quick = CellClassifier(search="quick")._solver(None, 1.0).space.maps(8)
+    quick = solver_of(CellClassifier(search="quick")).space.maps(8)
     assert not any(one.is_full or one.has_quantiles for one in quick)
     given = {"kernel": "rbf", "gamma": "median", "scale": "none", "metric": None}
-    assert CellClassifier(**given)._solver(None, 1.0).space.is_open(8)
-    assert not CellClassifier(C=3.0, **given)._solver(None, 1.0).space.is_open(8)
-    assert not CellClassifier(search=None)._solver(None, 1.0).space.is_open(8)
+    assert solver_of(CellClassifier(**given)).space.is_open(8)
+    assert not solver_of(CellClassifier(C=3.0, **given)).space.is_open(8)
+    assert not solver_of(CellClassifier(search=None)).space.is_open(8)
 
 
 def test_the_search_is_made_once_for_a_plan_and_its_run(tmp_path, monkeypatch):
@@ -97,13 +97,13 @@ def test_the_search_is_made_once_for_a_plan_and_its_run(tmp_path, monkeypatch):
     planned = plan(model, data.train)
     model.fit(data.train)
     assert len(calls) == 1
-    assert planned.driver_bytes >= model.choosing_bytes(model._data_of_split(data.train))
+    assert planned.driver_bytes >= model.choosing_bytes(model.recipe().data_of(data.train))
     assert model.history_[-1]["search_score"] == calls[0].score
     # of a map with a metric, the width is one of distances in its coordinates
     mapping = model.places_.map
     assert calls[0].kernel.over(mapping).gamma == pytest.approx(model.gamma_)
     model.set_params(C=2.0).fit(data.train)
-    assert len(calls) == 2
+    assert len(calls) == 3
     assert model.cost_ == pytest.approx(2.0)
 
 

@@ -17,13 +17,13 @@ from distkern.features.kernel_choice import KernelChoice
 from distkern.features.support import Support
 from distkern.kernels import find_kernel
 from distkern.losses import find_loss
-from distkern.runs.run import train as train_run
 from distkern.solvers.kernel_sdca import KernelSDCA
 from distkern.solvers.risk import Risk
 from distkern.solvers.sdca import SDCA
 from distkern.storage.ingest import write_dataset
 from feature_problems import all_rows, targets_of, train, waves
 from reference import cut_blocks
+from runs import train as train_run
 
 NU = 1e-2
 

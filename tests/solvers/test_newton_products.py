@@ -13,14 +13,13 @@ from distkern.common.errors import InputError
 from distkern.engine.checkpoint import CheckpointFolder
 from distkern.engine.drive import Driver
 from distkern.engine.events import EventLog
-from distkern.estimators.newton import that_fits
 from distkern.features.kernel_choice import KernelChoice
 from distkern.features.landmarks import Nystroem
 from distkern.features.linear import Linear
 from distkern.features.random import Random
 from distkern.kernels import find_kernel
 from distkern.losses import find_loss
-from distkern.runs.run import train as train_run
+from distkern.model.newton import that_fits
 from distkern.solvers import newton_products
 from distkern.solvers.base import Problem
 from distkern.solvers.newton import Newton
@@ -38,6 +37,8 @@ from feature_problems import (
     waves,
 )
 from reference import PlainRunner
+from runs import posed_problem
+from runs import train as train_run
 
 NU = 1e-4
 RBF = KernelChoice(find_kernel("rbf"), 1.0)
@@ -246,9 +247,9 @@ def test_what_fits_the_limit_decides(path):
 
     def chosen(**given):
         model = dk.NewtonClassifier(features="random", **given)
-        subject, problem = model.problem(model._data_of_split(data), has_test=False)
-        assert subject.takes_products == (model.hessian_ == "products") == bool(problem.notes)
-        return model.hessian_, problem.notes
+        subject, problem = posed_problem(model, data)
+        assert subject.takes_products == bool(problem.notes)
+        return "products" if subject.takes_products else "matrix", problem.notes
 
     assert chosen(n_features=8000) == ("matrix", ())
     assert chosen(n_features=30_000) == (
@@ -320,8 +321,9 @@ def test_a_run_with_products_goes_on_with_the_same_limit_only(path):
 
     def identity(**given):
         model = dk.NewtonClassifier(features="random", random_state=0, **given)
-        training = model._data_of_split(data)
-        return model._identity(training, model.problem(training, has_test=False)[1])
+        recipe = model.recipe()
+        training = recipe.data_of(data)
+        return recipe.identity(training, recipe.pose(training, has_test=False))
 
     assert identity(memory_limit=2**30) == identity()
     assert identity(hessian="matrix") == identity()

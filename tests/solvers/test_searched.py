@@ -34,7 +34,6 @@ from distkern.engine.events import EventLog
 from distkern.engine.executors import open_executor
 from distkern.losses.classes import SquaredHinge
 from distkern.runs.data import from_arrays
-from distkern.runs.run import plan, train
 from distkern.search.values import losses_of, outline_of_most, run_alone, work_of
 from distkern.solvers.avm import AVM
 from distkern.solvers.base import Problem
@@ -42,6 +41,7 @@ from distkern.solvers.hyperparameters import SEARCHED_LAM, SEARCHED_NU
 from distkern.solvers.risk import Risk
 from distkern.storage.ingest import write_dataset
 from distkern.storage.parts import ArrayParts
+from runs import outlines_of, plan, posed_problem, solver_of, train
 from small import slow_but, taken
 
 #: those that search by themselves, and those that do where it is asked for
@@ -172,7 +172,7 @@ def test_what_is_not_searched_by_default_is_searched_if_it_is_asked_for(data, ma
 @pytest.mark.parametrize("loss", ["squared_hinge", "hinge"])
 def test_trials_of_many_random_features_are_of_a_machine_near_the_kernels_own(loss, data):
     model = small(DSGClassifier, loss=loss)
-    solver, _ = model.run_of(model._data_of_split(data.train), has_test=False)
+    solver, _ = posed_problem(model, data.train, searched=True)
     trial = solver.sizes.solver
     assert (trial.name, trial.features.name) == ("newton" if loss == "squared_hinge" else "svrg", "nystroem")
     assert trial.features.kernel == solver.solver.kernel
@@ -199,7 +199,7 @@ def test_rows_in_any_order_are_sampled_in_all_blocks(tmp_path):
         columns=True,
     )
     model = SIMBAClassifier(max_rounds=4000, random_state=0)
-    solver, problem = model.run_of(model._data_of_split(data.train), has_test=False)
+    solver, problem = posed_problem(model, data.train, searched=True)
     (sampling,) = (one.step for one in solver.outline(problem) if one.step.name == "sample")
     assert sampling.blocks == tuple(range(40))
 
@@ -225,12 +225,12 @@ def test_simba_chooses_how_far_rows_may_fall_short(n_columns, noise, made):
 
 
 def test_a_trial_has_fewer_rounds_of_more_rows_and_holds_nothing_out():
-    solver = SIMBAClassifier(max_rounds=40_000, max_feature_accesses=1e6)._solver(None, 1.0)
+    solver = solver_of(SIMBAClassifier(max_rounds=40_000, max_feature_accesses=1e6))
     trial = solver.stand_in()
     assert (trial.max_rounds, trial.stages, trial.patience, trial.validation_fraction) == (8000, 1, None, 0.0)
     assert (trial.rows_per_round, trial.columns_per_round) == (16, 4)
     assert trial.max_feature_accesses is None
-    few = SIMBAClassifier(max_rounds=1500)._solver(None, 1.0).stand_in()
+    few = solver_of(SIMBAClassifier(max_rounds=1500)).stand_in()
     assert few.max_rounds == 500
 
 
@@ -238,7 +238,7 @@ def test_several_outputs_are_compared_in_one_unit():
     X = np.random.default_rng(0).normal(size=(600, 4)).astype(np.float32)
     y = X.argmax(axis=1)
     model = SIMBAClassifier(nu=0.01, max_rounds=300, stages=1, random_state=0).fit(X, y)
-    solver, problem = model.problem(from_arrays(X, y, None, model.task), has_test=False)
+    solver, problem = posed_problem(model, from_arrays(X, y, None, model.task))
     state = run_alone(solver, problem, Block(X, y.astype(np.int32)))
     assert (state.margins > 0).any()
     found = solver.model(problem, state)
@@ -265,9 +265,7 @@ def test_few_rows_are_not_searched_and_a_refit_forgets(data, made):
 @every_kind
 def test_the_plan_lists_the_search_and_each_trial_takes_no_more(kind, data, monkeypatch):
     model, made, execute = small(kind), [], Driver._execute
-    rows = model._data_of_split(data.train)
-    solver, problem = model.run_of(rows, has_test=True)
-    outlines = [*model.preparing(rows, problem), *solver.outline(problem)]
+    solver, problem, outlines = outlines_of(model, data.train, has_test=True)
     outlined = {outline.step.name: outline for outline in outlines}
     names = PASSES[: 1 + len(solver.names)]
     assert [name for name in outlined if name in PASSES] == names
@@ -337,7 +335,7 @@ def test_what_was_chosen_is_in_the_first_checkpoint(data, tmp_path, made):
 
     folder = CheckpointFolder(tmp_path / "c", {})
     model = small(CSVRGClassifier, projection=True)
-    solver, problem = model.run_of(model._data_of_split(data.train), has_test=False)
+    solver, problem = posed_problem(model, data.train, searched=True)
     with open_executor("synchronous") as executor:
         with pytest.raises(Interrupted):
             Driver({"train": data.train}, executor, EventLog([stop]), folder).run(solver, problem)
@@ -356,7 +354,7 @@ def test_a_run_alone_is_a_run(kind):
     X, y = squares(400)
     model = small(kind, **unsearched(kind))
     data = from_arrays(X, y, None, model.task)
-    solver, problem = model.problem(data, has_test=False)
+    solver, problem = posed_problem(model, data)
     state = run_alone(solver, problem, data.source.reader(0)())
     with open_executor("synchronous") as executor:
         outcome = Driver({"train": data.source}, executor).run(solver, problem)
@@ -369,7 +367,7 @@ def test_single_columns_are_read_in_a_process_alone(form):
     rows = form(np.where(X > 0.3, X, 0.0).astype(np.float32))
     model = SIMBAClassifier(nu=0.01, max_rounds=300, stages=2, random_state=0)
     data = from_arrays(rows, y, None, model.task)
-    solver, problem = model.problem(data, has_test=False)
+    solver, problem = posed_problem(model, data)
     state = run_alone(solver, problem, data.source.reader(0)())
     with open_executor("synchronous") as executor:
         outcome = Driver({"train": data.source}, executor).run(solver, problem)
@@ -383,7 +381,7 @@ def test_log_losses_weigh_as_rows_and_classes_do(loss, nu):
     weights = np.random.default_rng(1).integers(1, 4, len(X)).astype(float)
     settings = {"nu": nu, "gamma": 4.0, "class_weight": {0: 1.0, 1: 3.0}}
     model = small(NewtonClassifier, loss=loss, **settings).fit(X, y, weights)
-    solver, problem = model.problem(from_arrays(X, y, weights, model.task), has_test=False)
+    solver, problem = posed_problem(model, from_arrays(X, y, weights, model.task))
     block = Block(X, y.astype(np.int32), weights)
     state = run_alone(solver, problem, block)
     factors = weights * np.where(y == 1, 3.0, 1.0)
@@ -442,7 +440,7 @@ def test_the_same_is_chosen_under_any_limit():
     chosen = []
     for limit in (None, 300 * 2**20):
         model.set_params(memory_limit=limit)
-        solver, _ = model.run_of(data, has_test=False)
+        solver, _ = posed_problem(model, data, has_test=False, searched=True)
         assert solver.solver.takes_products == (limit is not None)
         chosen.append((solver.sizes, solver.names))
     assert chosen[0] == chosen[1]
@@ -459,7 +457,7 @@ def test_a_limit_that_trials_do_not_fit_is_told_what_makes_do_without(data):
 
 def test_trials_make_few_stages_however_many_are_allowed(data):
     model = CSVRGClassifier(n_landmarks=128, steps_per_stage=1.0, stages=1000)
-    solver, _ = model.run_of(model._data_of_split(data.train), has_test=False)
+    solver, _ = posed_problem(model, data.train, searched=True)
     assert (solver.stages, solver.sizes.solver.stages) == (1000, 10)
 
 
@@ -477,7 +475,7 @@ def test_values_weigh_a_row_the_same_on_any_number_of_rows():
 
 
 def test_values_of_parts_are_found_and_changed_by_name():
-    solver = small(CSVRGClassifier)._solver(None, 1.0)
+    solver = solver_of(small(CSVRGClassifier))
     assert value_of(solver, "lam") == 1024.0
     assert value_of(solver, "n_landmarks") == 128
     assert value_of(solver, "nothing") is None

@@ -194,6 +194,8 @@ def test_later_files_are_checked(tmp_path):
     assert "rows with a category not in the training rows, treated as unknown: c (1)" in told
     assert "column unknown to the model, ignored: 'new'" in told
     assert open_dataset(tmp_path / "d.zarr").fingerprint == data.fingerprint
+    with pytest.raises(InputError, match="--like: sets the preparation of rows"):
+        check(later, report=lambda columns: None, **how, impute="flag")
 
 
 @pytest.mark.parametrize("width", [2, 4])

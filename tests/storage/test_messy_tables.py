@@ -11,87 +11,16 @@ from pyarrow import parquet
 from sklearn.feature_extraction.text import HashingVectorizer
 from test_tables import feature, made, rows, small_blocks, written
 
+from distkern.columns import _words
 from distkern.common.errors import InputError, Problems
+from distkern.estimators.loading import load_model
 from distkern.estimators.newton import NewtonClassifier
-from distkern.formats import _words
-from distkern.formats._texts import dates_of, decimal_of, numbers_of, times_of
-from distkern.runs.persistence import load_model
 from distkern.runs.scoring import files_for
 from distkern.runs.writing import write_dataset
 from distkern.storage.file_rows import FileRows
 from distkern.storage.ingest import check, shard
 from distkern.storage.preparation import Like
-from distkern.storage.table_report import ColumnReport, Distinct
-
-
-@pytest.mark.parametrize(
-    ("word", "number", "unit"),
-    [
-        ("$1,200.50", 1200.5, "$"),
-        ("(3,000)", -3000.0, ""),
-        ("$(1,200.50)", -1200.5, "$"),
-        ("(1,200.50) €", -1200.5, "€"),
-        ("(5)%", -5.0, "%"),
-        ("-$5", -5.0, "$"),
-        ("$ -5.", -5.0, "$"),
-        ("7 EUR", 7.0, "EUR"),
-        ("12.5 %", 12.5, "%"),
-        ("12.5\u00a0%", 12.5, "%"),
-        ("1\u202f200.50\u202f€", 1200.5, "€"),
-        ("1'000'000", 1e6, ""),
-        ("\u22121e3", -1000.0, ""),
-        ("5.e3", 5000.0, ""),
-        ("1,2,3", np.nan, ""),
-        ("12,34", np.nan, ""),
-        ("(5", np.nan, ""),
-        ("--5", np.nan, ""),
-        ("$", np.nan, ""),
-        (".", np.nan, ""),
-        ("1 200 5", np.nan, ""),
-    ],
-)
-def test_numbers_as_people_write_them(word, number, unit):
-    values, units = numbers_of([word, None])
-    np.testing.assert_array_equal(values, [number, np.nan])
-    assert np.isnan(number) or units[0] == unit
-    exchanged = word.translate(str.maketrans(",.", ".,"))
-    np.testing.assert_array_equal(numbers_of([exchanged], ",")[0], [number])
-
-
-def test_decimals_are_told_by_numbers_that_can_be_read_in_one_way():
-    assert decimal_of(["1,5", "1.200"]) == (",", False)
-    assert decimal_of(["1.5", "1,200", "word"]) == (".", False)
-    assert decimal_of(["1,200"]) == (None, True)
-    assert decimal_of(["0,512"]) == (",", False)
-    assert decimal_of(["7", "word"]) == (None, False)
-
-
-@pytest.mark.parametrize(
-    ("word", "moment"),
-    [
-        ("2024-03-04", "2024-03-04"),
-        ("2024/3/4 5:06", "2024-03-04 05:06"),
-        ("4.3.2024", "2024-03-04"),
-        ("4/3/24", "2024-03-04"),
-        ("4 Mar 2024", "2024-03-04"),
-        ("March 4, 2024 3:04 PM", "2024-03-04 15:04"),
-        ("04-03-1999 12:00:30 am", "1999-03-04 00:00:30"),
-        ("4/3/1970 01:00+01:00", "1970-03-04"),
-        ("30/2/2024", None),
-        ("4 Foo 2024", None),
-        ("4/3/2024 25:00", None),
-        ("4/3-2024", None),
-    ],
-)
-def test_dates_as_people_write_them(word, moment):
-    expected = np.nan if moment is None else pandas.Timestamp(moment).timestamp()
-    np.testing.assert_array_equal(dates_of([word, None]), [expected, np.nan])
-
-
-def test_times_of_day():
-    found = times_of(["1:30 PM", "13:30", "00:00:01.5", "12:00 AM", "24:00", "7:60", None])
-    np.testing.assert_array_equal(found, [48_600, 48_600, 1.5, 0, np.nan, np.nan, np.nan])
-
+from distkern.storage.table_report import ColumnReport
 
 MESSY = """\
 price,gain,share,units,joined,called,vip,y
@@ -250,18 +179,6 @@ def test_what_every_column_becomes_is_told_before(tmp_path):
     assert [name for name, column in reported.items() if "alone nearly predicts" in column.note] == ["cents"]
 
 
-def test_distinct_numbers_are_counted_in_little_memory():
-    values = np.random.default_rng(0).permutation(np.arange(50_000) / 7)
-    parts, whole = Distinct(), Distinct()
-    for part in np.array_split(values, 13):
-        parts.add(part)
-    whole.add(values[::-1].copy())
-    assert parts.count == whole.count == pytest.approx(50_000, rel=0.1)
-    few = Distinct()
-    few.add(np.array([0.0, -0.0, 1.0, 1.0]))
-    assert few.count == 2
-
-
 @pytest.mark.parametrize("name", ["a.csv", "a.parquet", "frame"])
 def test_words_of_texts(tmp_path, name, monkeypatch):
     texts = ["good and cheap", "bad, bad", None, "Good!"] * 3
@@ -280,7 +197,8 @@ def test_words_of_texts(tmp_path, name, monkeypatch):
     model.save(tmp_path / "m")
     frame.drop(columns="y").to_csv(tmp_path / "new.csv", index=False)
     blocks = [
-        np.asarray(block.features) for block in files_for(load_model(tmp_path / "m"), [tmp_path / "new.csv"])
+        np.asarray(block.features)
+        for block in files_for(load_model(tmp_path / "m").model_, [tmp_path / "new.csv"])
     ]
     np.testing.assert_array_equal(np.concatenate(blocks), rows(data.train))
     assert model.predict(frame.drop(columns="y")).tolist() == model.predict(data.train[:]).tolist()
@@ -310,17 +228,6 @@ def test_a_weight_is_that_many_rows_in_target_means(tmp_path):
     long = many.loc[np.repeat(many.index, many["w"])]
     by_rows = model.fit(long[["c", "x"]], long["y"]).table_
     np.testing.assert_allclose(by_weight.columns[0].means, by_rows.columns[0].means, rtol=1e-12)
-
-
-def test_files_with_columns_that_the_model_does_not_know(tmp_path):
-    data = made(tmp_path, written(tmp_path, "x,c,y\n1,a,0\n2,b,1\n"))
-    like = Like(data.n_features, data.table.names, "y", data.scaling, data.table)
-    found = FileRows([written(tmp_path, "new,c,x\nfoo,a,1\n", "b.csv")], like)
-    (block,) = found
-    np.testing.assert_array_equal(np.asarray(block.features), rows(data.train)[:1])
-    assert found.unknown == {"new"}
-    with pytest.raises(InputError, match="column 'x' is missing"):
-        list(FileRows([written(tmp_path, "new,c\nfoo,a\n", "b.csv")], like))
 
 
 def test_arrays_with_nan_are_refused_with_what_fills_them():

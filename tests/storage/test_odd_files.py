@@ -13,10 +13,10 @@ import pytest
 from distkern import NewtonClassifier
 from distkern.cli.main import main
 from distkern.common.errors import CorruptDataError, InputError
+from distkern.estimators.loading import load_model
 from distkern.jobs.folder import JobFolder, JobIndex
 from distkern.jobs.record import Record
 from distkern.runs.folder import check_folder
-from distkern.runs.persistence import load_model
 from distkern.search.tuning.record import SearchFolder, Task
 from distkern.storage.appending import append_text
 from distkern.storage.arrays import load_arrays, save_arrays

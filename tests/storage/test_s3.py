@@ -15,16 +15,16 @@ from distkern.cli.main import main
 from distkern.cli.training import train_described
 from distkern.common.errors import InputError, StoreError
 from distkern.engine.checkpoint import CheckpointFolder
+from distkern.estimators.loading import load_model
 from distkern.jobs.driver import drive
 from distkern.jobs.folder import JobFolder
 from distkern.jobs.record import Record
 from distkern.passes import Machine
-from distkern.runs.persistence import load_model
-from distkern.runs.run import evaluate
 from distkern.runs.scoring import predict_to
 from distkern.storage import _file_systems, places
 from distkern.storage.dataset import open_dataset
 from distkern.storage.ingest import add_columns, shard
+from runs import evaluate
 from s3_runs import STAGES, lines, make, rows, run
 from s3_server import KEY, SECRET, Road, Server, settings
 
@@ -74,10 +74,14 @@ def test_everything_from_s3_to_s3_has_the_bits_of_local_files(bucket, local, tmp
         figure.pop("seconds")
     assert figures[0] == figures[1]
     for ending in (".csv", ".npy"):
-        predict_to(loaded, theirs.test, f"{bucket}/p{ending}", output="decision", scheduler="synchronous")
-        predict_to(wanted, ours.test, tmp_path / f"p{ending}", output="decision", scheduler="synchronous")
+        predict_to(
+            loaded.model_, theirs.test, f"{bucket}/p{ending}", output="decision", scheduler="synchronous"
+        )
+        predict_to(
+            wanted.model_, ours.test, tmp_path / f"p{ending}", output="decision", scheduler="synchronous"
+        )
         assert (bucket / f"p{ending}").read_bytes() == (tmp_path / f"p{ending}").read_bytes()
-    predict_to(loaded, theirs.test, f"{bucket}/p.zarr", scheduler="synchronous")
+    predict_to(loaded.model_, theirs.test, f"{bucket}/p.zarr", scheduler="synchronous")
     # anybody's zarr reads what is there; in another process, because it leaves its sessions open
     code = (
         "import sys, numpy, zarr\nbucket, out = sys.argv[1:]\n"
@@ -88,7 +92,7 @@ def test_everything_from_s3_to_s3_has_the_bits_of_local_files(bucket, local, tmp
     subprocess.run([sys.executable, "-c", code, str(bucket), str(tmp_path / "r.npz")], check=True, timeout=60)
     with np.load(tmp_path / "r.npz") as arrays:
         group = dict(arrays)
-    predicted = predict_to(wanted, ours.test, tmp_path / "p.zarr", scheduler="synchronous")
+    predicted = predict_to(wanted.model_, ours.test, tmp_path / "p.zarr", scheduler="synchronous")
     kept = zarr.open_group(tmp_path / "p.zarr", mode="r")
     assert np.array_equal(group["predicted"], kept["predictions"][...])
     assert group["predicted"].shape == (predicted,)

@@ -3,7 +3,6 @@ import pandas
 import pytest
 
 import distkern as dk
-from distkern.runs import dependence
 from distkern.runs.writing import write_dataset
 from distkern.storage.table_numbers import telling_numbers
 
@@ -102,4 +101,4 @@ def test_dependence_finds_the_means_of_stored_numbers(sold):
     frame, y = sold
     column = dk.NewtonRegressor(features="linear", random_state=0).fit(frame, y).table_.columns[0]
     rounded = np.float32(np.asarray(column.values)[:, None] * 1.0000001).astype(np.float64)
-    assert dependence._values(column, rounded, 100).tolist() == list(column.values)
+    assert column.grid(rounded, 100).tolist() == list(column.values)

@@ -1,5 +1,6 @@
 """Tables with categories, dates, booleans and missing values: what becomes of their columns."""
 
+from collections import Counter
 from datetime import datetime
 from functools import partial
 
@@ -11,15 +12,18 @@ from pyarrow import parquet
 from sklearn.impute import SimpleImputer
 from sklearn.preprocessing import OneHotEncoder, TargetEncoder
 
+from distkern.columns import category
 from distkern.common.errors import InputError
 from distkern.estimators.newton import NewtonClassifier
-from distkern.formats import _kinds, _rows, csv
+from distkern.formats import _rows, csv
 from distkern.runs.writing import write_dataset
 from distkern.storage import table_fit
 from distkern.storage.dataset import open_dataset
 from distkern.storage.file_rows import FileRows
 from distkern.storage.ingest import shard
 from distkern.storage.preparation import Like
+from distkern.storage.spool import Spool
+from distkern.storage.table import Table
 from mixed_tables import adult
 
 
@@ -48,17 +52,44 @@ def feature(dataset, name, split=None):
 
 def test_samples_of_a_table_keep_none_of_the_other_rows(tmp_path, monkeypatch):
     """A view of every k-th row kept all of them: 112 bytes a row of 14 columns."""
-    kept, settle = [], table_fit.TableFit._settle
+    kept, of_medians, tell = [], table_fit.TableFit._medians, table_fit.TableFit._tell
 
-    def look(fit):
-        kept.extend([*fit._sample, *fit._rows._rows, *fit._rows._targets])
-        settle(fit)
+    def look(fit, samples):
+        kept.extend(samples)
+        return of_medians(fit, samples)
 
-    monkeypatch.setattr(table_fit.TableFit, "_settle", look)
+    def report(fit, sample):
+        kept.extend([*sample._rows, *sample._targets])
+        tell(fit, sample)
+
+    monkeypatch.setattr(table_fit.TableFit, "_medians", look)
+    monkeypatch.setattr(table_fit.TableFit, "_tell", report)
     adult(2000).to_csv(tmp_path / "a.csv", index=False)
     made(tmp_path, tmp_path / "a.csv", impute="median")
     assert len(kept) == 3
     assert all(part.base is None for part in kept)
+
+
+@pytest.mark.parametrize(
+    ("scale", "n_reads", "n_encoded"), [("minmax", 2, 1), ("none", 2, 1), ("standard", 3, 2)]
+)
+def test_parked_rows_are_read_twice_and_encoded_once(tmp_path, monkeypatch, scale, n_reads, n_encoded):
+    """A third time for scalings that the ranges of the features do not tell."""
+    counts, read, encode = Counter(), Spool.read, Table.encode
+
+    def reading(spool, run, start, count):
+        counts["read"] += count
+        return read(spool, run, start, count)
+
+    def encoding(table, values, means=None):
+        counts["encoded"] += len(values)
+        return encode(table, values, means)
+
+    monkeypatch.setattr(Spool, "read", reading)
+    monkeypatch.setattr(Table, "encode", encoding)
+    adult(2000).to_csv(tmp_path / "a.csv", index=False)
+    assert made(tmp_path, tmp_path / "a.csv", scale=scale).table.columns[11].has_means
+    assert counts == {"read": n_reads * 2000, "encoded": n_encoded * 2000}
 
 
 def smoothing_of(codes, y):
@@ -189,20 +220,6 @@ def test_test_rows_say_nothing_of_the_columns(tmp_path):
     assert both.table is not None
     assert both.test is not None
     assert len(np.unique(feature(both, "mean of >50K by state", both.test))) == 1
-
-
-def test_later_files_become_features_as_those_of_the_training_data(tmp_path):
-    adult(500).to_csv(tmp_path / "a.csv", index=False)
-    adult(100, seed=1).to_csv(tmp_path / "b.csv", index=False)
-    first = shard(tmp_path / "a.csv", tmp_path / "d.zarr", test=tmp_path / "b.csv")
-
-    like = Like(first.n_features, first.table.names, first.target_name, first.scaling, first.table)
-    second = shard(tmp_path / "b.csv", tmp_path / "e.zarr", like=like, shuffle=False)
-    assert first.test is not None
-    np.testing.assert_array_equal(rows(second.train), rows(first.test))
-    assert (second.table, second.scaling) == (first.table, first.scaling)
-    with pytest.raises(InputError, match="--like: sets the preparation of rows"):
-        shard(tmp_path / "b.csv", tmp_path / "f.zarr", like=like, impute="flag")
 
 
 def test_dates(tmp_path):
@@ -425,14 +442,14 @@ def test_wide_and_unique_categories(tmp_path, monkeypatch):
     wide = made(tmp_path, source, categorical={"group": "onehot", "id": "drop"})
     assert wide.n_features == 40
     assert wide.table.ignored == ("id",)
-    monkeypatch.setattr(_kinds, "MAX_LEVELS", 100)
+    monkeypatch.setattr(category, "MAX_LEVELS", 100)
     notices.clear()
     assert made(tmp_path, source, notice=notices.append).table == data.table
     assert any("column 'id' is left out: it has more than" in said for said in notices)
     message = r"row 101 \(line 102\), column 'id': more than 100 different values .*--drop id"
     with pytest.raises(InputError, match=message):
         made(tmp_path, source, categorical={"id": "target"})
-    monkeypatch.setattr(table_fit, "_MOST_ONEHOT", 10)
+    monkeypatch.setattr(category, "_MOST_ONEHOT", 10)
     with pytest.raises(InputError, match="column 'group': 40 categories"):
         made(tmp_path, source, categorical={"group": "onehot"}, drop=["id"])
 

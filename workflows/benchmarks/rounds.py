@@ -15,6 +15,7 @@ import dataclasses
 import statistics
 import time
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from generated import dense, sparse
@@ -100,8 +101,11 @@ def report(options: argparse.Namespace, finished: dict) -> None:
 
 def latency(model: SIMBAClassifier, train, executor) -> None:  # type: ignore[no-untyped-def]
     """Milliseconds of an exchange that asks for no update and no row."""
-    data = model._data_of_split(train)
-    solver, problem = model.problem(data, has_test=False)
+    recipe = model.recipe()
+    data = recipe.data_of(train)
+    posed = recipe.pose(data, has_test=False)
+    solver: Any = posed.solver
+    problem = posed.problem
     basis = solver._basis(problem, np.empty((0, problem.n_features)), 1.0)
     step = solver._rounds(problem, solver._operand(problem, basis, units=0, draw=0))
     plan = step.plan(Extent.of(data.source), executor.machine)

@@ -15,7 +15,6 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.base import clone
 
 from distkern.common import interrupts
 from distkern.common.errors import DivergenceError, MemoryBudgetError
@@ -26,6 +25,8 @@ from distkern.engine.executors import AbstractExecutor
 from distkern.passes import Cost, Extent, Machine, Reduce
 from distkern.passes.execution import forget
 from distkern.runs.evaluation import evaluate_split, evaluation_passes
+from distkern.runs.fitting import RunPlace, run
+from distkern.runs.learned import split_to_learn
 from distkern.runs.limits import check_limit, opened_executor, stop_if_asked, whose_limit
 from distkern.runs.run import plan_on
 from distkern.search.tuning.record import Task, Trial, TuningCandidate, in_words
@@ -151,7 +152,7 @@ class TrialRunner:
         return machine
 
     def _planned(self, machine: Machine, candidate: TuningCandidate, rows: Split) -> Machine:
-        plan = plan_on(machine, candidate.estimator, rows, None, self._where.memory_limit)
+        plan = plan_on(machine, candidate.estimator.recipe(), rows, None, self._where.memory_limit)
         if plan.fits:
             return plan.machine
         together = f" (1/{self._where.jobs} of it for each trial)" if self._where.jobs > 1 else ""
@@ -206,16 +207,15 @@ class TrialRunner:
         learned, held_out = self._parts[task.fold]
         self._watcher.began(candidate, task)
         listeners = (*self._watcher.listeners(candidate, task), self._stop_if_told(), stop_if_asked)
-        model, checkpoints = clone(candidate.estimator), search.folder.checkpoints(task)
+        recipe, checkpoints = candidate.estimator.recipe(), search.folder.checkpoints(task)
         machine, started = executor.machine, time.perf_counter()
         made = partial(Trial, task.candidate, task.rung, task.fold, learned.n_rows, held_out.n_rows)
         try:
             if search.own_space:
                 self._planned(machine, candidate, search.split)
             executor.machine = self._planned(machine, candidate, learned)
-            model.fit_with(
-                learned, executor=executor, listeners=listeners, checkpoints=checkpoints, resume=True
-            )
+            place = RunPlace(executor, listeners, checkpoints, resume=True)
+            model = run(recipe, split_to_learn(recipe, learned), place)
             steps = partial(evaluation_passes, model, held_out, compared=search.metric.name)
             beside = _beside_kept(machine, learned)
             executor.machine = check_limit(steps, Extent.of(held_out), self._where.memory_limit)(beside)
@@ -227,7 +227,7 @@ class TrialRunner:
             return failed, not isinstance(error, MemoryBudgetError)
         finally:
             executor.machine = machine
-        figures, last = measured.figures, model.history_[-1]
+        figures, last = measured.figures, model.history[-1]
         value = search.metric.value(figures)
         trial = made(
             round(float(last["seconds"] + figures["seconds"]), 4),
@@ -235,9 +235,9 @@ class TrialRunner:
             losses=measured.losses,
             work=last["feature_accesses"] / learned.n_features * max(last["model_size"], 1),
             figures={name: figure for name, figure in figures.items() if name != "seconds"},
-            n_stages=int(model.n_iter_),
-            ended=model.ended_,
-            found=dict(model.found_),
+            n_stages=int(model.n_iter),
+            ended=str(model.ended),
+            found=dict(model.found),
             failed=None if math.isfinite(value) else search.metric.undefined(value),
         )
         return trial, True

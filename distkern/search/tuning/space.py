@@ -273,11 +273,16 @@ def own_candidates(
     # whoever reads a job has no use for scikit-learn yet
     from sklearn.base import clone
 
+    from distkern.model.settings import has_effect
+
     given, estimator = estimator.changed().union(given), estimator.named(split)
+    known = estimator.recipe().settings.given
     space = {
         name: list(dict.fromkeys([getattr(estimator, name), *values]))
         for name, parameter in estimator.hyperparameters.items()
-        if name not in given and (values := parameter.space(split.n_rows)) and estimator.has_effect(name)
+        if name not in given
+        and (values := parameter.space(split.n_rows))
+        and has_effect(estimator.hyperparameters, known, name)
     }
     if not space:
         raise InputError(
@@ -289,7 +294,7 @@ def own_candidates(
         n_tried = n_tried or min(_OWN, math.prod(map(len, space.values())))
     drawn = settings_of(space, method, n_tried, seed)
     own = {name: values[0] for name, values in space.items()}
-    data = estimator._data_of_split(split)
+    data = estimator.recipe().data_of(split)
     tried = [own, *(one for one in drawn if one != own and _is_legal(estimator, one, data))][:n_tried]
     return [
         TuningCandidate(number, one, clone(estimator).set_params(**one)) for number, one in enumerate(tried)
@@ -304,8 +309,9 @@ def _is_legal(estimator: Any, settings: Mapping[str, Any], data: TrainingData) -
 
     made = clone(estimator).set_params(**settings)
     try:
-        made.check_parameters()
-        spreading(data, made._own_scale(data))
+        recipe = made.recipe()
+        recipe.check()
+        spreading(data, recipe.own_scale(data))
     except InputError:
         return False
     return True

@@ -1,4 +1,4 @@
-"""Helpers for Arrow arrays that the formats share."""
+"""Helpers for Arrow arrays."""
 
 from __future__ import annotations
 
@@ -8,7 +8,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from distkern.common.errors import InputError
-from distkern.formats._texts import DAYS
 
 #: rows of which each value is looked at, as those of a service are
 _FEW = 8
@@ -28,6 +27,13 @@ def in_one_piece(values: Any) -> Any:
     if isinstance(whole, pa.ChunkedArray):
         whole = whole.chunk(0) if whole.num_chunks else pa.array([], values.type)
     return whole
+
+
+def value_type(of: Any) -> Any:
+    """An Arrow type, or the type of the values of a dictionary."""
+    import pyarrow as pa
+
+    return of.value_type if pa.types.is_dictionary(of) else of
 
 
 def in_numpy(values: Any) -> NDArray[Any]:
@@ -127,17 +133,3 @@ def any_matches(values: Any, pattern: str) -> bool:
 
     texts = values.dictionary if pa.types.is_dictionary(values.type) else values
     return bool(compute.any(compute.match_substring_regex(texts, pattern)).as_py())
-
-
-def first_beyond(values: Any) -> int | None:
-    """The first date or timestamp of an Arrow array outside the years 1 to 9999."""
-    import pyarrow as pa
-
-    of = values.type
-    if pa.types.is_date32(of):
-        days = values.cast(pa.int32()).fill_null(0).to_numpy(zero_copy_only=False)
-    else:
-        ticks = 86_400 * TICKS["ms" if pa.types.is_date64(of) else of.unit]
-        days = values.cast(pa.int64()).fill_null(0).to_numpy(zero_copy_only=False) // ticks
-    beyond = np.flatnonzero((days < DAYS[0]) | (days >= DAYS[1]))
-    return int(beyond[0]) if beyond.size else None

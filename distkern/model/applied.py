@@ -1,10 +1,9 @@
-"""A model as it is applied to the blocks of a split."""
+"""A model as passes apply it to the blocks of a split: what their operands hold of it."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
@@ -13,21 +12,10 @@ from distkern.bases.base import AbstractBasis
 from distkern.bases.routing import RoutedAnswers, combining_cost
 from distkern.common.sparse import Rows
 from distkern.common.types import Block, Floats
+from distkern.model.value import FittedModel
 from distkern.passes import Cost
-from distkern.storage.dataset import Dataset, Split
-from distkern.storage.preparation import Preparation, preparation_for
-from distkern.storage.scaling import Scaling
-
-
-def preparation_of(estimator: Any, dataset: Dataset) -> Preparation | None:
-    """What a fitted estimator does to the stored rows of a data set, see :func:`preparation_for`."""
-    names = getattr(estimator, "feature_names_in_", None)
-    own: Scaling | None = estimator.scaling_
-    width = estimator.n_features_in_
-    if estimator.table_ is not None:
-        own_names = estimator.table_.is_named or not estimator.table_.is_mere
-        names, width = estimator.table_.features if own_names else None, estimator.table_.n_features
-    return preparation_for(dataset, width, None if names is None else tuple(names), own, estimator.table_)
+from distkern.storage.dataset import Split
+from distkern.storage.preparation import Preparation
 
 
 @dataclass(frozen=True)
@@ -49,17 +37,22 @@ class Applied:
     found: RoutedAnswers | None = None
 
     @classmethod
-    def to(cls, split: Split, model: Any, found: RoutedAnswers | None = None) -> Applied:
+    def to(cls, split: Split, model: FittedModel, found: RoutedAnswers | None = None) -> Applied:
         """A model that is applied to a split."""
-        return cls.of(model, split.dtype, preparation_of(model, split.dataset), found)
+        return cls.of(model, split.dtype, model.columns.preparation(split.dataset), found)
 
     @classmethod
     def of(
-        cls, model: Any, dtype: DTypeLike, preparation: Preparation | None, found: RoutedAnswers | None
+        cls,
+        model: FittedModel,
+        dtype: DTypeLike,
+        preparation: Preparation | None,
+        found: RoutedAnswers | None,
     ) -> Applied:
         """A model that is applied to rows."""
         basis = model.applied_basis(dtype)
-        return cls(basis, model.coefficients_, model.constants_, model.losses(), preparation, found)
+        own = model.coefficients, model.constants, model.risk.losses
+        return cls(basis, *own, preparation, found)
 
     def predictions(self, block: Block) -> Floats:
         """f, (n_rows, n_outputs), in the dtype of the basis, or float64 with an intercept."""

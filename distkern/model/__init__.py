@@ -1,0 +1,1 @@
+"""The fitted model as a value: its settings, what it predicts, and what its files hold."""

@@ -1,0 +1,188 @@
+"""Models of exact machines in cells."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping
+from dataclasses import asdict, dataclass, replace
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import DTypeLike, NDArray
+
+from distkern.common.errors import CorruptDataError
+from distkern.common.shapes import indexed, shaped
+from distkern.common.types import Floats
+from distkern.model.fields import fitted
+from distkern.model.settings import Settings
+from distkern.model.value import FittedModel
+from distkern.solvers._cells.basis import CellBasis, cell_basis
+from distkern.solvers._cells.calibrating import Sigmoids
+from distkern.solvers._cells.place import Places, places_from_arrays, places_to_arrays
+from distkern.solvers._cells.state import CellsState, Settled
+from distkern.solvers._cells.touched import PreviousCells
+from distkern.solvers.base import Problem
+from distkern.solvers.cells import Cells
+from distkern.solvers.risk import Risk
+from distkern.storage.description import described
+from distkern.storage.parts import HeldParts, StoredParts, save_parts
+from distkern.storage.places import Place, absolute, place_of
+
+if TYPE_CHECKING:
+    from distkern.engine.checkpoint import RunWorkplace
+
+_FOLDER = "machines"
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class CellModel(FittedModel):
+    """An exact kernel machine in each cell of the rows."""
+
+    folders = (_FOLDER,)
+
+    settled: Settled = fitted(
+        "what was chosen: ``gamma_``, ``cost_`` and which kernel",
+        fact="settled",
+        write=asdict,
+        read=partial(described, Settled),
+    )
+    places: Places = fitted("where a row lies; ``places_.map`` has the transform and the metric")
+    machines: NDArray[np.uint8] = fitted(
+        "(n_buckets, 32), fingerprints of the buckets' machines", array="machines"
+    )
+    parts: StoredParts | HeldParts = fitted("the buckets' machines, in memory or in the folder of the model")
+    bucket_bytes: int = fitted("of the largest bucket's machines", fact="bucket_bytes", write=int)
+    n_cells: int = fitted("cells", fact="cells", write=int)
+    n_support: int = fitted("rows with a coefficient", fact="support", write=int)
+    regulariser: float = fitted(
+        "|w|^2 / (2 C n) of n training rows, summed over the cells", fact="regulariser", write=float
+    )
+    sigmoids: NDArray[np.float64] = fitted(
+        "(n_outputs, 3) slopes, offsets and a power, with ``probability=True``", task="classification"
+    )
+
+    @classmethod
+    def solver_of(cls, settings: Settings, risk: Risk) -> Cells:
+        return Cells(
+            risk,
+            None if settings.value("kernel") == "auto" else settings.kernel_choice(),
+            settings.value("gamma"),
+            **settings.values_of(Cells),
+            is_calibrated=bool(settings.given.get("probability", False)),
+        )
+
+    @classmethod
+    def memory_hint(cls, settings: Settings, solver: Any) -> str:
+        rows = settings.value("max_cell_rows")
+        return f"smaller cells (--set max_cell_rows={1000 if rows == 'auto' else max(2, rows // 2)})"
+
+    @classmethod
+    def of_state(cls, settings: Settings, solver: Any, state: CellsState) -> dict[str, Any]:
+        return cls.unit_parts(np.eye(len(state.center)), state, is_real=solver.risk.is_real) | {
+            "settled": state.settled,
+            "places": state.places,
+            "machines": state.machines,
+            "bucket_bytes": state.bucket_bytes,
+            "n_cells": state.n_cells,
+            "n_support": state.model_size,
+            "regulariser": state.regulariser,
+            "sigmoids": state.sigmoids,
+        }
+
+    @classmethod
+    def taken(cls, state: CellsState, workplace: RunWorkplace) -> dict[str, Any]:
+        store = workplace.arrays(_FOLDER)
+        if workplace.stays:
+            return {"parts": StoredParts(store.folder, _texts(state.machines))}
+        return {"parts": HeldParts(tuple(store.load(number) for number in range(len(state.machines))))}
+
+    def basis(self, dtype: DTypeLike = np.float32) -> CellBasis:
+        solver = self.solver_of(self.settings, self.risk_of(self.settings, max(self.n_outputs, 2)))
+        return cell_basis(
+            self.places,
+            solver.settings(solver.risk, self.settled),
+            self.parts,
+            self.machines,
+            self.bucket_bytes,
+            self.n_outputs,
+            dtype,
+            in_memory=isinstance(self.parts, HeldParts),
+        )
+
+    def penalty(self) -> float:
+        """|w|^2 / (2 C n) of n training rows, summed over the cells; without a unit."""
+        return self.regulariser
+
+    def own_chances(self) -> Callable[[Floats], NDArray[np.float64]] | None:
+        return Sigmoids(self.sigmoids) if len(self.sigmoids) else None
+
+    @property
+    def metric_importances(self) -> NDArray[np.float64] | None:
+        """The variance of each scaled feature times its entry on the diagonal of the metric, their sum 1: the
+        average squared slope of the targets along it (Radhakrishnan et al. 2024). It is no measure of what
+        the model would lose without the feature."""
+        return self.places.map.importance() if self.places.map.has_metric else None
+
+    def before(self, n_blocks: int) -> PreviousCells:
+        """The model as one that an update begins from, of so many blocks of old rows."""
+        last, places = self.history[-1], dict[str, Any](places_to_arrays(self.places))
+        state = CellsState(
+            0,
+            float(last["objective"]),
+            float(last["train_error"]),
+            # of other test rows
+            None,
+            np.full(2, math.nan),
+            *self.unit,
+            np.full(2, math.nan),
+            self.settled.kernel,
+            self.settled.gamma,
+            self.settled.cost,
+            rows_of_bucket=np.zeros(len(self.machines), dtype=np.int64),
+            machines=self.machines,
+            bucket_bytes=self.bucket_bytes,
+            regulariser=self.regulariser,
+            model_size=self.n_support,
+            n_cells=self.n_cells,
+            sigmoids=self.sigmoids,
+            **places,
+        )
+        return PreviousCells(state, self.parts, n_blocks)
+
+    def begun(self, solver: Any, problem: Problem, begins: Any) -> tuple[Any, Problem]:
+        before = self.before(begins.data.source.n_blocks - begins.new.n_blocks)
+        return replace(solver, before=before), replace(problem, seed=self.seed)
+
+    def save_parts(self, folder: Place) -> None:
+        if not isinstance(self.parts, StoredParts) or self.parts.folder != absolute(folder) / _FOLDER:
+            save_parts(self.parts, len(self.machines), folder / _FOLDER)
+
+    def arrays(self) -> dict[str, NDArray[Any]]:
+        own = {"sigmoids": self.sigmoids} if len(self.sigmoids) else {}
+        return super().arrays() | places_to_arrays(self.places) | own
+
+    @classmethod
+    def read(
+        cls, known: dict[str, Any], arrays: Mapping[str, NDArray[Any]], facts: Mapping[str, Any], where: str
+    ) -> CellModel:
+        places = places_from_arrays(arrays)
+        indexed(arrays, "machines", places.n_buckets, 32, below=256)
+        if places.n_features != known["columns"].width:
+            raise ValueError(f"places of rows with {places.n_features} features for {known['columns'].width}")
+        parts = StoredParts(place_of(where) / _FOLDER, _texts(arrays["machines"]))
+        if (missing := parts.missing()) is not None:
+            raise CorruptDataError(
+                "these machines of the model are missing",
+                where=str(missing),
+                hint="copy the whole folder of the model again",
+            )
+        if known["settings"].given.get("probability", False):
+            n_outputs = cls.loss_of(known["settings"]).n_outputs(len(known["classes"]))
+            shaped(arrays, "sigmoids", n_outputs, 3)
+        own = {"sigmoids": arrays.get("sigmoids", np.zeros((0, 3)))}
+        return super().read({**known, **own, "places": places, "parts": parts}, arrays, facts, where)
+
+
+def _texts(machines: NDArray[np.uint8]) -> tuple[str, ...]:
+    return tuple(row.tobytes().hex() for row in machines)

@@ -1,0 +1,112 @@
+"""What a model keeps for updates."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from distkern.common.shapes import shaped
+from distkern.common.types import Array
+from distkern.storage.arrays import array_bytes, load_arrays
+from distkern.storage.description import Description
+from distkern.storage.places import Place
+
+DESCRIPTION = Description("distkern-model", "a model", 6, "train it again")
+#: what the names of its arrays in a model's folder begin with
+FURTHER = "further."
+OWN = f"{FURTHER}own."
+
+
+@dataclass(frozen=True)
+class SavedForUpdate:
+    """What a model keeps for updates.
+
+    Attributes
+    ----------
+    solver_state : fields of the solver's last state by name, arrays and numbers
+    n_rows, weight : rows that it has learned from, equal ones of few as one, and the sum of their weights
+    sources : fingerprints of the splits of data sets with these rows; "" for arrays
+    low, high : (n_features,) the smallest and the largest number of each column of these rows, in their own
+        units; without numbers where they are not known
+    began : :func:`~distkern.model.files.fingerprint_of` the model that the last update began from; "" of a
+        model that was fitted
+    """
+
+    solver_state: Mapping[str, Any] = field(default_factory=dict)
+    n_rows: int = 0
+    weight: float = 0.0
+    sources: tuple[str, ...] = ()
+    low: Array = field(default_factory=lambda: np.zeros(0))
+    high: Array = field(default_factory=lambda: np.zeros(0))
+    began: str = ""
+
+    def __post_init__(self) -> None:
+        # thousands of batches of arrays are one source
+        object.__setattr__(self, "sources", tuple(dict.fromkeys(self.sources)))
+
+    @property
+    def arrays(self) -> dict[str, NDArray[Any]]:
+        """The arrays that a model's folder holds of it."""
+        own = {f"{OWN}{name}": np.asarray(value) for name, value in self.solver_state.items()}
+        return {**own, f"{FURTHER}low": self.low, f"{FURTHER}high": self.high}
+
+    @property
+    def facts(self) -> dict[str, Any]:
+        """What ``model.json`` says of it."""
+        names = [f"{FURTHER}low", f"{FURTHER}high", *(f"{OWN}{name}" for name in self.solver_state)]
+        facts = {"n_rows": self.n_rows, "weight": self.weight, "sources": list(self.sources), "arrays": names}
+        return {**facts, "began": self.began} if self.began else facts
+
+    def loaded(self) -> SavedForUpdate:
+        """Itself, in memory."""
+        return self
+
+
+@dataclass(frozen=True)
+class StoredForUpdate:
+    """A :class:`SavedForUpdate` in a model's folder.
+
+    Attributes
+    ----------
+    folder : of the model
+    fingerprint : of its arrays
+    facts : see :attr:`SavedForUpdate.facts`
+    n_features : of the model
+    """
+
+    folder: Place
+    fingerprint: str
+    facts: Mapping[str, Any]
+    n_features: int
+
+    @property
+    def n_bytes(self) -> int:
+        """Bytes of it in memory; raises as :meth:`loaded`."""
+        return array_bytes(self.folder / "arrays", self.facts["arrays"])
+
+    def loaded(self) -> SavedForUpdate:
+        """Return it in memory; raises as :func:`~distkern.storage.arrays.load_arrays`."""
+        arrays = load_arrays(self.folder / "arrays", self.facts["arrays"], fingerprint=self.fingerprint)
+        own = {name.removeprefix(OWN): values for name, values in arrays.items() if name.startswith(OWN)}
+        where = str(self.folder / "model.json")
+        try:
+            low, high = (shaped(arrays, f"{FURTHER}{end}", None) for end in ("low", "high"))
+        except (KeyError, ValueError) as error:
+            raise DESCRIPTION.damaged(str(error), where) from None
+        if not len(low) == len(high) in (0, self.n_features):
+            raise DESCRIPTION.damaged(f"ranges of {len(low)} columns for {self.n_features}", where)
+        if odd := [name for name, values in own.items() if values.dtype.kind not in "fiub"]:
+            raise DESCRIPTION.damaged(f"{odd[0]} is not of real numbers", where)
+        return SavedForUpdate(
+            {name: values if values.ndim else values.item() for name, values in own.items()},
+            int(self.facts["n_rows"]),
+            float(self.facts["weight"]),
+            tuple(self.facts["sources"]),
+            low,
+            high,
+            str(self.facts.get("began", "")),
+        )

@@ -1,0 +1,86 @@
+"""Models that Newton's method finds."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from distkern.engine.plan import bytes_alone
+from distkern.features import AbstractFeatures
+from distkern.model.features import ExplicitModel
+from distkern.model.fields import fitted
+from distkern.model.settings import Settings
+from distkern.passes import Extent
+from distkern.solvers.base import Problem
+from distkern.solvers.newton import Newton
+
+_SPOKEN = "conjugate gradients over passes"
+#: features of matrices where nothing limits memory: more are 512 MiB each, and a factorisation of minutes
+_MOST_OF_MATRICES = 8192
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class NewtonModel(ExplicitModel):
+    """A model that Newton's method finds."""
+
+    hessian: str = fitted('"matrix" or "products"', fact="hessian", read=str)
+    coefficients: NDArray[np.float64] = fitted(
+        "(r, n_outputs); of Nystroem features the coefficients of the kernels at ``landmarks_``",
+        array="coefficients",
+    )
+
+    @classmethod
+    def features_of(cls, settings: Settings) -> AbstractFeatures:
+        return super().features_of(settings).spanning()
+
+    @classmethod
+    def posed(
+        cls, settings: Settings, solver: Any, problem: Problem, mean_weight: float
+    ) -> tuple[Settings, Any, Problem]:
+        settings, solver, problem = super().posed(settings, solver, problem, mean_weight)
+        chosen = that_fits(solver, problem)
+        if chosen is solver:
+            return settings, solver, problem
+        size = chosen.expected_size(problem) - chosen.n_constant
+        why = "are large" if chosen.memory_limit is None else "do not fit the memory limit"
+        note = f"matrices of {size:,} features {why}: {_SPOKEN} (hessian=products)"
+        return settings, chosen, replace(problem, notes=(*problem.notes, note))
+
+    @classmethod
+    def of_state(cls, settings: Settings, solver: Any, state: Any) -> dict[str, Any]:
+        hessian = "products" if solver.takes_products else "matrix"
+        return super().of_state(settings, solver, state) | {"hessian": hessian}
+
+    @classmethod
+    def memory_hint(cls, settings: Settings, solver: Any) -> str:
+        hint = super().memory_hint(settings, solver)
+        if solver.takes_products or solver.features.needs_matrix:
+            return hint
+        return f"{hint}, or {_SPOKEN} instead of matrices (--set hessian=products)"
+
+
+def that_fits(solver: Newton, problem: Problem) -> Newton:
+    """With products where matrices do not fit a process that does everything, or are of more than 8,192
+    features, where nothing limits them.
+
+    If neither does, it is a worker that has to fit, and what the driver makes itself.
+    """
+
+    limit = solver.memory_limit
+    if solver.hessian != "auto" or solver.features.needs_matrix:
+        return solver
+    if limit is None:
+        is_large = solver.expected_size(problem) - solver.n_constant > _MOST_OF_MATRICES
+        return replace(solver, hessian="products") if is_large else solver
+    extent = Extent(problem.block_rows, problem.row_bytes)
+    ways = (solver, replace(solver, hessian="products"))
+    for kind in ("synchronous", "distributed"):
+        for way in ways:
+            outlines = way.outline(problem)
+            made = max(outline.step.cost.driver_bytes for outline in outlines)
+            if max(made, bytes_alone(outlines, extent, kind, limit)) <= limit:
+                return way
+    return solver

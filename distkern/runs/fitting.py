@@ -1,0 +1,162 @@
+"""One run: from rows and a recipe to a model, whoever asks for it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass, replace
+from functools import reduce
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from distkern.common import blas
+from distkern.engine.checkpoint import CheckpointFolder
+from distkern.engine.drive import Driver, RunOutcome
+from distkern.engine.ending import Stopping
+from distkern.engine.events import EventLog, Listener
+from distkern.engine.executors import AbstractExecutor
+from distkern.maps.mapping import RowMap
+from distkern.model.columns import Columns
+from distkern.model.further import SavedForUpdate
+from distkern.model.value import FittedModel
+from distkern.monitor.history import History
+from distkern.runs.data import TrainingData
+from distkern.runs.learned import GivenTraining
+from distkern.runs.mapped import mapped
+from distkern.runs.recipe import Posed, Recipe
+from distkern.runs.scaled import Rescaled, rescaled
+from distkern.runs.spooled import in_random_order
+from distkern.storage.atomic import remove_orphans
+from distkern.storage.places import Place
+from distkern.storage.spreads import Spreads
+
+
+@dataclass(frozen=True)
+class RunPlace:
+    """Where a run is made, who hears of it, and what may end it.
+
+    Attributes
+    ----------
+    executor : of the passes
+    listeners : of its events
+    checkpoints, resume : folder of the states after each stage, and whether to go on from the newest
+    stopping : what may end it early
+    """
+
+    executor: AbstractExecutor
+    listeners: Sequence[Listener] = ()
+    checkpoints: Place | None = None
+    resume: bool = False
+    stopping: Stopping | None = None
+
+
+def run(recipe: Recipe, given: GivenTraining, place: RunPlace) -> FittedModel:
+    """The model that a recipe makes of rows."""
+    remove_orphans()
+    with ExitStack() as stack:
+        stack.enter_context(blas.single_threaded())
+        events, executor = EventLog(place.listeners), place.executor
+        recipe = recipe.seeded().chosen_for(given.data, has_test=given.has_test)
+        data = shuffled(recipe, given.data, executor, stack, events)
+        posed = recipe.pose(data, has_test=given.has_test)
+        rows = rescaled(data, recipe.own_scale(data), recipe.settings.value("dtype"), executor)
+        notes = (*posed.problem.notes, *rows.notes)
+        problem = replace(posed.problem, dtype=rows.data.source.dtype, notes=notes)
+        seen = mapped(rows.data, recipe.map_choices(rows.data), problem, executor)
+        posed = replace(posed, problem=problem, settings=posed.settings.finding({**rows.found, **seen.found}))
+        posed = replace(posed, runner=recipe.searched(posed))
+        columns = replace(given.columns, scaling=rows.data.scaling, dtype=problem.dtype)
+        sources = {"train": seen.source}
+        if given.has_test:
+            sources["test"] = seen.held_out(rows.held_out(given.test_rows(columns)))
+        driver = Driver(sources, executor, events)
+        outcome, parts = run_solver(recipe, posed, rows.data, driver, place)
+        low, high = ranges_of(given.data, rows)
+    source = given.data.source
+    weight, prints = float(given.data.class_totals.sum()), (source.fingerprint,)
+    saved = posed.run_by.further(outcome.state)
+    further = SavedForUpdate(saved, source.n_rows, weight, prints, low, high)
+    return model_of(recipe, posed, outcome, parts, columns, data.classes, seen.map, further)
+
+
+def shuffled(
+    recipe: Recipe, data: TrainingData, executor: AbstractExecutor, stack: ExitStack, events: EventLog
+) -> TrainingData:
+    """The rows in random order, where the recipe asks for it and they are not yet."""
+    if recipe.draws_any_row or data.source.is_shuffled or data.source.n_blocks == 1:
+        return data
+    return in_random_order(data, executor, stack, events)
+
+
+def run_solver(
+    recipe: Recipe, posed: Posed, data: TrainingData, driver: Driver, place: RunPlace
+) -> tuple[RunOutcome, dict[str, Any]]:
+    """What the solver ends with, and the fields of the model that its tasks have stored."""
+    if place.stopping is not None:
+        place.stopping.check(posed.run_by)
+    if place.checkpoints is not None:
+        driver.checkpoints = CheckpointFolder(place.checkpoints, recipe.identity(data, posed))
+    parts: dict[str, Any] = {}
+
+    def take(state: Any, workplace: Any) -> None:
+        parts.update(recipe.kind.taken(state, workplace))
+
+    how: dict[str, Any] = {"resume": place.resume, "stopping": place.stopping}
+    return driver.run(posed.run_by, posed.problem, take=take, **how), parts
+
+
+def model_of(
+    recipe: Recipe,
+    posed: Posed,
+    outcome: RunOutcome,
+    parts: Mapping[str, Any],
+    columns: Columns,
+    classes: NDArray[Any],
+    map: RowMap | None,
+    further: SavedForUpdate,
+    updates: tuple[dict[str, Any], ...] = (),
+) -> FittedModel:
+    """The model of what a run ends with."""
+    state, chosen = outcome.state, recipe.chosen
+    settings = replace(posed.settings, found={**posed.run_by.found(state), **posed.settings.found})
+    if chosen is not None:
+        chosen = chosen.measured(state, weighs_classes=posed.class_weights is not None)
+    return recipe.kind(
+        name=recipe.name,
+        task=recipe.task,
+        params=recipe.params,
+        settings=settings,
+        columns=columns,
+        classes=classes if recipe.task == "classification" else None,
+        seed=posed.problem.seed,
+        n_iter=state.stage,
+        history=History(outcome.history),
+        ended=outcome.ending.reason,
+        updates=updates,
+        map=map,
+        mean_weight=posed.mean_weight,
+        class_weights=posed.class_weights,
+        class_shares=posed.class_shares,
+        further=further,
+        chosen=chosen,
+        **recipe.kind.of_state(settings, posed.solver, state),
+        **parts,
+    )
+
+
+def ranges_of(data: TrainingData, rows: Rescaled) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """The smallest and the largest number of each column of training rows, in their own units; without
+    numbers where no pass has seen them and the scaling of the data set does not say."""
+    source, stored = data.source, data.scaling
+    if stored is not None and stored.kind == "minmax" and stored.shift is not None:
+        assert stored.factor is not None
+        return stored.shift, stored.shift + 1.0 / stored.factor
+    if stored is not None and stored.kind != "none":
+        return np.zeros(0), np.zeros(0)
+    spreads = rows.spreads
+    if spreads is None and source.in_memory:
+        parts = (source.reader(block)().features for block in range(source.n_blocks))
+        spreads = reduce(Spreads.add, (Spreads.of(part, None) for part in parts))
+    return (np.zeros(0), np.zeros(0)) if spreads is None else (spreads.low, spreads.high)

@@ -1,0 +1,329 @@
+"""Rows that are given to ``fit``, as a source with their columns and targets."""
+
+from __future__ import annotations
+
+from contextlib import ExitStack
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.sparse import issparse
+from sklearn.utils import check_consistent_length, column_or_1d
+from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import _check_sample_weight, _check_y, _num_samples, validate_data
+
+from distkern.common.errors import InputError
+from distkern.common.labels import plain_labels
+from distkern.common.python_words import warn
+from distkern.common.sparse import Rows, SparseRows, converted
+from distkern.common.targets import keys_of_groups, plain_targets, refuse_one_group, refuse_unknown
+from distkern.common.types import AbstractSource
+from distkern.engine.dask.arrays import DaskArraySource, has_missing, is_dask, partitions
+from distkern.model.columns import Columns
+from distkern.runs.arrays import explained, refuse_labels, refuse_path
+from distkern.runs.framed import columns_of, columns_of_dataset, target_name, undescribed
+from distkern.runs.given import column_check, is_mixed, rows_for
+from distkern.storage.preparation import Preparation
+
+if TYPE_CHECKING:
+    from distkern.engine.executors import AbstractExecutor
+    from distkern.runs.data import TrainingData
+    from distkern.runs.recipe import Recipe
+    from distkern.storage.dataset import Split
+    from distkern.storage.frames import FittedFrame
+    from distkern.storage.options import ShardOptions
+    from distkern.storage.table_report import ColumnReport
+
+#: rows of so few bytes in this process are not worth sending to another one
+_FEW_BYTES = 16 * 2**20
+_PRECISIONS = [np.float64, np.float32]
+_EVAL_SET = "eval_set"
+_EVAL_SET_HINT = "give (X, y), or the test split of the data set that is trained on"
+#: kinds of dtypes that are numbers
+_NUMBERS_OF = "biuf"
+
+
+@dataclass(frozen=True)
+class GivenTraining:
+    """Rows to learn from.
+
+    Attributes
+    ----------
+    data : the rows
+    columns : of them
+    task : "classification", "regression" or "none"
+    test : a split, or what users give as ``eval_set``: rows that are measured after every stage, or None
+    """
+
+    data: TrainingData
+    columns: Columns
+    task: str
+    test: Any = None
+
+    @property
+    def has_test(self) -> bool:
+        return self.test is not None
+
+    def of_target(self, name: str) -> GivenTraining:
+        """The same rows with targets of that name."""
+        return replace(self, columns=replace(self.columns, target_name=name))
+
+    def test_rows(self, columns: Columns) -> AbstractSource:
+        """The rows that are measured, for columns whose scaling and precision are known."""
+        return held_out_rows(columns, self.data, self.test, self.task)
+
+
+def split_to_learn(recipe: Recipe, split: Split, test: Any = None) -> GivenTraining:
+    """A split of a data set as rows to learn from."""
+    data = recipe.data_of(split)
+    return GivenTraining(data, columns_of_dataset(recipe.estimator, split.dataset), recipe.task, test)
+
+
+def training_rows(
+    recipe: Recipe,
+    X: Any,
+    y: Any,
+    sample_weight: Any,
+    groups: Any,
+    executor: AbstractExecutor | None,
+    stack: ExitStack,
+    test: Any = None,
+) -> tuple[GivenTraining, AbstractExecutor]:
+    """The arguments of ``fit`` as rows to learn from, and where the fit runs.
+
+    ``stack`` ends with the fit. Raises what ``fit`` raises of its arguments.
+    """
+    # predictions of a model that is loaded do without what a fit needs
+    from distkern.engine.drive import Driver
+    from distkern.engine.executors import available_cores, open_executor
+    from distkern.runs.data import describing, from_arrays, from_described
+    from distkern.runs.scaled import check_stored
+    from distkern.runs.spooled import spooled
+    from distkern.storage.dataset import Dataset, Split
+
+    n_jobs = recipe.settings.given.get("n_jobs")
+    workers = n_jobs if n_jobs is None or n_jobs > 0 else max(1, available_cores() + 1 + n_jobs)
+
+    def opened(scheduler: str | None = None) -> AbstractExecutor:
+        return executor or stack.enter_context(open_executor(scheduler, workers=workers))
+
+    X, options = undescribed(X)
+    refuse_path(X)
+    if isinstance(X, Dataset):
+        X = X.train
+    task, wanted = recipe.task, recipe.settings.value("dtype")
+    name = target_name(X, y)
+    mixed = is_mixed(X) or options is not None
+    if mixed and is_dask(X) and options is None:
+        # types that can say what is missing are numbers where nothing is
+        mixed = any(dtype.kind not in _NUMBERS_OF for dtype in X._meta.dtypes) or has_missing(X)
+    if mixed and is_dask(X):
+        executor = opened()
+        X = _spooled_frame(X, y, sample_weight, groups, task, options, executor, stack)
+        y = sample_weight = groups = None
+    if isinstance(X, Split):
+        if not (y is None and sample_weight is None and groups is None):
+            raise InputError(
+                "a data set's split has its own labels, weights and groups",
+                where="fit",
+                hint="give the split alone",
+            )
+        check_stored(wanted, X.dtype, "data sets, and of Dask frames that become some,")
+        given = split_to_learn(recipe, X, test)
+        return given if name is None else given.of_target(name), opened()
+    if not mixed and is_dask(X, y, sample_weight, groups):
+        if y is None and task != "none":
+            raise InputError("y is missing", where="fit", hint="give labels with Dask arrays")
+        if task == "regression" and getattr(getattr(y, "dtype", None), "kind", "f") in "OSU":
+            hint = "give numbers, or take a classifier, which learns labels"
+            raise InputError("the targets are texts and no numbers", where="y", hint=hint)
+        source = DaskArraySource(X, None if task == "none" else y, sample_weight, groups=groups)
+        columns = replace(columns_of(recipe.estimator, X, source.n_features), target_name=name)
+        executor = opened()
+        if recipe.draws_any_row:
+            check_stored(wanted, np.dtype(np.float32), "Dask arrays that single columns are read of")
+            split = spooled(source, executor, stack, columns=recipe.reads_columns)
+            return GivenTraining(recipe.data_of(split), columns, task, test), executor
+        described = Driver({"train": source}, executor).measure(describing(task))
+        return GivenTraining(from_described(source, described), columns, task, test), executor
+    if groups is not None:
+        groups = keys_of_groups(groups, _num_samples(X))
+        refuse_one_group(groups, "groups")
+    if y is not None and task != "none":
+        # what is lazy beside rows in memory is computed here
+        y = plain_targets(y)
+        if task == "regression":
+            refuse_labels(y)
+        else:
+            refuse_unknown(y)
+    rows, frame = X, None
+    if mixed:
+        y, frame = _learned_frame(X, y, sample_weight, groups, task, options)
+        rows = frame.features
+    features, targets, weights = validated(column_check(recipe.estimator), task, rows, y, sample_weight)
+    columns = replace(columns_of(recipe.estimator, X, features.shape[1]), target_name=name)
+    if task == "classification":
+        check_classification_targets(targets)
+    data = from_arrays(features, targets, weights, task, groups)
+    if frame is not None:
+        data = replace(data, scaling=frame.scaling)
+        columns = replace(columns, table=frame.table, n_features_in=len(frame.table.columns))
+    few = features.nbytes < _FEW_BYTES and workers is None
+    return GivenTraining(data, columns, task, test), opened("synchronous" if few else "threads")
+
+
+def validated(
+    check: Any, task: str, X: Any, y: Any, sample_weight: Any, *, reset: bool = True
+) -> tuple[Rows, NDArray[Any], NDArray[np.float64] | None]:
+    """Rows, targets and weights of arrays, checked as scikit-learn does; zeros for targets without a task."""
+    how: dict[str, Any] = {"dtype": _PRECISIONS, "order": "C", "accept_sparse": "csr", "reset": reset}
+    with explained(X, is_fit=True):
+        if task == "none":
+            raw, targets = validate_data(check, X, **how), None
+        else:
+            raw, targets = validate_data(check, X, y, **how, y_numeric=task == "regression")
+    weights = None
+    if sample_weight is not None:
+        weights = _check_sample_weight(sample_weight, raw, dtype=np.float64)
+    rows: Rows = SparseRows.of_scipy(raw) if issparse(raw) else raw
+    return rows, np.zeros(len(rows), dtype=np.int32) if targets is None else targets, weights
+
+
+def _learned_frame(
+    X: Any, y: Any, sample_weight: Any, groups: Any, task: str, options: ShardOptions | None
+) -> tuple[NDArray[Any], FittedFrame]:
+    """Targets, and a frame in memory as ``distkern shard`` would store it; ``groups`` are keys."""
+    from distkern.storage.frames import fit_frame
+
+    if task == "none":
+        y = np.zeros(len(X))
+    elif y is None:
+        raise InputError("y is missing", where="fit", hint="give labels with frames")
+    targets = np.asarray(_check_y(y, y_numeric=task == "regression"))
+    check_consistent_length(X, targets)
+    frame = fit_frame(X, targets, task, groups, sample_weight, options)
+    for sentence in frame.told:
+        warn(sentence)
+    return targets, frame
+
+
+def _spooled_frame(
+    X: Any,
+    y: Any,
+    sample_weight: Any,
+    groups: Any,
+    task: str,
+    options: ShardOptions | None,
+    executor: AbstractExecutor,
+    stack: ExitStack,
+) -> Split:
+    """The training split of a data set of a Dask frame, which is written once and removed with ``stack``."""
+    from distkern.runs.spooled import check_hosts
+    from distkern.storage.atomic import temporary_folder
+    from distkern.storage.frames import frame_chunks, frame_kinds
+    from distkern.storage.ingest import write_dataset
+    from distkern.storage.table_report import told_columns
+
+    if task != "none" and y is None:
+        raise InputError("y is missing", where="fit", hint="give labels with frames")
+    check_hosts(
+        executor,
+        "Dask frames with columns of other things than numbers can be fitted by workers of one host only",
+        "the data",
+        "store the frame as Parquet, make a data set of it with `distkern shard` and fit to its train split",
+    )
+    kinds = frame_kinds(options)
+    kinds.collects = True
+    reports: list[ColumnReport] = []
+    chunks = frame_chunks(partitions(X, None if task == "none" else y, sample_weight, groups), kinds)
+    path = stack.enter_context(temporary_folder()) / "rows.zarr"
+    dataset = write_dataset(
+        chunks,
+        path,
+        kinds=kinds,
+        report=reports.extend,
+        task=task,
+        weight=None if sample_weight is None else "sample_weight",
+        group=None if groups is None else "groups",
+        **({} if options is None else options.on_columns),
+    )
+    for sentence in (*kinds.told, *told_columns(reports, left_out=True)):
+        warn(sentence)
+    return dataset.train
+
+
+_EVAL_SET_HINT = "give (X, y), or the test split of the data set that is trained on"
+
+
+def held_out_rows(columns: Columns, data: TrainingData, given: Any, task: str) -> AbstractSource:
+    """``eval_set`` as a source: rows prepared like the rows of ``data``, with codes of the same classes.
+
+    Parameters
+    ----------
+    columns : of what is fitted to, with their scaling and precision
+    data : what it is fitted to, as it was given
+    given : a pair of arrays or a frame and labels, a list of one such pair, or a split of the data set that
+        is trained on; rows alone will do where labels are not looked at
+
+    Raises
+    ------
+    InputError or ValueError
+        If it is none of these, or has other columns or labels.
+    """
+    from distkern.runs.arrays import ArraySource
+    from distkern.storage.dataset import Dataset, Split
+
+    if isinstance(given, list) and len(given) == 1:
+        given = given[0]
+    if isinstance(given, Split):
+        own = data.source
+        if not isinstance(own, Split) or own.dataset.fingerprint != given.dataset.fingerprint:
+            raise InputError(
+                f"{given.dataset.path} is not the data set that is trained on",
+                where=_EVAL_SET,
+                hint=_EVAL_SET_HINT,
+            )
+        return given
+    if task == "none" and not isinstance(given, tuple):
+        given = (given, None)
+    if not isinstance(given, tuple) or len(given) != 2 or isinstance(given[0], Dataset):
+        raise InputError(f"a {type(given).__name__}", where=_EVAL_SET, hint=_EVAL_SET_HINT)
+    X, y = given
+    if is_dask(X, y):
+        raise InputError("Dask arrays are not in memory", where=_EVAL_SET, hint="compute them first")
+    known = rows_for(columns, X)
+    prepare = (known.preparation or Preparation()).apply_rows
+    rows: Rows = known.map(partial(prepare, out_dtype=columns.dtype or np.float32), None)
+    targets = None
+    if task != "none":
+        targets = column_or_1d(plain_targets(y, _EVAL_SET), warn=True)
+        check_consistent_length(rows, targets)
+        if task == "classification":
+            targets = codes_of_labels(data.classes, targets, _EVAL_SET)
+        else:
+            targets = _numbers(targets)
+    return ArraySource(converted(rows, sparse=data.source.is_sparse), targets, None)
+
+
+def codes_of_labels(classes: NDArray[Any], labels: NDArray[Any], where: str) -> NDArray[np.int32]:
+    """The places of labels among classes; :class:`InputError` for one that is none of them."""
+    places = {label: code for code, label in enumerate(plain_labels(classes))}
+    given = plain_labels(labels)
+    found = [places.get(label, -1) for label in given]
+    if -1 in found:
+        label = given[found.index(-1)]
+        raise InputError(
+            f"label {label!r} of row {found.index(-1)} is none of the training rows'",
+            where=where,
+            hint=f"they have {list(places)[:12]}",
+        )
+    return np.array(found, dtype=np.int32)
+
+
+def _numbers(targets: NDArray[Any]) -> NDArray[np.float64]:
+    numbers = targets.astype(np.float64)
+    if not np.isfinite(numbers).all():
+        raise InputError("Input y contains NaN or infinity", where=_EVAL_SET, hint="leave such rows out")
+    return numbers

@@ -1,0 +1,41 @@
+"""How far a reader walks, see walks.py: settings are looked at once, and nothing low asks an estimator."""
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+#: most calls of Parameter.clean, and frames of ours on the deepest stack
+MOST = {
+    "fit": (20, 25),
+    "predict, first": (5, 16),
+    "predict, second": (0, 11),
+    "evaluate": (5, 18),
+    "train": (60, 32),
+}
+
+
+@pytest.fixture(scope="module")
+def found():
+    """Of each walk its figures, and the calls of methods from below into estimators or commands."""
+    environment = {**os.environ, "NUMBA_DISABLE_JIT": "1"}
+    command = [sys.executable, str(Path(__file__).with_name("walks.py")), "--json"]
+    ran = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=300)
+    assert ran.returncode == 0, ran.stderr
+    return json.loads(ran.stdout.splitlines()[-1])
+
+
+@pytest.mark.parametrize("walk", MOST)
+def test_settings_are_looked_at_once_and_stacks_are_not_deep(found, walk):
+    cleaned, depth = MOST[walk]
+    assert found[walk]["cleaned"] <= cleaned
+    assert found[walk]["depth"] <= depth
+
+
+@pytest.mark.parametrize("walk", MOST)
+def test_nothing_low_calls_an_estimator_or_a_command(found, walk):
+    """Listeners of events hear of them, and functions that a command hands over are called."""
+    assert found[walk]["asked"] == []
