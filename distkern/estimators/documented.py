@@ -42,7 +42,8 @@ def attributes_of(kind: type[Any]) -> Iterator[tuple[str, str, str]]:
     """Name, type and meaning of each fitted attribute of a class: fields of its own kind of model, its
     properties, then fields of all models and of their columns."""
     seen: set[str] = set()
-    own, common = [], []
+    own: list[tuple[str, str, str]] = []
+    common: list[tuple[str, str, str]] = []
     for owner, field, one in _fields_of(kind):
         of_all = issubclass(FittedModel, owner) or owner is Columns
         row = f"{field}_", _field_annotation(owner, field, one), one.help
