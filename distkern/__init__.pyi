@@ -813,11 +813,11 @@ class AVMClassifier(_Classifier):
 
     Attributes
     ----------
+    landmarks_ : Rows
+        (r, n_features) array, or :class:`~distkern.common.sparse.SparseRows` if it was fitted on
+        sparse rows
     gamma_ : float
         the kernel's gamma; 1 for linear features and for kernels without one
-    landmarks_ : Rows
-        (n_landmarks, n_features) array, or :class:`~distkern.common.sparse.SparseRows` if it was
-        fitted on sparse rows; without rows unless the features are made of landmarks
     threshold_ : float or None
         The probability from which on the second of two classes is predicted: the one that was
         given, or w_0 / (w_0 + w_1) with class weights w; None where the sign of the decision value
@@ -894,8 +894,8 @@ class AVMClassifier(_Classifier):
     True
     """
 
-    gamma_: float
     landmarks_: Rows
+    gamma_: float
     loss: Literal["hinge", "least_squares", "logistic", "odm", "squared_hinge"]
     kernel: Literal["cauchy", "laplacian", "matern", "rbf"]
     gamma: Literal["median", "scale", "auto"] | float | str
@@ -1028,11 +1028,11 @@ class CSVRGClassifier(_Classifier):
 
     Attributes
     ----------
+    landmarks_ : Rows
+        (r, n_features) array, or :class:`~distkern.common.sparse.SparseRows` if it was fitted on
+        sparse rows
     gamma_ : float
         the kernel's gamma; 1 for linear features and for kernels without one
-    landmarks_ : Rows
-        (n_landmarks, n_features) array, or :class:`~distkern.common.sparse.SparseRows` if it was
-        fitted on sparse rows; without rows unless the features are made of landmarks
     threshold_ : float or None
         The probability from which on the second of two classes is predicted: the one that was
         given, or w_0 / (w_0 + w_1) with class weights w; None where the sign of the decision value
@@ -1109,8 +1109,8 @@ class CSVRGClassifier(_Classifier):
     True
     """
 
-    gamma_: float
     landmarks_: Rows
+    gamma_: float
     loss: Literal["hinge", "least_squares", "logistic", "odm", "squared_hinge"]
     kernel: Literal["cauchy", "laplacian", "matern", "rbf"]
     gamma: Literal["median", "scale", "auto"] | float | str

@@ -76,10 +76,27 @@ def test_the_page_of_jobs_runs_as_it_is_written(repository, desk, cluster_for_jo
 
 
 def test_every_page_of_the_guide_is_linked_and_run(repository):
-    readme = (repository / "README.md").read_text(encoding="utf-8")
+    site = (repository / GUIDE / "mkdocs.yml").read_text(encoding="utf-8")
     names = {page.stem for page in pages(repository)[1:]}
     assert {*SHORT, *LONG, JOBS} == names
-    assert {name for name in names if f"({GUIDE}/{name}.md)" in readme} == names
+    assert {name for name in names if f": {GUIDE}/{name}.md\n" in site} == names
+    # what the site lists is there; it makes the reference itself
+    listed = re.findall(r"^ +- [\w -]+: (\S+\.\w+)$", site, flags=re.M)
+    assert [path for path in listed if not (repository / path).exists()] == ["api.md", "commands.md"]
+
+
+def test_links_of_readme_are_absolute_as_pypi_needs_them_and_lead_to_files(repository):
+    readme = (repository / "README.md").read_text(encoding="utf-8")
+    links = re.findall(r"\]\(([^)\s]+)\)", readme)
+    assert [link for link in links if not link.startswith("https://")] == []
+    ours = [
+        re.fullmatch(r"https://github.com/distkern/distkern/(?:blob|raw|tree)/main/([^#]+)(#.*)?", link)
+        for link in links
+    ]
+    paths = [match[1] for match in ours if match]
+    assert len(paths) >= 15
+    assert [path for path in paths if not (repository / path).exists()] == []
+    assert {".github/page.png", ".github/report.png"} <= {*paths}
 
 
 def test_every_command_is_one_that_the_command_line_accepts(repository):
@@ -142,8 +159,13 @@ def test_every_algorithm_has_a_section_and_a_row(repository):
     ]
     assert [name for name in estimators if f"`{name}`" not in page] == []
     models = (repository / "README.md").read_text(encoding="utf-8").partition("## Models")[2]
-    first = re.findall(r"^\| (`.*?) \|", models, flags=re.M)
-    assert set(re.findall(r"`(\w+)`", " ".join(first))) == {"auto", *solvers}
+    first = " ".join(re.findall(r"^\| (`.*?) \|", models, flags=re.M))
+    assert set(re.findall(r"`([a-z_]+)`", first)) == {"auto", *solvers}
+    named = set(re.findall(r"`([A-Z]\w+)`", first))
+    named |= {
+        f"{name}{kind}" for name in re.findall(r"`(\w+)\*`", first) for kind in ("Classifier", "Regressor")
+    }
+    assert set(estimators) == named
 
 
 def test_messages_that_are_explained_are_ones_that_are_said(repository):

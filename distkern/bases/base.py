@@ -207,6 +207,12 @@ class AbstractBasis(ABC):
             found[tile.rows] = np.einsum("ij,ij->i", tile.values, tile.values)
         return found
 
+    def norm_squares(self, features: Rows) -> NDArray[np.float64]:
+        """z' M^-1 z of each row for its values z but a constant one, or an upper bound of it; M is that of
+        :meth:`metric_product`.
+        """
+        return self.row_squares(features)
+
     def squared_norms(self, coefficients: Floats, *, exact: bool = True) -> NDArray[np.float64]:
         """|w|^2 for each of the outputs, (n_outputs,), for coefficients (size, n_outputs).
 
@@ -428,6 +434,13 @@ class MappedBasis(AbstractWrappedBasis):
 
     def fill(self, features: Rows, values: Floats) -> None:
         self.inner.fill(self.mapping.apply_rows(features, self.dtype), values)
+
+    def norm_squares(self, features: Rows) -> NDArray[np.float64]:
+        found = np.empty(features.shape[0])
+        for start in range(0, len(found), self.tile_rows):
+            own = slice(start, start + self.tile_rows)
+            found[own] = self.inner.norm_squares(self.mapping.apply_rows(features[own], self.dtype))
+        return found
 
     def squared_norms(self, coefficients: Floats, *, exact: bool = True) -> NDArray[np.float64]:
         return self.inner.squared_norms(coefficients, exact=exact)

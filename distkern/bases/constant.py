@@ -79,6 +79,9 @@ class ConstantBasis(AbstractWrappedBasis):
     def row_squares(self, features: Rows) -> Array:
         return self.inner.row_squares(features) + 1.0
 
+    def norm_squares(self, features: Rows) -> Array:
+        return self.inner.norm_squares(features)
+
     def squared_norms(self, coefficients: Floats, *, exact: bool = True) -> Array:
         return self.inner.squared_norms(coefficients[:-1], exact=exact)
 

@@ -21,6 +21,8 @@ from distkern.kernels.base import AbstractKernel, AbstractPrepared, AbstractTile
 #: bases that were sent to this process, while it has them
 _SENT: WeakValueDictionary[str, LandmarkBasis] = WeakValueDictionary()
 _PREPARING = Lock()
+#: rows that are compared with each other at once, for the values of each with itself
+_FEW_ROWS = 64
 
 
 class LandmarkBasis(AbstractBasis):
@@ -136,6 +138,14 @@ class KernelSpan(LandmarkBasis):
     Models over :class:`~distkern.bases.nystroem.NystroemBasis` are these, with other coefficients: there M is
     I, and every row's values cost r^2 operations more.
     """
+
+    def norm_squares(self, features: Rows) -> NDArray[np.float64]:
+        # the part of phi(x) in the span of the landmarks is no longer than all of it
+        found = np.empty(features.shape[0])
+        for start in range(0, len(found), _FEW_ROWS):
+            rows = features[start : start + _FEW_ROWS]
+            found[start : start + _FEW_ROWS] = np.diagonal(LandmarkBasis(self.kernel, rows).values(rows))
+        return found
 
     def metric_product(self, coefficients: NDArray[np.float64]) -> NDArray[np.float64]:
         return self._exact.combine(self._exact.landmarks, coefficients).astype(np.float64)

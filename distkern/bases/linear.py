@@ -135,6 +135,9 @@ class LinearBasis(AbstractBasis):
             squares = np.einsum("ij,ij->i", features, features, dtype=np.float64)
         return np.asarray(squares + self.constant)
 
+    def norm_squares(self, features: Rows) -> NDArray[np.float64]:
+        return self.row_squares(features) - self.n_constant
+
     def squared_norms(self, coefficients: Floats, *, exact: bool = True) -> NDArray[np.float64]:
         return super().squared_norms(coefficients[: self._n_features], exact=exact)
 

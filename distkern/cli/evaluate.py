@@ -64,7 +64,8 @@ _NAMES = {
     "--html",
     metavar="FILE",
     type=options.PLACE,
-    help="Write a page: confusion matrix, ROC, precision-recall and calibration curves, or residuals.",
+    help="Write a page: ROC and calibration curves, thresholds and confusion matrix, or predictions against "
+    "targets.",
 )
 @options.threshold
 @options.scheduling
@@ -106,11 +107,16 @@ def evaluate(
     with Terminal() as terminal:
         found = evaluations(fitted.model_, sources, listeners=[terminal], **where)
     measured = dict(zip(names, found, strict=True))
+    for name, evaluation in measured.items():
+        _tell_strangers(name, evaluation)
     if html is not None:
         from distkern.cli.evaluation_page import evaluation_page
+        from distkern.cli.training import target_of
         from distkern.storage.atomic import write_text_atomic
 
-        page = evaluation_page(f"{model} on {data}", type(fitted).__name__, measured)
+        page = evaluation_page(
+            f"{model} on {data}", type(fitted).__name__, measured, target_of(fitted.model_)
+        )
         write_text_atomic(html, page)
     if as_json or not sys.stdout.isatty():
         facts = {name: _record(evaluation) for name, evaluation in measured.items()}
@@ -127,6 +133,26 @@ def evaluate(
             printed.print(line)
     if html is not None:
         printed.print(f"page in {html}")
+
+
+def _tell_strangers(split: str, evaluation: Evaluation) -> None:
+    """Say how many rows have classes that the model does not know: losses and rankings leave them out."""
+    if evaluation.confusion is None:
+        return
+    known = set(evaluation.predicted)
+    strangers = {
+        label: int(row.sum())
+        for label, row in zip(evaluation.labels, evaluation.confusion, strict=True)
+        if label not in known and row.any()
+    }
+    if strangers:
+        named = ", ".join(f"{label} ({count})" for label, count in [*strangers.items()][:5])
+        more = ", ..." if len(strangers) > 5 else ""
+        click.echo(
+            f"note: {split} rows of classes that the model does not know count as errors, and losses leave "
+            f"them out: {named}{more}",
+            err=True,
+        )
 
 
 def _check_page(place: Place) -> None:

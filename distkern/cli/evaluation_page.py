@@ -1,8 +1,8 @@
-"""The page that ``distkern evaluate --html`` writes."""
+"""What a model is worth on rows with known labels: the page of ``evaluate --html``, and the report."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -11,6 +11,7 @@ from distkern.cli.confusion import mistakes
 from distkern.cli.evaluate import figure_rows
 from distkern.monitor.page import (
     Axis,
+    Bars,
     Curve,
     HeatMap,
     Html,
@@ -18,73 +19,134 @@ from distkern.monitor.page import (
     Plots,
     Section,
     heading,
-    joined,
     note,
     page,
     table,
-    text,
     tiles,
 )
 from distkern.monitor.style import STYLES, short_number
+from distkern.monitor.templates import TEMPLATES
 from distkern.monitor.text import in_percent
 
 if TYPE_CHECKING:
+    from distkern.common.choices import Compared
     from distkern.runs.evaluation import Evaluation
-    from distkern.runs.ranking import RankingFigures
+    from distkern.runs.ranking import Calibration, RankingFigures
 
 #: classes whose matrix is drawn, and mistakes of more than a few that are listed
 _MOST_CLASSES, _FEW, _MOST_MISTAKES = 60, 12, 20
-_SHADE = 0.75
-#: probabilities, some of the borders of bins
-_THRESHOLDS = (0.05, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 0.95)
+#: of a cell that holds all rows of its class, in percent of the colour: numbers on it stay readable
+SHADE = 55
+#: shares of the rows, by probability, whose thresholds are listed
+_SHARES = (0.01, 0.02, 0.05, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9)
 
 
 def _short(value: float | None) -> str:
     return "-" if value is None else short_number(value)
 
 
-_HEADLINE: dict[str, tuple[str, Callable[[float | None], str]]] = {
-    "accuracy": ("accuracy", in_percent),
-    "auc": ("area under ROC", _short),
-    "log_loss": ("log loss", _short),
-    "calibration_error": ("calibration error", _short),
-    "rmse": ("rmse", _short),
-    "r2": ("R\N{SUPERSCRIPT TWO}", _short),
-    "pinball": ("pinball loss", _short),
+def _in_unit(value: float | None) -> str:
+    return f"{value:,.0f}" if value is not None and 1e3 <= abs(value) < 1e9 else _short(value)
+
+
+#: figure -> its name, how it is told, and whether it is in the unit of the target
+_FIGURES: dict[str, tuple[str, Callable[[float | None], str], bool]] = {
+    "auc": ("AUC", _short, False),
+    "log_loss": ("log loss", _short, False),
+    "r2": ("R\N{SUPERSCRIPT TWO}", _short, False),
+    "rmse": ("RMSE", _in_unit, True),
+    "mae": ("mean absolute error", _in_unit, True),
+    "pinball": ("pinball loss", _in_unit, True),
+    "error": ("error", in_percent, False),
+    "calibration_error": ("calibration error", _short, False),
 }
+#: those of the table beside the base rate
+_COMPARED = ("log_loss", "auc", "r2", "rmse", "error")
 
 
-def evaluation_page(title: str, kind: str, measured: Mapping[str, Evaluation]) -> str:
-    """Return the HTML of a model's evaluation on each split."""
+def evaluation_page(title: str, kind: str, measured: Mapping[str, Evaluation], target: str = "") -> str:
+    """Return the HTML of a model's evaluation on each split; ``target``: the name of a real target."""
     rows = ", ".join(f"{found.figures['n']:,} {name} rows" for name, found in measured.items())
-    body: list[Section] = [note(f"{kind}, {rows}", "quiet"), tiles(headline(measured))]
-    return page(title, [*body, *evaluation_sections(measured, "Figures")])
+    body: list[Section] = [note(f"{kind}, {rows}", "quiet"), tiles(headline(measured, target))]
+    return page(title, [*body, worth(measured, target), *evaluation_sections(measured, target)])
 
 
-def headline(measured: Mapping[str, Evaluation]) -> dict[str, str]:
-    """The figures shown large, by name."""
+def headline(measured: Mapping[str, Evaluation], target: str = "") -> dict[str, str]:
+    """The figures shown large, by name, with the name of the target where they are in its unit."""
     return {
-        f"{name} {word}": told(evaluation.figures[key])
-        for key, (word, told) in _HEADLINE.items()
+        f"{name} {_named(key, target)}": told(evaluation.figures[key])
+        for key, (_, told, _) in _FIGURES.items()
         for name, evaluation in measured.items()
         if key in evaluation.figures
     }
 
 
-def evaluation_sections(measured: Mapping[str, Evaluation], title: str) -> list[Section]:
-    """Plots and figures below the heading, then the classes of each split."""
-    body: list[Section] = [heading(title), Plots([*_curves(measured), *_residuals(measured)])]
-    body.append(table(("", *measured), figure_rows(measured)))
+def _named(key: str, target: str) -> str:
+    word, _, has_unit = _FIGURES[key]
+    return f"{word} ({target})" if has_unit and target else word
+
+
+def worth(
+    measured: Mapping[str, Evaluation],
+    target: str = "",
+    candidates: Sequence[Compared] = (),
+    base_loss: float | None = None,
+) -> Html:
+    """A table of the model beside the linear machine and beside the best constant answer.
+
+    Parameters
+    ----------
+    candidates : what was compared on held-out training rows before the model was chosen; losses of real
+        targets are in units of their variance
+    base_loss : of the best constant answer on these rows
+    """
+    found = next(iter(measured.values()), None)
+    is_real = found is not None and "rmse" in found.figures
+    names = [name for name in _COMPARED if any(name in one.figures for one in measured.values())]
+    chosen = next((one for one in candidates if one.chosen), None)
+    linear = next((one for one in candidates if "linear" in one.name.partition(",")[0]), None)
+    held_out = "R\N{SUPERSCRIPT TWO}" if is_real else "log loss"
+
+    def held(loss: float | None) -> list[str]:
+        if chosen is None:
+            return []
+        return [_short(None if loss is None else 1.0 - loss if is_real else loss)]
+
+    rows: list[list[str]] = []
+    for split, one in measured.items():
+        cells = [_FIGURES[name][1](one.figures.get(name)) for name in names]
+        loss = None if chosen is None else chosen.loss
+        rows.append([f"this model, {split} rows", *cells, *held(loss)])
+    if chosen is not None and not rows:
+        rows.append(["this model", *held(chosen.loss)])
+    if linear is not None and chosen is not None and linear is not chosen:
+        rows.append(["linear machine", *["-"] * len(names), *held(linear.loss)])
+    if measured:
+        split, one = list(measured.items())[-1]
+        always = f"always the mean, {split} rows" if is_real else f"the base rate, {split} rows"
+        cells = [_FIGURES[name][1](one.base.get(name)) for name in names]
+        rows.append([always, *cells, *held(base_loss)])
+    header = ["", *(_named(name, target) for name in names)]
+    if chosen is not None:
+        header.append(f"{held_out}, held-out training rows")
+    return table(header, rows, "numbers named", chosen=0) if rows else Html("")
+
+
+def evaluation_sections(measured: Mapping[str, Evaluation], target: str = "") -> list[Section]:
+    """Plots, thresholds and classes of each split, and all figures."""
+    body: list[Section] = [Plots([*_curves(measured), *_predictions(measured, target)])]
     for name, evaluation in measured.items():
-        body += [*_classes(name, evaluation), *_thresholds(name, evaluation)]
-    return body
+        body += [*_thresholds(name, evaluation), *_classes(name, evaluation)]
+    return [*body, heading("All figures"), table(("", *measured), figure_rows(measured))]
 
 
 def _curves(measured: Mapping[str, Evaluation]) -> list[Plot]:
-    """ROC, precision-recall and calibration curves, if available."""
+    """ROC, calibration with the rows of each bin, and precision-recall curves, if available."""
     ranked = {name: found.ranking for name, found in measured.items() if found.ranking is not None}
     told = {name: found.calibration for name, found in measured.items() if found.calibration is not None}
-    unit = Axis(within=(0.0, 1.0))
+
+    def unit(label: str = "") -> Axis:
+        return Axis(label, ends=(-0.03, 1.03))
 
     def lines(x: Callable[[RankingFigures], Any], y: Callable[[RankingFigures], Any]) -> list[Curve]:
         return [Curve(name, x(ranking), y(ranking), STYLES[name]) for name, ranking in ranked.items()]
@@ -92,13 +154,8 @@ def _curves(measured: Mapping[str, Evaluation]) -> list[Plot]:
     plots = []
     if ranked:
         roc = lines(lambda of: [0.0, *of.false_positives], lambda of: [0.0, *of.recall])
-        rate = Axis("false positive rate", within=(0.0, 1.0))
-        plots.append(Plot("ROC: true positive rate", rate, unit, [*roc, _ideal(0.0, 1.0)]))
-        precision = lines(lambda of: of.recall, lambda of: of.precision)
-        # the precision of scores without information
-        level = float(next(iter(ranked.values())).precision[-1])
-        recall = Axis("recall", within=(0.0, 1.0))
-        plots.append(Plot("Precision", recall, unit, [*precision, _ideal(level, level)]))
+        axes = unit("false positive rate"), unit("true positive rate")
+        plots.append(Plot("ROC curve", *axes, [*roc, _ideal(0.0, 1.0)], square=True))
     if told:
         curves = []
         for name, calibration in told.items():
@@ -106,9 +163,35 @@ def _curves(measured: Mapping[str, Evaluation]) -> list[Plot]:
             curves.append(Curve(name, x.tolist(), y.tolist(), STYLES[name]))
         labels = next(iter(measured.values())).predicted
         of = f"class {labels[1]}" if len(labels) == 2 else "the predicted class"
-        chance = Axis(f"probability of {of}, as predicted", within=(0.0, 1.0))
-        plots.append(Plot("Calibration: share of rows", chance, unit, [*curves, _ideal(0.0, 1.0)]))
+        chance = f"predicted probability of {of}"
+        axes = unit(chance), unit("share of these rows in it")
+        plots.append(Plot("Calibration", *axes, [*curves, _ideal(0.0, 1.0)], square=True))
+        name, calibration = list(told.items())[-1]
+        plots.append(_bins(name, calibration, chance))
+    if ranked:
+        precision = lines(lambda of: of.recall, lambda of: of.precision)
+        # the precision of scores without information
+        level = float(next(iter(ranked.values())).precision[-1])
+        plots.append(
+            Plot(
+                "Precision by recall",
+                unit("recall"),
+                unit("precision"),
+                [*precision, _ideal(level, level)],
+                square=True,
+            )
+        )
     return plots
+
+
+def _bins(split: str, calibration: Calibration, chance: str) -> Plot:
+    counts = calibration.counts.tolist()
+    edges = np.linspace(0.0, 1.0, len(counts) + 1).tolist()
+    bars = Bars(edges, counts, STYLES[split])
+    title = f"{split.capitalize()} rows by probability"
+    return Plot(
+        title, Axis(chance, ends=(-0.03, 1.03)), Axis("rows", from_zero=True), cells=bars, square=True
+    )
 
 
 def _ideal(*values: float) -> Curve:
@@ -116,22 +199,25 @@ def _ideal(*values: float) -> Curve:
     return Curve("", (0.0, 1.0), values, STYLES["limit"])
 
 
-def _residuals(measured: Mapping[str, Evaluation]) -> list[Plot]:
+def _predictions(measured: Mapping[str, Evaluation], target: str) -> list[Plot]:
     grids = {
-        name: evaluation.residuals
+        name: evaluation.predictions
         for name, evaluation in measured.items()
-        if evaluation.residuals is not None and evaluation.residuals.counts.size
+        if evaluation.predictions is not None and evaluation.predictions.counts.size
     }
     edges = {name: [grid.edges(axis).tolist() for axis in (0, 1)] for name, grid in grids.items()}
-    # the same for all splits
-    within = [[end for own in edges.values() for end in (own[axis][0], own[axis][-1])] for axis in (0, 1)]
+    # the same for all splits and both axes
+    ends = [end for own in edges.values() for sides in own for end in (sides[0], sides[-1])]
+    low, high = min(ends, default=0.0), max(ends, default=1.0)
+    margin = 0.03 * (high - low) or 1.0
     plots = []
     for name, grid in grids.items():
         across, up = edges[name]
-        cells = HeatMap(across, up, grid.counts.tolist(), STYLES[name].colour)
-        axes = Axis("prediction", within=tuple(within[0])), Axis(within=tuple(within[1]), from_zero=True)
-        zero = Curve("", (min(within[0]), max(within[0])), (0.0, 0.0), STYLES["limit"])
-        plots.append(Plot(f"Residual, target - prediction, {name} rows", *axes, [zero], cells))
+        cells = HeatMap(across, up, grid.counts.tolist(), STYLES[name])
+        within = low - margin, high + margin
+        axes = Axis(target or "target", ends=within), Axis(f"predicted {target or 'target'}", ends=within)
+        same = Curve("", (low, high), (low, high), STYLES["limit"])
+        plots.append(Plot(f"Predicted against true, {name} rows", *axes, [same], cells, square=True))
     return plots
 
 
@@ -142,7 +228,7 @@ def _classes(split: str, evaluation: Evaluation) -> list[Html]:
         return []
     parts = [heading(f"Classes, {split} rows")]
     if max(counts.shape) <= _MOST_CLASSES:
-        parts += _matrix(evaluation, STYLES[split].colour)
+        parts += _matrix(evaluation, STYLES[split].css)
     if max(counts.shape) > _FEW:
         header: Mapping[str, str] = dict.fromkeys(("class", "taken for", "rows", "of the class"), "")
         parts += [heading("Most frequent mistakes"), table(header, mistakes(evaluation, _MOST_MISTAKES))]
@@ -161,21 +247,49 @@ def _classes(split: str, evaluation: Evaluation) -> list[Html]:
 
 
 def _thresholds(split: str, evaluation: Evaluation) -> list[Html]:
-    """Figures at a few thresholds of the probability of the second of two classes."""
-    told = evaluation.calibration
-    if told is None or len(evaluation.predicted) != 2:
+    """Figures at thresholds of the probability of the second of two classes.
+
+    They are those of the listed shares of the rows, 0.5, and the one of ``--threshold balanced``.
+    """
+    ranking, chances = evaluation.ranking, evaluation.chances
+    if ranking is None or chances is None:
         return []
     label = evaluation.predicted[1]
+    marks = {0.5: "0.5"}
+    if evaluation.balanced is not None:
+        marks[evaluation.balanced] = f"{evaluation.balanced:.3g}, balanced"
+    known = {int(np.abs(ranking.share - share).argmin()): "" for share in _SHARES}
+    # the lowest listed probability that reaches the threshold
+    known |= {
+        place: word for at, word in marks.items() if (place := int(np.count_nonzero(chances >= at)) - 1) >= 0
+    }
+    negatives, positives = ranking.totals
+    rows, marked = [], None
+    for number, place in enumerate(sorted(known, reverse=True)):
+        recall, missed = float(ranking.recall[place]), 1.0 - float(ranking.recall[place])
+        alarms = float(ranking.false_positives[place])
+        error = (missed * positives + alarms * negatives) / (positives + negatives)
+        figures = (
+            float(ranking.share[place]),
+            recall,
+            float(ranking.precision[place]),
+            error,
+            (recall + 1.0 - alarms) / 2.0,
+        )
+        marked = number if "balanced" in known[place] else marked
+        rows.append(
+            [known[place] or f"{chances[place]:.3g}", *(f"{100 * figure:.1f} %" for figure in figures)]
+        )
     header = {
         "threshold": f"least probability at which class {label} is predicted",
+        f"predicted {label}": "share of all rows",
         "recall": f"share of class {label}'s rows that are predicted as it",
         "precision": f"share of the rows predicted as class {label} that are in it",
         "error": "share of all rows that are predicted wrongly",
         "balanced accuracy": "mean of the recalls of both classes",
     }
-    rows = [(f"{at:g}", *map(in_percent, figures)) for at, figures in told.thresholds(_THRESHOLDS).items()]
     words = note(f"Class {label} is predicted if its probability reaches the threshold.", "quiet")
-    return [heading(f"Thresholds, {split} rows"), words, table(header, rows)]
+    return [heading(f"Thresholds, {split} rows"), words, table(header, rows, chosen=marked)]
 
 
 def _matrix(evaluation: Evaluation, colour: str) -> list[Html]:
@@ -188,7 +302,7 @@ def _matrix(evaluation: Evaluation, colour: str) -> list[Html]:
         for label, *both in zip(evaluation.labels, counts.tolist(), shares.tolist(), strict=True)
     ]
     steps = [_cell(f"{share:.0%}", colour, share**0.5) for share in (0.0, 0.01, 0.1, 0.25, 0.5, 1.0)]
-    legend = joined("Share of the true class: ", Html('<span class="steps">'), *steps, Html("</span>"))
+    legend = Html(TEMPLATES.steps("Share of the true class:", steps))
     kind = "matrix dense" if len(evaluation.predicted) > _FEW else "matrix"
     corner = "true\u00a0\N{DOWNWARDS ARROW} predicted\u00a0\N{RIGHTWARDS ARROW}"
     header = (corner, *map(str, evaluation.predicted))
@@ -197,10 +311,7 @@ def _matrix(evaluation: Evaluation, colour: str) -> list[Html]:
 
 def _cell(words: str, colour: str, share: float) -> Html:
     """A number shaded by a share."""
-    if share == 0:
-        return Html(f'<span class="cell none">{text(words)}</span>')
-    shade = f"color-mix(in srgb, {colour} {100 * _SHADE * share:.0f}%, transparent)"
-    return Html(f'<span class="cell" style="background:{shade}">{text(words)}</span>')
+    return Html(TEMPLATES.cell(words, colour, f"{SHADE * share:.0f}" if share else ""))
 
 
 def _class_rows(evaluation: Evaluation) -> list[tuple[Any, ...]]:

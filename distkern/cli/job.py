@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import shlex
 import tomllib
 from collections.abc import Mapping, Sequence
@@ -108,11 +109,15 @@ def parse_settings(settings: Sequence[str]) -> dict[str, Any]:
     return values
 
 
+_OPEN_NUMBER = re.compile(r"[-+]?(\d+\.|\.\d+)([eE][-+]?\d+)?")
+
+
 def _toml_value(text: str) -> Any:
     try:
         parsed = tomllib.loads(f"value = {text}")
     except tomllib.TOMLDecodeError:
-        return text
+        # TOML has digits on both sides of a point, people do not
+        return float(text) if _OPEN_NUMBER.fullmatch(text) else text
     # a line break in the text would start another key
     return parsed["value"] if len(parsed) == 1 else text
 

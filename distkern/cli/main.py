@@ -8,13 +8,15 @@ import importlib
 import logging
 import os
 import sys
+import threading
+import time
 import traceback
 from collections.abc import Sequence
 
 import click
 
 from distkern.cli.deferred import defer_imports
-from distkern.common import interrupts
+from distkern.common import interrupts, processes
 from distkern.common.errors import DistkernError, FencedError, InputError, Problems, nearest
 from distkern.common.processes import exceeded_limit
 from distkern.monitor.text import broken
@@ -55,6 +57,9 @@ _MENDS = {
 }
 
 
+#: commands that train, and seconds after which they say that they have started, where there is no terminal
+_LONG, _SILENT = ("train", "tune", "update", "demo"), 1.5
+
 #: options of other programs, or keys of job files -> what to give instead
 _INSTEAD = {
     **dict.fromkeys(("--n-jobs", "--njobs", "--jobs", "-j"), "give --workers N"),
@@ -94,8 +99,13 @@ def group() -> None:
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command line and return its exit status: 0 done, 2 wrong input, 130 interrupted, 1 all else."""
-    defer_imports()
+    began = time.time() if arguments is not None else processes.started()
     given = sys.argv[1:] if arguments is None else list(arguments)
+    if arguments is None and given[:1] and given[0] in _LONG and not sys.stderr.isatty():
+        _say_soon(given[0], began)
+    defer_imports()
+    if arguments is None and (status := _completed()) is not None:
+        return status
     # failures are reported in one line below; libraries would report them again
     for library in ("asyncio", "distributed", "tornado"):
         logging.getLogger(library).setLevel(logging.CRITICAL + 1)
@@ -103,7 +113,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         # a batch system's termination leaves a checkpoint exactly as Ctrl-C does
         with (
             interrupts.as_exceptions(ends_process=arguments is None),
-            group.make_context("distkern", given) as context,
+            group.make_context("distkern", given, obj=began) as context,
         ):
             group.invoke(context)
         sys.stdout.flush()
@@ -124,6 +134,28 @@ def main(arguments: Sequence[str] | None = None) -> int:
             # has CPython end by the signal, whoever caught it; the next exec() takes that back
             exec("")
         return status
+
+
+def _completed() -> int | None:
+    """The exit status of a call by a shell that asks for completions, else None."""
+    if "_DISTKERN_COMPLETE" not in os.environ:
+        return None
+    from distkern.cli.completion import completed
+
+    return completed(group)
+
+
+def _say_soon(command: str, began: float) -> None:
+    """Say in time that the command has started, while its libraries are imported."""
+
+    def say() -> None:
+        terminal = sys.modules.get("distkern.monitor.terminal")
+        if not getattr(terminal, "SHOWN", False):
+            click.echo(f"distkern {command}: starting", err=True)
+
+    timer = threading.Timer(max(_SILENT - (time.time() - began), 0.0), say)
+    timer.daemon = True
+    timer.start()
 
 
 def explain(error: BaseException) -> tuple[int, str]:

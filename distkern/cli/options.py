@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import time
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -21,6 +22,13 @@ if TYPE_CHECKING:
 else:
     # older versions of click do not take the type
     _ParamType = click.ParamType
+
+
+def began() -> float:
+    """When the command began, in seconds since 1970."""
+    context = click.get_current_context(silent=True)
+    found = None if context is None else context.find_root().obj
+    return found if isinstance(found, float) else time.time()
 
 
 class PlaceType(_ParamType):

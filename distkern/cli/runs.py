@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import math
+from functools import partial
 from typing import Any
 
 import click
@@ -21,27 +23,31 @@ _FIGURES = ("train_error", "test_error", "train_rmse", "test_rmse", "error", "ob
 def runs(folder: Place, as_json: bool) -> None:
     """Compare the models and unfinished runs in a folder.
 
-    The best on test rows comes first. A second table lists the hyperparameters that differ, with the values
-    chosen for "auto". Keep runs on different data sets in different folders: their errors do not compare.
+    The best comes first: by the held-out score that chose the settings if all models have one, else by the
+    error on test rows. More tables list the hyperparameters that differ, with the values chosen for "auto".
+    Keep runs on different data sets in different folders: their errors do not compare.
 
     \b
     Example:
       distkern runs models
     """
-    found = sorted(_found(folder), key=_rank)
+    found = _found(folder)
+    by_score = all(run["score"] is not None for run in found if run["ended"])
+    found.sort(key=partial(_rank, by_score=by_score))
     if as_json:
         click.echo(json.dumps(found))
         return
-    from distkern.cli.tables import console, fitting, is_narrow, table
-    from distkern.monitor.text import error_name, in_bytes, in_error, in_time
+    from distkern.cli.tables import by_parts, console, fitting, shortened, table, wrapped
+    from distkern.monitor.text import error_name, in_bytes, in_error, in_number, in_percent, in_time
 
     names = {error_name(run) for run in found}
     error = names.pop() if len(names) == 1 else "error"
-    header = ("run", "algorithm", f"test {error}", f"train {error}", "time", "peak", "ended")
+    header = ("run", "algorithm", "held-out", f"test {error}", f"train {error}", "time", "peak", "ended")
     rows = [
         [
-            run["run"],
+            shortened(run["run"]),
             _algorithm(run),
+            in_number(run["score"]) if run["score"] is None else f"{run['score']:.4g}",
             in_error(run, "test_error"),
             in_error(run, "train_error"),
             in_time(run["seconds"]),
@@ -51,20 +57,23 @@ def runs(folder: Place, as_json: bool) -> None:
         ]
         for run in found
     ]
-    kept, cells = fitting(header, rows, ("peak", "time", "ended"))
+    base = next((run["base"] for run in found if run["base"]), None)
+    if base is not None:
+        score = f"{base['log_loss']:.4g}" if any(run["score"] is not None for run in found) else "-"
+        rows.append(["base rate", "-", score, in_percent(base["error"]), "-", "-", "-", "-"])
+    unscored = () if any(run["score"] is not None for run in found) else ("held-out",)
+    kept, cells = fitting(header, rows, ("peak", "time", "ended"), unscored)
     text = [place for place, name in enumerate(kept) if name in ("run", "algorithm", "ended")]
     console().print(table(kept, cells, text=text))
+    if not unscored:
+        by = "ranked by it" if by_score else "not all runs have it: ranked by test error"
+        held = "squared error" if error == "rmse" else "log loss"
+        click.echo(wrapped(f"held-out: {held} on training rows that were held out; {by}"))
     differing = _differing(found)
     settings = list(dict.fromkeys(name for _, own in differing for name in own))
-    columns = [[name, *(_word(own.get(key)) for key in settings)] for name, own in differing]
-    if columns and is_narrow(("run", *settings), columns):
-        console().print(table(("run", *settings), columns))
-    elif columns:
-        lists = [
-            (name, ", ".join(f"{key}={_word(value)}" for key, value in own.items()))
-            for name, own in differing
-        ]
-        console().print(table(("run", "hyperparameters that differ"), lists, text=(0, 1)))
+    columns = [[shortened(name), *(_word(own.get(key)) for key in settings)] for name, own in differing]
+    for part in by_parts("run", settings, columns):
+        console().print(part)
 
 
 def _algorithm(run: dict[str, Any]) -> str:
@@ -104,6 +113,8 @@ def _found(folder: Place) -> list[dict[str, Any]]:
                 "ended": known.get("ended"),
                 **{figure: last[figure] for figure in _FIGURES if figure in last},
                 "peak_bytes": max(peaks),
+                "score": _score(known),
+                "base": _base(known),
                 "hyperparameters": _in_use(known),
             }
         )
@@ -125,11 +136,26 @@ def _in_use(known: dict[str, Any]) -> dict[str, Any]:
     return params | {name: value for name, value in found.items() if name in words}
 
 
-def _rank(run: dict[str, Any]) -> tuple[float, float, str]:
-    """A sort key: the error on test rows, runs without one last."""
+def _score(known: dict[str, Any]) -> float | None:
+    """The score on held-out rows of the model whose settings were chosen by it."""
+    held_out = (known.get("chosen") or {}).get("held_out")
+    return None if held_out is None else float(held_out[0])
+
+
+def _base(known: dict[str, Any]) -> dict[str, float] | None:
+    """Error of the most frequent class, and log loss of the shares of the classes as probabilities."""
+    shares = known.get("class_shares")
+    if not shares:
+        return None
+    return {"error": 1.0 - max(shares), "log_loss": -sum(p * math.log(p) for p in shares if p > 0)}
+
+
+def _rank(run: dict[str, Any], *, by_score: bool) -> tuple[float, float, float, str]:
+    """A sort key: the held-out score, the error on test rows, runs without one last."""
     errors = (run.get(f"{split}_rmse", run.get(f"{split}_error")) for split in ("test", "train"))
-    test, train = (float("inf") if error is None else float(error) for error in errors)
-    return test, train, str(run["run"])
+    score = run["score"] if by_score else 0.0
+    score, test, train = (math.inf if error is None else float(error) for error in (score, *errors))
+    return score, test, train, str(run["run"])
 
 
 def _differing(found: list[dict[str, Any]]) -> list[tuple[str, dict[str, Any]]]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from rich.box import SIMPLE_HEAD
 from rich.console import Console
@@ -44,10 +44,12 @@ def table(header: Sequence[str], rows: Iterable[Sequence[str]], *, text: Sequenc
 
 
 def fitting(
-    names: Sequence[str], rows: Sequence[Sequence[str]], drop: Sequence[str]
+    names: Sequence[str], rows: Sequence[Sequence[str]], drop: Sequence[str], always: Sequence[str] = ()
 ) -> tuple[list[str], list[list[str]]]:
-    """Names and cells of a table, without columns of ``drop``, in this order, until it fits 80 characters."""
-    kept = list(names)
+    """Names and cells of a table, without columns of ``drop``, in this order, until it fits 80 characters;
+    those of ``always`` are left out in any case.
+    """
+    kept = [name for name in names if name not in always]
     for name in drop:
         if is_narrow(kept, picked(names, rows, kept)):
             break
@@ -65,6 +67,33 @@ def is_narrow(names: Sequence[str], rows: Sequence[Sequence[str]]) -> bool:
     """Whether a table fits 80 characters."""
     widths = (max(len(name), *(len(row[at]) for row in rows)) + 2 for at, name in enumerate(names))
     return sum(widths) <= WIDTH
+
+
+def by_parts(key: str, names: Sequence[str], rows: Sequence[Sequence[str]]) -> Iterator[Table]:
+    """Tables of at most 80 columns of characters that share the columns ``names`` of rows.
+
+    Parameters
+    ----------
+    key : heading of the first cells, which every table repeats
+    rows : first cell and one cell for each name
+    """
+    keys = [row[0] for row in rows]
+    taken: list[int] = []
+    for place in range(len(names)):
+        with_it = [*taken, place]
+        cells = [[first, *(row[1 + at] for at in with_it)] for first, row in zip(keys, rows, strict=True)]
+        if taken and not is_narrow([key, *(names[at] for at in with_it)], cells):
+            yield _part(key, names, rows, taken)
+            taken = [place]
+        else:
+            taken = with_it
+    if taken:
+        yield _part(key, names, rows, taken)
+
+
+def _part(key: str, names: Sequence[str], rows: Sequence[Sequence[str]], places: Sequence[int]) -> Table:
+    cells = [[row[0], *(shortened(row[1 + at]) for at in places)] for row in rows]
+    return table((key, *(names[at] for at in places)), cells)
 
 
 def fact_table(facts: Mapping[str, str]) -> Table:

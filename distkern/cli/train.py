@@ -67,7 +67,7 @@ def train(
     from distkern.cli.training import memory_line, run_job
     from distkern.monitor.terminal import Terminal
 
-    with driving(job.model_folder, resume) as guards, Terminal() as terminal:
+    with driving(job.model_folder, resume) as guards, Terminal(since=options.began()) as terminal:
         listeners: list[Listener] = [*guards, terminal]
         _, history = supervised(
             job,

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from distkern.cli import options
 from distkern.common.errors import InputError, MemoryBudgetError
 from distkern.common.labels import label_texts
 from distkern.storage.places import place_of
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
     from distkern.engine.events import Listener
     from distkern.engine.executors import AbstractExecutor
     from distkern.model.value import FittedModel
+    from distkern.monitor.page import Section
     from distkern.runs.evaluation import Evaluation
     from distkern.runs.recipe import Recipe
     from distkern.storage.dataset import Dataset, Split
@@ -56,8 +58,8 @@ def run_job(
     InputError
         If the job names no folder for the model, or asks for a dashboard where none is possible.
     """
-    from distkern.cli.evaluation_page import evaluation_sections
     from distkern.cli.job import make_estimator
+    from distkern.monitor.clock import Clock
     from distkern.monitor.metrics import read
     from distkern.monitor.passes import PassRecorder
     from distkern.monitor.report import write_report
@@ -68,7 +70,8 @@ def run_job(
     served = has_dashboard(job, dashboard)
     recipe = make_estimator(job).recipe() if recipe is None else recipe
     recorder = PassRecorder()
-    heard: tuple[Listener, ...] = (*listeners, recorder)
+    clock = Clock(options.began())
+    heard: tuple[Listener, ...] = (*listeners, recorder, clock)
     shown = served or (dashboard is not False and "://" in job.scheduler)
     fitted = train(
         recipe,
@@ -90,8 +93,9 @@ def run_job(
     history = read(folder / "metrics.jsonl")
     # a run that found its model finished has made no passes, and knows less than a report that is there
     if recorder.totals or not (folder / "report.html").exists():
-        facts = run_facts(job, dataset, fitted, history, evaluations)
-        parts = evaluation_sections(evaluations, "Test rows") if evaluations else []
+        seconds = clock.seconds
+        facts = run_facts(job, dataset, fitted, history, evaluations, seconds=seconds)
+        parts = worth_sections(fitted, history, evaluations)
         write_report(folder / "report.html", facts, history, recorder.totals, parts)
     return fitted, history
 
@@ -176,14 +180,17 @@ def run_facts(
     history: list[dict[str, Any]],
     evaluations: Mapping[str, Evaluation],
     ended: float | None = None,
+    seconds: float | None = None,
 ) -> dict[str, Any]:
     """Facts of a run for its report; fewer without its data set.
 
-    ``ended``: time of the end in seconds since 1970, for a run of another machine.
+    Parameters
+    ----------
+    ended : time of the end in seconds since 1970, for a run of another machine
+    seconds : time of the whole command, which the history lacks
     """
     from distkern.cli.evaluation_page import headline
     from distkern.common.version import __version__
-    from distkern.monitor.stages import FIGURES_OF_TARGETS
     from distkern.monitor.text import error_name, in_bytes, in_error, in_number, in_time
 
     last = history[-1] if history else {}
@@ -191,27 +198,21 @@ def run_facts(
         max((metrics.get(f"{who}_peak_rss_bytes") or 0 for metrics in history), default=0)
         for who in ("worker", "driver")
     )
-    large = headline(evaluations)
-    for name in ("test accuracy", "test rmse", "test R\N{SUPERSCRIPT TWO}"):
-        # the history has them, under other names
-        large.pop(name, None)
-    large = {
-        f"test {error_name(last)}": in_error(last, "test_error"),
+    target = target_of(fitted)
+    large = headline(evaluations, target) or {
+        f"{split} {error_name(last)}{f' ({target})' if target else ''}": in_error(last, f"{split}_error")
+        for split in ("test", "train")
+        if last.get(f"{split}_error") is not None
+    }
+    run = {
+        "ended": fitted.ended or "-",
+        "time": in_time(last.get("seconds", 0.0) if seconds is None else seconds),
+        "time of the stages": in_time(last.get("seconds", 0.0)),
         f"train {error_name(last)}": in_error(last, "train_error"),
-        **large,
-        **{
-            key.replace("_", " "): in_number(last[key]) for key in reversed(FIGURES_OF_TARGETS) if key in last
-        },
         "objective": in_number(last.get("objective")),
-        # summed over all tries of a resumed run
-        "time": in_time(last.get("seconds", 0.0)),
-        "peak memory of a worker": in_bytes(worker),
+        "peak memory of a worker": in_bytes(worker) if worker else "-",
         "driver's memory": in_bytes(driver),
     }
-    if not worker:
-        del large["peak memory of a worker"]
-    if last.get("test_error") is None:
-        del large[f"test {error_name(last)}"]
     limit = "none" if job.memory_limit is None else f"{in_bytes(job.memory_limit)} a worker"
     rows = "" if dataset is None else f"{dataset.n_rows:,} rows x {dataset.n_features:,} features, "
     here = {
@@ -227,6 +228,7 @@ def run_facts(
         "headline": large,
         **({} if fitted.importances is None else {"importances": fitted.importances}),
         **({"Update": update_facts(fitted.updates[-1])} if fitted.updates else {}),
+        "Run": run,
         "Hyperparameters": hyperparameters(fitted.told_params),
         "Data": {"path": job.data} if dataset is None else data_facts(dataset),
         "Machine": {
@@ -236,6 +238,30 @@ def run_facts(
             **(here if ended is None else {}),
         },
     }
+
+
+def target_of(fitted: Any) -> str:
+    """The name of a real target, for errors in its unit; empty for classes."""
+    return (fitted.columns.target_name or "target") if fitted.task == "regression" else ""
+
+
+def worth_sections(
+    fitted: Any, history: Sequence[Mapping[str, Any]], evaluations: Mapping[str, Evaluation]
+) -> list[Section]:
+    """What a trained model is worth: beside the linear machine and the base rate, then plots."""
+    import numpy as np
+
+    from distkern.cli.evaluation_page import evaluation_sections, worth
+    from distkern.common.choices import Compared
+
+    compared = [Compared(**facts) for facts in (history[-1] if history else {}).get("candidates", ())]
+    base = 1.0
+    if fitted.task != "regression" and fitted.class_shares is not None:
+        shares = np.asarray(fitted.class_shares)[np.asarray(fitted.class_shares) > 0]
+        base = float(-(shares * np.log(shares)).sum())
+    target = target_of(fitted)
+    sections: list[Section] = [worth(evaluations, target, compared, base)]
+    return [*sections, *(evaluation_sections(evaluations, target) if evaluations else [])]
 
 
 def update_facts(update: Mapping[str, Any]) -> dict[str, str]:

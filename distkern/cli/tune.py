@@ -77,10 +77,11 @@ def tune(
     if tuned.algorithm != job.algorithm:
         click.echo(f"{job.algorithm} chooses {tuned.algorithm} with {in_words(tuned.params)}", err=True)
     where = Where(job.scheduler, job.workers, job.memory_limit, has_dashboard(job, dashboard), jobs)
-    with driving(job.model_folder, resume=True) as guards, Terminal() as terminal:
+    with driving(job.model_folder, resume=True) as guards, Terminal(since=options.began()) as terminal:
         told = tuning.SearchReporter(search, (*guards, terminal))
         ranked = tuning.searched(job, dataset, search, where, told)
         terminal.clear()
+        terminal.begin("training the best candidate on all training rows")
         history, test = tuning.train_best(
             job, dataset, search, ranked, listeners=[*guards, terminal], dashboard=dashboard
         )
@@ -120,21 +121,24 @@ def _facts(
 
 def _show(job: Job, search: Search, ranked: list[Ranked], last: dict[str, Any], value: float | None) -> None:
     from distkern.cli import tuning
-    from distkern.cli.tables import console, fitting, is_narrow, picked, table, wrapped
+    from distkern.cli.tables import by_parts, console, fitting, is_narrow, picked, table, wrapped
     from distkern.monitor.text import error_name, in_error
-    from distkern.search.tuning.record import in_words
 
     metric = search.metric.name
     header, rows = tuning.candidate_table(search, ranked[:_MOST_ROWS])
     names = [name for name in header if name not in ("trials", "stages", "ended")]
     cells = picked(list(header), rows, names)
     names, cells = fitting(names, cells, ("work", "rows", "time", "worse by"))
-    if not is_narrow(names, cells):
-        # too many hyperparameters for a column each
-        settings = [in_words(one.settings) for one in ranked[:_MOST_ROWS]]
-        values = [row[list(header).index(metric)] for row in rows]
-        names, cells = [metric, "settings"], [list(pair) for pair in zip(values, settings, strict=True)]
-    console().print(table(names, cells, text=(1,) if names[-1] == "settings" else (0,)))
+    if is_narrow(names, cells):
+        console().print(table(names, cells))
+    else:
+        # too many hyperparameters for one table
+        searched = names[: names.index(metric)]
+        figures = [name for name in header if name in (metric, "worse by", "rows", "time")]
+        for some in (figures, searched):
+            numbered = [[str(place), *row] for place, row in enumerate(picked(list(header), rows, some), 1)]
+            for part in by_parts("", some, numbered):
+                console().print(part)
     if len(ranked) > _MOST_ROWS:
         click.echo(f"the best {_MOST_ROWS} of {len(ranked)}; the page has all")
     click.echo(wrapped(tuning.chosen_words(search, ranked)))

@@ -9,8 +9,6 @@ from typing import TYPE_CHECKING, Any
 from distkern.cli.job import Job, make_estimator
 from distkern.common.errors import InputError
 from distkern.engine.events import Event, Listener
-from distkern.monitor.page import Axis, Curve, Plot, Plots, Section, heading, note, page, table, tiles
-from distkern.monitor.style import STYLES, Style
 from distkern.monitor.text import in_number, in_percent, in_time
 from distkern.search.tuning.record import SearchFolder, Task, Trial, TuningCandidate, in_words
 from distkern.search.tuning.runner import Watcher, Where
@@ -118,14 +116,15 @@ def at_an_end(ranked: Sequence[Ranked]) -> list[str]:
     told = []
     best = ranked[0].settings
     for name, value in best.items():
-        tried = {one.settings[name] for one in ranked if _is_number(one.settings[name])}
-        if not _is_number(value) or len(tried) < 3 or value not in (min(tried), max(tried)):
+        tried = {one.settings[name] for one in ranked if is_number(one.settings[name])}
+        if not is_number(value) or len(tried) < 3 or value not in (min(tried), max(tried)):
             continue
         told.append(f"{name}={value:g} is the {'smallest' if value == min(tried) else 'largest'} value tried")
     return told
 
 
-def _is_number(value: Any) -> bool:
+def is_number(value: Any) -> bool:
+    """Whether a value of a hyperparameter is a number."""
     return isinstance(value, int | float) and not isinstance(value, bool)
 
 
@@ -163,19 +162,25 @@ def candidate_table(
     }
     rows = [
         (
-            *(_word(one.settings[name]) if name in one.settings else "-" for name in searched),
+            *(setting_word(one.settings[name]) if name in one.settings else "-" for name in searched),
             in_metric(metric, one.value),
             in_difference(one),
             f"{one.n_learned:,}",
             f"{one.work:.2g}",
             str(len(one.trials)),
-            in_time(one.seconds),
+            # in one unit, so that a reader can sort the column
+            f"{one.seconds:,.1f} s",
             "-" if one.trials[-1].n_stages is None else str(one.trials[-1].n_stages),
             one.failed or one.trials[-1].ended or "-",
         )
         for one in ranked
     ]
     return header, rows
+
+
+def setting_word(value: Any) -> str:
+    """A value of a hyperparameter as text."""
+    return f"{value:g}" if isinstance(value, float) else str(value)
 
 
 def differing(settings: Sequence[Mapping[str, Any]]) -> list[str]:
@@ -197,6 +202,7 @@ def chosen_words(search: Search, ranked: Sequence[Ranked]) -> str:
 
 def searched(job: Job, dataset: Dataset, search: Search, where: Where, watcher: Watcher) -> list[Ranked]:
     """Run the missing trials, write the page and return the candidates, the best first."""
+    from distkern.cli.tuning_page import tuning_page
     from distkern.storage.atomic import write_text_atomic
 
     ranked = search.run(where, watcher)
@@ -213,6 +219,7 @@ def train_best(
     which the page of the search shows too.
     """
     from distkern.cli.training import evaluate_test_rows, run_job
+    from distkern.cli.tuning_page import tuning_page
     from distkern.engine.executors import open_executor
     from distkern.storage.atomic import write_text_atomic
 
@@ -302,7 +309,9 @@ class SearchReporter(Watcher):
         return (hear,)
 
     def poll(self) -> None:
-        self._tell(Event("pass_progress", {**self._at(), "rows_done": 0, "bytes_done": 0}))
+        # before the first trial begins there is nothing to report
+        if self._trial:
+            self._tell(Event("pass_progress", {**self._at(), "rows_done": 0, "bytes_done": 0}))
 
     def _at(self) -> dict[str, Any]:
         n_trials = self._search.n_trials
@@ -312,110 +321,3 @@ class SearchReporter(Watcher):
     def _tell(self, event: Event) -> None:
         for listener in self._listeners:
             listener(event)
-
-
-#: ratio of a hyperparameter's values from which on its axis is logarithmic
-_WIDE = 20.0
-#: colours of rungs: the more rows, the darker
-_RUNGS = ("#8cc9cf", "#4da6af", "#17808a", "#0d5158")
-_OTHERS = Style(STYLES["limit"].colour)
-
-
-def tuning_page(
-    job: Job, dataset: Dataset, search: Search, ranked: Sequence[Ranked], test: float | None = None
-) -> str:
-    """Return the HTML of a finished search, best candidate first; ``test``: the metric on the test rows."""
-    metric, best = search.metric.name, ranked[0]
-    cells = {f"{metric}, held-out rows": in_metric(metric, best.value)}
-    if test is not None:
-        cells[f"{metric}, test rows"] = in_metric(metric, test)
-    cells |= {name: _word(value) for name, value in best.settings.items()}
-    cells["time of all trials"] = in_time(sum(one.seconds for one in ranked))
-    body: list[Section] = [
-        note(_how(search, best), "quiet"),
-        tiles(cells),
-        *(note(f"{words}: a wider range may contain a better value") for words in at_an_end(ranked)),
-        note(within_chance(ranked)),
-        Plots(_plots(search, ranked)),
-        heading("Candidates"),
-        table(*candidate_table(search, ranked)),
-    ]
-    return page(f"{job.algorithm} on {dataset.path.name}: {len(ranked)} candidates", body)
-
-
-def _how(search: Search, best: Ranked) -> str:
-    rungs = ", then ".join(
-        f"{rung.n_candidates} candidates on {in_percent(rung.share)}" for rung in search.rungs[:-1]
-    )
-    last = f"{search.rungs[-1].n_candidates} on all"
-    how = f"{search.method}: {rungs}, then {last} of the rows" if rungs else search.method
-    return f"{how}; compared on {compared_on(search, best)} of the training rows, seed {search.seed}"
-
-
-def _plots(search: Search, ranked: Sequence[Ranked]) -> list[Plot]:
-    """Plots of the metric against each hyperparameter, the rows of the rungs, and seconds."""
-    metric = search.metric.name
-    plots = []
-    for name in ranked[0].settings:
-        values = {one.number: one.settings[name] for one in sorted(ranked, key=lambda one: one.number)}
-        if len({*map(str, values.values())}) < 2:
-            continue
-        axis = _axis(name, list(values.values()))
-        places = {number: _place(value, axis) for number, value in values.items()}
-        points = [(one, rung, places[one.number], value) for one in ranked for rung, value in _values(one)]
-        plots.append(Plot(f"{metric} by {name}", axis, Axis(), _dots(search, ranked, points)))
-    if len(search.rungs) > 1:
-        lines = []
-        for one in reversed(ranked):
-            found = _values(one)
-            rows = [next(trial.n_learned for trial in one.trials if trial.rung == rung) for rung, _ in found]
-            label, style = ("chosen", STYLES["chosen"]) if one is ranked[0] else ("others", _OTHERS)
-            lines.append(Curve(label, rows, [value for _, value in found], style))
-        plots.append(Plot(f"{metric} by rows", Axis("training rows"), Axis(), lines))
-    timed = [(one, one.rung, one.seconds, one.value) for one in ranked if one.value is not None]
-    by_time = _dots(search, ranked, timed)
-    plots.append(Plot(f"{metric} by time", Axis("seconds of its trials"), Axis(), by_time))
-    return plots
-
-
-def _axis(name: str, values: Sequence[Any]) -> Axis:
-    """The axis of a hyperparameter: numbers, or words in the order of the trials."""
-    if not all(isinstance(value, int | float) and not isinstance(value, bool) for value in values):
-        return Axis(name, words=tuple(dict.fromkeys(map(_word, values))))
-    is_wide = min(values) > 0 and max(values) / min(values) >= _WIDE
-    return Axis(name, log=is_wide)
-
-
-def _place(value: Any, axis: Axis) -> float:
-    return float(axis.words.index(_word(value)) if axis.words else value)
-
-
-def _values(one: Ranked) -> list[tuple[int, float]]:
-    """Rungs and the metric there, averaged over the folds."""
-    found: dict[int, list[float | None]] = {}
-    for trial in one.trials:
-        found.setdefault(trial.rung, []).append(trial.value)
-    return [
-        (rung, math.fsum(value for value in values if value is not None) / len(values))
-        for rung, values in found.items()
-        if None not in values
-    ]
-
-
-def _dots(
-    search: Search, ranked: Sequence[Ranked], points: Sequence[tuple[Ranked, int, float, float]]
-) -> list[Curve]:
-    """A point for each candidate and rung in the rung's colour; the chosen candidate stands out."""
-    curves = []
-    for number, rung in enumerate(search.rungs):
-        label = f"{100 * rung.share:.3g} % of the rows" if len(search.rungs) > 1 else "candidates"
-        style = Style(_RUNGS[-1 - (len(search.rungs) - 1 - number) % len(_RUNGS)], "")
-        own = [(x, y) for one, at, x, y in points if at == number and one is not ranked[0]]
-        curves.append(Curve(label, [x for x, _ in own], [y for _, y in own], style))
-    own = [(x, y) for one, _, x, y in points if one is ranked[0]]
-    style = Style(STYLES["chosen"].colour, "", STYLES["chosen"].marker)
-    return [*curves, Curve("chosen", [x for x, _ in own], [y for _, y in own], style)]
-
-
-def _word(value: Any) -> str:
-    return f"{value:g}" if isinstance(value, float) else str(value)

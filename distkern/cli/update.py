@@ -71,7 +71,7 @@ def update(
     # refuse what is not a model before anything is created
     read_fingerprint(folder)
     splits = [options.open_for(model, path).train for path in data]
-    with driving(staged, resume or out is None) as guards, Terminal() as terminal:
+    with driving(staged, resume or out is None) as guards, Terminal(since=options.began()) as terminal:
         # under the claim: of two updates in place, the second begins from what the first has made
         base = read_fingerprint(folder)
         recipe, new = begun(read_model(folder), splits)

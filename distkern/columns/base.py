@@ -26,7 +26,7 @@ It may give:
     known, unseen           the interval of values like those of the training rows; what others are called
     refilled                the column with another value for missing ones
     remark, described       a warning about the training rows; its notation in words
-    grid, shown             values for partial dependence, and how they are shown
+    grid, shown, axis       values for partial dependence, how they are shown, and along what
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, fields
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
 
@@ -89,6 +89,8 @@ class AbstractColumn(ABC):
     missing_is_a_value: ClassVar[bool] = False
     #: what values outside :attr:`known` are, in a note
     unseen: ClassVar[str] = ""
+    #: what pages draw the values along, see :class:`~distkern.monitor.explanation.Dependence`
+    axis: ClassVar[Literal["number", "category", "date", "time"]] = "category"
 
     name: str
     rule: str = ""

@@ -61,6 +61,7 @@ class DateColumn(AbstractMeasure):
     """
 
     kind: ClassVar[str] = "date"
+    axis: ClassVar[Any] = "date"
     noun: ClassVar[str] = "a date"
     plural: ClassVar[str] = "dates"
     examples: ClassVar[tuple[str, ...]] = ("2024-01-31", "2024-07-01 06:00", "2025-02-28")

@@ -48,6 +48,7 @@ class NumberColumn(AbstractMeasure, AbstractMeansColumn):
     """
 
     kind: ClassVar[str] = "number"
+    axis: ClassVar[Any] = "number"
     noun: ClassVar[str] = "a number"
     plural: ClassVar[str] = "numbers"
     examples: ClassVar[tuple[str, ...]] = ("1", "-2.5", "3e2", "4")

@@ -27,6 +27,7 @@ class TimeColumn(AbstractMeasure):
     """Times of day, in seconds, which become sine and cosine; both are 0 where the time is missing."""
 
     kind: ClassVar[str] = "time"
+    axis: ClassVar[Any] = "time"
     noun: ClassVar[str] = "a time of day"
     plural: ClassVar[str] = "times of day"
     examples: ClassVar[tuple[str, ...]] = ("06:30", "18:00", "11:15 PM")

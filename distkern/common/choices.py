@@ -92,12 +92,14 @@ class Compared:
     name : what it is, in words
     loss : mean loss on held-out rows
     n_rows, n_functions : rows that its trial learned from, and functions of its machine, where they are known
+    chosen : whether it is the one that is trained
     """
 
     name: str
     loss: float
     n_rows: int | None = None
     n_functions: int | None = None
+    chosen: bool = False
 
     @property
     def cost(self) -> str:

@@ -1,8 +1,10 @@
 """Loops compiled by numba, kept on disk between runs wherever there is a place to keep them.
 
-A cache entry is found under the name of the function and a digest of the bytecode of all that goes into it,
-so an entry made from other code can never be taken: neither that of an older version of this package nor that
-of a loss that has since been edited.
+A cache entry is found under the name of the function and a digest of the bytecode of all that goes into it
+and of the types of its arguments, so an entry made from other code can never be taken: neither that of an
+older version of this package, which an upgrade leaves beside the new one, nor that of a loss that has since
+been edited. numba reads all entries of a name before it looks for its own, and fails where one is damaged or
+refers to a class that no longer exists. Then the loop is compiled under another name.
 """
 
 from __future__ import annotations
@@ -104,11 +106,15 @@ def compile_loop(
     # Python alone calls it, never C
     options = {"nogil": True, "no_cfunc_wrapper": True, "fastmath": False if exact else _FAST_MATH}
     if all(map(_is_self_contained, helpers.values())):
-        copy.__qualname__ = f"{function.__qualname__}_{_digest(function, *helpers.values())}"
-        try:
-            return numba.njit(arguments, cache=True, **options)(copy)  # type: ignore[no-any-return]
-        except (RuntimeError, OSError):
-            pass  # neither the package's folder nor the user's cache folder can be written
+        digest = _digest(arguments, function, *helpers.values())
+        for attempt in ("", "_again"):
+            copy.__qualname__ = f"{function.__qualname__}_{digest}{attempt}"
+            try:
+                return numba.njit(arguments, cache=True, **options)(copy)  # type: ignore[no-any-return]
+            except (RuntimeError, OSError):
+                break  # neither the package's folder nor the user's cache folder can be written
+            except Exception:
+                continue  # an entry cannot be read; what cannot be compiled fails below
     return numba.njit(arguments, **options)(copy)  # type: ignore[no-any-return]
 
 
@@ -129,8 +135,11 @@ def _is_self_contained(function: Callable[..., Any]) -> bool:
     return all(inspect.ismodule(value) and value.__name__ in ("numpy", "math") for value in used)
 
 
-def _digest(*functions: Callable[..., Any]) -> str:
+def _digest(arguments: tuple[Any, ...], *functions: Callable[..., Any]) -> str:
     digest = hashlib.sha256()
+    for kind in arguments:
+        members = getattr(kind, "instance_class", kind.__class__)
+        digest.update(f"{kind!r} {members.__module__}.{members.__qualname__}".encode())
     for function in functions:
         code = function.__code__
         digest.update(code.co_code)

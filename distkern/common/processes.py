@@ -7,6 +7,7 @@ import errno
 import os
 import sys
 import threading
+import time
 from contextlib import suppress
 from pathlib import Path
 from weakref import WeakSet
@@ -41,6 +42,15 @@ def birth(pid: int) -> str:
         return ""
 
 
+def started() -> float:
+    """When this process started, in seconds since 1970; now where that is not known."""
+    try:
+        ticks, uptime = float(birth(os.getpid())), Path("/proc/uptime").read_text(encoding="ascii").split()[0]
+    except (OSError, ValueError):
+        return time.time()
+    return time.time() - max(float(uptime) - ticks / os.sysconf("SC_CLK_TCK"), 0.0)
+
+
 def is_running(pid: int, born: str = "") -> bool:
     """Whether the process with this number, and this :func:`birth` if it is given, runs on this machine."""
     try:
@@ -58,6 +68,8 @@ def is_running(pid: int, born: str = "") -> bool:
 _THREAD_BYTES = 136 * 2**20
 #: address space that any run takes beside its threads
 _RUN_BYTES = 192 * 2**20
+#: limits of open files below it are lower than any system's own
+_FEW_FILES = 256
 
 
 def address_space() -> tuple[int, int] | None:
@@ -122,6 +134,17 @@ def require_files(number: int) -> None:
         resource.setrlimit(resource.RLIMIT_NOFILE, (needed, hard))
 
 
+def _open_files() -> int | None:
+    """The hard limit on the files that a process has open, or None."""
+    try:
+        import resource
+
+        limit = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
+    except (ImportError, OSError):
+        return None
+    return None if limit == resource.RLIM_INFINITY else limit
+
+
 def exceeded_limit(error: BaseException) -> str:
     """What to do about a system limit (``ulimit``) that may have caused an error, or an empty text."""
     if isinstance(error, OSError) and error.errno in (errno.EMFILE, errno.ENFILE):
@@ -130,6 +153,8 @@ def exceeded_limit(error: BaseException) -> str:
     if space is not None:
         limited = f"the address space of a process is limited to {space[0] // 2**20} MiB"
         return f"{limited}, which may be the cause: raise the limit (ulimit -v unlimited)"
+    if (files := _open_files()) is not None and files < _FEW_FILES:
+        return f"a process may open {files} files, which may be the cause: raise the limit (ulimit -n 1024)"
     if isinstance(error, RuntimeError) and "start new thread" in str(error):
         return "raise the limit on processes and threads (ulimit -u), or use fewer --workers"
     if isinstance(error, MemoryError):

@@ -6,23 +6,11 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 from distkern.dashboard.history import ClusterView, PassView, RunHistory, WorkerView, clock
-from distkern.monitor.page import (
-    Axis,
-    Curve,
-    Html,
-    Plot,
-    bar,
-    heading,
-    joined,
-    key,
-    note,
-    square,
-    table,
-    text,
-)
+from distkern.monitor.page import Axis, Curve, Html, Plot, bar, heading, joined, key, note, table, text
 from distkern.monitor.page import tiles as tile_row
 from distkern.monitor.passes import pass_sections
 from distkern.monitor.style import STYLES, WORKERS, short_number
+from distkern.monitor.templates import TEMPLATES
 from distkern.monitor.text import in_bytes, in_number, in_percent, in_time
 
 #: x axis of the stages' plots -> key of their metrics, and label
@@ -56,7 +44,7 @@ def plots(run: RunHistory | None, over: str, quantity: str) -> dict[str, Plot]:
     """The page's figures by name, over passes, seconds or stages; "other" shows ``quantity``."""
     key, label = POSITIONS[over]
     x, seconds = Axis(label), Axis("seconds", from_zero=True)
-    count, size = Axis(from_zero=True), Axis(binary=True, from_zero=True)
+    count, size = Axis(from_zero=True), Axis(kind="bytes", from_zero=True)
     words = quantity.replace("_", " ")
     squared = run is not None and run.squared
     of_errors = "Root mean squared error" if squared else "Error in percent"
@@ -65,7 +53,7 @@ def plots(run: RunHistory | None, over: str, quantity: str) -> dict[str, Plot]:
         return [] if run is None else _curves(run, key, kinds, factor)
 
     return {
-        "objective": Plot("Objective", x, Axis(log=True), curves({"objective": "figure"})),
+        "objective": Plot("Objective", x, Axis(kind="log"), curves({"objective": "figure"})),
         "error": Plot(of_errors, x, count, curves(_ERRORS, 1 if squared else 100)),
         "other": Plot(words[:1].upper() + words[1:], x, Axis(), curves({quantity: "figure"})),
         "memory": Plot("Peak memory", x, size, [] if run is None else _memory_curves(run, key)),
@@ -143,19 +131,34 @@ def now(run: RunHistory | None) -> Html:
 def _figures(run: RunHistory) -> dict[str, str]:
     """The newest figures of a run, errors in percent or as roots of mean squares."""
     last, in_error = run.last, in_number if run.squared else in_percent
-    of = run.start.get("stages")
-    stage = f"{last['stage']:.0f}" if "stage" in last else "-"
-    return {
+    figures = {
         "state": run.state,
+        "stage": _stage(run),
+        "time left": _left(run),
+        "time": in_time(run.seconds),
         "test error": in_error(last.get("test_error")),
         "train error": in_error(last.get("train_error")),
         "objective": in_number(last.get("objective")),
-        # a finished run may have converged before its last stage
-        "stage": f"{stage} of {of}" if of and run.state != "finished" else stage,
         "passes": in_number(last.get("passes")),
-        "time": in_time(run.seconds),
         "size": f"{last['model_size']:,.0f}" if "model_size" in last else "-",
     }
+    if run.state != "running":
+        del figures["time left"]
+    return figures
+
+
+def _stage(run: RunHistory) -> str:
+    """The stage under way of how many, or the last one of a run that is over, which may end before."""
+    of, last = run.start.get("stages"), run.last.get("stage")
+    if run.state != "running":
+        return "-" if last is None else f"{last:.0f}"
+    now = run.step.stage if run.step is not None else last
+    return "-" if now is None else f"{now:.0f} of {of}" if of else f"{now:.0f}"
+
+
+def _left(run: RunHistory) -> str:
+    left = run.clock.left(run.heard)
+    return "-" if left is None else f"about {in_time(left)}"
 
 
 def pass_line(run: RunHistory) -> Html:
@@ -164,9 +167,7 @@ def pass_line(run: RunHistory) -> Html:
     if step is None or run.state != "running":
         return Html()
     stage = f"stage {step.stage}: " if step.stage else ""
-    begun, progress = text(stage + step.name), text(pass_text(step))
-    head = Html(f'<div class="row"><span>{begun}</span><span class="quiet">{progress}</span></div>')
-    return joined(head, bar(step.share), strip(run, step))
+    return joined(TEMPLATES.row(stage + step.name, pass_text(step)), bar(step.share), strip(run, step))
 
 
 def pass_text(step: PassView) -> str:
@@ -186,18 +187,17 @@ def strip(run: RunHistory, step: PassView) -> Html:
     if not run.tasks.done or run.tasks.name != step.name.replace(" ", "-") or step.tasks < 2:
         return Html()
     order = {worker: place for place, worker in enumerate(run.tasks.by_worker)}
-    cells = "".join(
-        f'<i style="background:{worker_colour(order.get(worker, 0))};opacity:{0.25 + 0.75 * share:.2f}"></i>'
-        if share
-        else "<i></i>"
+    cells = [
+        (worker_colour(order.get(worker, 0)), f"{0.25 + 0.75 * share:.2f}" if share else "")
         for share, worker in run.tasks.cells(step.tasks)
-    )
-    return Html(f'<div class="strip" title="tasks along the data, by worker">{cells}</div>')
+    ]
+    return Html(TEMPLATES.strip(cells))
 
 
 def worker_colour(place: int) -> str:
     """The shade of a worker."""
-    return WORKERS[place % len(WORKERS)]
+    shade = WORKERS[place % len(WORKERS)]
+    return f"color-mix(in srgb, {STYLES['worker'].css} {shade}%, var(--paper))"
 
 
 def workers(cluster: ClusterView, run: RunHistory | None) -> Html:
@@ -211,7 +211,7 @@ def workers(cluster: ClusterView, run: RunHistory | None) -> Html:
     counted = run is not None and run.step is not None and run.step.unit != "rounds"
     rows = []
     for worker in cluster.workers[:MOST_WORKERS]:
-        mark = square(worker_colour(order[worker.address])) if worker.address in order else ""
+        mark = TEMPLATES.square(worker_colour(order[worker.address])) if worker.address in order else ""
         rows.append(
             (
                 joined(mark, worker.address),
@@ -239,7 +239,7 @@ def _memory(worker: WorkerView) -> Html:
     if not worker.memory_limit:
         return text(in_bytes(worker.memory))
     share = worker.memory / worker.memory_limit
-    filled = bar(share, "var(--warn)" if share > 0.9 else STYLES["worker"].colour)
+    filled = bar(share, "var(--warn)" if share > 0.9 else STYLES["worker"].css)
     return joined(f"{in_bytes(worker.memory)} of {in_bytes(worker.memory_limit)}", filled)
 
 
@@ -256,9 +256,9 @@ def events(run: RunHistory | None) -> Html:
     rows = []
     for when, kind, words in reversed(list(run.notes)[-MOST_EVENTS:]):
         shade = "warn" if kind in ("worker lost", "stopped") else ""
-        since = Html(f'<span class="quiet">{in_time(max(when - run.began, 0.0))}</span>')
-        rows.append((clock(when), since, Html(f'<span class="{shade}">{text(kind)}</span>'), words))
-    return joined(heading("Events"), Html('<div class="events">'), table((), rows, "events"), Html("</div>"))
+        since = TEMPLATES.marked("quiet", in_time(max(when - run.began, 0.0)))
+        rows.append((clock(when), since, TEMPLATES.marked(shade, kind), words))
+    return joined(heading("Events"), TEMPLATES.boxed("events", table((), rows, "events")))
 
 
 def legend(run: RunHistory | None) -> Html:

@@ -11,6 +11,7 @@ from pathlib import PurePath
 from typing import Any
 
 from distkern.engine.events import Event
+from distkern.monitor.clock import Clock
 from distkern.monitor.passes import PassRecorder
 from distkern.monitor.text import SQUARED, in_bytes, in_time, is_before
 
@@ -224,6 +225,7 @@ class RunHistory:
     stages: list[dict[str, float]] = field(default_factory=list)
     step: PassView | None = None
     passes: PassRecorder = field(default_factory=PassRecorder)
+    clock: Clock = field(default_factory=Clock)
     tasks: Tasks = field(default_factory=Tasks)
     rates: Timeline = field(default_factory=lambda: Timeline(2))
     notes: deque[tuple[float, str, str]] = field(default_factory=lambda: deque(maxlen=MOST_NOTES))
@@ -260,6 +262,7 @@ class RunHistory:
     def add(self, event: Event, received: float) -> None:
         """Take in an event; unknown kinds change only the time of the last one."""
         self.heard, self.received = event.time, received
+        self.clock(event)
         handler = getattr(self, f"_{event.kind}", None)
         if handler is not None:
             handler(event)

@@ -10,7 +10,7 @@ from bokeh.models.widgets import Div, RadioButtonGroup, Select
 
 from distkern.dashboard import fragments
 from distkern.dashboard.history import ClusterView, Histories, RunHistory, clock
-from distkern.monitor.plots import Figure
+from distkern.monitor.plots import DRESSING, Figure
 from distkern.monitor.style import ELEMENTS, FONT, VARIABLES
 
 #: of every part that is HTML (each lives in a tree of its own and inherits only the variables)
@@ -75,6 +75,9 @@ body.gone #gone {{ display: inline; }} body.gone main {{ opacity: .55; }}
 <div>{{ embed(roots.time) }}</div>
 <div>{{ embed(roots.events) }}</div>
 </main>
+"""
+    + DRESSING
+    + """
 {% endblock %}
 """
 )

@@ -134,10 +134,12 @@ TRAVELLING = (
     "distkern.dashboard.page",
     "distkern.dashboard.preload",
     "distkern.engine.events",
+    "distkern.monitor.clock",
     "distkern.monitor.style",
     "distkern.monitor.page",
     "distkern.monitor.passes",
     "distkern.monitor.plots",
+    "distkern.monitor.templates",
     "distkern.monitor.text",
 )
 

@@ -373,6 +373,7 @@ class Driver:
             in_process=machine.in_process,
             dashboard=self.executor.dashboard,
             resumed_from=resumed_from,
+            tol=getattr(solver, "tol", None),
         )
 
     def _farewell(self) -> str:

@@ -89,13 +89,19 @@ def ending(
         )
     idle = _idle(problem, measures.train_error)
     if idle is not None:
-        hint = solver.hint(Trouble.IDLE)
+        error, constant = f"{100 * measures.train_error:.3g} %", f"{100 * idle:.3g} %"
         if _has_probabilities(solver):
-            hint = "the probabilities may still be good; choose a threshold, for instance threshold=balanced"
-        warnings.append(
-            f"the training error is {100 * measures.train_error:.3g} %, and predicting one class for all "
-            f"rows has {100 * idle:.3g} %: {hint}"
-        )
+            warnings.append(
+                f"hardly any row reaches probability 0.5, so the training error ({error}) is about that of "
+                f"predicting one class for all rows ({constant}). The probabilities may still be good: "
+                "compare log loss and AUC with the base rate, and choose a threshold, for instance "
+                "--threshold balanced"
+            )
+        else:
+            warnings.append(
+                f"the training error is {error}, and predicting one class for all rows has {constant}: "
+                f"{solver.hint(Trouble.IDLE)}"
+            )
     return Ending(reason, tuple(warnings))
 
 
@@ -117,7 +123,7 @@ def _of_last_stage(history: Sequence[Mapping[str, Any]]) -> float:
 
 def _has_probabilities(solver: AbstractSolver[Any]) -> bool:
     loss = getattr(getattr(solver, "risk", None), "loss", None) or getattr(solver, "margin_loss", None)
-    return bool(getattr(loss, "has_probabilities", False))
+    return bool(getattr(loss, "has_probabilities", False) or getattr(solver, "is_calibrated", False))
 
 
 def _idle(problem: Problem, error: float) -> float | None:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
@@ -15,7 +16,7 @@ from distkern.storage.description import described
 KINDS: dict[str, tuple[str, ...]] = {
     "run_started": (
         *("algorithm", "n_rows", "n_features", "stages", "workers", "in_process", "dashboard"),
-        "resumed_from",
+        *("resumed_from", "tol"),
     ),  # the workers are threads of this process, or processes
     "pass_started": ("name", "stage", "tasks", "rows", "bytes", "unit"),  # "rows", "rounds" or "tasks"
     "pass_progress": ("name", "stage", "tasks_done", "tasks", "rows_done", "rows", "bytes_done"),
@@ -28,9 +29,12 @@ KINDS: dict[str, tuple[str, ...]] = {
     "run_stopped": ("result", "stage", "seconds"),  # in this stage: "diverged" or "interrupted"
 }
 
+#: name of the choice of an algorithm among passes, and the message that announces it
+CHOOSING = "choosing"
+CHOOSING_ANNOUNCED = "choosing the algorithm by trials on a sample of the rows"
 #: fields that are texts, fields that may be missing, and a bound of the times and the other numbers
 _TEXTS = {"algorithm", "dashboard", "name", "unit", "mode", "path", "address", "text", "result"}
-_OPTIONAL = {"stages", "workers", "in_process", "dashboard", "resumed_from", "stage", "split_seconds"}
+_OPTIONAL = {"stages", "workers", "in_process", "dashboard", "resumed_from", "tol", "stage", "split_seconds"}
 _LARGEST = 1e18
 #: figures that every line of metrics has, and are at least 0
 _ALWAYS = ("stage", "passes", "seconds")
@@ -68,6 +72,39 @@ class EventLog:
         event = Event(kind, fields)
         for listener in self._listeners:
             listener(event)
+
+
+@contextmanager
+def steps_heard(events: EventLog, name: str, announced: str = "") -> Iterator[None]:
+    """Report steps of work that is no pass (:mod:`distkern.common.progress`) as if it were one.
+
+    Nothing is reported of work without steps; the message ``announced`` comes before the first.
+    """
+    # a model that only predicts has no use for it
+    from distkern.common.progress import steps_told
+
+    started: list[float] = []
+    about = {"stage": 0, "rows": 0}
+
+    def tell(doing: str, done: int, total: int) -> None:
+        if not started:
+            started.append(time.perf_counter())
+            if announced:
+                events.emit("message", text=announced)
+            events.emit("pass_started", name=name, tasks=total, bytes=0, unit="tasks", **about)
+        named = f"{name}: {doing}" if doing else name
+        events.emit(
+            "pass_progress", name=named, tasks_done=done, tasks=total, rows_done=0, bytes_done=0, **about
+        )
+
+    with steps_told(tell):
+        yield
+    if started:
+        seconds = time.perf_counter() - started[0]
+        split = {"driver": seconds}
+        events.emit(
+            "pass_finished", name=name, seconds=seconds, bytes=0, mode="driver", split_seconds=split, **about
+        )
 
 
 def plain(value: Any) -> Any:

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from distkern.passes import Extent, Machine, Outline, PassPlan
-from distkern.passes.machine import COMPILING_BYTES, LIBRARY_BYTES, LOADED_BYTES, MIB
+from distkern.passes.machine import COMPILING_BYTES, LIBRARY_BYTES, LOADED_BYTES, MIB, SOLVING_BYTES
 
 
 def plan_run(
@@ -34,6 +34,7 @@ def plan_run(
     states = {plan.name: plan.state_bytes_on for plan in plans if any(plan.state_bytes_on)}
     compiling = _first(plan.compiles for plan in plans)
     compiled = _first(step.cost.compiled for step in steps)
+    solving = _first(step.cost.solves for step in steps)
     library = _first(step.cost.driver_library for step in steps)
     read = [
         extents[step.split].kept_bytes(machine)
@@ -47,7 +48,10 @@ def plan_run(
         worker, driver = (sum(state[side] for state in others) for side in (0, 1))
         driver += COMPILING_BYTES * (compiling <= last and not plan.compiles)
         driver += LIBRARY_BYTES * (library <= last and not machine.has_library)
-        worker += LOADED_BYTES * (compiled <= last and not outline.step.cost.compiled)
+        own = outline.step.cost
+        if not own.compiled:
+            loaded = SOLVING_BYTES * (solving <= last and not own.solves)
+            worker += LOADED_BYTES if compiled <= last else loaded
         driver += max(read, default=0) * (not plan.counts_blocks_of_driver)
         grown = plan.worker_bytes and plan.worker_bytes + worker
         found.append(replace(plan, worker_bytes=grown, driver_bytes=plan.driver_bytes + driver))

@@ -283,17 +283,23 @@ class ChoosingRecipe(Recipe):
 
     def _compared(self, sample: FoldedSample, columns: str, seed: int) -> Candidate:
         """The linear machine, unless kernels at landmarks lose less by more than two standard errors."""
+        from distkern.common.progress import at_step
         from distkern.search.choice import TriedSetting, is_better
 
         candidates = [_LINEAR, Candidate("newton")]
         n_classes = 0 if sample.classes is None else len(sample.classes)
-        made = [self.made(one, n_classes).set_params(random_state=seed) for one in candidates]
-        straight, over_landmarks = (
-            TriedSetting(*one) for one in zip(candidates, map(sample.losses, made), strict=True)
-        )
-        compared = tuple(Compared(one.setting.description, one.score) for one in (straight, over_landmarks))
+        tried = []
+        for number, one in enumerate(candidates):
+            at_step(one.description, number, len(candidates))
+            made = self.made(one, n_classes).set_params(random_state=seed)
+            tried.append(TriedSetting(one, sample.losses(made)))
+        straight, over_landmarks = tried
         because = f"{columns}, and by {self._unit} on held-out rows of a sample"
         chosen = over_landmarks if is_better(over_landmarks, straight) else straight
+        compared = tuple(
+            Compared(one.setting.description, one.score, chosen=one is chosen)
+            for one in (straight, over_landmarks)
+        )
         return replace(chosen.setting, because=because, compared=compared)
 
     def choosing_bytes(self, data: TrainingData) -> int:

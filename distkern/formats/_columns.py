@@ -253,6 +253,8 @@ class TableRows:
         named = {key.name: key for key in folder_keys}
         self._folder_keys = [named[name] for name in columns.names[columns.n_own :]]
         options.notes.of_folders(columns.names[columns.n_own :])
+        for name in named.keys() & set(columns.names[: columns.n_own]):
+            options.notes.say(f"column {name!r} is the files' own: what their folders are named says nothing")
         self._from_text, self._has_header = from_text, has_header
         self.target = None if options.target_kind == "none" else columns.target
         self.keys = columns.feature_names

@@ -18,6 +18,7 @@ _DELIMITERS = (",", "\t", ";", "|")
 #: of a file, to tell the delimiter by
 _FIRST_LINES = 20
 _FIRST_BYTES = 2**16
+_UNNAMED = re.compile(r"Unnamed: \d+")
 _SEPARATOR = re.compile(rb'"?[sS][eE][pP]=(.)"?\r*\n')
 
 
@@ -252,6 +253,10 @@ def _named(header: TableHeader, rows: Sequence[Sequence[str]], options: ReadOpti
                 notes.say(f"column {at + 1} has no name and is left out")
             left_out.add(at)
             continue
+        if options.features is None and name not in roles and _is_written_index(name, values):
+            notes.say(f"column {at + 1}, {name!r}, numbers the rows and is left out")
+            left_out.add(at)
+            continue
         other = first.setdefault(name, at)
         if other == at:
             continue
@@ -273,6 +278,11 @@ def _named(header: TableHeader, rows: Sequence[Sequence[str]], options: ReadOpti
     # a model does not know them, whatever is in them
     checked = () if options.features is not None else tuple(empty)
     return names, Odd(frozenset(left_out), checked, tuple(copies))
+
+
+def _is_written_index(name: str, values: Sequence[str]) -> bool:
+    """Whether a column has the name that pandas gives to nameless ones, and counts rows."""
+    return bool(_UNNAMED.fullmatch(name)) and all(map(str.isdecimal, values)) and _is_index(values)
 
 
 def _is_index(values: Sequence[str]) -> bool:

@@ -192,7 +192,7 @@ def place_of_row(file: str, first_row: int, row: int, lines: NDArray[np.int64] |
 
 def not_finite(value: float, where: str, hint: str | None = None) -> InputError:
     """The error for a NaN or infinite number."""
-    kind = "NaN (a missing value)" if np.isnan(value) else "infinite, or too large for a 64-bit number,"
+    kind = "NaN (a missing value)" if np.isnan(value) else "infinite or too large for a 64-bit number"
     return InputError(
         f"the value is {kind}; kernels need finite numbers", where=where, hint=hint or FILL_OR_DROP
     )

@@ -17,6 +17,7 @@ It may give:
     row_curvatures, row_products  second derivatives of rows, where ``curvature`` is finite
     row_bounds                    curvatures by which steps are safe, where rows differ in them
     row_gaps                      the gap to the conjugate, for bounds of the distance to the minimum
+    row_balance, balanced         what it costs to move slopes until they sum to 0
     coupling, n_outputs, check_outputs    of losses in which outputs compete
     probabilities                 of likelihoods
     scaled, levels, check_scale   of real targets
@@ -38,6 +39,8 @@ import math
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from typing import Any, ClassVar, Self
+
+import numpy as np
 
 from distkern.common.errors import InputError
 from distkern.common.parameters import Declared
@@ -118,6 +121,38 @@ class AbstractLoss(Declared, ABC):
         whose conjugate is not known.
         """
         return None
+
+    def row_balance(self, predictions: Array, targets: Array, slopes: Array) -> tuple[Array, Array]:
+        """What :meth:`balanced` asks of rows, two arrays (n, k), here |a| and a^2 of slopes a (n, k)."""
+        return np.abs(slopes), np.square(slopes)
+
+    def balanced(self, excess: Array, means: Array, loss: float) -> tuple[float, float]:
+        """What it costs to move slopes a_i, of mean ``excess``, to slopes a'_i of mean 0 that l has too.
+
+        The slopes of the sign that prevails shrink by the factor 1 - t, t = |excess| / mean |a| over that
+        sign. As l* is convex and l*(0) = -min l <= 0,
+
+            l(f) + l*(a') - a' f <= (1 - t) (l(f) + l*(a) - a f) + t l(f).
+
+        Parameters
+        ----------
+        excess : (k,) mean of s_i a_i
+        means : (2, k) means of s_i times :meth:`row_balance`
+        loss : mean of s_i l(f_i)
+
+        Returns
+        -------
+        By how much mean_i s_i (l(f_i) + l*(a_i) - a_i f_i) grows at most, and the root of the mean of
+        s_i |a'_i - a_i|^2, at most. Infinite for a loss without a least value of 0 or more.
+        """
+        size = np.abs(excess)
+        if not size.any():
+            return 0.0, 0.0
+        if not self.is_non_negative:
+            return math.inf, math.inf
+        larger = 0.5 * (means[0] + size)
+        shares = np.minimum(size / np.where(larger > 0, larger, 1.0), 1.0)
+        return float(shares.max()) * loss, float(np.sqrt(np.square(shares) @ means[1]))
 
     def row_bounds(self, predictions: Floats, targets: Floats) -> Floats | None:
         """Curvatures with which Newton steps of one output are safe, (n_rows,); None where all rows have the

@@ -273,6 +273,26 @@ class Softmax(AbstractLoss):
         products -= shares * products.sum(axis=1, keepdims=True)
         return products
 
+    def row_balance(self, predictions: Array, targets: Array, slopes: Array) -> tuple[Array, Array]:
+        """The losses that the row would have in each class, and y."""
+        shifted = predictions - predictions.max(axis=1, keepdims=True)
+        return np.log(np.exp(shifted).sum(axis=1, keepdims=True)) - shifted, targets
+
+    def balanced(self, excess: Array, means: Array, loss: float) -> tuple[float, float]:
+        """The slopes p - y become (1 - t) (p - y) + t (q - y) with one q for all rows, a distribution.
+
+        With the shares c of the classes q = c - (1 - t) / t excess, for the t that leaves at least half of c.
+        The gap grows by t times the mean of log(sum_j exp(f_j)) - <q, f> + <q, log q>, which is the mean of
+        <q, losses in each class> less the entropy of q; the slopes move by t |p - q| <= t sqrt(2).
+        """
+        losses, shares = means
+        if not excess.any():
+            return 0.0, 0.0
+        ratio = 2.0 * float((excess / np.where(shares > 0, shares, np.finfo(float).tiny)).max())
+        chances = np.maximum(shares - excess / ratio, 0.0)
+        t, logs = ratio / (1.0 + ratio), np.log(np.where(chances > 0, chances, 1.0))
+        return t * max(float(chances @ (losses + logs)), 0.0), t * math.sqrt(2.0)
+
     def coupling(self, n_outputs: int) -> float:
         """k / (k - 1), which is exact where all p are alike, as slopes sum to 0."""
         return n_outputs / (n_outputs - 1)

@@ -187,6 +187,13 @@ class PegasosModel(FeatureModel):
 class LandmarkModel(GammaModel):
     """A model f(x) = sum_k coef_k k(x, c_k) over landmarks chosen before training."""
 
+    landmarks: Rows = fitted(
+        "(r, n_features) array, or :class:`~distkern.common.sparse.SparseRows` if it was fitted on sparse "
+        "rows",
+        rows="landmarks",
+        needed=True,
+    )
+
     @classmethod
     def kind_of_solver(cls, settings: Settings) -> tuple[type[Any], type[AbstractLandmarkFeatures]]:
         """The solver, and the functions of landmarks that it works on."""

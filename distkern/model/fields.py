@@ -35,6 +35,7 @@ class Fitted:
     read : the other way round
     task : of the models that have it; None for all
     always : whether estimators show it where it is None
+    needed : whether a model without these rows is damaged
     """
 
     help: str
@@ -45,6 +46,7 @@ class Fitted:
     read: Callable[[Any], Any] = lambda value: value
     task: str | None = None
     always: bool = True
+    needed: bool = False
 
     def taken(self, fact: Any) -> Any:
         """Return the value of a stored fact; raises ValueError where a number or a text is something else."""
@@ -102,6 +104,6 @@ def restored_fields(
         elif one.fact is not None:
             found[name] = one.taken(facts[one.fact])
         elif one.rows is not None:
-            is_there = any(key.partition(".")[0] == one.rows for key in arrays)
+            is_there = one.needed or any(key.partition(".")[0] == one.rows for key in arrays)
             found[name] = from_arrays(one.rows, arrays) if is_there else np.empty((0, width))
     return found

@@ -8,7 +8,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from distkern.engine.plan import bytes_alone
 from distkern.features import AbstractFeatures
 from distkern.model.features import ExplicitModel
 from distkern.model.fields import fitted
@@ -68,6 +67,9 @@ def that_fits(solver: Newton, problem: Problem) -> Newton:
 
     If neither does, it is a worker that has to fit, and what the driver makes itself.
     """
+
+    # predictions of a loaded model plan nothing
+    from distkern.engine.plan import bytes_alone
 
     limit = solver.memory_limit
     if solver.hessian != "auto" or solver.features.needs_matrix:

@@ -409,6 +409,8 @@ class FittedModel(AbstractModelKind):
 
     def check(self, facts: Mapping[str, Any], where: str) -> None:
         """Check what was read from a model's folder against each other; raises as :meth:`read`."""
+        if self.task == "classification" and self.classes is None:
+            raise ValueError("a classifier without classes")
         n_classes = 2 if self.classes is None else len(self.classes)
         if n_classes < 2:
             raise ValueError("a classifier of one class")

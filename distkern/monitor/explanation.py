@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING, Literal, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -49,11 +49,20 @@ class Dependence:
     ----------
     values : values of the column, numbers or texts (categories, dates, times of the day)
     averages : mean predictions (n_outputs, n_values)
+    kind : "number", "category", "date" or "time"
+    rug : quantiles of the column over the rows, of numbers and dates
     """
 
     column: str
     values: tuple[float | str, ...]
     averages: tuple[tuple[float, ...], ...]
+    kind: Literal["number", "category", "date", "time"] = "number"
+    rug: tuple[float | str, ...] = ()
+
+    def __post_init__(self) -> None:
+        if self.kind == "number" and any(isinstance(value, str) for value in self.values):
+            # of a model that was saved before kinds were
+            object.__setattr__(self, "kind", "category")
 
 
 @dataclass(frozen=True)
@@ -160,6 +169,11 @@ class Explanation:
     def __repr__(self) -> str:
         rows = [[each.column, each.loss, each.spread] for each in self.columns]
         return listed(f"<Explanation: {self.told}>", ["column", "importance", "std"], rows)
+
+    @property
+    def is_repeated(self) -> bool:
+        """Whether columns were shuffled several times."""
+        return any(each.spread for each in self.columns)
 
     @property
     def rows(self) -> str:

@@ -4,17 +4,35 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from html import escape
-from typing import TypeAlias
+from typing import Literal, TypeAlias
+
+from markupsafe import Markup as Html
 
 from distkern.monitor.style import ELEMENTS, FONT, STYLES, VARIABLES, Style
+from distkern.monitor.templates import TEMPLATES
 from distkern.monitor.text import PAGE_BEGINS
 
+__all__ = ["Html"]
+
 _MARKS = {"circle": "●", "square": "■", "triangle": "▲", "diamond": "◆", "": ""}
-
-
-class Html(str):
-    """A text that is HTML; any other text is escaped."""
+#: where a reader clicks a heading: rows by the numbers of that column, or by its texts
+_SORTING = """<script>
+for (const head of document.querySelectorAll("th[data-sort]")) {
+  const sort = () => {
+    const table = head.closest("table"), place = head.cellIndex, down = head.dataset.sort != "up";
+    head.dataset.sort = down ? "up" : "down";
+    const number = row => parseFloat(row.cells[place].innerText.replaceAll(",", ""));
+    const rows = [...table.rows].slice(1);
+    const words = row => row.cells[place].innerText, filled = rows.filter(row => words(row) != "-");
+    const byNumber = filled.every(row => !isNaN(number(row)));
+    const value = row => words(row) == "-" ? Infinity : byNumber ? number(row) : words(row);
+    rows.sort((a, b) => (value(a) < value(b) ? -1 : value(a) > value(b) ? 1 : 0) * (down ? 1 : -1));
+    rows.forEach(row => row.parentNode.append(row));
+  };
+  head.addEventListener("click", sort);
+  head.addEventListener("keydown", event => event.key == "Enter" && sort());
+}
+</script>"""
 
 
 @dataclass(frozen=True)
@@ -24,19 +42,19 @@ class Axis:
     Attributes
     ----------
     label : name of the quantity
-    log : logarithmic if all values are positive
-    binary : bytes, from 0
+    kind : "log" where all values are positive, "bytes" from 0, "whole" numbers, "date" of seconds since 1970
     from_zero : include 0
     words : labels at 0, 1, ... instead of numbers
     within : two numbers that the axis includes
+    ends : two numbers where the axis ends, whatever lies beyond
     """
 
     label: str = ""
-    log: bool = False
-    binary: bool = False
+    kind: Literal["number", "log", "bytes", "whole", "date"] = "number"
     from_zero: bool = False
     words: tuple[str, ...] = ()
     within: tuple[float, ...] = ()
+    ends: tuple[float, float] | None = None
 
 
 @dataclass(frozen=True)
@@ -60,19 +78,37 @@ class HeatMap:
     x: Sequence[float]
     y: Sequence[float]
     counts: Sequence[Sequence[int]]
-    colour: str
+    style: Style
+
+
+@dataclass(frozen=True)
+class Bars:
+    """Bars of heights (m,) between edges (m + 1,)."""
+
+    edges: Sequence[float]
+    heights: Sequence[float]
+    style: Style
 
 
 @dataclass(frozen=True)
 class Plot:
-    """Curves over one axis, and cells below them; ``height`` in pixels."""
+    """Curves over one axis, and cells or bars below them.
+
+    Attributes
+    ----------
+    height : in pixels
+    square : both axes have the same unit and the same length
+    rug : values of the rows, as strokes along the x axis
+    """
 
     title: str
     x: Axis
     y: Axis
     curves: Sequence[Curve] = ()
-    cells: HeatMap | None = None
+    cells: HeatMap | Bars | None = None
     height: int = 230
+    square: bool = False
+    rug: Sequence[float] = ()
 
     @property
     def keys(self) -> dict[str, Style]:
@@ -96,35 +132,36 @@ Section: TypeAlias = Html | Plots
 
 def text(value: object) -> Html:
     """A text as HTML; a dash for None."""
-    return value if isinstance(value, Html) else Html(escape("-" if value is None else str(value)))
+    return value if isinstance(value, Html) else Html.escape("-" if value is None else value)
 
 
 def joined(*parts: object) -> Html:
     """Concatenate texts."""
-    return Html("".join(map(text, parts)))
+    return Html("").join(map(text, parts))
 
 
 def heading(words: str) -> Html:
     """A heading."""
-    return Html(f"<h2>{text(words)}</h2>")
+    return Html(TEMPLATES.heading(words))
 
 
 def note(words: str, kind: str = "note") -> Html:
     """A paragraph of kind "note", "quiet" or "warn"; nothing if the text is empty."""
-    return Html(f'<p class="{kind}">{text(words)}</p>' if words else "")
+    return Html(TEMPLATES.note(words, kind))
 
 
 def tiles(cells: Mapping[str, object]) -> Html:
     """Figures shown large, by their names."""
-    boxes = "".join(
-        f'<div class="tile"><span class="quiet">{text(name)}</span><b>{text(value)}</b></div>'
-        for name, value in cells.items()
-    )
-    return Html(f'<div class="tiles">{boxes}</div>')
+    return Html(TEMPLATES.tiles(cells))
 
 
 def table(
-    header: Mapping[str, str] | Sequence[str], rows: Iterable[Sequence[object]], kind: str = "numbers"
+    header: Mapping[str, str] | Sequence[str],
+    rows: Iterable[Sequence[object]],
+    kind: str = "numbers",
+    *,
+    chosen: int | None = None,
+    sortable: bool = False,
 ) -> Html:
     """A table: by default numbers beside a first column of text.
 
@@ -132,42 +169,24 @@ def table(
     ----------
     header : column headings, with tooltips if a mapping; empty for none
     kind : "numbers" (also with "named", or "dense" for many columns), "facts", "bars", "matrix", "events"
+    chosen : number of a row that is marked
+    sortable : a click on a heading sorts the rows by its column
     """
     meanings = header if isinstance(header, Mapping) else {}
-    head = "".join(
-        f'<th scope="col"{title}>{text(name)}</th>'
-        for name in header
-        for title in [f' title="{escape(meanings[name])}"' if meanings.get(name) else ""]
+    return Html(TEMPLATES.table(list(header), meanings, list(rows), kind, chosen, sortable))
+
+
+def bar(share: float, colour: str = "var(--bar)", spread: float = 0.0) -> Html:
+    """A bar filled to a share between 0 and 1, with a stroke from share - spread to share + spread."""
+    width, low, high = (
+        round(100 * min(max(end, 0.0), 1.0), 1) for end in (share, share - spread, share + spread)
     )
-    body = "".join(f"<tr>{''.join(f'<td>{text(cell)}</td>' for cell in row)}</tr>" for row in rows)
-    first = f"<tr>{head}</tr>" if head else ""
-    return Html(f'<div class="scroll"><table class="{kind}">{first}{body}</table></div>')
-
-
-def bar(share: float, colour: str = "var(--bar)") -> Html:
-    """A bar filled to a share between 0 and 1."""
-    style = f"width:{100 * min(max(share, 0.0), 1.0):.1f}%;background:{colour}"
-    return Html(f'<div class="bar"><i style="{style}"></i></div>')
-
-
-def swatch(colour: str, dash: str = "solid") -> Html:
-    """A stroke of a colour."""
-    return Html(f'<span class="swatch {dash}" style="color:{colour}"></span>')
-
-
-def square(colour: str) -> Html:
-    """A small square of a colour."""
-    return Html(f'<span class="key" style="background:{colour}"></span>')
+    return Html(TEMPLATES.bar(width, colour, (low, round(high - low, 1)) if spread else None))
 
 
 def key(styles: Mapping[str, Style]) -> Html:
     """The key of colours, strokes and markers."""
-    items = []
-    for label, style in styles.items():
-        stroke = swatch(style.colour, style.dash) if style.dash else ""
-        mark = f'<span style="color:{style.colour}">{_MARKS[style.marker]}</span> '
-        items.append(f'<span class="item">{stroke}{mark}{text(label)}</span>')
-    return Html(" ".join(items))
+    return Html(TEMPLATES.key(styles, _MARKS))
 
 
 def page(title: str, sections: Iterable[Section]) -> str:
@@ -179,25 +198,18 @@ def page(title: str, sections: Iterable[Section]) -> str:
         from distkern.monitor.plots import embedded
 
         script, drawn = embedded(plots)
-    body = "\n".join(
-        part if isinstance(part, Html) else _figures(part.plots, [next(drawn) for _ in part.plots])
+    body = [
+        part
+        if isinstance(part, Html)
+        else TEMPLATES.figures([(Html(next(drawn)), plot) for plot in part.plots], _MARKS)
         for part in parts
-    )
+    ]
+    if any("data-sort" in part for part in body):
+        script += _SORTING
     style = (
         f"{VARIABLES}body {{ margin: 0 auto; max-width: 66rem; padding: 1.2rem; color: var(--ink);"
         f" background: var(--paper); font: 15px/1.5 {FONT}; }}"
         "@media (max-width: 30rem) { body { padding: .8rem; } }"
         f"@media print {{ body {{ max-width: none; padding: 0; }} }}{ELEMENTS}"
     )
-    return (
-        f"{PAGE_BEGINS}{text(title)}</title><style>{style}</style></head><body>\n"
-        f"<h1>{text(title)}</h1>\n{body}\n{script}</body></html>\n"
-    )
-
-
-def _figures(plots: Sequence[Plot], places: Sequence[str]) -> str:
-    figures = "".join(
-        f"<figure>{place}{f'<figcaption>{key(plot.keys)}</figcaption>' if plot.keys else ''}</figure>"
-        for plot, place in zip(plots, places, strict=True)
-    )
-    return f'<div class="figures">{figures}</div>' if figures else ""
+    return str(TEMPLATES.page(title, Html(PAGE_BEGINS), Html(style), body, Html(script)))

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from datetime import UTC, datetime
 from typing import Any
 
-from distkern.monitor.explanation import Dependence, Explanation
+from distkern.monitor.explanation import Dependence, Explanation, Importance
 from distkern.monitor.page import Axis, Curve, Plot, Plots, Section, bar, heading, note, page, table, tiles
 from distkern.monitor.passes import PassTotal, pass_sections
 from distkern.monitor.stages import choice_sections, stage_plots, stage_table
 from distkern.monitor.style import COMPARED, STYLES, Style
-from distkern.monitor.text import in_number
+from distkern.monitor.text import in_number, magnitude
 from distkern.storage.atomic import write_text_atomic
 from distkern.storage.places import Location
 
@@ -33,16 +34,25 @@ _STYLES = [
 
 
 def importance_sections(found: Explanation) -> list[Section]:
-    """Bars of the largest importances; the longest fills the width."""
-    shown, rest = found.texts[:_MOST_IMPORTANT], found.texts[_MOST_IMPORTANT:]
-    others = f" None of the other {len(rest):,} exceeds {rest[0][2]}." if rest else ""
-    told = f"{found.told[:1].upper()}{found.told[1:]}.{others}"
+    """Bars of the largest importances with their standard deviations; the longest fills the width."""
+    shown, rest = found.columns[:_MOST_IMPORTANT], found.columns[_MOST_IMPORTANT:]
+    others = f" None of the other {len(rest):,} exceeds {magnitude(rest[0].loss, 3, 1e4)}." if rest else ""
+    repeated = " \N{PLUS-MINUS SIGN}: standard deviation over shuffles." if found.is_repeated else ""
+    told = f"{found.told[:1].upper()}{found.told[1:]}.{repeated}{others}"
     sections: list[Section] = [heading("Feature importance"), note(told, "quiet")]
     if shown:
-        largest = max(shown[0][1], 1e-300)
-        rows = [(name, words, bar(number / largest)) for name, number, words in shown]
+        largest = max(max(one.loss + one.spread for one in shown), 1e-300)
+        rows = [
+            (one.column, _with_spread(one), bar(one.loss / largest, spread=one.spread / largest))
+            for one in shown
+        ]
         sections.append(table((), rows, "bars"))
     return sections
+
+
+def _with_spread(one: Importance) -> str:
+    words = magnitude(one.loss, 3, 1e4)
+    return f"{words} \N{PLUS-MINUS SIGN} {magnitude(one.spread, 1, 1e4)}" if one.spread else words
 
 
 def dependence_sections(found: Explanation) -> list[Section]:
@@ -77,21 +87,35 @@ def _styles(found: Explanation) -> tuple[Mapping[int, Style], str]:
 def _plot(
     curve: Dependence, found: Explanation, styles: Mapping[int, Style], within: tuple[float, float]
 ) -> Plot:
-    """Numbers are drawn across and averages up; words go below one another, as they are long."""
-    words = tuple(_short(value) for value in reversed(curve.values) if isinstance(value, str))
-    numbers = [value for value in curve.values if not isinstance(value, str)]
-    curves = []
-    for place, style in styles.items():
-        label, averages = str(found.outputs[place]), curve.averages[place]
-        if words:
-            points = Style(style.colour, "", style.marker)
-            curves.append(Curve(label, averages[::-1], range(len(words)), points))
-        else:
-            curves.append(Curve(label, numbers, averages, style))
-    if not words:
-        return Plot(curve.column, Axis(), Axis(within=within), curves)
-    height = _FRAME + _LINE * max(len(words), 8)
-    return Plot(curve.column, Axis(within=within), Axis(words=words), curves, height=height)
+    """Numbers and dates are drawn across and averages up, with the values of the rows as a rug; words go
+    below one another, as they are long.
+    """
+    if curve.kind not in ("number", "date"):
+        words = tuple(_short(str(value)) for value in reversed(curve.values))
+        curves = [
+            Curve(
+                str(found.outputs[place]),
+                curve.averages[place][::-1],
+                range(len(words)),
+                Style(style.colour, "", style.marker),
+            )
+            for place, style in styles.items()
+        ]
+        height = _FRAME + _LINE * max(len(words), 8)
+        return Plot(curve.column, Axis(within=within), Axis(words=words), curves, height=height)
+    numbers, rug = ([_number(value) for value in some] for some in (curve.values, curve.rug))
+    curves = [
+        Curve(str(found.outputs[place]), numbers, curve.averages[place], style)
+        for place, style in styles.items()
+    ]
+    return Plot(curve.column, Axis(kind=curve.kind), Axis(within=within), curves, rug=rug)
+
+
+def _number(value: float | str) -> float:
+    """A number, or the seconds since 1970 of a date."""
+    if isinstance(value, str):
+        return datetime.fromisoformat(value).replace(tzinfo=UTC).timestamp()
+    return value
 
 
 def _short(word: str) -> str:
@@ -117,7 +141,7 @@ def write_report(
         table and its value the mapping of names to values in it
     history : lines of ``metrics.jsonl``, one per stage; notes and warnings of the last one are shown
     passes : totals of the passes
-    parts : evaluation of the test rows
+    parts : what the model is worth on test rows
     """
     write_text_atomic(path, render(facts, history, passes, parts))
 
@@ -130,16 +154,17 @@ def render(
 ) -> str:
     """Return the HTML of :func:`write_report`."""
     body: list[Section] = [note(str(facts.get("summary", "")), "quiet")]
-    body += choice_sections(history)
     if facts.get("headline"):
         body.append(tiles({str(name): _told(value) for name, value in facts["headline"].items()}))
     if history:
         body += [note(f"warning: {warning}", "warn") for warning in history[-1].get("warnings", ())]
-        body += [heading("Stages"), stage_plots(history), stage_table(history)]
     body += parts
     if "importances" in facts:
         found = facts["importances"]
         body += [*importance_sections(found), *dependence_sections(found)]
+    body += choice_sections(history)
+    if history:
+        body += [heading("Stages"), stage_plots(history), stage_table(history)]
     if passes:
         body += [heading("Where the time went"), pass_sections(passes, modes=True)]
     for name, values in facts.items():

@@ -20,7 +20,7 @@ MOST_WIDE_COLUMNS = 12
 _FEW = 3
 #: figures of the solver's own that get a plot
 MOST_OWN = 6
-_PLAIN, _SIZE = Axis(), Axis(binary=True, from_zero=True)
+_PLAIN, _SIZE = Axis(), Axis(kind="bytes", from_zero=True)
 
 Metrics: TypeAlias = Mapping[str, Any]
 Cell: TypeAlias = Callable[[Any], str]
@@ -46,15 +46,27 @@ _COMMON = {
 
 
 def choice_sections(history: Sequence[Metrics]) -> list[Html]:
-    """The chosen model, the reason, and the held-out loss of each candidate."""
+    """The chosen model, the reason, and the held-out loss of each candidate; the chosen one is marked."""
     last = history[-1] if history else {}
     notes = [note(line) for line in last.get("notes", ())]
     compared = [Compared(**facts) for facts in last.get("candidates", ())]
     if not compared:
-        return notes
+        return [heading("Chosen model"), *notes] if notes else []
     header = {"candidate": "", "cost": "of its trial", "loss": "mean loss on held-out rows"}
-    tried = [(one.name, one.cost or "-", f"{one.loss:.4g}") for one in compared]
-    return [heading("Chosen model"), *notes, table(header, tried, "numbers named")]
+    names = [one.name for one in compared]
+    tried = [
+        (
+            one.name if names.count(one.name) == 1 else f"{one.name}, {one.n_functions:,} functions",
+            one.cost or "-",
+            f"{one.loss:.4g}",
+        )
+        for one in compared
+    ]
+    chosen = next((place for place, one in enumerate(compared) if one.chosen), None)
+    losses = note(
+        "Losses on different rows do not compare; the last two candidates learned from most.", "quiet"
+    )
+    return [heading("Chosen model"), *notes, table(header, tried, "numbers named", chosen=chosen), losses]
 
 
 def stage_plots(history: Sequence[Metrics]) -> Plots:
@@ -76,17 +88,18 @@ def stage_plots(history: Sequence[Metrics]) -> Plots:
     def plot(title: str, curves: Sequence[tuple[str, str, Sequence[Any]]], axis: Axis = _PLAIN) -> None:
         drawn = [Curve(name, x, values, STYLES[style]) for name, style, values in curves]
         if any(value is not None for curve in drawn for value in curve.y):
-            plots.append(Plot(title, Axis(label, within=(min(x), max(x))), axis, drawn))
+            kind: Any = "whole" if label == "stages" else "number"
+            plots.append(Plot(title, Axis(label, kind, within=(min(x), max(x))), axis, drawn))
 
     plots: list[Plot] = []
     squared = squared_errors(history)
     of_errors = "Root mean squared error" if squared else "Error in percent"
     errors = {key: [_drawn_error(metrics, key, squared) for metrics in history] for _, key in _ERRORS}
-    plot("Objective", [("objective", "figure", _column(history, "objective"))], Axis(log=True))
+    plot("Objective", [("objective", "figure", _column(history, "objective"))], Axis(kind="log"))
     plot(
         of_errors,
         [(name, name, errors[key]) for name, key in _ERRORS if {*errors[key]} - {None}],
-        Axis(log=squared),
+        Axis(kind="log" if squared else "number"),
     )
     if len(history) > 1:
         own = [key for key in ("model_size", *own_figures(history)) if key != label and _varies(history, key)]

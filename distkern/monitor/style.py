@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from distkern.monitor.text import in_bytes, magnitude
+from distkern.monitor.text import magnitude
 
 
 @dataclass(frozen=True)
@@ -13,7 +13,7 @@ class Style:
 
     Attributes
     ----------
-    colour : dark enough on white, light enough on black
+    colour : name of a colour of :data:`PALETTE`
     dash : "solid", "dashed", "dotted", or empty for points without a line
     marker : "circle", "square", "triangle", "diamond", or empty for a line without points
     """
@@ -22,31 +22,55 @@ class Style:
     dash: str = "solid"
     marker: str = "circle"
 
+    @property
+    def css(self) -> str:
+        """The colour in a style sheet, which follows the reader's light or dark paper."""
+        return f"var(--{self.colour})"
 
-#: text and rules of figures that are drawn for both papers
-FIGURE_TEXT, FIGURE_RULE = "#818b95", "#88919b"
+
+#: name -> colour on light and on dark paper; all but rules have a contrast of at least 4.5:1 with the paper
+PALETTE = {
+    "ink": ("#1c1f23", "#e7eaee"),
+    "quiet": ("#59626c", "#a0a9b4"),
+    "warn": ("#a8391a", "#f08a63"),
+    "bar": ("#13737d", "#3fb0ba"),
+    "train": ("#2f6fb7", "#6aa5e8"),
+    "test": ("#b04a11", "#f08a4b"),
+    "validation": ("#3d7a20", "#7cc257"),
+    "worker": ("#7d4fb5", "#b79be0"),
+    "driver": ("#b02d73", "#ee7fb5"),
+    "figure": ("#13737d", "#3fb0ba"),
+    "limit": ("#626c76", "#98a2ad"),
+    "chosen": ("#75650c", "#d4bf45"),
+    "other": ("#8d5a3b", "#d0a080"),
+}
+#: light and dark paper, and rules on them
+PAPER, RULE = ("#ffffff", "#14171b"), ("#d5dae0", "#3a424c")
 #: colours of curves that one plot compares
-COMPARED = ("#2f6fb7", "#c2571a", "#4c8c2b", "#17808a", "#8a7a1e", "#8d5a3b")
-#: shades of workers, on the strip of a pass and in their table
-WORKERS = ("#8a5cc2", "#b79be0", "#5b3a94", "#9d8bf0", "#6d4fd0", "#d2c1f0")
+COMPARED = ("train", "test", "validation", "figure", "chosen", "other")
+#: shades of workers in percent of their colour, on the strip of a pass and in their table
+WORKERS = (100, 60, 35, 80, 48, 25)
 #: kind of a curve -> its style on every page
 STYLES = {
-    "train": Style("#2f6fb7"),
-    "test": Style("#c2571a", "dashed", "square"),
-    "validation": Style("#4c8c2b", "dotted", "triangle"),
-    "worker": Style("#8a5cc2"),
-    "driver": Style("#b8327a", "dashed", "square"),
-    "figure": Style("#17808a"),
-    "limit": Style(FIGURE_RULE, "dotted", ""),
-    "chosen": Style("#8a7a1e", "solid", "diamond"),
+    "train": Style("train"),
+    "test": Style("test", "dashed", "square"),
+    "validation": Style("validation", "dotted", "triangle"),
+    "worker": Style("worker"),
+    "driver": Style("driver", "dashed", "square"),
+    "figure": Style("figure"),
+    "limit": Style("limit", "dotted", ""),
+    "chosen": Style("chosen", "solid", "diamond"),
 }
-VARIABLES = """
-:root { color-scheme: light dark; --ink: #1c1f23; --quiet: #5d6670; --rule: #d5dae0; --paper: #ffffff;
-  --bar: #17808a; --warn: #b3401c; --shade: #0004; }
-@media (prefers-color-scheme: dark) {
-  :root { --ink: #e7eaee; --quiet: #a0a9b4; --rule: #3a424c; --paper: #14171b;
-    --bar: #3fa3ad; --warn: #e0754f; --shade: #fff5; }
-}
+
+
+def _variables(paper: int, shade: str) -> str:
+    colours = {**PALETTE, "paper": PAPER, "rule": RULE}
+    return "".join(f"--{name}: {pair[paper]}; " for name, pair in colours.items()) + f"--shade: {shade};"
+
+
+VARIABLES = f"""
+:root {{ color-scheme: light dark; {_variables(0, "#0004")} }}
+@media (prefers-color-scheme: dark) {{ :root {{ {_variables(1, "#fff5")} }} }}
 """
 
 FONT = 'system-ui, -apple-system, "Segoe UI", "Liberation Sans", sans-serif'
@@ -56,12 +80,11 @@ ELEMENTS = """
 h1 { font-size: 1.45rem; margin: 0 0 .2rem; overflow-wrap: anywhere; }
 h2 { font-size: 1.05rem; margin: 1.8rem 0 .5rem; } h2:first-child { margin-top: .4rem; }
 p { margin: .3rem 0; } .quiet { color: var(--quiet); } .warn { color: var(--warn); }
-.tiles { display: grid; grid-template-columns: repeat(auto-fit, minmax(7.2rem, 1fr)); gap: .6rem;
-  margin: 1rem 0; }
+.tiles { display: flex; flex-wrap: wrap; gap: .6rem; margin: 1rem 0; }
 .tile { border: 1px solid var(--rule); border-radius: .4rem; padding: .45rem .6rem; display: flex;
-  flex-direction: column; justify-content: space-between; }
+  flex: 1 1 7.2rem; flex-direction: column; justify-content: space-between; }
 .tile .quiet { font-size: .85rem; line-height: 1.3; }
-.tile b { font-size: 1.08rem; font-variant-numeric: tabular-nums; overflow-wrap: anywhere; }
+.tile b { font-size: 1.08rem; font-variant-numeric: tabular-nums; white-space: nowrap; }
 /* a shade at an edge beyond which the table goes on; paper that moves with the table covers it elsewhere */
 .scroll { overflow-x: auto;
   background: linear-gradient(to right, var(--paper) 40%, transparent) left / 2.4rem 100% no-repeat local,
@@ -87,6 +110,9 @@ table.bars td { white-space: nowrap; border: 0; padding-top: .1rem; padding-bott
   vertical-align: middle; }
 table.bars td:first-child { white-space: normal; }
 table.bars td:nth-child(2) { text-align: right; width: 5rem; }
+table.scores td:last-child { width: 40%; } tr.chosen td { font-weight: 600; }
+tr.chosen td:first-child::before { content: "◆ "; color: var(--chosen); }
+th[data-sort] { cursor: pointer; } th[data-sort]::after { content: " ↕"; color: var(--quiet); }
 table.matrix { width: auto; } table.matrix td { padding: 1px; border: 0; }
 table.matrix td:first-child, table.matrix th { padding: .2rem .4rem; font-weight: 600; border: 0; }
 table.matrix th:not(:first-child) { text-align: center; }
@@ -99,6 +125,8 @@ table.events td:nth-child(-n+3) { white-space: nowrap; width: 1%; padding-right:
   overflow: hidden; margin-top: .15rem; }
 .bars .bar { border: 0; margin: 0; }
 .bar i { display: block; height: 100%; min-width: 1px; background: var(--bar); }
+.bar { position: relative; } .bar .spread { position: absolute; top: .3rem; height: .1rem;
+  background: var(--ink); }
 .strip { display: flex; height: .9rem; gap: 1px; margin: .3rem 0; }
 .strip i { flex: 1 1 0; min-width: 1px; background: var(--rule); }
 .key { display: inline-block; width: .7rem; height: .7rem; border-radius: .15rem; margin-right: .35rem; }
@@ -123,13 +151,3 @@ table.events td:nth-child(-n+3) { white-space: nowrap; width: 1%; padding-right:
 def short_number(value: float) -> str:
     """Four digits with a magnitude, for axes and tiles: ``short_number(1234567) == "1.235M"``."""
     return magnitude(value, 4, 1e4)
-
-
-def axis_number(value: float) -> str:
-    """Six digits with a magnitude, for close ticks."""
-    return magnitude(value, 6, 1e6)
-
-
-def short_bytes(size: float) -> str:
-    """Bytes on an axis: ``short_bytes(2**20) == "1 MiB"``."""
-    return in_bytes(size).replace(".0 ", " ")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import html
 import sys
+import threading
 import time
 from collections.abc import Mapping
 from importlib import import_module
@@ -15,11 +16,16 @@ from rich.progress import BarColumn, Progress, TaskID, TaskProgressColumn, TextC
 from rich.table import Column
 
 from distkern.engine.events import Event
+from distkern.monitor.clock import Clock
 from distkern.monitor.style import short_number
 from distkern.monitor.text import broken, error_name, in_bytes, in_error, in_number, in_time
 
-#: seconds between two lines about one pass where there is no terminal
-PLAIN_INTERVAL = 10.0
+#: seconds of work -> seconds between two lines about it where there is no terminal, after so many seconds
+_INTERVALS = ((600.0, 60.0), (60.0, 10.0), (0.0, 2.0))
+#: whether a run has been shown in this process
+SHOWN = False
+#: seconds between two looks at whether a line is due
+_LOOK = 0.25
 #: letters of a bar, of the percentage and the time left beside it, and of the blanks between
 _BAR, _FIGURES = 14, 17
 
@@ -27,11 +33,24 @@ _BAR, _FIGURES = 14, 17
 class Terminal:
     """A listener that writes to ``stream`` (standard error): live bars on a terminal, plain lines elsewhere.
 
-    Use it as a context manager, which restores the cursor however the run ends.
+    Use it as a context manager, which restores the cursor however the run ends. Elsewhere than on a terminal
+    a line says what goes on where nothing else did for 2 seconds; later for 10, then for 60.
+
+    Parameters
+    ----------
+    stream : standard error by default
+    since : when the command began, in seconds since 1970: at the end a line says how long all of it took.
+        None: the time of the run is told when the run ends, as for the log of another process
     """
 
-    def __init__(self, stream: TextIO | None = None) -> None:
+    def __init__(self, stream: TextIO | None = None, since: float | None = None) -> None:
         self._stream = sys.stderr if stream is None else stream
+        self._clock, self._counts_all = Clock(since), since is not None
+        self._result: str | None = None
+        now = time.time()
+        self._doing, self._began, self._wrote = "starting", now, now if since is None else since
+        self._over, self._lock = threading.Event(), threading.RLock()
+        self._beating: threading.Thread | None = None
         self.live = self._stream.isatty()
         self._progress: Progress | None = None
         self._task: TaskID | None = None
@@ -40,11 +59,10 @@ class Terminal:
         self._unit = "rows"
         self._found: int | None = None
         self._headed = False
-        self._stages: int | None = None
-        self._stage_end: float | None = None
-        self._left: float | None = None
 
     def __enter__(self) -> Terminal:
+        global SHOWN
+        SHOWN = True
         if self.live:
             console = Console(file=self._stream, highlight=False, markup=False, emoji=False)
             self._progress = Progress(
@@ -57,7 +75,17 @@ class Terminal:
                 transient=True,
             )
             self._progress.start()
+        else:
+            self._beating = threading.Thread(target=self._beat, daemon=True)
+            self._beating.start()
         return self
+
+    def _beat(self) -> None:
+        while not self._over.wait(_LOOK):
+            with self._lock:
+                now = time.time()
+                if self._doing and now - self._wrote >= _interval(now - self._clock.since):
+                    self.line(f"{self._doing}, {in_time(now - self._began)} so far")
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
@@ -65,9 +93,15 @@ class Terminal:
         if self._progress is not None:
             self._progress.stop()
             self._progress = self._task = None
+        self._over.set()
+        if self._beating is not None:
+            self._beating.join()
+        if error is None and self._counts_all and self._result is not None:
+            self.line(f"finished after {in_time(self._clock.seconds)}: {self._result}")
 
     def __call__(self, event: Event) -> None:
         """Show an event; unknown kinds are ignored."""
+        self._clock(event)
         handler = getattr(self, f"_{event.kind}", None)
         if handler is not None:
             handler(event)
@@ -78,14 +112,23 @@ class Terminal:
             console = self._progress.console
             console.print(broken(text, console.width), soft_wrap=True)
         else:
-            self._stream.write(text + "\n")
-            self._stream.flush()
+            with self._lock:
+                self._wrote = time.time()
+                self._stream.write(text + "\n")
+                self._stream.flush()
+
+    def begin(self, doing: str) -> None:
+        """Say what begins."""
+        self._doing, self._began = doing, time.time()
+        self.line(doing)
 
     def show(self, description: str, done: int, total: int | None, rates: str = "") -> None:
         """Set the bar to ``done`` of ``total`` (None if unknown); does nothing without a terminal. The last
         of the comma-separated ``rates`` are left out if there is no room.
         """
         if self._progress is None:
+            if description != self._doing:
+                self._doing, self._began = description, time.time()
             return
         told = rates.split(", ")
         room = self._progress.console.width - _BAR - _FIGURES
@@ -116,13 +159,12 @@ class Terminal:
             self.line(f"resumed after stage {event['resumed_from']}")
         if event.fields.get("dashboard"):
             self.line(f"dashboard: {event['dashboard']}")
-        self._stages = event.fields.get("stages")
-        self._stage_end = event.time
 
     def _pass_started(self, event: Event) -> None:
         self.clear()
         self._started = self._printed = event.time
         self._unit, self._found = event["unit"], None
+        self._doing, self._began = self._describe(event), time.time()
         self.show(self._describe(event), 0, event["tasks"])
 
     def _pass_progress(self, event: Event) -> None:
@@ -141,7 +183,10 @@ class Terminal:
             rates = f"{short_number(round(rows))} rows/s" + (f", {in_bytes(read)}/s" if read else "")
         if self.live:
             self.show(self._describe(event), done, total, rates)
-        elif event.time - self._printed >= PLAIN_INTERVAL:
+            return
+        if (described := self._describe(event)) != self._doing:
+            self._doing, self._began = described, time.time()
+        if event.time - self._printed >= _interval(event.time - self._started):
             self._printed = event.time
             left = f", {in_time((total - done) / rate)} left" if rate > 0 else ""
             self.line(f"{self._describe(event)}: {100 * done / max(total, 1):.0f} %, {rates}{left}")
@@ -150,11 +195,9 @@ class Terminal:
         stage = event.fields.get("stage")
         if not stage:
             return str(event["name"])
-        of = "" if self._stages is None else f" of {self._stages}"
-        left = self._left
-        if left is not None and self._stage_end is not None:
-            left -= event.time - self._stage_end
-        rest = "" if left is None or left <= 0 else f", about {in_time(left)} left"
+        of = "" if self._clock.stages is None else f" of {self._clock.stages}"
+        left = self._clock.left(event.time)
+        rest = f", about {in_time(left)} left" if left else ""
         return f"stage {stage}{of}{rest}: {event['name']}"
 
     def _pass_finished(self, event: Event) -> None:
@@ -166,10 +209,6 @@ class Terminal:
             self.line(stage_header(metrics))
             self._headed = True
         self.line(stage_line(metrics))
-        if self._stages is not None and self._stage_end is not None and metrics["stage"] > 0:
-            # stages take alike; the run may also end earlier
-            self._left = max(0, self._stages - metrics["stage"]) * (event.time - self._stage_end)
-        self._stage_end = event.time
 
     def _worker_lost(self, event: Event) -> None:
         self.line(f"worker {event['address']} was lost; its tasks run again elsewhere")
@@ -179,11 +218,18 @@ class Terminal:
 
     def _run_finished(self, event: Event) -> None:
         self.clear()
-        self.line(f"finished after {in_time(event['seconds'])}: {event['result']}")
+        self._result, self._doing, self._began = str(event["result"]), "finishing", time.time()
+        if not self._counts_all:
+            self.line(f"finished after {in_time(event['seconds'])}: {event['result']}")
 
     def _run_stopped(self, event: Event) -> None:
         self.clear()
         self.line(f"{event['result']} in stage {event['stage']}, after {in_time(event['seconds'])}")
+
+
+def _interval(elapsed: float) -> float:
+    """Seconds without a line after so many seconds of work."""
+    return next(interval for after, interval in _INTERVALS if elapsed >= after or not after)
 
 
 _COLUMNS = (
@@ -228,7 +274,7 @@ class Notebook(Terminal):
     """A listener that shows a run below its notebook cell. Use it as a context manager."""
 
     def __init__(self) -> None:
-        super().__init__()
+        super().__init__(since=time.time())
         self.live = True
         self._lines: list[str] = []
         self._bar = ""
@@ -243,6 +289,7 @@ class Notebook(Terminal):
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self.clear()
+        super().__exit__(kind, error, trace)
 
     def line(self, text: str) -> None:
         """Write a line above the bar."""
@@ -280,4 +327,4 @@ class Notebook(Terminal):
 
 def progress_display() -> Terminal:
     """Return a listener for this process, a context manager: a notebook's or a terminal's."""
-    return Notebook() if Console().is_jupyter else Terminal()
+    return Notebook() if Console().is_jupyter else Terminal(since=time.time())

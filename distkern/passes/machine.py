@@ -27,6 +27,7 @@ class Cost:
     result_bytes : a task's result (for a Stream: of one prepared row; for Each: what it stores)
     process_bytes : what a process that works loads once, beside what every one has and compiled code
     compiled : its tasks run compiled loops (of a Stream, those that prepare rows)
+    solves : its tasks load SciPy's linear algebra, which compiled loops count already
     driver_compiled : the driver runs compiled loops over its results
     driver_library : the driver loads the libraries of :data:`LIBRARY_BYTES`
     total_result_bytes : where results are joined and not summed: of all tasks together, at most
@@ -41,6 +42,7 @@ class Cost:
     driver_bytes: int = 0
     total_result_bytes: int | None = None
     compiled: bool = False
+    solves: bool = False
     driver_compiled: bool = False
     driver_library: bool = False
 
@@ -107,6 +109,8 @@ COMPILING_BYTES = 100 * MIB
 COMPILED_BYTES = 176 * MIB
 #: what of it stays in a worker for the passes that follow
 LOADED_BYTES = 125 * MIB
+#: what SciPy's linear algebra and distances add to a worker that runs no compiled loops (24 to 33 measured)
+SOLVING_BYTES = 33 * MIB
 #: share of its limit at which a nanny ends a worker that others have started, as Dask has it
 TERMINATED_AT = 0.95
 #: blocks that a process keeps between passes, at most (and at most a quarter of its memory limit)
@@ -185,4 +189,4 @@ class Machine:
 
 def loaded_bytes(cost: Cost) -> int:
     """Bytes that a worker loads once for the tasks of a pass."""
-    return cost.process_bytes + (COMPILED_BYTES if cost.compiled else 0)
+    return cost.process_bytes + (COMPILED_BYTES if cost.compiled else SOLVING_BYTES if cost.solves else 0)

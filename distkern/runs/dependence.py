@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,6 +18,8 @@ from distkern.monitor.explanation import Output
 from distkern.storage.scaling import Scaling
 from distkern.storage.table import Table
 
+#: quantiles of a column that are kept
+_RUG = 50
 #: significant digits that are told of numbers
 _DIGITS = {"float32": 6, "float64": 17}
 
@@ -60,7 +62,8 @@ class ColumnGrid:
     Attributes
     ----------
     places : of its features
-    values : as they are told
+    values, rug : as they are told; the rug is of numbers and dates
+    kind : see :class:`~distkern.monitor.explanation.Dependence`
     features : (n_values, n_places) that they become, scaled as the rows are
     """
 
@@ -68,6 +71,8 @@ class ColumnGrid:
     places: tuple[int, ...]
     values: tuple[float | str, ...]
     features: Floats
+    kind: Literal["number", "category", "date", "time"]
+    rug: tuple[float | str, ...]
 
     @classmethod
     def of(cls, column: InputColumn, rows: Rows, scaling: Scaling, most: int) -> ColumnGrid | None:
@@ -79,7 +84,9 @@ class ColumnGrid:
         encoding, places = column.encoding, np.array(column.places)
         units = Scaling() if scaling.factor is None else scaling.reordered(places)
         own = np.asarray(units.in_own_units(values_at(rows, column.places)), dtype=np.float64)
-        values = spread(own[:, 0], most) if encoding is None else encoding.grid(own, most)
+        values, rug = (
+            spread(own[:, 0], n) if encoding is None else encoding.grid(own, n) for n in (most, _RUG)
+        )
         if not len(values):
             return None
         features = values[:, None]
@@ -87,9 +94,12 @@ class ColumnGrid:
             features = np.zeros((len(values), len(places)))
             encoding.encode(values, features)
         digits = _DIGITS[rows.dtype.name]
+        kind = "number" if encoding is None else encoding.axis
         shown = shown_number if encoding is None else encoding.shown
-        told = tuple(shown(value, digits) for value in values.tolist())
-        return cls(column.name, column.places, told, units.apply(features, rows.dtype))
+        told, strokes = (tuple(shown(value, digits) for value in some.tolist()) for some in (values, rug))
+        is_drawn = kind in ("number", "date")
+        scaled = units.apply(features, rows.dtype)
+        return cls(column.name, column.places, told, scaled, kind, strokes if is_drawn else ())
 
 
 def outputs_of(model: FittedModel) -> tuple[Output, ...]:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import math
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
 from statistics import fmean
@@ -121,7 +122,11 @@ class Evaluation:
     confusion : (n_labels, n_predicted): rows by true and predicted label
     ranking : of two classes
     calibration : of a model that gives probabilities
-    residuals : of real targets, rows by prediction and by target less prediction
+    chances : (n,) probabilities of class 1 at the thresholds of ``ranking``, of a model with one output
+    balanced : the probability at which ``threshold="balanced"`` predicts class 1
+    base : figures of the best constant answer for these rows: the most frequent class, the shares of the
+        classes as probabilities, or the mean target
+    predictions : of real targets, rows by target and by prediction
     losses : (128,) of groups of rows, see :func:`~distkern.runs.row_losses.losses_of_groups`; none without a
         figure that is a mean over rows
     """
@@ -132,7 +137,10 @@ class Evaluation:
     confusion: NDArray[np.int64] | None = None
     ranking: RankingFigures | None = None
     calibration: Calibration | None = None
-    residuals: PointGrid | None = None
+    chances: NDArray[np.float64] | None = None
+    balanced: float | None = None
+    base: Mapping[str, float] = field(default_factory=dict)
+    predictions: PointGrid | None = None
     losses: list[float] = field(default_factory=list)
 
 
@@ -221,7 +229,8 @@ def evaluate_split(
             sums: Residuals = driver.measure(cast(Reduce[Residuals], step))
             figures = regression_figures(model, sums, time.perf_counter() - started)
             losses = losses_of_groups(sums.lost, sums.n_rows)
-            return Evaluation(figures, residuals=sums.grid, losses=losses)
+            base = {"rmse": math.sqrt(sums.spread / sums.n_rows), "r2": 0.0}
+            return Evaluation(figures, base=base, predictions=sums.grid, losses=losses)
         step = cast(Stream[_Counted], step)
         losing = step.operand.losing
         lost = []
@@ -247,8 +256,35 @@ def evaluate_split(
         total.confusion,
         ranking,
         total.calibration,
+        None if ranking is None else _chances_at(ranking.thresholds, model),
+        _balanced(model),
+        _base(total, ranking),
         losses=losses,
     )
+
+
+def _chances_at(scores: NDArray[np.float64], model: Any) -> NDArray[np.float64] | None:
+    """(n,) probabilities of class 1 at decision values (n,); None where these are not all there is."""
+    chances = model.chances
+    if chances is None or model.n_outputs != 1:
+        return None
+    found: NDArray[np.float64] = chances(scores[:, None])[:, 1]
+    return found
+
+
+def _balanced(model: Any) -> float | None:
+    shares = model.class_shares
+    return None if shares is None or len(shares) != 2 else float(shares[1])
+
+
+def _base(total: EvaluationSums, ranking: RankingFigures | None) -> dict[str, float]:
+    """Figures of always giving the most frequent class, with the shares of the classes as probabilities."""
+    shares = total.confusion.sum(axis=1) / total.confusion.sum()
+    base = {"error": 1.0 - float(shares.max()), "accuracy": float(shares.max())}
+    if total.calibration is not None:
+        own = shares[shares > 0]
+        base["log_loss"] = float(-(own * np.log(own)).sum())
+    return base if ranking is None else {**base, "auc": 0.5}
 
 
 def score_of(

@@ -14,11 +14,12 @@ from distkern.bases.placed import AbstractPlacedBasis
 from distkern.bases.routing import combining_cost
 from distkern.common import blas
 from distkern.common.labels import plain_labels
+from distkern.common.progress import at_step
 from distkern.common.rng import Purpose, stream
 from distkern.common.sparse import Rows, SparseRows, values_at, with_values
 from distkern.common.types import AbstractSource, Block
 from distkern.engine.drive import Driver
-from distkern.engine.events import EventLog, Listener
+from distkern.engine.events import EventLog, Listener, steps_heard
 from distkern.engine.executors import AbstractExecutor
 from distkern.engine.plan import needed_bytes, plan_run
 from distkern.model.value import FittedModel
@@ -32,6 +33,8 @@ from distkern.storage.preparation import Preparation
 from distkern.storage.scaling import Scaling
 
 MOST_ROWS, MOST_COLUMNS = 2000, 30
+#: permutations of all columns together, and of one, where no number is given
+_PERMUTATIONS, _MOST_REPEATS = 60, 5
 #: of the rows, which travel with their pass
 _MOST_BYTES = 8 * 2**20
 #: share of the target's variance that a column explains which nearly is it: of classes, of real targets;
@@ -49,7 +52,7 @@ class ExplanationEffort:
     ----------
     seed : of the rows that are drawn, and of the permutations
     n_rows : at most, and at most 8 MiB of them
-    n_repeats : permutations of each column
+    n_repeats : permutations of each column; None: as many as 60 in all, from 1 to 5
     n_values : of a column for partial dependence, at most
     n_averaged : rows that partial dependence is averaged over, at most
     n_curves : columns whose partial dependence is measured
@@ -58,7 +61,7 @@ class ExplanationEffort:
 
     seed: int
     n_rows: int = MOST_ROWS
-    n_repeats: int = 1
+    n_repeats: int | None = None
     n_values: int = 20
     n_averaged: int = 250
     n_curves: int = 5
@@ -177,9 +180,9 @@ def measured_importances(
     if model.task == "none":
         return None
     events = EventLog(listeners)
-    found = explained(
-        model, LabelledRows.of_split(model, split), ExplanationEffort(model.seed), executor, events
-    )
+    with steps_heard(events, "importances"):
+        rows = LabelledRows.of_split(model, split)
+        found = explained(model, rows, ExplanationEffort(model.seed), executor, events)
     if isinstance(found, str):
         found = Explanation((), "", 0, split.name, reason=found)
         events.emit("message", text=found.told)
@@ -225,12 +228,17 @@ def explained(
         rows = sample.rows
         chosen = [columns[place] for place in _chosen(model, rows.features, given, how)]
         base = sample.loss(rows.features)
-        lost = [sample.permuted(column.places, how.seed, how.n_repeats) for column in chosen]
+        n_repeats = how.n_repeats or min(max(_PERMUTATIONS // max(len(chosen), 1), 1), _MOST_REPEATS)
+        lost = []
+        for number, column in enumerate(chosen):
+            at_step(column.name, number, len(chosen) + 1)
+            lost.append(sample.permuted(column.places, how.seed, n_repeats))
         if not np.isfinite([base, *(value for values in lost for value in values)]).all():
             return "the loss is not finite"
         costs = [(float(np.mean(values)) - base, float(np.std(values))) for values in lost]
         order = sorted(range(len(chosen)), key=lambda place: -costs[place][0])
         largest = [chosen[place] for place in order]
+        at_step("partial dependence", len(chosen), len(chosen) + 1)
         curves, n_averaged = _curves(model, given, rows.features, largest, how)
     return Explanation(
         tuple(Importance(chosen[place].name, *costs[place], chosen[place].number) for place in order),
@@ -250,7 +258,8 @@ def explained(
 def _said(model: FittedModel) -> str:
     """What of a model's answers is averaged."""
     if model.task == "regression":
-        return "prediction"
+        target = model.columns.target_name
+        return f"predicted {target}" if target else "prediction"
     return "decision value" if model.chances is None else "probability"
 
 
@@ -269,7 +278,7 @@ def _curves(
     output, n_outputs = "probability" if _said(model) == "probability" else "decision", len(outputs_of(model))
     predict = model.predictor(given.preparation, output, features.dtype)
     curves = (
-        Dependence(grid.column, grid.values, averages(grid, rows, predict, n_outputs))
+        Dependence(grid.column, grid.values, averages(grid, rows, predict, n_outputs), grid.kind, grid.rug)
         for grid in islice((grid for grid in found if grid is not None), n_curves)
     )
     return tuple(curves), len(rows)

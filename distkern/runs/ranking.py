@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import BinaryIO, Self
@@ -81,27 +81,6 @@ class Calibration:
             "calibration_error": float(np.abs(self.chances - self.hits).sum()) / n_rows,
         }
 
-    def thresholds(self, asked: Iterable[float]) -> dict[float, tuple[float | None, ...]]:
-        """Recall and precision of class 1, error and balanced accuracy at each threshold, for two classes.
-
-        Rows whose probability is at least the threshold are said to be of class 1. Thresholds are borders of
-        the 20 bins. A figure is None where it is not defined.
-        """
-        n_rows, positives = int(self.counts.sum()), int(self.hits.sum())
-        found: dict[float, tuple[float | None, ...]] = {}
-        for threshold in asked:
-            above = slice(round(threshold * N_BINS), None)
-            said, right = int(self.counts[above].sum()), int(self.hits[above].sum())
-            wrong = said - right
-            recall = right / positives if positives else None
-            precision = right / said if said else None
-            error = (wrong + positives - right) / n_rows if n_rows else None
-            balanced = None
-            if recall is not None and positives < n_rows:
-                balanced = (recall + 1 - wrong / (n_rows - positives)) / 2
-            found[threshold] = (recall, precision, error, balanced)
-        return found
-
     @property
     def curve(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """Mean p of the bins that have rows, and the share of their rows that came true."""
@@ -134,6 +113,8 @@ class RankingFigures:
     false_positives, recall, precision : (n,) at thresholds that fall: shares of the rows of class 0 and of
         class 1 that score at least t, and of class 1 among all that do. The thresholds are those where
         one of the first two comes to another 256th
+    thresholds : (n,) these t
+    totals : weights of the rows of class 0 and of class 1
     """
 
     area: float
@@ -141,6 +122,15 @@ class RankingFigures:
     false_positives: NDArray[np.float64]
     recall: NDArray[np.float64]
     precision: NDArray[np.float64]
+    thresholds: NDArray[np.float64]
+    totals: tuple[float, float]
+
+    @property
+    def share(self) -> NDArray[np.float64]:
+        """(n,) share of all rows that score at least t."""
+        negatives, positives = self.totals
+        said = negatives * self.false_positives + positives * self.recall
+        return said / (negatives + positives)
 
 
 class RankedScores:
@@ -181,7 +171,8 @@ class RankedScores:
             return None
         below, area, average, last = np.zeros(2), 0.0, 0.0, np.full((2, 1), -1.0)
         kept = []
-        for masses in self._masses():
+        for scores, *pair in self._ascending():
+            masses = np.stack(pair)
             passed = below[:, None] + np.cumsum(masses, axis=1)
             before = passed - masses
             area += float(masses[1] @ (before[0] + 0.5 * masses[0]))
@@ -192,17 +183,20 @@ class RankedScores:
             rates = above / self._totals[:, None]
             steps = np.concatenate([last, np.floor(_STEPS * rates)], axis=1)
             points = np.flatnonzero((np.diff(steps, axis=1) != 0).any(axis=0))
-            kept.append(np.stack([*rates[:, points], precision[points]]))
+            kept.append(np.stack([*rates[:, points], precision[points], scores[points]]))
             below, last = passed[:, -1], steps[:, -1:]
-        negatives, positives = self._totals
+        negatives, positives = map(float, self._totals)
         curve = np.concatenate(kept, axis=1)[:, ::-1]
-        return RankingFigures(area / float(negatives * positives), average / float(positives), *curve)
+        area, average = area / (negatives * positives), average / positives
+        false_positives, recall, precision, thresholds = curve
+        totals = negatives, positives
+        return RankingFigures(area, average, false_positives, recall, precision, thresholds, totals)
 
-    def _masses(self) -> Iterator[NDArray[np.float64]]:
-        """The weight of each class at ascending scores, (2, n), few at a time."""
+    def _ascending(self) -> Iterator[NDArray[np.float64]]:
+        """Ascending scores with the weight of each class, (3, n), few at a time."""
         for merged in self._merged():
             for start in range(0, merged.shape[1], _FEW):
-                yield merged[1:, start : start + _FEW]
+                yield merged[:, start : start + _FEW]
 
     def _write_run(self) -> None:
         run = _distinct(self._waiting)

@@ -1,4 +1,4 @@
-"""Exact figures and the grid of residuals of a regressor on a split, in one pass and constant memory."""
+"""Exact figures of a regressor on a split and its predictions by targets, in one pass, constant memory."""
 
 from __future__ import annotations
 
@@ -129,7 +129,7 @@ class Residuals:
     below : (n_outputs,) rows with y <= f_j
     pinballs : of an output for each quantile q_j, the sum over rows of the mean over outputs of
         max(q_j (y - f_j), (q_j - 1) (y - f_j))
-    grid : rows by f and y - f; of several quantiles, f is the one next to the median
+    grid : rows by y and f; of several quantiles, f is the one next to the median
     lost : (128,) sums of one of these over groups of rows, for a figure by which models are compared
     """
 
@@ -185,7 +185,7 @@ def _evaluate(block: Block, operand: tuple[Applied, tuple[float, ...], str | Non
         losses,
         (residuals >= 0).sum(axis=0),
         float(pinballs.sum()),
-        PointGrid.of(values[:, middle], -residuals[:, middle]),
+        PointGrid.of(targets, values[:, middle]),
         np.zeros(0) if losses_of is None else group_sums(block, losses_of),
     )
 

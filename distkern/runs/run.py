@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from distkern.common.errors import FencedError, MemoryBudgetError, StoreError
 from distkern.engine.checkpoint import CheckpointFolder
 from distkern.engine.drive import Interrupted
-from distkern.engine.events import Event, Listener
+from distkern.engine.events import CHOOSING, CHOOSING_ANNOUNCED, Event, EventLog, Listener, steps_heard
 from distkern.engine.executors import AbstractExecutor
 from distkern.engine.plan import fitted, needed_bytes, plan_run
 from distkern.model.value import FittedModel
@@ -302,7 +302,8 @@ def train(
     # a plan and the run that follows choose once
     recipe = recipe.seeded()
     choosing = recipe.choosing_bytes(data := recipe.data_of(source))
-    recipe = recipe.chosen_for(data, has_test=test is not None)
+    with steps_heard(EventLog(listeners), CHOOSING, CHOOSING_ANNOUNCED):
+        recipe = recipe.chosen_for(data, has_test=test is not None)
     planned: list[Plan] = []
 
     def check(machine: Machine) -> Machine:

@@ -24,6 +24,8 @@ Candidate = TypeVar("Candidate", bound="Lossy")
 
 #: work up to so many times the least counts as equal; half the work is worth so many standard errors
 _AS_CHEAP, _HALF_THE_WORK = 1.5, 0.2
+#: to lose so many times as much says by itself that a setting is worse: half as sure a difference is enough
+_MANY = 2.0
 
 
 class Lossy(Protocol):
@@ -78,9 +80,20 @@ def is_better(one: Lossy, other: Lossy, certain: float = CERTAIN) -> bool:
     return bool(mean > certain * error)
 
 
+def is_near(one: Lossy, best: Lossy, certain: float = CERTAIN) -> bool:
+    """Whether chance may be why ``one`` is not the best.
+
+    A few rows of large losses make every difference uncertain. So among settings that lose more than twice as
+    much as the best, which may not be negative, half as many standard errors tell two apart: if no row loses
+    less, these always do.
+    """
+    is_far = one.losses.mean() > _MANY * best.losses.mean() >= 0.0
+    return not is_better(best, one, certain / 2.0 if is_far else certain)
+
+
 def not_worse(ranked: Sequence[Candidate], certain: float = CERTAIN) -> list[Candidate]:
     """The members of ``ranked``, the best first, that are not worse than the best by more than chance."""
-    return [one for one in ranked if one is ranked[0] or not is_better(ranked[0], one, certain)]
+    return [one for one in ranked if one is ranked[0] or is_near(one, ranked[0], certain)]
 
 
 def cheapest(ranked: Sequence[Candidate], near: Sequence[Candidate]) -> Candidate:

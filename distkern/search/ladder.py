@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from distkern.common.choices import Compared
+from distkern.common.progress import at_step
 from distkern.common.types import Floats
 from distkern.maps.interactions import MOST_COLUMNS
 from distkern.maps.mapping import MapChoice, RowMap
@@ -41,22 +42,17 @@ REAL_RIDGES = (1e-5, 1e-4, 1e-3, *RIDGES)
 _ROUNDS = 2
 #: the map of linear machines, unless their columns are scaled already
 STANDARD = MapChoice("standard")
-#: rows of the exact machines, and rows on which their settings are chosen
-EXACT_ROWS, LADDER_ROWS = 4000, 1000
+#: rows of the exact machines, rows on which their settings are chosen, centres of machines on all rows
+EXACT_ROWS, LADDER_ROWS, _LANDMARKS = 4000, 1000, 1024
 #: most columns for whole metrics, for diagonal ones, and for distances in the 1-norm
 _FULL_COLUMNS, _DIAGONAL_COLUMNS, _CITY_BLOCK_COLUMNS = 256, 1024, 128
 #: widths that are tried, the widest first, of whose kernel values those of the others are powers
 _WIDTHS = (3.0, 1.0, 1 / 3)
-#: factors of the best width over centres; exact machines are better with narrower kernels
-_NARROWER = (1.0, 0.5)
-#: factors of the best ridge on few rows, tried on more rows
-_SHARPER = (1.0, 0.1)
-_AROUND = (3.0, 1.0, 0.5)
+#: factors of the best width over centres (exact kernels are narrower) and of others, and of the best ridge
+_NARROWER, _AROUND, _SHARPER = (1.0, 0.5), (3.0, 1.0, 0.5), (1.0, 0.1)
 #: maps whose kernels and widths are tried, and maps that have the second kernel on all rows; rows by which
 #: all maps are tried first
 _BEST_MAPS, _SOME_MAPS, _FEW_ROWS = 2, 4, 1000
-#: centres of the machines that are trained on all rows
-_LANDMARKS = 1024
 #: standard errors of a difference, and share of the loss, by which a rung that takes more work must be
 #: better: more functions gain more from more rows than few do
 _LIKELY, _WORTH = 1.0, 0.01
@@ -98,7 +94,8 @@ class LadderResult:
     @property
     def compared(self) -> tuple[Compared, ...]:
         """The rungs, as they are kept and told."""
-        return tuple(Compared(one.setting.description, one.score, *one.setting.size) for one in self.rungs)
+        told = ((one.setting, one.score, one is self.chosen) for one in self.rungs)
+        return tuple(Compared(of.description, loss, *of.size, chosen) for of, loss, chosen in told)
 
 
 def climb(
@@ -153,7 +150,9 @@ def climb(
     everything = [_fold(rows, *part, seed) for part in parts]
     folds = everything[: max(1, min(_RUNG_FOLDS, math.ceil(_RUNG_ROWS / everything[0].asked.n_rows)))]
     n_learned = folds[0].learned.n_rows
+    at_step("linear machines", 0, 5)
     straight = _best(joined([fold.straight(straight_map) for fold in folds]))
+    at_step("kernels at centres", 1, 5)
     tried = _over_centres(folds, maps or _maps_that_differ(rows.features), KERNELS)
     smooth = _best(tried)
     rungs, kinds = [straight, smooth], list[TriedMachine]()
@@ -162,6 +161,7 @@ def climb(
     first = _first_exact(leading)
     if _n_centres(min(n_learned, LADDER_ROWS), n_rows) < n_learned:
         alone = folds[:1]
+        at_step("exact machines", 2, 5)
         found = _exact(alone, first, KERNELS, smooth.kernel.width, _NARROWER)
         exact, few = _best(found), _over_few(alone, smooth, _best(found), LADDER_ROWS, n_rows)
         if all((one.map, one.kernel) != (few.setting.map, few.setting.kernel) for one in wanted):
@@ -177,6 +177,7 @@ def climb(
     some = finalists.walked(everything)
     n_outputs = rows.targets.shape[1]
     walk_rows = max(LADDER_ROWS, exact_rows * _FEW_OUTPUTS // max(n_outputs, _FEW_OUTPUTS))
+    at_step("finalists at centres", 3, 5)
     # the simpler one of those that cannot be told apart
     walked = finalists.first_near(
         [finalists.over_centres(some, one, _LANDMARKS, walk_rows) for one in wanted]
@@ -191,6 +192,7 @@ def climb(
     worth = _WORTH * math.sqrt(_enrichment(rows))
     finalist: TriedMachine | None = None
     gained = False
+    at_step("exact finalists", 4, 5)
     if kinds and arena:
         some = finalists.walked(arena)
         compared = walked if is_dense else joined([[one] for one in there[: len(some)]])[0]

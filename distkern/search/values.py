@@ -18,6 +18,7 @@ from distkern.common.types import Array, Block
 from distkern.features.landmarks import DEFAULT_LANDMARKS
 from distkern.passes import AbstractResident, Cost, Each, Outline, Reduce
 from distkern.passes.base import completed
+from distkern.passes.machine import SOLVING_BYTES
 from distkern.search.choice import TriedSetting, best, is_better
 from distkern.solvers.base import AbstractSolver, Measures, Problem, Steps, Trouble
 from distkern.solvers.measuring import AbstractSearchable, Model, State
@@ -27,15 +28,15 @@ from distkern.solvers.sample import sample_of, sampling
 _MOST_ROWS, _LEAST_ROWS, _SHARE = 4000, 250, 4
 #: most stages of a trial; a larger number may be meant to be stopped early
 _MOST_STAGES = 10
-#: budget of all trials together, in units of one full run: by default, and for a search that was asked for
-_WORTH, _WORTH_ASKED = 1, 8
+#: budget of all trials together for a search that was asked for, in units of one full run
+_WORTH_ASKED = 8
 #: most bytes of the sample
 _MOST_BYTES = 32 * 2**20
 #: divisors of the number of functions, the first with enough rows being taken; least and most functions
 _FUNCTIONS, _LEAST_FUNCTIONS, _MOST_FUNCTIONS = (1, 2, 4), 32, 512
 _MIB = 2**20
-#: memory of a worker that loads solvers and linear algebra (24 to 31 MiB measured), and of compiled loops
-_LOADED_BYTES, _STAYING_BYTES = 33 * _MIB, 60 * _MIB
+#: memory of a worker in which compiled loops stay
+_STAYING_BYTES = 60 * _MIB
 #: most bytes of a trial
 _MOST_TRIAL_BYTES = 64 * _MIB
 
@@ -88,7 +89,7 @@ class TrialSizes:
             result_bytes=8 * self.n_learned + 4096,
             process_bytes=max(cost.process_bytes for cost in costs)
             + sample_bytes(problem, self.n_learned)
-            + _LOADED_BYTES * (not compiled),
+            + SOLVING_BYTES * (not compiled),
             # as it was read, in another order and sent
             driver_bytes=3 * sample_bytes(problem, self.n_learned),
             compiled=compiled,
@@ -97,7 +98,7 @@ class TrialSizes:
 
 def after(outlines: Sequence[Outline], trial: Cost) -> list[Outline]:
     """The passes after the trials, in processes where what the trials loaded stays."""
-    loaded, found = _STAYING_BYTES if trial.compiled else _LOADED_BYTES, []
+    loaded, found = _STAYING_BYTES if trial.compiled else SOLVING_BYTES, []
     for outline in outlines:
         cost = outline.step.cost
         stays = replace(cost, process_bytes=cost.process_bytes + (0 if cost.compiled else loaded))
@@ -106,7 +107,8 @@ def after(outlines: Sequence[Outline], trial: Cost) -> list[Outline]:
 
 
 def sizes_of(solver: AbstractSearchable[Any], names: Sequence[str], problem: Problem) -> TrialSizes | None:
-    """Trial sizes whose total cost is at most one run, or eight if a name is searched only on request.
+    """Trial sizes whose total cost is at most the solver's ``worth``, in runs, or eight if a name is searched
+    only on request.
 
     None if there are none so small.
     """
@@ -118,7 +120,7 @@ def sizes_of(solver: AbstractSearchable[Any], names: Sequence[str], problem: Pro
         return None
     asked = any(not whole.searched[name].by_default for name in names)
     allowed = work_of(outline_of_most(whole, names[0], problem, problem), problem)
-    allowed *= _WORTH_ASKED if asked else _WORTH
+    allowed *= _WORTH_ASKED if asked else whole.worth
     while most >= _LEAST_ROWS:
         for share in _FUNCTIONS:
             sizes = TrialSizes(with_values(solver, _fewer_functions(solver, share)), most, names[0])
@@ -287,6 +289,11 @@ class Searched(AbstractSolver[State]):
     @property
     def explosion(self) -> float:  # type: ignore[override]
         return self.solver.explosion
+
+    @property
+    def tol(self) -> float | None:
+        """Tolerance of the solver; None where it has none."""
+        return getattr(self.solver, "tol", None)
 
     @property
     def stages(self) -> int | None:

@@ -7,8 +7,8 @@ r = mean_i s_i a_i z_i + nu M (w + d) for any d, weak duality says
 
 With a_i = l'(f_i) and d = 0 that is |g|^2 / (2 nu), for the gradient g of F. With a_i = l'(f_i) +
 l''(f_i) z_i d for a step d of Newton's method r is what the step leaves of the gradient, and the bound is
-about g' H^-1 g / 2: it needs no large nu. A constant function that no norm counts asks for slopes of sum 0,
-see :func:`gradient_bound`.
+about g' H^-1 g / 2: it needs no large nu. A constant function that no norm counts asks for slopes of mean
+0: those that are not quite are moved there, see :class:`FreeConstant`.
 """
 
 from __future__ import annotations
@@ -23,38 +23,84 @@ import numpy as np
 from distkern.bases.coordinates import Coordinates
 from distkern.common.types import Array, Block, Floats
 from distkern.features import Footprint
-from distkern.passes import Reduce
+from distkern.losses.base import AbstractLoss
+from distkern.passes import Derived, Reduce
 from distkern.solvers.base import Problem, Steps
 from distkern.solvers.feature_passes import pass_cost
 from distkern.solvers.measuring import Model
 from distkern.solvers.risk import Risk
 
 
+@dataclass(frozen=True)
+class FreeConstant:
+    """What bounds need where the last function is a constant that nu does not count.
+
+    Its slope g_b, the mean of s_i a_i, is not 0 at w, but slopes that are dual feasible have the mean 0. They
+    are moved to such a'_i (:meth:`~distkern.losses.base.AbstractLoss.balanced`). That makes the first mean of
+    the bound larger by at most ``gap``, and moves the rest of the gradient by
+
+        |mean_i s_i (a'_i - a_i) z_i| <= (mean_i s_i |a'_i - a_i|^2)^(1/2) (mean_i s_i |z_i|^2)^(1/2).
+
+    Both are of first order in g_b, and hold for every g_b.
+
+    Attributes
+    ----------
+    loss : l
+    length : the root of the mean of s_i |z_i|^2 beside the constant, at least; |z|^2 = z' M^-1 z
+    balance : (2, k), :attr:`~distkern.solvers.measuring.Sums.mean_balance` of the slopes
+    mean_loss : mean of s_i l(f_i), at least
+    """
+
+    loss: AbstractLoss
+    length: float
+    balance: Array
+    mean_loss: float
+
+    def moved(self, excess: Array) -> tuple[float, float]:
+        """``gap``, and the length by which the rest of the gradient moves, for g_b, (k,)."""
+        gap, shift = self.loss.balanced(excess, self.balance, self.mean_loss)
+        return gap, shift * self.length
+
+
 def gradient_bound(
-    nu: float, gradient: Array, coordinates: Coordinates | None = None, length: float | None = None
+    nu: float, gradient: Array, coordinates: Coordinates | None = None, free: FreeConstant | None = None
 ) -> float:
     """g . M^-1 g / (2 nu): F is strongly convex. Infinite for nu = 0.
 
-    With a ``length`` the last function is a constant that nu does not count. Its slope g_b is not 0 at w, so
-    the slopes a_i = l'(f_i) do not have the sum 0 of dual feasible ones. A step of the constant alone moves
-    them there, to a_i = l' - l'' g_b / h with h = mean_i s_i l'', and lowers F by g_b^2 / (2 h); it changes
-    the rest of the gradient by g_b times a mean of z. So
+    With ``free`` the last function is a constant that nu does not count, and it is
 
-        ((|g_w| + length |g_b|)^2 + g_b^2) / (2 nu),
-
-    for nu <= h. In g_b this has second order, exact for the square loss and otherwise an estimate near 0.
-
-    Parameters
-    ----------
-    length : of that mean of z(x), at most: the root of the mean of |z|^2
+        gap + (|g_w| + shift)^2 / (2 nu).
     """
     dual = gradient if coordinates is None else coordinates.dual(gradient)
-    last = len(gradient) - (length is not None)
-    square = float(np.einsum("ij,ij->", gradient[:last], dual[:last]))
-    if length is not None:
-        constant = float(np.linalg.norm(gradient[last:]))
-        square = (math.sqrt(max(square, 0.0)) + length * constant) ** 2 + constant**2
-    return 0.5 * square / nu if nu else (math.inf if square else 0.0)
+    last = len(gradient) - (free is not None)
+    square, gap = float(np.einsum("ij,ij->", gradient[:last], dual[:last])), 0.0
+    if free is not None:
+        gap, shift = free.moved(gradient[-1])
+        square = (math.sqrt(max(square, 0.0)) + shift) ** 2
+    return gap + (0.5 * square / nu if nu else (math.inf if square else 0.0))
+
+
+def length_of(problem: Problem, model: Model, footprint: Footprint) -> Steps[float | None]:
+    """The length of :class:`FreeConstant`, by a pass that a run makes once; None without a constant."""
+    if not model.basis.n_constant:
+        return None
+
+    def make() -> Steps[float]:
+        total: float = yield norms_pass(problem, model, footprint)
+        return math.sqrt(total / problem.n_rows)
+
+    found: float = yield Derived("norms of rows", make)
+    return found
+
+
+def norms_pass(problem: Problem, model: Model | None, footprint: Footprint) -> Reduce[float]:
+    """The sum over rows of s_i |z_i|^2."""
+    return Reduce("norms of rows", _norms, operator.add, model, cost=pass_cost(problem, footprint, 1))
+
+
+def _norms(block: Block, model: Model) -> float:
+    squares, weights = model.basis.norm_squares(block.features), model.risk.weights(block)
+    return float(squares.sum() if weights is None else squares @ weights)
 
 
 def knows_gaps(risk: Risk) -> bool:
@@ -84,7 +130,7 @@ def step_bound(
     nu: float,
     decrement: Callable[[Array], float] | None = None,
     left: Array | float = 0.0,
-    length: float | None = None,
+    free: FreeConstant | None = None,
 ) -> Steps[float]:
     """The bound at w by a step d, with slopes a_i = l' + l'' z_i d, in one pass.
 
@@ -94,37 +140,52 @@ def step_bound(
     d : in the coordinates
     decrement : g -> g . H^-1 g / 2 for about the Hessian, by which r is measured in place of nu
     left : what the step leaves of the gradient there, g + H d
-    length : see :func:`gradient_bound`
+    free : at w, where the last function is a constant that nu does not count
     """
     found: Array = yield gap_pass(problem, operand, footprint)
-    residual = left + coordinates.gradient(found[:-1]) / problem.n_rows
-    metric = coordinates.basis.metric_product(d)
-    square = nu * float(np.einsum("ij,ij->", d, metric)) - 2.0 * float(np.einsum("ij,ij->", d, residual))
-    rest = gradient_bound(nu, residual, coordinates, length) if decrement is None else decrement(residual)
-    return float(found[-1, 0]) / problem.n_rows + 0.5 * square + rest
+    sums, (excess, *balance) = found[:-4], found[-3:] / problem.n_rows
+    residual, gap = left + coordinates.gradient(sums) / problem.n_rows, float(found[-4, 0]) / problem.n_rows
+    metric, own = nu * coordinates.basis.metric_product(d), None
+    if free is not None:
+        own = replace(free, balance=np.array(balance))
+        residual[-1] = excess
+    if decrement is None:
+        return gap + gradient_bound(nu, residual - metric, coordinates, own)
+    # by an estimate of H, in whose norm that of z is not known
+    gap += 0.0 if own is None else own.moved(residual[-1])[0]
+    return gap + float(np.einsum("ij,ij->", d, 0.5 * metric - residual)) + decrement(residual)
 
 
 def gap_pass(problem: Problem, operand: Direction | None, footprint: Footprint) -> Reduce[Array]:
-    """The sums over rows for :func:`step_bound`: (r + 1, k), Z' S (the slopes' moves), then the gaps."""
+    """The sums over rows for :func:`step_bound`, (r + 4, k): Z' S (the slopes' moves), then the gaps, and the
+    slopes and their balance.
+    """
     cost = pass_cost(replace(problem, n_outputs=2 * problem.n_outputs), footprint, 2)
-    return Reduce("gap", gaps, operator.add, operand, cost=cost)
+    # SciPy's functions, of logistic losses
+    return Reduce("gap", gaps, operator.add, operand, cost=replace(cost, solves=True))
 
 
 def gaps(block: Block, operand: Direction) -> Array:
     """The sums over a block of rows."""
     model, n_outputs, total = operand.model, operand.direction.shape[1], 0.0
-    risk = model.risk
+    risk, balance = model.risk, np.zeros((3, n_outputs))
 
     def moved(rows: slice, found: Floats) -> Floats:
-        nonlocal total
+        nonlocal total, balance
         own = block.take(rows)
         predictions, changes = np.hsplit(found.astype(np.float64), 2)
-        answer = risk.loss.row_gaps(predictions, risk.targets(own).astype(np.float64), changes)
+        targets, weights = risk.targets(own).astype(np.float64), risk.weights(own)
+        answer = risk.loss.row_gaps(risk.shifted(predictions), targets, changes)
         assert answer is not None, "the loss has a conjugate"
-        (each, moves), weights = answer, risk.weights(own)
+        each, moves = answer
         total += float(each.sum() if weights is None else each @ weights)
+        slopes = risk.slopes(predictions, targets, weights)
+        slopes += risk.products(predictions, targets, weights, changes)
+        slopes += moves if weights is None else moves * weights[:, None]
+        share = risk.balance(predictions, targets, weights, slopes)
+        balance = balance + np.vstack([slopes.sum(axis=0), share])
         return (moves if weights is None else moves * weights[:, None]).astype(found.dtype)
 
     both = np.hstack([model.coefficients, operand.direction])
     gradient = model.basis.gradient(block.features, both, moved, n_outputs)
-    return np.vstack([gradient, np.full((1, n_outputs), total)])
+    return np.vstack([gradient, np.full((1, n_outputs), total), balance])

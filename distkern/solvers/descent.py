@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from functools import partial
 
 import numpy as np
 
@@ -26,20 +27,22 @@ _SHORTEST = 1e-3
 class Point:
     """Coefficients (r, k), with the objective and its gradient (r, k) there.
 
-    ``sums`` are those of the pass that found them, None if an earlier stage made it.
+    ``sums`` are those of the pass that found them, None if an earlier stage made it; ``balance`` (2, k) is
+    their :attr:`~distkern.solvers.measuring.Sums.mean_balance`.
     """
 
     at: Array
     value: float
     gradient: Array
     sums: Sums | None
+    balance: Array = field(default_factory=partial(np.zeros, (2, 0)))
 
 
 def point_of(nu: float, coordinates: Coordinates, at: Array, sums: Sums, gradient: Array) -> Point:
     """The point at coefficients ``at``, from a pass's sums and its gradient of the mean loss."""
     metric = coordinates.basis.metric_product(at)
     regulariser = 0.5 * nu * float(np.einsum("ij,ij->", at, metric))
-    return Point(at, sums.losses / sums.n_rows + regulariser, gradient + nu * metric, sums)
+    return Point(at, sums.losses / sums.n_rows + regulariser, gradient + nu * metric, sums, sums.mean_balance)
 
 
 class BoundedMetric:

@@ -60,7 +60,8 @@ def by_rows(model: Model, rows: Block, values: Floats) -> Weighed:
 
 def with_slopes(model: Model, rows: Block, values: Floats) -> Weighed:
     """The weights s for Z' S Z, the slopes G = s dl/df for Z' G, and the losses and errors of the model."""
-    sums, slopes = sums_and_slopes(model.risk, rows, _predictions(model, values))
+    balance = bool(model.basis.n_constant)
+    sums, slopes = sums_and_slopes(model.risk, rows, _predictions(model, values), balance=balance)
     return Weighed((model.risk.weights(rows),), sums, slopes)
 
 
@@ -78,7 +79,8 @@ def with_curvatures(model: Model, rows: Block, values: Floats) -> Weighed:
     Where fewer matrices are asked for than there are outputs, they belong to the first ones.
     """
     predictions = _predictions(model, values)
-    sums, slopes = sums_and_slopes(model.risk, rows, predictions)
+    balance = bool(model.basis.n_constant)
+    sums, slopes = sums_and_slopes(model.risk, rows, predictions, balance=balance)
     bends = model.risk.curvatures(predictions, model.risk.targets(rows), model.risk.weights(rows))
     return Weighed(tuple(bends.T), sums, slopes)
 

@@ -60,6 +60,7 @@ class Sums:
     weight : sum of the rows' weights, the divisor of errors
     gradient : (r, k) in the basis, if the pass was asked for it
     largest : the largest s_i |phi(x_i)|^2, 0 if it was not wanted
+    balance : see :meth:`~distkern.solvers.risk.Risk.balance`, of passes whose slopes a bound may need
     """
 
     losses: float
@@ -68,18 +69,21 @@ class Sums:
     n_rows: int
     gradient: NDArray[np.float64] | None = None
     largest: float = 0.0
+    balance: NDArray[np.float64] | None = None
 
     @classmethod
     def none(cls, risk: Risk) -> Sums:
         """The sums over no rows, without a gradient."""
-        return cls(0.0, np.zeros(risk.n_errors), 0.0, 0)
+        return cls(0.0, np.zeros(risk.n_errors), 0.0, 0, balance=np.zeros((2, risk.n_outputs)))
 
     @staticmethod
     def add(first: Sums, second: Sums) -> Sums:
         """The sums over the rows of both."""
-        gradient = None
+        gradient = balance = None
         if first.gradient is not None and second.gradient is not None:
             gradient = first.gradient + second.gradient
+        if first.balance is not None and second.balance is not None:
+            balance = first.balance + second.balance
         return Sums(
             first.losses + second.losses,
             first.errors + second.errors,
@@ -87,6 +91,7 @@ class Sums:
             first.n_rows + second.n_rows,
             gradient,
             max(first.largest, second.largest),
+            balance,
         )
 
     @property
@@ -100,23 +105,33 @@ class Sums:
         assert self.gradient is not None, "the pass was not asked for the gradient"
         return self.gradient / self.n_rows
 
+    @property
+    def mean_balance(self) -> NDArray[np.float64]:
+        """The means over the rows of ``balance``; without outputs if the pass was not asked for it."""
+        return np.zeros((2, 0)) if self.balance is None else self.balance / self.n_rows
+
 
 def sums_and_slopes(
-    risk: Risk, rows: Block, predictions: Floats, *, slopes: bool = True
+    risk: Risk, rows: Block, predictions: Floats, *, slopes: bool = True, balance: bool = False
 ) -> tuple[Sums, Floats]:
     """Sums over some rows, and their s_i dl/df (n_rows, k), empty unless ``slopes``."""
     targets, weights = risk.targets(rows), risk.weights(rows)
     losses = float(risk.values(predictions, targets, weights).sum())
     weight = float(rows.n_rows if rows.weights is None else rows.weights.sum())
     sums = Sums(losses, risk.errors(predictions, rows), weight, rows.n_rows)
-    return sums, risk.slopes(predictions, targets, weights) if slopes else predictions[:0]
+    if not (slopes or balance):
+        return sums, predictions[:0]
+    found = risk.slopes(predictions, targets, weights)
+    if balance:
+        sums = replace(sums, balance=risk.balance(predictions, targets, weights, found))
+    return sums, found
 
 
 def measure_gradient(block: Block, model: Model) -> Sums:
     """Losses, errors and gradient over a block; an intercept must be one of the functions."""
     found = _Strips(block, model)
     gradient = model.basis.gradient(block.features, model.coefficients, found.slopes)
-    return replace(found.sums, gradient=gradient)
+    return replace(found.sums, gradient=gradient, balance=found.balance)
 
 
 class _Strips:
@@ -130,6 +145,8 @@ class _Strips:
         self._block, self._risk = block, model.risk
         self._rows = model.basis.strip_rows(model.coefficients.shape[1])
         self._sums = Sums.none(model.risk)
+        #: sums for bounds, where a constant function is not regularised
+        self.balance = np.zeros((2, model.risk.n_outputs)) if model.basis.n_constant else None
         # the strip that is filled: its first row, how many rows it has already, and how many fit
         self._first = self._filled = self._room = 0
 
@@ -148,7 +165,10 @@ class _Strips:
         self._predictions[own] = predictions
         self._filled = own.stop
         weights = None if self._weights is None else self._weights[own]
-        return self._risk.slopes(predictions, self._targets[own], weights)
+        slopes = self._risk.slopes(predictions, self._targets[own], weights)
+        if self.balance is not None:
+            self.balance += self._risk.balance(predictions, self._targets[own], weights, slopes)
+        return slopes
 
     def _open(self, rows: slice, predictions: Floats) -> None:
         end = min(max(rows.start + self._rows, rows.stop), self._block.n_rows)
@@ -299,6 +319,8 @@ class AbstractSearchable(AbstractSolver[State]):
     searched: ClassVar[Mapping[str, Choices]] = {}
     #: other values of its fields for trials, so that the same is chosen under any limit of memory
     in_trials: ClassVar[Mapping[str, Any]] = {}
+    #: most work of all trials together by default, in units of one full run
+    worth: ClassVar[float] = 1.0
     #: rows need not be in random order: samples cover all blocks, some of which may have a single class
     rows_in_any_order: ClassVar[bool] = False
 

@@ -26,7 +26,6 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from distkern.bases.coordinates import Coordinates
 from distkern.common.errors import InputError
 from distkern.common.parameters import NOT_NEGATIVE, Parameter, Whole, Words, parameter
 from distkern.common.sparse import Rows
@@ -35,7 +34,7 @@ from distkern.features import GIVEN_FEATURES, Footprint
 from distkern.losses import CURVED_LOSSES, SUPERVISED
 from distkern.passes import Derived
 from distkern.solvers.base import Outline, PreviousModel, Problem, Steps, UpdateRule
-from distkern.solvers.bounds import gradient_bound
+from distkern.solvers.bounds import FreeConstant, gradient_bound, length_of
 from distkern.solvers.descent import BoundedMetric, Descent, Point, descend, point_of
 from distkern.solvers.explicit import AbstractExplicit, FeatureState
 from distkern.solvers.feature_passes import held_out_pass
@@ -71,6 +70,7 @@ class NewtonState(FeatureState):
     sampled : whether the last stage's matrix was made from a sample of rows
     damping : added to nu in matrices of steps that are far from the minimum
     gradient : in the coordinates of the matrices; without rows before the first stage
+    balance : (2, k) means for bounds, see :class:`~distkern.solvers.bounds.FreeConstant`; else (2, 0)
     gram, slopes, ones, totals : sums over the rows, where a stage of the square loss has made the matrix of
         all rows for up to 2,048 functions, see :class:`~distkern.solvers.newton_sums.RowSums`
     pivots : of the coordinates of these sums
@@ -81,6 +81,7 @@ class NewtonState(FeatureState):
     sampled: bool
     damping: float
     gradient: Array
+    balance: Array = field(default_factory=partial(np.zeros, (2, 0)))
     gram: Array = field(default_factory=partial(np.zeros, 0))
     slopes: Array = field(default_factory=partial(np.zeros, 0))
     ones: Array = field(default_factory=partial(np.zeros, 0))
@@ -107,7 +108,8 @@ class Newton(AbstractExplicit[NewtonState]):
     d = -H^-1 g. If g' H^-1 g / 2 is within the tolerance, a pass makes the duality gap at the slopes
     l' + l'' z d, see :mod:`~distkern.solvers.bounds`: it holds however far the minimum is. For the square
     loss g' H^-1 g / 2 is the distance itself. Where no conjugate is known (softmax), |g|^2 / (2 nu) decides.
-    A constant that nu does not count adds what :func:`~distkern.solvers.bounds.gradient_bound` says.
+    Slopes are moved to the mean 0 that a constant asks for which nu does not count, see
+    :class:`~distkern.solvers.bounds.FreeConstant`; a pass sums the norms of rows for that.
 
     From 4 max(4096, 4 r) rows on, matrices are made from a sample S (Erdogdu and Montanari 2015) of
     max(4096, 4 r) to n / 4 rows, as many as take half the operations of a pass; for the square loss only
@@ -248,6 +250,7 @@ class Newton(AbstractExplicit[NewtonState]):
             steps=found.steps,
             stage=state.stage + 1,
             gradient=found.point.gradient,
+            balance=found.point.balance,
             **own,
         )
         if found.point.sums is None:
@@ -295,7 +298,10 @@ class ByMatrices(NewtonMatrices):
     ) -> Steps[tuple[Descent, Array, dict[str, Any]]]:
         """The descent, its coefficients, and other fields of the state."""
         # H, g <- Hessian and gradient of F at w, of a sample where that pays
-        coordinates: Coordinates = yield Derived("coordinates", partial(self.coordinates, problem, state))
+        risk, coordinates = (
+            model.risk,
+            (yield Derived("coordinates", partial(self.coordinates, problem, state))),
+        )
         objective = Objective(self._nu, problem, model, footprint, coordinates)
         at, place = coordinates.inward(state.coefficients), self.place(state.stage)
         schedule, tol = self.schedule(problem, footprint), self._solver.tol
@@ -304,22 +310,29 @@ class ByMatrices(NewtonMatrices):
         sample = None if state.stage > 0 and is_quadratic else schedule.sample(place)
         matrices, sums, kept = yield from self.summed(objective, at, place, sample)
         damping = state.damping or _DAMPING * coordinates.trace(matrices[0]) / sums.n_rows
-        length = self.length(coordinates, matrices)
         own = {"sampled": sample is not None, "damping": damping, **kept}
         overstated = 1.0 if sample is None else schedule.overstated(place)
         if sample is None:
             start = point_of(self._nu, coordinates, at, sums, sums.mean_gradient)
         elif state.stage:
-            start = Point(at, state.objective, state.gradient, None)
+            start = Point(at, state.objective, state.gradient, None, state.balance)
         elif place:
             start = yield from objective.point(at)
+        # of a parabola its own matrix says all
+        says_all, length = is_quadratic and sample is None, None
+        if not says_all:
+            length = yield from length_of(problem, model, footprint)
+
+        def free(point: Point) -> FreeConstant | None:
+            return None if length is None else FreeConstant(risk.loss, length, point.balance, point.value)
+
         # until F - min F <= tol (F(0) - F), by the undamped H
         is_near, undamped = sample is None and (place == 0 or is_quadratic), None
         if place and not is_quadratic:
             enough = tol * (state.zero - start.value)
             copies = [matrix.copy(order="F") for matrix in matrices]
             undamped = BoundedMetric(self.inverse(coordinates.basis, copies, self._nu))
-            bound = yield from self.bound(objective, start, undamped, overstated, enough, length)
+            bound = yield from self.bound(objective, start, undamped, overstated, enough, free(start))
             if bound <= enough:
                 return Descent(replace(start, sums=None), bound, 0, 0), state.coefficients, own
             is_near = sample is None and undamped.decrement(start.gradient) <= _NEAR * enough
@@ -353,7 +366,8 @@ class ByMatrices(NewtonMatrices):
         elif sample is None and state.stage:
             # nearer to the minimum it is known which rows have curvature
             damping *= _LESS_DAMPING
-        bound = gradient_bound(self._nu, found.point.gradient, coordinates, length)
-        if is_quadratic and sample is None:
-            bound = min(bound, metric.decrement(found.point.gradient))
+        if says_all:
+            bound = metric.decrement(found.point.gradient)
+        else:
+            bound = gradient_bound(self._nu, found.point.gradient, coordinates, free(found.point))
         return (replace(found, bound=bound), coordinates.outward(found.point.at), own | {"damping": damping})

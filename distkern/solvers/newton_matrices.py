@@ -13,7 +13,15 @@ from distkern.bases.gram import COLUMNS
 from distkern.common.types import Array
 from distkern.features import Footprint
 from distkern.solvers.base import Outline, Problem, Steps
-from distkern.solvers.bounds import Direction, gap_pass, gradient_bound, knows_gaps, step_bound
+from distkern.solvers.bounds import (
+    Direction,
+    FreeConstant,
+    gap_pass,
+    gradient_bound,
+    knows_gaps,
+    norms_pass,
+    step_bound,
+)
 from distkern.solvers.descent import BoundedMetric, Point, point_of
 from distkern.solvers.feature_passes import gradient_pass, held_out_pass, sampled_gradient_pass
 from distkern.solvers.gram import Grams, Solve, solved, with_curvatures, with_ones, with_slopes
@@ -76,15 +84,6 @@ class NewtonMatrices:
     def __init__(self, solver: Newton) -> None:
         self._solver, self._risk, self._nu = solver, solver.risk, solver.nu
 
-    def length(self, coordinates: Coordinates, matrices: list[Array]) -> float | None:
-        """The root of the mean of |z|^2 by the weights of the rows in the matrices, beside a constant."""
-        if not coordinates.basis.n_constant:
-            return None
-        tiny = np.finfo(float).tiny
-        return float(
-            max(np.sqrt(coordinates.trace(matrix) / max(matrix[-1, -1], tiny)) for matrix in matrices)
-        )
-
     def bound(
         self,
         objective: Objective,
@@ -92,11 +91,11 @@ class NewtonMatrices:
         metric: BoundedMetric,
         overstated: float,
         enough: float,
-        length: float | None,
+        free: FreeConstant | None,
     ) -> Steps[float]:
         """An upper bound of F(w) - min F, by Newton's step at w with a matrix ``overstated`` by a factor."""
         step = -metric.plain(at.gradient)
-        bound = gradient_bound(objective.nu, at.gradient, objective.coordinates, length)
+        bound = gradient_bound(objective.nu, at.gradient, objective.coordinates, free)
         decrement = -0.5 * overstated * float(np.vdot(at.gradient, step))
         # blocks of softmax are no Hessian
         if bound <= enough or decrement > enough or not knows_gaps(self._risk):
@@ -110,7 +109,7 @@ class NewtonMatrices:
             objective.nu,
             # the residual of a sample's step is not known, and nor is the residual by nu alone
             metric.decrement if overstated > 1.0 else None,
-            length=length,
+            free=free,
         )
         return min(bound, overstated * of_step)
 
@@ -161,6 +160,8 @@ class NewtonMatrices:
             Outline(gradient_pass(problem, None, footprint), stages * steps),
             Outline(held_out_pass(problem, None, footprint), stages),
         ]
+        if self._solver.n_constant and not (quadratic and sample is None):
+            passes.append(Outline(norms_pass(problem, None, footprint)))
         if not quadratic and knows_gaps(self._risk):
             # only where a step is within the tolerance
             passes.append(Outline(gap_pass(problem, None, footprint), 0.5))

@@ -17,7 +17,16 @@ from distkern.common.types import Array, Block, Floats
 from distkern.features import Footprint
 from distkern.passes import Derived, Reduce, bytes_of
 from distkern.solvers.base import Outline, Problem, Steps
-from distkern.solvers.bounds import Direction, gap_pass, gradient_bound, knows_gaps, step_bound
+from distkern.solvers.bounds import (
+    Direction,
+    FreeConstant,
+    gap_pass,
+    gradient_bound,
+    knows_gaps,
+    length_of,
+    norms_pass,
+    step_bound,
+)
 from distkern.solvers.descent import Descent, Point, low_enough, point_of
 from distkern.solvers.feature_passes import gradient_pass, held_out_pass, pass_cost
 from distkern.solvers.gram import Solve, factorised
@@ -73,7 +82,7 @@ class ByProducts:
         sampled: SampledProducts = yield Derived(
             "preconditioner", partial(sampled_rows, problem, exact, rows)
         )
-        start = Point(state.coefficients, state.objective, state.gradient, None)
+        start = Point(state.coefficients, state.objective, state.gradient, None, state.balance)
         solve = sampled.inverse(state.coefficients, model.risk, self._solver.nu)
         found = yield from truncated_step(
             problem,
@@ -85,14 +94,16 @@ class ByProducts:
             nu=self._solver.nu,
             tolerance=self._solver.tol,
             zero=state.zero,
-            length=sampled.length,
+            length=(yield from length_of(problem, model, footprint)),
         )
         return found, found.point.at, {"sampled": False, "damping": 0.0}
 
     def passes(self, problem: Problem, footprint: Footprint) -> list[Outline]:
         """The passes of a run after the first."""
         solver = self._solver
-        return product_outlines(problem, footprint, solver.risk, solver.stages, solver.memory_limit)
+        passes = product_outlines(problem, footprint, solver.risk, solver.stages, solver.memory_limit)
+        norms = [Outline(norms_pass(problem, None, footprint))] if solver.n_constant else []
+        return [*passes, *norms]
 
 
 def product_pass(problem: Problem, operand: Direction | None, footprint: Footprint) -> Reduce[Array]:
@@ -164,7 +175,7 @@ def truncated_step(
     measure : the objective and the gradient, a pass
     solve : P^-1, about the inverse Hessian there
     tolerance : share of zero - F, with the objective ``zero`` of the model 0, that may be left
-    length : see :func:`~distkern.solvers.bounds.gradient_bound`
+    length : see :class:`~distkern.solvers.bounds.FreeConstant`; None without a constant
 
     Returns
     -------
@@ -188,16 +199,21 @@ def truncated_step(
         most=MOST_PRODUCTS,
         together=model.risk.loss.target_kind == "classes",
     )
+
+    def free(point: Point) -> FreeConstant | None:
+        loss = model.risk.loss
+        return None if length is None else FreeConstant(loss, length, point.balance, point.value)
+
     after = yield from low_enough(measure, start, found.step)
     if after is None:
-        return Descent(start, gradient_bound(nu, start.gradient, length=length), 0, found.products)
-    bound, left = gradient_bound(nu, after.gradient, length=length), tolerance * (zero - after.value)
+        return Descent(start, gradient_bound(nu, start.gradient, free=free(start)), 0, found.products)
+    bound, left = gradient_bound(nu, after.gradient, free=free(after)), tolerance * (zero - after.value)
     if bound > left >= found.gained + found.left and knows_gaps(model.risk):
         # of the start, from which the step went down
         plain = Coordinates(model.basis)
         along = Direction(model, found.step)
         of_step = yield from step_bound(
-            problem, footprint, plain, along, found.step, nu, left=-found.residual, length=length
+            problem, footprint, plain, along, found.step, nu, left=-found.residual, free=free(start)
         )
         bound = min(bound, max(of_step + after.value - start.value, 0.0))
     return Descent(after, bound, found.products, found.products)
@@ -343,13 +359,6 @@ class SampledProducts:
     products: Array
     units: Array
     means: Array
-
-    @property
-    def length(self) -> float | None:
-        """The root of the mean of |z|^2 beside a constant function."""
-        if not self.basis.n_constant:
-            return None
-        return float(np.sqrt(self.basis.row_squares(self.rows.features).mean()))
 
     def outward(self, own: Array) -> Array:
         """T c: coefficients of the functions from coefficients of the centred ones in their units."""

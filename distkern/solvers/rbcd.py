@@ -38,7 +38,7 @@ from distkern.losses import CURVED_LOSSES, SUPERVISED, takes
 from distkern.passes import EXPONENTIAL, Message, Rounds
 from distkern.solvers.base import Outline, Problem, Steps, Trouble, UpdateRule
 from distkern.solvers.blocks import BlockGrams, GramOperand, block_solves, gram_pass, runs_of, tiles_cost
-from distkern.solvers.bounds import gradient_bound
+from distkern.solvers.bounds import FreeConstant, gradient_bound
 from distkern.solvers.explicit import AbstractExplicit, CountingState, Ended
 from distkern.solvers.gram import Solve
 from distkern.solvers.hyperparameters import SEARCHED_NU, a_loss, feature_parameters
@@ -84,7 +84,7 @@ class RBCD(AbstractExplicit[RBCDState]):
 
     A run ends where stages lower the objective so slowly that, falling on at their rate, it would lose less
     than tol of f(0) - f. There the rows give the gradient g of all blocks once more, for the bound
-    |g|^2 / (2 nu) of what is left, see :func:`~distkern.solvers.bounds.gradient_bound`.
+    :func:`~distkern.solvers.bounds.gradient_bound` of what is left, |g|^2 / (2 nu) without a constant.
 
     Raises
     ------
@@ -172,7 +172,10 @@ class RBCD(AbstractExplicit[RBCDState]):
             for run in runs:
                 gradients = yield Message(BlockMessage(None, run))
                 gradient[run] += reduce(operator.add, gradients) / problem.n_rows
-            upper = gradient_bound(self.nu, gradient, length=length)
+            free = None
+            if length is not None:
+                free = FreeConstant(risk.loss, length, sums.mean_balance, objective)
+            upper = gradient_bound(self.nu, gradient, free=free)
         return Ended(model, (len(runs) + 1) * problem.n_rows, {"upper": upper, "is_slow": is_slow}, sums)
 
     def after(self, state: RBCDState, figures: Figures, ended: Ended) -> dict[str, Any]:
@@ -300,11 +303,16 @@ class PredictionResident(GroupResident):
             if message.change is not None:
                 self._move(block, predictions, message.change)
             if message.wanted is None:
-                sums = Sums.add(sums, sums_and_slopes(risk, block, predictions, slopes=False)[0])
+                sums = Sums.add(sums, self._sums(block, predictions))
                 continue
             share = self._gradient(block, predictions, message.wanted)
             gradient = share if gradient is None else gradient + share
         return sums if gradient is None else gradient
+
+    def _sums(self, block: Block, predictions: Array) -> Sums:
+        balance = bool(self.operand.basis.n_constant)
+        risk = self.operand.risk
+        return sums_and_slopes(risk, block, predictions, slopes=False, balance=balance)[0]
 
     def _move(self, block: Block, predictions: Array, change: tuple[slice, Floats]) -> None:
         run, coefficients = change

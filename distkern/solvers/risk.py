@@ -130,6 +130,22 @@ class Risk:
             slopes = slopes * weights.astype(slopes.dtype)[:, None]
         return slopes
 
+    def balance(
+        self, predictions: Floats, targets: Floats, weights: NDArray[np.float64] | None, slopes: Floats
+    ) -> NDArray[np.float64]:
+        """Sums over rows of s_i times :meth:`~distkern.losses.base.AbstractLoss.row_balance`, (2, n_outputs).
+
+        Parameters
+        ----------
+        slopes : s_i dl/df of each row, (n_rows, n_outputs)
+        """
+        plain, factors = slopes.astype(np.float64), np.ones(len(slopes)) if weights is None else weights
+        if weights is not None:
+            plain = plain / np.where(weights > 0, weights, 1.0)[:, None]
+        exact = self.shifted(predictions.astype(np.float64))
+        parts = self.loss.row_balance(exact, targets.astype(np.float64), plain)
+        return np.stack([factors @ each for each in parts])
+
     def curvatures(
         self, predictions: Floats, targets: Floats, weights: NDArray[np.float64] | None
     ) -> NDArray[np.float64]:

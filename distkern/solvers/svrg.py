@@ -44,7 +44,7 @@ from distkern.solvers.base import (
     piece_rows,
     rows_of_stage,
 )
-from distkern.solvers.bounds import gradient_bound
+from distkern.solvers.bounds import FreeConstant, gradient_bound
 from distkern.solvers.explicit import Ended, FeatureState, settled
 from distkern.solvers.feature_passes import gradient_pass, pass_cost
 from distkern.solvers.gram import Grams, Solve, inverted
@@ -76,11 +76,13 @@ class SVRGState(FeatureState):
     gradient : (r, k), mu = mean_i z(x_i) s_i l'(f_i, y_i)
     largest : [max_i s_i |z(x_i)|^2]
     change : |w_s - w_(s-1)| / |w_s|, the largest over the outputs; infinite before the first stage
+    balance : (2, k) means for bounds, see :class:`~distkern.solvers.bounds.FreeConstant`; else (2, 0)
     """
 
     gradient: Array
     largest: Array
     change: float
+    balance: Array
 
 
 def is_preconditioned(wanted: bool | None, size: int) -> bool:
@@ -209,7 +211,7 @@ class SVRG(AbstractStreamed[SVRGState]):
 
     def at_zero(self, problem: Problem, risk: Risk, w: Array, figures: Figures) -> dict[str, Any]:
         largest = np.array([figures.sums.largest])
-        return {"gradient": figures.sums.mean_gradient, "largest": largest, "change": math.inf}
+        return {**_slopes(figures), "largest": largest, "change": math.inf}
 
     def preconditioner(self, problem: Problem, state: SVRGState, basis: AbstractBasis) -> Steps[Solve | None]:
         """P^-1, if steps are preconditioned."""
@@ -234,22 +236,23 @@ class SVRG(AbstractStreamed[SVRGState]):
 
     def after(self, state: SVRGState, figures: Figures, ended: Ended) -> dict[str, Any]:
         change = _relative_change(ended.model.coefficients, state.coefficients)
-        return {"change": change, "gradient": figures.sums.mean_gradient}
+        return {"change": change, **_slopes(figures)}
 
     def bound(self, state: SVRGState) -> float:
         """|g|^2 / (2 nu) for the gradient g at w: the duality gap with the slopes there; with a constant that
         nu does not count see :func:`~distkern.solvers.bounds.gradient_bound`."""
-        gradient, length = state.gradient + self.nu * state.coefficients, None
+        gradient, free = state.gradient + self.nu * state.coefficients, None
         if self.n_constant:
             gradient[-1] = state.gradient[-1]
             length = math.sqrt(float(state.largest[0]))
-        return gradient_bound(self.nu, gradient, length=length)
+            free = FreeConstant(self.risk_of(state).loss, length, state.balance, state.objective)
+        return gradient_bound(self.nu, gradient, free=free)
 
     def stopped(self, state: SVRGState) -> str:
         return settled(self.tol) if state.change <= self.tol and not self.converged(state) else ""
 
     def after_shift(self, state: SVRGState, figures: Figures) -> dict[str, Any]:
-        return {"gradient": figures.sums.mean_gradient}
+        return _slopes(figures)
 
     def figures(self, state: SVRGState) -> dict[str, float]:
         return {"change": state.change, "bound": self.bound(state)}
@@ -284,6 +287,11 @@ class SVRG(AbstractStreamed[SVRGState]):
         if self.preconditioned(footprint.size):
             passes.append(sampled_grams(problem, footprint.size).outline(problem, footprint))
         return passes
+
+
+def _slopes(figures: Figures) -> dict[str, Any]:
+    """The fields of a state that its slopes say."""
+    return {"gradient": figures.sums.mean_gradient, "balance": figures.sums.mean_balance}
 
 
 def _relative_change(new: Floats, old: Array) -> float:

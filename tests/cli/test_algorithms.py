@@ -9,7 +9,9 @@ import pytest
 
 import distkern as dk
 from distkern.cli.main import main
+from distkern.cli.tables import by_parts, console
 from distkern.losses import find_loss
+from distkern.runs import persistence
 from distkern.solvers.base import SOLVERS
 from distkern.solvers.hyperparameters import CHOOSABLE, hyperparameters_of
 
@@ -122,6 +124,47 @@ def test_the_table_fits_and_says_what_differs(folder, capsys):
     assert "rmse" in text
     assert f"{last['test_rmse']:.6g}" in text
     assert "n_landmarks" not in text
+
+
+def test_runs_are_ranked_by_the_score_that_chose_and_the_base_rate_is_a_row(folder, capsys, monkeypatch):
+    models = folder / "chosen"
+    given = [f"--data={folder}/signs.zarr", "--scheduler", "synchronous", "--set", "search=quick"]
+    scores = {"worse": 0.5, "better": 0.2}
+    for name in scores:
+        assert main(["train", *given, f"--out={models}/{name}"]) == 0
+    facts = persistence.read_description(models / "worse")
+
+    def read(path):
+        known = {**facts["chosen"], "held_out": [scores[path.name], 0.01]}
+        return {**facts, "chosen": known}
+
+    monkeypatch.setattr(persistence, "read_description", read)
+    capsys.readouterr()
+    assert main(["runs", str(models)]) == 0
+    text = capsys.readouterr().out
+    lines = [line.split() for line in text.splitlines() if line.strip()]
+    assert [words[0] for words in lines[2:5]] == ["better", "worse", "base"]
+    assert lines[2][1:4] == [facts["chosen"]["name"], "(auto)", "0.2"]
+    share = max(facts["class_shares"])
+    assert f"{100 * (1 - share):.2f}" in lines[4]
+    assert "log loss on training rows that were held out; ranked by it" in " ".join(text.split())
+    assert main(["runs", str(models), "--json"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert [run["score"] for run in found] == sorted(scores.values())
+    assert found[0]["base"]["error"] == pytest.approx(1 - share)
+
+
+def test_a_column_for_each_hyperparameter_however_many_there_are(capsys):
+    names = [f"hyperparameter_{place}" for place in range(9)]
+    rows = [[f"run{row}", *(f"value{row}{place}" for place in range(9))] for row in range(3)]
+    for part in by_parts("run", names, rows):
+        console().print(part)
+    text = capsys.readouterr().out
+    assert max(map(len, text.splitlines())) <= 80
+    assert all(name in text.split() for name in names)
+    assert all(cell in text.split() for row in rows for cell in row)
+    # every part says which run a line belongs to
+    assert text.count("run0") == text.count("\n run ") + text.startswith(" run ") >= 3
 
 
 def test_folders_without_runs_are_refused(folder, capsys):

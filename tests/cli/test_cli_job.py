@@ -49,6 +49,8 @@ def test_set_reads_toml_values_and_bare_words():
         "projection = false",
         'kernel="rbf"',
         "step_size=1e-3",
+        "nu=.5",
+        "mu=-1.e-2",
         "landmarks=a=b",
     ]
     values = parse_settings(settings)
@@ -60,6 +62,8 @@ def test_set_reads_toml_values_and_bare_words():
         "projection": False,
         "kernel": "rbf",
         "step_size": 0.001,
+        "nu": 0.5,
+        "mu": -0.01,
         "landmarks": "a=b",
     }
     assert type(values["n_landmarks"]) is int

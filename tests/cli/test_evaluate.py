@@ -9,8 +9,9 @@ import pytest
 from rich.console import Console
 
 from distkern.cli.confusion import confusion_lines, mistakes
-from distkern.cli.evaluation_page import _curves, evaluation_page, headline
+from distkern.cli.evaluation_page import _curves, _thresholds, evaluation_page, headline, worth
 from distkern.cli.main import main
+from distkern.common.choices import Compared
 from distkern.estimators.svrg import SVRGClassifier, SVRGRegressor
 from distkern.runs.evaluation import Evaluation
 from distkern.runs.ranking import Calibration, RankedScores
@@ -74,6 +75,18 @@ def test_a_label_that_the_model_does_not_know_is_a_mistake():
     assert "<tr><td>a</td><td>6</td><td>83.33 %</td><td>71.43 %</td><td>76.92 %</td></tr>" in page
 
 
+def test_rows_of_classes_that_the_model_does_not_know_are_told(tmp_path, capsys):
+    X = np.random.default_rng(0).normal(size=(60, 3)).astype(np.float32)
+    y = (X[:, 0] > 0).astype(int)
+    SVRGClassifier(nu=0.01, features="linear", stages=1, random_state=0).fit(X, y).save(tmp_path / "m")
+    for name, labels in (("same", y), ("more", np.where(np.arange(60) < 3, 2, y))):
+        write_dataset([(X, labels)], tmp_path / name)
+        command = ["evaluate", str(tmp_path / "m"), "--data", str(tmp_path / name), "--split", "train"]
+        assert main(command) == 0
+        told = "count as errors, and losses leave them out: 2 (3)" in capsys.readouterr().err
+        assert told == (name == "more")
+
+
 def test_a_page_of_both_splits_has_curves_of_both():
     generator = np.random.default_rng(1)
     found = {}
@@ -88,8 +101,16 @@ def test_a_page_of_both_splits_has_curves_of_both():
         found[name] = Evaluation(FIGURES, ("<no>", "yes"), ("<no>", "yes"), counts, ranking, told)
     page = evaluation_page("m on d", "Model", found)
     written = re.sub(r"<script.*?</script>", "", page, flags=re.S)
-    assert written.count("<figure>") == 3
-    assert [len(plot.curves) for plot in _curves(found)] == [3] * 3
+    assert written.count("<figure>") == 4
+    plots = _curves(found)
+    assert [(plot.title, len(plot.curves), plot.square) for plot in plots] == [
+        ("ROC curve", 3, True),
+        ("Calibration", 3, True),
+        ("Test rows by probability", 0, True),
+        ("Precision by recall", 3, True),
+    ]
+    # the rows of each bin of the calibration
+    assert sum(plots[2].cells.heights) == 3000
     assert "probability of class yes" in page
     assert "<no>" not in page
     assert "&lt;no&gt;" in page
@@ -102,7 +123,7 @@ def test_a_matrix_says_its_axes_its_zeros_and_what_shades_mean():
     matrix = page.split('class="matrix"')[1].split("</table>")[0]
     assert "true\u00a0↓ predicted\u00a0→" in matrix
     assert '<span class="cell none">0</span>' in matrix
-    assert [float(share) for share in re.findall(r" (\d+)%, transparent", matrix)] == [75, 47, 58]
+    assert [float(share) for share in re.findall(r" (\d+)%, transparent", matrix)] == [55, 35, 43]
     assert "Share of the true class: " in page
     assert "25%</span>" in page
 
@@ -110,11 +131,72 @@ def test_a_matrix_says_its_axes_its_zeros_and_what_shades_mean():
 def test_what_is_shown_large():
     figures = {"n": 3, "accuracy": 0.5, "auc": 0.123456789, "log_loss": 0.7, "calibration_error": 0.01}
     assert headline({"test": Evaluation(figures)}) == {
-        "test accuracy": "50.00 %",
-        "test area under ROC": "0.1235",
+        "test AUC": "0.1235",
         "test log loss": "0.7",
         "test calibration error": "0.01",
     }
+    real = Evaluation({"n": 3, "rmse": 31606.7, "mae": 0.25, "r2": 0.9})
+    assert headline({"test": real}, "price_eur") == {
+        "test R²": "0.9",
+        "test RMSE (price_eur)": "31,607",
+        "test mean absolute error (price_eur)": "0.25",
+    }
+
+
+def test_a_model_stands_beside_the_linear_machine_and_the_base_rate():
+    figures = {"n": 3, "error": 0.125, "log_loss": 0.25, "auc": 0.875}
+    base = {"error": 0.5, "log_loss": 0.7, "auc": 0.5}
+    compared = (Compared("linear", 0.41), Compared("rbf exact", 0.3, 9, 9, chosen=True))
+    html = worth({"test": Evaluation(figures, base=base)}, "", compared, 0.69)
+    rows = re.findall(r"<tr[^>]*>(.*?)</tr>", html)
+    assert [re.findall(r"<t[hd][^>]*>(.*?)</t[hd]>", row) for row in rows] == [
+        ["", "log loss", "AUC", "error", "log loss, held-out training rows"],
+        ["this model, test rows", "0.25", "0.875", "12.50 %", "0.3"],
+        ["linear machine", "-", "-", "-", "0.41"],
+        ["the base rate, test rows", "0.7", "0.5", "50.00 %", "0.69"],
+    ]
+    real = Evaluation({"n": 3, "rmse": 2.0, "r2": 0.75}, base={"rmse": 4.0, "r2": 0.0})
+    html = worth({"test": real}, "eur", (Compared("linear", 0.4, chosen=True),), 1.0)
+    assert "<td>always the mean, test rows</td><td>0</td><td>4</td><td>0</td>" in html
+    assert "<td>0.75</td><td>2</td><td>0.6</td>" in html
+    assert "linear machine" not in html
+
+
+def test_thresholds_are_quantiles_of_the_probabilities_with_the_balanced_one_marked():
+    generator = np.random.default_rng(5)
+    chances = generator.beta(0.5, 8.0, 20_000)
+    positive = generator.random(20_000) < chances
+    with RankedScores() as ranked:
+        ranked.add(np.log(chances / (1 - chances)), positive)
+        ranking = ranked.ranking()
+    share = float(positive.mean())
+    found = Evaluation(
+        FIGURES,
+        ("no", "yes"),
+        ("no", "yes"),
+        np.eye(2, dtype=int),
+        ranking,
+        chances=1 / (1 + np.exp(-ranking.thresholds)),
+        balanced=share,
+    )
+    *_, table = _thresholds("test", found)
+    rows = [
+        (bool(kind), re.findall(r"<td>(.*?)</td>", row))
+        for kind, row in re.findall(r"<tr( class=\"chosen\")?>(.*?)</tr>", table)[1:]
+    ]
+    [marked] = [cells for chosen, cells in rows if chosen]
+    assert marked[0] == f"{share:.3g}, balanced"
+    for _, cells in rows:
+        at = float(cells[0].partition(",")[0])
+        said = chances >= at
+        shown = [float(cell.removesuffix(" %")) / 100 for cell in cells[1:]]
+        true = [said.mean(), said[positive].mean(), positive[said].mean(), (said != positive).mean()]
+        # a listed threshold is within a 256th of either rate
+        assert shown[:2] == pytest.approx(true[:2], abs=0.006)
+        assert shown[3] == pytest.approx(true[3], abs=0.006)
+    # rare probabilities are told apart: no threshold is listed twice, and quantiles lie far below 0.5
+    assert len({cells[0] for _, cells in rows}) == len(rows) >= 12
+    assert sum(float(cells[0].partition(",")[0]) < 0.2 for _, cells in rows) >= 8
 
 
 @pytest.fixture(scope="module")
@@ -142,8 +224,8 @@ def test_both_splits_of_a_regression(numbers, tmp_path, capsys):
     assert alone == {name: value for name, value in both["test"].items() if name != "seconds"}
     drawn = page.read_text(encoding="utf-8")
     assert drawn.count("<figure>") == 2
-    assert "train rmse" in drawn
-    assert '"4M"' in drawn
+    assert "train RMSE (target)" in drawn
+    assert "Predicted against true, test rows" in drawn
 
 
 @pytest.mark.parametrize(("page", "told"), [("none/page.html", "there is no folder"), (".", "is a folder")])

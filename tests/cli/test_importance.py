@@ -27,6 +27,8 @@ from distkern.storage.ingest import shard, write_dataset
 
 CELLS = ["--algorithm", "cells", "--set", "search=none"]
 NEWTON = ["--algorithm", "newton", "--set", "n_landmarks=60", "--set", "gamma=0.2", "--set", "nu=1e-4"]
+#: shuffles of each of four columns
+REPEATS = 5
 COLUMNS = ["strong", "zip", "kind", "noise"]
 #: of a job that says nothing else
 SEED = 0
@@ -71,10 +73,13 @@ def naive(model, split):
     found, first = {}, 0
     for column in split.dataset.table.columns:
         own = slice(first, first := first + len(column.features))
-        order = stream(SEED, Purpose.IMPORTANCE, own.start).permutation(len(X))
-        other = X.copy()
-        other[:, own] = X[order, own]
-        found[column.name] = lost(other) - lost(X)
+        generator, costs = stream(SEED, Purpose.IMPORTANCE, own.start), []
+        for _ in range(REPEATS):
+            order = generator.permutation(len(X))
+            other = X.copy()
+            other[:, own] = X[order, own]
+            costs.append(lost(other) - lost(X))
+        found[column.name] = np.mean(costs), np.std(costs)
     return found
 
 
@@ -96,9 +101,14 @@ def test_columns_are_in_the_order_of_what_they_cost(data, arguments, loss, folde
     assert [each.column for each in found.columns] == COLUMNS
     costs = {each.column: each.loss for each in found.columns}
     assert costs["kind"] > 2 * abs(costs["noise"])
-    assert costs == pytest.approx(naive(model, split), rel=1e-6, abs=1e-9)
+    expected = naive(model, split)
+    means, spreads = ({name: pair[place] for name, pair in expected.items()} for place in (0, 1))
+    assert costs == pytest.approx(means, rel=1e-6, abs=1e-9)
+    # losses are of single precision
+    assert {one.column: one.spread for one in found.columns} == pytest.approx(spreads, rel=1e-4, abs=1e-6)
     page = (tmp_path / "m" / "report.html").read_text(encoding="utf-8")
     assert f"Increase in {loss} when a column is shuffled, on {split.n_rows} held-out test rows." in page
+    assert "\N{PLUS-MINUS SIGN}: standard deviation over shuffles." in page
 
 
 @pytest.mark.parametrize(("share", "copies"), [(0.997, ("told",)), (0.7, ())])

@@ -167,7 +167,9 @@ def test_what_is_printed_fits_a_terminal(folder, capsys):
         "csvrg on d.zarr: 9 candidates",
         "log_loss by gamma",
         "log_loss by rows",
-        "<tr><td>0.001</td><td>1</td>",
+        "<td>0.001</td><td>1</td>",
+        '<tr class="chosen"><td>1</td>',
+        '<th scope="col" title="hyperparameter" data-sort tabindex="0">gamma</th>',
     ):
         assert part in page
 

@@ -83,6 +83,12 @@ def test_any_error_under_a_limited_address_space_names_the_limit(limits):
     assert "limited to 1024 MiB" in explain(ImportError("failed to map segment"))[1]
 
 
+def test_any_error_under_few_open_files_names_the_limit(limits):
+    assert "ulimit -n" not in explain(RuntimeError("a worker did not start"))[1]
+    limits[resource.RLIMIT_NOFILE] = (64, 64)
+    assert "a process may open 64 files" in explain(RuntimeError("a worker did not start"))[1]
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("limit", [480_000, 500_000, 600_000, 900_000])
 @pytest.mark.parametrize("scheduler", ["threads", "local"])

@@ -125,11 +125,16 @@ def check(kind, number, loss, features, **more):
         return False
     # a constant that is regularised is shifted at the end
     assert f >= least - ROUNDING * zero or regularises_all(model), "the minimum is the minimum"
+    for stage in model.history_[1:]:
+        bound = stage.get("bound", stage.get("gap"))
+        # a constant that is regularised is shifted after the last stage
+        if bound is not None and not (
+            regularises_all(model) and stage is model.history_[-1] and model.ended_ != "converged"
+        ):
+            assert stage["objective"] - least <= bound + ROUNDING * zero, "every bound that is told holds"
     if model.ended_ != "converged":
         return False
     assert f - least <= model.tol * (zero - f) + ROUNDING * zero, (number, loss, features)
-    bound = model.history_[-1].get("bound", model.history_[-1].get("gap"))
-    assert f - least <= bound + ROUNDING * zero, "the bound that is told holds"
     return True
 
 

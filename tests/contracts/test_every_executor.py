@@ -383,5 +383,5 @@ def test_predictions_are_the_same_files(name, few_rows, tmp_path, request):
         where = {"scheduler": request.getfixturevalue("local_workers")._client.scheduler.address}
     made = [tmp_path / "one.csv", tmp_path / "many.csv"]
     for out, given in zip(made, ({"scheduler": "synchronous"}, where), strict=True):
-        assert predict_to(model, data.train, out, output="decision", **given) == 240
+        assert predict_to(model.model_, data.train, out, output="decision", **given) == 240
     assert made[0].read_bytes() == made[1].read_bytes()

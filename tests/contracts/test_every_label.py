@@ -128,15 +128,15 @@ def test_a_stored_model_predicts_labels_as_they_were(kind, tmp_path):
     assert loaded.predict(X).dtype.kind == labels.dtype.kind
     assert loaded.score(data.train) == model.score(X, labels[CODES])
     assert [*loaded.class_weight] == plain_labels(labels)
-    predict_to(loaded, data.train, tmp_path / "p.csv")
+    predict_to(loaded.model_, data.train, tmp_path / "p.csv")
     written = [line.partition(",")[2] for line in (tmp_path / "p.csv").read_text().splitlines()[1:]]
     shown = {"floats": ["1", "2"], "dates": ["2024-01-31", "2024-02-29"]}.get(
         kind, [str(one) for one in labels]
     )
     assert written == [shown[labels.tolist().index(one)] for one in model.predict(X).tolist()]
-    predict_to(loaded, data.train, tmp_path / "p.npy")
+    predict_to(loaded.model_, data.train, tmp_path / "p.npy")
     np.testing.assert_array_equal(np.load(tmp_path / "p.npy"), model.predict(X))
-    predict_to(loaded, data.train, tmp_path / "p.zarr")
+    predict_to(loaded.model_, data.train, tmp_path / "p.zarr")
 
 
 ODD = {

@@ -57,7 +57,7 @@ def test_a_model_on_disk_is_measured_and_predicts_as_the_one_that_was_trained(ki
     figures = evaluate(loaded, data.test, **SERIAL)
     found = figures["rmse"] ** 2 if kind.task == "regression" else figures[FIGURES[kind.task]]
     assert found == pytest.approx(model.history_[-1]["test_error"], rel=1e-5, abs=5e-3)
-    assert predict_to(loaded, data.test, tmp_path / "p.npy", **SERIAL) == data.test.n_rows
+    assert predict_to(loaded.model_, data.test, tmp_path / "p.npy", **SERIAL) == data.test.n_rows
     np.testing.assert_array_equal(np.load(tmp_path / "p.npy"), model.predict(data.test))
     assert not [path for path in folder.rglob("*") if path.suffix in (".pkl", ".joblib")]
 

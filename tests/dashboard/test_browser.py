@@ -7,7 +7,9 @@ from runs_of_dashboard import a_pass, event, metrics, started
 
 from distkern.dashboard import forwarder, install
 from distkern.engine.events import EventLog
+from distkern.monitor.page import Axis, Curve, Plot, Plots, page, tiles
 from distkern.monitor.report import write_report
+from distkern.monitor.style import PALETTE, STYLES
 
 BROWSER = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
 playwright = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
@@ -88,6 +90,40 @@ def test_a_written_page_draws_its_plots_without_a_network(tab, tmp_path, width):
     assert tab.evaluate("document.documentElement.scrollWidth <= window.innerWidth")
     assert asked == [f"file://{tmp_path}/report.html"]
     assert errors == []
+
+
+#: sides of the frames of square plots, and tiles whose number takes more than a line
+SQUARES = """
+() => [...Bokeh.index].filter(view => view.model.aspect_ratio == 1)
+  .map(view => [view.frame.bbox.width, view.frame.bbox.height])
+"""
+BROKEN = """
+() => [...document.querySelectorAll(".tile b")]
+  .filter(one => one.offsetHeight > 1.9 * parseFloat(getComputedStyle(one).fontSize))
+  .map(one => one.innerText)
+"""
+
+
+@pytest.mark.parametrize(("width", "scheme"), [(1280, "light"), pytest.param(400, "dark")])
+def test_plots_are_square_numbers_in_one_piece_and_colours_those_of_the_paper(tab, tmp_path, width, scheme):
+    axis = Axis("probability", ends=(0.0, 1.0))
+    plots = Plots([Plot("t", axis, axis, [Curve("test", (0, 1), (0, 1), STYLES["test"])], square=True)] * 2)
+    shown = {"test RMSE (price_eur)": "1,234,567,890", "time": "12 h 34 min"}
+    (tmp_path / "page.html").write_text(page("t", [tiles(shown), plots]), encoding="utf-8")
+    tab.set_viewport_size({"width": width, "height": 800})
+    tab.emulate_media(color_scheme=scheme)
+    tab.goto(f"file://{tmp_path}/page.html")
+    tab.wait_for_selector("figure canvas", timeout=30_000)
+    place = list(PALETTE).index("test")
+    wanted = PALETTE["test"][scheme == "dark"]
+    palette = "Bokeh.documents[0].roots()[0].renderers[1].glyph.line_color.transform.palette"
+    tab.wait_for_function(f"() => {palette}[{place}] == '{wanted}'", timeout=30_000)
+    sides = tab.evaluate(SQUARES)
+    assert len(sides) == 2
+    assert all(abs(across / up - 1) < 0.04 for across, up in sides)
+    assert tab.evaluate(BROKEN) == []
+    assert tab.evaluate("document.documentElement.scrollWidth <= window.innerWidth")
+    tab.emulate_media(color_scheme="light")
 
 
 #: tables that are wider than their place, and whether their place shows it

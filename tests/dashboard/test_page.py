@@ -83,7 +83,7 @@ def test_a_run_has_the_report_s_colours():
     for name, kinds in (("error", ("train", "test")), ("memory", ("worker", "driver"))):
         assert curves(made, name)["colour"] == [STYLES[kind].colour for kind in kinds]
         assert set(made._figures[name]._points.data["marker"]) == {STYLES[kind].marker for kind in kinds}
-        assert all(STYLES[kind].colour in text(document, "legend") for kind in kinds)
+        assert all(STYLES[kind].css in text(document, "legend") for kind in kinds)
 
 
 def test_the_error_of_no_model_is_not_shown():

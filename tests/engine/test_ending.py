@@ -83,6 +83,19 @@ def test_a_model_that_has_learnt_nothing(shares, error, weighs, told):
     assert bool(found.warnings) == told
 
 
+def test_probabilities_may_be_good_where_one_class_takes_every_row():
+    # reweighting would spoil them: only models without probabilities get that advice
+    plain, calibrated = Solver(), Solver()
+    vars(calibrated)["is_calibrated"] = True
+    told = {}
+    for name, solver in (("plain", plain), ("calibrated", calibrated)):
+        (told[name],) = end([1.0, 0.5, 0.46], error=0.1, shares=(0.9, 0.1), solver=solver).warnings
+    assert "class_weight='balanced'" in told["plain"]
+    assert "class_weight" not in told["calibrated"]
+    assert "the training error (10 %) is about that of predicting one class" in told["calibrated"]
+    assert told["calibrated"].endswith("for instance --threshold balanced")
+
+
 def test_when_a_run_is_stopped():
     def stopped(objective, solver=None, before=(1.0, 0.5)):
         history = [{"objective": value} for value in before]

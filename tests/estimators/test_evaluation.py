@@ -1,4 +1,4 @@
-"""What evaluation says beside errors: calibration, quantiles and the grid of residuals."""
+"""What evaluation says beside errors: calibration, quantiles, predictions by targets, base rates."""
 
 import math
 
@@ -115,6 +115,9 @@ def test_a_classifier_of_three_classes(tmp_path):
         assert found.calibration.chances.sum() == pytest.approx(chances.max(axis=1).sum(), rel=1e-6)
         assert found.figures["calibration_error"] < 0.1
         assert found.ranking is None
+        shares = np.bincount(codes, minlength=3) / len(codes)
+        assert found.base["error"] == pytest.approx(1 - shares.max())
+        assert found.base["log_loss"] == pytest.approx(log_loss(true, np.tile(shares, (len(codes), 1))))
 
 
 def compared(model, split, figure, scheduler="synchronous"):
@@ -191,13 +194,14 @@ def test_a_regressor_of_quantiles(tmp_path):
     )
     assert np.mean(compared(model, dataset.train, "mae").losses) == pytest.approx(found.figures["mae"])
     assert np.mean(compared(model, dataset.train, "r2").losses) == pytest.approx(found.figures["rmse"] ** 2)
+    assert found.base == {"rmse": pytest.approx(np.std(true)), "r2": 0.0}
     shares = (true[:, None] <= told).mean(axis=0)
     assert found.figures["below"] == pytest.approx(dict(zip(map(str, levels), shares, strict=True)), abs=2e-3)
     # the quantile next to the median
-    expected = PointGrid.of(told[:, 1], true - told[:, 1])
-    assert found.residuals.exponents == expected.exponents
-    assert math.isclose(found.residuals.counts.sum(), len(rows))
-    assert np.abs(found.residuals.counts.sum(axis=0) - expected.counts.sum(axis=0)).sum() < 20
+    expected = PointGrid.of(true, told[:, 1])
+    assert found.predictions.exponents == expected.exponents
+    assert math.isclose(found.predictions.counts.sum(), len(rows))
+    assert np.abs(found.predictions.counts.sum(axis=0) - expected.counts.sum(axis=0)).sum() < 20
     assert "pinball" not in evaluate(
         distkern.SVRGRegressor(loss="absolute", stages=1, n_features=16).fit(dataset.train),
         dataset.train,

@@ -126,3 +126,16 @@ def test_evaluate_gives_the_area_of_the_decision_values(loss, tmp_path):
     found = evaluate(model, dataset.train, scheduler="threads", workers=2)
     assert found["auc"] == pytest.approx(roc_auc_score(targets, scores), abs=1e-9)
     assert found["accuracy"] == pytest.approx(np.mean((scores > 0) == targets))
+
+
+@pytest.mark.parametrize("run_rows", [1000, 2**18])
+def test_points_of_the_curves_have_their_thresholds(run_rows):
+    positive, scores = drawn("skewed")
+    found = ranking(scores, positive, run_rows=run_rows)
+    assert found.totals == (float(np.sum(~positive)), float(positive.sum()))
+    for place in (0, len(found.thresholds) // 2, -1):
+        said = scores >= found.thresholds[place]
+        assert found.share[place] == pytest.approx(said.mean())
+        assert found.recall[place] == pytest.approx(said[positive].mean())
+        assert found.false_positives[place] == pytest.approx(said[~positive].mean())
+        assert found.precision[place] == pytest.approx(positive[said].mean())

@@ -6,14 +6,13 @@ from pathlib import Path
 import dask.array as da
 import numpy as np
 import pytest
-from sklearn.metrics import balanced_accuracy_score, confusion_matrix, precision_score, recall_score
+from sklearn.metrics import balanced_accuracy_score, confusion_matrix
 from sklearn.model_selection import TunedThresholdClassifierCV
 
 import distkern
 from distkern.cli.main import main
 from distkern.engine.executors import open_executor
 from distkern.runs.algorithms import algorithms
-from distkern.runs.ranking import Calibration
 from runs import evaluate_split
 
 QUICK = {"n_landmarks": 30, "gamma": 0.5, "nu": 1e-3, "random_state": 0}
@@ -166,18 +165,3 @@ def test_the_command_line_takes_it(data, tmp_path, monkeypatch, capsys):
     distkern.SIMBAClassifier(stages=1, max_rounds=20, nu=0.01, patience=None).fit(*rare(100)).save("s")
     assert main(["evaluate", "s", *path, "--threshold", "0.3"]) == 2
     assert "--threshold: is for two classes with probabilities" in capsys.readouterr().err
-
-
-def test_what_thresholds_give_is_counted_exactly():
-    generator = np.random.default_rng(3)
-    chances = generator.random(2000) ** 2
-    codes = (generator.random(2000) < chances).astype(int)
-    found = Calibration.of(np.stack([1 - chances, chances], axis=1), codes).thresholds((0.05, 0.3, 0.95))
-    for threshold, (recall, precision, error, balanced) in found.items():
-        said = chances >= threshold
-        assert recall == recall_score(codes, said)
-        assert precision == precision_score(codes, said)
-        assert error == pytest.approx(np.mean(said != codes))
-        assert balanced == pytest.approx(balanced_accuracy_score(codes, said))
-    nobody = Calibration.of(np.array([[0.9, 0.1]]), np.array([0])).thresholds((0.5,))
-    assert nobody[0.5] == (None, None, 0.0, None)

@@ -28,6 +28,8 @@ def columns(text, *changes):
 
 
 NUMBERED = columns(ROWS, lambda at, line: f"{7 * at % 8 if at else ''},{line}")
+#: as pandas writes what it has read of a file with an index
+WRITTEN = columns(ROWS, lambda at, line: f"{7 * at % 8 if at else 'Unnamed: 0'},{line}")
 SHORT = columns(ROWS, lambda at, line: f"r{at},{line}" if at else line)
 TRAILING = columns(ROWS, lambda at, line: f"{line},,")
 TRAILED = columns(ROWS, lambda at, line: f"{line}," if at else line)
@@ -38,6 +40,7 @@ DOUBLED = columns(ROWS, lambda at, line: ",".join([line.split(",")[0], line]))
     ("text", "told"),
     [
         (NUMBERED, "column 1 numbers or names the rows and is left out: it has no name"),
+        (WRITTEN, "column 1, 'Unnamed: 0', numbers the rows and is left out"),
         (SHORT, "column 1 numbers or names the rows and is left out: rows have a field more than the he"),
         (TRAILING, "columns 4, 5 have neither name nor values and are left out"),
         (TRAILED, "column 4 has neither name nor values and is left out"),

@@ -111,11 +111,11 @@ if __name__ == "__main__":
     if what in ("train", "alone"):
         name, parameters = json.loads(settings)
         estimator = getattr(dk, name)(random_state=0, **parameters)
-        runs.train(estimator, split, out=model, listeners=[watch], **where)
+        runs.train(estimator.recipe(), split, out=model, listeners=[watch], **where)
     elif what == "evaluate":
-        runs.evaluate(dk.load_model(model), split, **where)
+        runs.evaluate(dk.load_model(model).model_, split, **where)
     else:
-        predict_to(dk.load_model(model), split, model + ".npy", **where)
+        predict_to(dk.load_model(model).model_, split, model + ".npy", **where)
     print(json.dumps([planned, {"driver": peak_resident_bytes(), **peaks}]))
 """
 

@@ -4,17 +4,19 @@ import re
 import time
 from dataclasses import asdict
 from html.parser import HTMLParser
-from itertools import pairwise
 
 import pytest
 from bokeh.models.text import PlainText
 
+from distkern.cli.evaluation_page import SHADE
 from distkern.cli.job import Job
 from distkern.cli.training import run_job
 from distkern.common.choices import Compared
 from distkern.demo.digits import VirtualDigits
+from distkern.monitor.explanation import Dependence, Explanation, Importance
 from distkern.monitor.page import (
     Axis,
+    Bars,
     Curve,
     HeatMap,
     Html,
@@ -28,10 +30,10 @@ from distkern.monitor.page import (
     tiles,
 )
 from distkern.monitor.passes import PassTotal
-from distkern.monitor.plots import Figure, binary_ticks, linear_ticks, log_ticks, own_ticks
-from distkern.monitor.report import render, write_report
+from distkern.monitor.plots import DRESSING, Figure
+from distkern.monitor.report import dependence_sections, importance_sections, render, write_report
 from distkern.monitor.stages import gap_ratios, stage_plots
-from distkern.monitor.style import STYLES, axis_number, short_number
+from distkern.monitor.style import PALETTE, PAPER, RULE, STYLES, WORKERS, short_number
 from distkern.monitor.text import in_number, in_time
 from distkern.storage.dataset import open_dataset
 from distkern.storage.ingest import write_dataset
@@ -156,12 +158,85 @@ def heights(figure):
     return list(figure._points.data["y"])
 
 
-def test_a_logarithmic_axis_makes_a_geometric_sequence_a_straight_line():
-    figure = shown(Curve("a", [0, 1, 2, 3], [1000.0, 100.0, 10.0, 1.0]), y=Axis(log=True))
-    steps = [b - a for a, b in pairwise(heights(figure))]
-    assert steps == pytest.approx([-1.0] * 3)
-    assert figure.figure.yaxis[0].major_label_overrides[2.0] == "100"
-    assert figure._points.data["value"] == ["1000", "100", "10", "1"]
+def test_axes_have_the_scales_ticks_and_formats_of_bokeh_for_their_kind():
+    kinds = {
+        "log": ("LogScale", "LogTicker", "LogTickFormatter"),
+        "bytes": ("LinearScale", "AdaptiveTicker", "NumeralTickFormatter"),
+        "date": ("LinearScale", "DatetimeTicker", "DatetimeTickFormatter"),
+        "number": ("LinearScale", "BasicTicker", "BasicTickFormatter"),
+    }
+    for kind, names in kinds.items():
+        drawn = shown(Curve("a", [1.0, 200.0], [1000.0, 10.0]), x=Axis("x", kind), y=Axis("y", kind)).figure
+        for scale, axis in ((drawn.x_scale, drawn.xaxis[0]), (drawn.y_scale, drawn.yaxis[0])):
+            assert tuple(type(part).__name__ for part in (scale, axis.ticker, axis.formatter)) == names
+    narrow = shown(Curve("a", [1, 2], [20.0, 50.0]), y=Axis("y", "log")).figure.yaxis[0]
+    assert (type(narrow.ticker).__name__, type(narrow.formatter).__name__) == (
+        "LogTicker",
+        "BasicTickFormatter",
+    )
+    # a logarithm needs positive numbers
+    assert type(shown(Curve("a", [1, 2], [0.0, 1.0]), y=Axis("y", "log")).figure.y_scale).__name__ == (
+        "LinearScale"
+    )
+
+
+def test_dates_are_milliseconds_as_bokeh_takes_them():
+    figure = shown(Curve("a", [0.0, 86400.0], [1.0, 2.0]), x=Axis("day", "date"))
+    assert figure._points.data["x"] == [0.0, 86_400_000.0]
+    assert figure._hover.tooltips[1] == ("day", "@x{%F %R}")
+    assert figure._hover.formatters == {"@x": "datetime"}
+
+
+def test_a_square_plot_has_borders_of_equal_sums_and_a_rug_lies_on_its_axis():
+    axis = Axis("x", ends=(0.0, 1.0))
+    figure = Figure(Plot("t", axis, axis, [Curve("a", (0, 1), (0, 1))], square=True, rug=(0.25, 0.5)))
+    drawn = figure.figure
+    assert drawn.aspect_ratio == 1
+    assert drawn.min_border_left + drawn.min_border_right == drawn.min_border_top + drawn.min_border_bottom
+    assert figure._rug.data == {"x": [0.25, 0.5], "y": [0.0, 0.0]}
+    assert (figure._across.start, figure._across.end) == (0.0, 1.0)
+
+
+def luminance(colour):
+    parts = [int(colour[place : place + 2], 16) / 255 for place in (1, 3, 5)]
+    linear = [part / 12.92 if part <= 0.04045 else ((part + 0.055) / 1.055) ** 2.4 for part in parts]
+    return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
+
+
+def contrast(one, other):
+    """WCAG 2.2, from 1 to 21."""
+    low, high = sorted((luminance(one), luminance(other)))
+    return (high + 0.05) / (low + 0.05)
+
+
+def mixed(colour, percent, paper):
+    pairs = [(int(colour[at : at + 2], 16), int(paper[at : at + 2], 16)) for at in (1, 3, 5)]
+    return "#" + "".join(f"{round((percent * a + (100 - percent) * b) / 100):02x}" for a, b in pairs)
+
+
+@pytest.mark.parametrize("paper", [0, 1])
+def test_colours_have_contrast_on_light_and_on_dark_paper(paper):
+    assert contrast("#000000", "#ffffff") == pytest.approx(21)
+    for name, pair in PALETTE.items():
+        assert contrast(pair[paper], PAPER[paper]) >= 4.5, name
+    for split in ("train", "test"):
+        shaded = mixed(PALETTE[split][paper], SHADE, PAPER[paper])
+        assert contrast(PALETTE["ink"][paper], shaded) >= 4.5, split
+    # rules are faint, but there
+    assert 1.2 < contrast(RULE[paper], PAPER[paper]) < 3
+    shades = {mixed(PALETTE["worker"][paper], percent, PAPER[paper]) for percent in WORKERS}
+    assert len(shades) == len(WORKERS)
+
+
+def test_colours_of_curves_follow_the_paper():
+    figure = shown(Curve("a", [0, 1], [1.0, 2.0], STYLES["test"]))
+    assert figure._lines.data["colour"] == ["test"]
+    mapper = figure.figure.renderers[1].glyph.line_color.transform
+    assert dict(zip(mapper.factors, mapper.palette, strict=True)) == {
+        name: light for name, (light, _) in PALETTE.items()
+    }
+    assert PALETTE["test"][1] in DRESSING
+    assert DRESSING in page("t", [Plots([Plot("t", PLAIN, PLAIN, [Curve("a", [0], [1.0])])])])
 
 
 @pytest.mark.parametrize(
@@ -169,11 +244,10 @@ def test_a_logarithmic_axis_makes_a_geometric_sequence_a_straight_line():
 )
 @pytest.mark.parametrize("log", [False, True])
 def test_every_point_lies_on_the_canvas(values, log):
-    figure = shown(Curve("a", list(range(len(values))), values), y=Axis(log=log))
+    figure = shown(Curve("a", list(range(len(values))), values), y=Axis(kind="log" if log else "number"))
     assert len(heights(figure)) == sum(value is not None for value in values)
-    assert all(figure._up.start <= y <= figure._up.end for y in heights(figure))
+    assert all(figure._up.start < y < figure._up.end for y in heights(figure))
     assert all(figure._across.start < x < figure._across.end for x in figure._points.data["x"])
-    assert len(figure.figure.yaxis[0].major_label_overrides) >= 2
 
 
 def test_a_figure_draws_again_only_what_has_changed():
@@ -190,19 +264,14 @@ def test_a_figure_draws_again_only_what_has_changed():
 
 def test_words_stand_where_numbers_are_not():
     figure = shown(Curve("a", [0, 2], [1.0, 2.0]), x=Axis("loss", words=("hinge", "odm", "logistic")))
-    assert figure.figure.xaxis[0].major_label_overrides == {0.0: "hinge", 1.0: "odm", 2.0: "logistic"}
-    assert figure._points.data["place"] == ["hinge", "logistic"]
+    assert figure._across.factors == ["hinge", "odm", "logistic"]
+    assert figure._points.data["x"] == ["hinge", "logistic"]
 
 
 def test_words_of_users_are_no_formulas():
-    axis = Axis("$$a$$", words=(r"\[b\]", "c"))
-    figure = Figure(Plot(r"\(t\)", axis, PLAIN, [Curve("a", [0, 1], [1.0, 2.0])])).figure
-    words = figure.xaxis[0].major_label_overrides
+    figure = Figure(Plot(r"\(t\)", Axis("$$a$$"), PLAIN, [Curve("a", [0, 1], [1.0, 2.0])])).figure
     assert [figure.title.text.text, figure.xaxis[0].axis_label.text] == [r"\(t\)", "$$a$$"]
-    assert all(
-        isinstance(text, PlainText) for text in (figure.title.text, figure.xaxis[0].axis_label, words[0.0])
-    )
-    assert words[1.0] == "c"
+    assert all(isinstance(text, PlainText) for text in (figure.title.text, figure.xaxis[0].axis_label))
 
 
 def test_many_points_are_thinned_out_and_have_no_dots():
@@ -213,13 +282,18 @@ def test_many_points_are_thinned_out_and_have_no_dots():
 
 
 def test_cells_are_where_they_are_counted_and_darker_the_more_they_hold():
-    cells = HeatMap([0, 1, 2, 3], [-1, 0, 1], [[0, 1], [100, 0], [0, 10]], "#2f6fb7")
+    cells = HeatMap([0, 1, 2, 3], [-1, 0, 1], [[0, 1], [100, 0], [0, 10]], STYLES["train"])
     figure = Figure(Plot("t", Axis("x", within=(0, 6)), Axis(within=(-1, 1)), cells=cells))
     drawn = figure.figure.renderers[0].data_source.data
     assert (drawn["left"], drawn["bottom"], drawn["count"]) == ([0, 1, 2], [0, -1, 0], [1, 100, 10])
     assert drawn["shade"][0] < drawn["shade"][2] < drawn["shade"][1] <= 1.0
     assert figure._across.end > 6
-    empty = HeatMap([0, 1], [0, 1], [[0]], "#2f6fb7")
+    assert drawn["colour"] == ["train"] * 3
+    bars = Figure(
+        Plot("t", Axis(), Axis(from_zero=True), cells=Bars([0, 1, 2, 3], [4, 0, 2], STYLES["test"]))
+    )
+    assert (bars._cells.data["left"], bars._cells.data["top"]) == ([0, 2], [4, 2])
+    empty = HeatMap([0, 1], [0, 1], [[0]], STYLES["train"])
     assert Figure(Plot("t", Axis(), Axis(), cells=empty)).figure.renderers[0].data_source.data["left"] == []
 
 
@@ -231,7 +305,7 @@ def test_only_what_is_html_already_is_not_escaped():
         "&lt;n&gt;",
         "&lt;k&gt;",
         "&lt;v&gt;",
-        'title="&quot;"',
+        'title="&#34;"',
         "<td>&lt;c&gt;</td>",
     ):
         assert text in shown
@@ -245,7 +319,7 @@ def test_a_key_says_what_the_title_does_not():
     ]
     plot = Plot("Objective", Axis(), Axis(), curves)
     assert plot.keys == {"test": STYLES["test"]}
-    assert STYLES["test"].colour in key(plot.keys)
+    assert "var(--test)" in key(plot.keys)
     assert "<figcaption>" in page("t", [Plots([plot])])
 
 
@@ -298,20 +372,20 @@ def test_errors_of_real_targets_are_drawn_in_the_units_of_the_targets():
 
 
 @pytest.mark.parametrize(
-    ("value", "told", "short", "axis"),
+    ("value", "told", "short"),
     [
-        (3.6e9, "3.6 G", "3.6G", "3.6G"),
-        (-2.5e12, "-2.5 T", "-2.5T", "-2.5T"),
-        (999_999.7, "1 M", "1M", "1M"),
-        (123_456.0, "123456", "123.5k", "123456"),
-        (9999.0, "9999", "9999", "9999"),
-        (1.5e-7, "1.5e-7", "1.5e-7", "1.5e-7"),
-        (4e20, "4e20", "4e20", "4e20"),
-        (0.0, "0", "0", "0"),
+        (3.6e9, "3.6 G", "3.6G"),
+        (-2.5e12, "-2.5 T", "-2.5T"),
+        (999_999.7, "1 M", "1M"),
+        (123_456.0, "123456", "123.5k"),
+        (9999.0, "9999", "9999"),
+        (1.5e-7, "1.5e-7", "1.5e-7"),
+        (4e20, "4e20", "4e20"),
+        (0.0, "0", "0"),
     ],
 )
-def test_numbers_are_told_in_magnitudes(value, told, short, axis):
-    assert (in_number(value), short_number(value), axis_number(value)) == (told, short, axis)
+def test_numbers_are_told_in_magnitudes(value, told, short):
+    assert (in_number(value), short_number(value)) == (told, short)
 
 
 def test_real_targets_have_their_own_figures():
@@ -369,16 +443,6 @@ def test_passes_say_how_long_the_driver_waited():
     assert "The driver spent all of the 10.0 s of passes waiting for tasks." in render({}, [], [reduce])
 
 
-def test_ticks():
-    assert linear_ticks(0, 10) == [0, 2.5, 5, 7.5, 10]
-    assert log_ticks(60, 250) == [50, 100, 150, 200, 250]
-    assert log_ticks(60, 350) == [50, 100, 200, 500]
-    assert log_ticks(1e-9, 1.0) == pytest.approx([1e-9, 1e-7, 1e-5, 1e-3, 0.1, 10.0])
-    assert own_ticks([2400, 801, 801]) == [801, 2400]
-    assert own_ticks([0.1, 0.12, 3.0]) == own_ticks([1234.5]) == []
-    assert binary_ticks(700 * 2**20) == [200 * 2**20 * step for step in range(5)]
-
-
 def test_notes_and_warnings_of_the_last_stage_are_shown():
     history = [
         *({**line, "notes": ["chosen: early"]} for line in HISTORY[:-1]),
@@ -396,16 +460,45 @@ def test_stages_that_read_nothing_are_drawn_over_seconds_unless_they_are_few(cou
     assert plot_of(history, "Objective").x.label == label
 
 
-def test_what_was_chosen_stands_first_with_all_candidates():
-    compared = Compared("linear", 0.34567), Compared("rbf exact, width 3", 0.34, 1000, 1000)
+def test_what_was_chosen_comes_after_what_it_is_worth_and_is_marked():
+    compared = (
+        Compared("linear", 0.34567),
+        Compared("rbf exact, width 3", 0.35, 500, 500),
+        Compared("rbf exact, width 3", 0.34, 1000, 1000, chosen=True),
+    )
     kept = {"notes": ["algorithm: newton, because of <8> columns"], "candidates": list(map(asdict, compared))}
-    page = render(FACTS, [*HISTORY[:-1], {**HISTORY[-1], **kept}])
-    before, section = page.split("<h2>Chosen model</h2>")
-    assert 'class="tiles"' not in before
+    page = render(FACTS, [*HISTORY[:-1], {**HISTORY[-1], **kept}], PASSES, [note("worth")])
+    order = ['class="tiles"', "worth", "<h2>Chosen model</h2>", "<h2>Stages</h2>"]
+    order += ["<h2>Where the time went</h2>", "<h2>Hyperparameters</h2>"]
+    places = [page.index(part) for part in order]
+    assert places == sorted(places)
+    section = page.split("<h2>Chosen model</h2>")[1]
     assert section.strip().startswith('<p class="note">algorithm: newton, because of &lt;8&gt; columns</p>')
     assert "<tr><td>linear</td><td>-</td><td>0.3457</td></tr>" in section
-    row = "<td>rbf exact, width 3</td><td>1,000 rows x 1,000 functions</td><td>0.34</td>"
-    assert row in section
+    # candidates of one name differ in what they learned from
+    assert "<td>rbf exact, width 3, 500 functions</td>" in section
+    row = "<td>rbf exact, width 3, 1,000 functions</td><td>1,000 rows x 1,000 functions</td><td>0.34</td>"
+    assert f'<tr class="chosen">{row}' in section
+
+
+def test_importances_have_their_spread_and_dependence_the_units_of_its_column():
+    curves = (
+        Dependence("since", ("2020-01-01", "2021-01-01"), ((0.1, 0.2),), "date", ("2020-06-01",)),
+        Dependence("age", (20.0, 60.0), ((0.1, 0.3),), "number", (25.0, 30.0)),
+        Dependence("region", ("north", "south"), ((0.1, 0.2),)),
+    )
+    columns = Importance("since", 0.2, 0.05), Importance("age", 0.1)
+    found = Explanation(columns, "log loss", 9, "test", curves=curves, outputs=("",), quantity="probability")
+    written = "".join(importance_sections(found))
+    assert "0.2 ± 0.05" in written
+    # from 0.15 to 0.25 of the largest end, 0.25
+    assert 'class="spread" style="left:60.0%;width:40.0%"' in written
+    assert written.count('class="spread"') == 1
+    since, age, region = dependence_sections(found)[-1].plots
+    assert (since.x.kind, since.curves[0].x) == ("date", [1577836800.0, 1609459200.0])
+    assert (since.rug, age.rug, region.rug) == ([1590969600.0], [25.0, 30.0], ())
+    # a model that was saved before kinds were tells words by their type
+    assert (curves[2].kind, region.y.words) == ("category", ("south", "north"))
 
 
 SLOW_SECONDS = 1.0
@@ -438,8 +531,8 @@ def test_time_and_memory_are_of_all_tries(tmp_path, monkeypatch):
 
     assert history[-1]["seconds"] > SLOW_SECONDS
     page = (tmp_path / "m" / "report.html").read_text(encoding="utf-8")
-    headline = page.split("<h2>")[0]
-    assert f"<b>{in_time(history[-1]['seconds'])}</b>" in headline
-    assert "<b>3.0 GiB</b>" in headline
+    run = page.split("<h2>Run</h2>")[1]
+    assert f"<td>time of the stages</td><td>{in_time(history[-1]['seconds'])}</td>" in run
+    assert "<td>3.0 GiB</td>" in run
     assert "1.0 GiB" not in page
     assert "Since the run was resumed after stage 1, the driver spent" in page

@@ -2,13 +2,17 @@
 
 import io
 import re
+import time
 from pathlib import Path
 
+import pytest
 from rich.console import Console, ConsoleDimensions
 
 import distkern
+from cluster_processes import wait_for
 from distkern.cli.tables import table
 from distkern.engine.events import KINDS, Event
+from distkern.monitor import terminal as terminal_module
 from distkern.monitor.stages import stage_plots
 from distkern.monitor.terminal import Terminal
 from distkern.monitor.text import in_error
@@ -204,7 +208,7 @@ def test_errors_of_no_model_are_not_shown():
 
 def test_handlers_are_for_kinds_that_exist():
     own = {name for name in vars(Terminal) if name.startswith("_") and not name.startswith("__")}
-    assert {name[1:] for name in own} - {"describe"} == KINDS.keys() - {"checkpoint_saved"}
+    assert {name[1:] for name in own} - {"describe", "beat"} == KINDS.keys() - {"checkpoint_saved"}
 
 
 def test_the_rows_fit_80_columns_and_time_left_is_that_of_the_run():
@@ -212,6 +216,7 @@ def test_the_rows_fit_80_columns_and_time_left_is_that_of_the_run():
     terminal = Terminal(stream)
     for event in a_run():
         terminal(event)
+    terminal(a_run()[0])
     for number, at in ((0, 22.0), (1, 32.0)):
         terminal(
             Event("stage_finished", {"metrics": METRICS | {"stage": number, "objective": -1.23456e-12}}, at)
@@ -248,3 +253,48 @@ def test_tasks_without_rows_are_counted_and_those_that_were_done_before_do_not_h
         "stage 1: solve: 50 %, 20 of 40 tasks, 1 min 0 s left",
         "stage 1: solve: 100 %, 40 of 40 tasks, 0.0 s left",
     ]
+
+
+def test_something_is_said_where_nothing_else_is(monkeypatch):
+    monkeypatch.setattr(terminal_module, "_INTERVALS", ((0.05, 0.1), (0.0, 0.02)))
+    monkeypatch.setattr(terminal_module, "_LOOK", 0.005)
+    stream = io.StringIO()
+    with Terminal(stream) as terminal:
+        wait_for(lambda: "starting, 0.0 s so far\n" in stream.getvalue())
+        start = {"name": "solve", "stage": 1, "tasks": 40, "rows": 0, "bytes": 0, "unit": "tasks"}
+        terminal(Event("pass_started", start))
+        wait_for(lambda: stream.getvalue().count("stage 1: solve, 0.") >= 2)
+    written = stream.getvalue()
+    time.sleep(0.2)
+    assert stream.getvalue() == written
+    # on a terminal bars say it
+    screen = Screen()
+    with Terminal(screen):
+        time.sleep(0.1)
+    assert "so far" not in screen.getvalue()
+
+
+@pytest.mark.parametrize(("elapsed", "interval"), [(0.0, 2.0), (59.0, 2.0), (61.0, 10.0), (601.0, 60.0)])
+def test_lines_become_rarer_as_work_takes_longer(elapsed, interval):
+    assert terminal_module._interval(elapsed) == interval
+
+
+def test_the_last_line_counts_the_whole_command():
+    stream = io.StringIO()
+    with Terminal(stream, since=time.time() - 90.0) as terminal:
+        for event in a_run():
+            terminal(event)
+        assert "finished after" not in stream.getvalue()
+        terminal.line("test rows are evaluated")
+    last = stream.getvalue().splitlines()[-1]
+    # 75.2 s of stages, of which the events of this try show 22
+    assert last == "finished after 2 min 23 s: finished"
+
+
+def test_a_command_that_fails_has_not_finished():
+    stream = io.StringIO()
+    terminal = Terminal(stream, since=time.time())
+    terminal(a_run()[-1])
+    error = OSError("no space")
+    terminal.__exit__(OSError, error, None)
+    assert "finished" not in stream.getvalue()

@@ -59,6 +59,26 @@ def test_differences_are_judged_on_the_same_rows():
     assert best_of_each(tried[::-1], lambda one: one.setting > 0.5) == [tried[0], tried[2]]
 
 
+def test_a_setting_that_loses_many_times_as_much_is_not_as_good_by_chance():
+    generator = np.random.default_rng(0)
+    losses = generator.uniform(0.0, 0.02, 100)
+    # three rows of a hundred that it is sure of and wrong
+    beside = losses.copy()
+    beside[:3] = 2.7
+    best_one, cheap = TriedSetting(0, losses, 100.0), TriedSetting(1, beside, 1.0)
+    assert cheap.score > 8 * best_one.score
+    assert not is_better(best_one, cheap)
+    assert [one.setting for one in not_worse([best_one, cheap])] == [0]
+    # of losses that are as large chance may say as much
+    high = [TriedSetting(one.setting, one.losses + 1.0, one.work) for one in (best_one, cheap)]
+    assert len(not_worse(high)) == 2
+    # and of errors
+    wrong = np.zeros((2, 200))
+    wrong[0, :10], wrong[1, 5:17] = 1.0, 1.0
+    near = [TriedSetting(place, each) for place, each in enumerate(wrong)]
+    assert len(not_worse(near)) == 2
+
+
 def test_of_what_cannot_be_told_apart_the_cheaper_wins():
     ranked = [
         TriedSetting(0, np.array([1.0, 2.0, 3.0, 4.0]), 100.0),

@@ -1,6 +1,8 @@
 """What machines in cells take beside what their plan says, and systems that are solved in half a matrix."""
 
 import tracemalloc
+from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -10,9 +12,12 @@ from distkern.common.tiles import release
 from distkern.kernels import find_kernel
 from distkern.losses import find_loss
 from distkern.maps.mapping import MapChoice, RowMap, fitting_bytes
+from distkern.passes.machine import loaded_bytes
 from distkern.solvers._cells import dual
 from distkern.solvers._cells import machine as machines
+from distkern.solvers._cells.layout import CellLayout
 from distkern.solvers._cells.newton import solve_packed
+from memory_processes import run
 
 MIB = 2**20
 
@@ -104,3 +109,52 @@ def test_a_map_takes_what_is_planned(kind, n, d):
     planned = fitting_bytes(choice, n, d, 1)
     assert taken < planned + MIB
     assert planned < 2 * taken
+
+
+RESIDENT = """
+import re
+import sys
+from pathlib import Path
+
+import numpy as np
+
+from distkern.common.blas import single_threaded
+from distkern.solvers._cells import layout, trials
+from distkern.maps.mapping import MapChoice, RowMap
+
+n, d = int(sys.argv[1]), int(sys.argv[2])
+generator = np.random.default_rng(0)
+x, y = generator.standard_normal((n, d)).astype(np.float32), generator.standard_normal((n, 1))
+
+
+def resident(word):
+    return 1024 * int(re.search(word + r":\\s+(\\d+)", Path("/proc/self/status").read_text())[1])
+
+
+before = resident("VmRSS")
+with single_threaded():
+    RowMap.fit(MapChoice("normal", sys.argv[3], 2), x, y)
+print(resident("VmHWM") - before)
+"""
+
+
+@pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="peaks are read from /proc")
+@pytest.mark.parametrize("kind", ["diagonal", "interactions"])
+@pytest.mark.parametrize("n", [400, 1500])
+def test_a_worker_that_learns_a_map_takes_what_is_planned(kind, n, tmp_path):
+    """SciPy's linear algebra counts too, which no pass before it has loaded."""
+    problem = SimpleNamespace(
+        n_rows=n,
+        n_features=20,
+        n_outputs=1,
+        dtype=np.dtype("f4"),
+        beside_bytes=4,
+        max_relative_weight=1.0,
+        sparse_numbers=None,
+        workplace=None,
+    )
+    choice = MapChoice("normal", kind, 2)
+    subject = CellLayout(problem, n, 0.1, False, (choice,))
+    cost = subject.learning([choice], n).cost
+    planned = loaded_bytes(cost) - cost.process_bytes + cost.workspace_bytes + cost.result_bytes
+    assert int(run(RESIDENT, str(n), "20", kind, folder=tmp_path)) < planned

@@ -47,7 +47,7 @@ print(-w.v[0, 0], sum(loop.stats.cache_hits.values()), loop.stats.cache_path)
 """
 
 
-def in_another_process(folder):
+def in_another_process(folder, step=STEP):
     environment = {
         **os.environ,
         "NUMBA_CACHE_DIR": str(folder / "cache"),
@@ -55,7 +55,7 @@ def in_another_process(folder):
         "PYTHONPATH": os.pathsep.join([str(folder), str(ROOT)]),
     }
     done = subprocess.run(
-        [sys.executable, "-c", STEP], env=environment, capture_output=True, text=True, check=True, cwd=folder
+        [sys.executable, "-c", step], env=environment, capture_output=True, text=True, check=True, cwd=folder
     )
     change, hits, *_ = done.stdout.split()
     return float(change), int(hits)
@@ -77,6 +77,53 @@ def test_kept_on_disk_and_a_changed_loss_is_never_taken_for_the_old_one(tmp_path
     assert in_another_process(tmp_path) == (-15.0, 0)
     write("2.0")
     assert in_another_process(tmp_path) == (-6.0, 1)
+
+
+MEMBERS = """
+import os
+import numpy as np
+from typing import NamedTuple
+from distkern.common.compiled import array_type, compile_loop, tuple_type
+
+class NAME(NamedTuple):
+    values: np.ndarray
+    places: np.ndarray
+
+def total(x, out):
+    for i in range(x.values.shape[0]):
+        out[0] += x.values[x.places[i]]
+
+arguments = (tuple_type(NAME, "f8[:]! i8[:]!"), array_type(np.float64, 1, writable=True))
+loop = compile_loop(total, arguments)
+out = np.zeros(1)
+loop(NAME(np.ones(3), np.arange(3)), out)
+print(out[0], sum(loop.stats.cache_hits.values()))
+"""
+
+
+def run_members(folder, name):
+    path = folder / "members.py"
+    path.write_text(MEMBERS.replace("NAME", name))
+    os.utime(path, (1_700_000_000, 1_700_000_000))
+    return in_another_process(folder, "import members")
+
+
+@pytest.mark.slow
+def test_a_class_that_an_older_version_had_under_another_name(tmp_path):
+    """An upgrade leaves the entries of the old version where they are."""
+    assert run_members(tmp_path, "Older") == (3.0, 0)
+    assert run_members(tmp_path, "Newer") == (3.0, 0)
+    assert run_members(tmp_path, "Newer") == (3.0, 1)
+
+
+@pytest.mark.slow
+def test_entries_that_cannot_be_read_are_made_again(tmp_path):
+    assert run_members(tmp_path, "Members") == (3.0, 0)
+    (index,) = (tmp_path / "cache").glob("*/*.nbi")
+    index.write_bytes(index.read_bytes()[:-9])
+    assert run_members(tmp_path, "Members") == (3.0, 0)
+    # and kept
+    assert run_members(tmp_path, "Members") == (3.0, 1)
 
 
 FACTOR = 3.0

@@ -135,6 +135,7 @@ def test_a_stage_is_a_matrix_and_steps_that_are_a_pass_each(monkeypatch):
     steps = [state.steps for state in states[1:]]
     stages = [["Newton matrix"] + ["gradient"] * number for number in steps]
     # by the last matrix there is nothing left to do, which one pass more shows
+    stages[0].insert(1, "norms of rows")
     assert runner.made == ["start", *(name for stage in stages for name in stage), "gap"]
     assert (steps[0], steps[-1]) == (2, 0)
     assert np.all(np.diff([state.objective for state in states[:-1]]) < 0)
@@ -197,7 +198,7 @@ def test_matrices_of_a_sample_end_at_the_same_minimum(monkeypatch, loss):
     monkeypatch.setattr(newton_sums, "_LEAST_STEPS", 3)
     monkeypatch.setattr(newton_sums, "_MOST_STEPS", 3 if loss == "logistic" else 12)
     states, runner = train(solver(loss, tol=1e-9, stages=30), blocks)
-    assert runner.made[:3] == ["start", "Newton matrix", "gradient of the sample"]
+    assert runner.made[:4] == ["start", "Newton matrix", "norms of rows", "gradient of the sample"]
     # where the sample leads is better than nothing, and not the minimum
     if loss == "logistic":
         # a pass for each step, and one where the sample has led; a stage begins where the last has ended

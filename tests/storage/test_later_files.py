@@ -26,7 +26,7 @@ def model_of(data):
 
 def found(model, tmp_path, text, **how):
     """Features and ids of a later file."""
-    blocks = [*files_for(model, [written(tmp_path, text, "later.csv")], **how)]
+    blocks = [*files_for(model.model_, [written(tmp_path, text, "later.csv")], **how)]
     return np.concatenate([block.features for block in blocks]), blocks[0].ids
 
 

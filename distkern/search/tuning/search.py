@@ -11,10 +11,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from distkern.common.choices import CERTAIN
 from distkern.common.errors import DistkernError, InputError, unknown_name
 from distkern.common.scores import mean_difference
-from distkern.search.choice import Rung, cheapest, going_on, rungs_of
+from distkern.search.choice import Rung, cheapest, going_on, is_near, rungs_of
 from distkern.search.tuning.record import SearchFolder, Task, Trial, TuningCandidate, in_words
 from distkern.search.tuning.runner import TrialRunner, Watcher, Where
 from distkern.storage.dataset import Split
@@ -125,6 +124,7 @@ class Ranked:
     work : work of its last trials: rows read times functions of the model
     apart : its loss minus that of the best value, and the standard error of the difference on the same
         rows, if the metric is a mean over them or a function of one; for candidates of the last rung
+    is_near : chance may be why it is not the best, see :func:`~distkern.search.choice.is_near`
     seconds : time of all its trials
     """
 
@@ -137,11 +137,7 @@ class Ranked:
     seconds: float
     trials: tuple[Trial, ...]
     apart: tuple[float, float] | None = None
-
-    @property
-    def is_near(self) -> bool:
-        """Whether chance may be why it is not the best."""
-        return self.apart is not None and self.apart[0] <= CERTAIN * self.apart[1]
+    is_near: bool = False
 
     @property
     def losses(self) -> NDArray[np.float64]:
@@ -257,8 +253,8 @@ class Search:
         """Make the trials that have not been made, and rank the candidates: the chosen one, then by value.
 
         The chosen one has the best value among those candidates of the last rung whose work is at most 1.5
-        times the least work of the ones whose losses on the held-out rows are within two standard errors of
-        those of the best value.
+        times the least work of the ones that cannot be told from the best value by their losses on the
+        held-out rows, see :func:`~distkern.search.choice.is_near`.
 
         Raises
         ------
@@ -298,7 +294,8 @@ class Search:
         best = ranked[0]
         for place, one in enumerate(ranked):
             if one.rung == best.rung and len(one.losses) == len(best.losses) > 0:
-                ranked[place] = replace(one, apart=mean_difference(one.losses, best.losses))
+                apart = mean_difference(one.losses, best.losses)
+                ranked[place] = replace(one, apart=apart, is_near=is_near(one, best))
         # differences from one that is much like it are surer: a better value may not be near
         near = [one for one in ranked if one.is_near] or ranked[:1]
         chosen = cheapest([one for one in ranked if one.rung == best.rung], near)

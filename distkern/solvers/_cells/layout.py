@@ -134,6 +134,7 @@ class CellLayout(Sizes):
         workspace = max((fitting_bytes(choice, n_rows, *sizes) for choice in choices), default=0)
         # what is mapped is beside what it is mapped from
         cost = self._cost(workspace, MIB + self.map_bytes, sample=True, driver=2 * self.map_bytes)
+        cost = replace(cost, solves=True)
         store = None if sampled is None else self._store("metric")
         return Each("metric", learn_map, choices, store, operand=operand, record_bytes=512, cost=cost)
 

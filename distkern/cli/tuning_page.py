@@ -1,0 +1,171 @@
+"""The page of a search: what was chosen, plots of all trials, a table to sort."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from distkern.cli.tuning import (
+    at_an_end,
+    candidate_table,
+    compared_on,
+    in_metric,
+    is_number,
+    setting_word,
+    within_chance,
+)
+from distkern.monitor.page import Axis, Curve, Plot, Plots, Section, heading, note, page, table, tiles
+from distkern.monitor.style import STYLES, Style
+from distkern.monitor.text import in_percent, in_time
+from distkern.search.tuning.space import Drawable, Range, SearchTable
+
+if TYPE_CHECKING:
+    from distkern.cli.job import Job
+    from distkern.search.tuning.search import Ranked, Search
+    from distkern.storage.dataset import Dataset
+
+#: ratio of a hyperparameter's values from which on its axis is logarithmic
+_WIDE = 20.0
+#: values from which on far ones are left out of an axis, and distances of quartiles that are far
+_FEW, _FAR = 6, 3.0
+#: colours of rungs
+_RUNGS = ("limit", "validation", "train", "figure")
+_OTHERS = STYLES["limit"]
+
+
+def tuning_page(
+    job: Job, dataset: Dataset, search: Search, ranked: Sequence[Ranked], test: float | None = None
+) -> str:
+    """Return the HTML of a finished search, best candidate first; ``test``: the metric on the test rows."""
+    metric, best = search.metric.name, ranked[0]
+    cells = {f"{metric}, held-out rows": in_metric(metric, best.value)}
+    if test is not None:
+        cells[f"{metric}, test rows"] = in_metric(metric, test)
+    cells |= {name: setting_word(value) for name, value in best.settings.items()}
+    cells["time of all trials"] = in_time(sum(one.seconds for one in ranked))
+    body: list[Section] = [
+        note(_how(search, best), "quiet"),
+        tiles(cells),
+        *(note(f"{words}: a wider range may contain a better value") for words in at_an_end(ranked)),
+        note(within_chance(ranked)),
+        Plots(_plots(job, search, ranked)),
+        note(_beyond(search, ranked), "quiet"),
+        heading("Candidates"),
+        table(*candidate_table(search, ranked), chosen=0, sortable=True),
+    ]
+    return page(f"{job.algorithm} on {dataset.path.name}: {len(ranked)} candidates", body)
+
+
+def _how(search: Search, best: Ranked) -> str:
+    rungs = ", then ".join(
+        f"{rung.n_candidates} candidates on {in_percent(rung.share)}" for rung in search.rungs[:-1]
+    )
+    last = f"{search.rungs[-1].n_candidates} on all"
+    how = f"{search.method}: {rungs}, then {last} of the rows" if rungs else search.method
+    return f"{how}; compared on {compared_on(search, best)} of the training rows, seed {search.seed}"
+
+
+def _plots(job: Job, search: Search, ranked: Sequence[Ranked]) -> list[Plot]:
+    """Plots of the metric against each hyperparameter, the rows of the rungs, and seconds."""
+    metric = search.metric.name
+    up = Axis(metric, ends=_ends([value for one in ranked for _, value in _values(one)], ranked[0].value))
+    plots = []
+    for name in ranked[0].settings:
+        values = {one.number: one.settings[name] for one in sorted(ranked, key=lambda one: one.number)}
+        if len({*map(str, values.values())}) < 2:
+            continue
+        axis = _axis(name, list(values.values()), job, search)
+        places = {number: _place(value, axis) for number, value in values.items()}
+        points = [(one, rung, places[one.number], value) for one in ranked for rung, value in _values(one)]
+        plots.append(Plot(f"{metric} by {name}", axis, up, _dots(search, ranked, points)))
+    if len(search.rungs) > 1:
+        lines = []
+        for one in reversed(ranked):
+            found = _values(one)
+            rows = [next(trial.n_learned for trial in one.trials if trial.rung == rung) for rung, _ in found]
+            label, style = ("chosen", STYLES["chosen"]) if one is ranked[0] else ("others", _OTHERS)
+            lines.append(Curve(label, rows, [value for _, value in found], style))
+        plots.append(Plot(f"{metric} by rows", Axis("training rows"), up, lines))
+    timed = [(one, one.rung, one.seconds, one.value) for one in ranked if one.value is not None]
+    by_time = _dots(search, ranked, timed)
+    plots.append(Plot(f"{metric} by time", Axis("seconds of its trials"), up, by_time))
+    return plots
+
+
+def _ends(values: Sequence[float], best: float | None) -> tuple[float, float] | None:
+    """Ends of an axis that a few far values do not flatten; None where all values fit.
+
+    Values more than three times the distance of the quartiles away from them lie beyond it, the best
+    one never.
+    """
+    if len(values) < _FEW or best is None:
+        return None
+    low, high = np.quantile(values, (0.25, 0.75))
+    apart = _FAR * (high - low)
+    inside = [value for value in values if low - apart <= value <= high + apart] + [best]
+    if min(inside) == min(values) and max(inside) == max(values):
+        return None
+    margin = 0.05 * (max(inside) - min(inside)) or abs(best) or 1.0
+    return min(inside) - margin, max(inside) + margin
+
+
+def _beyond(search: Search, ranked: Sequence[Ranked]) -> str:
+    """A sentence on values that the plots leave out; empty if there are none."""
+    values = [value for one in ranked for _, value in _values(one)]
+    ends = _ends(values, ranked[0].value)
+    n_out = 0 if ends is None else sum(not ends[0] <= value <= ends[1] for value in values)
+    if not n_out:
+        return ""
+    trials = "1 trial lies" if n_out == 1 else f"{n_out} trials lie"
+    return f"{trials} far beyond the axes of {search.metric.name}; the table has all candidates."
+
+
+def _axis(name: str, values: Sequence[Any], job: Job, search: Search) -> Axis:
+    """The axis of a hyperparameter: numbers, in logarithms where they were searched so, or words in their
+    order in the job, else in the order that the hyperparameter declares.
+    """
+    asked = (job.search or SearchTable()).space.get(name)
+    if not all(is_number(value) for value in values):
+        declared = [] if asked is None or isinstance(asked, Drawable) else list(asked)
+        known = search.candidates[0].estimator.hyperparameters.get(name)
+        order = [*declared, *([] if known is None else known.words), *values]
+        tried = set(map(setting_word, values))
+        return Axis(name, words=tuple(dict.fromkeys(w for w in map(setting_word, order) if w in tried)))
+    if isinstance(asked, Range):
+        return Axis(name, kind="log" if asked.log else "number")
+    is_wide = min(values) > 0 and max(values) / min(values) >= _WIDE
+    return Axis(name, kind="log" if is_wide else "number")
+
+
+def _place(value: Any, axis: Axis) -> float:
+    return float(axis.words.index(setting_word(value)) if axis.words else value)
+
+
+def _values(one: Ranked) -> list[tuple[int, float]]:
+    """Rungs and the metric there, averaged over the folds."""
+    found: dict[int, list[float | None]] = {}
+    for trial in one.trials:
+        found.setdefault(trial.rung, []).append(trial.value)
+    return [
+        (rung, math.fsum(value for value in values if value is not None) / len(values))
+        for rung, values in found.items()
+        if None not in values
+    ]
+
+
+def _dots(
+    search: Search, ranked: Sequence[Ranked], points: Sequence[tuple[Ranked, int, float, float]]
+) -> list[Curve]:
+    """A point for each candidate and rung in the rung's colour; the chosen candidate stands out."""
+    curves = []
+    for number, rung in enumerate(search.rungs):
+        label = f"{100 * rung.share:.3g} % of the rows" if len(search.rungs) > 1 else "candidates"
+        style = Style(_RUNGS[-1 - (len(search.rungs) - 1 - number) % len(_RUNGS)], "")
+        own = [(x, y) for one, at, x, y in points if at == number and one is not ranked[0]]
+        curves.append(Curve(label, [x for x, _ in own], [y for _, y in own], style))
+    own = [(x, y) for one, _, x, y in points if one is ranked[0]]
+    style = Style(STYLES["chosen"].colour, "", STYLES["chosen"].marker)
+    return [*curves, Curve("chosen", [x for x, _ in own], [y for _, y in own], style)]

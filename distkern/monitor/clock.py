@@ -1,0 +1,94 @@
+"""How long a command has taken so far, and how long its run will likely take."""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Mapping
+from typing import Any
+
+from distkern.engine.events import Event
+
+#: stages whose times are averaged
+_RECENT = 3
+
+
+class Clock:
+    """A listener that knows the seconds of a command and the seconds that its run likely has left.
+
+    A run ends by its tolerance or after its last stage. The figure v that the solver compares with its
+    tolerance falls by about the same factor at every stage: with v_s after stage s, the run needs
+    log(tol / v_s) / log(v_s / v_(s-1)) more stages, and at most what is left of the maximum.
+
+    Parameters
+    ----------
+    since : when the command began, in seconds since 1970; None: now
+    """
+
+    def __init__(self, since: float | None = None) -> None:
+        self.since = time.time() if since is None else since
+        self.stages: int | None = None
+        self._tol: float | None = None
+        self._began: float | None = None
+        self._earlier = 0.0
+        self._zero: float | None = None
+        self._ends: list[float] = []
+        self._history: list[Mapping[str, Any]] = []
+
+    @property
+    def seconds(self) -> float:
+        """Seconds since the command began, and those of earlier tries of its run."""
+        return max(time.time() - self.since, 0.0) + self._earlier
+
+    def __call__(self, event: Event) -> None:
+        if event.kind == "run_started":
+            self.stages, self._tol = event.fields.get("stages"), event.fields.get("tol")
+            self._began, self._ends, self._history = event.time, [event.time], []
+            self._zero = None
+        elif event.kind == "stage_finished":
+            self._ends.append(event.time)
+            self._history.append(event["metrics"])
+            self._zero = event["metrics"].get("objective") if self._zero is None else self._zero
+            if self._began is not None:
+                run = event.time - self._began
+                self._earlier = max(self._earlier, float(event["metrics"].get("seconds") or 0.0) - run, 0.0)
+            del self._ends[: -_RECENT - 1], self._history[: -_RECENT - 1]
+
+    def left(self, now: float) -> float | None:
+        """Seconds that the run likely has left, or None where that is unknown."""
+        stages = self.stages_left
+        if stages is None or len(self._ends) < 2 or self._history[-1]["stage"] == 0:
+            return None
+        a_stage = (self._ends[-1] - self._ends[0]) / (len(self._ends) - 1)
+        if len(self._ends) > len(self._history) and self._history[0]["stage"] == 0:
+            # the preparation before the first stage is no measure of the others
+            a_stage = (self._ends[-1] - self._ends[1]) / max(len(self._ends) - 2, 1)
+        return max(stages * a_stage - (now - self._ends[-1]), 0.0)
+
+    @property
+    def stages_left(self) -> float | None:
+        """Stages that likely follow, or None where that is unknown."""
+        if not self._history:
+            return None
+        last = self._history[-1]
+        most = math.inf if self.stages is None else max(self.stages - int(last["stage"]), 0)
+        likely = min(most, self._until_tolerance())
+        return None if math.isinf(likely) else likely
+
+    def _until_tolerance(self) -> float:
+        if len(self._history) < 2 or not self._tol:
+            return math.inf
+        likely = math.inf
+        for name in ("bound", "change"):
+            before, now = (line.get(name) for line in self._history[-2:])
+            if not before or not now or not 0 < now < before < math.inf:
+                continue
+            # bounds are compared with what the objective has fallen by, which is 1 in its own unit
+            unit = 1.0
+            if name == "bound":
+                objective = self._history[-1].get("objective")
+                unit = max(float(self._zero or 0.0) - float(objective or 0.0), 0.0) or 1.0
+            aim = self._tol * unit
+            rest = 0.0 if now <= aim else math.log(aim / now) / math.log(now / before)
+            likely = min(likely, math.ceil(rest))
+        return likely

@@ -1,0 +1,70 @@
+"""Choosing an algorithm is reported step by step before the run, and a run states its tolerance."""
+
+import numpy as np
+
+import distkern as dk
+from distkern.common.progress import at_step, steps_told
+from distkern.engine.events import CHOOSING, EventLog, steps_heard
+from distkern.monitor.passes import PassRecorder
+
+
+def rows(n_rows=300, seed=0):
+    X = np.random.default_rng(seed).standard_normal((n_rows, 3))
+    return X, (X[:, 0] + X[:, 1] ** 2 > 0.5).astype(int)
+
+
+def heard_of(model, X, y):
+    heard = []
+    model.fit_with(X, y, listeners=[heard.append])
+    return heard
+
+
+def test_a_fit_that_chooses_reports_its_steps_before_the_run():
+    heard = heard_of(dk.KernelClassifier(search="quick", random_state=0), *rows())
+    kinds = [event.kind for event in heard]
+    before = heard[: kinds.index("run_started")]
+    assert before[0].kind == "message"
+    assert "choosing the algorithm" in before[0]["text"]
+    assert (before[1].kind, before[1]["name"]) == ("pass_started", CHOOSING)
+    steps = [event for event in before if event.kind == "pass_progress"]
+    assert steps[0]["name"] == "choosing: linear machines"
+    done = [event["tasks_done"] for event in steps]
+    assert done == sorted(done)
+    assert done[-1] < steps[0]["tasks"]
+    # the report adds it up among the passes
+    recorder = PassRecorder()
+    for event in heard:
+        recorder(event)
+    total = next(total for total in recorder.totals if total.name == CHOOSING)
+    assert total.seconds > 0
+    assert total.waited == 0
+    # an algorithm that is given leaves nothing to choose
+    assert CHOOSING not in {
+        event.fields.get("name") for event in heard_of(dk.PegasosClassifier(stages=1), *rows())
+    }
+
+
+def test_steps_are_heard_by_the_innermost_listener_alone():
+    outer, inner = [], []
+    at_step("nobody listens", 0, 1)
+    with steps_told(lambda *step: outer.append(step)):
+        with steps_told(lambda *step: inner.append(step)):
+            at_step("inner", 0, 2)
+        at_step("outer", 1, 2)
+    assert (outer, inner) == ([("outer", 1, 2)], [("inner", 0, 2)])
+
+
+def test_work_without_steps_is_no_pass():
+    heard = []
+    with steps_heard(EventLog([heard.append]), "idle", "announced"):
+        pass
+    assert heard == []
+
+
+def test_a_run_whose_values_are_searched_says_its_tolerance():
+    X, y = rows(1200)
+    model = dk.CSVRGClassifier(n_landmarks=20, gamma=1.0, stages=1, tol=0.05, random_state=0)
+    for lam in (1.0, "auto"):
+        heard = heard_of(model.set_params(lam=lam), X, y)
+        [started] = [event for event in heard if event.kind == "run_started"]
+        assert started["tol"] == 0.05

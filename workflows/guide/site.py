@@ -1,0 +1,60 @@
+"""Hooks of MkDocs: the site holds the repository's pages as they lie there, and a reference of the code."""
+
+from __future__ import annotations
+
+import posixpath
+import re
+from pathlib import Path
+from typing import Any
+
+from mkdocs.structure.files import File
+
+import distkern
+
+ROOT = Path(__file__).parents[2]
+GITHUB = "https://github.com/distkern/distkern/{}/main/"
+#: of a link in Markdown: its file and the place in it
+LINK = re.compile(r"(?<=\]\()(?P<to>[^)\s#]+)(?P<place>#[^)\s]*)?(?=\))")
+
+
+def on_config(config: Any) -> Any:
+    """Take the repository for the folder of the pages, which MkDocs itself refuses for its parent folders."""
+    config.docs_dir = str(ROOT)
+    return config
+
+
+def on_files(files: Any, config: Any) -> Any:
+    """Add the reference of Python names and of commands."""
+    names = (name for name in distkern.__all__ if name[:1] != "_")
+    classes = "\n\n".join(f"::: distkern.{name}" for name in names)
+    commands = (
+        "::: mkdocs-click\n    :module: distkern.cli.main\n    :command: group\n    :prog_name: distkern"
+    )
+    for path, content in {
+        "api.md": f"# Python\n\n`import distkern as dk`\n\n{classes}\n",
+        "commands.md": f"# Commands\n\n{commands}\n",
+    }.items():
+        files.append(File.generated(config, path, content=content))
+    return files
+
+
+def on_page_markdown(markdown: str, page: Any, config: Any, files: Any) -> str:
+    """Let links to other files lead to GitHub, and links to GitHub's copies of pages to the pages."""
+    here = posixpath.dirname(page.file.src_uri)
+
+    def is_page(path: str) -> bool:
+        found = files.get_file_from_path(path)
+        return found is not None and found.inclusion.is_included()
+
+    def led(match: re.Match[str]) -> str:
+        to, place = match["to"], match["place"] or ""
+        for kind in ("blob", "tree", "raw"):
+            known = to.removeprefix(GITHUB.format(kind))
+            if known != to and is_page(known):
+                return posixpath.relpath(known, here or ".") + place
+        path = posixpath.normpath(posixpath.join(here, to))
+        if ":" in to or is_page(path) or not (ROOT / path).exists():
+            return match[0]
+        return GITHUB.format("tree" if (ROOT / path).is_dir() else "blob") + path + place
+
+    return LINK.sub(led, markdown)
