@@ -315,7 +315,7 @@ class AbstractKernelMachine(AbstractEstimator):
 
     @property
     def partial_fit(self) -> Any:
-        """There is none, as some of the algorithms that may be chosen read the rows of before again."""
+        """There is none, as some of the algorithms that may be chosen read the old rows again."""
         raise AttributeError(f"{type(self).__name__} has no partial_fit: use an estimator of one algorithm")
 
     def _settings(self) -> Settings:

@@ -107,7 +107,7 @@ def _goes_on(estimator: AbstractEstimator) -> bool:
     if not rule.reads_old:
         return True
     hint = f"use {rule.alone_with}, or " if rule.alone_with else ""
-    why = f"{estimator.name} reads the rows of before again"
+    why = f"no partial_fit, as {estimator.name} reads the old rows again"
     raise AttributeError(f"{why}: {hint}fit and update(X, y, old=...)")
 
 

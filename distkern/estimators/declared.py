@@ -13,7 +13,6 @@ from typing import Any, ClassVar
 from distkern.common.errors import unknown_name
 from distkern.common.parameters import AUTO, Parameter
 from distkern.estimators.documented import with_attributes, with_parameters
-from distkern.estimators.public import shown
 from distkern.model.columns import Columns
 from distkern.model.fields import Fitted, fitted_fields
 from distkern.model.settings import is_same
@@ -98,6 +97,9 @@ class HyperparameterMixin:
         return {}
 
     def __dir__(self) -> list[str]:
+        # predicting does without
+        from distkern.estimators.public import shown
+
         return shown(self, super().__dir__())
 
     def __sklearn_is_fitted__(self) -> bool:

@@ -9,7 +9,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from distkern.common.errors import InputError
-from distkern.common.screens import listed
 from distkern.monitor.history import PlotPage
 from distkern.monitor.text import magnitude
 from distkern.storage.places import Location
@@ -167,6 +166,8 @@ class Explanation:
         return self.plot()._repr_html_()
 
     def __repr__(self) -> str:
+        from distkern.common.screens import listed
+
         rows = [[each.column, each.loss, each.spread] for each in self.columns]
         return listed(f"<Explanation: {self.told}>", ["column", "importance", "std"], rows)
 

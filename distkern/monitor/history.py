@@ -6,7 +6,6 @@ from dataclasses import dataclass
 from html import escape
 from typing import TYPE_CHECKING, Any
 
-from distkern.common.screens import listed
 from distkern.storage.places import Location
 
 if TYPE_CHECKING:
@@ -26,6 +25,8 @@ class History(list[dict[str, Any]]):
     """
 
     def __repr__(self) -> str:
+        from distkern.common.screens import listed
+
         names = [name for name in _SHOWN if any(line.get(name) is not None for line in self)]
         rows = [[line.get(name, "") for name in names] for line in self]
         return listed(
@@ -74,6 +75,7 @@ class PlotPage:
         return f'<iframe srcdoc="{escape(self.page)}" style="{style}" onload="{grown}"></iframe>'
 
     def __repr__(self) -> str:
+
         return f"<Figures of {self.what}: a notebook draws them, .save(path) writes a page>"
 
     def save(self, path: Location) -> None:

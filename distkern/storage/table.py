@@ -14,7 +14,6 @@ from numpy.typing import NDArray
 from distkern.columns import COLUMNS, AbstractColumn
 from distkern.columns.base import DROP, DroppedColumn
 from distkern.common.held_out import Keys
-from distkern.common.screens import listed
 from distkern.common.sparse import Rows, SparseRows, converted
 from distkern.common.types import Floats
 from distkern.formats._kinds import TableKinds
@@ -59,6 +58,8 @@ class Table(_StoredTable):
     columns: tuple[AbstractColumn, ...]
 
     def __repr__(self) -> str:
+        from distkern.common.screens import listed
+
         rows = [[one.name, one.kind, one.encoding, one.becomes] for one in self.columns]
         title = f"<Table of {len(self.columns)} columns, which become {self.n_features} features>"
         return listed(title, ["column", "kind", "encoding", "becomes"], rows)
