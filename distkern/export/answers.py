@@ -15,7 +15,7 @@ from distkern.losses.classes import Logistic, Softmax
 
 def probabilities(loss: AbstractLoss, decision: Value, weights: NDArray[np.float64] | None) -> Value:
     """(n, n_classes) of decision values (n, n_outputs), as ``predict_proba``; ``weights`` of the classes are
-    taken out, see :func:`~distkern.runs.prediction.unweighted`.
+    taken out, see :func:`~distkern.model.prediction.unweighted`.
 
     Raises
     ------
@@ -49,7 +49,7 @@ def _normalized(shares: Value) -> Value:
 
 
 def codes(decision: Value, chances: Value | None, cut: float | NDArray[np.float64] | None) -> Value:
-    """Codes (n,) of the predicted classes, as :func:`~distkern.runs.prediction.codes_of` finds them."""
+    """Codes (n,) of the predicted classes, as :func:`~distkern.model.prediction.codes_of` finds them."""
     if cut is not None and chances is not None:
         if isinstance(cut, np.ndarray):
             return (chances * cut).apply("ArgMax", axis=1, keepdims=0)
