@@ -6,7 +6,7 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import accumulate, pairwise
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,8 +16,10 @@ from distkern.columns.base import DROP, DroppedColumn
 from distkern.common.held_out import Keys
 from distkern.common.sparse import Rows, SparseRows, converted
 from distkern.common.types import Floats
-from distkern.formats._kinds import TableKinds
 from distkern.storage.description import described
+
+if TYPE_CHECKING:
+    from distkern.formats._kinds import TableKinds
 
 #: columns listed in a note
 _SHOWN = 8
@@ -101,6 +103,9 @@ class Table(_StoredTable):
 
     def kinds(self) -> TableKinds:
         """A reader of later tables: each column with its kind and categories."""
+        # applying a table reads no file
+        from distkern.formats._kinds import TableKinds
+
         return TableKinds(
             {column.name: column.kind for column in self.columns},
             {column.name: column.known_words for column in self.columns},

@@ -8,6 +8,7 @@ import pytest
 
 import distkern
 from distkern.common.errors import MemoryBudgetError
+from distkern.model.settings import has_effect
 from distkern.runs.algorithms import algorithms
 from distkern.search.choice import rungs_of
 from distkern.search.tuning.runner import TrialRunner, Where
@@ -34,13 +35,18 @@ def quick(kind):
 @pytest.mark.parametrize("name", ALGORITHMS)
 def test_every_algorithm_has_a_space_of_legal_values(name):
     kind = ALGORITHMS[name]
-    found = {hyper: values for hyper, values in spaces(kind).items() if kind().has_effect(hyper)}
+    given = kind().recipe().settings.given
+    found = {
+        hyper: values
+        for hyper, values in spaces(kind).items()
+        if has_effect(kind.hyperparameters, given, hyper)
+    }
     assert found, "declare with `tried` which values of its hyperparameters are worth a search"
     for hyper, values in found.items():
         assert values[0] == kind.hyperparameters[hyper].default
         assert len(values) == len(set(values)) >= 2
         for value in values:
-            kind(**{hyper: value}).check_parameters()
+            kind(**{hyper: value}).recipe().check()
 
 
 @pytest.mark.parametrize("name", slow_but(TUNED, "csvrg", "dsg", "newton"))

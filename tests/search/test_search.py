@@ -13,6 +13,7 @@ from distkern.common.errors import CorruptDataError, DistkernError, DivergenceEr
 from distkern.common.scores import log_losses
 from distkern.passes import execution
 from distkern.runs.algorithms import algorithms
+from distkern.search.tuning import runner
 from distkern.search.tuning.record import SearchFolder, Task, Trial, TuningCandidate
 from distkern.search.tuning.runner import Watcher, Where
 from distkern.search.tuning.search import Search
@@ -271,14 +272,14 @@ def test_a_trial_is_not_taken_for_another_one(data, tmp_path):
 
 
 def test_a_candidate_that_diverges_is_ranked_last(data, monkeypatch):
-    fit = NewtonClassifier.fit_with
+    run = runner.run
 
-    def diverging(self, *given, **more):
-        if self.gamma in broken:
+    def diverging(recipe, *given):
+        if recipe.settings.given["gamma"] in broken:
             raise DivergenceError("the objective left the numbers")
-        return fit(self, *given, **more)
+        return run(recipe, *given)
 
-    monkeypatch.setattr(NewtonClassifier, "fit_with", diverging)
+    monkeypatch.setattr(runner, "run", diverging)
     broken = {3.0}
     ranked = Search(candidates(), data.train, "halving").run(HERE)
     assert ranked[0].settings["gamma"] != 3.0

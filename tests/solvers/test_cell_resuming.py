@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 
 from distkern.engine.drive import Driver, Interrupted
-from distkern.estimators import cells
 from distkern.estimators.cells import CellClassifier
 from distkern.estimators.loading import load_model
+from distkern.model import cells
 from distkern.solvers._cells import layout, sizes
 from distkern.storage.ingest import write_dataset
 from distkern.storage.parts import ArrayParts, SlicedParts
