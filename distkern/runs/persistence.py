@@ -86,13 +86,6 @@ def read_model(path: Location) -> FittedModel:
         If there is no finished model, or another version wrote it.
     CorruptDataError
         If anything in it is not what was written.
-
-    Examples
-    --------
-    >>> X, y = np.array([[0.0], [1.0], [2.0], [3.0]] * 5), [0, 0, 1, 1] * 5
-    >>> dk.NewtonClassifier(features="linear", random_state=0).fit(X, y).save("model")
-    >>> load_model("model").predict([[0.0], [3.0]])
-    array([0, 1])
     """
     # what is read later must be found from another working folder too
     folder = absolute(path)
