@@ -15,10 +15,11 @@ from distkern.common.version import __version__ as __version__
 _HOMES = {
     "Dataset": "distkern.storage.dataset",
     "InputError": "distkern.common.errors",
+    "export": "distkern.export.onnx",
     "kernel_matrix": "distkern.kernels",
     "load_model": "distkern.estimators.loading",
     "open_dataset": "distkern.storage.dataset",
-    "tune": "distkern.search.tuning.search",
+    "tune": "distkern.search.tuning.tune",
     "write_dataset": "distkern.runs.writing",
 }
 

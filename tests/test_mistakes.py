@@ -140,6 +140,14 @@ def with_nan():
     ("mistake", "words"),
     [
         (lambda: fitted(with_nan()), ["contains NaN", "pandas.DataFrame(X)"]),
+        (lambda: NewtonRegressor(loss="mse").fit(X, Y), ["loss:", "did you mean 'square'?"]),
+        (lambda: NewtonClassifier(loss="mse").fit(X, Y), ["loss:", "did you mean 'least_squares'?"]),
+        (lambda: NewtonClassifier(kernel="linear").fit(X, Y), ["kernel:", "set features='linear'"]),
+        (lambda: NewtonClassifier(kernel="gaussian").fit(X, Y), ["kernel:", "did you mean 'rbf'?"]),
+        (lambda: NewtonClassifier(scale="zscore").fit(X, Y), ["scale:", "did you mean 'standard'?"]),
+        (lambda: KernelClassifier(settings={"c": 3}).fit(X, Y), ["settings:", "did you mean 'C'?"]),
+        (lambda: KernelClassifier(memory_limit=2).fit(X, Y), ["memory_limit: '2' is 2 bytes", "2GiB"]),
+        (lambda: fitted().predict({"age": 1}), ["X: is a dict", "[X]"]),
         (lambda: fitted().predict(with_nan()), ["X: Input X contains NaN", "fill them in"]),
         (lambda: fitted(FRAME.to_numpy()), ["X: 'a' is not a number", "pandas.DataFrame(X)"]),
         (lambda: fitted().predict(np.full((2, 2), "b")), ["X: 'b' is not a number", "give numbers"]),
@@ -194,3 +202,12 @@ def test_a_quantity_that_is_taken_for_classes(folder, capsys):
     assert "give --task regression if the target is a quantity" in capsys.readouterr().err
     assert main(["shard", "good.csv", "--target", "income", "--out", "few.zarr"]) == 0
     assert "quantity" not in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("theirs", "ours"),
+    [("alpha", "nu"), ("max_iter", "stages"), ("seed", "random_state"), ("learning_rate", "")],
+)
+def test_hyperparameters_of_other_libraries_are_guessed(theirs, ours):
+    with pytest.raises(TypeError, match=f"'{theirs}'; did you mean '{ours}'" if ours else "use one of"):
+        NewtonClassifier(**{theirs: 1})

@@ -390,6 +390,10 @@ class RandomFeatureBasis(AbstractBasis):
 
     # -- blocks
 
+    def block(self, number: int) -> tuple[AbstractFeatureBlock, float]:
+        """A block of features, and the scale of its values in this basis."""
+        return self._kept(number), self._scale(number)
+
     def _scale(self, block: int) -> float:
         columns = self.columns_of(block)
         return (

@@ -12,8 +12,9 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationEr
 
 from distkern.cli import options
 from distkern.cli.algorithms import CHOSEN
-from distkern.cli.values import check_scheduler, check_workers, parse_bytes
+from distkern.cli.values import check_scheduler, check_workers
 from distkern.common.errors import InputError, unknown_name
+from distkern.common.sizes import parse_bytes
 from distkern.search.tuning.space import SearchTable
 from distkern.storage.places import Place, place_of
 
@@ -73,7 +74,7 @@ class Job(BaseModel):
     @field_validator("memory_limit", mode="before")
     @classmethod
     def _bytes(cls, value: object) -> object:
-        return parse_bytes(value) if isinstance(value, str) else value
+        return parse_bytes(str(value)) if isinstance(value, str) or type(value) is int else value
 
     @field_validator("data", "out")
     @classmethod

@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from distkern.cli.values import check_scheduler, check_workers, parse_bytes
+from distkern.cli.values import check_scheduler, check_workers
 from distkern.common.errors import InputError
+from distkern.common.sizes import parse_bytes
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 

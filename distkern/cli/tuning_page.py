@@ -20,7 +20,7 @@ from distkern.cli.tuning import (
 from distkern.monitor.page import Axis, Curve, Plot, Plots, Section, heading, note, page, table, tiles
 from distkern.monitor.style import STYLES, Style
 from distkern.monitor.text import in_percent, in_time
-from distkern.search.tuning.space import Range, SearchTable
+from distkern.search.tuning.space import Drawable, Range, SearchTable
 
 if TYPE_CHECKING:
     from distkern.cli.job import Job
@@ -129,7 +129,7 @@ def _axis(name: str, values: Sequence[Any], job: Job, search: Search) -> Axis:
     """
     asked = (job.search or SearchTable()).space.get(name)
     if not all(is_number(value) for value in values):
-        declared = [] if asked is None or isinstance(asked, Range) else list(asked)
+        declared = [] if asked is None or isinstance(asked, Drawable) else list(asked)
         known = search.candidates[0].estimator.hyperparameters.get(name)
         order = [*declared, *([] if known is None else known.words), *values]
         tried = set(map(setting_word, values))

@@ -1,4 +1,4 @@
-"""Sizes and schedulers in the notation of command lines and job files."""
+"""Schedulers in the notation of command lines and job files."""
 
 from __future__ import annotations
 
@@ -6,15 +6,6 @@ import re
 
 from distkern.common.errors import InputError
 
-_UNITS = {"": 1, "b": 1}
-_UNITS |= {
-    prefix + ending: base**power
-    for power, prefix in enumerate("kmgt", start=1)
-    for ending, base in (("ib", 1024), ("i", 1024), ("b", 1000), ("", 1000))
-}
-#: fewer bytes without a unit are a mistake
-_LEAST = 2**20
-_SIZE = re.compile(r"\s*(\d+(?:\.\d*)?|\.\d+)\s*([a-zA-Z]*)\s*")
 #: schedulers that are known without importing Dask
 _LOCAL = ("synchronous", "threads", "processes", "local")
 _ADDRESS = re.compile(r"(tcp|tls)://\S+:\d+")
@@ -47,23 +38,3 @@ def check_workers(scheduler: str | None, workers: int | None, where: str = "--wo
     else:
         return
     raise InputError(f"scheduler {scheduler!r} {what}", where=where, hint=hint)
-
-
-def parse_bytes(text: str) -> int:
-    """Parse a number of bytes such as ``"512MiB"``, ``"1.5 GB"`` or ``"1048576"``.
-
-    Raises
-    ------
-    InputError
-        If it is not a positive number with a known unit, or has no unit and is below 1 MiB.
-    """
-    match = _SIZE.fullmatch(text)
-    unit = match[2].lower() if match else None
-    size = int(float(match[1]) * _UNITS[unit]) if match and unit in _UNITS else 0
-    if size < 1:
-        raise InputError(f"{text!r} is not a size in bytes", hint="write for instance 512MiB or 2GB")
-    if not unit and size < _LEAST:
-        raise InputError(
-            f"{text!r} is {size:,} bytes, as it has no unit", hint=f"write for instance {text}GiB"
-        )
-    return size

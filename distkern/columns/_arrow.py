@@ -9,6 +9,8 @@ from numpy.typing import NDArray
 
 from distkern.common.errors import InputError
 
+#: rows of which each value is looked at, as those of a service are
+_FEW = 8
 #: a second of each unit of time
 TICKS = {"s": 1, "ms": 10**3, "us": 10**6, "ns": 10**9}
 
@@ -46,6 +48,19 @@ def in_numpy(values: Any) -> NDArray[Any]:
     else:
         found = np.from_dlpack(whole)
     return found
+
+
+def distinct_values(values: Any) -> tuple[list[Any], NDArray[np.int64]]:
+    """Values of an Arrow array, and the place of each row's among them; distinct ones, and -1 where one is
+    missing, unless there are so few rows that it costs more to find the equal ones."""
+    import pyarrow as pa
+
+    if len(values) <= _FEW:
+        return values.to_pylist(), np.arange(len(values))
+    encoded = values if pa.types.is_dictionary(values.type) else values.dictionary_encode()
+    indices = encoded.indices.cast(pa.int64())
+    places = in_numpy(indices.fill_null(-1) if indices.null_count else indices)
+    return encoded.dictionary.to_pylist(), places
 
 
 def is_number(kind: Any) -> bool:

@@ -38,7 +38,7 @@ from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
 
-from distkern.columns._arrow import in_numpy, is_text, value_type
+from distkern.columns._arrow import distinct_values, is_text, value_type
 from distkern.columns._facts import NumberFacts
 from distkern.columns._reading import Array, ColumnWords, Fitting, Parsed, Reading
 from distkern.columns._words import word_of
@@ -130,12 +130,8 @@ class AbstractColumn(ABC):
         """Numbers (n,) or (n, width) of an Arrow array, by words; ``refuse`` takes the error of the first row
         with a wrong text, and the number of such rows.
         """
-        import pyarrow as pa
-
-        encoded = values if pa.types.is_dictionary(values.type) else values.dictionary_encode()
-        words = [word_of(value, reading.na) for value in encoded.dictionary.to_pylist()]
-        indices = encoded.indices.cast(pa.int64())
-        indices = in_numpy(indices.fill_null(-1) if indices.null_count else indices)
+        distinct, indices = distinct_values(values)
+        words = [word_of(value, reading.na) for value in distinct]
         parsed = cls.parse(words, reading)
         rows = np.flatnonzero(np.isin(indices, parsed.wrong)) if len(parsed.wrong) else indices[:0]
         if rows.size:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cache
 from typing import Any, ClassVar, Literal
 
 import numpy as np
@@ -25,6 +26,9 @@ _THOUSANDS = {".": (",", *_SPACES), ",": (r"\.", *_SPACES)}
 #: between a number and what it is of, which typesetters put apart by a space that does not break
 _GAP = "[ \u00a0\u202f]?"
 _MINUS = "\u2212"
+#: words that are parsed one by one
+_FEW = 8
+_NO_DIGIT = re.compile(r"[^0-9]")
 
 #: of a text that is an integer
 _LEADING_ZERO = r"^0\d+$"
@@ -98,9 +102,9 @@ class NumberColumn(AbstractMeasure, AbstractMeansColumn):
         if pa.types.is_duration(of):
             numbers = in_numpy(values.cast(pa.int64()).cast(pa.float64(), safe=False)) / TICKS[of.unit]
         elif is_plain(of) and not pa.types.is_temporal(of):
-            numbers = in_numpy(
-                (values.cast(pa.int8()) if pa.types.is_boolean(of) else values).cast(pa.float64(), safe=False)
-            )
+            if pa.types.is_boolean(of):
+                values = values.cast(pa.int8())
+            numbers = in_numpy(values if pa.types.is_float64(of) else values.cast(pa.float64(), safe=False))
         else:
             return None
         return _without_na(numbers, reading)
@@ -221,6 +225,37 @@ def numbers_of(words: Sequence[str | None], decimal: str = ".") -> tuple[NDArray
     ``decimal`` is the decimal mark, "." or ","; thousands may be separated. Numbers in parentheses are
     negative.
     """
+    if len(words) <= _FEW:
+        found = [_number_of(word, decimal) for word in words]
+        return np.array([value for value, _ in found], np.float64), [unit for _, unit in found]
+    return _many_numbers_of(words, decimal)
+
+
+def _number_of(word: str | None, decimal: str) -> tuple[float, str]:
+    """One word as :func:`_many_numbers_of` parses it; a single row is served without Arrow's overhead."""
+    match = None if word is None else _compiled_pattern(decimal).match(word)
+    if match is None:
+        return np.nan, ""
+    part = {name: text or "" for name, text in match.groupdict().items()}
+    unit = part["outer"] + part["before"] + part["after"] + part["last"]
+    whole, fraction = _NO_DIGIT.sub("", part["whole"]), part["fraction"]
+    if (
+        (part["open"] == "(") != (part["close"] == ")")
+        or not (whole or fraction)
+        or (part["sign"] and part["minus"])
+    ):
+        return np.nan, unit
+    value = float(f"{whole}.{fraction}{part['exponent']}")
+    is_negative = any(mark in part["open"] + part["sign"] + part["minus"] for mark in f"(-{_MINUS}")
+    return -value if is_negative else value, unit
+
+
+@cache
+def _compiled_pattern(decimal: str) -> re.Pattern[str]:
+    return re.compile(_pattern(decimal).removesuffix("$") + r"\Z", re.ASCII)
+
+
+def _many_numbers_of(words: Sequence[str | None], decimal: str) -> tuple[NDArray[np.float64], list[str]]:
     import pyarrow as pa
     from pyarrow import compute
 

@@ -3,27 +3,49 @@
 from __future__ import annotations
 
 import difflib
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 
 #: characters of a part of a message
 _LONGEST = 800
-#: words of other libraries -> ours
-_SYNONYMS = {
-    **dict.fromkeys(
-        ("mse", "l2", "squared", "squared_error", "squared_loss", "ols", "ridge"), "least_squares"
-    ),
-    **dict.fromkeys(("mae", "l1", "absolute_error", "least_absolute_deviation"), "absolute"),
-    **dict.fromkeys(("log", "log_loss", "logloss", "binary_crossentropy", "bernoulli"), "logistic"),
-    **dict.fromkeys(("cross_entropy", "crossentropy", "multinomial", "multi_logloss"), "softmax"),
-    **dict.fromkeys(("svm", "svc", "hinge_loss"), "hinge"),
-    **dict.fromkeys(("gaussian", "gauss", "squared_exponential", "se"), "rbf"),
-    **dict.fromkeys(("poly", "polynomial_kernel"), "polynomial"),
-    **dict.fromkeys(("fit", "learn"), "train"),
-    **dict.fromkeys(("info", "show", "describe"), "inspect"),
-    **dict.fromkeys(("score", "eval", "test", "measure"), "evaluate"),
-    **dict.fromkeys(("ingest", "convert", "prepare"), "shard"),
-    **dict.fromkeys(("search", "optimize", "optimise", "hpo"), "tune"),
-    "list": "runs",
+#: words of other libraries -> ours, the first that is known where the word stands
+_SYNONYMS: dict[str, tuple[str, ...]] = {
+    word: tuple(ours.split())
+    for ours, theirs in {
+        "square least_squares": "mse l2 squared squared_error squared_loss ols ridge mean_squared_error rmse",
+        "absolute": "mae l1 absolute_error least_absolute_deviation mean_absolute_error lad",
+        "huber": "huber_loss smooth_l1 pseudo_huber",
+        "quantile": "pinball pinball_loss",
+        "epsilon_insensitive": "svr epsilon",
+        "logistic": "log log_loss logloss binary_crossentropy bernoulli binary binary_logistic",
+        "softmax": "cross_entropy crossentropy categorical_crossentropy multinomial multi_logloss",
+        "hinge": "svm svc hinge_loss",
+        "squared_hinge": "l2svm linear_svc",
+        "rbf": "gaussian gauss squared_exponential se radial",
+        "polynomial": "poly polynomial_kernel",
+        "chi2": "chi_squared additive_chi2",
+        "standard": "zscore standardize standardise standard_scaler",
+        "minmax": "min_max minmax_scaler",
+        "normal": "quantile_normal gauss_rank",
+        "train": "fit learn",
+        "inspect": "info show describe",
+        "evaluate": "score eval test measure",
+        "shard": "ingest convert prepare",
+        "tune": "search optimize optimise hpo",
+        "runs": "list",
+        "nu lam": "alpha reg_lambda lambda",
+        "stages": "max_iter n_epochs epochs n_iter",
+        "random_state": "seed random_seed",
+        "n_landmarks": "n_components n_centers n_inducing",
+        "step_size": "learning_rate lr eta eta0",
+        "memory_limit": "max_memory memory",
+        "tol": "tolerance",
+    }.items()
+    for word in theirs.split()
+}
+#: (parameter, word of another library) -> what does the same here
+_OTHER_WAYS = {
+    ("kernel", "linear"): "set features='linear' with newton, svrg, sdca, rbcd or sbmd, or use pegasos",
+    ("kernel", "precomputed"): "give the rows and the name of a kernel: no matrix of all rows is ever built",
 }
 
 
@@ -48,9 +70,20 @@ class InputError(DistkernError, ValueError):
         self.what = what
         self.where = where
         self.hint = hint
+        super().__init__(self._message)
+
+    @property
+    def _message(self) -> str:
         # a name in a user's file may be as long as the file
-        message = _shortened(what) if where is None else f"{_shortened(where)}: {_shortened(what)}"
-        super().__init__(message if hint is None else f"{message}; {_shortened(hint)}")
+        place = "" if self.where is None else f"{_shortened(self.where)}: "
+        remedy = "" if self.hint is None else f"; {_shortened(self.hint)}"
+        return f"{place}{_shortened(self.what)}{remedy}"
+
+    def reword(self, words: Callable[[str], str]) -> None:
+        """Exchange its words, see :mod:`distkern.common.python_words`."""
+        self.what = words(self.what)
+        self.where, self.hint = (None if one is None else words(one) for one in (self.where, self.hint))
+        self.args = (self._message,)
 
     def __reduce__(self) -> tuple[object, ...]:
         return _rebuild, (type(self), self.what, self.where, self.hint)
@@ -70,6 +103,10 @@ class Problems(InputError):
 
     def __str__(self) -> str:
         return "\n".join(map(str, self.errors))
+
+    def reword(self, words: Callable[[str], str]) -> None:
+        for error in self.errors:
+            error.reword(words)
 
     def __reduce__(self) -> tuple[object, ...]:
         return type(self), (self.errors,)
@@ -111,8 +148,11 @@ def _rebuild(kind: type[InputError], what: str, where: str | None, hint: str | N
 def nearest(name: str, known: Iterable[str]) -> str | None:
     """The one of ``known`` that a name is likely to mean: the same in another library, or nearly spelt so."""
     names = sorted(known)
-    same = _SYNONYMS.get(name.lower().replace("-", "_"))
-    return same if same in names else next(iter(difflib.get_close_matches(name, names, n=1)), None)
+    same = [one for one in _SYNONYMS.get(name.lower().replace("-", "_"), ()) if one in names]
+    # "c" is no misspelling of "nu", but "C" in another case
+    in_case = [one for one in names if one.lower() == name.lower()]
+    guesses = same or in_case or difflib.get_close_matches(name, names, n=1)
+    return next(iter(guesses), None)
 
 
 def unknown_name(kind: str, name: str, known: Iterable[str]) -> InputError:
@@ -121,3 +161,8 @@ def unknown_name(kind: str, name: str, known: Iterable[str]) -> InputError:
     close = nearest(name, names)
     hint = f"use one of: {', '.join(names)}" if close is None else f"did you mean {close!r}?"
     return InputError(f"unknown {kind} {name!r}", hint=hint)
+
+
+def other_way(parameter: str, word: object) -> str | None:
+    """What does the same as a parameter's word of another library, if it is known."""
+    return _OTHER_WAYS.get((parameter, word)) if isinstance(word, str) else None

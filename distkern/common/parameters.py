@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 
 from distkern.common.choices import Choices
-from distkern.common.errors import InputError, unknown_name
+from distkern.common.errors import InputError, other_way, unknown_name
 from distkern.common.registry import Family
 
 _KEY = "parameter"
@@ -40,6 +40,11 @@ class AbstractKind(ABC):
     def annotation(self) -> str:
         """The type of those that are not :attr:`words`, as type checkers read it."""
         return ""
+
+    @property
+    def docstring_type(self) -> str:
+        """The same, as scikit-learn's docstrings write types."""
+        return self.annotation
 
     @property
     def words(self) -> tuple[str, ...]:
@@ -70,14 +75,23 @@ class Number(AbstractKind):
 
     @property
     def description(self) -> str:
+        return f"{self.noun}{self._range}"
+
+    @property
+    def docstring_type(self) -> str:
+        return f"{self.annotation}{self._range}"
+
+    @property
+    def _range(self) -> str:
         if math.isinf(self.least) and math.isinf(self.most):
-            return self.noun
+            return ""
         if math.isinf(self.most):
-            return f"{self.noun} {'>' if self.open[0] else '>='} {self.least:g}"
+            return f" {'>' if self.open[0] else '>='} {self.least:g}"
         if math.isinf(self.least):
-            return f"{self.noun} {'<' if self.open[1] else '<='} {self.most:g}"
+            return f" {'<' if self.open[1] else '<='} {self.most:g}"
         left, right = "(" if self.open[0] else "[", ")" if self.open[1] else "]"
-        return f"{self.noun} in {left}{self.least:g}, {self.most:g}{right}"
+        # the largest seed is a number of ten digits
+        return f" in {left}{self.least:.10g}, {self.most:.10g}{right}"
 
     def clean(self, value: Any) -> Any:
         return float(value)
@@ -111,6 +125,7 @@ class Numbers(AbstractKind):
     kind: Number
     length: int | None = None
     annotation = "float | Sequence[float]"
+    docstring_type = "float or list of float"
 
     def accepts(self, value: Any) -> bool:
         numbers = _as_list(value)
@@ -194,6 +209,10 @@ class Instance(AbstractKind):
     def annotation(self) -> str:
         return "dict[Any, Any]" if self.type is dict else self.type.__name__
 
+    @property
+    def docstring_type(self) -> str:
+        return "dict" if self.type is dict else f"{self.type.__name__} instance"
+
 
 @dataclass(frozen=True)
 class Parameter:
@@ -236,6 +255,21 @@ class Parameter:
         return " | ".join(dict.fromkeys(one for one in types if one))
 
     @property
+    def docstring_type(self) -> str:
+        """Its type and default, as scikit-learn's docstrings write them.
+
+        >>> Parameter(AUTO, (POSITIVE, Words("auto", "scale"), NOTHING), "").docstring_type
+        'float > 0, {"auto", "scale"} or None, default="auto"'
+        """
+        words = [f'"{word}"' for word in dict.fromkeys(self.words)]
+        choice = f"{{{', '.join(words)}}}" if len(words) > 1 else "".join(words)
+        types = dict.fromkeys([*(kind.docstring_type for kind in self.kinds), choice])
+        ordered = sorted(filter(None, types), key=lambda one: one == "None")
+        default = f'"{self.default}"' if isinstance(self.default, str) else repr(self.default)
+        listed = " or ".join(filter(None, [", ".join(ordered[:-1]), ordered[-1]]))
+        return f"{listed}, default={default}"
+
+    @property
     def words(self) -> list[str]:
         """The words it may be."""
         return [word for kind in self.kinds for word in kind.words]
@@ -254,14 +288,17 @@ class Parameter:
         """
         for kind in self.kinds:
             if kind.accepts(value):
-                return kind.clean(value)
+                try:
+                    return kind.clean(value)
+                except InputError as refusal:
+                    raise InputError(refusal.what, where=name, hint=refusal.hint) from None
         if isinstance(value, str) and self.words:
             others = [kind.description for kind in self.kinds if not kind.words and not kind.accepts(None)]
             error = unknown_name("value", value, [*self.words, *others])
             if any(isinstance(kind, Words) and kind.names_another(value) for kind in self.kinds):
                 hint = f"use one of: {', '.join([*self.words, *others])}"
                 raise InputError(f"{value!r} is a {name} that cannot be used here", where=name, hint=hint)
-            raise InputError(error.what, where=name, hint=error.hint)
+            raise InputError(error.what, where=name, hint=other_way(name, value) or error.hint)
         raise InputError(f"is {value!r}", where=name, hint=f"use {self.description}")
 
 

@@ -31,6 +31,18 @@ def keys_of_texts(texts: Sequence[str]) -> NDArray[np.uint64]:
     return np.fromiter((keys[text] for text in texts), dtype=np.uint64, count=len(texts))
 
 
+def weights_of_rows(weights: Any, first_row: int = 1) -> NDArray[np.float64]:
+    """Weights (n_rows,) as numbers; :class:`InputError` for one that is negative or not finite."""
+    found: NDArray[np.float64] = plain_targets(weights, "sample_weight", first_row, "weight").astype(
+        np.float64
+    )
+    wrong = np.flatnonzero(~((found >= 0) & (found < np.inf)))
+    if len(wrong):
+        where = f"sample_weight, row {first_row + wrong[0]}"
+        raise InputError(f"is {found[wrong[0]]:g}", where=where, hint="give finite weights from 0 on")
+    return found
+
+
 def keys_of_groups(groups: Any, n_rows: int, where: str = "groups") -> NDArray[np.uint64]:
     """The key (n_rows,) of the group of each row, of numbers, texts or dates, see :func:`keys_of_texts`.
 

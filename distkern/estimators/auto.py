@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from distkern.common import blas
 from distkern.common.choices import Compared
-from distkern.common.errors import InputError
+from distkern.common.errors import InputError, unknown_name
 from distkern.common.parameters import AUTO, NOTHING, Parameter, Whole
 from distkern.common.types import AbstractSource
 from distkern.estimators.base import AbstractClassifier, AbstractRegressor
@@ -102,7 +102,14 @@ class ChoosingRecipe(Recipe):
     own: Mapping[str, Any] = field(default_factory=dict)
 
     def check(self) -> None:
-        """Others are refused where the algorithm is known."""
+        """Refuse settings that no algorithm has; others are refused where it is known."""
+        wanted = self.settings.value("algorithm")
+        choosable = CHOOSABLE if wanted == AUTO else (wanted,)
+        known = {name for one in choosable for name in self.kind_of(Candidate(one)).hyperparameters}
+        for name in self.settings.value("settings") or ():
+            if name not in known:
+                error = unknown_name("hyperparameter", str(name), known)
+                raise InputError(error.what, where="settings", hint=error.hint)
 
     def chosen_for(self, data: TrainingData, *, has_test: bool) -> Recipe:
         """The recipe of the algorithm that suits the rows, of which it says who chose it."""
@@ -115,7 +122,7 @@ class ChoosingRecipe(Recipe):
                 raise InputError(
                     f"is no hyperparameter of {chosen.name}, which was chosen",
                     where=f"hyperparameter {name!r}",
-                    hint="leave it out, or name an algorithm that has it",
+                    hint=f"leave it out, or set algorithm to {' or '.join(map(repr, self._takers(name)))}",
                 )
         machine = self.made(chosen, len(data.classes))
         recipe = machine.recipe()
@@ -187,6 +194,11 @@ class ChoosingRecipe(Recipe):
         if kind is None or chosen.name not in CHOOSABLE:
             raise KeyError(chosen.name)
         return kind
+
+    def _takers(self, name: str) -> list[str]:
+        """The algorithms that may be chosen and have a hyperparameter."""
+        kinds = {one: self.kind_of(Candidate(one)) for one in CHOOSABLE}
+        return [one for one, kind in kinds.items() if name in kind.hyperparameters]
 
     def made(self, chosen: Candidate, n_classes: int = 2) -> AbstractEstimator:
         """Its estimator, with a likelihood of so many classes as its loss where probabilities are wanted."""
@@ -303,7 +315,7 @@ class AbstractKernelMachine(AbstractEstimator):
 
     @property
     def partial_fit(self) -> Any:
-        """There is none, as some of the algorithms that may be chosen read the rows of before again."""
+        """There is none, as some of the algorithms that may be chosen read the old rows again."""
         raise AttributeError(f"{type(self).__name__} has no partial_fit: use an estimator of one algorithm")
 
     def _settings(self) -> Settings:
@@ -395,7 +407,7 @@ class KernelClassifier(AbstractKernelMachine, AbstractClassifier):
     >>> X, y = make_moons(300, noise=0.1, random_state=0)
     >>> model = KernelClassifier(search="quick", random_state=0).fit(X, y)
     >>> model.algorithm_, model.score(X, y) > 0.98
-    ('cells', True)
+    ('newton', True)
     """
 
     name = "auto"
@@ -415,7 +427,15 @@ class KernelClassifier(AbstractKernelMachine, AbstractClassifier):
 
 
 class KernelRegressor(AbstractKernelMachine, AbstractRegressor):
-    """The regressor that suits the data, see :class:`KernelClassifier`."""
+    """The regressor that suits the data, see :class:`KernelClassifier`.
+
+    Examples
+    --------
+    >>> X = np.linspace(0, 6, 400)[:, None]
+    >>> model = KernelRegressor(search="quick", random_state=0).fit(X, np.sin(X[:, 0]))
+    >>> model.score(X, np.sin(X[:, 0])) > 0.99
+    True
+    """
 
     name = "auto_regressor"
     hyperparameters: ClassVar = {**CHOICE, "n_jobs": N_JOBS, "random_state": RANDOM_STATE}

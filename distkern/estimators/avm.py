@@ -11,4 +11,11 @@ class AVMClassifier(AbstractCoresetClassifier, solver=AVM):
 
     Minimises the objective of :class:`CSVRGClassifier` with steps 1/t, so that ``lam`` is 1 / lambda of
     Le et al. Cheaper for each pass than CSVRG and slower to converge: O(1/t).
+
+    Examples
+    --------
+    >>> from sklearn.datasets import make_moons
+    >>> X, y = make_moons(300, noise=0.1, random_state=0)
+    >>> AVMClassifier(gamma=4.0, random_state=0).fit(X, y).score(X, y) > 0.95
+    True
     """

@@ -20,7 +20,7 @@ It may give:
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, ClassVar, Self, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -30,7 +30,9 @@ from sklearn.utils import check_consistent_length, column_or_1d
 from distkern.common.errors import InputError
 from distkern.common.labels import plain_labels
 from distkern.common.parameters import Parameter
+from distkern.common.python_words import in_python
 from distkern.common.targets import plain_targets
+from distkern.estimators.available import available_if
 from distkern.estimators.estimator import AbstractEstimator
 from distkern.losses import find_loss
 from distkern.model.settings import Settings
@@ -42,19 +44,13 @@ from distkern.solvers.hyperparameters import CLASS_WEIGHT, METRIC, RANDOM_STATE,
 if TYPE_CHECKING:
     from distkern.monitor.explanation import Explanation
 
-    Method = TypeVar("Method", bound=Callable[..., Any])
-
-    def available_if(check: Callable[[Any], bool]) -> Callable[[Method], Method]:
-        """scikit-learn's, with types: the method keeps its signature."""
-else:
-    from sklearn.utils.metaestimators import available_if
-
 
 class Explainable:
     """What classifiers and regressors share."""
 
     _fitted: Callable[[], FittedModel]
 
+    @in_python
     def explain(
         self,
         X: Any,
@@ -111,13 +107,14 @@ def _goes_on(estimator: AbstractEstimator) -> bool:
     if not rule.reads_old:
         return True
     hint = f"use {rule.alone_with}, or " if rule.alone_with else ""
-    why = f"{estimator.name} reads the rows of before again"
+    why = f"no partial_fit, as {estimator.name} reads the old rows again"
     raise AttributeError(f"{why}: {hint}fit and update(X, y, old=...)")
 
 
 class AbstractClassifier(ClassifierMixin, Explainable, AbstractEstimator):  # type: ignore[misc]
     """A classifier f(x) = basis(x) @ coefficients_ + constants_, binary or one-vs-rest."""
 
+    task = "classification"
     beside: ClassVar[Mapping[str, Parameter | None]] = {
         "class_weight": CLASS_WEIGHT,
         "threshold": THRESHOLD,
@@ -224,7 +221,7 @@ class AbstractClassifier(ClassifierMixin, Explainable, AbstractEstimator):  # ty
             return True
         choices = self.hyperparameters["loss"].words if "loss" in self.hyperparameters else []
         likelihoods = [name for name in choices if find_loss(name).has_probabilities]
-        hint = f": use {' or '.join(map(repr, likelihoods))}" if likelihoods else ""
+        hint = f": set loss={' or '.join(map(repr, likelihoods))}" if likelihoods else ""
         if "probability" in self.hyperparameters:
             hint = ": set probability=True"
         raise AttributeError(f"loss {loss.name!r} gives no probabilities{hint}")
@@ -237,6 +234,7 @@ class AbstractClassifier(ClassifierMixin, Explainable, AbstractEstimator):  # ty
         """
         return self._map(X, "probability", np.float64, len(self._classes()))
 
+    @in_python
     def score(self, X: Any, y: Any = None, sample_weight: Any = None) -> float:
         """Accuracy on arrays, or on a split of a data set, which has its own labels."""
         from sklearn.metrics import accuracy_score
@@ -279,6 +277,7 @@ class AbstractRegressor(RegressorMixin, Explainable, AbstractEstimator):  # type
         outputs = self._fitted().n_outputs
         return self._map(X, "decision", np.float64, None if outputs == 1 else outputs)
 
+    @in_python
     def score(self, X: Any, y: Any = None, sample_weight: Any = None) -> float:
         """R^2 on arrays, or on a split of a data set, which has its own targets."""
         from sklearn.metrics import r2_score

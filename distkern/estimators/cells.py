@@ -144,8 +144,15 @@ class CellClassifier(AbstractCells, AbstractClassifier, solver=Cells):
 
 
 class CellRegressor(AbstractCells, AbstractFunctionalRegressor, solver=Cells):
-    """An exact kernel machine in each cell of the rows: f = target_center_ + target_scale_ g, see
-    :class:`CellClassifier` for what g minimises.
+    """An exact kernel machine in each cell of the rows, for real targets.
+
+    f = target_center_ + target_scale_ g, see :class:`CellClassifier` for what g minimises.
+
+    Examples
+    --------
+    >>> X = np.linspace(0, 6, 400)[:, None]
+    >>> CellRegressor(random_state=0).fit(X, np.sin(X[:, 0])).score(X, np.sin(X[:, 0])) > 0.99
+    True
     """
 
     beside: ClassVar = {"probability": None, "random_state": RANDOM_STATE}

@@ -12,6 +12,7 @@ from typing import Any, ClassVar
 
 from distkern.common.errors import unknown_name
 from distkern.common.parameters import AUTO, Parameter
+from distkern.estimators.documented import with_attributes, with_parameters
 from distkern.model.columns import Columns
 from distkern.model.fields import Fitted, fitted_fields
 from distkern.model.settings import is_same
@@ -74,7 +75,7 @@ class HyperparameterMixin:
             cls.hyperparameters = {**cls.hyperparameters, **cls.everywhere}
             cls.fitted_attributes = cls._attributes()
             give_constructor(cls, cls.hyperparameters)
-            _describe(cls)
+            cls.__doc__ = with_attributes(cls)
 
     @classmethod
     def _attributes(cls) -> dict[str, Fitted]:
@@ -95,6 +96,12 @@ class HyperparameterMixin:
         """The parameter ``loss``, of a kind of targets where the solver takes several."""
         return {}
 
+    def __dir__(self) -> list[str]:
+        # predicting does without
+        from distkern.estimators.public import shown
+
+        return shown(self, super().__dir__())
+
     def __sklearn_is_fitted__(self) -> bool:
         return self._model is not None
 
@@ -108,19 +115,6 @@ class HyperparameterMixin:
         params = {name: getattr(self, name) for name in self.hyperparameters}
         # data sets have a precision of their own, so files speak of it only where it was asked for
         return {name: value for name, value in params.items() if name != "dtype" or value != AUTO}
-
-
-def _describe(kind: type[HyperparameterMixin]) -> None:
-    """Give the docstring of a class the table of its fitted attributes."""
-    lines = {name: one.help for name, one in kind.fitted_attributes.items()}
-    for base in kind.__mro__:
-        for name, value in vars(base).items():
-            if isinstance(value, property) and name.endswith("_") and not name.startswith("_"):
-                told = inspect.getdoc(getattr(kind, name)) or ""
-                lines.setdefault(name, " ".join(told.partition("\n\n")[0].split()).removesuffix("."))
-    table = "\n".join(f"{name} : {told}" for name, told in lines.items())
-    text, mark, examples = (kind.__doc__ or "").partition("\nExamples\n")
-    kind.__doc__ = f"{text.rstrip()}\n\nAttributes\n----------\n{table}\n{mark}{examples}"
 
 
 def give_constructor(estimator: type, parameters: Mapping[str, Parameter]) -> None:
@@ -141,9 +135,4 @@ def give_constructor(estimator: type, parameters: Mapping[str, Parameter]) -> No
     __init__.__signature__ = inspect.Signature(signature)  # type: ignore[attr-defined]
     __init__.__qualname__ = f"{estimator.__qualname__}.__init__"
     estimator.__init__ = __init__  # type: ignore[misc]
-    table = "\n".join(
-        f"{name} : {parameter.description}; default {parameter.default!r}\n    {parameter.help}"
-        for name, parameter in parameters.items()
-    )
-    text, mark, examples = inspect.cleandoc(estimator.__doc__ or "").partition("\nExamples\n")
-    estimator.__doc__ = f"{text.rstrip()}\n\nParameters\n----------\n{table}\n{mark}{examples}"
+    estimator.__doc__ = with_parameters(estimator.__doc__ or "", parameters)

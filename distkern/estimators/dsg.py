@@ -62,7 +62,8 @@ class AbstractBatchLearner(AbstractEstimator):
 
     def _batch(self, X: Any, y: Any, sample_weight: Any) -> RowBatch:
         from distkern.runs.data import of_positive_weight
-        from distkern.runs.given import column_check, columns_of
+        from distkern.runs.framed import columns_of
+        from distkern.runs.given import column_check
         from distkern.runs.learned import validated
 
         settings = self.recipe().settings
@@ -221,6 +222,12 @@ class DSGRegressor(AbstractBatchLearner, AbstractFunctionalRegressor, solver=DSG
 
     ``nu`` weighs |g|^2 / 2, where f = target_center_ + target_scale_ g: it means the same for targets in any
     unit.
+
+    Examples
+    --------
+    >>> X = np.linspace(0, 6, 400)[:, None]
+    >>> DSGRegressor(n_features=512, random_state=0).fit(X, np.sin(X[:, 0])).score(X, np.sin(X[:, 0])) > 0.99
+    True
     """
 
     def partial_fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:

@@ -12,7 +12,6 @@ up.
 from __future__ import annotations
 
 import math
-import warnings
 from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
 from typing import TYPE_CHECKING, Any, ClassVar, Self
@@ -25,10 +24,12 @@ from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted
 
 from distkern.common.errors import InputError
+from distkern.common.python_words import in_python, warn
 from distkern.estimators.declared import HyperparameterMixin
 from distkern.estimators.weighted import Weighted
 from distkern.model.settings import Settings
 from distkern.model.value import FittedModel
+from distkern.runs.framed import described
 from distkern.runs.given import rows_for
 from distkern.solvers.hyperparameters import DTYPE
 from distkern.storage.places import Location, place_of
@@ -46,7 +47,7 @@ class AbstractEstimator(Weighted, HyperparameterMixin, BaseEstimator):  # type: 
 
     everywhere: ClassVar = {"dtype": DTYPE}
     #: of the data sets it learns from
-    task: ClassVar[str] = "classification"
+    task: ClassVar[str]
     kind: ClassVar[type[FittedModel]] = FittedModel  # type: ignore[type-abstract]
     _model: FittedModel | None = None
     #: how many classes it tells apart at most
@@ -77,6 +78,7 @@ class AbstractEstimator(Weighted, HyperparameterMixin, BaseEstimator):  # type: 
         """Refuse hyperparameters of the wrong kind or out of range; :class:`InputError` names them."""
         self.recipe().check()
 
+    @in_python
     def fit(
         self,
         X: Any,
@@ -84,34 +86,47 @@ class AbstractEstimator(Weighted, HyperparameterMixin, BaseEstimator):  # type: 
         sample_weight: ArrayLike | None = None,
         *,
         groups: ArrayLike | None = None,
+        text: Sequence[str] = (),
+        categorical: Mapping[str, str] | Sequence[str] = (),
+        id: str | None = None,
         eval_set: Any = None,
         early_stopping: int | None = None,
         callbacks: Callback | Sequence[Callback] = (),
         verbose: bool = False,
     ) -> Self:
-        """Fit to arrays, Dask arrays or the training split of a data set.
+        """Fit to arrays, frames, Dask collections or the training split of a data set.
 
         Parameters
         ----------
-        X : (n_rows, n_features) array, sparse matrix of SciPy or Dask array, with rows in any order; a frame
-            of pandas, Polars or Dask; or ``open_dataset(path)``, whose training split has its own labels. A
-            frame with texts, dates or missing values becomes numbers as ``distkern shard`` makes it, scaled
-        y : (n_rows,) labels, for arrays
-        sample_weight : (n_rows,) weights s_i >= 0 of the losses, for arrays; the objective divides by their
-            sum
-        groups : (n_rows,) numbers or texts, for arrays: rows of one group are held out together wherever
-            something is chosen by rows that are held out, as equal rows are without groups
-        eval_set : rows that are measured after every stage, as ``test_error`` in ``history_``: (X, y), or
-            the test split of the data set that is trained on
-        early_stopping : stages in a row without a lower error on ``eval_set`` (of regressors the mean squared
-            one) after which the fit ends. The model of the stage of the lowest error is kept
-        callbacks : functions that are called after every stage from the first on with its line of
-            ``history_``; one that returns True ends the fit
-        verbose : show a bar and a line for every stage, in a terminal or a notebook
+        X : array-like, sparse matrix, frame, Dask array, Dask frame, Dataset, Split or list of dict
+            Rows (n_rows, n_features) in any order. Frames (pandas, Polars, Arrow, Dask) may hold texts, dates
+            and missing values, which become numbers as ``distkern shard`` makes them.
+        y : array-like of shape (n_rows,), default=None
+            Labels or targets; data sets have their own.
+        sample_weight : array-like of shape (n_rows,), default=None
+            Weights s_i >= 0 of the losses, whose sum the objective divides by.
+        groups : array-like of shape (n_rows,), default=None
+            Rows of one group are held out together wherever something is chosen on held-out rows.
+        text : list of str, default=()
+            Columns of a frame whose words become features.
+        categorical : list of str or dict, default=()
+            Columns of a frame that are categories though they hold numbers, with a feature for each value;
+            or column name -> "onehot", "target" (target means) or "drop".
+        id : str, default=None
+            Column of a frame that names the rows and is not a feature; frames to predict may lack it.
+        eval_set : tuple (X, y) or Split, default=None
+            Rows that are measured after every stage, as ``test_error`` in ``history_``.
+        early_stopping : int, default=None
+            End after this many stages without a lower error on ``eval_set`` and keep the best stage's model.
+        callbacks : callable or list of callables, default=()
+            Called after every stage with its line of ``history_``; one that returns True ends the fit.
+        verbose : bool, default=False
+            Show a bar and a line for every stage, in a terminal or a notebook.
 
         Returns
         -------
-        self
+        self : estimator
+            Fitted.
 
         Raises
         ------
@@ -123,8 +138,8 @@ class AbstractEstimator(Weighted, HyperparameterMixin, BaseEstimator):  # type: 
         Warns
         -----
         ConvergenceWarning
-            If the objective ended above that of the model 0 or was still falling much, or the model is no
-            better than one class for all rows; the message gives the hint.
+            If the objective ended above that of the zero model or still fell much, or the model is no better
+            than one class for all rows.
         """
         from distkern.engine.ending import Stopping
         from distkern.monitor.terminal import progress_display
@@ -133,9 +148,10 @@ class AbstractEstimator(Weighted, HyperparameterMixin, BaseEstimator):  # type: 
         with ExitStack() as stack:
             listeners = [stack.enter_context(progress_display())] if verbose else []
             how: dict[str, Any] = {"groups": groups, "test": eval_set, "stopping": stopping}
+            X = described(X, text=text, categorical=categorical, id=id)
             self.fit_with(X, y, sample_weight, **how, listeners=listeners)
-        for text in self._fitted().history[-1].get("warnings", ()):
-            warnings.warn(text, ConvergenceWarning, stacklevel=2)
+        for sentence in self._fitted().history[-1].get("warnings", ()):
+            warn(sentence, ConvergenceWarning)
         return self
 
     def fit_with(
@@ -170,6 +186,7 @@ class AbstractEstimator(Weighted, HyperparameterMixin, BaseEstimator):  # type: 
         """What ``tune`` tunes for a split: the estimator itself, or the one that it chooses for the rows."""
         return self
 
+    @in_python
     def update(
         self,
         X: Any,
@@ -263,6 +280,7 @@ class AbstractEstimator(Weighted, HyperparameterMixin, BaseEstimator):  # type: 
         """The fitted basis, computing in ``dtype``."""
         return self._fitted().basis(dtype)
 
+    @in_python
     def _map(self, X: Any, output: str, dtype: Any, n_columns: int | None) -> Any:
         model = self._fitted()
         # whoever has a data set has imported what it is

@@ -51,4 +51,10 @@ class NewtonRegressor(AbstractNewton, AbstractExplicitRegressor, solver=Newton):
 
     For the square loss that is ridge regression, in one pass. ``nu`` weighs |g|^2 / 2, where
     f = target_center_ + target_scale_ g: it means the same for targets in any unit.
+
+    Examples
+    --------
+    >>> X = np.linspace(0, 6, 400)[:, None]
+    >>> NewtonRegressor(random_state=0).fit(X, np.sin(X[:, 0])).score(X, np.sin(X[:, 0])) > 0.99
+    True
     """

@@ -29,7 +29,8 @@ from distkern.kernels.bandwidth import gamma_by_rule
 from distkern.model.columns import Columns
 from distkern.model.fields import fitted
 from distkern.model.settings import Settings
-from distkern.runs.given import column_check, columns_of, columns_of_dataset, rows_for
+from distkern.runs.framed import columns_of, columns_of_dataset
+from distkern.runs.given import column_check, rows_for
 from distkern.solvers.hyperparameters import RANDOM_STATE, hyperparameters_of
 from distkern.storage.dataset import Dataset, Split
 from distkern.storage.preparation import Preparation
@@ -73,6 +74,12 @@ class RandomFeatures(
     The features are a function of the parameters and the seed alone; fitting checks the rows and reads off
     their number of columns (and gamma, where a rule is given).
 
+    Examples
+    --------
+    >>> X = np.random.default_rng(0).normal(size=(50, 3))
+    >>> z = RandomFeatures(gamma=0.5, n_features=4096).fit_transform(X)
+    >>> bool(abs(z @ z.T - np.exp(-0.5 * ((X[:, None] - X) ** 2).sum(axis=2))).max() < 0.1)
+    True
     """
 
     task = "none"

@@ -31,4 +31,10 @@ class SDCARegressor(AbstractExplicitRegressor, solver=SDCA):
 
     ``nu`` weighs |g|^2 / 2, where f = target_center_ + target_scale_ g: it means the same for targets in any
     unit.
+
+    Examples
+    --------
+    >>> X = np.linspace(0, 6, 400)[:, None]
+    >>> SDCARegressor(n_features=256, random_state=0).fit(X, np.sin(X[:, 0])).score(X, np.sin(X[:, 0])) > 0.9
+    True
     """

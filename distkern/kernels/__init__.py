@@ -67,6 +67,12 @@ def kernel_matrix(
     InputError
         If there is no kernel of that name, a parameter is unknown or out of range, the widths differ, or the
         kernel is not defined for a row.
+
+    Examples
+    --------
+    >>> kernel_matrix([[0.0], [1.0]], kernel="laplacian", gamma=0.5).round(3)
+    array([[1.   , 0.607],
+           [0.607, 1.   ]])
     """
     left = np.ascontiguousarray(X, dtype=np.float64)
     right = left if Y is None else np.ascontiguousarray(Y, dtype=np.float64)

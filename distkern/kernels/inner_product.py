@@ -64,6 +64,7 @@ class Coefficients(AbstractKind):
     """Few numbers >= 0, not all of them 0; or none."""
 
     annotation = "Sequence[float]"
+    docstring_type = "list of float"
 
     @property
     def description(self) -> str:

@@ -3,11 +3,18 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, Literal, TypeAlias
+from typing import TYPE_CHECKING, Literal, TypeAlias
 
+import numpy as np
+from numpy.typing import NDArray
+
+from distkern.common.errors import InputError
 from distkern.monitor.history import PlotPage
 from distkern.monitor.text import magnitude
 from distkern.storage.places import Location
+
+if TYPE_CHECKING:
+    from pandas import DataFrame
 
 NOT_MEASURED = "importances were not measured"
 _ROWS = {"test": "held-out test rows", "train": "training rows"}
@@ -24,11 +31,13 @@ class Importance:
     ----------
     loss : mean increase over the permutations
     spread : its standard deviation; 0 for one permutation
+    number : position of the column among all columns, from 0
     """
 
     column: str
     loss: float
     spread: float = 0.0
+    number: int = 0
 
 
 @dataclass(frozen=True)
@@ -74,6 +83,7 @@ class Explanation:
     outputs : classes or quantiles of the averages
     quantity : the averaged prediction, in words
     n_averaged : number of rows in each average
+    n_columns : number of all columns; 0 in models of earlier versions, which do not say
     """
 
     columns: tuple[Importance, ...]
@@ -87,6 +97,7 @@ class Explanation:
     outputs: tuple[Output, ...] = ()
     quantity: str = ""
     n_averaged: int = 0
+    n_columns: int = 0
 
     def __post_init__(self) -> None:
         for curve in self.curves:
@@ -94,7 +105,30 @@ class Explanation:
                 raise ValueError(f"averages of other values or outputs than those of {curve.column!r}")
 
     @property
-    def importances(self) -> Any:
+    def importances_mean(self) -> NDArray[np.float64]:
+        """Mean increase (n_columns,) of the loss for each column of X in its order, as scikit-learn's
+        ``permutation_importance`` returns it; NaN for columns that were not shuffled.
+        """
+        return self._of_columns([each.loss for each in self.columns])
+
+    @property
+    def importances_std(self) -> NDArray[np.float64]:
+        """Standard deviation (n_columns,) over the permutations, likewise."""
+        return self._of_columns([each.spread for each in self.columns])
+
+    def _of_columns(self, values: list[float]) -> NDArray[np.float64]:
+        if self.columns and not self.n_columns:
+            raise InputError(
+                "the model of an earlier version does not say which columns these are",
+                where="importances_mean",
+                hint="use importances, or explain(X, y)",
+            )
+        found = np.full(self.n_columns, np.nan)
+        found[[each.number for each in self.columns]] = values
+        return found
+
+    @property
+    def importances(self) -> DataFrame:
         """A frame with columns column, importance, std (over permutations) and share (of the sum of the
         positive ones).
         """
@@ -105,7 +139,7 @@ class Explanation:
         return DataFrame(rows, columns=["column", "importance", "std", "share"])
 
     @property
-    def dependence(self) -> Any:
+    def dependence(self) -> DataFrame:
         """A frame with columns column, value, output (class, quantile or empty text) and average."""
         from pandas import DataFrame
 
@@ -130,6 +164,12 @@ class Explanation:
 
     def _repr_html_(self) -> str:
         return self.plot()._repr_html_()
+
+    def __repr__(self) -> str:
+        from distkern.common.screens import listed
+
+        rows = [[each.column, each.loss, each.spread] for each in self.columns]
+        return listed(f"<Explanation: {self.told}>", ["column", "importance", "std"], rows)
 
     @property
     def is_repeated(self) -> bool:

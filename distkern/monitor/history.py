@@ -9,7 +9,13 @@ from typing import TYPE_CHECKING, Any
 from distkern.storage.places import Location
 
 if TYPE_CHECKING:
+    from pandas import DataFrame
+
     from distkern.monitor.page import Section
+
+
+#: figures that ``repr`` shows, where they are known
+_SHOWN = ("stage", "passes", "seconds", "objective", "train_error", "test_error", "model_size")
 
 
 class History(list[dict[str, Any]]):
@@ -18,7 +24,16 @@ class History(list[dict[str, Any]]):
     ``history.to_frame()`` returns a pandas frame, and ``history.plot()`` draws what the report draws.
     """
 
-    def to_frame(self) -> Any:
+    def __repr__(self) -> str:
+        from distkern.common.screens import listed
+
+        names = [name for name in _SHOWN if any(line.get(name) is not None for line in self)]
+        rows = [[line.get(name, "") for name in names] for line in self]
+        return listed(
+            f"<History of {len(self)} stage{'s' * (len(self) != 1)}; .to_frame(), .plot()>", names, rows
+        )
+
+    def to_frame(self) -> DataFrame:
         """Return a pandas frame with a row per stage and a column per figure."""
         from pandas import DataFrame
 
@@ -60,6 +75,7 @@ class PlotPage:
         return f'<iframe srcdoc="{escape(self.page)}" style="{style}" onload="{grown}"></iframe>'
 
     def __repr__(self) -> str:
+
         return f"<Figures of {self.what}: a notebook draws them, .save(path) writes a page>"
 
     def save(self, path: Location) -> None:

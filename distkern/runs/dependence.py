@@ -31,11 +31,13 @@ class InputColumn:
     Attributes
     ----------
     places : of the features that it has become
+    number : its position among the columns of X
     encoding : how, if it is of a table
     """
 
     name: str
     places: tuple[int, ...]
+    number: int
     encoding: AbstractColumn | None = None
 
 
@@ -43,12 +45,12 @@ def input_columns(table: Table | None, names: Sequence[str] | None, n_features: 
     """The columns of a table that have become features, or the features where there is none."""
     if table is None:
         named = names or [f"column {place + 1}" for place in range(n_features)]
-        return [InputColumn(str(name), (place,)) for place, name in enumerate(named)]
+        return [InputColumn(str(name), (place,), place) for place, name in enumerate(named)]
     found, first = [], 0
-    for column in table.columns:
+    for number, column in enumerate(table.columns):
         last = first + len(column.features)
         if last > first:
-            found.append(InputColumn(column.name, tuple(range(first, last)), column))
+            found.append(InputColumn(column.name, tuple(range(first, last)), number, column))
         first = last
     return found
 

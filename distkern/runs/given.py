@@ -16,7 +16,7 @@ from numpy.typing import DTypeLike
 from scipy.sparse import issparse
 from sklearn.base import BaseEstimator
 from sklearn.utils import Tags
-from sklearn.utils.validation import _check_feature_names, _get_feature_names, check_array, validate_data
+from sklearn.utils.validation import _check_feature_names, check_array, validate_data
 
 from distkern.common.errors import InputError
 from distkern.common.sparse import Rows, SparseRows
@@ -24,11 +24,12 @@ from distkern.common.types import AbstractSource
 from distkern.engine.dask.arrays import as_frame, is_dask, map_frame, map_numbers, map_rows, map_source
 from distkern.model.columns import Columns
 from distkern.runs.arrays import explained, refuse_path
+from distkern.runs.framed import as_rows, in_order, named
 from distkern.storage.preparation import Preparation
 from distkern.storage.scaling import Scaling
 
 if TYPE_CHECKING:
-    from distkern.storage.dataset import Dataset, Split
+    from distkern.storage.dataset import Split
     from distkern.storage.table import Table
 
 _PRECISIONS = [np.float64, np.float32]
@@ -73,69 +74,6 @@ def is_mixed(X: Any) -> bool:
     from distkern.storage.frames import has_other_than_numbers
 
     return has_other_than_numbers(X)
-
-
-# -- names of columns
-
-
-def columns_of(estimator: str, X: Any, n_features: int) -> Columns:
-    """The columns of arrays or of a frame, or of a Dask one."""
-    names = _get_feature_names(_named(X))
-    is_of_frame = names is not None and not is_dask(X)
-    return Columns(
-        estimator=estimator, n_features_in=n_features, feature_names_in=names, is_of_frame=is_of_frame
-    )
-
-
-def columns_of_dataset(estimator: str, dataset: Dataset) -> Columns:
-    """The columns of a data set."""
-    table, names = dataset.table, dataset.feature_names
-    if table is not None:
-        names = table.names if table.is_named else None
-    return Columns(
-        estimator=estimator,
-        n_features_in=dataset.n_features if table is None else len(table.columns),
-        feature_names_in=None if names is None else np.asarray(names, dtype=object),
-        table=table,
-        target_name=dataset.target_name,
-        zero_based=bool(dataset.options.get("zero_based")),
-        scaling=dataset.scaling,
-    )
-
-
-def unknown_columns(columns: Columns, dataset: Dataset) -> list[str]:
-    """Columns of a data set that a model does not know, and leaves out."""
-    names = dataset.feature_names if dataset.table is None else dataset.table.names
-    if names is None or columns.feature_names_in is None:
-        return []
-    known = {*columns.feature_names_in}
-    return [name for name in names if name not in known]
-
-
-def _in_order(columns: Columns, X: Any) -> Any:
-    """``X`` in the order of the fit, where it is a frame or a Dask frame of the same columns.
-
-    By scikit-learn's checks an estimator that was fitted to a frame in memory refuses such a frame in another
-    order; all others put it in order. Names that are missing or unknown, and names on one
-    side only, are left to scikit-learn's checks.
-    """
-    ours, theirs = columns.feature_names_in, _get_feature_names(_named(X))
-    if ours is None or theirs is None or np.array_equal(ours, theirs):
-        return X
-    if len(theirs) != len(ours) or len(set(theirs)) != len(ours) or set(theirs) != set(ours):
-        return X
-    if columns.is_of_frame and not is_dask(X):
-        raise InputError(
-            "The feature names should match those that were passed during fit.\nFeature names must be in the "
-            "same order as they were in fit.",
-            hint="X[model.feature_names_in_] is",
-        )
-    return X[list(ours)]
-
-
-def _named(X: Any) -> Any:
-    """What has the names of ``X``: of a Dask frame the empty frame that describes it."""
-    return getattr(X, "_meta", None) if is_dask(X) else X
 
 
 # -- rows for a fitted model
@@ -195,6 +133,7 @@ def rows_for(columns: Columns, X: Any) -> GivenRows:
         split = cast("Split", X)
         return GivenRows(split, columns.preparation(split.dataset), split.dtype)
     refuse_path(X)
+    X = as_rows(columns, X)
     wanted, table = columns.dtype, columns.table
     if table is not None and table.is_mere and not is_mixed(X):
         # numbers that become themselves
@@ -204,7 +143,7 @@ def rows_for(columns: Columns, X: Any) -> GivenRows:
     if table is not None and not is_encoded:
         encoded = None if wanted is None else Preparation(dtype=wanted)
         return GivenRows(_encoded(columns, table, X), encoded, single)
-    X = X if is_encoded else _in_order(columns, X)
+    X = X if is_encoded else in_order(columns, X)
     own = single if getattr(X, "dtype", None) == single else np.dtype(np.float64)
     if not is_dask(X):
         check = check_array
@@ -214,7 +153,7 @@ def rows_for(columns: Columns, X: Any) -> GivenRows:
             rows = check(X, dtype=_PRECISIONS, order="C", accept_sparse="csr")
         X = SparseRows.of_scipy(rows) if issparse(rows) else rows
     elif not is_encoded:
-        _check_feature_names(column_check(columns.estimator, columns), _named(X), reset=False)
+        _check_feature_names(column_check(columns.estimator, columns), named(X), reset=False)
     return GivenRows(X, Preparation(scaling=columns.scaling, dtype=wanted), own)
 
 
@@ -223,8 +162,7 @@ def _encoded(columns: Columns, table: Table, X: Any) -> Any:
     them of one of Dask's."""
     from distkern.storage.frames import encode_frame
 
-    ignored = {*table.ignored, columns.target_name}
-    encode = partial(encode_frame, table, columns.scaling or Scaling(), ignored)
+    encode = partial(encode_frame, table, columns.scaling or Scaling())
     if not is_dask(X):
         return encode(X)
     if not hasattr(X, "columns"):

@@ -241,7 +241,7 @@ def explained(
         at_step("partial dependence", len(chosen), len(chosen) + 1)
         curves, n_averaged = _curves(model, given, rows.features, largest, how)
     return Explanation(
-        tuple(Importance(chosen[place].name, *costs[place]) for place in order),
+        tuple(Importance(chosen[place].name, *costs[place], chosen[place].number) for place in order),
         loss,
         rows.n_rows,
         given.name,
@@ -251,6 +251,7 @@ def explained(
         outputs=outputs_of(model),
         quantity=_said(model),
         n_averaged=n_averaged,
+        n_columns=int(model.columns.n_features_in),
     )
 
 

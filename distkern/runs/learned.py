@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from functools import partial
@@ -17,13 +16,15 @@ from sklearn.utils.validation import _check_sample_weight, _check_y, _num_sample
 
 from distkern.common.errors import InputError
 from distkern.common.labels import plain_labels
+from distkern.common.python_words import warn
 from distkern.common.sparse import Rows, SparseRows, converted
 from distkern.common.targets import keys_of_groups, plain_targets, refuse_one_group, refuse_unknown
 from distkern.common.types import AbstractSource
 from distkern.engine.dask.arrays import DaskArraySource, has_missing, is_dask, partitions
 from distkern.model.columns import Columns
 from distkern.runs.arrays import explained, refuse_labels, refuse_path
-from distkern.runs.given import column_check, columns_of, columns_of_dataset, is_mixed, rows_for
+from distkern.runs.framed import columns_of, columns_of_dataset, target_name, undescribed
+from distkern.runs.given import column_check, is_mixed, rows_for
 from distkern.storage.preparation import Preparation
 
 if TYPE_CHECKING:
@@ -32,6 +33,7 @@ if TYPE_CHECKING:
     from distkern.runs.recipe import Recipe
     from distkern.storage.dataset import Split
     from distkern.storage.frames import FittedFrame
+    from distkern.storage.options import ShardOptions
     from distkern.storage.table_report import ColumnReport
 
 #: rows of so few bytes in this process are not worth sending to another one
@@ -63,6 +65,10 @@ class GivenTraining:
     @property
     def has_test(self) -> bool:
         return self.test is not None
+
+    def of_target(self, name: str) -> GivenTraining:
+        """The same rows with targets of that name."""
+        return replace(self, columns=replace(self.columns, target_name=name))
 
     def test_rows(self, columns: Columns) -> AbstractSource:
         """The rows that are measured, for columns whose scaling and precision are known."""
@@ -103,17 +109,19 @@ def training_rows(
     def opened(scheduler: str | None = None) -> AbstractExecutor:
         return executor or stack.enter_context(open_executor(scheduler, workers=workers))
 
+    X, options = undescribed(X)
     refuse_path(X)
     if isinstance(X, Dataset):
         X = X.train
     task, wanted = recipe.task, recipe.settings.value("dtype")
-    mixed = is_mixed(X)
-    if mixed and is_dask(X):
+    name = target_name(X, y)
+    mixed = is_mixed(X) or options is not None
+    if mixed and is_dask(X) and options is None:
         # types that can say what is missing are numbers where nothing is
         mixed = any(dtype.kind not in _NUMBERS_OF for dtype in X._meta.dtypes) or has_missing(X)
     if mixed and is_dask(X):
         executor = opened()
-        X = _spooled_frame(X, y, sample_weight, groups, task, executor, stack)
+        X = _spooled_frame(X, y, sample_weight, groups, task, options, executor, stack)
         y = sample_weight = groups = None
     if isinstance(X, Split):
         if not (y is None and sample_weight is None and groups is None):
@@ -123,7 +131,8 @@ def training_rows(
                 hint="give the split alone",
             )
         check_stored(wanted, X.dtype, "data sets, and of Dask frames that become some,")
-        return split_to_learn(recipe, X, test), opened()
+        given = split_to_learn(recipe, X, test)
+        return given if name is None else given.of_target(name), opened()
     if not mixed and is_dask(X, y, sample_weight, groups):
         if y is None and task != "none":
             raise InputError("y is missing", where="fit", hint="give labels with Dask arrays")
@@ -131,7 +140,7 @@ def training_rows(
             hint = "give numbers, or take a classifier, which learns labels"
             raise InputError("the targets are texts and no numbers", where="y", hint=hint)
         source = DaskArraySource(X, None if task == "none" else y, sample_weight, groups=groups)
-        columns = columns_of(recipe.estimator, X, source.n_features)
+        columns = replace(columns_of(recipe.estimator, X, source.n_features), target_name=name)
         executor = opened()
         if recipe.draws_any_row:
             check_stored(wanted, np.dtype(np.float32), "Dask arrays that single columns are read of")
@@ -151,10 +160,10 @@ def training_rows(
             refuse_unknown(y)
     rows, frame = X, None
     if mixed:
-        y, frame = _learned_frame(X, y, sample_weight, groups, task)
+        y, frame = _learned_frame(X, y, sample_weight, groups, task, options)
         rows = frame.features
     features, targets, weights = validated(column_check(recipe.estimator), task, rows, y, sample_weight)
-    columns = columns_of(recipe.estimator, X, features.shape[1])
+    columns = replace(columns_of(recipe.estimator, X, features.shape[1]), target_name=name)
     if task == "classification":
         check_classification_targets(targets)
     data = from_arrays(features, targets, weights, task, groups)
@@ -183,10 +192,9 @@ def validated(
 
 
 def _learned_frame(
-    X: Any, y: Any, sample_weight: Any, groups: Any, task: str
+    X: Any, y: Any, sample_weight: Any, groups: Any, task: str, options: ShardOptions | None
 ) -> tuple[NDArray[Any], FittedFrame]:
-    """Targets, and a frame in memory as ``distkern shard`` would store it with nothing set; ``groups`` are
-    keys."""
+    """Targets, and a frame in memory as ``distkern shard`` would store it; ``groups`` are keys."""
     from distkern.storage.frames import fit_frame
 
     if task == "none":
@@ -195,14 +203,21 @@ def _learned_frame(
         raise InputError("y is missing", where="fit", hint="give labels with frames")
     targets = np.asarray(_check_y(y, y_numeric=task == "regression"))
     check_consistent_length(X, targets)
-    frame = fit_frame(X, targets, task, groups, sample_weight)
+    frame = fit_frame(X, targets, task, groups, sample_weight, options)
     for sentence in frame.told:
-        warnings.warn(sentence, UserWarning, stacklevel=7)
+        warn(sentence)
     return targets, frame
 
 
 def _spooled_frame(
-    X: Any, y: Any, sample_weight: Any, groups: Any, task: str, executor: AbstractExecutor, stack: ExitStack
+    X: Any,
+    y: Any,
+    sample_weight: Any,
+    groups: Any,
+    task: str,
+    options: ShardOptions | None,
+    executor: AbstractExecutor,
+    stack: ExitStack,
 ) -> Split:
     """The training split of a data set of a Dask frame, which is written once and removed with ``stack``."""
     from distkern.runs.spooled import check_hosts
@@ -219,7 +234,7 @@ def _spooled_frame(
         "the data",
         "store the frame as Parquet, make a data set of it with `distkern shard` and fit to its train split",
     )
-    kinds = frame_kinds()
+    kinds = frame_kinds(options)
     kinds.collects = True
     reports: list[ColumnReport] = []
     chunks = frame_chunks(partitions(X, None if task == "none" else y, sample_weight, groups), kinds)
@@ -232,9 +247,10 @@ def _spooled_frame(
         task=task,
         weight=None if sample_weight is None else "sample_weight",
         group=None if groups is None else "groups",
+        **({} if options is None else options.on_columns),
     )
     for sentence in (*kinds.told, *told_columns(reports, left_out=True)):
-        warnings.warn(sentence, UserWarning, stacklevel=7)
+        warn(sentence)
     return dataset.train
 
 

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
 from distkern.common.errors import InputError
-from distkern.common.targets import plain_targets, refuse_unknown
+from distkern.common.python_words import in_python
+from distkern.common.targets import keys_of_groups, plain_targets, refuse_unknown, weights_of_rows
+from distkern.common.types import Block
 from distkern.engine.dask.arrays import is_dask, partitions
 from distkern.storage import ingest
 from distkern.storage.build import Notice
@@ -21,11 +24,14 @@ from distkern.storage.scaling import ScalingKind
 _MOST_ROWS = 65_536
 
 
+@in_python
 def write_dataset(
     X: Any,
     y: Any,
     path: Location,
     *,
+    sample_weight: Any = None,
+    groups: Any = None,
     task: Task | None = None,
     test_fraction: float | None = None,
     positive: str | None = None,
@@ -39,37 +45,85 @@ def write_dataset(
     categorical: Mapping[str, str] | None = None,
     drop: Sequence[str] = (),
     text: Sequence[str] = (),
+    id: str | None = None,
     keep_na: Sequence[str] = (),
     day_first: bool | None = None,
     overwrite: bool = False,
     notice: Notice | None = None,
 ) -> Dataset:
-    """Write rows and their targets as a data set, as ``distkern shard`` makes one of files.
-
-    Parameters that are not listed are those of :func:`distkern.storage.ingest.shard`.
+    """Write rows and their targets as a data set, as ``distkern shard`` does for files.
 
     Parameters
     ----------
-    X : (n_rows, n_features) array, sparse matrix of SciPy, Dask array, or frame of pandas, Polars or Dask;
-        what is lazy is computed a block at a time
-    y : (n_rows,) targets, likewise; None without
-    path : folder or URL to make; it appears when it is whole
-    task : "classification", "regression" or "none"; None says by ``y``: regression if it holds fractions, or
-        floats that are lazy
+    X : array-like, sparse matrix, frame, Dask array or Dask frame of shape (n_rows, n_features)
+        The rows. Lazy rows are computed a block at a time. Frames are of pandas, Polars, Arrow or Dask.
+    y : array-like of shape (n_rows,) or None
+        The targets; None without.
+    path : str or path-like
+        Folder or URL to make; it appears when it is complete.
+    sample_weight : array-like of shape (n_rows,), default=None
+        Weights of the rows.
+    groups : array-like of shape (n_rows,), default=None
+        Rows of one group are held out together.
+    task : {"classification", "regression", "none"}, default=None
+        None: regression if ``y`` holds fractions or is lazy and holds floats, else classification.
+    test_fraction : float, default=None
+        Share of the rows, drawn at random, that become the split ``test``.
+    positive : str, default=None
+        This label against all others.
+    scale : {"none", "minmax", "maxabs", "standard", "unit", "ball"}, default=None
+        Scaling of the features, fitted on the training rows and applied to every later prediction. None:
+        "minmax" for dense rows, "unit" for sparse ones.
+    rows_per_shard : int, default=None
+        None: shards of up to 16 MiB.
+    shuffle : bool, default=True
+        Store the training rows in random order.
+    seed : int, default=0
+        Seed of the order and of the test rows.
+    sparse : bool, default=None
+        Store rows sparse or dense; None: decided by the first rows.
+    columns : bool, default=False
+        Add a copy by columns, which SIMBA reads.
+    impute : {"mean", "median", "flag", "none"}, default="mean"
+        What replaces missing numbers of frames; "flag" adds a feature that marks them, "none" refuses them.
+    categorical : dict, default=None
+        Column name -> "onehot", "target" (target means) or "drop", for columns of frames.
+    drop : list of str, default=()
+        Columns of frames to leave out.
+    text : list of str, default=()
+        Columns of frames whose words become features.
+    id : str, default=None
+        Column of frames that names the rows. It is not a feature, and later frames may lack it.
+    keep_na : list of str, default=()
+        Columns of frames in which words such as "NA" are ordinary values.
+    day_first : bool, default=None
+        Whether 3/4/2024 is in April, in columns that do not show it.
+    overwrite : bool, default=False
+        Replace a data set at ``path``.
+    notice : callable, default=None
+        Called with notes on the rows.
 
     Returns
     -------
-    The data set, opened.
+    dataset : Dataset
+        The data set, opened.
 
     Raises
     ------
     InputError
-        For what cannot be a row or a target, and for a ``path`` that exists.
+        For rows or targets that cannot be used, and for a ``path`` that exists.
+
+    Examples
+    --------
+    >>> X, y = np.random.default_rng(0).normal(size=(100, 3)), np.arange(100) % 2
+    >>> write_dataset(X, y, "data.zarr", test_fraction=0.2).train.shape
+    (80, 3)
     """
     options = ShardOptions(
         impute=impute,
         categorical=categorical or {},
         drop=tuple(drop),
+        id=id,
         text=tuple(text),
         keep_na=tuple(keep_na),
         day_first=day_first,
@@ -81,6 +135,11 @@ def write_dataset(
             where="impute, categorical, drop, text, ...",
             hint="leave them out",
         )
+    options = replace(
+        options,
+        weight=None if sample_weight is None else "sample_weight",
+        group=None if groups is None else "groups",
+    )
     y = None if task == "none" else y
     if y is not None and not is_dask(y):
         y = plain_targets(y)
@@ -88,9 +147,10 @@ def write_dataset(
     kinds = frame_kinds(options) if of_frame else None
     if kinds is not None:
         kinds.collects = True
-    pairs = partitions(X, y) if is_dask(X) else _slices(X, y)
+    parts = partitions if is_dask(X) else _slices
+    rows = parts(X, y, sample_weight, groups)
     return ingest.write_dataset(
-        pairs if kinds is None else frame_chunks(pairs, kinds, options.left_out),
+        map(_block, rows) if kinds is None else frame_chunks(rows, kinds, options.left_out),
         path,
         test_fraction=test_fraction,
         task=_task_of(y) if task is None else task,
@@ -117,12 +177,23 @@ def _task_of(y: Any) -> Task:
     return "regression" if has_fractions else "classification"
 
 
-def _slices(X: Any, y: Any) -> Iterator[tuple[Any, Any]]:
+def _slices(X: Any, *beside: Any) -> Iterator[tuple[Any, ...]]:
     n_rows = X.shape[0] if hasattr(X, "shape") else len(X)
-    if y is not None and len(y) != n_rows:
-        raise InputError(f"X has {n_rows} rows and y has {len(y)}", where="y", hint="give one for each row")
+    for name, values in zip(("y", "sample_weight", "groups"), beside, strict=True):
+        if values is not None and len(values) != n_rows:
+            what = f"X has {n_rows} rows and {name} has {len(values)}"
+            raise InputError(what, where=name, hint="give one for each row")
+    # frames and series are cut by position
+    columns = [None if values is None else plain_targets(values) for values in beside]
     rows = X.tocsr() if hasattr(X, "tocsr") else X if is_frame(X) else np.asarray(X)
     for start in range(0, n_rows, _MOST_ROWS):
         part = slice(start, start + _MOST_ROWS)
         of_part = rows.iloc[part] if hasattr(rows, "iloc") else rows[part]
-        yield of_part, None if y is None else y[part]
+        yield of_part, *(None if values is None else values[part] for values in columns)
+
+
+def _block(rows: tuple[Any, ...]) -> Block:
+    """Rows with targets, weights and groups as a block."""
+    features, targets, weights, groups = rows
+    keys = None if groups is None else keys_of_groups(groups, len(targets))
+    return Block(features, targets, weights if weights is None else weights_of_rows(weights), 0, keys)

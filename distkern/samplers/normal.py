@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 from distkern.common.tiles import apply, scratch
 
 # Wichura 1988, algorithm AS 241 (PPND16): coefficients of numerator and denominator, highest power first
-_CENTRE = (
+CENTRE = (
     (2509.0809287301226727, 5226.495278852854561),
     (33430.575583588128105, 28729.085735721942674),
     (67265.770927008700853, 39307.89580009271061),
@@ -18,7 +18,7 @@ _CENTRE = (
     (133.14166789178437745, 42.313330701600911252),
     (3.387132872796366608, 1.0),
 )
-_MIDDLE = (
+MIDDLE = (
     (7.7454501427834140764e-4, 1.05075007164441684324e-9),
     (0.0227238449892691845833, 5.475938084995344946e-4),
     (0.24178072517745061177, 0.0151986665636164571966),
@@ -57,11 +57,11 @@ def _quantiles(uniforms: NDArray[np.float64], out: NDArray[np.float64]) -> None:
     apply(np.multiply, out, out, into=squares)
     apply(np.subtract, 0.180625, squares, into=squares)
     outer = np.flatnonzero(squares < 0.0)
-    out *= _ratio(_CENTRE, squares)
+    out *= _ratio(CENTRE, squares)
     if outer.size:
         given = uniforms[outer]
         roots = np.sqrt(-np.log(np.minimum(given, 1.0 - given)))
-        sizes = _ratio(_MIDDLE, roots - 1.6).copy()
+        sizes = _ratio(MIDDLE, roots - 1.6).copy()
         far = roots > 5.0
         if far.any():
             sizes[far] = _ratio(_TAIL, roots[far] - 5.0)

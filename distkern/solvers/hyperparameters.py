@@ -27,6 +27,7 @@ from distkern.common.parameters import (
     declared,
 )
 from distkern.common.registry import Family
+from distkern.common.sizes import Bytes
 from distkern.features import GIVEN_FEATURES, AbstractFeatures, find_features
 from distkern.features.kernel_choice import GAMMA, a_kernel
 from distkern.features.landmarks import LANDMARKS, N_LANDMARKS
@@ -56,8 +57,9 @@ THRESHOLD = Parameter(
 
 MEMORY_LIMIT = Parameter(
     None,
-    (Whole(1), NOTHING),
-    "bytes of a process that trains: what does not fit is not chosen; of a job its memory_limit",
+    (Bytes(), NOTHING),
+    "memory of a process that trains, as '512MiB' or in bytes: what does not fit is not chosen; of a job its "
+    "memory_limit",
 )
 
 SCALE = Parameter(

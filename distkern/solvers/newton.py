@@ -161,7 +161,7 @@ class Newton(AbstractExplicit[NewtonState]):
     memory_limit: int | None = parameter(
         MEMORY_LIMIT.default,
         *MEMORY_LIMIT.kinds,
-        help="bytes of a process that trains; of a job its memory_limit",
+        help="memory of a process that trains, as '512MiB' or in bytes; of a job its memory_limit",
     )
 
     name = "newton"

@@ -326,7 +326,17 @@ def rows_at(ends: NDArray[Any], positions: Indices, rows_of: Callable[[int, Indi
 
 
 def open_dataset(path: Location) -> Dataset:
-    """Open the data set at ``path``, a folder or fsspec URL that ``distkern shard`` wrote.
+    """Open a data set that ``distkern shard`` or :func:`distkern.write_dataset` wrote.
+
+    Parameters
+    ----------
+    path : str or path-like
+        Its folder or fsspec URL. Rows are read when they are used.
+
+    Returns
+    -------
+    dataset : Dataset
+        With splits ``train`` and ``test`` (or None), ``classes``, ``n_rows`` and ``n_features``.
 
     Raises
     ------
@@ -334,6 +344,12 @@ def open_dataset(path: Location) -> Dataset:
         If there is no data set, it is unfinished, or a newer version wrote it.
     CorruptDataError
         If its manifest is damaged.
+
+    Examples
+    --------
+    >>> _ = dk.write_dataset([[0.0], [1.0], [2.0], [3.0]], [0, 0, 1, 1], "four.zarr")
+    >>> open_dataset("four.zarr").classes
+    array([0, 1])
     """
     folder = absolute(path)
     manifest, fingerprint = read_manifest(folder)

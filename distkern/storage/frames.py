@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import difflib
 import sys
-import warnings
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -19,7 +18,8 @@ from distkern.common.errors import InputError
 from distkern.common.held_out import Keys
 from distkern.common.labels import plain_labels
 from distkern.common.names import order_by_name, written
-from distkern.common.targets import keys_of_groups, plain_targets, targets_of_rows
+from distkern.common.python_words import warn
+from distkern.common.targets import keys_of_groups, targets_of_rows, weights_of_rows
 from distkern.formats._columns import TableColumns, TableRows
 from distkern.formats._kinds import TableKinds
 from distkern.formats.base import RawChunk, ReadOptions, refuse_non_finite
@@ -136,7 +136,7 @@ def _columns(X: Any) -> _Columns:
         names = tuple(map(str, X.columns))
         if len(set(names)) < len(names):
             raise InputError("two columns have the same name", where="X", hint="rename one of them")
-        arrays = [_array(name, X.iloc[:, at]) for at, name in enumerate(names)]
+        arrays = [_array(name, column) for name, (_, column) in zip(names, X.items(), strict=True)]
         return _Columns(names, arrays, all(isinstance(name, str) for name in X.columns))
     array = np.asarray(X)
     if array.ndim != 2:
@@ -162,13 +162,22 @@ def _plain(name: str, values: Any) -> Any:
 def _array(name: str, values: Any) -> Any:
     import pyarrow as pa
 
-    if getattr(values.dtype, "kind", "O") == "c":
+    kind = getattr(values.dtype, "kind", "O")
+    if kind == "c":
         raise _complex(name)
-    if hasattr(values, "cat") and hasattr(values.cat, "codes"):
+    if kind in "iuf" and isinstance(values.dtype, np.dtype):
+        return pa.array(np.asarray(values), from_pandas=True)
+    if hasattr(values.dtype, "categories") and hasattr(values, "cat"):
         codes = values.cat.codes.to_numpy()
         levels = pa.array([written(level) for level in values.cat.categories], pa.string())
         return pa.DictionaryArray.from_arrays(pa.array(codes, mask=codes < 0), levels)
+    if getattr(values.dtype, "tz", None) is not None:
+        # the same instants; pandas warns where Arrow asks for those with a zone
+        values = values.dt.tz_convert(None)
     try:
+        if hasattr(getattr(values, "array", None), "__arrow_array__"):
+            # a column of pandas as Arrow has it already: a Series is asked much more
+            return _plain(name, values.array.__arrow_array__())
         return _plain(name, pa.array(values, from_pandas=True))
     except (pa.ArrowInvalid, pa.ArrowTypeError, pa.ArrowNotImplementedError, OverflowError):
         if any(isinstance(value, complex | np.complexfloating) for value in values):
@@ -194,14 +203,20 @@ def _is_missing(value: Any) -> bool:
 
 
 def fit_frame(
-    X: Any, targets: NDArray[Any], task: str, group_keys: Keys | None = None, weights: Any = None
+    X: Any,
+    targets: NDArray[Any],
+    task: str,
+    group_keys: Keys | None = None,
+    weights: Any = None,
+    options: ShardOptions | None = None,
 ) -> FittedFrame:
-    """Encode a frame in memory, with targets (n,), as ``distkern shard`` does by default.
+    """Encode a frame in memory, with targets (n,), as ``distkern shard`` does.
 
-    ``group_keys`` (n,) are the groups of the rows, and ``weights`` (n,) their weights, if any.
+    ``group_keys`` (n,) are the groups of the rows, and ``weights`` (n,) their weights, if any. Columns that
+    ``options`` leave out are not in the frame.
     """
     columns = _columns(X)
-    kinds = frame_kinds()
+    kinds = frame_kinds(options)
     kinds.collects = True
     values = np.asarray(columns.rows(kinds).features)
     n_rows = len(values)
@@ -216,7 +231,7 @@ def fit_frame(
         wanted = TableTargets.of_classes(plain_labels(found), heaviest)
     elif task == "regression":
         wanted = TableTargets(("target",), None, (float(targets.min()), float(targets.max())), heaviest)
-    fit = TableFit(kinds, ShardOptions())
+    fit = TableFit(kinds, options or ShardOptions())
     parts = [slice(start, start + _MOST_ROWS) for start in range(0, n_rows, _MOST_ROWS)]
 
     def of_groups(part: slice) -> Keys | None:
@@ -263,13 +278,7 @@ def frame_chunks(
             labels = targets_of_rows(plain, chunk.n_rows, first_row=first_row)
         weights, groups = roles or (None, None)
         if weights is not None:
-            weights = plain_targets(weights, "sample_weight", first_row, "weight").astype(np.float64)
-            wrong = np.flatnonzero(~((weights >= 0) & (weights < np.inf)))
-            if len(wrong):
-                where = f"sample_weight, row {first_row + wrong[0]}"
-                raise InputError(
-                    f"is {weights[wrong[0]]:g}", where=where, hint="give finite weights from 0 on"
-                )
+            weights = weights_of_rows(weights, first_row)
         if groups is not None:
             groups = keys_of_groups(groups, chunk.n_rows)
         for start in range(0, chunk.n_rows, _MOST_ROWS):
@@ -285,17 +294,12 @@ def frame_chunks(
         first_row += chunk.n_rows
 
 
-def encode_frame(table: Table, scaling: Scaling, ignored: set[str | None], X: Any) -> NDArray[np.float32]:
+def encode_frame(table: Table, scaling: Scaling, X: Any) -> NDArray[np.float32]:
     """Features (n, d) of a frame in memory, scaled; raises as :meth:`TableKinds.numbers`."""
     columns = _columns(X)
     if columns.is_named and table.is_named:
-        others = ignored - {*table.names}
-        there = [at for at, name in enumerate(columns.names) if name not in others]
-        order = order_by_name(
-            [columns.names[at] for at in there], table.names, where="X", whose="the training data"
-        )
-        kept = there if order is None else [there[at] for at in order]
-        columns = columns.only(kept)
+        order = order_by_name(columns.names, table.names, where="X", whose="the training data")
+        columns = columns if order is None else columns.only(order.tolist())
     elif len(columns.names) != len(table.columns):
         raise InputError(
             f"X has {len(columns.names)} columns, but the model expects {len(table.columns)} columns as in "
@@ -310,7 +314,7 @@ def encode_frame(table: Table, scaling: Scaling, ignored: set[str | None], X: An
             if column.is_number:
                 unseen.pop(column.name, None)
     for told in table.told_unseen(unseen, "rows"):
-        warnings.warn(told, UserWarning, stacklevel=2)
+        warn(told)
     features = np.empty((len(values), table.n_features), dtype=np.float32)
     for start in range(0, len(values), _MOST_ROWS):
         part = slice(start, start + _MOST_ROWS)

@@ -59,6 +59,13 @@ class Table(_StoredTable):
 
     columns: tuple[AbstractColumn, ...]
 
+    def __repr__(self) -> str:
+        from distkern.common.screens import listed
+
+        rows = [[one.name, one.kind, one.encoding, one.becomes] for one in self.columns]
+        title = f"<Table of {len(self.columns)} columns, which become {self.n_features} features>"
+        return listed(title, ["column", "kind", "encoding", "becomes"], rows)
+
     @cached_property
     def starts(self) -> tuple[int, ...]:
         """Begin of each column's values in a row of values, and the end of the last."""

@@ -6,8 +6,8 @@ import sys
 import pytest
 
 from distkern.cli.job import CHOSEN, Job, make_estimator, parse_settings, resolve_job
-from distkern.cli.values import parse_bytes
 from distkern.common.errors import InputError
+from distkern.common.sizes import parse_bytes
 from distkern.runs.algorithms import algorithms
 from distkern.solvers.base import SOLVERS
 from distkern.solvers.hyperparameters import CHOICE, hyperparameters_of
@@ -100,8 +100,9 @@ def test_flags_and_settings_override_the_file(tmp_path):
     assert resolve_job(path, {"seed": None, "workers": None}) == Job(
         algorithm="avm", data="d.zarr", seed=3, memory_limit=2**29, params={"gamma": 2.0, "lam": 8.0}
     )
-    job = resolve_job(path, {"seed": 5, "algorithm": "csvrg", "data": None, "memory_limit": 100}, ["lam=1.5"])
-    assert (job.algorithm, job.data, job.seed, job.memory_limit) == ("csvrg", "d.zarr", 5, 100)
+    flags = {"seed": 5, "algorithm": "csvrg", "data": None, "memory_limit": 2**30}
+    job = resolve_job(path, flags, ["lam=1.5"])
+    assert (job.algorithm, job.data, job.seed, job.memory_limit) == ("csvrg", "d.zarr", 5, 2**30)
     assert job.params == {"gamma": 2.0, "lam": 1.5}
 
 

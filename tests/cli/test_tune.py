@@ -203,7 +203,10 @@ def test_values_that_are_words_have_a_plot_and_the_metric_is_told_of_test_rows(f
         ("[search.params]\nlam = [1.0, -2.0]", ["hyperparameter 'lam'", "is -2.0", "use a number > 0"]),
         ("[search.params]\nlam = 3.0", ["[search.params], 'lam'", "is 3.0", "give a list of values"]),
         ("[search.params]\nlam = {low = 1.0, hihg = 2.0}", ["'hihg'", "did you mean 'high'"]),
-        ("[search.params]\nlam = {low = 1.0, high = 2.0}", ["[search.params], 'lam'", "points = 5"]),
+        (
+            '[search]\nmethod = "grid"\n[search.params]\nlam = {low = 1.0, high = 2.0}',
+            ["[search.params], 'lam'", "points = 5"],
+        ),
         ("[search.params]\nstages = [1, 2]", ["'stages'", "both set and searched"]),
         ("[search.params]\nrandom_state = [1, 2]", ["'random_state'", "--seed"]),
         ("search = 3", ["is not a table"]),

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 import distkern
+from distkern.estimators.documented import annotation_of, docstring_type
 from distkern.losses import find_loss
 from distkern.model.files import lasting, stored_arrays
 from distkern.runs.algorithms import algorithms, estimators
@@ -120,9 +121,11 @@ def test_what_a_fit_leaves_is_described_and_comes_back(name, tmp_path):
     y = X[:, 0] + X[:, 1] ** 2 if kind.task == "regression" else (X[:, 0] + X[:, 1] ** 2 > 1).astype(int)
     model = kind(**small_settings(kind)).fit(X, y)
     assert not [attribute for attribute in vars(model) if attribute.endswith("_")]
-    table = kind.__doc__.partition("\nAttributes\n----------\n")[2]
+    # long lines are wrapped
+    table = " ".join(kind.__doc__.partition("\nAttributes\n----------\n")[2].split())
     for attribute, one in kind.fitted_attributes.items():
-        assert f"\n{attribute} : {one.help}\n" in f"\n{table}\n"
+        of_type = docstring_type(annotation_of(kind, attribute))
+        assert f" {attribute} : {of_type} {' '.join(one.help.split())} " in f" {table} "
         assert not one.help.endswith(".")
     model.save(tmp_path / "model")
     again = distkern.load_model(tmp_path / "model")

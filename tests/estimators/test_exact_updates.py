@@ -73,9 +73,9 @@ def test_batches_without_a_class_are_refused_first_and_taken_later():
     before = model.decision_function(X)
     model.partial_fit(X[few], labels[few], classes=np.unique(labels))
     assert not np.array_equal(model.decision_function(X), before)
-    with pytest.raises(AttributeError, match="partial_fit") as refused:
+    remedy = r"no partial_fit, .*: use the square loss without hessian='products', or fit and update"
+    with pytest.raises(AttributeError, match=remedy):
         dk.NewtonClassifier().partial_fit(X, labels)
-    assert "use the square loss without hessian='products', or fit and update" in str(refused.value.__cause__)
     with pytest.raises(InputError, match="nu"):
         dk.NewtonRegressor(nu=-1.0).partial_fit(X, y)
     machine = dk.KernelRegressor(algorithm="newton", settings={"features": "linear"}, random_state=0)

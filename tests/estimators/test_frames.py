@@ -135,7 +135,7 @@ def test_integers_that_turned_to_floats_are_the_same_categories(tmp_path):
         data = write_dataset(frame, [0, 1, 0, 1], tmp_path / f"{number}.zarr", scale="none", shuffle=False)
         assert data.table.columns[0].levels == ("1", "10", "2")
         for later, n_known in ((whole, 4), (holed, 3)):
-            found = encode_frame(data.table, data.scaling, set(), later)[:, :3]
+            found = encode_frame(data.table, data.scaling, later)[:, :3]
             np.testing.assert_array_equal(found[:n_known], expected[:n_known])
             like = Like(data.n_features, data.table.names, "y", data.scaling, data.table)
             later.to_csv(tmp_path / "a.csv", index=False)
@@ -150,7 +150,7 @@ def test_texts_are_the_categories_that_they_say(tmp_path):
     data = write_dataset(texts, [0, 1, 0, 1], tmp_path / "d.zarr", scale="none", shuffle=False)
     assert data.feature_names == ("c=1", "c=1.0", "c=2.0")
     assert data.table is not None
-    found = encode_frame(data.table, data.scaling, set(), texts)
+    found = encode_frame(data.table, data.scaling, texts)
     np.testing.assert_array_equal(found, np.eye(3)[[0, 1, 2, 2]])
 
 

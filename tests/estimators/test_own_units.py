@@ -111,7 +111,7 @@ def test_rows_that_were_stored_scaled_in_another_way_are_scaled_as_those_of_the_
         other, _ = made(tmp_path / f"{scale}.zarr", scale)
         np.testing.assert_allclose(fitted.decision_function(other.test), expected, rtol=1e-3, atol=1e-3)
     norms, _ = made(tmp_path / "unit.zarr", "unit")
-    with pytest.raises(InputError, match=r"scaled with unit, the training rows with minmax.* --scale none"):
+    with pytest.raises(InputError, match=r"scaled with unit, the training rows with minmax.* scale='none'"):
         fitted.predict(norms.test)
     with pytest.raises(InputError, match="scaled with minmax, the training rows with unit"):
         model().fit(norms.train).predict(data.test)

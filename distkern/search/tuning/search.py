@@ -10,16 +10,13 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.base import clone
 
 from distkern.common.errors import DistkernError, InputError, unknown_name
 from distkern.common.scores import mean_difference
 from distkern.search.choice import Rung, cheapest, going_on, is_near, rungs_of
 from distkern.search.tuning.record import SearchFolder, Task, Trial, TuningCandidate, in_words
 from distkern.search.tuning.runner import TrialRunner, Watcher, Where
-from distkern.search.tuning.space import SearchTable, check_whole, own_candidates, settings_of
-from distkern.storage.dataset import Dataset, Split
-from distkern.storage.places import Location, absolute
+from distkern.storage.dataset import Split
 
 #: task -> figure of an evaluation -> whether smaller is better; the first is taken where none is given
 _FIGURES = {
@@ -33,6 +30,16 @@ _FIGURES = {
         "average_precision": False,
     },
     "regression": {"rmse": True, "mae": True, "r2": False, "pinball": True},
+}
+#: scikit-learn's names of scores -> figures that rank candidates alike
+_SCORERS = {
+    "roc_auc": "auc",
+    "neg_log_loss": "log_loss",
+    "neg_brier_score": "brier_score",
+    "neg_root_mean_squared_error": "rmse",
+    "neg_mean_squared_error": "rmse",
+    "neg_mean_absolute_error": "mae",
+    "neg_mean_pinball_loss": "pinball",
 }
 _OF_TWO = ("auc", "average_precision")
 #: that rows of one class, or of one target, have not
@@ -62,9 +69,10 @@ class Metric:
                 hint="make a data set with labels or numbers to predict",
             )
         known = _FIGURES[task]
-        name = next(iter(known)) if name is None else name
+        name = next(iter(known)) if name is None else _SCORERS.get(name, name)
         if name not in known:
-            error = unknown_name(f"metric of {task}", name, known)
+            theirs = [one for one, ours in _SCORERS.items() if ours in known]
+            error = unknown_name(f"metric of {task}", name, [*known, *theirs])
             raise InputError(error.what, where="metric", hint=error.hint)
         if name in _OF_TWO and n_classes != 2:
             raise InputError(
@@ -302,116 +310,3 @@ class Search:
         work = sum(trial.work for trial in trials)
         rung, n_learned = trials[0].rung, trials[0].n_learned
         return Ranked(number, settings, value, work, rung, n_learned, seconds, (*earlier, *trials))
-
-
-@dataclass(frozen=True)
-class Tuned:
-    """What a search found.
-
-    Attributes
-    ----------
-    estimator : the one that was given with the chosen settings, not fitted
-    settings : these settings: of those that chance may have made the best the ones of least work
-    metric, value : what the candidates were compared by, and what these have on the held-out rows
-    candidates : all of them, the chosen one first, then by their values
-    """
-
-    estimator: Any
-    settings: dict[str, Any]
-    metric: str
-    value: float
-    candidates: list[Ranked]
-
-    def to_frame(self) -> Any:
-        """The candidates as a frame of pandas, in their order: settings, metric, rows, work, seconds."""
-        import pandas as pd
-
-        return pd.DataFrame(
-            [
-                {
-                    **one.settings,
-                    self.metric: one.value,
-                    "rows": one.n_learned,
-                    "work": one.work,
-                    "seconds": one.seconds,
-                }
-                for one in self.candidates
-            ]
-        )
-
-
-def tune(
-    estimator: Any,
-    data: Dataset | Split,
-    parameters: Mapping[str, Any] | None = None,
-    *,
-    method: str | None = None,
-    candidates: int | None = None,
-    validation: float | int = 0.2,
-    metric: str | None = None,
-    factor: int = 3,
-    folder: Location | None = None,
-    jobs: int = 1,
-) -> Tuned:
-    """Search for hyperparameters on a data set out of core, on the Dask scheduler that is active.
-
-    Parameters
-    ----------
-    estimator : of this package, whose ``random_state`` (0 if it is None) draws candidates and held-out rows;
-        of one that chooses its algorithm the one that it chooses for the data is tuned
-    data : a data set, of which the training rows are used alone, or a split
-    parameters : hyperparameter -> list of values, or ``{"low": ..., "high": ...}`` with ``"log"`` and
-        ``"points"`` where wanted (see :class:`~distkern.search.tuning.space.Range`); None: those that are
-        worth it, but for those that the estimator was given, see
-        :func:`~distkern.search.tuning.space.own_candidates`
-    method : "grid" tries all combinations, "random" draws some; with "halving" a ``factor``-th goes on from
-        rung to rung, to ``factor`` times the rows (Jamieson and Talwalkar 2016; see
-        :func:`~distkern.search.choice.rungs_of`); None: "grid", and "halving" without ``parameters``
-    candidates : how many are drawn (10 where they must be drawn, 20 without ``parameters``)
-    validation : share of the rows that are held out, or a number of folds
-    metric : a figure of ``distkern evaluate`` (None: the log loss, or the root mean squared error)
-    folder : where finished trials are kept; a search with the same arguments goes on from there
-    jobs : trials at a time, each with a share of the workers' memory limit
-
-    Returns
-    -------
-    what was found; ``found.estimator.fit(data)`` then trains the best one on all rows
-
-    Raises
-    ------
-    InputError
-        If something cannot be tried or compared, or the folder holds another search.
-    DistkernError
-        If no candidate could be trained.
-    """
-    split = data.train if isinstance(data, Dataset) else data
-    if not isinstance(split, Split):
-        raise InputError(
-            f"a {type(split).__name__}",
-            where="data",
-            hint="give open_dataset(path); of arrays make one with write_dataset(X, y, path)",
-        )
-    check_whole("jobs", jobs, 1)
-    asked = SearchTable(method, candidates, validation, metric, factor, dict(parameters or {}))
-    known = {name for name in estimator.hyperparameters if name != "random_state"}
-    for name in parameters or ():
-        if name not in known:
-            raise unknown_name(f"hyperparameter of {type(estimator).__name__}", name, known)
-    seed = estimator.random_state
-    if seed is not None and not isinstance(seed, int | np.integer):
-        raise InputError(f"is a {type(seed).__name__}", where="random_state", hint="give a whole number")
-    base = clone(estimator).set_params(random_state=int(seed or 0))
-    own, method = parameters is None, asked.way
-    if own:
-        tried = own_candidates(base, split, method, candidates, base.random_state)
-    else:
-        settings = settings_of(asked.space, method, candidates, base.random_state)
-        tried = [
-            TuningCandidate(number, one, clone(base).set_params(**one)) for number, one in enumerate(settings)
-        ]
-    kept = SearchFolder(None if folder is None else absolute(folder))
-    search = Search(tried, split, method, validation, metric, factor, base.random_state, own, kept)
-    ranked = search.run(Where(jobs=jobs))
-    best = ranked[0]
-    assert best.value is not None
-    return Tuned(clone(tried[best.number].estimator), best.settings, search.metric.name, best.value, ranked)

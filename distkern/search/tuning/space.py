@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, fields
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias, cast
 
 import numpy as np
 
@@ -86,10 +86,35 @@ class Range:
         return value if self.is_whole else min(max(float(f"{value:.{_DIGITS}g}"), self.low), high)
 
 
-def values_of(name: str, given: Any) -> Sequence[Any] | Range:
-    """The values of a hyperparameter that are asked for; raises :class:`InputError` that names it."""
-    if isinstance(given, Range):
+@dataclass(frozen=True)
+class Distribution:
+    """A distribution that draws its values itself, such as a frozen one of ``scipy.stats``."""
+
+    given: Any
+    points: None = None
+
+    def rvs(self, random_state: Any = None) -> Any:
+        """A value as plain Python has it."""
+        value = self.given.rvs(random_state=random_state)
+        value = value.item() if hasattr(value, "item") else value
+        return float(f"{value:.{_DIGITS}g}") if isinstance(value, float) else value
+
+
+#: values that are drawn; a range may also have points of a grid
+Drawable: TypeAlias = Range | Distribution
+
+
+def values_of(name: str, given: Any) -> Sequence[Any] | Drawable:
+    """The values of a hyperparameter that are asked for; raises :class:`InputError` that names it.
+
+    Distributions of Optuna become lists and ranges.
+    """
+    if isinstance(given, Drawable):
         return given
+    if hasattr(given, "rvs"):
+        return Distribution(given)
+    if type(given).__module__.startswith("optuna."):
+        given = _of_optuna(name, given)
     if isinstance(given, Mapping):
         known = [one.name for one in fields(Range)]
         for key in given:
@@ -109,13 +134,28 @@ def values_of(name: str, given: Any) -> Sequence[Any] | Range:
     return [value.item() if isinstance(value, np.generic) else value for value in given]
 
 
+def _of_optuna(name: str, given: Any) -> Any:
+    """A distribution of Optuna as a list or as the keys of a :class:`Range`."""
+    if hasattr(given, "choices"):
+        return list(given.choices)
+    low, high, step, log = (getattr(given, key, None) for key in ("low", "high", "step", "log"))
+    if low is None or high is None:
+        raise InputError(f"is a {type(given).__name__}", where=name, hint=_HINT)
+    if low == high:
+        return [low]
+    if step is None or (step == 1 and isinstance(low, int)):
+        return {"low": low, "high": high, "log": bool(log)}
+    n_steps = math.floor((high - low) / step + 1e-9)
+    return [low + number * step for number in range(n_steps + 1)]
+
+
 @dataclass(frozen=True)
 class SearchTable:
     """The search of a job; the fields are the keys of its table [search].
 
     Attributes
     ----------
-    method : "grid", "random" or "halving", see :func:`distkern.search.tuning.search.tune`
+    method : "grid", "random" or "halving", see :func:`distkern.search.tuning.tune.tune`
     candidates : number of candidates to draw
     validation : share of held-out training rows, or a number of folds
     metric : figure by which candidates are compared
@@ -157,10 +197,12 @@ class SearchTable:
     @property
     def way(self) -> str:
         """The method, that of what is asked for where none is named."""
-        return self.method or ("grid" if self.params else "halving")
+        if self.method is not None or not self.params:
+            return self.method or "halving"
+        return "random" if any(_is_open(values) for values in self.space.values()) else "grid"
 
     @property
-    def space(self) -> dict[str, Sequence[Any] | Range]:
+    def space(self) -> dict[str, Sequence[Any] | Drawable]:
         """The values of each hyperparameter that are asked for."""
         return {name: values_of(name, values) for name, values in self.params.items()}
 
@@ -276,7 +318,7 @@ def _is_legal(estimator: Any, settings: Mapping[str, Any], data: TrainingData) -
 
 
 def settings_of(
-    parameters: Mapping[str, Sequence[Any] | Range], method: str, n_drawn: int | None, seed: int
+    parameters: Mapping[str, Sequence[Any] | Drawable], method: str, n_drawn: int | None, seed: int
 ) -> list[dict[str, Any]]:
     """The settings that are tried, in order: all combinations, or some that are drawn, none of them twice.
 
@@ -293,12 +335,10 @@ def settings_of(
 
     if not parameters:
         raise InputError("nothing to try", where="params", hint="give lists of values or ranges")
-    open_ranges = [
-        name for name, values in parameters.items() if isinstance(values, Range) and values.points is None
-    ]
+    open_ranges = [name for name, values in parameters.items() if _is_open(values)]
     if method == "grid" and open_ranges:
         raise InputError(
-            "is a range, and a grid has values",
+            "is a range or distribution, and a grid has values",
             where=open_ranges[0],
             hint="give a list, add points = 5 to the range, or take method random or halving",
         )
@@ -312,17 +352,22 @@ def settings_of(
     return _drawn(parameters, DRAWN if n_drawn is None else n_drawn, seed, given=n_drawn is not None)
 
 
-def _points(values: Sequence[Any] | Range) -> list[Any]:
-    return values.grid() if isinstance(values, Range) else list(values)
+def _is_open(values: Sequence[Any] | Drawable) -> bool:
+    """Whether values are drawn, as there is no list of them."""
+    return isinstance(values, Drawable) and values.points is None
+
+
+def _points(values: Sequence[Any] | Drawable) -> list[Any]:
+    return values.grid() if isinstance(values, Range) else list(cast("Sequence[Any]", values))
 
 
 def _drawn(
-    parameters: Mapping[str, Sequence[Any] | Range], n_drawn: int, seed: int, *, given: bool
+    parameters: Mapping[str, Sequence[Any] | Drawable], n_drawn: int, seed: int, *, given: bool
 ) -> list[dict[str, Any]]:
     from sklearn.model_selection import ParameterGrid, ParameterSampler
 
     space = {
-        name: list(values) if not isinstance(values, Range) else values for name, values in parameters.items()
+        name: values if isinstance(values, Drawable) else list(values) for name, values in parameters.items()
     }
     if all(isinstance(values, list) for values in space.values()):
         size = len(ParameterGrid(space))

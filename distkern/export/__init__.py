@@ -1,0 +1,1 @@
+"""Models in formats of others, for serving without this package."""

@@ -1,0 +1,92 @@
+"""What users see of an estimator in an editor, a shell and a notebook."""
+
+import numpy as np
+import pandas
+import pytest
+from sklearn.inspection import permutation_importance
+
+import distkern as dk
+from distkern.common.errors import InputError
+from distkern.common.screens import listed
+from distkern.estimators.public import METHODS
+from distkern.monitor.explanation import Explanation, Importance
+from distkern.monitor.history import History
+from distkern.runs.algorithms import estimators
+
+RNG = np.random.default_rng(0)
+FRAME = pandas.DataFrame({f"column number {at}": RNG.normal(size=300) for at in range(20)})
+FRAME["kind"] = RNG.choice(list("abc"), 300)
+Y = (FRAME["column number 3"] + (FRAME["kind"] == "b") > 0.5).astype(int)
+
+
+@pytest.fixture(scope="module")
+def model():
+    return dk.NewtonClassifier(features="linear", random_state=0).fit(FRAME, Y)
+
+
+@pytest.mark.parametrize("name", estimators())
+def test_dir_has_hyperparameters_fitted_attributes_and_methods_for_users(name):
+    kind = estimators()[name]
+    shown = {one for one in dir(kind()) if not one.startswith("_") and not one.endswith("_")}
+    assert {*kind.hyperparameters} <= shown <= {*kind.hyperparameters, *METHODS}
+    assert {"fit", "get_params"} <= shown
+
+
+def test_dir_knows_which_loss_gives_probabilities(model):
+    assert {"predict_proba", "partial_fit", "classes_", "coefficients_"} <= {*dir(model)} | {"partial_fit"}
+    assert "predict_proba" not in dir(dk.NewtonClassifier(loss="squared_hinge"))
+
+
+def test_reprs_fit_a_screen(model):
+    explanation = model.explain(FRAME, Y, n_repeats=2, features=[*FRAME.columns])
+    history = History({"stage": at, "objective": 1 / (at + 1), "train_error": 0.1} for at in range(40))
+    tuned = dk.tune(dk.NewtonClassifier(features="linear"), FRAME, Y, {"nu": [1e-3, 1e-5]})
+    for shown in map(repr, (explanation, history, model.history_, model.table_, tuned, model)):
+        lines = shown.splitlines()
+        assert len(lines) <= 24, shown
+        assert max(map(len, lines)) <= 100, shown
+    assert "column number 3  " in repr(explanation)
+    assert "kind" in repr(model.table_)
+    assert " 39 " in repr(history)
+    assert History() == []
+
+
+def test_long_lines_are_cut_and_many_rows_left_out():
+    lines = listed("title", ["name", "x"], [["n" * 200, at] for at in range(100)]).splitlines()
+    assert len(lines) == 15
+    assert lines[-2] == "  ... 88 more"
+    assert {len(line) for line in lines[2:-2]} == {100}
+
+
+def test_notebooks_show_estimators_as_scikit_learns(model):
+    shown = model._repr_html_()
+    assert "sk-estimator" in shown
+    assert "NewtonClassifier" in shown
+    assert "features" in shown
+
+
+def test_importances_are_in_the_order_of_the_columns_as_scikit_learns():
+    X = RNG.normal(size=(400, 5))
+    y = (2 * X[:, 3] + X[:, 1] > 0).astype(int)
+    model = dk.NewtonClassifier(features="linear", random_state=0).fit(X, y)
+    found = model.explain(X, y, n_repeats=10)
+    theirs = permutation_importance(model, X, y, n_repeats=10, random_state=0, scoring="neg_log_loss")
+    np.testing.assert_allclose(found.importances_mean, theirs.importances_mean, rtol=0.1, atol=0.01)
+    assert found.importances_std.argmax() == theirs.importances_std.argmax() == 3
+    assert found.importances_mean.argmax() == 3
+    some = model.explain(X, y, features=[4, 1], n_repeats=2)
+    assert np.isnan(some.importances_mean).tolist() == [True, False, True, True, False]
+    assert some.importances_mean[1] > some.importances_mean[4]
+
+
+def test_importances_of_a_table_are_of_its_columns(model, tmp_path):
+    found = model.explain(FRAME, Y, n_repeats=2, features=["kind", "column number 3"])
+    assert found.importances_mean.shape == model.feature_names_in_.shape
+    assert model.feature_names_in_[np.nanargmax(found.importances_mean)] == "column number 3"
+    assert np.flatnonzero(~np.isnan(found.importances_std)).tolist() == [3, 20]
+
+
+def test_explanations_that_do_not_say_which_columns_are_refused():
+    old = Explanation((Importance("a", 0.5),), "log loss", 10, "test")
+    with pytest.raises(InputError, match="does not say which columns"):
+        _ = old.importances_mean
