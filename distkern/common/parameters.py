@@ -51,6 +51,10 @@ class AbstractKind(ABC):
         """The words among them."""
         return ()
 
+    def refusal(self, value: Any) -> InputError | None:
+        """Why the value is not one of them, where there is more to say than the description."""
+        return None
+
     def clean(self, value: Any) -> Any:
         """An accepted value as plain Python has it."""
         return value
@@ -288,10 +292,9 @@ class Parameter:
         """
         for kind in self.kinds:
             if kind.accepts(value):
-                try:
-                    return kind.clean(value)
-                except InputError as refusal:
-                    raise InputError(refusal.what, where=name, hint=refusal.hint) from None
+                return kind.clean(value)
+            if (refusal := kind.refusal(value)) is not None:
+                raise InputError(refusal.what, where=name, hint=refusal.hint)
         if isinstance(value, str) and self.words:
             others = [kind.description for kind in self.kinds if not kind.words and not kind.accepts(None)]
             error = unknown_name("value", value, [*self.words, *others])

@@ -48,7 +48,19 @@ class Bytes(AbstractKind):
     docstring_type = "int or str"
 
     def accepts(self, value: Any) -> bool:
-        return isinstance(value, str) or (isinstance(value, Integral) and not isinstance(value, bool))
+        return _may_be_size(value) and self.refusal(value) is None
+
+    def refusal(self, value: Any) -> InputError | None:
+        if _may_be_size(value):
+            try:
+                self.clean(value)
+            except InputError as error:
+                return error
+        return None
 
     def clean(self, value: Any) -> int:
         return parse_bytes(str(value))
+
+
+def _may_be_size(value: Any) -> bool:
+    return isinstance(value, str) or (isinstance(value, Integral) and not isinstance(value, bool))

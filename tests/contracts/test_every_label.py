@@ -161,7 +161,9 @@ def test_odd_labels(kind, tmp_path):
     assert plain_labels(model.classes_) == wanted
     written = distkern.write_dataset(X, y, tmp_path / "d.zarr")
     assert plain_labels(written.classes) == wanted
-    parquet.write_table(pa.table({"u": X[:, 0], "y": pa.array(y)}), tmp_path / "a.parquet")
+    # pandas 3.1 warns where Arrow asks a series for its time zone
+    column = pa.array(y.to_list() if kind == "zoned" else y)
+    parquet.write_table(pa.table({"u": X[:, 0], "y": column}), tmp_path / "a.parquet")
     stored = shard(tmp_path / "a.parquet", tmp_path / "e.zarr")
     assert plain_labels(stored.classes) == wanted
     assert {kind_of(found) for found in (model.classes_, written.classes, stored.classes)} == {
