@@ -42,10 +42,9 @@ def test_three_commands(folder, capsys):
     # the same model takes the frame, and a data set of the file
     model = load_model(folder / "m")
     assert model.n_features_in_ == 14
-    notes = [
-        pytest.warns(UserWarning, match=match) for match in (r"occupation \(1\)", "'income' is the target")
-    ]
-    with notes[0], notes[1]:
+    unseen = pytest.warns(UserWarning, match=r"occupation \(1\)")
+    target = pytest.warns(UserWarning, match="'income' is the target")
+    with unseen, target:
         assert model.predict(pandas.read_csv("new.csv")).tolist() == predicted.tolist()
     assert main(["evaluate", "m", "--data", "d.zarr", "--split", "train", *here]) == 0
     capsys.readouterr()
