@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,10 +13,13 @@ from distkern.columns.base import AbstractColumn, shown_number, spread
 from distkern.common.labels import plain_labels
 from distkern.common.sparse import Rows, values_at, with_values
 from distkern.common.types import Floats
-from distkern.model.value import FittedModel
 from distkern.monitor.explanation import Output
 from distkern.storage.scaling import Scaling
 from distkern.storage.table import Table
+
+if TYPE_CHECKING:
+    # workers import this file, and no scikit-learn
+    from distkern.model.value import FittedModel
 
 #: quantiles of a column that are kept
 _RUG = 50

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import islice
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,7 +22,6 @@ from distkern.engine.drive import Driver
 from distkern.engine.events import EventLog, Listener, steps_heard
 from distkern.engine.executors import AbstractExecutor
 from distkern.engine.plan import needed_bytes, plan_run
-from distkern.model.value import FittedModel
 from distkern.monitor.explanation import Dependence, Explanation, Importance
 from distkern.monitor.text import in_bytes
 from distkern.passes import Cost, Extent, Machine, Outline, PassPlan, Reduce
@@ -31,6 +30,10 @@ from distkern.runs.ranking import Calibration
 from distkern.storage.dataset import Split
 from distkern.storage.preparation import Preparation
 from distkern.storage.scaling import Scaling
+
+if TYPE_CHECKING:
+    # workers import this file, and no scikit-learn
+    from distkern.model.value import FittedModel
 
 MOST_ROWS, MOST_COLUMNS = 2000, 30
 #: permutations of all columns together, and of one, where no number is given

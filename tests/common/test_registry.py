@@ -146,3 +146,10 @@ def test_asking_for_one_imports_no_other():
     )
     ran = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert ran.stdout.strip() == "[]"
+
+
+def test_workers_that_draw_rows_for_importances_import_no_scikit_learn():
+    """It would take half of what a worker of the demo may use."""
+    code = "import sys, distkern.runs.importance\nprint('sklearn' in sys.modules)"
+    ran = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert ran.stdout.strip() == "False"
