@@ -144,7 +144,7 @@ class ColumnWords:
         return sorted(words - self.reading.na)
 
     def mostly(self, is_of_kind: Callable[[str], bool]) -> bool:
-        """Whether at least half of the different words are of a kind: others are mistakes."""
+        """Whether at least half of the distinct words match a kind; the rest are treated as mistakes."""
         return bool(self.distinct) and 2 * sum(map(is_of_kind, self.distinct)) >= len(self.distinct)
 
 

@@ -17,8 +17,8 @@ from distkern.columns.base import AbstractColumn, Ranges
 
 #: a training row's target means are those of the rows outside its fold
 FOLDS = 5
-#: rows with the mean of all that are added to each value, so that rare ones have means near it: at least and
-#: at most so many
+#: smallest and largest number of rows with the overall mean that are added to each value; they pull the means
+#: of rare values towards it
 _LEAST, _MOST = 0.1, 100.0
 
 

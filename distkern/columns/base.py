@@ -100,12 +100,12 @@ class AbstractColumn(ABC):
 
     @classmethod
     def claims(cls, words: ColumnWords) -> str | None:
-        """Its own name if ``words`` are of the kind, or the name of another kind that they show."""
+        """Return this kind's name if ``words`` match it, another kind's name if they match that, or None."""
         return None
 
     @classmethod
     def holds(cls, of: Any) -> bool:
-        """Whether columns of an Arrow type are of this kind."""
+        """Whether this kind takes columns of an Arrow type."""
         return False
 
     @classmethod
@@ -276,7 +276,7 @@ class AbstractColumn(ABC):
         return np.zeros(0)
 
     def shown(self, value: float, digits: int) -> float | str:
-        """A value of the grid as it is shown, with so many significant digits."""
+        """Return a value of the grid for display, rounded to ``digits`` significant digits."""
         return shown_number(value, digits)
 
     def to_json(self) -> dict[str, Any]:
@@ -334,7 +334,7 @@ def kind_name(kind: type) -> str | None:
 
 
 def shown_number(value: float, digits: int) -> float:
-    """A number with so many significant digits."""
+    """Round a number to ``digits`` significant digits."""
     return float(f"{value:.{digits}g}")
 
 
@@ -347,5 +347,5 @@ def spread(values: Array, most: int) -> Array:
     found = np.unique(np.quantile(values, shares, method="inverted_cdf"))
     if len(found) > most // 2:
         return found
-    # mostly one value, as zero is of sparse columns
+    # one value dominates, as zero does in sparse columns
     return np.union1d(distinct[counts.argmax()], np.quantile(distinct, shares[1:], method="inverted_cdf"))

@@ -23,7 +23,7 @@ _CURRENCY = r"[$€£¥₹]|USD|EUR|GBP|CHF|JPY|INR|CAD|AUD"
 #: what stands between thousands, by what stands before decimals
 _SPACES = (" ", "\u00a0", "\u202f", "'", "\u2019")
 _THOUSANDS = {".": (",", *_SPACES), ",": (r"\.", *_SPACES)}
-#: between a number and what it is of, which typesetters put apart by a space that does not break
+#: optional space between a number and its unit; typesetters use a no-break space
 _GAP = "[ \u00a0\u202f]?"
 _MINUS = "\u2212"
 #: words that are parsed one by one

@@ -79,10 +79,13 @@ def that_fits(solver: Newton, problem: Problem) -> Newton:
         return replace(solver, hessian="products") if is_large else solver
     extent = Extent(problem.block_rows, problem.row_bytes)
     ways = (solver, replace(solver, hessian="products"))
+    taken = [0, 0]
     for kind in ("synchronous", "distributed"):
-        for way in ways:
+        for number, way in enumerate(ways):
             outlines = way.outline(problem)
             made = max(outline.step.cost.driver_bytes for outline in outlines)
-            if max(made, bytes_alone(outlines, extent, kind, limit)) <= limit:
+            taken[number] = max(made, bytes_alone(outlines, extent, kind, limit))
+            if taken[number] <= limit:
                 return way
-    return solver
+    # what refuses the run tells the memory of the smaller one
+    return ways[taken[1] < taken[0]]

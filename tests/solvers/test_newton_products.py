@@ -263,7 +263,7 @@ def test_what_fits_the_limit_decides(path):
     assert "matrices of 30,000 features do not fit the memory limit: conjugate gradients" in note
 
 
-@pytest.mark.parametrize(("outputs", "limit"), [(1, 512), (26, 400), (26, 340)])
+@pytest.mark.parametrize(("outputs", "limit"), [(1, 512), (26, 400), (26, 300)])
 def test_more_features_never_go_back_to_matrices(outputs, limit):
     problem = Problem((8192,) * 4, 16, np.dtype(np.float32), 0, n_outputs=outputs, has_test=True)
 
