@@ -18,9 +18,8 @@ from typing import Any
 
 import distkern
 from distkern.estimators.base import AbstractClassifier, AbstractRegressor
-from distkern.estimators.documented import annotation_of, attributes_of, home_of
+from distkern.estimators.declared import METHODS, annotation_of, attributes_of, home_of
 from distkern.estimators.estimator import AbstractEstimator
-from distkern.estimators.public import METHODS
 from distkern.runs.algorithms import estimators
 
 PATH = Path(distkern.__file__).with_suffix(".pyi")

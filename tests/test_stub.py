@@ -11,7 +11,7 @@ import pytest
 
 import distkern
 import stub
-from distkern.estimators.public import METHODS
+from distkern.estimators.declared import METHODS
 from distkern.runs.algorithms import estimators
 
 RIGHT = """\

@@ -91,7 +91,7 @@ def evaluate(
     """
     from distkern.estimators.loading import load_model
     from distkern.monitor.terminal import Terminal
-    from distkern.runs.framed import unknown_columns
+    from distkern.runs.given import unknown_columns
     from distkern.runs.run import evaluations
     from distkern.storage.table import told_unknown
 

@@ -14,7 +14,7 @@ from distkern.cli import options
 from distkern.cli.algorithms import CHOSEN
 from distkern.cli.values import check_scheduler, check_workers
 from distkern.common.errors import InputError, unknown_name
-from distkern.common.sizes import parse_bytes
+from distkern.common.parameters import parse_bytes
 from distkern.search.tuning.space import SearchTable
 from distkern.storage.places import Place, place_of
 

@@ -11,7 +11,7 @@ import click
 
 from distkern.cli.values import check_scheduler, check_workers
 from distkern.common.errors import InputError
-from distkern.common.sizes import parse_bytes
+from distkern.common.parameters import parse_bytes
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 

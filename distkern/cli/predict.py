@@ -63,7 +63,7 @@ def predict(
     from distkern.estimators.loading import load_model
     from distkern.formats.base import FileForm
     from distkern.monitor.terminal import Terminal
-    from distkern.runs.framed import unknown_columns
+    from distkern.runs.given import unknown_columns
     from distkern.runs.scoring import files_for, predict_files_to, predict_to
     from distkern.storage.table import told_unknown
 

@@ -40,8 +40,7 @@ import numpy as np
 
 from distkern.columns._arrow import distinct_values, is_text, value_type
 from distkern.columns._facts import NumberFacts
-from distkern.columns._reading import Array, ColumnWords, Fitting, Parsed, Reading
-from distkern.columns._words import word_of
+from distkern.columns._reading import Array, ColumnWords, Fitting, Parsed, Reading, word_of
 from distkern.common.errors import InputError
 
 #: smallest and largest value of each feature, (n_features,) each

@@ -11,9 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from distkern.columns._arrow import is_plain, value_type
-from distkern.columns._reading import Array, ColumnWords, Fitting, Parsed, Reading
+from distkern.columns._reading import Array, ColumnWords, Fitting, Parsed, Reading, parse_number
 from distkern.columns._target_means import AbstractMeansColumn
-from distkern.columns._words import parse_number
 from distkern.columns.base import AbstractColumn, DroppedColumn
 from distkern.common.errors import InputError
 

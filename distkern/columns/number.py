@@ -14,9 +14,16 @@ from numpy.typing import NDArray
 from distkern.columns._arrow import TICKS, any_matches, are_numbers, in_numpy, is_plain
 from distkern.columns._facts import NumberFacts
 from distkern.columns._measures import AbstractMeasure
-from distkern.columns._reading import Array, ColumnWords, Parsed, Reading
+from distkern.columns._reading import (
+    Array,
+    ColumnWords,
+    Parsed,
+    Reading,
+    most_common,
+    parse_number,
+    recurring,
+)
 from distkern.columns._target_means import AbstractMeansColumn
-from distkern.columns._words import most_common, parse_number, recurring
 from distkern.columns.base import Place, spread
 
 _CURRENCY = r"[$€£¥₹]|USD|EUR|GBP|CHF|JPY|INR|CAD|AUD"

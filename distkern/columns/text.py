@@ -9,8 +9,7 @@ from typing import Any, ClassVar, Self
 import numpy as np
 
 from distkern.columns._facts import extremes
-from distkern.columns._reading import Array, Fitting, Parsed, Reading
-from distkern.columns._words import word_of
+from distkern.columns._reading import Array, Fitting, Parsed, Reading, word_of
 from distkern.columns.base import AbstractColumn, Place
 from distkern.common.errors import InputError
 

@@ -45,13 +45,14 @@ _VALUES: dict[str, Callable[[str], str]] = {
     "test-fraction": str,
     "rows-per-shard": str,
     "memory-limit": repr,
+    "threshold": lambda word: _literal(word),
 }
 _COMMANDS = re.compile(r"(`[^`]*`)")
 _TABLE = re.compile(r"\{(\w+ = [^{}]*)\}")
 _SETTING = re.compile(r"--set ([a-z_]+)=(\.\.\.|[\w.]+)")
 _VALUE = re.compile(
     rf"--({'|'.join(_VALUES)}) (none|minmax|maxabs|standard|unit|ball|mean|median|flag|classification|"
-    r"regression|\d[\w.]*)(?!\w)"
+    r"regression|balanced|\d[\w.]*)(?!\w)"
 )
 #: a column after the option, and not a word of the sentence
 _COLUMN = re.compile(r"--(drop|text|id) '?([^\s'(),;]+)'?(?= uses| makes| leaves| keeps|[),;]|$)")
@@ -67,6 +68,8 @@ def in_python_words(text: str) -> str:
     'give overwrite=True or another path; fewer landmarks (n_landmarks=...)'
     >>> in_python_words("give --scale none, or run `distkern shard a.csv --out a.zarr`")
     "give scale='none', or run `distkern shard a.csv --out a.zarr`"
+    >>> in_python_words("choose a threshold, for instance --threshold balanced")
+    "choose a threshold, for instance threshold='balanced'"
     >>> in_python_words("give a list of values, or {low = 0.1, high = 10.0, log = true}")
     "give a list of values, or {'low': 0.1, 'high': 10.0, 'log': True}"
     >>> in_python_words("--text notes uses its words, --categorical notes=target keeps it as categories")

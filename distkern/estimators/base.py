@@ -32,7 +32,7 @@ from distkern.common.labels import plain_labels
 from distkern.common.parameters import Parameter
 from distkern.common.python_words import in_python
 from distkern.common.targets import plain_targets
-from distkern.estimators.available import available_if
+from distkern.estimators.declared import available_if
 from distkern.estimators.estimator import AbstractEstimator
 from distkern.losses import find_loss
 from distkern.model.settings import Settings

@@ -7,17 +7,208 @@ estimator, with an underscore behind their name, and lines of its docstring's ta
 from __future__ import annotations
 
 import inspect
-from collections.abc import Mapping
-from typing import Any, ClassVar
+import re
+import textwrap
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from types import MethodType
+from typing import Any, ClassVar, TypeVar
 
 from distkern.common.errors import unknown_name
 from distkern.common.parameters import AUTO, Parameter
-from distkern.estimators.documented import with_attributes, with_parameters
 from distkern.model.columns import Columns
 from distkern.model.fields import Fitted, fitted_fields
 from distkern.model.settings import is_same
+from distkern.model.value import FittedModel
 from distkern.solvers.base import AbstractSolver
 from distkern.solvers.hyperparameters import RANDOM_STATE, SCALE, hyperparameters_of
+
+#: annotations -> types as docstrings write them
+_TYPES = {"NDArray": "ndarray", "Mapping": "dict", "Floats": "ndarray", "Any": "object"}
+_WIDTH = 96
+_EXAMPLES = "\nExamples\n"
+#: methods for users, in the order in which they are used; each estimator has some of them
+METHODS = (
+    "fit",
+    "fit_predict",
+    "fit_transform",
+    "partial_fit",
+    "update",
+    "predict",
+    "predict_proba",
+    "decision_function",
+    "score_samples",
+    "log_ratio",
+    "kl_divergence",
+    "permutation_test",
+    "transform",
+    "score",
+    "explain",
+    "save",
+    "get_params",
+    "set_params",
+    "set_output",
+    "get_feature_names_out",
+    "get_metadata_routing",
+    "set_fit_request",
+    "set_partial_fit_request",
+    "set_predict_request",
+    "set_score_request",
+)
+
+
+def with_parameters(text: str, parameters: Mapping[str, Parameter]) -> str:
+    """The docstring of a class with the table of its hyperparameters, before its examples."""
+    table = {name: (one.docstring_type, one.help) for name, one in parameters.items()}
+    return _with_table(inspect.cleandoc(text), "Parameters", table)
+
+
+def with_attributes(kind: type[Any]) -> str:
+    """The docstring of a class with the table of its fitted attributes, before its examples."""
+    return _with_table(
+        kind.__doc__ or "",
+        "Attributes",
+        {name: (of_type, meaning) for name, of_type, meaning in attributes_of(kind)},
+    )
+
+
+def attributes_of(kind: type[Any]) -> Iterator[tuple[str, str, str]]:
+    """Name, type and meaning of each fitted attribute of a class: fields of its own kind of model, its
+    properties, then fields of all models and of their columns."""
+    seen: set[str] = set()
+    own: list[tuple[str, str, str]] = []
+    common: list[tuple[str, str, str]] = []
+    for owner, field, one in _fields_of(kind):
+        of_all = issubclass(FittedModel, owner) or owner is Columns
+        row = f"{field}_", _field_annotation(owner, field, one), one.help
+        (common if of_all else own).append(row)
+    for name, annotation, meaning in (*own, *_properties_of(kind), *common):
+        if name not in seen:
+            seen.add(name)
+            yield name, annotation, meaning
+
+
+def _properties_of(kind: type[Any]) -> Iterator[tuple[str, str, str]]:
+    for base in kind.__mro__:
+        for name, one in vars(base).items():
+            if isinstance(one, property) and name.endswith("_") and not name.startswith("_"):
+                told = inspect.getdoc(getattr(kind, name)) or ""
+                meaning = " ".join(told.partition("\n\n")[0].split()).removesuffix(".")
+                yield name, annotation_of(kind, name), meaning
+
+
+def _fields_of(kind: type[Any]) -> Iterator[tuple[type[Any], str, Fitted]]:
+    """The class that declares each shown field of an estimator's models or columns, the nearest one first;
+    its name and what is said of it."""
+    for model in (kind.kind, Columns):
+        known = fitted_fields(model, getattr(kind, "task", "any"))
+        for owner in model.__mro__:
+            for field in vars(owner).get("__annotations__", {}):
+                if field in known:
+                    yield owner, field, known[field]
+
+
+def _field_annotation(owner: type[Any], field: str, one: Fitted) -> str:
+    annotation = str(owner.__annotations__[field])
+    # there is no attribute without a value, or all models of the task have one
+    is_there = one.task is not None or not one.always
+    return annotation.removesuffix(" | None") if is_there else annotation
+
+
+def annotation_of(kind: type[Any], name: str) -> str:
+    """The annotation of a fitted attribute or property of a class, as its source has it."""
+    for base in kind.__mro__:
+        own = vars(base).get(name)
+        if isinstance(own, property) and own.fget is not None:
+            return str(own.fget.__annotations__.get("return", "Any"))
+    for owner, field, one in _fields_of(kind):
+        if f"{field}_" == name:
+            return _field_annotation(owner, field, one)
+    return "Any"
+
+
+def home_of(kind: type[Any], name: str) -> str:
+    """The module in which an attribute or property of a class is annotated."""
+    for base in kind.__mro__:
+        if isinstance(vars(base).get(name), property):
+            return base.__module__
+    for owner, field, _ in _fields_of(kind):
+        if f"{field}_" == name:
+            return owner.__module__
+    return kind.__module__
+
+
+def docstring_type(annotation: str) -> str:
+    """An annotation as docstrings write it.
+
+    >>> docstring_type("NDArray[np.float64] | None")
+    'ndarray or None'
+    >>> docstring_type("tuple[dict[str, Any], ...]")
+    'tuple'
+    """
+    plain, n_removed = annotation, 1
+    while n_removed:
+        plain, n_removed = re.subn(r"\[[^\[\]]*\]", "", plain)
+    names = [part.strip().rpartition(".")[2] for part in plain.split("|")]
+    return " or ".join(_TYPES.get(name, name) for name in names)
+
+
+def _with_table(text: str, title: str, table: Mapping[str, tuple[str, str]]) -> str:
+    lines = []
+    for name, (of_type, meaning) in table.items():
+        written = docstring_type(of_type) if title == "Attributes" else of_type
+        lines.append(f"{name} : {written}")
+        lines += textwrap.wrap(
+            meaning, _WIDTH, initial_indent="    ", subsequent_indent="    ", break_long_words=False
+        )
+    before, mark, examples = text.partition(_EXAMPLES)
+    listed = "\n".join(lines)
+    return f"{before.rstrip()}\n\n{title}\n{'-' * len(title)}\n{listed}\n{mark}{examples}"
+
+
+def shown(model: Any, names: Iterable[str]) -> list[str]:
+    """Of all names of an estimator its hyperparameters, fitted attributes and methods for users.
+
+    Names that begin with an underscore stay: Python's own come with them.
+    """
+
+    def is_shown(name: str) -> bool:
+        if name.startswith("_") or name in model.hyperparameters:
+            return True
+        # scikit-learn's way to say that there is no model yet, or that this loss gives no probabilities
+        return (name.endswith("_") or name in METHODS) and hasattr(model, name)
+
+    return [name for name in names if is_shown(name)]
+
+
+Method = TypeVar("Method", bound=Callable[..., Any])
+
+
+class _Available:
+    """A method that exists where ``check`` of the object does not raise.
+
+    scikit-learn's own descriptor raises "has no attribute" and leaves the reason to the error's cause.
+    """
+
+    def __init__(self, fn: Callable[..., Any], check: Callable[[Any], object]) -> None:
+        self.fn, self.check = fn, check
+        self.__doc__ = fn.__doc__
+
+    def __get__(self, instance: Any, owner: type | None = None) -> Any:
+        if instance is None:
+            return self.fn
+        self.check(instance)
+        return MethodType(self.fn, instance)
+
+
+def available_if(check: Callable[[Any], object]) -> Callable[[Method], Method]:
+    """Decorate a method: ``check`` of the object raises :class:`AttributeError` with the reason where there
+    is none."""
+
+    def decorate(method: Method) -> Method:
+        found: Any = _Available(method, check)
+        return found  # type: ignore[no-any-return]
+
+    return decorate
 
 
 class FittedAttribute:
@@ -98,8 +289,6 @@ class HyperparameterMixin:
 
     def __dir__(self) -> list[str]:
         # predicting does without
-        from distkern.estimators.public import shown
-
         return shown(self, super().__dir__())
 
     def __sklearn_is_fitted__(self) -> bool:

@@ -62,8 +62,7 @@ class AbstractBatchLearner(AbstractEstimator):
 
     def _batch(self, X: Any, y: Any, sample_weight: Any) -> RowBatch:
         from distkern.runs.data import of_positive_weight
-        from distkern.runs.framed import columns_of
-        from distkern.runs.given import column_check
+        from distkern.runs.given import column_check, columns_of
         from distkern.runs.learned import validated
 
         settings = self.recipe().settings

@@ -29,8 +29,7 @@ from distkern.estimators.declared import HyperparameterMixin
 from distkern.estimators.weighted import Weighted
 from distkern.model.settings import Settings
 from distkern.model.value import FittedModel
-from distkern.runs.framed import described
-from distkern.runs.given import rows_for
+from distkern.runs.given import described, rows_for
 from distkern.solvers.hyperparameters import DTYPE
 from distkern.storage.places import Location, place_of
 

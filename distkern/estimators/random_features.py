@@ -29,8 +29,7 @@ from distkern.kernels.bandwidth import gamma_by_rule
 from distkern.model.columns import Columns
 from distkern.model.fields import fitted
 from distkern.model.settings import Settings
-from distkern.runs.framed import columns_of, columns_of_dataset
-from distkern.runs.given import column_check, rows_for
+from distkern.runs.given import column_check, columns_of, columns_of_dataset, rows_for
 from distkern.solvers.hyperparameters import RANDOM_STATE, hyperparameters_of
 from distkern.storage.dataset import Dataset, Split
 from distkern.storage.preparation import Preparation

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from distkern.columns._arrow import in_numpy, is_label, is_number, is_text
-from distkern.columns._words import parse_number, word_of
+from distkern.columns._reading import parse_number, word_of
 from distkern.columns.base import LABELS_OR_NUMBERS
 from distkern.common.errors import InputError
 from distkern.common.names import order_by_name

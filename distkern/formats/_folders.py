@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any, TypeAlias
 from urllib.parse import unquote
 
-from distkern.columns._words import parse_number
+from distkern.columns._reading import parse_number
 
 Value: TypeAlias = int | float | str | None
 

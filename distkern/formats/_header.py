@@ -7,7 +7,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from distkern.columns._words import parse_number
+from distkern.columns._reading import parse_number
 from distkern.common.errors import InputError
 from distkern.formats._columns import TableColumns, choose_columns, said_by_position
 from distkern.formats._lines import LONGEST_LINE_BYTES, Ahead

@@ -12,8 +12,16 @@ from numpy.typing import NDArray
 
 from distkern.columns import COLUMNS, AbstractColumn
 from distkern.columns._arrow import is_text, value_type
-from distkern.columns._reading import OPTIONS, ColumnWords, Notation, Reading, Remedies
-from distkern.columns._words import MISSING, MISSING_LABELS, parse_number
+from distkern.columns._reading import (
+    MISSING,
+    MISSING_LABELS,
+    OPTIONS,
+    ColumnWords,
+    Notation,
+    Reading,
+    Remedies,
+    parse_number,
+)
 from distkern.columns.text import names_of_values
 from distkern.common.errors import InputError
 from distkern.formats._problems import Refusals

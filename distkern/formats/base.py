@@ -16,7 +16,7 @@ from typing import Any, BinaryIO, ClassVar, Literal, TypeAlias, TypedDict, cast
 import numpy as np
 from numpy.typing import NDArray
 
-from distkern.columns._words import MISSING_LABELS
+from distkern.columns._reading import MISSING_LABELS
 from distkern.common.errors import DistkernError, InputError
 from distkern.common.registry import Family
 from distkern.common.sparse import Rows, SparseRows, first_place, sum_is_finite

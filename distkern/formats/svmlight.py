@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from distkern.columns._arrow import in_numpy
-from distkern.columns._words import NOT_FINITE, parse_number
+from distkern.columns._reading import NOT_FINITE, parse_number
 from distkern.common.errors import InputError
 from distkern.common.sparse import MAX_FEATURES, SparseRows
 from distkern.common.types import Floats

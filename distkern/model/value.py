@@ -89,8 +89,26 @@ class ChosenBy:
         return replace(self, held_out=(float(found[0]), float(found[1])))
 
 
+class Told:
+    """What files call an algorithm, which may have been chosen."""
+
+    name: str
+    params: Mapping[str, Any]
+    chosen: ChosenBy | None
+
+    @property
+    def told_name(self) -> str:
+        """What files call the algorithm: who chose it, where it was chosen."""
+        return self.name if self.chosen is None else self.chosen.name
+
+    @property
+    def told_params(self) -> Mapping[str, Any]:
+        """The hyperparameters that files have."""
+        return self.params if self.chosen is None else self.chosen.params
+
+
 @dataclass(frozen=True, eq=False, kw_only=True)
-class FittedModel(AbstractModelKind):
+class FittedModel(Told, AbstractModelKind):
     """A model f(x) = basis(x) @ coefficients + constants of prepared and mapped rows x.
 
     Attributes
@@ -167,16 +185,6 @@ class FittedModel(AbstractModelKind):
     chosen: ChosenBy | None = None
 
     # -- what it is
-
-    @property
-    def told_name(self) -> str:
-        """What files call the algorithm: who chose it, where it was chosen."""
-        return self.name if self.chosen is None else self.chosen.name
-
-    @property
-    def told_params(self) -> Mapping[str, Any]:
-        """The hyperparameters that files have."""
-        return self.params if self.chosen is None else self.chosen.params
 
     @property
     def width(self) -> int:

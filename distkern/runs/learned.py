@@ -23,8 +23,15 @@ from distkern.common.types import AbstractSource
 from distkern.engine.dask.arrays import DaskArraySource, has_missing, is_dask, partitions
 from distkern.model.columns import Columns
 from distkern.runs.arrays import explained, refuse_labels, refuse_path
-from distkern.runs.framed import columns_of, columns_of_dataset, target_name, undescribed
-from distkern.runs.given import column_check, is_mixed, rows_for
+from distkern.runs.given import (
+    column_check,
+    columns_of,
+    columns_of_dataset,
+    is_mixed,
+    rows_for,
+    target_name,
+    undescribed,
+)
 from distkern.storage.preparation import Preparation
 
 if TYPE_CHECKING:

@@ -16,7 +16,7 @@ from distkern.common.labels import code_of, plain_labels
 from distkern.common.parameters import NOT_NEGATIVE
 from distkern.common.types import AbstractSource
 from distkern.model.settings import Settings
-from distkern.model.value import ChosenBy, FittedModel, check_threshold
+from distkern.model.value import ChosenBy, FittedModel, Told, check_threshold
 from distkern.passes import Outline
 from distkern.runs.data import TrainingData, from_split
 from distkern.runs.mapped import map_choices, mapping
@@ -57,7 +57,7 @@ class Posed:
 
 
 @dataclass(frozen=True)
-class Recipe:
+class Recipe(Told):
     """An algorithm with its settings.
 
     Attributes
@@ -83,16 +83,6 @@ class Recipe:
     notes: tuple[str, ...] = ()
     candidates: tuple[Compared, ...] = ()
     begins: UpdateRun | None = None
-
-    @property
-    def told_name(self) -> str:
-        """What files call the algorithm."""
-        return self.name if self.chosen is None else self.chosen.name
-
-    @property
-    def told_params(self) -> Mapping[str, Any]:
-        """The hyperparameters that files have."""
-        return self.params if self.chosen is None else self.chosen.params
 
     @cached_property
     def solver(self) -> AbstractSolver[Any]:

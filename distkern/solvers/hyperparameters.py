@@ -19,6 +19,7 @@ from distkern.common.parameters import (
     FLAG,
     NOT_NEGATIVE,
     NOTHING,
+    Bytes,
     Instance,
     Number,
     Parameter,
@@ -27,7 +28,6 @@ from distkern.common.parameters import (
     declared,
 )
 from distkern.common.registry import Family
-from distkern.common.sizes import Bytes
 from distkern.features import GIVEN_FEATURES, AbstractFeatures, find_features
 from distkern.features.kernel_choice import GAMMA, a_kernel
 from distkern.features.landmarks import LANDMARKS, N_LANDMARKS

@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from distkern.columns._words import parse_number
+from distkern.columns._reading import parse_number
 from distkern.common.errors import InputError
 from distkern.common.labels import LabelKind, date_text, kind_of, label_texts, plain_labels
 from distkern.common.names import written

@@ -7,7 +7,7 @@ import pytest
 
 from distkern.cli.job import CHOSEN, Job, make_estimator, parse_settings, resolve_job
 from distkern.common.errors import InputError
-from distkern.common.sizes import parse_bytes
+from distkern.common.parameters import parse_bytes
 from distkern.runs.algorithms import algorithms
 from distkern.solvers.base import SOLVERS
 from distkern.solvers.hyperparameters import CHOICE, hyperparameters_of

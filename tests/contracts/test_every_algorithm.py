@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import distkern
-from distkern.estimators.documented import annotation_of, docstring_type
+from distkern.estimators.declared import annotation_of, docstring_type
 from distkern.losses import find_loss
 from distkern.model.files import lasting, stored_arrays
 from distkern.runs.algorithms import algorithms, estimators

@@ -8,7 +8,7 @@ from sklearn.inspection import permutation_importance
 import distkern as dk
 from distkern.common.errors import InputError
 from distkern.common.screens import listed
-from distkern.estimators.public import METHODS
+from distkern.estimators.declared import METHODS
 from distkern.monitor.explanation import Explanation, Importance
 from distkern.monitor.history import History
 from distkern.runs.algorithms import estimators

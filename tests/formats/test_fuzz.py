@@ -11,7 +11,7 @@ import pytest
 from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
-from distkern.columns._words import parse_number
+from distkern.columns._reading import parse_number
 from distkern.common.errors import InputError
 from distkern.common.sparse import SparseRows
 from distkern.formats._files import expand

@@ -11,8 +11,8 @@ import numpy as np
 from sklearn.base import clone
 
 from distkern.common.errors import InputError, unknown_name
+from distkern.common.parameters import Bytes
 from distkern.common.python_words import in_python
-from distkern.common.sizes import Bytes
 from distkern.search.tuning.record import SearchFolder, TuningCandidate
 from distkern.search.tuning.runner import Where
 from distkern.search.tuning.search import Ranked, Search
@@ -188,8 +188,7 @@ def tune(
 
 def _split_of(task: Any, data: Any, y: Any, sample_weight: Any, groups: Any, stack: ExitStack) -> Split:
     """The rows to search on; rows that are no data set become one, which ``stack`` removes."""
-    from distkern.runs.framed import in_frame
-    from distkern.runs.given import is_mixed
+    from distkern.runs.given import in_frame, is_mixed
     from distkern.runs.writing import write_dataset
     from distkern.storage.atomic import temporary_folder
 
