@@ -241,7 +241,7 @@ def test_inspect_and_report_tell_the_figures(houses, tmp_path, capsys):
     facts = json.loads(capsys.readouterr().out)
     for name in ("train mae", "test mae", "train r2", "test r2"):
         value = last[name.replace(" ", "_")]
-        assert any(f"{value:.{digits}g}" in report for digits in (4, 6)), name
+        assert any(f">{value:.{digits}g}<" in report for digits in (4, 6)), name
     assert facts["targets"]["scale"] == pytest.approx(1e5 * rows(1000)[1][:800].std(), rel=1e-6)
 
 
