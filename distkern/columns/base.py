@@ -327,7 +327,7 @@ class DroppedColumn(AbstractColumn):
 
 
 def kind_name(kind: type) -> str | None:
-    """The name of the kind that a class is itself, without base classes."""
+    """Return the kind that a class declares itself, ignoring its bases; None if it declares none."""
     found = vars(kind).get("kind")
     return found if isinstance(found, str) else None
 

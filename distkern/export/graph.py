@@ -116,7 +116,7 @@ class Value:
 
 
 class Graph:
-    """Nodes and constants in the order in which they were made, of a model with so many outputs."""
+    """Nodes and constants of a graph, in the order of their creation, for ``n_outputs`` outputs."""
 
     def __init__(self, n_outputs: int) -> None:
         self.n_outputs = n_outputs

@@ -29,7 +29,7 @@ _CERTAIN, _SHARE = 6.0, 0.5
 _WEIGHT = 0.95
 #: weight of |f|^2 of the broad machine against its squared errors
 _RIDGE = 1.0
-#: rows whose kernel values are held at a time, and every how many of these say how far chance goes
+#: rows whose kernel values are held at a time, and stride of the tiles that estimate the deviation
 _TILE, _SPREAD = 32, 4
 
 
@@ -43,7 +43,8 @@ def interacting_columns(rows: Floats, targets: Array) -> NDArray[np.intp]:
 
     which has mean 0 and variance 1 where the signs of the errors are coin tosses: the Hilbert-Schmidt
     independence criterion (Gretton et al. 2005) of errors and columns over its deviation under random signs.
-    A pair counts from 6 on, and from half of the strongest. The deviation is estimated from a quarter of i.
+    A pair counts from 6 on, and from half of the strongest. The deviation is estimated from every fourth
+    tile of rows i.
 
     Parameters
     ----------

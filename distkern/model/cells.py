@@ -125,7 +125,7 @@ class CellModel(FittedModel):
         return self.places.map.importance() if self.places.map.has_metric else None
 
     def before(self, n_blocks: int) -> PreviousCells:
-        """The model as one that an update begins from, of so many blocks of old rows."""
+        """Return the start of an update that reads ``n_blocks`` blocks of old rows."""
         last, places = self.history[-1], dict[str, Any](places_to_arrays(self.places))
         state = CellsState(
             0,

@@ -47,7 +47,7 @@ class AbstractModelKind(ABC):
         class_weights: NDArray[np.float64] | None = None,
         mean_weight: float = 1.0,
     ) -> Risk:
-        """The risk that the solver minimises, for so many classes."""
+        """Return the risk that the solver minimises for ``n_classes`` classes."""
         loss = cls.loss_of(settings)
         return Risk(loss, loss.n_outputs(n_classes), class_weights, mean_weight)
 

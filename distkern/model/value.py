@@ -300,7 +300,7 @@ class FittedModel(Told, AbstractModelKind):
 
     @cached_property
     def chances(self) -> Callable[[Floats], NDArray[np.float64]] | None:
-        """The probabilities of rows as they are, of decision values (n_rows, n_outputs), if there are any."""
+        """Function from decision values (n_rows, n_outputs) to unweighted probabilities; None without any."""
         own, weights = self.own_chances(), self.class_weights
         return own if own is None or weights is None else partial(unweighted, own, weights)
 

@@ -20,7 +20,7 @@ from distkern.monitor.clock import Clock
 from distkern.monitor.style import short_number
 from distkern.monitor.text import broken, error_name, in_bytes, in_error, in_number, in_time
 
-#: seconds of work -> seconds between two lines about it where there is no terminal, after so many seconds
+#: (elapsed seconds, seconds between two lines) off a terminal, the longest first
 _INTERVALS = ((600.0, 60.0), (60.0, 10.0), (0.0, 2.0))
 #: whether a run has been shown in this process
 SHOWN = False
@@ -228,7 +228,7 @@ class Terminal:
 
 
 def _interval(elapsed: float) -> float:
-    """Seconds without a line after so many seconds of work."""
+    """Return the longest silence in seconds, after ``elapsed`` seconds of work."""
     return next(interval for after, interval in _INTERVALS if elapsed >= after or not after)
 
 

@@ -24,7 +24,7 @@ Candidate = TypeVar("Candidate", bound="Lossy")
 
 #: work up to so many times the least counts as equal; half the work is worth so many standard errors
 _AS_CHEAP, _HALF_THE_WORK = 1.5, 0.2
-#: to lose so many times as much says by itself that a setting is worse: half as sure a difference is enough
+#: ratio of losses above which a setting counts as worse at half the standard errors
 _MANY = 2.0
 
 

@@ -44,8 +44,8 @@ _RIDGE_ROWS = (2600, 2000)
 _MOST_OUTPUTS = 2
 #: held-out rows by which settings are searched
 _ENOUGH = 400
-#: factor of the loss of another machine above which an exact one is not searched further, and of the least
-#: of exact ones above which no width beside it is tried
+#: ratio to the loss of the machine beside it above which an exact machine is not searched further, and ratio
+#: to the best exact machine above which its width is not searched
 _FAR, _NEAR = 1.1, 1.2
 #: standard errors of a difference below which two settings cannot be told apart
 _ALIKE = 0.5

@@ -56,8 +56,8 @@ _BEST_MAPS, _SOME_MAPS, _FEW_ROWS = 2, 4, 1000
 #: standard errors of a difference, and share of the loss, by which a rung that takes more work must be
 #: better: more functions gain more from more rows than few do
 _LIKELY, _WORTH = 1.0, 0.01
-#: exact machines of few rows are tried on more, where they gain more, up to so many times the loss of those
-#: over centres; and where all rows are not many more
+#: ratio to the loss over centres up to which exact machines on 1,000 rows become finalists; the same where
+#: there are at most 5,000 rows; and that number of rows
 _ABOUT, _GAINS, _NOT_MANY = 1.03, 0.995, 5000
 #: settings of a rung with up to so many times its least loss become finalists, and finalists with up to so
 #: many times the loss of another learn from as many rows as they would be delivered with
@@ -66,7 +66,7 @@ _NEAR, _FAR = 1.1, 1.3
 _RUNG_ROWS, _RUNG_FOLDS = 600, 3
 #: outputs from which on ridges are searched on fewer rows
 _FEW_OUTPUTS = 2
-#: times the rows from which on what more rows gain is measured
+#: ratio of rows from which the gain of more rows is measured
 _MORE = 1.5
 #: times the rows of a sample up to which what machines gain from all rows is known from the sample
 _DENSE = 2
@@ -169,7 +169,7 @@ def climb(
         if exact.score <= _ABOUT * few.score:
             others = [choice for choice in leading if choice not in first]
             found += _exact(alone, others, KERNELS, smooth.kernel.width, _NARROWER)
-        # few rows say little of many
+        # 1,000 rows say little of many more
         enough = _GAINS if n_rows <= _NOT_MANY else _ABOUT
         if _best(found).score <= enough * few.score:
             kinds = _best_of_each_kind(found)

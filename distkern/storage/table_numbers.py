@@ -86,7 +86,7 @@ def _functions_of(n_numbers: int) -> int:
 
 
 def too_many_functions(n_numbers: int) -> bool:
-    """Whether a table of so many columns of numbers is too wide for :func:`telling_numbers`."""
+    """Whether a table has too many columns of numbers for :func:`telling_numbers`."""
     return _functions_of(n_numbers) > _MOST_FUNCTIONS
 
 
