@@ -8,7 +8,7 @@ import pytest
 
 import distkern
 from distkern.common import parameters, python_words, screens
-from distkern.estimators import documented
+from distkern.estimators import declared
 from distkern.runs.algorithms import estimators
 
 
@@ -22,7 +22,7 @@ def test_the_example_of_a_class_runs(name, monkeypatch, tmp_path):
     assert doctest.DocTestRunner(verbose=False).run(examples).failed == 0
 
 
-@pytest.mark.parametrize("module", [documented, parameters, python_words, screens])
+@pytest.mark.parametrize("module", [declared, parameters, python_words, screens])
 def test_the_examples_of_a_module_run(module):
     found = doctest.testmod(module)
     assert found.attempted

@@ -11,7 +11,7 @@ from pyarrow import parquet
 from sklearn.feature_extraction.text import HashingVectorizer
 from test_tables import feature, made, rows, small_blocks, written
 
-from distkern.columns import _words
+from distkern.columns import _reading
 from distkern.common.errors import InputError, Problems
 from distkern.estimators.loading import load_model
 from distkern.estimators.newton import NewtonClassifier
@@ -256,9 +256,9 @@ def test_times_of_arrow_and_durations(tmp_path):
 def test_words_that_stand_for_nothing_are_those_of_pandas_and_more():
     from pandas._libs.parsers import STR_NA_VALUES
 
-    assert STR_NA_VALUES <= _words.MISSING
+    assert STR_NA_VALUES <= _reading.MISSING
     # a class may be + or -
-    assert not {"-", "unknown"} & _words.MISSING_LABELS
+    assert not {"-", "unknown"} & _reading.MISSING_LABELS
 
 
 def test_targets_of_frames_are_read_as_those_of_arrays(tmp_path):
