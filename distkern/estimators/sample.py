@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from distkern.core.held_out import Sides, keys_of
 from distkern.core.rng import Purpose, stream
-from distkern.core.scores import by_group, log_losses
+from distkern.core.scores import by_group, log_losses, row_log_losses
 from distkern.core.sparse import SparseRows
 from distkern.core.types import AbstractSource, Array, Block, Floats
 from distkern.engine.executors import open_executor
@@ -78,6 +78,12 @@ class FoldedSample:
         return int((self.folds != 0).sum())
 
     @property
+    def variance(self) -> float:
+        """The variance of real targets; 1 for classes. Losses are in units of it."""
+        is_real = self.classes is None
+        return float(np.var(np.asarray(self.rows.targets, np.float64))) or 1.0 if is_real else 1.0
+
+    @property
     def tells(self) -> bool:
         """Whether there are rows enough to choose by, and in each fold something to learn and to ask."""
         if self.n_learned < LEAST_ROWS:
@@ -93,8 +99,11 @@ class FoldedSample:
             yield np.flatnonzero(self.folds != fold), np.flatnonzero(self.folds == fold)
 
     def losses(self, model: Any) -> NDArray[np.float64]:
-        """What a model that learns from the first rows of each pair loses on the others: log losses, or
-        squares over the variance."""
+        """Losses on the second rows of each pair of a model that learns from the first.
+
+        They are log losses of its probabilities (of its decision values, where it has none), or squares over
+        :attr:`variance`.
+        """
         return np.concatenate([self._losses(model, *part) for part in self.parts()])
 
     def _losses(self, model: Any, learned_from: NDArray[np.intp], asked: NDArray[np.intp]) -> Array:
@@ -106,16 +115,20 @@ class FoldedSample:
         keys = learned.group_keys
         groups = keys if keys is not None and np.ptp(keys) > 0 else None
         model.fit(_array(learned), given, sample_weight=learned.weights, groups=groups)
-        if self.classes is not None:
-            values = np.asarray(model.decision_function(_array(held_out)))
-            codes = np.asarray(held_out.targets)
-            values = of_all_classes(values.reshape(len(codes), -1), model.classes_, self.classes)
-            losses = log_losses(values, codes, held_out.weights)
-            return by_group(losses, held_out.group_keys)
-        found = np.asarray(model.predict(_array(held_out)))
-        weights = held_out.weights
-        shares = np.ones(len(truth)) if weights is None else weights / weights.mean()
-        losses = np.asarray(shares * np.square(found - truth) / (float(np.var(truth)) or 1.0))
+        weights, codes = held_out.weights, np.asarray(held_out.targets)
+        shares = np.ones(len(codes)) if weights is None else weights / weights.mean()
+        if self.classes is None:
+            found = np.asarray(model.predict(_array(held_out)))
+            losses = np.asarray(shares * np.square(found - truth) / self.variance)
+        elif hasattr(model, "predict_proba"):
+            chances = np.zeros((len(codes), len(self.classes)))
+            known = np.searchsorted(self.classes, model.classes_)
+            chances[:, known] = np.asarray(model.predict_proba(_array(held_out)))
+            losses = shares * row_log_losses(chances, codes)
+        else:
+            values = np.asarray(model.decision_function(_array(held_out))).reshape(len(codes), -1)
+            values = of_all_classes(values, model.classes_, self.classes)
+            losses = log_losses(values, codes, weights, by_sign=True)
         return by_group(losses, held_out.group_keys)
 
 
