@@ -9,6 +9,7 @@ from scipy.sparse import random as random_sparse
 from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import log_loss, roc_auc_score
 
+import distkern
 from distkern import CellClassifier, KernelClassifier, KernelRegressor, load_model
 from distkern.choose.folds import TriedMachine
 from distkern.choose.ladder import _enrichment, _is_worth
@@ -253,7 +254,7 @@ def test_a_linear_machine_of_stored_rows_has_the_nu_of_their_units(tmp_path):
     X = (generator.random((5000, 60)) < 0.02).astype(np.float32)
     X[:, :2] = generator.random((5000, 2)) * 0.1
     y = (X @ weights + generator.logistic(size=5000) > 0.5).astype(int)
-    data = write_dataset(X[:500], y[:500], tmp_path / "rare.zarr", scale="minmax", sparse=False)
+    data = distkern.write_dataset(X[:500], y[:500], tmp_path / "rare.zarr", scale="minmax", sparse=False)
     model = KernelClassifier(random_state=0).fit(data)
     assert model.machine_.features == "linear"
 
