@@ -76,7 +76,7 @@ class Shape:
             return chunk.features
         if self.names is None:
             self.names, self.target_name, self._named_by = chunk.names, chunk.target_name, chunk.file
-        order = order_by_name(chunk.names, self.names, where=chunk.file, whose=str(self._named_by))
+        order = order_by_name(chunk.names, self.names, where=chunk.file, owner=str(self._named_by))
         return chunk.features if order is None else with_columns(chunk.features, order)
 
     def _refuse_width(self, chunk: RawChunk, width: int) -> None:

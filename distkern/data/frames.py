@@ -297,7 +297,7 @@ def encode_frame(table: Table, scaling: Scaling, X: Any) -> NDArray[np.float32]:
     """Features (n, d) of a frame in memory, scaled; raises as :meth:`TableKinds.numbers`."""
     columns = _columns(X)
     if columns.is_named and table.is_named:
-        order = order_by_name(columns.names, table.names, where="X", whose="the training data")
+        order = order_by_name(columns.names, table.names, where="X", owner="the training data")
         columns = columns if order is None else columns.only(order.tolist())
     elif len(columns.names) != len(table.columns):
         raise InputError(

@@ -118,7 +118,7 @@ def preparation_for(
     order = None
     if names is not None and dataset.feature_names is not None:
         order = order_by_name(
-            dataset.feature_names, names, where=where, whose="the training data", may_have_others=True
+            dataset.feature_names, names, where=where, owner="the training data", may_have_others=True
         )
         if len(names) < len(dataset.feature_names) and dataset.scaling.kind in ("unit", "ball"):
             raise InputError(

@@ -75,7 +75,7 @@ def test_a_member_that_lacks_something_is_told_of(tmp_path):
         "distkern.maths.losses.find_loss('half')\n"
     )
     run = subprocess.run([sys.executable, "-c", code, str(tmp_path)], capture_output=True, text=True)
-    assert run.stderr.endswith("distkern.maths.losses.half: Half has a name and lacks curvature\n")
+    assert run.stderr.endswith("distkern.maths.losses.half: Half has a name but lacks curvature\n")
 
 
 @pytest.mark.slow

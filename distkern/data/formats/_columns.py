@@ -156,7 +156,7 @@ def choose_columns(
             raise _no_column(names, name, "with texts to keep", where)
     features = tuple(position for position in range(len(names)) if position not in aside)
     if wanted:
-        order = order_by_name([names[at] for at in features], wanted, where=where, whose="the training data")
+        order = order_by_name([names[at] for at in features], wanted, where=where, owner="the training data")
         features = features if order is None else tuple(features[at] for at in order.tolist())
     if not features:
         hint = _other_delimiter(own) or "a file needs at least one column besides the target"
