@@ -27,10 +27,7 @@ _reserved = False
 def pin_worker() -> None:
     """Limit this process to one BLAS thread for its lifetime; every task on a worker starts with this.
 
-    Raises
-    ------
-    DistkernError
-        If the BLAS of this process cannot be limited.
+    Raises :class:`DistkernError` if the BLAS of this process cannot be limited.
     """
     global _pinned
     if _pinned or _depth > 0:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Callable, Iterable, Sequence
+from functools import partial
 
 #: characters of a part of a message
 _LONGEST = 800
@@ -86,7 +87,7 @@ class InputError(DistkernError, ValueError):
         self.args = (self._message,)
 
     def __reduce__(self) -> tuple[object, ...]:
-        return _rebuild, (type(self), self.what, self.where, self.hint)
+        return partial(type(self), where=self.where, hint=self.hint), (self.what,)
 
 
 class Problems(InputError):
@@ -139,10 +140,6 @@ class DivergenceError(DistkernError, ArithmeticError):
 def _shortened(text: str) -> str:
     """Cut out the middle of a text that is too long to read."""
     return text if len(text) <= _LONGEST else f"{text[: _LONGEST // 2]} ... {text[-_LONGEST // 4 :]}"
-
-
-def _rebuild(kind: type[InputError], what: str, where: str | None, hint: str | None) -> InputError:
-    return kind(what, where=where, hint=hint)
 
 
 def nearest(name: str, known: Iterable[str]) -> str | None:

@@ -20,17 +20,14 @@ def order_by_name(
 ) -> NDArray[np.intp] | None:
     """Return the position among ``names`` of each wanted column; None if they are in that order already.
 
+    Raises :class:`InputError`, naming the missing and the unknown columns.
+
     Parameters
     ----------
     names, wanted : distinct names
     where : source of ``names``, for the error
     owner : owner of ``wanted``, for the error
     may_have_others : ignore names that are not wanted
-
-    Raises
-    ------
-    InputError
-        Naming the missing and the unknown columns.
     """
     if len(names) == len(wanted) and all(map(str.__eq__, names, wanted)):
         return None

@@ -298,10 +298,8 @@ class Parameter:
     def clean(self, name: str, value: Any) -> Any:
         """Return the value as a plain Python object.
 
-        Raises
-        ------
-        InputError
-            Naming the parameter, the accepted values and, for a word, the nearest accepted one.
+        Raises :class:`InputError`, naming the parameter, the accepted values and, for a word, the nearest
+        accepted one.
         """
         for kind in self.kinds:
             if kind.accepts(value):
@@ -351,10 +349,8 @@ class Declared:
 def parse_bytes(text: str) -> int:
     """Parse a number of bytes such as ``"512MiB"``, ``"1.5 GB"`` or ``"1048576"``.
 
-    Raises
-    ------
-    InputError
-        If it is not a positive number with a known unit, or has no unit and is below 1 MiB.
+    Raises :class:`InputError` if it is not a positive number with a known unit, or has no unit and is below 1
+    MiB.
     """
     match = _SIZE.fullmatch(text)
     unit = match[2].lower() if match else None

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ctypes
 import errno
+import math
 import os
 import sys
 import threading
@@ -72,30 +73,37 @@ _RUN_BYTES = 192 * 2**20
 _FEW_FILES = 256
 
 
+def limits_of(name: str) -> tuple[float, float] | None:
+    """Return the soft and the hard limit ``RLIMIT_...``, infinite if unlimited; None where there are none."""
+    try:
+        import resource
+    except ImportError:
+        return None
+    soft, hard = (
+        math.inf if limit == resource.RLIM_INFINITY else limit
+        for limit in resource.getrlimit(getattr(resource, name))
+    )
+    return soft, hard
+
+
 def address_space() -> tuple[int, int] | None:
     """Return the limit on this process's address space (``ulimit -v``) and its bytes in use; None if
     unlimited.
     """
-    try:
-        import resource
-
-        limit = resource.getrlimit(resource.RLIMIT_AS)[0]
-        if limit == resource.RLIM_INFINITY:
-            return None
-        return limit, int(Path("/proc/self/statm").read_text().split()[0]) * resource.getpagesize()
-    except (ImportError, OSError, ValueError):
+    limits = limits_of("RLIMIT_AS")
+    if limits is None or math.isinf(limits[0]):
         return None
+    with suppress(OSError, ValueError):
+        used = int(Path("/proc/self/statm").read_text().split()[0]) * os.sysconf("SC_PAGE_SIZE")
+        return int(limits[0]), used
+    return None
 
 
 def require_address_space(n_threads: int) -> None:
     """Refuse to start ``n_threads`` threads if ``ulimit -v`` leaves too little address space for them.
 
-    Compiled libraries that cannot map their buffers end the process or retry forever.
-
-    Raises
-    ------
-    MemoryBudgetError
-        Naming the limit.
+    Compiled libraries that cannot map their buffers end the process or retry forever. Raises
+    :class:`MemoryBudgetError`, naming the limit.
     """
     space = address_space()
     needed = _RUN_BYTES + n_threads * _THREAD_BYTES
@@ -112,39 +120,27 @@ def require_address_space(n_threads: int) -> None:
 def require_files(number: int) -> None:
     """Raise the soft limit on open files (``ulimit -n``) so that ``number`` more can be opened.
 
-    Raises
-    ------
-    InputError
-        Naming the limit, if the hard limit is lower.
+    Raises :class:`InputError`, naming the limit, if the hard limit is lower.
     """
+    limits = limits_of("RLIMIT_NOFILE")
     try:
-        import resource
-
         needed = len(os.listdir("/proc/self/fd")) + number
-        soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
-    except (ImportError, OSError):
+    except OSError:
         return
-    if soft == resource.RLIM_INFINITY or needed <= soft:
+    if limits is None or needed <= limits[0]:
         return
-    if hard != resource.RLIM_INFINITY and needed > hard:
+    hard = limits[1]
+    if needed > hard:
         raise InputError(
             f"a process may open {hard} files and connections, and {needed} are needed",
             where="ulimit -n",
             hint=f"raise the limit (ulimit -n {max(1024, needed)}), or use fewer --workers",
         )
+    import resource
+
     with suppress(OSError, ValueError):
-        resource.setrlimit(resource.RLIMIT_NOFILE, (needed, hard))
-
-
-def _open_files() -> int | None:
-    """Return the hard limit on open files, or None."""
-    try:
-        import resource
-
-        limit = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
-    except (ImportError, OSError):
-        return None
-    return None if limit == resource.RLIM_INFINITY else limit
+        unlimited = resource.RLIM_INFINITY
+        resource.setrlimit(resource.RLIMIT_NOFILE, (needed, unlimited if math.isinf(hard) else int(hard)))
 
 
 def exceeded_limit(error: BaseException) -> str:
@@ -155,8 +151,10 @@ def exceeded_limit(error: BaseException) -> str:
     if space is not None:
         limited = f"the address space of a process is limited to {space[0] // 2**20} MiB"
         return f"{limited}, which may be the cause: raise the limit (ulimit -v unlimited)"
-    if (files := _open_files()) is not None and files < _FEW_FILES:
-        return f"a process may open {files} files, which may be the cause: raise the limit (ulimit -n 1024)"
+    files = limits_of("RLIMIT_NOFILE")
+    if files is not None and files[1] < _FEW_FILES:
+        cause = f"a process may open {files[1]} files, which may be the cause"
+        return f"{cause}: raise the limit (ulimit -n 1024)"
     if isinstance(error, RuntimeError) and "start new thread" in str(error):
         return "raise the limit on processes and threads (ulimit -u), or use fewer --workers"
     if isinstance(error, MemoryError):

@@ -33,7 +33,8 @@ def solve_ridge(
 
     The solution is exact to float64's rounding whatever the kernel's precision, as the matrix may be as badly
     conditioned as c_i m. If it is well conditioned in single precision, a factor in single precision, for
-    half the work, preconditions conjugate gradients in float64.
+    half the work, preconditions conjugate gradients in float64. Raises :class:`DistkernError` if the matrix
+    is not positive definite in that precision.
 
     Parameters
     ----------
@@ -47,10 +48,6 @@ def solve_ridge(
     -------
     (m, k) float64
 
-    Raises
-    ------
-    DistkernError
-        If the matrix is not positive definite in that precision.
 
     Notes
     -----

@@ -46,10 +46,8 @@ def weights_of_rows(weights: Any, first_row: int = 1) -> NDArray[np.float64]:
 def keys_of_groups(groups: Any, n_rows: int, where: str = "groups") -> NDArray[np.uint64]:
     """Return the key (n_rows,) of each row's group: a number, text or date, see :func:`keys_of_texts`.
 
-    Raises
-    ------
-    InputError
-        If there is not one per row, or one is missing: None, NaN, NaT, NA or an empty text.
+    Raises :class:`InputError` if there is not one per row, or one is missing: None, NaN, NaT, NA or an empty
+    text.
     """
     values = plain_targets(groups, where, what="group")
     if values.shape != (n_rows,):
@@ -80,11 +78,8 @@ def plain_targets(y: Any, where: str = "y", first_row: int = 1, what: str = "tar
     """Return targets (n,) of a list, an array or a series of pandas, Polars or Arrow as booleans, numbers,
     dates (datetime64; those with a time zone in UTC) or unchanged texts. ``what`` names them in errors.
 
-    Raises
-    ------
-    InputError
-        Naming the first row, counted from ``first_row``, without a target (None, NaN, NaT or NA), and for
-        durations, bytes that are not UTF-8, and integers beyond 64 bits.
+    Raises :class:`InputError`, naming the first row, counted from ``first_row``, without a target (None, NaN,
+    NaT or NA), and for durations, bytes that are not UTF-8, and integers beyond 64 bits.
     """
     # NumPy lacks Polars' 128-bit integers
     values = np.asarray(y.to_list() if str(getattr(y, "dtype", "")) in ("Int128", "UInt128") else y)
@@ -152,10 +147,8 @@ def _number_of(value: Decimal) -> int | float:
 def targets_of_rows(y: Any, n_rows: int, where: str = "y", first_row: int = 1) -> NDArray[Any]:
     """Return targets (n_rows,) in the form of files: booleans, numbers, dates, or labels as str objects.
 
-    Raises
-    ------
-    InputError
-        If there is not one per row, for mixed or other types, and as :func:`plain_targets`.
+    Raises :class:`InputError` if there is not one per row, for mixed or other types, and as
+    :func:`plain_targets`.
     """
     values = plain_targets(y, where, first_row)
     if values.shape != (n_rows,):

@@ -103,10 +103,8 @@ class AbstractGroup(ABC):
     def columns(self, columns: Indices) -> Rows:
         """Return the given columns as rows (n_columns, n_rows), dense or sparse as the data.
 
-        Raises
-        ------
-        InputError
-            If the data has no feature-major copy; the message gives the command that adds it.
+        Raises :class:`InputError` if the data has no feature-major copy; the message gives the command that
+        adds it.
         """
 
     def columns_into(self, columns: Indices, places: Sequence[Floats]) -> None:
@@ -203,10 +201,7 @@ class AbstractSource(ABC):
     def group(self, index: int) -> GroupOpener:
         """Return a picklable call that opens group ``index`` for single rows and, with a copy, columns.
 
-        Raises
-        ------
-        InputError
-            If this source has no random access.
+        Raises :class:`InputError` if this source has no random access.
         """
         if self.is_graph:
             raise InputError(

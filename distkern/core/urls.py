@@ -69,10 +69,7 @@ def refuse_password(url: str) -> None:
     """Refuse a URL with a password, or with a user name that may be a token: models, records and logs store
     URLs.
 
-    Raises
-    ------
-    InputError
-        Naming the environment as the place for passwords.
+    Raises :class:`InputError`, naming the environment as the place for passwords.
     """
     has_token = any(map(_may_be_token, _USER.finditer(url)))
     if has_token or _PASSWORD.search(url):

@@ -148,7 +148,7 @@ def test_the_width_of_svmlight_is_the_largest_index_of_all_files(tmp_path):
 @pytest.mark.parametrize(
     ("first", "second", "message"),
     [
-        ("x,y\n1,2\n", "x,z,y\n1,2,3\n", r"b\.csv: .*columns of .*a\.csv: column 'z' is unknown"),
+        ("x,y\n1,2\n", "x,z,y\n1,2,3\n", r"b\.csv: .*those of .*a\.csv: column 'z' is unknown"),
         ("x,y\n1,2\n", "z,y\n1,3\n", r"b\.csv: .*a\.csv: column 'x' is missing and column 'z' is unknown"),
     ],
 )

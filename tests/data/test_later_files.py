@@ -46,7 +46,7 @@ def test_later_rows_weigh_as_those_before(tmp_path):
     plain = "x,y\n" + "\n".join(f"{at % 7},{at}" for at in range(80))
     without = made(tmp_path, written(tmp_path, plain, "c.csv"), **options)
     assert without.train.weight_totals is None
-    assert "there is no column 'w' of weights, which earlier rows had: each row counts as one" in told
+    assert "there is no column 'w' of weights, unlike in earlier rows: each row counts as one" in told
     with pytest.raises(InputError, match="--weight: there is no column 'often'"):
         made(tmp_path, written(tmp_path, plain, "c.csv"), **options, weight="often")
 
@@ -194,7 +194,7 @@ def test_later_files_are_checked(tmp_path):
     assert "rows with a category not in the training rows, treated as unknown: c (1)" in told
     assert "column unknown to the model, ignored: 'new'" in told
     assert open_dataset(tmp_path / "d.zarr").fingerprint == data.fingerprint
-    with pytest.raises(InputError, match="--like: sets the preparation of rows"):
+    with pytest.raises(InputError, match="--like: determines the preparation of rows"):
         check(later, report=lambda columns: None, **how, impute="flag")
 
 

@@ -103,7 +103,7 @@ def test_decimal_commas_of_frames(kind):
 def test_dates_of_which_none_tells_the_order(tmp_path):
     source = written(tmp_path, "d,y\n2024-01-02,a\n3/4/2024,b\n5/5/2024,a\n")
     with pytest.raises(
-        InputError, match=r"row 2 \(line 3\), column 'd': .* in '3/4/2024' .*--day-first or --month"
+        InputError, match=r"row 2 \(line 3\), column 'd': .*'3/4/2024' begins .*--day-first or --month"
     ):
         made(tmp_path, source)
     april, march = (feature(made(tmp_path, source, day_first=first), "d days")[1] for first in (True, False))

@@ -155,7 +155,7 @@ def test_rows_of_another_run_do_not_count(tmp_path):
     stored(tmp_path)
     other = SlicedParts(tmp_path / "moved", "another job", LAYOUT)
     assert other.records() == {}
-    with pytest.raises(CorruptDataError, match="of another run"):
+    with pytest.raises(CorruptDataError, match="from another run"):
         list(other.slices(0, range(1)))
 
 

@@ -15,7 +15,7 @@ import pytest
 from distkern.cli.main import main
 from distkern.core.errors import InputError, StoreError
 from distkern.core.urls import refuse_password
-from distkern.data import _file_systems, places
+from distkern.data.store import _file_systems, places
 from distkern.data.appending import append_text
 from distkern.data.dataset import open_dataset
 from distkern.data.ingest import shard

@@ -102,7 +102,7 @@ def test_quoted_labels_keep_what_they_say(tmp_path):
         ("1,nan,a", r"row 2 \(line 3\), column 'y': the value is NaN"),
         ("-inf,2,a", r"row 2 \(line 3\), column 'x': the value is infinite"),
         ("1,1e999,a", "column 'y': the value is infinite"),
-        ('1,"2,a', r"line 3: a quotation mark that opens a field here is not closed"),
+        ('1,"2,a', r"line 3: a quotation mark opens a field here and is not closed"),
         (
             '1,2,"a\n4,5,"b',
             r"line 3: .* the next one in line 4 does not close it, as 'b' follows; .*--no-quotes",
@@ -210,7 +210,7 @@ def test_a_row_may_go_over_several_lines(tmp_path):
     assert chunk.lines.tolist() == [3, 7, 9, 11]
     assert chunk.features.tolist() == [[1], [2], [3], [4]]
     place = f"{path}, lines 3 to 5"
-    assert notes.told() == [
+    assert notes.lines() == [
         "1 blank line is no row",
         f"3 rows span several lines, the longest 3 ({place}), within quotation marks (--no-quotes makes each "
         "line a row)",
@@ -261,7 +261,7 @@ def test_quotation_marks_that_stay_open_end_at_the_longest_line(tmp_path, monkey
     monkeypatch.setattr("distkern.data.formats._lines.LONGEST_LINE_BYTES", 10_000)
     monkeypatch.setattr("distkern.data.formats.csv.row_blocks", partial(row_blocks, block_bytes=1000))
     path = written(tmp_path, 'x,y\n1,2\n3,"4\n' + "5,6\n" * 100_000)
-    with pytest.raises(InputError, match=r"line 3: a quotation mark that opens a field here is not"):
+    with pytest.raises(InputError, match=r"line 3: a quotation mark opens a field here and is not"):
         read(path)
 
 

@@ -58,7 +58,7 @@ def values(source, **options):
     notes, kinds = FileNotes(), ShardOptions().kinds()
     how = ReadOptions(notes=notes, kinds=kinds, **options)
     chunks = [*rows_of(expand([str(source)]), how)]
-    return np.concatenate([chunk.features for chunk in chunks]), chunks, kinds, notes.told()
+    return np.concatenate([chunk.features for chunk in chunks]), chunks, kinds, notes.lines()
 
 
 @pytest.mark.parametrize("kind", ["csv", "parquet"])
@@ -119,7 +119,7 @@ def test_a_column_of_the_file_is_not_replaced(tmp_path):
     found, chunks, _, told = values(tmp_path)
     assert chunks[0].names == ("c",)
     assert found.tolist() == [[5], [6]]
-    assert told == ["column 'c' is the files' own: what their folders are named says nothing"]
+    assert told == ["column 'c' is in the files, so the values in folder names are ignored"]
 
 
 def test_files_without_columns_have_none_of_their_folders(tmp_path):
@@ -127,7 +127,7 @@ def test_files_without_columns_have_none_of_their_folders(tmp_path):
     (tmp_path / "c=1" / "a.svm").write_text("1 1:2\n0 1:3\n")
     notes = FileNotes()
     assert [chunk.n_rows for chunk in rows_of(expand([str(tmp_path)]), ReadOptions(notes=notes))] == [2]
-    assert notes.told() == ["names of folders are no columns of svmlight files, and are left out"]
+    assert notes.lines() == ["folder names do not become columns of svmlight files"]
 
 
 def test_files_without_rows_are_left_out(tmp_path):

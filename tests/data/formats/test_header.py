@@ -16,7 +16,7 @@ def read(tmp_path, text, **options):
     notes = FileNotes()
     how = ReadOptions(notes=notes, **options)
     (chunk,) = [chunk for file in expand([path]) for chunk in file.chunks(how)]
-    return chunk, notes.told()
+    return chunk, notes.lines()
 
 
 def columns(text, *changes):
