@@ -14,9 +14,9 @@ import zarr
 from distkern.cli.main import main
 from distkern.cli.training import train_described
 from distkern.core.errors import InputError, StoreError
-from distkern.data.store import _file_systems, places
 from distkern.data.dataset import open_dataset
 from distkern.data.ingest import add_columns, shard
+from distkern.data.store import _file_systems, places
 from distkern.engine.checkpoint import CheckpointFolder
 from distkern.estimators.loading import load_model
 from distkern.jobs.driver import drive

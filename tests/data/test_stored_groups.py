@@ -10,7 +10,7 @@ from distkern.core.targets import keys_of_groups
 from distkern.data import collect
 from distkern.data.ingest import shard
 from distkern.data.manifest import read_manifest
-from parts import parts_of
+from parts import parts_of, source_rows
 
 N_GROUPS, N_ROWS = 25, 500
 
@@ -34,11 +34,6 @@ def made(folder, frame, ending="csv", **how):
     frame.to_csv(file, index=False) if ending == "csv" else frame.to_parquet(file, index=False)
     how = {"group": "customer", "rows_per_shard": 90, "drop": ["city"], **how}
     return shard(file, folder / f"{ending}.zarr", overwrite=True, **how)
-
-
-def source_rows(split):
-    parts = [split.reader(number).source_rows() for number in range(split.n_blocks)]
-    return np.concatenate([part for part in parts if part is not None])
 
 
 def keys_of(split):

@@ -10,21 +10,10 @@ import pytest
 from distkern.core.errors import InputError
 from distkern.data.formats import csv as csv_format
 from distkern.data.formats._columns import choose_columns
-from distkern.data.formats._files import expand
-from distkern.data.formats._notes import FileNotes
 from distkern.data.formats._rows import row_blocks
 from distkern.data.formats.base import ReadOptions
 from distkern.data.ingest import shard
-
-
-def read(path, **options):
-    return [chunk for file in expand([path]) for chunk in file.chunks(ReadOptions(**options))]
-
-
-def written(tmp_path, text, name="a.csv"):
-    path = tmp_path / name
-    path.write_bytes(text.encode() if isinstance(text, str) else text)
-    return path
+from file_rows import read, read_with_notes, written
 
 
 def test_the_last_column_is_the_target(tmp_path):
@@ -204,8 +193,7 @@ def test_a_row_may_go_over_several_lines(tmp_path):
     path = written(tmp_path, text)
     with pytest.raises(InputError, match=r"row 4 \(line 11\), column 'y': 'oops'"):
         read(path, target_kind="number", id="kind\nof row")
-    notes = FileNotes()
-    (chunk,) = read(path, id="kind\nof row", notes=notes)
+    (chunk,), notes = read_with_notes(path, id="kind\nof row")
     assert chunk.ids.tolist() == ["a\n\nb", 'c "d"\r\ne', "plain", "p"]
     assert chunk.lines.tolist() == [3, 7, 9, 11]
     assert chunk.features.tolist() == [[1], [2], [3], [4]]
@@ -269,8 +257,7 @@ def test_quotation_marks_that_stay_open_end_at_the_longest_line(tmp_path, monkey
 def test_text_in_other_encodings(tmp_path, encoding, monkeypatch):
     word = "\u3042\u30bd" if encoding == "shift_jis" else "gr\u00f6\u00dfe"
     text = f"{word},y\n" + "".join(f"{row},{word}{row % 3}\n" for row in range(300))
-    path = tmp_path / "a.csv"
-    path.write_bytes(text.encode(encoding))
+    path = written(tmp_path, text.encode(encoding))
     for size in (7, 2**20):
         monkeypatch.setattr("distkern.data.formats.csv.row_blocks", partial(row_blocks, block_bytes=size))
         chunks = read(path, encoding=encoding)
@@ -282,8 +269,7 @@ def test_text_in_other_encodings(tmp_path, encoding, monkeypatch):
 
 
 def test_what_is_not_in_the_encoding_is_named_with_its_line(tmp_path):
-    path = tmp_path / "a.csv"
-    path.write_bytes("x,y\n1,a\n2,\u00e9\n".encode("latin-1"))
+    path = written(tmp_path, "x,y\n1,a\n2,\u00e9\n".encode("latin-1"))
     for encoding, message in (
         ("ascii", "line 3: not text in ascii; give the --encoding"),
         ("utf-16", "line 1: not text in utf-16"),

@@ -3,19 +3,13 @@
 import pytest
 
 from distkern.core.errors import InputError
-from distkern.data.formats._files import expand
-from distkern.data.formats._notes import FileNotes
-from distkern.data.formats.base import ReadOptions
+from file_rows import read_with_notes, written
 
 ROWS = "x,c,y\n" + "".join(f"{at}.5,{at % 3},{'uv'[at % 2]}\n" for at in range(8))
 
 
 def read(tmp_path, text, **options):
-    path = tmp_path / "a.csv"
-    path.write_text(text, encoding="utf-8")
-    notes = FileNotes()
-    how = ReadOptions(notes=notes, **options)
-    (chunk,) = [chunk for file in expand([path]) for chunk in file.chunks(how)]
+    (chunk,), notes = read_with_notes(written(tmp_path, text), **options)
     return chunk, notes.lines()
 
 

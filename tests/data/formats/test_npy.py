@@ -9,13 +9,8 @@ import scipy.sparse
 
 from distkern.core.errors import InputError
 from distkern.data.formats import npy
-from distkern.data.formats._files import expand
-from distkern.data.formats.base import CHUNK_BYTES, ReadOptions
-
-
-def read(path, **options):
-    return [chunk for file in expand([path]) for chunk in file.chunks(ReadOptions(**options))]
-
+from distkern.data.formats.base import CHUNK_BYTES
+from file_rows import read
 
 X = np.arange(12.0).reshape(4, 3)
 

@@ -12,9 +12,9 @@ from distkern.core.errors import InputError
 from distkern.data.formats import csv as csv_format
 from distkern.data.formats._files import expand
 from distkern.data.formats._lines import Ahead
-from distkern.data.formats._notes import FileNotes
 from distkern.data.formats._rows import Dialect, row_blocks
 from distkern.data.formats.base import ReadOptions
+from file_rows import read_with_notes, written
 
 
 def found(content, dialect, size=2**20):
@@ -96,11 +96,7 @@ def test_files_are_those_of_the_csv_module(tmp_path, monkeypatch):
 
 
 def read(tmp_path, text, **options):
-    path = tmp_path / "a.csv"
-    path.write_bytes(text.encode())
-    notes = FileNotes()
-    how = ReadOptions(notes=notes, **options)
-    return [chunk for file in expand([path]) for chunk in file.chunks(how)], notes
+    return read_with_notes(written(tmp_path, text), **options)
 
 
 def test_two_marks_that_are_not_closed_lose_no_row(tmp_path):
