@@ -138,7 +138,7 @@ def test_what_is_not_arrays(tmp_path):
 
 
 def resealed(folder, change):
-    """Edit what a folder of arrays says it holds, as one who knows the fingerprint."""
+    """Edit the description of a folder of arrays, and its fingerprint."""
     meta = json.loads((folder / "zarr.json").read_text())
     content = {key: value for key, value in meta["attributes"].items() if key != "fingerprint"}
     change(content)

@@ -159,7 +159,7 @@ def test_rows_of_another_run_do_not_count(tmp_path):
         list(other.slices(0, range(1)))
 
 
-def test_a_process_that_does_not_see_the_folder_says_so(tmp_path):
+def test_a_process_that_does_not_see_the_folder_is_an_error(tmp_path):
     parts = stored(tmp_path)
     (tmp_path / "moved").rename(tmp_path / "elsewhere")
     with pytest.raises(InputError, match=r"cannot read the folder .* --out in a folder that all workers see"):

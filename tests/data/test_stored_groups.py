@@ -56,7 +56,7 @@ def test_the_group_of_each_row_is_stored_and_is_no_feature(tmp_path, frame, endi
     assert '"encoding-version": 5' in manifest.to_text()
 
 
-def test_inspect_and_shard_tell_the_column(tmp_path, frame, capsys):
+def test_inspect_and_shard_report_the_column(tmp_path, frame, capsys):
     frame.to_csv(tmp_path / "rows.csv", index=False)
     given = [str(tmp_path / "rows.csv"), "--out", str(tmp_path / "d.zarr"), "--group", "customer", "--json"]
     assert main(["shard", *given]) == 0
@@ -116,7 +116,7 @@ def test_more_folds_than_groups_are_refused(tmp_path, frame):
 
 
 def test_target_means_are_those_of_other_groups(tmp_path, frame):
-    # a city is of one customer, so that no row of another group tells its target
+    # a city is of one customer, so that no row of another group shares its target
     apart = made(tmp_path, frame, drop=(), categorical={"city": "target"})
     prior = apart.train[:][:, 1]
     assert len(np.unique(np.round(prior, 6))) <= 5

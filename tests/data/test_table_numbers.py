@@ -25,7 +25,7 @@ def columns_of(frame):
     return rows.to_numpy(np.float64), [frame.columns.get_loc("region")]
 
 
-def test_numbers_of_agents_tell_and_smooth_columns_do_not(sold):
+def test_numbers_of_agents_are_informative_and_smooth_columns_are_not(sold):
     rows, categories = columns_of(sold[0])
     wanted = (sold[1] > 0)[:, None].astype(float)
     for targets in (sold[1][:, None], wanted, np.hstack([wanted, 1.0 - wanted])):
@@ -35,13 +35,13 @@ def test_numbers_of_agents_tell_and_smooth_columns_do_not(sold):
     assert informative_values(rows[:200], sold[1][:200, None], [0, 1], categories) == []
 
 
-def test_rows_of_one_group_do_not_tell_each_other(sold):
+def test_rows_of_one_group_do_not_learn_from_each_other(sold):
     rows, categories = columns_of(sold[0])
     groups = rows[:, 0].astype(np.uint64)
     assert informative_values(rows, sold[1][:, None], [0, 1], categories, groups) == []
 
 
-def test_copies_of_rows_do_not_tell_each_other():
+def test_copies_of_rows_do_not_learn_from_each_other():
     generator = np.random.default_rng(0)
     rows = np.column_stack([generator.integers(0, 100, 400), generator.integers(0, 2, 400)]).astype(float)
     rows, noise = np.repeat(rows, 5, axis=0), np.repeat(generator.normal(size=400), 5)[:, None]

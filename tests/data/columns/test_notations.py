@@ -56,7 +56,7 @@ def test_few_words_are_parsed_as_many_are(decimal):
     assert [unit for _, part in parts for unit in part] == units
 
 
-def test_decimals_are_told_by_numbers_that_can_be_read_in_one_way():
+def test_the_decimal_mark_follows_from_numbers_that_can_be_read_in_one_way():
     assert decimal_of(["1,5", "1.200"]) == (",", False)
     assert decimal_of(["1.5", "1,200", "word"]) == (".", False)
     assert decimal_of(["1,200"]) == (None, True)

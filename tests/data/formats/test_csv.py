@@ -72,7 +72,7 @@ def test_a_comma_in_a_quoted_name_separates_nothing(tmp_path, delimiter):
     np.testing.assert_array_equal(chunk.features, [[1, 2]])
 
 
-def test_quoted_labels_keep_what_they_say(tmp_path):
+def test_quoted_labels_keep_their_text(tmp_path):
     (chunk,) = read(written(tmp_path, 'x,kind\n1,"a,b"\n2,"say ""hi"""\n'))
     assert chunk.targets.tolist() == ["a,b", 'say "hi"']
 
@@ -214,9 +214,9 @@ def test_names_that_come_again_are_no_row(tmp_path, monkeypatch):
     assert [line for chunk in chunks for line in chunk.lines] == [2, 5, 10]
     data = tmp_path / "b.csv"
     data.write_text("x,y\n1,no\nx,y\n2,yes\n\n3,no\nx,y\n")
-    told = []
-    assert shard(data, tmp_path / "d.zarr", notice=told.append).classes.tolist() == ["no", "yes"]
-    assert told == ["1 blank line is no row", "the header is repeated in 2 lines of the input, left out"]
+    notices = []
+    assert shard(data, tmp_path / "d.zarr", notice=notices.append).classes.tolist() == ["no", "yes"]
+    assert notices == ["1 blank line is no row", "the header is repeated in 2 lines of the input, left out"]
     with pytest.raises(InputError, match="line 3: the column name is repeated"):
         read(written(tmp_path, "x\na\nx\n"), target_kind="none")
 

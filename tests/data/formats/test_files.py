@@ -1,4 +1,4 @@
-"""Which files are meant, how they are compressed, and what is said when they cannot be read."""
+"""Which files are meant, how they are compressed, and the errors when they cannot be read."""
 
 import bz2
 import gzip
@@ -116,7 +116,7 @@ def test_a_damaged_later_stream_or_junk_loses_no_row_silently(tmp_path, suffix):
         read(path)
 
 
-def test_text_that_is_not_compressed_as_its_name_says(tmp_path):
+def test_text_that_is_not_compressed_as_its_name_ends(tmp_path):
     for suffix in COMPRESS:
         path = tmp_path / f"a.csv{suffix}"
         path.write_bytes(TEXT)
@@ -181,7 +181,7 @@ def test_what_cannot_be_read(tmp_path, source, message):
         expand([source if "://" in source else tmp_path / source])
 
 
-def test_a_format_may_be_said(tmp_path):
+def test_a_format_may_be_given(tmp_path):
     (tmp_path / "a9a").write_text("1 1:1\n-1 2:1\n")
     np.testing.assert_array_equal(read(tmp_path / "a9a", "svmlight"), [[1, 0], [0, 1]])
     with pytest.raises(InputError, match="unknown format 'svmligth'; did you mean 'svmlight'"):

@@ -128,7 +128,7 @@ def test_npy_has_no_targets_and_no_second_array(tmp_path):
         read(tmp_path / "a.npy", target_kind="none")
 
 
-def test_an_array_longer_than_its_header_says(tmp_path):
+def test_an_array_longer_than_its_header_states(tmp_path):
     stream = io.BytesIO()
     np.save(stream, X[:2])
     with zipfile.ZipFile(tmp_path / "a.npz", "w") as archive:

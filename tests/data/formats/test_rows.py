@@ -109,7 +109,7 @@ def test_two_marks_that_are_not_closed_lose_no_row(tmp_path):
     assert chunk.n_rows == 300
     assert chunk.ids[10] == '"Rome open'
     assert notes.lines() == []
-    # the second mark closes the field: the rows between are one, and that is said
+    # the second mark closes the field: the rows between are one, which is reported
     rows[200] = 'Umberto",200,0\n'
     (chunk,), notes = read(tmp_path, "title,w,y\n" + "".join(rows), id="title")
     assert chunk.n_rows == 110
