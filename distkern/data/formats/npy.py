@@ -280,12 +280,7 @@ def _rows(
             where=features.label,
             hint="store the rows in svmlight format, where zeros take no space",
         )
-    if targets is not None and targets.shape not in ((n_rows,), (n_rows, 1)):
-        raise InputError(
-            f"the targets have shape {targets.shape} and the features {n_rows} rows",
-            where=targets.label,
-            hint="store one target per row",
-        )
+    _check_targets(targets, n_rows)
     step = max(1, CHUNK_BYTES // max(1, 8 * width))
     for start in range(0, n_rows, step):
         count = min(step, n_rows - start)
@@ -320,12 +315,7 @@ def _sparse_rows(
     n_rows, width = (int(size) for size in shape.take(2))
     if indptr.shape != (n_rows + 1,) or not 0 < width <= MOST_COLUMNS:
         raise damaged
-    if targets is not None and targets.shape != (n_rows,):
-        raise InputError(
-            f"the targets have shape {targets.shape} and the features {n_rows} rows",
-            where=targets.label,
-            hint="store one target per row",
-        )
+    _check_targets(targets, n_rows)
     step = max(1, CHUNK_BYTES // (32 * (1 + data.shape[0] // max(1, n_rows))))
     end = int(indptr.take(1)[0])
     for start in range(0, n_rows, step):
@@ -347,6 +337,15 @@ def _sparse_rows(
         yield RawChunk(rows, _next_labels(targets, start, len(rows)), start + 1, file)
         end = int(ends[-1])
     _finish(*parts.values(), targets)
+
+
+def _check_targets(targets: _StoredArray | None, n_rows: int) -> None:
+    if targets is not None and targets.shape not in ((n_rows,), (n_rows, 1)):
+        raise InputError(
+            f"the targets have shape {targets.shape} and the features {n_rows} rows",
+            where=targets.label,
+            hint="store one target per row",
+        )
 
 
 def _next_labels(targets: _StoredArray | None, start: int, count: int) -> NDArray[Any] | None:
