@@ -195,7 +195,7 @@ def test_a_quantity_that_is_taken_for_classes(folder, capsys):
     rows = [f"{at},{at % 40}" for at in range(2000)]
     Path("sold.csv").write_text("\n".join(["x,sold", *rows, ""]), encoding="utf-8")
     assert main(["shard", "sold.csv", "--out", "sold.zarr"]) == 0
-    told = "the target has 40 different whole numbers, which are treated as classes; give --task regression"
+    told = "the target has 40 different integers, which are treated as classes; give --task regression"
     assert told in capsys.readouterr().out
     Path("rare.csv").write_text("x,sold\n1,99\n2,1\n", encoding="utf-8")
     assert main(["shard", "sold.csv", "--test", "rare.csv", "--out", "rare.zarr"]) == 2

@@ -160,7 +160,7 @@ def _model(path: Place) -> PathDescription:
             ]
         )
     if history:
-        compared = [Compared(**one).told for one in history[-1].get("candidates", ())]
+        compared = [Compared(**one).summary for one in history[-1].get("candidates", ())]
         if notes := [*history[-1].get("notes", ()), *compared]:
             facts["notes"] = "\n".join(notes)
         facts["last stage"] = ", ".join(

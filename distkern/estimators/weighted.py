@@ -49,7 +49,7 @@ class Weighted:
         if not model.is_linear:
             raise AttributeError(f"this {type(self).__name__} is not linear in the columns of X: no coef_")
         columns = () if model.columns.table is None else model.columns.table.columns
-        if not all(column.is_itself for column in columns):
+        if not all(column.is_identity for column in columns):
             raise AttributeError("columns of X were encoded: the model has no coef_ for each")
         scaling = model.columns.scaling or Scaling()
         # a map without a metric, which linear models do not take, transforms columns by their quantiles

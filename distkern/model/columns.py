@@ -69,7 +69,7 @@ class Columns:
         """Preparation of the stored rows of a data set, see :func:`preparation_for`."""
         names, width = self.names, self.n_features_in
         if self.table is not None:
-            own_names = self.table.is_named or not self.table.is_mere
+            own_names = self.table.is_named or not self.table.is_numeric
             names, width = self.table.features if own_names else None, self.table.n_features
         return preparation_for(dataset, width, names, self.scaling, self.table)
 

@@ -139,7 +139,7 @@ def as_rows(columns: Columns, X: Any) -> Any:
     names = _names_of(X)
     there = [] if names is None else [name for name in names if name in unused]
     known = set() if table is None else set(table.names)
-    if table is None or table.is_mere:
+    if table is None or table.is_numeric:
         known |= {*own}
     there = [name for name in there if name not in known]
     if target in there:
@@ -339,7 +339,7 @@ def rows_for(columns: Columns, X: Any) -> GivenRows:
     refuse_path(X)
     X = as_rows(columns, X)
     wanted, table = columns.dtype, columns.table
-    if table is not None and table.is_mere and not is_mixed(X):
+    if table is not None and table.is_numeric and not is_mixed(X):
         # numbers that become themselves
         table = None
     single: np.dtype[Any] = np.dtype(np.float32)
@@ -389,7 +389,7 @@ def _are_encoded(table: Table, X: Any) -> bool:
         return False
     if len(table.columns) != table.n_features:
         return True
-    if array.dtype.kind not in "biuf" or all(column.is_itself for column in table.columns):
+    if array.dtype.kind not in "biuf" or all(column.is_identity for column in table.columns):
         # numbers are encoded as they are
         return False
     raise InputError(

@@ -211,7 +211,7 @@ def _learned_frame(
     targets = np.asarray(_check_y(y, y_numeric=task == "regression"))
     check_consistent_length(X, targets)
     frame = fit_frame(X, targets, task, groups, sample_weight, options)
-    for sentence in frame.told:
+    for sentence in frame.notes:
         warn(sentence)
     return targets, frame
 
@@ -230,7 +230,7 @@ def _spooled_frame(
     from distkern.data.frames import frame_chunks, frame_kinds
     from distkern.data.ingest import write_dataset
     from distkern.data.store.atomic import temporary_folder
-    from distkern.data.table_report import told_columns
+    from distkern.data.table_report import column_notes
     from distkern.runs.spooled import check_hosts
 
     if task != "none" and y is None:
@@ -256,7 +256,7 @@ def _spooled_frame(
         group=None if groups is None else "groups",
         **({} if options is None else options.on_columns),
     )
-    for sentence in (*kinds.told, *told_columns(reports, left_out=True)):
+    for sentence in (*kinds.notes, *column_notes(reports, left_out=True)):
         warn(sentence)
     return dataset.train
 

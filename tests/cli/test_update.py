@@ -171,7 +171,7 @@ def test_the_label_against_the_rest_is_that_of_the_rows_before(folder, capsys):
             == np.resize(["3" if one == 3 else "not 3" for one in labels], 90).tolist()
         )
         assert made("no", labels, *like, "--positive", "33") == 2
-        assert "--positive 33: the data of --like are '3' ag" in capsys.readouterr().err
+        assert "--positive 33: the data of --like have '3' ag" in capsys.readouterr().err
     assert made("again", [0, 3, 5], *like) == 0
     assert open_dataset("again.zarr").fingerprint == open_dataset("three.zarr").fingerprint
     # what training rows have none of is still told apart in test rows

@@ -102,7 +102,7 @@ def test_every_wrong_chunk_is_noticed(data, tmp_path, damage):
         if damage == "missing":
             file.unlink()
         elif damage == "swapped":
-            # of rows that are as many: it is not their size that tells
+            # of as many rows: their size does not decide
             assert of_another.stat().st_size == len(content) or name.endswith(("data/c/0", "indices/c/0"))
             shutil.copy(of_another, file)
         elif damage == "short":

@@ -90,7 +90,7 @@ def test_whatever_the_rows_come_in(tmp_path, lazy):
     assert data.train.labels.tolist() == y.tolist()
 
 
-def test_what_the_targets_say_of_the_task(tmp_path):
+def test_the_task_follows_from_the_targets(tmp_path):
     assert made(tmp_path, labels=None).task == "none"
     assert made(tmp_path, labels=np.arange(100) / 2, overwrite=True).task == "regression"
     assert made(tmp_path, labels=np.arange(100) % 2 * 1.0, overwrite=True).task == "classification"

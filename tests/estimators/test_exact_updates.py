@@ -254,7 +254,7 @@ def test_what_cannot_be_is_refused_with_what_to_do(tmp_path):
     with pytest.raises(InputError, match="comes twice"):
         begun(model, [third.train, third.train])
     other = data_set(tmp_path / "other", X[NEW, :2], labels[NEW])
-    with pytest.raises(InputError, match="2 features where the model has 3"):
+    with pytest.raises(InputError, match="2 features, but the model has 3"):
         model.update(other)
     sdca = dk.SDCAClassifier(stages=1, n_features=32).fit(X[OLD], labels[OLD])
     with pytest.raises(InputError, match=r"sdca cannot go on.*its dual variables.*as one data set"):

@@ -111,13 +111,13 @@ def test_frames_and_dask_arrays_carry_groups(noise):
     lazy = da.from_array(X, chunks=(200, 2)), da.from_array(y, chunks=200)
     for given in (da.from_array(groups, chunks=150), groups):
         dk.SIMBAClassifier(random_state=0, max_rounds=50).fit(*lazy, groups=given)
-    with pytest.raises(InputError, match="groups: all rows are of one group"):
+    with pytest.raises(InputError, match="groups: all rows are in one group"):
         dk.NewtonClassifier(random_state=0).fit(*lazy, groups=np.zeros(len(X)))
 
 
 def test_groups_that_cannot_be_are_refused(noise, tmp_path):
     X, y, groups = noise
-    with pytest.raises(InputError, match="groups: all rows are of one group"):
+    with pytest.raises(InputError, match="groups: all rows are in one group"):
         dk.NewtonClassifier().fit(X, y, groups=np.zeros(len(X)))
     with pytest.raises(InputError, match="the group is missing"):
         dk.NewtonClassifier().fit(X, y, groups=np.where(groups == 3, np.nan, groups))

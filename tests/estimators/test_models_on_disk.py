@@ -72,7 +72,7 @@ def test_a_missing_array_is_named(tmp_path):
     arrays = load_arrays(tmp_path / "m" / "arrays")
     del arrays["landmarks"]
     digest = save_arrays(tmp_path / "m" / "arrays", arrays)
-    with pytest.raises(CorruptDataError, match="not those that were written with the rest"):
+    with pytest.raises(CorruptDataError, match="not written with the other files"):
         load_model(tmp_path / "m")
     file = tmp_path / "m" / "model.json"
     description = json.loads(file.read_text()) | {"arrays": digest}

@@ -87,7 +87,7 @@ def test_whatever_hands_out_rows_and_whatever_takes_them(scale, is_sparse, tmp_p
                 np.testing.assert_allclose(np.asarray(ask(test)), found, rtol=1e-4, atol=1e-4)
                 np.testing.assert_allclose(ask(given), found, rtol=1e-3, atol=1e-3)
     if scale == "unit":
-        with pytest.raises(InputError, match=r"scaled with unit.* give these rows: split\[:\]"):
+        with pytest.raises(InputError, match=r"scaled with unit.* give rows as in fit: split\[:\]"):
             of_array.predict(test)
         return
     assert evaluate(of_array, test)["error"] == pytest.approx(1 - of_array.score(test[:], labels))

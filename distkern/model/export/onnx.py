@@ -141,8 +141,8 @@ def _checked(estimator: Any) -> FittedModel:
     check_is_fitted(estimator)
     model: FittedModel = estimator.model_
     table = model.columns.table
-    if table is not None and not table.is_mere:
-        encoded = [column.name for column in table.columns if not column.is_itself]
+    if table is not None and not table.is_numeric:
+        encoded = [column.name for column in table.columns if not column.is_identity]
         shown = ", ".join(map(repr, encoded[:3])) + (", ..." if len(encoded) > 3 else "")
         raise refusal(f"the model encodes columns of a table ({shown}), which has no formula in ONNX")
     return model
