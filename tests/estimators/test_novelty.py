@@ -156,7 +156,9 @@ def test_more_rows_are_for_steps():
     model = detector(n_features=64, block_size=64, stages=1).fit(X)
     assert model.found_["polish"] is None
     assert model.history_[-1]["steps"] == 32
-    with pytest.raises(InputError, match="polish: 'exact' is for at most 2048 rows, not 2049; leave it out"):
+    with pytest.raises(
+        InputError, match="polish: 'exact' supports at most 2048 rows, and there are 2049; leave it out"
+    ):
         detector(polish="exact").fit(X)
     assert detector(polish="exact", n_features=64).fit(X[1:]).history_[-1]["steps"] == 0
 

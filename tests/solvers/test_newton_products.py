@@ -227,7 +227,7 @@ def test_the_same_bits_on_threads_and_workers_and_of_a_run_that_was_cut(local_wo
 
 
 def test_nystroem_features_are_refused():
-    with pytest.raises(InputError, match=r"hessian: 'products' is not for nystroem.*features='random'"):
+    with pytest.raises(InputError, match=r"hessian: 'products' does not support nystroem.*features='random'"):
         solver(features=Nystroem(RBF, 20))
     with pytest.raises(InputError, match="hessian"):
         dk.NewtonClassifier(hessian="products").fit(np.eye(4), [0, 1, 0, 1])
