@@ -147,7 +147,7 @@ def test_what_rows_and_kernel_decide_is_kept_with_the_model(given, found, tmp_pa
 
 
 def test_a_sampler_that_the_kernel_has_not_is_refused():
-    with pytest.raises(InputError, match="sampler quasi_monte_carlo is not for kernel polynomial"):
+    with pytest.raises(InputError, match="sampler quasi_monte_carlo does not support kernel polynomial"):
         dk.DSGNoveltyDetector(kernel="polynomial", **QUASI).fit(rows(50))
 
 

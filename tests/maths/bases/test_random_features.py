@@ -204,7 +204,7 @@ def test_refuses_what_cannot_be(options, message):
 
 
 def test_refuses_rows_of_another_width_or_outside_of_the_domain():
-    with pytest.raises(InputError, match="X has 5 features, but the basis is of 6"):
+    with pytest.raises(InputError, match="X has 5 features, but the basis has 6"):
         basis_of().values(rows(3, 5))
     basis = RandomFeatureBasis(find_kernel("chi2")(), 6, 2048, 5)
     features = rows(400)
