@@ -145,7 +145,7 @@ class AbstractSampler(ABC):
         """
 
     def gaussians(self, draws: Draws, n_extra: int = 0) -> tuple[AbstractFrequencies, NDArray[np.float64]]:
-        """Return frequencies, each marginally standard normal in n_input dimensions, and extra normal numbers.
+        """Return frequencies, each marginally standard normal in n_input dimensions, and extra normals.
 
         Returns
         -------

@@ -40,7 +40,7 @@ class AbstractFrequencies(ABC):
 
     @abstractmethod
     def project(self, rows: Rows, out: Floats) -> None:
-        """Write inner products of a tile of rows and the frequencies, of one dtype, into ``out`` (n_rows, F)."""
+        """Write inner products of a tile of rows and frequencies, of one dtype, into ``out`` (n_rows, F)."""
 
 
 @dataclass(frozen=True)
