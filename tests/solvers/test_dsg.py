@@ -39,7 +39,7 @@ from reference import cut_blocks
 
 
 def plain_dsg(solver, blocks, z, asked):
-    """The iterates and their average by dense float64 loops, over the batches that were asked for."""
+    """Return the last iterate and the average by dense float64 loops over the batches of the run."""
     batches = solver.batches(problem_of(blocks))
     width, k = solver.block_size, solver.risk.n_outputs
     starts = np.cumsum([0, *(block.n_rows for block in blocks)])
@@ -112,7 +112,7 @@ def test_equals_the_plain_loop(loss, classes, options, precondition):
 
 
 def test_weights():
-    """Weights 0, 1, 2 in the plain loop; in the figures they are repetitions of rows."""
+    """Weights 0, 1 and 2 act as repeated rows."""
     weights = np.random.default_rng(1).integers(0, 3, 600).astype(float)
     blocks = waves(weights=weights)
     solver = dsg(risk=Risk(find_loss("square")(), 1, mean_weight=weights.mean()))
@@ -159,7 +159,7 @@ def test_a_model_is_its_basis_times_its_coefficients():
 
 
 def test_the_scale_is_folded_before_it_vanishes():
-    """nu gamma of about a half: without folding the scale would be 1e-24 after 80 steps."""
+    """With nu gamma near 1/2 the scale would be 1e-24 after 80 steps."""
     blocks = waves()
     solver = dsg(nu=1.0, steps=StepRule(0.5, 0.0), precondition=False, steps_per_stage=1080)
     states, runner = train(solver, blocks)
@@ -228,7 +228,7 @@ def test_udsg_alternates_between_new_and_old_blocks():
 
 
 def test_cdsg_inequality_on_numbers_by_hand():
-    """In units of gamma and |g|: beta = x is reusable from x = 2 - sqrt(3 - 2v) on, V = v |g|^2, v <= 3/2."""
+    """In units of gamma and |g|, beta = x is reusable for x >= 2 - sqrt(3 - 2v), V = v |g|^2, v <= 3/2."""
     slope, gamma = np.array([0.5]), 0.2
     for v in (0.0, 0.4, 1.4):
         low = 2 - math.sqrt(3 - 2 * v)
@@ -249,7 +249,7 @@ def test_cdsg_inequality_on_numbers_by_hand():
 
 
 def test_cdsg_reuses_blocks():
-    """With the variance set to nothing, blocks of opposite residuals are used again, by a second message."""
+    """Without variance, blocks of opposite residuals are reused, by a second message."""
     solver = dsg(
         variant="cdsg",
         precondition=False,

@@ -1,4 +1,4 @@
-"""The optimum over the features in use, against ridge regression and by its gradient."""
+"""The optimum over the current features, against ridge regression and by its gradient."""
 
 import numpy as np
 import pytest
@@ -48,7 +48,7 @@ def test_polish_leaves_no_gradient(loss, classes):
 @pytest.mark.slow
 @pytest.mark.parametrize(("loss", "gap"), [("logistic", 1e-5), ("squared_hinge", 2e-3)])
 def test_exact_is_exact_where_the_curvature_is_far_below_its_bound(loss, gap):
-    """A tiny nu and classes that can be told apart: first-order steps under the bound alone stall here."""
+    """First-order steps under the curvature bound stall for a tiny nu and separable classes."""
     blocks = waves(classes=2)
     solver = dsg(loss, 1, polish="exact", nu=1e-6)
     state = train(solver, blocks)[0][-1]
@@ -88,7 +88,7 @@ def test_a_polish_that_stops_early_says_so(monkeypatch):
 
 @pytest.mark.slow
 def test_preconditioned_steps_end_near_the_minimum_of_the_stated_objective():
-    """Revisited often enough, with steps that fall, blocks end where an exact polish takes them."""
+    """Blocks that are visited often enough, with falling steps, reach the exact polish."""
     blocks = waves()
     given = {"nu": 1e-3, "steps": StepRule(0.5, 0.02), "batch_size": 600, "n_features": 32}
     far = train(dsg(**given, steps_per_stage=120_000), blocks)[0][-1].objective

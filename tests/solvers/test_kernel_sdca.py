@@ -1,4 +1,4 @@
-"""k-SDCA: minima against exact solvers, the duality gap, parties and resumption, the most support rows."""
+"""k-SDCA: minima against exact solvers, the duality gap, parties, resumption and max_support."""
 
 import warnings
 
@@ -12,7 +12,6 @@ from sklearn.svm import LinearSVC
 import distkern
 from distkern import SDCAClassifier
 from distkern.core.errors import InputError
-from distkern.core.sparse import SparseRows
 from distkern.data.ingest import write_dataset
 from distkern.maths.features.kernel_choice import KernelChoice
 from distkern.maths.features.support import Support
@@ -21,8 +20,7 @@ from distkern.maths.losses import find_loss
 from distkern.solvers.compare.kernel_sdca import KernelSDCA
 from distkern.solvers.compare.sdca import SDCA
 from distkern.solvers.risk import Risk
-from feature_problems import all_rows, targets_of, train, waves
-from reference import cut_blocks
+from feature_problems import all_rows, dense_and_sparse, keeps_its_bits, targets_of, train, waves
 from runs import train as train_run
 
 NU = 1e-2
@@ -35,14 +33,14 @@ def solver(loss="hinge", outputs=1, *, risk=None, max_support=20_000, **settings
 
 
 def objective(subject, kernel, y, coefficients, s=1.0):
-    """The objective of f = K coefficients, in float64."""
+    """Return the objective of f = K coefficients, in float64."""
     f = kernel @ coefficients
     norm = np.einsum("ij,ij->", coefficients, f)
     return 0.5 * subject.nu * norm + np.mean(s * subject.risk.loss.row_values(f, y))
 
 
 def of_all_rows(state, x):
-    """The coefficients with zeros for rows that are no support."""
+    """Return coefficients of all rows, 0 outside of the support."""
     found = np.zeros((len(x), state.coefficients.shape[1]))
     places = {row.tobytes(): place for place, row in enumerate(x)}
     for row, own in zip(np.asarray(state.landmarks), state.coefficients, strict=True):
@@ -83,18 +81,12 @@ def test_kernel_ridge_regression():
 
 
 @pytest.mark.slow
-def test_several_outputs_with_weights_by_any_parties_and_after_any_loss():
+def test_several_outputs_with_weights():
     weights = np.random.default_rng(1).uniform(0.5, 2.0, 600)
-    ways = ({"parties": 3}, {"rebuild": True}, {"parties": 2, "resume_after": 2})
-    for dtype, chosen in (("float32", ways[:1]), ("float64", ways[1:])):
-        blocks = waves(classes=3, weights=weights, dtype=dtype)
-        subject = solver(risk=Risk(find_loss("hinge")(), 3, None, float(weights.mean())), stages=3)
-        last = train(subject, blocks)[0][-1]
-        for changed in chosen:
-            other = train(subject, blocks, **changed)[0][-1]
-            np.testing.assert_array_equal(last.coefficients, other.coefficients)
-            np.testing.assert_array_equal(last.landmarks, other.landmarks)
-            assert last.dual == other.dual
+    subject = solver(risk=Risk(find_loss("hinge")(), 3, None, float(weights.mean())), stages=3)
+    keeps_its_bits(subject, waves(classes=3, weights=weights, dtype="float32"))
+    blocks = waves(classes=3, weights=weights)
+    last = train(subject, blocks)[0][-1]
     x, y = all_rows(blocks), targets_of(subject, blocks)
     coefficients = of_all_rows(last, x)
     s = weights / weights.mean()
@@ -109,14 +101,9 @@ def test_several_outputs_with_weights_by_any_parties_and_after_any_loss():
 
 @pytest.mark.slow
 def test_sparse_rows_as_dense_ones():
-    generator = np.random.default_rng(0)
-    x = np.where(generator.random((300, 8)) < 0.4, generator.standard_normal((300, 8)), 0.0)
-    codes = (x @ generator.standard_normal(8) > 0).astype(np.int32)
-    dense = cut_blocks(x, codes, [30] * 10)
-    sparse = cut_blocks(SparseRows.of_dense(x), codes, [30] * 10)
-    one, other = (train(solver(stages=2), blocks)[0][-1] for blocks in (dense, sparse))
-    np.testing.assert_array_equal(one.support, other.support)
-    np.testing.assert_allclose(one.coefficients, other.coefficients, rtol=1e-9, atol=1e-12)
+    dense, sparse = (train(solver(stages=2), blocks)[0][-1] for blocks in dense_and_sparse())
+    np.testing.assert_array_equal(dense.support, sparse.support)
+    np.testing.assert_allclose(dense.coefficients, sparse.coefficients, rtol=1e-9, atol=1e-12)
 
 
 def test_more_support_than_allowed_is_refused_with_what_to_do():

@@ -1,4 +1,4 @@
-"""Newton's method over explicit features: against optima found by others, in float64, and what it refuses."""
+"""Newton's method over explicit features: minima against SciPy and scikit-learn, and refusals."""
 
 import numpy as np
 import pytest
@@ -24,10 +24,8 @@ RBF = KernelChoice(find_kernel("rbf"), 1.0)
 
 
 def minimum(loss, z, targets, s, nu, free=0):
-    """The minimum of nu/2 |w|^2 + mean s l(z w, y) by scipy's L-BFGS, w (r, k), whose last ``free`` rows are
-    not regularised."""
+    """Return w (r, k) and nu/2 |w|^2 + mean s l(z w, y) by L-BFGS; the last ``free`` rows have no penalty."""
     risk, (n, r), k = Risk(loss, targets.shape[1]), z.shape, targets.shape[1]
-
     nu = nu * (np.arange(r) < r - free)[:, None]
 
     def objective(flat):
@@ -42,8 +40,7 @@ def minimum(loss, z, targets, s, nu, free=0):
 
 
 def features_of(model, X):
-    """z of rows, so that the norm is |w|^2: by the eigenvectors of the kernels at the landmarks, of linear
-    features with a constant."""
+    """Return z of the rows in which the norm is |w|^2; linear features have a constant."""
     if model.features == "linear":
         return np.column_stack([X, np.ones(len(X))])
     if model.features != "nystroem":
@@ -145,7 +142,7 @@ def test_a_stage_is_a_matrix_and_steps_that_are_a_pass_each(monkeypatch):
 
 @pytest.mark.parametrize("loss", ["square", "huber"])
 def test_wide_kernels_in_single_precision_lose_little(loss):
-    """Kernels of which sums in single precision tell only a few directions apart."""
+    """Single-precision sums of these kernels separate only a few directions."""
     X, values, _ = heavy_tailed(400)
     given = {"gamma": 0.1, "n_landmarks": 60, "nu": 1e-7, "tol": 1e-6, "loss": loss, "random_state": 0}
     exact = dk.NewtonRegressor(**given).fit(X, values)
@@ -212,7 +209,7 @@ def test_matrices_of_a_sample_end_at_the_same_minimum(monkeypatch, loss):
 
 @pytest.mark.parametrize("hessian", ["matrix", "products"])
 def test_columns_in_units_far_apart_are_all_learned_from_a_sample(hessian):
-    """A sample's matrix is damped in each column's own unit; in one unit all but the largest stayed at 0."""
+    """A sample's matrix is damped in each column's unit; one unit left all but the largest column at 0."""
     generator = np.random.default_rng(0)
     flags = (generator.random((20_000, 8)) < 0.1).astype(float)
     X = np.column_stack([1e4 * generator.normal(size=20_000), flags])

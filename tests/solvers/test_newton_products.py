@@ -1,4 +1,4 @@
-"""Newton's method without matrices: the same minima, few passes, the same bits, and when it is chosen."""
+"""Newton's method without matrices: minima, number of passes, equal bits, and when it is chosen."""
 
 import json
 import subprocess
@@ -79,7 +79,7 @@ def test_products_end_where_matrices_do(loss, classes, features):
 
 @pytest.mark.parametrize("columns", ["correlated", "rare"])
 def test_columns_that_are_ill_conditioned_end_near_the_minimum_at_the_usual_tolerance(columns):
-    """The first products of a stage gain little there; to stop at those ended 1 to 2 % above the minimum."""
+    """The first products of a stage gain little here; stopping at them ended 1 to 2 % above the minimum."""
     generator = np.random.default_rng(1)
     if columns == "rare":
         shares = np.exp(generator.uniform(np.log(2e-4), np.log(0.3), 40))

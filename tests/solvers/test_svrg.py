@@ -1,6 +1,7 @@
-"""SVRG over explicit features: against exact optima and a plain loop, losses, weights, features, refusals."""
+"""SVRG over explicit features: exact minima, a plain loop, losses, weights, features and refusals."""
 
 import dataclasses
+from functools import partial
 
 import numpy as np
 import pytest
@@ -27,13 +28,13 @@ from feature_problems import (
     basis_values,
     executor_of,
     features_of_kind,
+    machine_minimum,
     nu_of,
     problem_of,
     targets_of,
     train,
     waves,
 )
-from reference import cut_blocks
 from small import slow_but
 
 RBF = KernelChoice(find_kernel("rbf"), 1.0)
@@ -47,18 +48,12 @@ def solver(loss="square", outputs=1, features=RANDOM, *, options=None, risk=None
     return SVRG(risk, features, **{**defaults, **settings})
 
 
-def rows(n=600, d=3, *, classes=0, seed=0, dtype=np.float64, weights=None, sizes=None):
-    """Uniform rows with a smooth target and noise, or classes of it, in uneven blocks."""
-    generator = np.random.default_rng(seed)
-    x = generator.uniform(-1, 1, (n, d)).astype(dtype)
-    y = np.sin(3 * x[:, 0]) + x[:, 1] + 0.5 * generator.standard_normal(n)
-    if classes:
-        y = np.clip(((y + 1.5) / 3 * classes).astype(np.int32), 0, classes - 1)
-    return cut_blocks(x, y, sizes or (n - n // 4 - n // 3, n // 4, n // 3), weights)
+#: uneven blocks with more noise
+rows = partial(waves, sizes=(250, 150, 200), noise=0.5)
 
 
 def exact(loss, outputs, z, y, nu, s=None, options=None):
-    """The minimum of nu/2 |w|^2 + mean s l(z w, y), nu (r, 1), by Newton's method."""
+    """Return w and the minimum of nu/2 |w|^2 + mean s l(z w, y), nu (r, 1), by Newton's method."""
     risk, (n, r) = Risk(find_loss(loss)(**(options or {})), outputs), z.shape
     s, step, w = np.ones(n) if s is None else s, 1e-5, np.zeros((r, outputs))
 
@@ -119,7 +114,7 @@ def test_converges_linearly_to_the_exact_minimum(loss, precondition):
 
 
 def plain_svrg(subject, z, y, s, stages, eta, inverse):
-    """The same by plain loops: row by row, with the whole matrix of features."""
+    """Return w after each stage by plain loops over rows and the whole matrix of features."""
     n, loss = len(z), subject.risk.loss
     w = np.zeros((z.shape[1], y.shape[1]))
     found = []
@@ -181,7 +176,7 @@ def test_other_features(kind):
     blocks = rows(classes=2)
     choice = features_of_kind(kind, RBF, n_landmarks=20)
     subject = solver("logistic", features=choice, stages=15)
-    states, runner = train(subject, blocks, test=rows(100, classes=2, seed=5))
+    states, runner = train(subject, blocks, test=rows(classes=2, seed=5))
     z = basis_values(subject, states[0], blocks)
     assert z.shape[1] == {"linear": 4, "nystroem": 21, "landmarks": 21}[kind]
     assert len(states[0].landmarks) == (0 if kind == "linear" else 20)
@@ -193,7 +188,7 @@ def test_other_features(kind):
 
 @pytest.mark.parametrize("features", [RANDOM, Linear(), Landmarks(RBF, 9)])
 def test_sparse_rows_as_dense_ones(features):
-    blocks = rows(300, 6, classes=2)
+    blocks = rows(300, 6, classes=2, sizes=(125, 75, 100))
     thinned = [
         dataclasses.replace(block, features=np.where(np.abs(block.features) > 0.5, block.features, 0.0))
         for block in blocks
@@ -209,8 +204,8 @@ def test_sparse_rows_as_dense_ones(features):
 
 
 def test_single_precision_is_nearly_as_good():
-    """Slopes differ by what w has moved, so single-precision features do not stop the descent early."""
-    single, double = (rows(classes=2, dtype=dtype) for dtype in (np.float32, np.float64))
+    """Differences of slopes shrink with w's steps, so single precision does not stop the descent early."""
+    single, double = (rows(classes=2, dtype=dtype) for dtype in ("float32", "float64"))
     subject = solver("logistic", stages=12)
     found, wanted = train(subject, single)[0][-1], train(subject, double)[0][-1]
     assert found.objective == pytest.approx(wanted.objective, rel=1e-6)
@@ -219,15 +214,10 @@ def test_single_precision_is_nearly_as_good():
 
 
 def test_a_loss_whose_slope_jumps_ends_near_the_minimum():
-    from sklearn.svm import LinearSVC
-
     blocks = rows(classes=2)
-    states, _ = train(solver("hinge", nu=0.1, stages=20, batch_size=100), blocks)
-    z = basis_values(solver(), states[0], blocks)
-    y = targets_of(solver("hinge"), blocks)[:, 0]
-    machine = LinearSVC(loss="hinge", C=1 / (0.1 * len(y)), fit_intercept=False, tol=1e-8, max_iter=10**5)
-    w = machine.fit(z, y).coef_[0]
-    minimum = 0.05 * w @ w + np.mean(np.maximum(0, 1 - y * (z @ w)))
+    subject = solver("hinge", nu=0.1, stages=20, batch_size=100)
+    states, _ = train(subject, blocks)
+    minimum = machine_minimum(subject, basis_values(subject, states[0], blocks), targets_of(subject, blocks))
     assert minimum < states[-1].objective < 1.02 * minimum
 
 

@@ -1,4 +1,4 @@
-"""The features themselves as a basis: dense and sparse rows."""
+"""Linear features as a basis, of dense and sparse rows."""
 
 import pickle
 
