@@ -7,18 +7,21 @@ import pickle
 from contextlib import nullcontext
 
 import numpy as np
+from scipy.optimize import minimize
 from sklearn.linear_model import LogisticRegression, Ridge
 from sklearn.svm import LinearSVC, LinearSVR
 
 from distkern.core.sparse import SparseRows
 from distkern.core.types import AbstractGroup, AbstractSource, groups_of
+from distkern.engine.drive import Driver
+from distkern.engine.events import EventLog
 from distkern.engine.executors import open_executor
 from distkern.maths.features import find_features
 from distkern.maths.features.kernel_choice import KernelChoice
 from distkern.maths.kernels import find_kernel
 from distkern.maths.landmarks.base import RowLayout
 from distkern.maths.losses import find_loss
-from distkern.passes import Rounds
+from distkern.passes import Extent, Machine, Rounds
 from distkern.solvers._dsg.settings import StepRule
 from distkern.solvers.base import Problem
 from distkern.solvers.dsg import DSG
@@ -205,6 +208,25 @@ def train(
     return states, runner
 
 
+def run_by_engine(
+    solver, blocks, scheduler="synchronous", workers=2, *, test=(), folder=None, resume=False, listener=None
+):
+    """The outcome of a run by the engine's driver."""
+    sources = {"train": RowsSource(blocks)} | ({"test": RowsSource(test)} if test else {})
+    problem = problem_of(blocks, solver.risk.n_outputs, has_test=bool(test))
+    with executor_of(scheduler, workers) as executor:
+        driver = Driver(sources, executor, EventLog([listener] if listener else []), folder)
+        return driver.run(solver, problem, resume=resume)
+
+
+def planned_bytes(solver, limit):
+    """Pass -> planned bytes of a worker with a memory limit, for a million rows of 54 columns."""
+    problem = Problem((16384,) * 64, 54, np.dtype(np.float32), 0, n_outputs=1, has_test=True)
+    extent, machine = Extent(problem.block_rows, 54 * 4 + 16), Machine("distributed", 2, memory_limit=limit)
+    steps = [outline.step for outline in solver.outline(problem)]
+    return {step.name: step.plan(extent, machine).worker_bytes for step in steps}
+
+
 def all_rows(blocks):
     return np.concatenate([block.features for block in blocks]).astype(float)
 
@@ -240,6 +262,22 @@ def nu_of(solver, values):
     """(n_functions, 1), nu of each coefficient."""
     free = 0 if solver.regularises_all else solver.n_constant
     return solver.nu * (np.arange(values.shape[1]) < values.shape[1] - free)[:, None]
+
+
+def exact_minimum(risk, values, targets, nu, weights=1.0):
+    """Return w (r, k) and the minimum of nu/2 |w|^2 + mean s l(z w, y), nu a number or (r, 1), by L-BFGS."""
+    n, shape = len(values), (values.shape[1], targets.shape[1])
+    s = np.broadcast_to(weights, n)
+
+    def objective(flat):
+        w = flat.reshape(shape)
+        f = values @ w
+        value = risk.values(f, targets, s).mean() + 0.5 * np.sum(nu * w**2)
+        return value, (values.T @ risk.slopes(f, targets, s) / n + nu * w).ravel()
+
+    options = {"maxiter": 5000, "maxfun": 10000, "ftol": 1e-16, "gtol": 1e-11, "maxcor": 50}
+    found = minimize(objective, np.zeros(shape).ravel(), jac=True, method="L-BFGS-B", options=options)
+    return found.x.reshape(shape), float(found.fun)
 
 
 #: loss -> the machine of scikit-learn of the same objective, of nu and the number of rows

@@ -280,10 +280,8 @@ def prepare_piece(block: Block, operand: PieceOperand) -> KernelPiece:
     products = np.empty((block.n_rows, columns.shape[1]), dtype=basis.dtype)
     for tile in basis.tiles(block.features, values, nearest if operand.finds_nearest else None):
         multiply(tile.values, columns, products[tile.rows])
-    signs, weights = risk.targets(block).astype(basis.dtype, copy=False), risk.weights(block)
-    return KernelPiece(
-        values, nearest, products, signs, np.ones(block.n_rows) if weights is None else weights
-    )
+    signs = risk.targets(block).astype(basis.dtype, copy=False)
+    return KernelPiece(values, nearest, products, signs, risk.all_weights(block))
 
 
 def compiled_steps(

@@ -283,7 +283,7 @@ def exact_novelty(
     gap : between the objective and the dual, divided by the modulus of the dual
     """
     rows: Block = yield gathering(problem, basis)
-    n_rows, weights = rows.n_rows, _weights_of(risk, rows)
+    n_rows, weights = rows.n_rows, risk.all_weights(rows)
     matrix, _ = _kernel_matrix(basis, rows.features)
     support, dual = _solved(matrix, weights, nu)
     scores = matrix[:, support] @ dual
@@ -302,7 +302,7 @@ def held_out_threshold(problem: Problem, risk: Risk, basis: RandomFeatureBasis, 
     multiple of nu of other rows lies below.
     """
     rows: Block = yield gathering(problem, basis)
-    weights = _weights_of(risk, rows)
+    weights = risk.all_weights(rows)
     matrix, unit = _kernel_matrix(basis, rows.features)
     # equal rows are held out together
     order = order_of_keys(keys_of(rows), None, problem.seed)
@@ -322,11 +322,6 @@ def held_out_threshold(problem: Problem, risk: Risk, basis: RandomFeatureBasis, 
     # convert to the unit of the model
     threshold *= unit / basis.n_blocks
     return float(threshold - _ROUNDING * np.finfo(problem.dtype).eps * abs(threshold))
-
-
-def _weights_of(risk: Risk, rows: Block) -> Array:
-    weights = risk.weights(rows)
-    return np.ones(rows.n_rows) if weights is None else weights
 
 
 def _solved(matrix: Array, weights: Array, nu: float) -> tuple[NDArray[np.int32], Array]:

@@ -86,11 +86,10 @@ def _scores(block: Block, operand: SampledModel) -> Scores:
     rows, model = operand.rows(block), operand.model
     risk: Risk = model.risk
     parts = [risk.shifted(model.predictions(one.features).astype(np.float64)) for one in model.strips(rows)]
-    weights, targets = risk.weights(rows), risk.targets(rows).astype(np.float64)
     return Scores(
         np.concatenate(parts) if parts else np.zeros((0, risk.n_outputs)),
-        np.maximum(targets, 0.0),
-        np.ones(rows.n_rows) if weights is None else weights,
+        np.maximum(risk.targets(rows).astype(np.float64), 0.0),
+        risk.all_weights(rows),
     )
 
 

@@ -155,8 +155,7 @@ def _scores(block: Block, operand: Scored) -> tuple[Array, Array]:
         operand.scores(model.predictions(strip.features), model, strip).astype(np.float64)
         for strip in model.strips(block)
     ]
-    weights = model.risk.weights(block)
-    return np.concatenate(parts), np.ones(block.n_rows) if weights is None else weights
+    return np.concatenate(parts), model.risk.all_weights(block)
 
 
 def _summaries(block: Block, operand: Scored) -> tuple[TargetSummary, ...]:

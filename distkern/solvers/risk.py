@@ -103,6 +103,11 @@ class Risk:
         repeats = self.repeats(block)
         return None if repeats is None else repeats / self.mean_weight
 
+    def all_weights(self, block: Block) -> NDArray[np.float64]:
+        """:meth:`weights`, with ones for None."""
+        weights = self.weights(block)
+        return np.ones(block.n_rows) if weights is None else weights
+
     def repeats(self, block: Block) -> NDArray[np.float64] | None:
         """Number of rows each row counts as, (n_rows,): its weight times its class's; None for 1."""
         if block.weights is None and self.class_weights is None:

@@ -97,10 +97,8 @@ class FeaturePiece:
 def prepare_piece(block: Block, model: Model) -> FeaturePiece:
     """Prepare the feature rows, targets and weights of a piece."""
     signs = model.risk.targets(block).astype(model.basis.dtype, copy=False)
-    weights = model.risk.weights(block)
-    values = model.basis.values(block.features)
-    ones = np.ones(block.n_rows) if weights is None else weights
-    return FeaturePiece(values, signs, ones, count_nonzero(block.features))
+    values, weights = model.basis.values(block.features), model.risk.all_weights(block)
+    return FeaturePiece(values, signs, weights, count_nonzero(block.features))
 
 
 def measure_largest(block: Block, model: Model) -> Sums:

@@ -339,9 +339,8 @@ def prepare_piece(block: Block, model: Model) -> FeaturePiece:
     values, dtype = model.basis.cheap_values(block.features), model.basis.dtype
     predictions = np.empty((block.n_rows, model.coefficients.shape[1]), dtype=dtype)
     product(values, model.basis.outward(model.coefficients.astype(np.float64)).astype(dtype), predictions)
-    weights = model.risk.weights(block)
-    ones = np.ones(block.n_rows) if weights is None else weights
-    return FeaturePiece(values, model.risk.targets(block), ones, predictions=predictions)
+    risk = model.risk
+    return FeaturePiece(values, risk.targets(block), risk.all_weights(block), predictions=predictions)
 
 
 def batch_ends(n_rows: int, batch_size: int) -> list[int]:

@@ -7,7 +7,6 @@ from functools import partial
 
 import numpy as np
 import pytest
-from scipy.optimize import minimize
 
 import reference
 from distkern.core.rng import Purpose, stream
@@ -15,6 +14,7 @@ from distkern.maths.bases.nystroem import NystroemBasis
 from distkern.maths.features.landmarks import Nystroem
 from distkern.maths.losses import MARGIN_LOSSES
 from distkern.solvers.csvrg import CSVRG, SpanCSVRG
+from feature_problems import exact_minimum
 from problems import Case, overlapping, run_stages, weighing_classes, weighing_rows
 
 moved = partial(CSVRG, projection=True)
@@ -302,15 +302,9 @@ def test_reaches_the_minimum_over_the_span(loss):
     moved = run_stages(CSVRG(**case.parts(loss, **settings), **run, projection=True), case)[0][-1]
     found = run_stages(solver, case)[0][-1]
     Z = NystroemBasis(solver.features.kernel.with_gamma(2.0), found.landmarks).values(case.features)
-
-    def objective(u):
-        both = [reference.LOSSES[loss](f, y) for f, y in zip(Z @ u, case.signs[:, 0], strict=True)]
-        values, slopes = np.array(both).T
-        return 0.5 * float(u @ u) + 30.0 * values.mean(), u + 30.0 * Z.T @ slopes / len(Z)
-
-    best = minimize(objective, np.zeros(Z.shape[1]), jac=True, method="BFGS", options={"gtol": 1e-8})
-    assert found.objective == pytest.approx(best.fun, rel=1e-5)
-    assert moved.objective > 1.002 * best.fun
+    least = 30.0 * exact_minimum(solver.risk, Z, case.signs, 1 / 30.0)[1]
+    assert found.objective == pytest.approx(least, rel=1e-5)
+    assert moved.objective > 1.002 * least
 
 
 @pytest.mark.parametrize("seed", range(3))

@@ -20,7 +20,15 @@ from distkern.maths.losses import find_loss
 from distkern.solvers.compare.kernel_sdca import KernelSDCA
 from distkern.solvers.compare.sdca import SDCA
 from distkern.solvers.risk import Risk
-from feature_problems import all_rows, dense_and_sparse, keeps_its_bits, targets_of, train, waves
+from feature_problems import (
+    all_rows,
+    dense_and_sparse,
+    exact_minimum,
+    keeps_its_bits,
+    targets_of,
+    train,
+    waves,
+)
 from runs import train as train_run
 
 NU = 1e-2
@@ -48,6 +56,12 @@ def of_all_rows(state, x):
     return found
 
 
+def root(kernel):
+    """Return Z with Z Z' = K."""
+    values, vectors = np.linalg.eigh(kernel)
+    return vectors * np.sqrt(np.maximum(values, 0.0))
+
+
 @pytest.mark.parametrize("n", [600, pytest.param(2500, marks=pytest.mark.slow)])
 def test_a_support_vector_machine(n):
     blocks = waves(n, classes=2)
@@ -55,11 +69,10 @@ def test_a_support_vector_machine(n):
     states, _ = train(subject, blocks)
     x, y = all_rows(blocks), targets_of(subject, blocks)
     kernel = rbf_kernel(x, gamma=2.0)
-    values, vectors = np.linalg.eigh(kernel)
-    root = vectors * np.sqrt(np.maximum(values, 0.0))
+    z = root(kernel)
     machine = LinearSVC(C=1 / (NU * n), loss="hinge", fit_intercept=False, tol=1e-7, max_iter=10**6)
-    w = machine.fit(root, y[:, 0]).coef_.T
-    minimum = 0.5 * NU * np.sum(w**2) + np.mean(np.maximum(0.0, 1.0 - y * (root @ w)))
+    w = machine.fit(z, y[:, 0]).coef_.T
+    minimum = 0.5 * NU * np.sum(w**2) + np.mean(np.maximum(0.0, 1.0 - y * (z @ w)))
     last = states[-1]
     assert last.gap <= 3e-4 * last.objective
     assert minimum * (1 - 1e-5) < last.objective < minimum * (1 + 1e-3)
@@ -146,29 +159,14 @@ def test_a_run_goes_on_where_it_was_interrupted_and_its_model_is_kept(tmp_path):
 @pytest.mark.slow
 def test_of_few_rows_the_gap_closes_in_the_stages_that_are_usual():
     blocks = waves(300, classes=2)
-    loss = find_loss("logistic")()
     subject = SDCAClassifier(features="kernel", random_state=0)
     X, y = all_rows(blocks), np.concatenate([np.asarray(block.targets) for block in blocks])
     with warnings.catch_warnings():
         warnings.simplefilter("error", ConvergenceWarning)
         subject.fit(X, y)
-    last, nu = subject.history_[-1], SDCA.nu
+    last = subject.history_[-1]
     assert last["gap"] <= 1e-3 * last["objective"]
-    # the minimum by Newton's method on the decision values of all rows, in float64
-    kernel, signs = rbf_kernel(X, gamma=subject.gamma_), targets_of(solver("logistic"), blocks)[:, 0]
-    a, n = np.zeros(300), 300
-
-    def value(a):
-        f = kernel @ a
-        return 0.5 * nu * a @ f + np.mean(loss.value(f, signs, ()))
-
-    for _ in range(100):
-        chances = 1 / (1 + np.exp(signs * (kernel @ a)))
-        slope = nu * a - signs * chances / n
-        curves = chances * (1 - chances) / n
-        step = np.linalg.solve(nu * np.eye(n) + curves[:, None] * kernel, slope)
-        length = 1.0
-        while value(a - length * step) > value(a) and length > 1e-9:
-            length /= 2
-        a -= length * step
-    assert last["objective"] == pytest.approx(value(a), rel=1e-3)
+    risk = Risk(find_loss("logistic")())
+    signs = targets_of(solver("logistic"), blocks)
+    _, least = exact_minimum(risk, root(rbf_kernel(X, gamma=subject.gamma_)), signs, SDCA.nu)
+    assert last["objective"] == pytest.approx(least, rel=1e-3)

@@ -2,7 +2,6 @@
 
 import numpy as np
 import pytest
-from scipy.optimize import minimize
 from sklearn.kernel_ridge import KernelRidge
 from sklearn.linear_model import Ridge
 
@@ -16,27 +15,16 @@ from distkern.solvers import newton_matrices, newton_sums
 from distkern.solvers.base import Problem, Trouble
 from distkern.solvers.newton import Newton
 from distkern.solvers.risk import Risk
-from feature_problems import features_of_kind, heavy_tailed, train
+from feature_problems import exact_minimum, features_of_kind, heavy_tailed, train
 from reference import cut_blocks
 
 NU = 1e-3
 RBF = KernelChoice(find_kernel("rbf"), 1.0)
 
 
-def minimum(loss, z, targets, s, nu, free=0):
-    """Return w (r, k) and nu/2 |w|^2 + mean s l(z w, y) by L-BFGS; the last ``free`` rows have no penalty."""
-    risk, (n, r), k = Risk(loss, targets.shape[1]), z.shape, targets.shape[1]
-    nu = nu * (np.arange(r) < r - free)[:, None]
-
-    def objective(flat):
-        w = flat.reshape(r, k)
-        f = z @ w
-        value = risk.values(f, targets, s).mean() + 0.5 * np.sum(nu * w**2)
-        return value, (z.T @ risk.slopes(f, targets, s) / n + nu * w).ravel()
-
-    options = {"maxiter": 5000, "maxfun": 10000, "ftol": 1e-16, "gtol": 1e-11, "maxcor": 50}
-    found = minimize(objective, np.zeros(r * k), jac=True, method="L-BFGS-B", options=options)
-    return found.x.reshape(r, k), float(found.fun)
+def penalties(z, free):
+    """Return nu of each coefficient, (r, 1), 0 for the last ``free`` ones."""
+    return NU * (np.arange(z.shape[1]) < z.shape[1] - free)[:, None]
 
 
 def features_of(model, X):
@@ -72,7 +60,8 @@ def test_classifiers_end_at_the_minimum(features, loss, classes):
     free = int(features == "linear" or loss in ("logistic", "softmax"))
     if free and features != "linear":
         z = np.column_stack([z, np.ones(len(z))])
-    w, least = minimum(find_loss(loss)(), z, targets, weights / weights.mean(), NU, free)
+    risk = Risk(find_loss(loss)(), targets.shape[1])
+    w, least = exact_minimum(risk, z, targets, penalties(z, free), weights / weights.mean())
     assert model.ended_ == "converged"
     assert model.history_[-1]["objective"] == pytest.approx(least, rel=100 * tol)
     f = model.decision_function(X)
@@ -94,7 +83,7 @@ def test_regressors_end_at_the_minimum(features, loss):
     targets = ((y - center) / scale)[:, None]
     own = find_loss(loss)(**({"delta": 5.0 / scale} if given else {}))
     free = int(features == "linear")
-    w, least = minimum(own, z, targets, weights / weights.mean(), NU, free)
+    w, least = exact_minimum(Risk(own), z, targets, penalties(z, free), weights / weights.mean())
     assert model.ended_ == "converged"
     assert model.history_[-1]["objective"] == pytest.approx(least, rel=1e-9)
     np.testing.assert_allclose(model.predict(X), center + scale * (z @ w)[:, 0], rtol=1e-4)

@@ -9,8 +9,6 @@ import pytest
 from distkern.core.errors import DivergenceError, InputError
 from distkern.core.sparse import SparseRows
 from distkern.engine.checkpoint import CheckpointFolder
-from distkern.engine.drive import Driver
-from distkern.engine.events import EventLog
 from distkern.maths.features import find_features
 from distkern.maths.features.kernel_choice import KernelChoice
 from distkern.maths.features.landmarks import Landmarks
@@ -18,19 +16,18 @@ from distkern.maths.features.linear import Linear
 from distkern.maths.features.random import Random
 from distkern.maths.kernels import find_kernel
 from distkern.maths.losses import find_loss
-from distkern.passes import Extent, Machine
 from distkern.passes.machine import MIB
 from distkern.solvers.base import Problem, Trouble
 from distkern.solvers.risk import Risk
 from distkern.solvers.svrg import SVRG
 from feature_problems import (
-    RowsSource,
     basis_values,
-    executor_of,
+    exact_minimum,
     features_of_kind,
     machine_minimum,
     nu_of,
-    problem_of,
+    planned_bytes,
+    run_by_engine,
     targets_of,
     train,
     waves,
@@ -50,37 +47,6 @@ def solver(loss="square", outputs=1, features=RANDOM, *, options=None, risk=None
 
 #: uneven blocks with more noise
 rows = partial(waves, sizes=(250, 150, 200), noise=0.5)
-
-
-def exact(loss, outputs, z, y, nu, s=None, options=None):
-    """Return w and the minimum of nu/2 |w|^2 + mean s l(z w, y), nu (r, 1), by Newton's method."""
-    risk, (n, r) = Risk(find_loss(loss)(**(options or {})), outputs), z.shape
-    s, step, w = np.ones(n) if s is None else s, 1e-5, np.zeros((r, outputs))
-
-    def value(w):
-        return 0.5 * np.sum(nu * w**2) + np.mean(risk.values(z @ w, y, s))
-
-    for _ in range(60):
-        f = z @ w
-        gradient = z.T @ risk.slopes(f, y, s) / n + nu * w
-        hessian = np.diag(np.tile(np.broadcast_to(nu, (r, 1))[:, 0], outputs))
-        for a in range(outputs):
-            shift = np.zeros(outputs)
-            shift[a] = step
-            bend = (risk.slopes(f + shift, y, s) - risk.slopes(f - shift, y, s)) / (2 * step)
-            for b in range(outputs):
-                hessian[a * r : (a + 1) * r, b * r : (b + 1) * r] += (z * bend[:, [b]]).T @ z / n
-        # what all outputs share may be free
-        direction = np.linalg.lstsq(hessian, gradient.T.ravel())[0].reshape(outputs, r).T
-        if loss == "softmax":
-            direction -= direction.mean(axis=1, keepdims=True)
-        size = 1.0
-        while value(w - size * direction) > value(w) and size > 1e-9:
-            size /= 2
-        w = w - size * direction
-        if np.abs(gradient).max() < 1e-13:
-            break
-    return w, value(w)
 
 
 CASES = {
@@ -104,7 +70,7 @@ def test_converges_linearly_to_the_exact_minimum(loss, precondition):
         subject = solver(loss, outputs, options=options, precondition=False, nu=0.1, stages=12, batch_size=8)
     states, _ = train(subject, blocks)
     z = basis_values(subject, states[0], blocks)
-    w, minimum = exact(loss, outputs, z, targets_of(subject, blocks), nu_of(subject, z), options=options)
+    w, minimum = exact_minimum(subject.risk, z, targets_of(subject, blocks), nu_of(subject, z))
     gaps = np.array([state.objective - minimum for state in states])
     # the last digits of the objective are rounding
     assert np.all(gaps[2:] < 0.6 * gaps[1:-1] + 1e-14), gaps
@@ -180,7 +146,7 @@ def test_other_features(kind):
     z = basis_values(subject, states[0], blocks)
     assert z.shape[1] == {"linear": 4, "nystroem": 21, "landmarks": 21}[kind]
     assert len(states[0].landmarks) == (0 if kind == "linear" else 20)
-    _, minimum = exact("logistic", 1, z, targets_of(subject, blocks), nu_of(subject, z))
+    _, minimum = exact_minimum(subject.risk, z, targets_of(subject, blocks), nu_of(subject, z))
     assert states[-1].objective == pytest.approx(minimum, rel=1e-7)
     assert states[-1].test_error < 0.35
     assert runner.made.count("Gram matrix") == 1
@@ -270,35 +236,18 @@ THREE_CLASSES = SVRG(
 )
 
 
-def blocks_of():
-    return waves(2500, 5, classes=3, dtype="float32", sizes=[700, 200, 900, 400, 300])
-
-
-def run(scheduler, workers=1, *, solver=THREE_CLASSES, folder=None, resume=False, listener=None):
-    blocks = blocks_of()
-    held_out = waves(400, 5, classes=3, dtype="float32", sizes=[400], seed=1)
-    sources = {"train": RowsSource(blocks), "test": RowsSource(held_out)}
-    with executor_of(scheduler, workers) as executor:
-        driver = Driver(sources, executor, EventLog([listener] if listener else []), folder)
-        return driver.run(solver, problem_of(blocks, 3, has_test=True), resume=resume)
-
-
 @pytest.mark.parametrize("step", [1e4, 1e200])
 def test_divergence_leaves_the_last_checkpoint(tmp_path, step):
     solver = dataclasses.replace(THREE_CLASSES, step_size=step, nu=1.0)
     folder = CheckpointFolder(tmp_path, {"job": 1})
     with pytest.raises(DivergenceError, match=r"set step_size=1e.*checkpoint of stage 0 is kept"):
-        run("synchronous", 1, solver=solver, folder=folder)
+        run_by_engine(solver, waves(classes=3, dtype="float32"), folder=folder)
     assert folder.stages() == [0]
     assert folder.load(solver.state_type()).state.stage == 0
 
 
 @pytest.mark.parametrize(("r", "limit"), [(2048, 512), (2**17, 512)])
 def test_many_features_fit_the_planned_memory(r, limit):
-    choice = Random(MEDIAN_RBF, r)
-    solver = SVRG(Risk(find_loss("logistic")()), choice)
-    problem = Problem((16384,) * 64, 54, np.dtype(np.float32), 0, n_outputs=1, has_test=True)
-    extent = Extent(problem.block_rows, 54 * 4 + 16)
-    for outline in solver.outline(problem):
-        plan = outline.step.plan(extent, Machine("distributed", 2, memory_limit=limit * MIB))
-        assert 0 < plan.worker_bytes < 0.95 * limit * MIB, outline.step.name
+    solver = SVRG(Risk(find_loss("logistic")()), Random(MEDIAN_RBF, r))
+    for name, planned in planned_bytes(solver, limit * MIB).items():
+        assert 0 < planned < 0.95 * limit * MIB, name

@@ -162,8 +162,7 @@ class _DualSteps:
         predictions += (kernels @ duals.astype(operand.dtype)).astype(np.float64)
         predictions /= operand.strength
         predictions += risk.offset
-        weights = risk.weights(piece)
-        costs = np.ones(piece.n_rows) if weights is None else np.ascontiguousarray(weights)
+        costs = np.ascontiguousarray(risk.all_weights(piece))
         targets = risk.targets(piece).astype(np.float64)
         loop = kernel_turn_loop(loss, operand.dtype)
         scale = 1.0 / operand.strength
