@@ -230,24 +230,18 @@ def test_divergence_is_mended_by_a_smaller_step():
     assert "batch_size" in solver().hint(Trouble.DIVERGED)
 
 
-MEDIAN_RBF = KernelChoice(find_kernel("rbf"), "median")
-THREE_CLASSES = SVRG(
-    Risk(find_loss("softmax")(), 3), Random(MEDIAN_RBF, 128), nu=1e-4, stages=3, tol=0.0, batch_size=300
-)
-
-
 @pytest.mark.parametrize("step", [1e4, 1e200])
 def test_divergence_leaves_the_last_checkpoint(tmp_path, step):
-    solver = dataclasses.replace(THREE_CLASSES, step_size=step, nu=1.0)
+    subject = solver("softmax", 3, step_size=step, nu=1.0)
     folder = CheckpointFolder(tmp_path, {"job": 1})
     with pytest.raises(DivergenceError, match=r"set step_size=1e.*checkpoint of stage 0 is kept"):
-        run_by_engine(solver, waves(classes=3, dtype="float32"), folder=folder)
+        run_by_engine(subject, waves(classes=3, dtype="float32"), folder=folder)
     assert folder.stages() == [0]
-    assert folder.load(solver.state_type()).state.stage == 0
+    assert folder.load(subject.state_type()).state.stage == 0
 
 
 @pytest.mark.parametrize(("r", "limit"), [(2048, 512), (2**17, 512)])
 def test_many_features_fit_the_planned_memory(r, limit):
-    solver = SVRG(Risk(find_loss("logistic")()), Random(MEDIAN_RBF, r))
-    for name, planned in planned_bytes(solver, limit * MIB).items():
+    subject = SVRG(Risk(find_loss("logistic")()), Random(KernelChoice(RBF.kind, "median"), r))
+    for name, planned in planned_bytes(subject, limit * MIB).items():
         assert 0 < planned < 0.95 * limit * MIB, name
