@@ -164,9 +164,9 @@ def test_of_few_rows_the_gap_closes_in_the_stages_that_are_usual():
     with warnings.catch_warnings():
         warnings.simplefilter("error", ConvergenceWarning)
         subject.fit(X, y)
-    last = subject.history_[-1]
-    assert last["gap"] <= 1e-3 * last["objective"]
+    first, last = subject.history_[0], subject.history_[-1]
+    assert last["gap"] <= 1e-3 * (first["objective"] - last["objective"])
     risk = Risk(find_loss("logistic")())
     signs = targets_of(solver("logistic"), blocks)
     _, least = exact_minimum(risk, root(rbf_kernel(X, gamma=subject.gamma_)), signs, SDCA.nu)
-    assert last["objective"] == pytest.approx(least, rel=1e-3)
+    assert least * (1 - 1e-6) < last["objective"] < least + last["gap"]
