@@ -76,7 +76,7 @@ def test_equal_entries_have_no_spread():
 
 
 def test_a_spread_that_is_no_number_is_refused():
-    with pytest.raises(InputError, match="scale them"), np.errstate(over="ignore"):
+    with pytest.raises(InputError, match="scale the features"), np.errstate(over="ignore"):
         gamma_by_rule("scale", RBF, np.array([[1e200], [-1e200]]))
 
 
