@@ -107,7 +107,7 @@ def _staged(folder: Place) -> Path:
     """
     from distkern.data.store.atomic import put_back
     from distkern.jobs.folder import JobFolder
-    from distkern.runs.belongings import refuse_foreign
+    from distkern.runs.folder import refuse_foreign
 
     if not isinstance(folder, Path):
         raise InputError(
@@ -126,7 +126,7 @@ def _staged(folder: Place) -> Path:
 def _clear(staged: Place, resumed: UpdateRecipe | None) -> None:
     """Remove a finished update that did not replace its model, unless it is being resumed."""
     from distkern.jobs.folder import OWN
-    from distkern.runs.belongings import refuse_foreign
+    from distkern.runs.folder import refuse_foreign
     from distkern.runs.persistence import refuse_other_model
 
     if not (staged / "model.json").exists():
@@ -157,7 +157,7 @@ def _in_place(staged: Place, folder: Path, base: str) -> Path:
     """
     from distkern.data.store.atomic import put_in_place
     from distkern.jobs.folder import JobFolder
-    from distkern.runs.belongings import refuse_foreign, take_along
+    from distkern.runs.folder import refuse_foreign, take_along
     from distkern.runs.persistence import check_model, read_fingerprint
 
     def check(replaced: Path) -> None:

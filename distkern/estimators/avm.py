@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from distkern.estimators.features import AbstractCoresetClassifier
+from distkern.estimators.base import AbstractClassifier
+from distkern.model.features import LandmarkModel
 from distkern.solvers.avm import AVM
 
 
-class AVMClassifier(AbstractCoresetClassifier, solver=AVM):
+class AVMClassifier(AbstractClassifier, solver=AVM):
     """Approximation vector machine: gradients moved to landmarks (Le et al. 2017; Tan et al. 2019).
 
     Minimises the objective of :class:`CSVRGClassifier` with steps 1/t, so that ``lam`` is 1 / lambda of
@@ -19,3 +20,5 @@ class AVMClassifier(AbstractCoresetClassifier, solver=AVM):
     >>> AVMClassifier(gamma=4.0, random_state=0).fit(X, y).score(X, y) > 0.95
     True
     """
+
+    kind = LandmarkModel

@@ -35,9 +35,10 @@ from distkern.core.targets import plain_targets
 from distkern.estimators.declared import available_if
 from distkern.estimators.estimator import AbstractEstimator
 from distkern.maths.losses import find_loss
+from distkern.model.features import ExplicitModel
 from distkern.model.settings import Settings
 from distkern.model.value import FittedModel
-from distkern.runs.arrays import refuse_lazy
+from distkern.runs.given import refuse_lazy
 from distkern.solvers.base import AbstractSolver
 from distkern.solvers.hyperparameters import CLASS_WEIGHT, METRIC, RANDOM_STATE, SCALE, THRESHOLD, loss_for
 
@@ -286,3 +287,33 @@ class AbstractRegressor(RegressorMixin, Explainable, AbstractEstimator):  # type
         from distkern.runs.evaluation import score_of
 
         return score_of(self._fitted(), self.predict, X, y, sample_weight, "r2", r2, r2_score)
+
+
+class AbstractExplicitClassifier(AbstractClassifier):
+    """A classifier that is linear in features, found by a solver over explicit ones."""
+
+    kind = ExplicitModel
+
+
+class AbstractFunctionalRegressor(AbstractRegressor):
+    """A regressor f = target_center_ + target_scale_ g, where g minimises
+
+    mean_i s_i l(g(x_i), (y_i - target_center_) / target_scale_) + nu/2 |g|^2,
+
+    the objective, which has no unit. Constants of the loss that are residuals are given in the units of the
+    targets and divided by target_scale_ too, so that the first term is the mean loss in those units, divided
+    by target_scale_^2 for the square and the Huber loss and by target_scale_ for the others.
+
+    Predictions of several quantiles are sorted in each row, so that they do not cross, see
+    :func:`~distkern.model.prediction.rearranged`; the objective is that of g as it is.
+    """
+
+
+class AbstractExplicitRegressor(AbstractFunctionalRegressor):
+    """A regressor that is linear in features, found by a solver over explicit ones.
+
+    ``nu`` weighs |g|^2 / 2, where f = target_center_ + target_scale_ g: it means the same for targets in any
+    unit.
+    """
+
+    kind = ExplicitModel

@@ -10,9 +10,8 @@ from numpy.typing import NDArray
 
 from distkern.core import blas
 from distkern.core.parameters import AUTO
-from distkern.estimators.base import AbstractClassifier
+from distkern.estimators.base import AbstractClassifier, AbstractFunctionalRegressor
 from distkern.estimators.estimator import AbstractEstimator
-from distkern.estimators.features import AbstractFunctionalRegressor
 from distkern.maths.losses.conjugate import AbstractDualLoss
 from distkern.model.cells import CellModel
 from distkern.runs.data import TrainingData

@@ -20,8 +20,8 @@ from distkern.engine.dask.arrays import in_turn, is_dask
 from distkern.estimators.base import AbstractClassifier
 from distkern.model.random import RatioModel
 from distkern.runs.data import TrainingData
-from distkern.runs.joined import JoinedRows
 from distkern.runs.recipe import Recipe
+from distkern.runs.sources import JoinedRows
 from distkern.solvers.dsg_density_ratio import DSGLogRatio as DensityRatioSolver
 from distkern.solvers.hyperparameters import RANDOM_STATE, SCALE
 

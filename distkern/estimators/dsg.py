@@ -15,9 +15,8 @@ from distkern.core.parameters import AUTO
 from distkern.core.sparse import Rows, SparseRows, converted
 from distkern.core.targets import plain_targets
 from distkern.data.preparation import Preparation
-from distkern.estimators.base import AbstractClassifier
+from distkern.estimators.base import AbstractClassifier, AbstractFunctionalRegressor
 from distkern.estimators.estimator import AbstractEstimator
-from distkern.estimators.features import AbstractFunctionalRegressor
 from distkern.model.columns import Columns
 from distkern.model.further import SavedForUpdate
 from distkern.model.random import RandomModel
@@ -92,8 +91,8 @@ class AbstractBatchLearner(AbstractEstimator):
         """Steps over one more batch."""
         from distkern.engine.drive import Driver
         from distkern.engine.executors import open_executor
-        from distkern.runs.arrays import ArraySource
-        from distkern.runs.update import further_of
+        from distkern.runs.sources import ArraySource
+        from distkern.runs.updating import further_of
 
         known, before, earlier = self._model, None, SavedForUpdate()
         settings = self._settings() if known is None else known.settings

@@ -19,11 +19,11 @@ from distkern.engine.dask.arrays import DaskArraySource, is_dask
 from distkern.engine.events import EventLog
 from distkern.engine.executors import open_executor
 from distkern.model.value import FittedModel
-from distkern.runs.arrays import ArraySource
 from distkern.runs.data import check_task
 from distkern.runs.dependence import InputColumn, input_columns
 from distkern.runs.given import rows_for
 from distkern.runs.importance import ExplanationEffort, LabelledRows, explained
+from distkern.runs.sources import ArraySource
 from distkern.show.explanation import Explanation
 
 

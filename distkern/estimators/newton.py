@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from distkern.estimators.base import AbstractExplicitClassifier, AbstractExplicitRegressor
 from distkern.estimators.estimator import AbstractEstimator
-from distkern.estimators.features import AbstractExplicitClassifier, AbstractExplicitRegressor
 from distkern.model.newton import NewtonModel
 from distkern.solvers.newton import Newton
 

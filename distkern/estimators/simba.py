@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import ClassVar
 
 from distkern.estimators.base import AbstractClassifier
-from distkern.model.simba import SIMBAModel
+from distkern.model.features import SIMBAModel
 from distkern.solvers.hyperparameters import CLASS_WEIGHT, RANDOM_STATE, SCALE
 from distkern.solvers.simba import SIMBA
 

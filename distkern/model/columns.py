@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -55,7 +56,7 @@ class Columns:
     )
     is_of_frame: bool = False
 
-    @property
+    @cached_property
     def width(self) -> int:
         """Features of a row."""
         return int(self.n_features_in) if self.table is None else self.table.n_features

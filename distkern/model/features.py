@@ -13,10 +13,13 @@ from numpy.typing import DTypeLike, NDArray
 from distkern.core.sparse import Rows
 from distkern.maths.bases.base import AbstractBasis
 from distkern.maths.bases.landmarks import LandmarkBasis
+from distkern.maths.bases.nystroem import NystroemBasis
 from distkern.maths.features import AbstractFeatures, find_features
-from distkern.maths.features.landmarks import AbstractLandmarkFeatures, Landmarks
+from distkern.maths.features.landmarks import AbstractLandmarkFeatures, Landmarks, Nystroem
 from distkern.maths.features.linear import Linear
 from distkern.maths.landmarks.base import RowLayout
+from distkern.maths.losses import find_loss
+from distkern.maths.losses.base import AbstractLoss
 from distkern.model.fields import fitted
 from distkern.model.settings import Settings
 from distkern.model.value import FittedModel
@@ -225,3 +228,53 @@ class LandmarkModel(GammaModel):
     def penalty(self) -> float:
         """1/2 |w|^2, summed over the outputs."""
         return float(0.5 * self.basis(np.float64).squared_norms(self.coefficients).sum())
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class CSVRGModel(LandmarkModel):
+    """A model that CSVRG finds."""
+
+    @classmethod
+    def kind_of_solver(cls, settings: Settings) -> tuple[type[Any], type[AbstractLandmarkFeatures]]:
+        if settings.value("projection") == "span":
+            from distkern.solvers.csvrg import SpanCSVRG
+
+            return SpanCSVRG, Nystroem
+        return super().kind_of_solver(settings)
+
+    @classmethod
+    def of_state(cls, settings: Settings, solver: Any, state: Any) -> dict[str, Any]:
+        found = super().of_state(settings, solver, state)
+        if settings.value("projection") == "span":
+            # the same model over the kernels themselves, which are quicker
+            kernel = settings.kernel_choice().with_gamma(state.gamma)
+            basis = NystroemBasis(kernel, state.landmarks)
+            found["coefficients"] = basis.landmark_coefficients(state.coefficients)
+        return found
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class SIMBAModel(FeatureModel):
+    """A model that SIMBA finds; its objective is the mean weighted hinge loss, added up over the outputs."""
+
+    @classmethod
+    def loss_of(cls, settings: Settings) -> AbstractLoss:
+        return find_loss("hinge")()
+
+    @classmethod
+    def risk_of(
+        cls,
+        settings: Settings,
+        n_classes: int = 2,
+        class_weights: NDArray[np.float64] | None = None,
+        mean_weight: float = 1.0,
+    ) -> Risk:
+        return Risk(cls.loss_of(settings), 1, class_weights, mean_weight)
+
+    @classmethod
+    def solver_of(cls, settings: Settings, risk: Risk) -> Any:
+        assert settings.solver is not None
+        return settings.solver(cls.features_of(settings), risk, **settings.values_of(settings.solver))
+
+    def penalty(self) -> float:
+        return 0.0

@@ -32,7 +32,7 @@ class SavedForUpdate:
     sources : fingerprints of the splits of data sets with these rows; "" for arrays
     low, high : (n_features,) the smallest and the largest number of each column of these rows, in their own
         units; without numbers where they are not known
-    began : :func:`~distkern.model.files.fingerprint_of` the model that the last update began from; "" of a
+    began : :func:`~distkern.runs.persistence.fingerprint_of` the model that the last update began from; "" of a
         model that was fitted
     """
 

@@ -160,3 +160,49 @@ def _prevents(parameters: Mapping[str, Parameter], given: Mapping[str, Any], nam
 def is_same(value: Any, default: Any) -> bool:
     """Whether a value is the default, and of its type."""
     return value is default or (type(value) is type(default) and bool(np.array_equal(value, default)))
+
+
+@dataclass(frozen=True)
+class ChosenBy:
+    """Which algorithm was chosen for the rows, and by whom.
+
+    Attributes
+    ----------
+    name, params : of the estimator that chose: what files call the model, and its hyperparameters
+    estimator : name of its class
+    because : why, a clause
+    settings : hyperparameters of the chosen one that are not those of the estimator
+    held_out : score on rows that were held out and its standard error, if it is known
+    """
+
+    name: str
+    params: Mapping[str, Any]
+    estimator: str
+    because: str
+    settings: Mapping[str, Any] = field(default_factory=dict)
+    held_out: tuple[float, float] | None = None
+
+    def measured(self, state: Any, *, weighs_classes: bool) -> ChosenBy:
+        """With the score that the last state of the run has of rows that it held out, if it has one."""
+        found = getattr(state, "held_out", None)
+        if found is None or weighs_classes or not np.isfinite(found).all():
+            return self
+        return replace(self, held_out=(float(found[0]), float(found[1])))
+
+
+class Told:
+    """What files call an algorithm, which may have been chosen."""
+
+    name: str
+    params: Mapping[str, Any]
+    chosen: ChosenBy | None
+
+    @property
+    def told_name(self) -> str:
+        """What files call the algorithm: who chose it, where it was chosen."""
+        return self.name if self.chosen is None else self.chosen.name
+
+    @property
+    def told_params(self) -> Mapping[str, Any]:
+        """The hyperparameters that files have."""
+        return self.params if self.chosen is None else self.chosen.params

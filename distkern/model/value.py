@@ -24,11 +24,11 @@ It may give:
 
 from __future__ import annotations
 
-from abc import abstractmethod
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import dataclass, fields, replace
 from functools import cached_property, partial
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
@@ -43,17 +43,18 @@ from distkern.maths.losses.base import AbstractLoss
 from distkern.model.columns import Columns
 from distkern.model.fields import arrays_of, facts_of, fitted, fitted_fields, restored_fields
 from distkern.model.further import SavedForUpdate, StoredForUpdate
-from distkern.model.kind import AbstractModelKind
 from distkern.model.prediction import answer_of, predict_rows, rearranged, unweighted
-from distkern.model.settings import Settings
+from distkern.model.settings import ChosenBy, Settings, Told
 from distkern.show.explanation import Explanation
 from distkern.show.history import History
 from distkern.solvers.risk import Risk
 from distkern.solvers.targets import scaled_risk
 
 if TYPE_CHECKING:
+    from distkern.engine.checkpoint import RunWorkplace
+    from distkern.maths.features import AbstractFeatures
     from distkern.maths.maps.mapping import RowMap
-    from distkern.solvers.base import Problem
+    from distkern.solvers.base import AbstractSolver, Problem
 
 #: of the arrays of a model that are its map's
 _OF_MAP = "map."
@@ -61,54 +62,8 @@ _OF_MAP = "map."
 MOST_PICKLED = 2**30
 
 
-@dataclass(frozen=True)
-class ChosenBy:
-    """Which algorithm was chosen for the rows, and by whom.
-
-    Attributes
-    ----------
-    name, params : of the estimator that chose: what files call the model, and its hyperparameters
-    estimator : name of its class
-    because : why, a clause
-    settings : hyperparameters of the chosen one that are not those of the estimator
-    held_out : score on rows that were held out and its standard error, if it is known
-    """
-
-    name: str
-    params: Mapping[str, Any]
-    estimator: str
-    because: str
-    settings: Mapping[str, Any] = field(default_factory=dict)
-    held_out: tuple[float, float] | None = None
-
-    def measured(self, state: Any, *, weighs_classes: bool) -> ChosenBy:
-        """With the score that the last state of the run has of rows that it held out, if it has one."""
-        found = getattr(state, "held_out", None)
-        if found is None or weighs_classes or not np.isfinite(found).all():
-            return self
-        return replace(self, held_out=(float(found[0]), float(found[1])))
-
-
-class Told:
-    """What files call an algorithm, which may have been chosen."""
-
-    name: str
-    params: Mapping[str, Any]
-    chosen: ChosenBy | None
-
-    @property
-    def told_name(self) -> str:
-        """What files call the algorithm: who chose it, where it was chosen."""
-        return self.name if self.chosen is None else self.chosen.name
-
-    @property
-    def told_params(self) -> Mapping[str, Any]:
-        """The hyperparameters that files have."""
-        return self.params if self.chosen is None else self.chosen.params
-
-
 @dataclass(frozen=True, eq=False, kw_only=True)
-class FittedModel(Told, AbstractModelKind):
+class FittedModel(Told, ABC):
     """A model f(x) = basis(x) @ coefficients + constants of prepared and mapped rows x.
 
     Attributes
@@ -121,6 +76,9 @@ class FittedModel(Told, AbstractModelKind):
     further : what is kept for updates
     chosen : who chose the algorithm, if it was not asked for
     """
+
+    #: of a model's folder, what tasks store
+    folders: ClassVar[tuple[str, ...]] = ()
 
     name: str
     task: str
@@ -183,6 +141,68 @@ class FittedModel(Told, AbstractModelKind):
     )
     further: SavedForUpdate | StoredForUpdate | None = None
     chosen: ChosenBy | None = None
+
+    # -- before there is a model
+
+    @classmethod
+    @abstractmethod
+    def solver_of(cls, settings: Settings, risk: Risk) -> AbstractSolver[Any]:
+        """The solver with these hyperparameters; refuses those that do not go together."""
+
+    @classmethod
+    @abstractmethod
+    def of_state(cls, settings: Settings, solver: Any, state: Any) -> dict[str, Any]:
+        """``coefficients``, ``constants`` and the kind's own fields of the solver's last state."""
+
+    @classmethod
+    def loss_of(cls, settings: Settings) -> AbstractLoss:
+        """The loss, with its constants."""
+        return settings.loss()
+
+    @classmethod
+    def risk_of(
+        cls,
+        settings: Settings,
+        n_classes: int = 2,
+        class_weights: NDArray[np.float64] | None = None,
+        mean_weight: float = 1.0,
+    ) -> Risk:
+        """Return the risk that the solver minimises for ``n_classes`` classes."""
+        loss = cls.loss_of(settings)
+        return Risk(loss, loss.n_outputs(n_classes), class_weights, mean_weight)
+
+    @classmethod
+    def posed(
+        cls, settings: Settings, solver: Any, problem: Problem, mean_weight: float
+    ) -> tuple[Settings, Any, Problem]:
+        """Settings, solver and problem, with what the sizes of the problem decide."""
+        return settings, solver, problem
+
+    @classmethod
+    def features_of(cls, settings: Settings) -> AbstractFeatures:
+        """The features of a model over explicit ones, before any row is read."""
+        raise NotImplementedError
+
+    @classmethod
+    def memory_hint(cls, settings: Settings, solver: Any) -> str:
+        """What makes the model take less memory, for those who are told that it takes too much."""
+        if "n_landmarks" in settings.given:
+            return "fewer landmarks (--set n_landmarks=...)"
+        return "fewer features (--set n_features=...)"
+
+    @classmethod
+    def taken(cls, state: Any, workplace: RunWorkplace) -> dict[str, Any]:
+        """The fields that tasks of the run have stored, before their folder closes."""
+        return {}
+
+    @staticmethod
+    def unit_parts(coefficients: NDArray[np.float64], state: Any, *, is_real: bool) -> dict[str, Any]:
+        """Coefficients and constants of a state of scaled targets, in the targets' own unit."""
+        if not is_real:
+            return {"coefficients": np.ascontiguousarray(coefficients), "constants": state.center.copy()}
+        scaled = np.ascontiguousarray(state.target_scale * coefficients)
+        unit = {"target_center": state.center, "target_scale": state.target_scale}
+        return {"coefficients": scaled, "constants": state.center.copy(), **unit}
 
     # -- what it is
 

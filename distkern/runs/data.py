@@ -17,7 +17,7 @@ from distkern.core.types import AbstractSource, Block, Floats
 from distkern.data.dataset import Dataset, Split
 from distkern.data.scaling import Scaling
 from distkern.passes import Reduce
-from distkern.runs.arrays import ArraySource
+from distkern.runs.sources import ArraySource
 from distkern.solvers.base import Problem
 
 #: of which equal ones are merged

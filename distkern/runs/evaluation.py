@@ -24,14 +24,22 @@ from distkern.engine.drive import Driver
 from distkern.engine.events import EventLog, Listener
 from distkern.engine.executors import AbstractExecutor, open_executor
 from distkern.maths.bases.routing import RoutedAnswers
-from distkern.model.applied import Applied
 from distkern.model.prediction import codes_of
 from distkern.model.value import FittedModel
 from distkern.passes import Machine, Pass, Reduce, Stream, whole_visits
-from distkern.runs.ranking import RANKING_BYTES, Calibration, RankedScores, RankingFigures
+from distkern.runs.applied import Applied, routing_of, run, scratch_folder
+from distkern.runs.ranking import (
+    GROUPS,
+    KEPT_BYTES,
+    RANKING_BYTES,
+    Calibration,
+    Losing,
+    Lost,
+    RankedScores,
+    RankingFigures,
+    losses_of_groups,
+)
 from distkern.runs.regression_figures import PointGrid, Residuals, regression_figures, residuals_pass
-from distkern.runs.routed import routing_of, run, scratch_folder
-from distkern.runs.row_losses import GROUPS, KEPT_BYTES, Losing, Lost, losses_of_groups
 
 
 @dataclass(frozen=True)
@@ -127,7 +135,7 @@ class Evaluation:
     base : figures of the best constant answer for these rows: the most frequent class, the shares of the
         classes as probabilities, or the mean target
     predictions : of real targets, rows by target and by prediction
-    losses : (128,) of groups of rows, see :func:`~distkern.runs.row_losses.losses_of_groups`; none without a
+    losses : (128,) of groups of rows, see :func:`~distkern.runs.ranking.losses_of_groups`; none without a
         figure that is a mean over rows
     """
 

@@ -26,9 +26,8 @@ from distkern.model.further import SavedForUpdate
 from distkern.model.value import FittedModel
 from distkern.runs.data import TrainingData
 from distkern.runs.learned import GivenTraining
-from distkern.runs.mapped import mapped
 from distkern.runs.recipe import Posed, Recipe
-from distkern.runs.scaled import Rescaled, rescaled
+from distkern.runs.scaled import Rescaled, mapped, rescaled
 from distkern.runs.spooled import in_random_order
 from distkern.show.history import History
 

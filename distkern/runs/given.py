@@ -8,13 +8,15 @@ their names; :func:`described` adds what ``fit`` is told of the columns of a fra
 from __future__ import annotations
 
 import difflib
-from collections.abc import Callable, Mapping, Sequence
+import os
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cache, partial
 from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
-from numpy.typing import DTypeLike
+from numpy.typing import DTypeLike, NDArray
 from scipy.sparse import issparse
 from sklearn.base import BaseEstimator
 from sklearn.utils import Tags
@@ -28,7 +30,6 @@ from distkern.data.preparation import Preparation
 from distkern.data.scaling import Scaling
 from distkern.engine.dask.arrays import as_frame, is_dask, map_frame, map_numbers, map_rows, map_source
 from distkern.model.columns import Columns
-from distkern.runs.arrays import explained, refuse_path
 
 if TYPE_CHECKING:
     from distkern.data.dataset import Dataset, Split
@@ -280,6 +281,97 @@ def is_mixed(X: Any) -> bool:
     return has_other_than_numbers(X)
 
 
+# -- refusals
+
+
+_LONGEST = 40
+
+
+def refuse_path(X: Any) -> None:
+    """Refuse the name of a file or a data set, and a query of Polars, where rows are expected."""
+    if type(X).__name__ == "LazyFrame":
+        raise InputError("a LazyFrame, which is not computed", where="X", hint="give X.collect()")
+    if isinstance(X, str | os.PathLike):
+        path = os.fspath(X)
+        hint = f"give distkern.open_dataset({path!r})"
+        if not os.path.isdir(path):
+            hint = f"give its rows, say pandas.read_csv({path!r}), or what `distkern shard` makes of it"
+        raise InputError(f"{path!r} is a path, not rows", where="X", hint=hint)
+
+
+def refuse_lazy(X: Any) -> None:
+    """Refuse rows of Dask, which are not in memory."""
+    if is_dask(X):
+        raise InputError(f"a {type(X).__name__}", where="X", hint="give arrays or frames in memory")
+
+
+def refuse_labels(y: NDArray[Any]) -> None:
+    """Refuse targets (n,) of a regression that are texts and no numbers."""
+    word = _first_word(y) if y.dtype.kind in "OSU" else None
+    if word is not None:
+        hint = "give numbers, or take a classifier, which learns labels"
+        raise InputError(f"the target {word!r} is not a number", where="y", hint=hint)
+
+
+@contextmanager
+def explained(X: Any, *, is_fit: bool = False) -> Iterator[None]:
+    """Say of arrays with NaN or with texts, which scikit-learn refuses, how they are read as tables; of rows
+    of several lengths, which; and of complex numbers no more than that.
+    """
+    try:
+        yield
+    except ValueError as error:
+        said, word = str(error), None
+        if "inhomogeneous shape" in said and (place := _first_uneven(X)) is not None:
+            what = f"row {place} has length {len(X[place])}, and row 0 has {len(X[0])}"
+            raise InputError(what, where="X", hint="give rows of one length") from None
+        if said.startswith("Complex data not supported"):
+            hint = "give X.real and X.imag as columns, or abs(X)"
+            raise InputError("Complex data not supported", where="X", hint=hint) from None
+        if said.startswith("could not convert string to float"):
+            word = _first_word(X)
+        if word is not None:
+            hint = "give pandas.DataFrame(X), whose texts become categories, dates or numbers"
+            if not is_fit:
+                hint = "give numbers, as the model was fitted to, or fit to pandas.DataFrame(X)"
+            raise InputError(f"{word!r} is not a number", where="X", hint=hint) from None
+        if not said.startswith("Input X contains NaN"):
+            raise
+        what, hint = (
+            "Input X contains NaN, and the model was fitted to rows without missing values",
+            "fill them in, or fit to a frame with missing values, which become their column's mean",
+        )
+        if is_fit:
+            what = "Input X contains NaN, and what is missing is filled in for tables alone"
+            hint = (
+                "give pandas.DataFrame(X), whose missing values become the mean of their column, or fit to "
+                "distkern.write_dataset(pandas.DataFrame(X), y, path, impute='median')"
+            )
+        raise InputError(what, where="fit" if is_fit else "X", hint=hint) from None
+
+
+def _first_uneven(rows: Any) -> int | None:
+    """The first row that is not as long as the one before all."""
+    try:
+        lengths = [len(row) for row in rows]
+    except TypeError:
+        return None
+    return next((place for place, length in enumerate(lengths) if length != lengths[0]), None)
+
+
+def _first_word(values: Any) -> str | None:
+    """The first text of an array that is no number."""
+    if hasattr(values, "tocsr"):
+        return None
+    for value in np.asarray(values, dtype=object).ravel():
+        if isinstance(value, str):
+            try:
+                float(value)
+            except ValueError:
+                return str(value)[:_LONGEST]
+    return None
+
+
 # -- rows for a fitted model
 
 
@@ -356,6 +448,8 @@ def rows_for(columns: Columns, X: Any) -> GivenRows:
         with explained(X):
             rows = check(X, dtype=_PRECISIONS, order="C", accept_sparse="csr")
         X = SparseRows.of_scipy(rows) if issparse(rows) else rows
+        if columns.scaling is None and wanted in (None, own):
+            return GivenRows(X, None, own)
     elif not is_encoded:
         _check_feature_names(column_check(columns.estimator, columns), named(X), reset=False)
     return GivenRows(X, Preparation(scaling=columns.scaling, dtype=wanted), own)

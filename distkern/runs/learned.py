@@ -23,12 +23,14 @@ from distkern.core.types import AbstractSource
 from distkern.data.preparation import Preparation
 from distkern.engine.dask.arrays import DaskArraySource, has_missing, is_dask, partitions
 from distkern.model.columns import Columns
-from distkern.runs.arrays import explained, refuse_labels, refuse_path
 from distkern.runs.given import (
     column_check,
     columns_of,
     columns_of_dataset,
+    explained,
     is_mixed,
+    refuse_labels,
+    refuse_path,
     rows_for,
     target_name,
     undescribed,
@@ -280,7 +282,7 @@ def held_out_rows(columns: Columns, data: TrainingData, given: Any, task: str) -
         If it is none of these, or has other columns or labels.
     """
     from distkern.data.dataset import Dataset, Split
-    from distkern.runs.arrays import ArraySource
+    from distkern.runs.sources import ArraySource
 
     if isinstance(given, list) and len(given) == 1:
         given = given[0]

@@ -2,24 +2,30 @@
 
 from __future__ import annotations
 
+import hashlib
+import math
+import re
 from collections.abc import Mapping
-from typing import Any
+from dataclasses import asdict, dataclass, field
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
 from distkern.core.errors import CorruptDataError, InputError
-from distkern.core.names import code_of, plain_labels
+from distkern.core.names import code_of, date_text, plain_labels
 from distkern.core.version import __version__
+from distkern.data.scaling import Scaling
 from distkern.data.store.arrays import check_arrays, load_arrays, save_arrays
-from distkern.data.store.description import as_read
+from distkern.data.store.description import as_read, fingerprint
 from distkern.data.store.places import Location, Place, absolute, remove_tree
+from distkern.data.table import Table
+from distkern.engine.events import check_line
 from distkern.model.columns import Columns
-from distkern.model.files import description, plain, stored_arrays
 from distkern.model.further import DESCRIPTION, FURTHER, OWN, StoredForUpdate
-from distkern.model.settings import Settings
-from distkern.model.value import ChosenBy, FittedModel
-from distkern.runs.facts import ModelFacts
+from distkern.model.settings import ChosenBy, Settings
+from distkern.model.value import FittedModel
+from distkern.show.explanation import Explanation
 from distkern.show.history import History
 
 #: how often a model is read that others replace meanwhile
@@ -35,7 +41,7 @@ def save_model(model: FittedModel, path: Place) -> None:
     model. The folder may hold other things already (``metrics.jsonl``, ``checkpoints``).
     """
     from distkern.data.store.atomic import write_text_atomic
-    from distkern.runs.belongings import refuse_others_model
+    from distkern.runs.folder import refuse_others_model
 
     versions = {"distkern-version": __version__, "numpy-version": np.__version__}
     content, arrays = {**description(model), **versions}, stored_arrays(model)
@@ -250,3 +256,201 @@ def _opened(folder: Place) -> tuple[dict[str, Any], str]:
             else "give the folder that train wrote",
         )
     return DESCRIPTION.load(file)
+
+
+@dataclass(frozen=True)
+class Labels:
+    """Labels of classes: ``dtype`` is numpy's, or "string"."""
+
+    dtype: str
+    values: tuple[bool | int | float | str, ...]
+
+    def __post_init__(self) -> None:
+        if not self.values or len(set(self.array.tolist())) < len(self.values):
+            raise ValueError("no classes, or one of them twice")
+
+    @property
+    def array(self) -> NDArray[Any]:
+        """Return the labels; raises ValueError where they are not of their type."""
+        known = re.fullmatch(r"string|object|[|<>][biuf]\d|[<>]M8\[\w+\]", self.dtype)
+        if known is None:
+            raise ValueError(f"no labels have type {self.dtype!r}")
+        try:
+            found = np.asarray(self.values, {"string": str}.get(self.dtype, self.dtype))
+        except (TypeError, OverflowError) as error:
+            raise ValueError(str(error)) from None
+        if found.dtype.kind not in "UM" and found.tolist() != [*self.values]:
+            raise ValueError(f"labels that are not of type {self.dtype!r}")
+        return found
+
+
+@dataclass(frozen=True)
+class SavedForUpdateFacts:
+    """Facts kept for updates: see :class:`~distkern.runs.persistence.SavedForUpdate`."""
+
+    n_rows: int
+    weight: float
+    sources: tuple[str, ...]
+    arrays: tuple[str, ...]
+    began: str = ""
+
+    def __post_init__(self) -> None:
+        if self.n_rows < 0 or not 0 <= self.weight < math.inf:
+            raise ValueError(f"{self.n_rows} rows of weight {self.weight} that the model has learned from")
+
+
+@dataclass(frozen=True)
+class OutsideFacts:
+    """A column with numbers outside its range before, and the share of the rows that have them."""
+
+    column: str
+    outside: float
+
+
+@dataclass(frozen=True)
+class DriftFacts:
+    """How far the rows of an update lie outside those before."""
+
+    columns: int
+    most: tuple[OutsideFacts, ...]
+
+
+@dataclass(frozen=True)
+class UpdateFacts:
+    """What commands show of an update."""
+
+    number: int
+    rows: int
+    before: dict[str, float | None]
+    after: dict[str, float | None]
+    drift: DriftFacts | None
+
+    def __post_init__(self) -> None:
+        if self.before.keys() != self.after.keys():
+            raise ValueError("an update with other figures before than after")
+
+
+@dataclass(frozen=True)
+class ModelFacts:
+    """What ``model.json`` says of every model; estimators add their own facts."""
+
+    algorithm: str
+    params: dict[str, Any]
+    classes: Labels | None
+    n_features: int
+    feature_names: tuple[str, ...] | None
+    n_iter: int
+    scaling: Scaling | None
+    class_weights: tuple[float, ...] | None
+    mean_weight: float
+    history: tuple[dict[str, Any], ...]
+    arrays: str
+    target_name: str | None = None
+    ended: str | None = None
+    found: dict[str, Any] = field(default_factory=dict)
+    table: Table | None = None
+    zero_based: bool | None = None
+    dtype: Literal["float32", "float64"] | None = None
+    importances: Explanation | None = None
+    class_shares: tuple[float, ...] | None = None
+    further: SavedForUpdateFacts | None = None
+    updates: tuple[UpdateFacts, ...] = ()
+
+    def __post_init__(self) -> None:
+        columns = self.n_features if self.table is None else len(self.table.columns)
+        if self.table is not None and self.table.n_features != self.n_features:
+            raise ValueError(f"a table of {self.table.n_features} features for {self.n_features}")
+        n_names = columns if self.feature_names is None else len(self.feature_names)
+        if self.n_features < 1 or n_names != columns:
+            raise ValueError(f"other names than those of {self.n_features} features")
+        if self.scaling is not None:
+            self.scaling.check_width(self.n_features)
+        n_classes = 0 if self.classes is None else len(self.classes.values)
+        for of_classes in (self.class_weights, self.class_shares):
+            if of_classes is not None and len(of_classes) != n_classes:
+                raise ValueError(f"weights or shares of {len(of_classes)} classes for {n_classes}")
+        for line in self.history:
+            check_line(line)
+
+
+def lasting(model: FittedModel) -> dict[str, Any]:
+    """What ``model.json`` says of the model itself, beside its arrays, and not of the run that found it."""
+    columns, chosen, further = model.columns, model.chosen, model.further
+    # what a threshold may be, of probabilities
+    shares = model.class_shares if model.chances is not None else None
+    own = model.facts()
+    if chosen is not None:
+        params = dict(chosen.settings)
+        own["chosen"] = {"name": model.name.removesuffix("_regressor"), "because": chosen.because}
+        own["chosen"] |= {"params": params}
+        if chosen.held_out is not None:
+            own["chosen"]["held_out"] = list(chosen.held_out)
+    return {
+        "algorithm": model.told_name,
+        "params": plain(model.told_params),
+        "classes": None if model.classes is None else _labels_to_json(model.classes),
+        "n_features": int(model.width),
+        "feature_names": [str(name) for name in columns.names or ()] or None,
+        "target_name": columns.target_name,
+        **({} if columns.zero_based is None else {"zero_based": columns.zero_based}),
+        **({} if columns.dtype is None else {"dtype": columns.dtype.name}),
+        **({} if columns.table is None else {"table": columns.table.to_json()}),
+        "scaling": None if columns.scaling is None else columns.scaling.to_json(),
+        "class_weights": None if model.class_weights is None else model.class_weights.tolist(),
+        "mean_weight": float(model.mean_weight),
+        **({} if shares is None else {"class_shares": shares.tolist()}),
+        **plain(own),
+        **({} if further is None else {"further": further.loaded().facts}),
+    }
+
+
+def description(model: FittedModel) -> dict[str, Any]:
+    """What ``model.json`` says, beside versions and its arrays."""
+    return {
+        **lasting(model),
+        "n_iter": int(model.n_iter),
+        "ended": model.ended,
+        "found": dict(model.found),
+        "history": model.history,
+        **({} if model.importances is None else {"importances": asdict(model.importances)}),
+        **({"updates": list(model.updates)} if model.updates else {}),
+    }
+
+
+def stored_arrays(model: FittedModel) -> dict[str, NDArray[Any]]:
+    """All arrays of a model's folder."""
+    return model.arrays() | ({} if model.further is None else model.further.loaded().arrays)
+
+
+def fingerprint_of(model: FittedModel) -> str:
+    """What it is known by, with all that it keeps for updates: 16 hexadecimal digits.
+
+    Models of equal bits have the same one, whichever run found them.
+    """
+    digest = hashlib.sha256(fingerprint(as_read(lasting(model))).encode())
+    for name, values in sorted(stored_arrays(model).items()):
+        digest.update(f"{name} {values.dtype} {values.shape} ".encode())
+        digest.update(np.ascontiguousarray(values).data)
+    return digest.hexdigest()[:16]
+
+
+def plain(value: Any) -> Any:
+    """A value as JSON has it; None for random states."""
+    if isinstance(value, np.datetime64):
+        return date_text(value)
+    if isinstance(value, np.generic):
+        return value.item()
+    if isinstance(value, np.ndarray):
+        return value.tolist()
+    if isinstance(value, Mapping):
+        return {plain(key): plain(one) for key, one in value.items()}
+    if isinstance(value, list | tuple):
+        return [plain(one) for one in value]
+    if isinstance(value, (np.random.RandomState, np.random.Generator)):
+        return None
+    return value
+
+
+def _labels_to_json(labels: NDArray[Any]) -> dict[str, Any]:
+    kind = {"O": "object", "U": "string", "S": "string"}.get(labels.dtype.kind, labels.dtype.str)
+    return {"dtype": kind, "values": plain_labels(labels)}

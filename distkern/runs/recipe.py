@@ -18,17 +18,17 @@ from distkern.core.types import AbstractSource
 from distkern.data.dataset import Split
 from distkern.data.feature_major import no_columns
 from distkern.data.scaling import Scaling
-from distkern.model.settings import Settings
-from distkern.model.value import ChosenBy, FittedModel, Told, check_threshold
+from distkern.model.settings import ChosenBy, Settings, Told
+from distkern.model.value import FittedModel, check_threshold
 from distkern.passes import Outline
 from distkern.runs.data import TrainingData, from_split
-from distkern.runs.mapped import map_choices, mapping
-from distkern.runs.scaled import ScaledSource, as_planned, spreading
+from distkern.runs.scaled import as_planned, map_choices, mapping, spreading
+from distkern.runs.sources import ScaledSource
 from distkern.solvers.base import AbstractSolver, Problem
 
 if TYPE_CHECKING:
     from distkern.maths.maps.mapping import MapChoice
-    from distkern.runs.update import UpdateRun
+    from distkern.runs.updating import UpdateRun
 
 
 @dataclass(frozen=True)

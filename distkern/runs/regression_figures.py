@@ -12,11 +12,11 @@ from numpy.typing import NDArray
 from distkern.core.types import Block
 from distkern.data.dataset import Split
 from distkern.maths.bases.routing import RoutedAnswers
-from distkern.model.applied import Applied
 from distkern.model.prediction import in_order
 from distkern.model.value import FittedModel
 from distkern.passes import Reduce
-from distkern.runs.row_losses import GROUPS, group_sums
+from distkern.runs.applied import Applied
+from distkern.runs.ranking import GROUPS, group_sums
 
 #: cells in each direction, at most
 MOST_CELLS = 64

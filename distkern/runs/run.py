@@ -76,7 +76,8 @@ class Plan:
     worker_bytes, driver_bytes : predicted peaks of resident memory of a worker and of the driver
     memory_limit : of a worker (of the driver, when tasks run in its process), or None
     advice : what would make it fit; empty if it fits
-    machine : where the run fits, which may do less at a time than the one that is there
+    machine : machine on which the run fits; it may do less at a time than the given one
+    recipe : recipe with everything that was chosen for the rows; :func:`train` with it searches nothing again
     savings : what it saves for that, in words
     """
 
@@ -86,6 +87,7 @@ class Plan:
     memory_limit: int | None
     advice: str
     machine: Machine
+    recipe: Recipe
     savings: tuple[str, ...] = ()
 
     @property
@@ -184,6 +186,7 @@ def plan_on(
         machine.memory_limit,
         advice,
         machine,
+        recipe,
         saved,
     )
 

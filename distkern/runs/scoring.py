@@ -6,7 +6,7 @@ import time
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import accumulate, chain
 from typing import Any
 
@@ -15,9 +15,8 @@ from numpy.typing import NDArray
 
 from distkern.core import blas, interrupts
 from distkern.core.names import label_texts
-from distkern.core.sparse import SparseRows
 from distkern.core.stores import Store
-from distkern.core.types import AbstractSource, Block, Floats, Reader
+from distkern.core.types import AbstractSource, Block, Floats
 from distkern.data.dataset import Split
 from distkern.data.file_rows import FileBlock, FileRows, ParkedRows, dense_blocks
 from distkern.data.predictions import open_predictions
@@ -27,43 +26,12 @@ from distkern.engine.drive import Driver
 from distkern.engine.events import EventLog, Listener
 from distkern.maths.bases.placed import AbstractPlacedBasis
 from distkern.maths.bases.routing import RoutedAnswers, Routing, combining_cost
-from distkern.model.applied import Applied
 from distkern.model.value import FittedModel
 from distkern.passes import Cost, Each, Extent, Machine, Pass, Reduce, Stream, whole_visits
 from distkern.passes.execution import AbstractExecutor, Call, Shared, apply_to_block
+from distkern.runs.applied import Applied, routing_of, run, scratch_folder, unkept
 from distkern.runs.limits import check_limit, opened_executor, stop_if_asked
-from distkern.runs.routed import routing_of, run, scratch_folder, unkept
-
-
-@dataclass(frozen=True)
-class _Constant:
-    block: Block
-
-    def __call__(self) -> Block:
-        return self.block
-
-
-class BlockSource(AbstractSource):
-    """A source of one block, which travels with whoever reads it."""
-
-    def __init__(self, block: Block) -> None:
-        features = block.features
-        self._block = block
-        self.block_rows = (block.n_rows,)
-        self.n_features = int(features.shape[1])
-        self.dtype = features.dtype
-        self.is_sparse = isinstance(features, SparseRows)
-        self.fingerprint = ""
-
-    @property
-    def row_numbers(self) -> int:
-        features = self._block.features
-        if not isinstance(features, SparseRows):
-            return self.n_features
-        return 2 + -(-2 * features.n_entries // max(self._block.n_rows, 1))
-
-    def reader(self, index: int) -> Reader:
-        return _Constant(self._block)
+from distkern.runs.sources import BlockSource
 
 
 def applied_in_order(

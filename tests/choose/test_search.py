@@ -316,7 +316,7 @@ def test_without_probabilities_the_log_loss_is_that_of_the_best_slope(data):
     assert one.value < 0.55
     # of so many rows the share is kept that has room
     with pytest.MonkeyPatch.context() as patched:
-        patched.setattr("distkern.runs.row_losses._KEPT_NUMBERS", 240)
+        patched.setattr("distkern.runs.ranking._KEPT_NUMBERS", 240)
         [few] = Search([TuningCandidate(0, {}, model)], data.train, seed=2).run(HERE)
     assert few.value != one.value
     error = expected.std() / np.sqrt(240)

@@ -20,8 +20,8 @@ from distkern.engine.checkpoint import CheckpointFolder
 from distkern.engine.drive import Interrupted
 from distkern.estimators.auto import ChoosingRecipe
 from distkern.estimators.sample import FoldedSample, drawn_shares
-from distkern.runs.arrays import ArraySource
 from distkern.runs.data import from_arrays
+from distkern.runs.sources import ArraySource
 from runs import posed_problem
 
 

@@ -9,7 +9,7 @@ from distkern.core.types import Block
 from distkern.data.ingest import shard, write_dataset
 from distkern.engine.executors import open_executor
 from distkern.estimators.sample import of_all_classes
-from distkern.runs.row_losses import Losing
+from distkern.runs.ranking import Losing
 from runs import evaluate_split
 
 GIVEN = {"random_state": 0, "n_landmarks": 16}

@@ -66,7 +66,7 @@ def ordered(request):
 @pytest.fixture
 def small_blocks(monkeypatch):
     """Blocks of 1,024 rows, so that one holds one or two classes."""
-    monkeypatch.setattr("distkern.runs.arrays._BLOCK_BYTES", 1)
+    monkeypatch.setattr("distkern.runs.sources._BLOCK_BYTES", 1)
 
 
 def fitted(kind, *data):

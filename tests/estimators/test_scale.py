@@ -24,7 +24,7 @@ from distkern.data.ingest import write_dataset
 from distkern.data.spreads import Spreads
 from distkern.engine.drive import Driver
 from distkern.runs.data import from_arrays
-from distkern.runs.scaled import ScaledSource
+from distkern.runs.sources import ScaledSource
 from runs import evaluate, plan, train
 
 SMALL = {

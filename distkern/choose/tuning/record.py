@@ -57,7 +57,7 @@ class Trial:
     n_learned, n_held_out : rows
     value : of the metric on the held-out rows; None if it failed
     figures : all that is known of the held-out rows
-    losses : of groups of them, see :func:`~distkern.runs.row_losses.losses_of_groups`; none for other metrics
+    losses : of groups of them, see :func:`~distkern.runs.ranking.losses_of_groups`; none for other metrics
     work : rows that the fit has looked at, times functions of the model
     n_stages, ended : of the fit
     found : what was chosen in it for hyperparameters that are "auto"
