@@ -62,7 +62,7 @@ def update(
     from distkern.cli.training import memory_line, run_job
     from distkern.engine.events import Event
     from distkern.runs.persistence import read_fingerprint, read_model
-    from distkern.runs.updating import begun
+    from distkern.runs.updating import update_recipe
     from distkern.show.terminal import Terminal
 
     options.use_certificates(where["scheduler"])
@@ -74,7 +74,7 @@ def update(
     with driving(staged, resume or out is None) as guards, Terminal(since=options.began()) as terminal:
         # under the claim: of two updates in place, the second begins from what the first has made
         base = read_fingerprint(folder)
-        recipe, new = begun(read_model(folder), splits)
+        recipe, new = update_recipe(read_model(folder), splits)
         if out is None:
             _clear(staged, recipe if resume else None)
         job = _job(recipe, new[0].dataset.path, staged, dashboard, where)
@@ -192,7 +192,7 @@ def _job(recipe: UpdateRecipe, data: Any, out: Place, dashboard: bool | None, wh
         anything_given = bool(given) or bool(dashboard)
         n_bytes = source.n_rows * source.row_bytes
         given["scheduler"] = options.scheduler_for(n_bytes, anything_given=anything_given)
-    name = recipe.told_name.removesuffix("_regressor")
+    name = recipe.saved_name.removesuffix("_regressor")
     return Job(algorithm=name, data=str(data), out=str(out), **given)
 
 

@@ -10,7 +10,7 @@ give:
 
 It may give:
 
-    beside, loss_of, name_with    hyperparameters and name that the solver does not say
+    extra_parameters, loss_of, name_with    hyperparameters and name that the solver does not say
     left_open                     hyperparameters that the rows decide
     task, most_classes            the task of its data sets; classes that it tells apart at most
     recipe                        how it learns, where that is more than its settings
@@ -99,7 +99,7 @@ class Explainable:
         )
 
 
-def _goes_on(estimator: AbstractEstimator) -> bool:
+def _supports_partial_fit(estimator: AbstractEstimator) -> bool:
     try:
         rule = estimator.recipe().solver.updates
     except InputError:
@@ -116,7 +116,7 @@ class AbstractClassifier(ClassifierMixin, Explainable, AbstractEstimator):  # ty
     """A classifier f(x) = basis(x) @ coefficients_ + constants_, binary or one-vs-rest."""
 
     task = "classification"
-    beside: ClassVar[Mapping[str, Parameter | None]] = {
+    extra_parameters: ClassVar[Mapping[str, Parameter | None]] = {
         "class_weight": CLASS_WEIGHT,
         "threshold": THRESHOLD,
         "scale": SCALE,
@@ -129,7 +129,7 @@ class AbstractClassifier(ClassifierMixin, Explainable, AbstractEstimator):  # ty
         loss = solver.choices.get("loss")
         return {} if loss is None else {"loss": loss_for(loss, ("binary", "classes"), loss.default)}
 
-    @available_if(_goes_on)
+    @available_if(_supports_partial_fit)
     def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Self:
         """Learn from a batch of rows: ``fit`` on the first one, ``update`` on later ones.
 
@@ -251,7 +251,7 @@ class AbstractRegressor(RegressorMixin, Explainable, AbstractEstimator):  # type
     """A regressor f(x) = basis(x) @ coefficients_ + constants_; several quantiles have one output each."""
 
     task = "regression"
-    beside: ClassVar[Mapping[str, Parameter | None]] = {
+    extra_parameters: ClassVar[Mapping[str, Parameter | None]] = {
         "scale": SCALE,
         "metric": METRIC,
         "random_state": RANDOM_STATE,
@@ -266,7 +266,7 @@ class AbstractRegressor(RegressorMixin, Explainable, AbstractEstimator):  # type
         loss = solver.choices.get("loss")
         return {} if loss is None else {"loss": loss_for(loss, ("real",), "square")}
 
-    @available_if(_goes_on)
+    @available_if(_supports_partial_fit)
     def partial_fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Learn from a batch of rows, see :meth:`AbstractClassifier.partial_fit`."""
         refuse_lazy(X)

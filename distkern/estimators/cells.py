@@ -139,7 +139,11 @@ class CellClassifier(AbstractCells, AbstractClassifier, solver=Cells):
     True
     """
 
-    beside: ClassVar = {"class_weight": CLASS_WEIGHT, "threshold": THRESHOLD, "random_state": RANDOM_STATE}
+    extra_parameters: ClassVar = {
+        "class_weight": CLASS_WEIGHT,
+        "threshold": THRESHOLD,
+        "random_state": RANDOM_STATE,
+    }
 
 
 class CellRegressor(AbstractCells, AbstractFunctionalRegressor, solver=Cells):
@@ -154,4 +158,4 @@ class CellRegressor(AbstractCells, AbstractFunctionalRegressor, solver=Cells):
     True
     """
 
-    beside: ClassVar = {"probability": None, "random_state": RANDOM_STATE}
+    extra_parameters: ClassVar = {"probability": None, "random_state": RANDOM_STATE}

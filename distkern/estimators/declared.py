@@ -235,7 +235,7 @@ class HyperparameterMixin:
     """What an object with hyperparameters and a model can do with them.
 
     ``class SVRGClassifier(AbstractExplicitClassifier, solver=SVRG)`` has the solver's name and
-    hyperparameters, and those of its kind of targets (:attr:`beside`); others name theirs in
+    hyperparameters, and those of its kind of targets (:attr:`extra_parameters`); others name theirs in
     ``hyperparameters``.
     """
 
@@ -247,9 +247,12 @@ class HyperparameterMixin:
     kind: ClassVar[type[Any]]
     hyperparameters: ClassVar[dict[str, Parameter]]
     #: hyperparameters that the solver does not declare, or declares otherwise; None leaves one out
-    beside: ClassVar[Mapping[str, Parameter | None]] = {"scale": SCALE, "random_state": RANDOM_STATE}
+    extra_parameters: ClassVar[Mapping[str, Parameter | None]] = {
+        "scale": SCALE,
+        "random_state": RANDOM_STATE,
+    }
     #: those of all classes below
-    everywhere: ClassVar[Mapping[str, Parameter]] = {}
+    common_parameters: ClassVar[Mapping[str, Parameter]] = {}
     #: what is taken for hyperparameters that the rows decide where they have their defaults
     left_open: ClassVar[Mapping[str, Any]] = {}
     #: by name, with the underscore
@@ -260,10 +263,12 @@ class HyperparameterMixin:
         if solver is not None:
             cls.solver_type = solver
             cls.name = vars(cls).get("name", cls.name_with(solver))
-            cls.hyperparameters = hyperparameters_of(solver, **{**cls.loss_of(solver), **cls.beside})
+            cls.hyperparameters = hyperparameters_of(
+                solver, **{**cls.loss_of(solver), **cls.extra_parameters}
+            )
         super().__init_subclass__(**given)
         if "hyperparameters" in vars(cls):
-            cls.hyperparameters = {**cls.hyperparameters, **cls.everywhere}
+            cls.hyperparameters = {**cls.hyperparameters, **cls.common_parameters}
             cls.fitted_attributes = cls._attributes()
             give_constructor(cls, cls.hyperparameters)
             cls.__doc__ = with_attributes(cls)

@@ -201,7 +201,7 @@ class DSGDensityRatio(AbstractClassifier, solver=DensityRatioSolver):
 
     most_classes = 2
     kind = RatioModel
-    beside: ClassVar = {"scale": SCALE, "random_state": RANDOM_STATE}
+    extra_parameters: ClassVar = {"scale": SCALE, "random_state": RANDOM_STATE}
     _second: Split | None = None
 
     def recipe(self) -> RatioRecipe:

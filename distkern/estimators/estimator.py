@@ -44,7 +44,7 @@ if TYPE_CHECKING:
 class AbstractEstimator(HyperparameterMixin, BaseEstimator):  # type: ignore[misc]
     """A model f(x) = basis(x) @ coefficients_ + constants_ that a solver fits."""
 
-    everywhere: ClassVar = {"dtype": DTYPE}
+    common_parameters: ClassVar = {"dtype": DTYPE}
     #: of the data sets it learns from
     task: ClassVar[str]
     kind: ClassVar[type[FittedModel]] = FittedModel  # type: ignore[type-abstract]
@@ -227,10 +227,10 @@ class AbstractEstimator(HyperparameterMixin, BaseEstimator):  # type: ignore[mis
         """
         from distkern.engine.executors import open_executor
         from distkern.runs.fitting import RunPlace
-        from distkern.runs.updating import begun_with
+        from distkern.runs.updating import update_recipe_of
         from distkern.show.terminal import progress_display
 
-        recipe = begun_with(self._fitted(), X, y, sample_weight, old)
+        recipe = update_recipe_of(self._fitted(), X, y, sample_weight, old)
         with ExitStack() as stack:
             listeners: list[Listener] = [stack.enter_context(progress_display())] if verbose else []
             executor = stack.enter_context(open_executor("synchronous"))
@@ -245,7 +245,7 @@ class AbstractEstimator(HyperparameterMixin, BaseEstimator):  # type: ignore[mis
             check_is_fitted(self, "coefficients_")
         assert self._model is not None
         wanted = getattr(self, "threshold", None)
-        if self._model.told_params.get("threshold") != wanted:
+        if self._model.saved_params.get("threshold") != wanted:
             # set after the fit
             self._model = self._model.with_threshold(wanted)
         return self._model

@@ -44,8 +44,8 @@ def load_model(path: Location) -> Any:
 
 def estimator_of(model: FittedModel) -> Any:
     """The estimator around a model."""
-    kind = algorithm(model.told_name)
+    kind = algorithm(model.saved_name)
     assert kind is not None, "a model has been made by an estimator"
-    estimator = kind(**model.told_params)
+    estimator = kind(**model.saved_params)
     estimator._model = model
     return estimator

@@ -70,7 +70,7 @@ class DSGNoveltyDetector(OutlierMixin, AbstractEstimator, solver=DSGNovelty):  #
 
     task = "none"
     kind = NoveltyModel
-    beside: ClassVar = {**_CHOICES, "scale": SCALE, "random_state": RANDOM_STATE}
+    extra_parameters: ClassVar = {**_CHOICES, "scale": SCALE, "random_state": RANDOM_STATE}
     left_open: ClassVar = _OF_MANY_ROWS
 
     def decision_function(self, X: Any) -> Any:

@@ -30,4 +30,4 @@ class SIMBAClassifier(AbstractClassifier, solver=SIMBA):
     """
 
     kind = SIMBAModel
-    beside: ClassVar = {"class_weight": CLASS_WEIGHT, "scale": SCALE, "random_state": RANDOM_STATE}
+    extra_parameters: ClassVar = {"class_weight": CLASS_WEIGHT, "scale": SCALE, "random_state": RANDOM_STATE}

@@ -91,7 +91,7 @@ class CellModel(FittedModel):
         }
 
     @classmethod
-    def taken(cls, state: CellsState, workplace: RunWorkplace) -> dict[str, Any]:
+    def stored_fields(cls, state: CellsState, workplace: RunWorkplace) -> dict[str, Any]:
         store = workplace.arrays(_FOLDER)
         if workplace.stays:
             return {"parts": StoredParts(store.folder, _texts(state.machines))}
@@ -114,7 +114,7 @@ class CellModel(FittedModel):
         """|w|^2 / (2 C n) of n training rows, summed over the cells; without a unit."""
         return self.regulariser
 
-    def own_chances(self) -> Callable[[Floats], NDArray[np.float64]] | None:
+    def raw_chances(self) -> Callable[[Floats], NDArray[np.float64]] | None:
         return Sigmoids(self.sigmoids) if len(self.sigmoids) else None
 
     @property
@@ -150,8 +150,8 @@ class CellModel(FittedModel):
         )
         return PreviousCells(state, self.parts, n_blocks)
 
-    def begun(self, solver: Any, problem: Problem, begins: Any) -> tuple[Any, Problem]:
-        before = self.before(begins.data.source.n_blocks - begins.new.n_blocks)
+    def continued(self, solver: Any, problem: Problem, update_run: Any) -> tuple[Any, Problem]:
+        before = self.before(update_run.data.source.n_blocks - update_run.new.n_blocks)
         return replace(solver, before=before), replace(problem, seed=self.seed)
 
     def save_parts(self, folder: Place) -> None:

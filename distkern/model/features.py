@@ -43,14 +43,16 @@ class GammaModel(FittedModel):
         rows="landmarks",
     )
 
-    def begun(self, solver: Any, problem: Problem, begins: Any) -> tuple[Any, Problem]:
+    def continued(self, solver: Any, problem: Problem, update_run: Any) -> tuple[Any, Problem]:
         if solver.updates.refusal:
-            return super().begun(solver, problem, begins)
-        own = dict(begins.further.solver_state)
+            return super().continued(solver, problem, update_run)
+        own = dict(update_run.further.solver_state)
         coefficients = own.pop("coefficients", None)
         if coefficients is None:
             coefficients = np.ascontiguousarray(self.own_coefficients())
-        before = PreviousModel(self.landmarks, self.gamma, coefficients, *self.unit, own, begins.n_earlier)
+        before = PreviousModel(
+            self.landmarks, self.gamma, coefficients, *self.unit, own, update_run.n_earlier
+        )
         features = solver.features.at_known(len(self.landmarks))
         return replace(solver, features=features, before=before), replace(problem, seed=self.seed)
 

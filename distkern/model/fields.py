@@ -48,7 +48,7 @@ class Fitted:
     always: bool = True
     needed: bool = False
 
-    def taken(self, fact: Any) -> Any:
+    def value_of(self, fact: Any) -> Any:
         """Return the value of a stored fact; raises ValueError where a number or a text is something else."""
         for kind, kinds in _FACTS.items():
             if self.write is kind and type(fact) not in kinds:
@@ -102,7 +102,7 @@ def restored_fields(
         if one.array is not None:
             found[name] = one.read(arrays[one.array])
         elif one.fact is not None:
-            found[name] = one.taken(facts[one.fact])
+            found[name] = one.value_of(facts[one.fact])
         elif one.rows is not None:
             is_there = one.needed or any(key.partition(".")[0] == one.rows for key in arrays)
             found[name] = from_arrays(one.rows, arrays) if is_there else np.empty((0, width))

@@ -40,7 +40,7 @@ class NewtonModel(ExplicitModel):
         cls, settings: Settings, solver: Any, problem: Problem, mean_weight: float
     ) -> tuple[Settings, Any, Problem]:
         settings, solver, problem = super().posed(settings, solver, problem, mean_weight)
-        chosen = that_fits(solver, problem)
+        chosen = fitting_in_memory(solver, problem)
         if chosen is solver:
             return settings, solver, problem
         size = chosen.expected_size(problem) - chosen.n_constant
@@ -61,7 +61,7 @@ class NewtonModel(ExplicitModel):
         return f"{hint}, or {_SPOKEN} instead of matrices (--set hessian=products)"
 
 
-def that_fits(solver: Newton, problem: Problem) -> Newton:
+def fitting_in_memory(solver: Newton, problem: Problem) -> Newton:
     """With products where matrices do not fit a process that does everything, or are of more than 8,192
     features, where nothing limits them.
 

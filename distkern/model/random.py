@@ -110,14 +110,14 @@ class RandomModel(FittedModel):
             state = replace(state, average=average, polish_gap=math.nan)
         return state
 
-    def begun(self, solver: Any, problem: Problem, begins: Any) -> tuple[Any, Problem]:
+    def continued(self, solver: Any, problem: Problem, update_run: Any) -> tuple[Any, Problem]:
         if solver.updates.refusal:
-            return super().begun(solver, problem, begins)
+            return super().continued(solver, problem, update_run)
         if self.settings.value("polish") is not None:
             why = "it was polished, is the minimum over its rows, and further steps would leave it"
             raise cannot_go_on(self.name, why)
         before = self.stored_state()
-        n_more = max(1, round(before.step * problem.n_rows / begins.n_earlier))
+        n_more = max(1, round(before.step * problem.n_rows / update_run.n_earlier))
         continued = ContinuedDSG(**vars(solver), before=before, n_more=n_more)
         return continued, replace(problem, seed=self.seed)
 

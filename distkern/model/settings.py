@@ -190,7 +190,7 @@ class ChosenBy:
         return replace(self, held_out=(float(found[0]), float(found[1])))
 
 
-class Told:
+class SavedAs:
     """What files call an algorithm, which may have been chosen."""
 
     name: str
@@ -198,11 +198,11 @@ class Told:
     chosen: ChosenBy | None
 
     @property
-    def told_name(self) -> str:
+    def saved_name(self) -> str:
         """What files call the algorithm: who chose it, where it was chosen."""
         return self.name if self.chosen is None else self.chosen.name
 
     @property
-    def told_params(self) -> Mapping[str, Any]:
+    def saved_params(self) -> Mapping[str, Any]:
         """The hyperparameters that files have."""
         return self.params if self.chosen is None else self.chosen.params

@@ -15,9 +15,9 @@ It may give:
     loss_of, risk_of, posed       its loss and risk; what rows decide before a run
     features_of, memory_hint      its features; what takes less memory
     weight, penalty, squared_norm    its objective
-    own_chances, answer, predictor    probabilities, and what it makes of values
+    raw_chances, answer, predictor    probabilities, and what it makes of values
     facts, arrays, read, check    what its files hold beside the fields of :mod:`distkern.model.fields`
-    folders, taken, save_parts    what tasks store for it
+    folders, stored_fields, save_parts    what tasks store for it
     own_coefficients              the coefficients that an update begins with
     is_linear                     whether the basis functions are the columns of the rows
 """
@@ -44,7 +44,7 @@ from distkern.model.columns import Columns
 from distkern.model.fields import arrays_of, facts_of, fitted, fitted_fields, restored_fields
 from distkern.model.further import SavedForUpdate, StoredForUpdate
 from distkern.model.prediction import answer_of, predict_rows, rearranged, unweighted
-from distkern.model.settings import ChosenBy, Settings, Told
+from distkern.model.settings import ChosenBy, SavedAs, Settings
 from distkern.show.explanation import Explanation
 from distkern.show.history import History
 from distkern.solvers.risk import Risk
@@ -63,7 +63,7 @@ MOST_PICKLED = 2**30
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class FittedModel(Told, ABC):
+class FittedModel(SavedAs, ABC):
     """A model f(x) = basis(x) @ coefficients + constants of prepared and mapped rows x.
 
     Attributes
@@ -191,7 +191,7 @@ class FittedModel(Told, ABC):
         return "fewer features (--set n_features=...)"
 
     @classmethod
-    def taken(cls, state: Any, workplace: RunWorkplace) -> dict[str, Any]:
+    def stored_fields(cls, state: Any, workplace: RunWorkplace) -> dict[str, Any]:
         """The fields that tasks of the run have stored, before their folder closes."""
         return {}
 
@@ -304,7 +304,7 @@ class FittedModel(Told, ABC):
         """Coefficients (r, k) of the solver's functions, of which the last may be a constant one."""
         return self.coefficients
 
-    def begun(self, solver: Any, problem: Problem, begins: Any) -> tuple[Any, Problem]:
+    def continued(self, solver: Any, problem: Problem, update_run: Any) -> tuple[Any, Problem]:
         """The solver of an update, which begins from this model, and its problem.
 
         Raises
@@ -321,10 +321,10 @@ class FittedModel(Told, ABC):
     @cached_property
     def chances(self) -> Callable[[Floats], NDArray[np.float64]] | None:
         """Function from decision values (n_rows, n_outputs) to unweighted probabilities; None without any."""
-        own, weights = self.own_chances(), self.class_weights
+        own, weights = self.raw_chances(), self.class_weights
         return own if own is None or weights is None else partial(unweighted, own, weights)
 
-    def own_chances(self) -> Callable[[Floats], NDArray[np.float64]] | None:
+    def raw_chances(self) -> Callable[[Floats], NDArray[np.float64]] | None:
         """The loss's own probabilities, which include the class weights it was trained with."""
         is_likelihood = self.task == "classification" and self.loss.has_probabilities
         return self.loss.probabilities if is_likelihood else None
@@ -332,7 +332,7 @@ class FittedModel(Told, ABC):
     @property
     def threshold(self) -> float | None:
         """The probability from which on the second of two classes is predicted, see ``threshold_``."""
-        wanted = self.told_params.get("threshold")
+        wanted = self.saved_params.get("threshold")
         if self.classes is None:
             return None
         if wanted is None:

@@ -101,7 +101,7 @@ def run_solver(
     parts: dict[str, Any] = {}
 
     def take(state: Any, workplace: Any) -> None:
-        parts.update(recipe.kind.taken(state, workplace))
+        parts.update(recipe.kind.stored_fields(state, workplace))
 
     how: dict[str, Any] = {"resume": place.resume, "stopping": place.stopping}
     return driver.run(posed.run_by, posed.problem, take=take, **how), parts

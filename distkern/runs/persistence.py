@@ -63,15 +63,15 @@ def refuse_other_model(folder: Place, recipe: Any, data: str) -> None:
     Its algorithm and parameters must be those of ``recipe``, and its data the split with the fingerprint
     ``data``; an update says from which model it begins and which splits it learns from.
     """
-    begins = recipe.begins
+    update_run = recipe.update_run
     sources, began = (data,), ""
-    if begins is not None:
-        sources, began = tuple(dict.fromkeys(begins.sources)), begins.fingerprint
+    if update_run is not None:
+        sources, began = tuple(dict.fromkeys(update_run.sources)), update_run.fingerprint
     stored = DESCRIPTION.read(ModelFacts, read_description(folder), str(folder / "model.json"))
-    ours = as_read(plain(recipe.told_params))
+    ours = as_read(plain(recipe.saved_params))
     # a run that has ended is the same under any other limit
     keys = [name for name in sorted(ours) if name != "memory_limit" and stored.params.get(name) != ours[name]]
-    if stored.algorithm != recipe.told_name or keys:
+    if stored.algorithm != recipe.saved_name or keys:
         what = f"of another job ({keys[0] if keys else stored.algorithm} differs)"
     elif stored.further is not None and stored.further.sources != sources:
         what = "that has learned from other rows"
@@ -386,8 +386,8 @@ def lasting(model: FittedModel) -> dict[str, Any]:
         if chosen.held_out is not None:
             own["chosen"]["held_out"] = list(chosen.held_out)
     return {
-        "algorithm": model.told_name,
-        "params": plain(model.told_params),
+        "algorithm": model.saved_name,
+        "params": plain(model.saved_params),
         "classes": None if model.classes is None else _labels_to_json(model.classes),
         "n_features": int(model.width),
         "feature_names": [str(name) for name in columns.names or ()] or None,

@@ -18,7 +18,7 @@ from distkern.core.types import AbstractSource
 from distkern.data.dataset import Split
 from distkern.data.feature_major import no_columns
 from distkern.data.scaling import Scaling
-from distkern.model.settings import ChosenBy, Settings, Told
+from distkern.model.settings import ChosenBy, SavedAs, Settings
 from distkern.model.value import FittedModel, check_threshold
 from distkern.passes import Outline
 from distkern.runs.data import TrainingData, from_split
@@ -57,7 +57,7 @@ class Posed:
 
 
 @dataclass(frozen=True)
-class Recipe(Told):
+class Recipe(SavedAs):
     """An algorithm with its settings.
 
     Attributes
@@ -70,7 +70,7 @@ class Recipe(Told):
     params : the same as files have them
     chosen : who chose it, if it was not asked for
     notes, candidates : what that one tells, see :class:`~distkern.solvers.base.Problem`
-    begins : the rows of an update, where it is one
+    update_run : the rows of an update, where it is one
     """
 
     name: str
@@ -82,7 +82,7 @@ class Recipe(Told):
     chosen: ChosenBy | None = None
     notes: tuple[str, ...] = ()
     candidates: tuple[Compared, ...] = ()
-    begins: UpdateRun | None = None
+    update_run: UpdateRun | None = None
 
     @cached_property
     def solver(self) -> AbstractSolver[Any]:
@@ -202,13 +202,13 @@ class Recipe(Told):
         n_outputs = risk.loss.n_outputs(n_classes)
         problem = data.problem(n_outputs, has_test, self.settings.seed(), class_weights, **sizes)
         known: Any = self.solver
-        begun = self.begun(replace(known, risk=risk), problem)
-        settings, solver, problem = self.kind.posed(self.settings, *begun, mean_weight)
+        continued = self.continued(replace(known, risk=risk), problem)
+        settings, solver, problem = self.kind.posed(self.settings, *continued, mean_weight)
         notes = (*self.notes, *problem.notes)
         problem = replace(problem, notes=notes, candidates=self.candidates)
         return Posed(settings, solver, problem, mean_weight, class_weights, class_shares)
 
-    def begun(self, solver: AbstractSolver[Any], problem: Problem) -> tuple[AbstractSolver[Any], Problem]:
+    def continued(self, solver: AbstractSolver[Any], problem: Problem) -> tuple[AbstractSolver[Any], Problem]:
         """The solver and the problem as they begin: anew, or from a model in an update."""
         return solver, problem
 

@@ -183,7 +183,7 @@ def predict_files_to(
         ExitStack() as stack,
     ):
         stack.enter_context(blas.single_threaded())
-        blocks = _told(chain([first], read), rows, EventLog(listeners))
+        blocks = _reported(chain([first], read), rows, EventLog(listeners))
         if (routed := routing(executor.machine)) is None:
             predicted = _as_they_are(blocks, function, executor)
         else:
@@ -201,7 +201,7 @@ def predict_files_to(
     return done
 
 
-def _told(blocks: Iterable[FileBlock], files: FileRows, events: EventLog) -> Iterator[FileBlock]:
+def _reported(blocks: Iterable[FileBlock], files: FileRows, events: EventLog) -> Iterator[FileBlock]:
     """The blocks, reported to listeners as a pass whose tasks are thousandths of the files."""
     about: dict[str, Any] = {"name": "predict files", "stage": 0}
     events.emit("pass_started", **about, tasks=1000, rows=0, bytes=0, unit="rows")

@@ -65,12 +65,12 @@ class UpdateRecipe(Recipe):
     @property
     def rows(self) -> UpdateRun:
         """What the update learns from."""
-        assert self.begins is not None, "begun gives it"
-        return self.begins
+        assert self.update_run is not None, "update_recipe gives it"
+        return self.update_run
 
     @property
     def _model(self) -> FittedModel:
-        assert self.model is not None, "begun gives it"
+        assert self.model is not None, "update_recipe gives it"
         return self.model
 
     def preparing(self, data: TrainingData, problem: Problem) -> list[Outline]:
@@ -82,15 +82,15 @@ class UpdateRecipe(Recipe):
         return mapped_source(self._model, as_own(self._model, split))
 
     def pose(self, data: TrainingData, *, has_test: bool) -> Posed:
-        begins, model = self.rows, self._model
+        update_run, model = self.rows, self._model
         weights = model.class_weights
-        mean = begins.mean_of(data.mean_weight(weights))
-        shares = begins.shares_of(data.class_totals) if self.task == "classification" else None
+        mean = update_run.mean_of(data.mean_weight(weights))
+        shares = update_run.shares_of(data.class_totals) if self.task == "classification" else None
         # new rows may be of one class alone, which says nothing of the model
         return self.posed(data, weights, shares, mean, has_test=has_test, tells_shares=False)
 
-    def begun(self, solver: AbstractSolver[Any], problem: Problem) -> tuple[AbstractSolver[Any], Problem]:
-        return self._model.begun(solver, problem, self.rows)
+    def continued(self, solver: AbstractSolver[Any], problem: Problem) -> tuple[AbstractSolver[Any], Problem]:
+        return self._model.continued(solver, problem, self.rows)
 
     def searched(self, posed: Posed) -> AbstractSolver[Any]:
         return posed.solver
@@ -100,36 +100,38 @@ class UpdateRecipe(Recipe):
 
     def update(self, test: Split | None, place: RunPlace) -> FittedModel:
         """The updated model; ``test`` is measured after every stage."""
-        begins, model, executor = self.rows, self._model, place.executor
+        update_run, model, executor = self.rows, self._model, place.executor
         with ExitStack() as stack:
             stack.enter_context(blas.single_threaded())
             events = EventLog(place.listeners)
-            data = shuffled(self, begins.data, executor, stack, events)
+            data = shuffled(self, update_run.data, executor, stack, events)
             posed = self.pose(data, has_test=test is not None)
-            note = f"update: {begins.new.n_rows:,} new rows, {begins.n_rows:,} with those before"
+            note = f"update: {update_run.new.n_rows:,} new rows, {update_run.n_rows:,} with those before"
             notes = (*posed.problem.notes, note)
             posed = replace(posed, problem=replace(posed.problem, dtype=data.source.dtype, notes=notes))
             sources = {"train": mapped_source(model, data.source)}
             if test is not None:
                 sources["test"] = mapped_source(model, as_own(model, test))
-            known = begins.further.low, begins.further.high
-            driver = Driver({"train": begins.new}, executor, events)
-            drift = drift_of(model, driver.measure(drift_pass(model, begins.new, *known)), *known)
-            before = errors_of(model, begins, executor)
+            known = update_run.further.low, update_run.further.high
+            driver = Driver({"train": update_run.new}, executor, events)
+            drift = drift_of(model, driver.measure(drift_pass(model, update_run.new, *known)), *known)
+            before = errors_of(model, update_run, executor)
             outcome, parts = run_solver(self, posed, data, Driver(sources, executor, events), place)
-            saved, counts = posed.solver.further(outcome.state), (begins.n_rows, begins.weight)
-            further = SavedForUpdate(saved, *counts, begins.sources, *drift.widened, begins.fingerprint)
+            saved, counts = posed.solver.further(outcome.state), (update_run.n_rows, update_run.weight)
+            further = SavedForUpdate(
+                saved, *counts, update_run.sources, *drift.widened, update_run.fingerprint
+            )
             classes = np.empty(0) if model.classes is None else model.classes
             own = model.columns, classes, model.map, further
             updated = model_of(self, posed, outcome, parts, *own)
-            after = errors_of(updated, begins, executor)
-        facts = {"rows": begins.new.n_rows, "before": before, "after": after, **drift.facts}
+            after = errors_of(updated, update_run, executor)
+        facts = {"rows": update_run.new.n_rows, "before": before, "after": after, **drift.facts}
         number = 1 + (model.updates[-1]["number"] if model.updates else 0)
         told = (*model.updates[1 - _MOST_TOLD :], {"number": number, **facts})
         return replace(updated, updates=told)
 
 
-def begun(model: FittedModel, splits: Sequence[Split]) -> tuple[UpdateRecipe, tuple[Split, ...]]:
+def update_recipe(model: FittedModel, splits: Sequence[Split]) -> tuple[UpdateRecipe, tuple[Split, ...]]:
     """How a fitted model is updated with the rows of some splits, and which of them are new.
 
     Which are new follows from what the model has learned from. Old ones are read again where that is what the
@@ -186,11 +188,11 @@ def _recipe(
     weights = model.mean_weight, model.class_weights, model.class_shares
     data = update_data(model, [*old, *new])
     fresh = data.source if not old else update_data(model, new).source
-    begins = UpdateRun(further, data, fresh, splits, n_earlier, prints, *weights, fingerprint_of(model))
+    update_run = UpdateRun(further, data, fresh, splits, n_earlier, prints, *weights, fingerprint_of(model))
     # the updated machine is another one than was judged
     chosen = None if model.chosen is None else replace(model.chosen, held_out=None)
     own = model.name, model.columns.estimator, model.task, type(model), model.settings, model.params
-    return UpdateRecipe(*own, chosen, model=model, begins=begins)
+    return UpdateRecipe(*own, chosen, model=model, update_run=update_run)
 
 
 def mapped_source(model: FittedModel, source: AbstractSource) -> AbstractSource:
@@ -203,11 +205,11 @@ def as_own(model: FittedModel, split: Split) -> AbstractSource:
     return update_data(model, [UpdateRows.of_split(model, split)]).source
 
 
-def errors_of(model: FittedModel, begins: UpdateRun, executor: AbstractExecutor) -> dict[str, float]:
+def errors_of(model: FittedModel, update_run: UpdateRun, executor: AbstractExecutor) -> dict[str, float]:
     """Errors of a model on the new rows of an update: shares of wrong labels, or root mean squared ones."""
-    found = [evaluate_split(model, split, executor).figures for split in begins.splits]
+    found = [evaluate_split(model, split, executor).figures for split in update_run.splits]
     if not found:
-        found = [_figures_on(model, begins.new)]
+        found = [_figures_on(model, update_run.new)]
     n_rows = np.array([one["n"] for one in found], dtype=np.float64)
     name = "rmse" if model.task == "regression" else "error"
     each = np.array([one[name] for one in found])
@@ -233,11 +235,13 @@ def _figures_on(model: FittedModel, rows: AbstractSource) -> dict[str, float]:
     return {"n": rows.n_rows, "rmse": math.sqrt(mean)} if is_real else {"n": rows.n_rows, "error": mean}
 
 
-def begun_with(model: FittedModel, X: Any, y: Any, sample_weight: Any, old: Any) -> UpdateRecipe:
+def update_recipe_of(model: FittedModel, X: Any, y: Any, sample_weight: Any, old: Any) -> UpdateRecipe:
     """How a model is updated with rows as ``update`` takes them; raises as it does."""
     if isinstance(X, Split | Dataset):
         given = [] if old is None else old if isinstance(old, list) else [old]
-        return begun(model, [one.train if isinstance(one, Dataset) else one for one in (*given, X)])[0]
+        return update_recipe(model, [one.train if isinstance(one, Dataset) else one for one in (*given, X)])[
+            0
+        ]
     further = further_of(model)
     new = _rows_of_arrays(model, X, y, sample_weight)
     needs, earlier = needs_old(model, further), []

@@ -206,7 +206,7 @@ class TrialRunner:
         candidate = search.candidates[task.candidate]
         learned, held_out = self._parts[task.fold]
         self._watcher.began(candidate, task)
-        listeners = (*self._watcher.listeners(candidate, task), self._stop_if_told(), stop_if_asked)
+        listeners = (*self._watcher.listeners(candidate, task), self._stop_listener(), stop_if_asked)
         recipe, checkpoints = candidate.estimator.recipe(), search.folder.checkpoints(task)
         machine, started = executor.machine, time.perf_counter()
         made = partial(Trial, task.candidate, task.rung, task.fold, learned.n_rows, held_out.n_rows)
@@ -242,7 +242,7 @@ class TrialRunner:
         )
         return trial, True
 
-    def _stop_if_told(self) -> Listener:
+    def _stop_listener(self) -> Listener:
         """A listener that ends a fit in the thread that drives it: others tell of progress as well."""
         thread = threading.get_ident()
 

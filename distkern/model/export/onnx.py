@@ -95,7 +95,7 @@ def export(model: Any, path: Location) -> None:
     )
     made.ir_version = IR_VERSION
     names = [str(name) for name in fitted.columns.names or ()]
-    facts = {"algorithm": fitted.told_name, **({"feature_names": json.dumps(names)} if names else {})}
+    facts = {"algorithm": fitted.saved_name, **({"feature_names": json.dumps(names)} if names else {})}
     helper.set_model_props(made, facts)
     if made.ByteSize() > _MOST_BYTES:
         raise refusal(f"the file would have {made.ByteSize():,} bytes, and ONNX files have at most 2 GiB")
