@@ -75,7 +75,7 @@ def test_two_data_sets_sparse_rows_and_dask_arrays(tmp_path):
     lazy = ratio(stages=2).fit(da.from_array(P, chunks=(300, 2)), da.from_array(Q, chunks=(300, 2)))
     assert lazy.log_ratio([[-1.0, 0.0]]) > 0.3
     scaled = write_dataset([(Q, None)], tmp_path / "s", task="none", scale="standard")
-    with pytest.raises(InputError, match="was scaled in another way than"):
+    with pytest.raises(InputError, match="was scaled differently from"):
         ratio().fit(made[0], scaled)
 
 

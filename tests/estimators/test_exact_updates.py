@@ -68,7 +68,7 @@ def test_batches_without_a_class_are_refused_first_and_taken_later():
         model.partial_fit(X, labels, classes=["less", "no"])
     assert not hasattr(model, "coefficients_")
     model.partial_fit(X, labels, classes=np.unique(labels))
-    with pytest.raises(InputError, match="not what the first call gave"):
+    with pytest.raises(InputError, match="differs from the classes of the first call"):
         model.partial_fit(X, labels, classes=["less", "no"])
     before = model.decision_function(X)
     model.partial_fit(X[few], labels[few], classes=np.unique(labels))
