@@ -1,4 +1,4 @@
-"""A model applied to the blocks of a split, also over a basis that no process keeps."""
+"""A model applied to the blocks of a split, also with a basis that no process keeps in memory."""
 
 from __future__ import annotations
 
@@ -33,13 +33,13 @@ from distkern.passes import Cost, Machine
 
 @dataclass(frozen=True)
 class Applied:
-    """What passes that evaluate a model take of it.
+    """A model in the operands of passes that evaluate it.
 
     Attributes
     ----------
-    losses : of predictions and their rows, the sum of s_i l_i
-    preparation : what is done to rows before, if anything
-    found : what the places of a model that is not kept say, where they were asked
+    losses : function of predictions and their rows: the sum of s_i l_i
+    preparation : preparation of the rows, or None
+    found : answers of the places of a model that is not kept in memory, or None
     """
 
     basis: AbstractBasis
@@ -51,7 +51,7 @@ class Applied:
 
     @classmethod
     def to(cls, split: Split, model: FittedModel, found: RoutedAnswers | None = None) -> Applied:
-        """A model that is applied to a split."""
+        """Return a model applied to a split."""
         return cls.of(model, split.dtype, model.columns.preparation(split.dataset), found)
 
     @classmethod
@@ -62,18 +62,18 @@ class Applied:
         preparation: Preparation | None,
         found: RoutedAnswers | None,
     ) -> Applied:
-        """A model that is applied to rows."""
+        """Return a model applied to rows."""
         basis = model.applied_basis(dtype)
         own = model.coefficients, model.constants, model.risk.losses
         return cls(basis, *own, preparation, found)
 
     def predictions(self, block: Block) -> Floats:
-        """f, (n_rows, n_outputs), in the dtype of the basis, or float64 with an intercept."""
+        """Return f, (n_rows, n_outputs), in the dtype of the basis, or float64 with an intercept."""
         values = self.combined(block.index, block.n_rows, block.features)
         return values.astype(np.float64) + self.intercept if self.intercept.any() else values
 
     def combined(self, number: int, n_rows: int, features: Rows | None) -> Floats:
-        """Phi coef of a block; the features may be None where the places were asked."""
+        """Return Phi coef of a block; the features may be None if the places have answered."""
         if self.found is not None:
             return self.found.combine(number, n_rows, self.coefficients)
         assert features is not None
@@ -82,7 +82,7 @@ class Applied:
         return self.basis.combine(features, self.coefficients)
 
     def cost(self, row_numbers: int, n_rows: int) -> Cost:
-        """Cost of the predictions of a block of ``n_rows`` rows of ``row_numbers`` numbers each."""
+        """Return the cost of predicting a block of ``n_rows`` rows of ``row_numbers`` numbers each."""
         if self.found is not None:
             return self.found.cost(n_rows)
         own = combining_cost(self.basis, row_numbers, n_rows)
@@ -92,8 +92,11 @@ class Applied:
 def routing_of(
     model: FittedModel, source: Split, split: str, out: Location | None, machine: Machine
 ) -> Routing | None:
-    """The passes for a model that is not kept, and None for any other; also where rows are sparse, or where
-    workers of other hosts would not see them moved: ``out`` is where the predictions go, if anywhere."""
+    """Return the passes for a model that is not kept in memory, and None for any other model.
+
+    Also None if rows are sparse, or workers on other hosts would not see the routed rows. ``out`` is the
+    place of the predictions, if they are written.
+    """
     basis = unkept(model.basis(source.dtype), out, machine)
     if basis is None or source.is_sparse:
         return None
@@ -103,7 +106,7 @@ def routing_of(
 
 
 def unkept(basis: AbstractBasis, out: Location | None, machine: Machine) -> AbstractPlacedBasis | None:
-    """A basis that no process keeps, where workers can see the folder of the predictions."""
+    """Return the basis if no process keeps it in memory and workers can see the folder of the predictions."""
     away = machine.kind == "distributed" and not machine.same_host
     if away and not (out is not None and isinstance(place_of(out), Path)):
         return None
@@ -111,7 +114,7 @@ def unkept(basis: AbstractBasis, out: Location | None, machine: Machine) -> Abst
 
 
 def scratch_folder(out: Location | None, stack: ExitStack) -> Path:
-    """A folder beside the predictions, or in ``TMPDIR``, that is there until ``stack`` closes."""
+    """Return a temporary folder next to the predictions, or in ``TMPDIR``, removed when ``stack`` closes."""
     place = None if out is None else place_of(out)
     if isinstance(place, Path):
         return stack.enter_context(staged_folder(place.with_name(f"{place.name}.rows"))).path
@@ -121,11 +124,10 @@ def scratch_folder(out: Location | None, stack: ExitStack) -> Path:
 def answers_of(
     model: FittedModel, split: Split, output: str
 ) -> Callable[[int, int, Reader], NDArray[Any]] | None:
-    """A picklable function of the number of a block of a split, its rows and its reader, that says what
-    :meth:`~distkern.runs.estimator.Estimator.answer` makes of its rows; None where no model is asked.
+    """Return a picklable function from a block's number, rows and reader to its answers.
 
-    The places are asked here, on the active scheduler: what they say is kept in a folder of ``TMPDIR`` until
-    the process ends, for it is not known who still has arrays that are made of it.
+    None for a model that is kept in memory. The places answer here, on the active scheduler. Their answers
+    stay in a folder of ``TMPDIR`` until the process ends, because arrays made from them may still be in use.
     """
     if unkept(model.basis(split.dtype), None, Machine("synchronous", 1)) is None:
         return None
@@ -149,7 +151,7 @@ def _answer_block(
 
 
 def run(routing: Routing, driver: Driver, folder: Path) -> RoutedAnswers:
-    """What the passes find, as long as the folder is there."""
+    """Run the passes and return the answers, which need the folder."""
     steps: Generator[Any, Any, RoutedAnswers] = routing.steps(
         lambda name, layout: SlicedParts(folder / name, name, layout, stays=False)
     )

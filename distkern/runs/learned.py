@@ -1,4 +1,4 @@
-"""Rows that are given to ``fit``, as a source with their columns and targets."""
+"""Rows given to ``fit`` as a source with columns and targets."""
 
 from __future__ import annotations
 
@@ -45,12 +45,12 @@ if TYPE_CHECKING:
     from distkern.runs.data import TrainingData
     from distkern.runs.recipe import Recipe
 
-#: rows of so few bytes in this process are not worth sending to another one
+#: rows of fewer bytes are not worth sending to another process
 _FEW_BYTES = 16 * 2**20
 _PRECISIONS = [np.float64, np.float32]
 _EVAL_SET = "eval_set"
-_EVAL_SET_HINT = "give (X, y), or the test split of the data set that is trained on"
-#: kinds of dtypes that are numbers
+_EVAL_SET_HINT = "give (X, y), or the test split of the training data set"
+#: dtype kinds of numbers
 _NUMBERS_OF = "biuf"
 
 
@@ -61,9 +61,9 @@ class GivenTraining:
     Attributes
     ----------
     data : the rows
-    columns : of them
+    columns : their columns
     task : "classification", "regression" or "none"
-    test : a split, or what users give as ``eval_set``: rows that are measured after every stage, or None
+    test : split, or ``eval_set`` as users give it: rows to evaluate after every stage; or None
     """
 
     data: TrainingData
@@ -76,16 +76,16 @@ class GivenTraining:
         return self.test is not None
 
     def of_target(self, name: str) -> GivenTraining:
-        """The same rows with targets of that name."""
+        """Return the same rows with another name of the target."""
         return replace(self, columns=replace(self.columns, target_name=name))
 
     def test_rows(self, columns: Columns) -> AbstractSource:
-        """The rows that are measured, for columns whose scaling and precision are known."""
+        """Return the rows to evaluate, for columns with known scaling and precision."""
         return held_out_rows(columns, self.data, self.test, self.task)
 
 
 def split_to_learn(recipe: Recipe, split: Split, test: Any = None) -> GivenTraining:
-    """A split of a data set as rows to learn from."""
+    """Return a split of a data set as rows to learn from."""
     data = recipe.data_of(split)
     return GivenTraining(data, columns_of_dataset(recipe.estimator, split.dataset), recipe.task, test)
 
@@ -100,11 +100,11 @@ def training_rows(
     stack: ExitStack,
     test: Any = None,
 ) -> tuple[GivenTraining, AbstractExecutor]:
-    """The arguments of ``fit`` as rows to learn from, and where the fit runs.
+    """Return the arguments of ``fit`` as rows to learn from, and the executor of the fit.
 
-    ``stack`` ends with the fit. Raises what ``fit`` raises of its arguments.
+    ``stack`` closes after the fit. Raises what ``fit`` raises about its arguments.
     """
-    # predictions of a model that is loaded do without what a fit needs
+    # a loaded model predicts without these imports
     from distkern.data.dataset import Dataset, Split
     from distkern.engine.drive import Driver
     from distkern.engine.executors import available_cores, open_executor
@@ -126,7 +126,7 @@ def training_rows(
     name = target_name(X, y)
     mixed = is_mixed(X) or options is not None
     if mixed and is_dask(X) and options is None:
-        # types that can say what is missing are numbers where nothing is
+        # nullable numbers without missing values are plain numbers
         mixed = any(dtype.kind not in _NUMBERS_OF for dtype in X._meta.dtypes) or has_missing(X)
     if mixed and is_dask(X):
         executor = opened()
@@ -135,24 +135,24 @@ def training_rows(
     if isinstance(X, Split):
         if not (y is None and sample_weight is None and groups is None):
             raise InputError(
-                "a data set's split has its own labels, weights and groups",
+                "a split of a data set has its own labels, weights and groups",
                 where="fit",
                 hint="give the split alone",
             )
-        check_stored(wanted, X.dtype, "data sets, and of Dask frames that become some,")
+        check_stored(wanted, X.dtype, "data sets and mixed Dask frames")
         given = split_to_learn(recipe, X, test)
         return given if name is None else given.of_target(name), opened()
     if not mixed and is_dask(X, y, sample_weight, groups):
         if y is None and task != "none":
             raise InputError("y is missing", where="fit", hint="give labels with Dask arrays")
         if task == "regression" and getattr(getattr(y, "dtype", None), "kind", "f") in "OSU":
-            hint = "give numbers, or take a classifier, which learns labels"
-            raise InputError("the targets are texts and no numbers", where="y", hint=hint)
+            hint = "give numbers, or use a classifier for labels"
+            raise InputError("the targets are texts, not numbers", where="y", hint=hint)
         source = DaskArraySource(X, None if task == "none" else y, sample_weight, groups=groups)
         columns = replace(columns_of(recipe.estimator, X, source.n_features), target_name=name)
         executor = opened()
         if recipe.draws_any_row:
-            check_stored(wanted, np.dtype(np.float32), "Dask arrays that single columns are read of")
+            check_stored(wanted, np.dtype(np.float32), "Dask arrays with random access")
             split = spooled(source, executor, stack, columns=recipe.reads_columns)
             return GivenTraining(recipe.data_of(split), columns, task, test), executor
         described = Driver({"train": source}, executor).measure(describing(task))
@@ -161,7 +161,7 @@ def training_rows(
         groups = keys_of_groups(groups, _num_samples(X))
         refuse_one_group(groups, "groups")
     if y is not None and task != "none":
-        # what is lazy beside rows in memory is computed here
+        # lazy targets of rows in memory are computed here
         y = plain_targets(y)
         if task == "regression":
             refuse_labels(y)
@@ -186,7 +186,9 @@ def training_rows(
 def validated(
     check: Any, task: str, X: Any, y: Any, sample_weight: Any, *, reset: bool = True
 ) -> tuple[Rows, NDArray[Any], NDArray[np.float64] | None]:
-    """Rows, targets and weights of arrays, checked as scikit-learn does; zeros for targets without a task."""
+    """Return rows, targets and weights of arrays after scikit-learn's checks; without a task the targets are
+    zeros.
+    """
     how: dict[str, Any] = {"dtype": _PRECISIONS, "order": "C", "accept_sparse": "csr", "reset": reset}
     with explained(X, is_fit=True):
         if task == "none":
@@ -203,7 +205,9 @@ def validated(
 def _learned_frame(
     X: Any, y: Any, sample_weight: Any, groups: Any, task: str, options: ShardOptions | None
 ) -> tuple[NDArray[Any], FittedFrame]:
-    """Targets, and a frame in memory as ``distkern shard`` would store it; ``groups`` are keys."""
+    """Return targets and an encoded frame in memory, encoded as ``distkern shard`` does; ``groups`` are
+    keys.
+    """
     from distkern.data.frames import fit_frame
 
     if task == "none":
@@ -228,7 +232,7 @@ def _spooled_frame(
     executor: AbstractExecutor,
     stack: ExitStack,
 ) -> Split:
-    """The training split of a data set of a Dask frame, which is written once and removed with ``stack``."""
+    """Write a Dask frame as a temporary data set, removed with ``stack``, and return its training split."""
     from distkern.data.frames import frame_chunks, frame_kinds
     from distkern.data.ingest import write_dataset
     from distkern.data.store.atomic import temporary_folder
@@ -239,9 +243,9 @@ def _spooled_frame(
         raise InputError("y is missing", where="fit", hint="give labels with frames")
     check_hosts(
         executor,
-        "Dask frames with columns of other things than numbers can be fitted by workers of one host only",
+        "Dask frames with non-numeric columns can be fitted by workers of one host only",
         "the data",
-        "store the frame as Parquet, make a data set of it with `distkern shard` and fit to its train split",
+        "store the frame as Parquet, convert it with `distkern shard`, and fit to the train split",
     )
     kinds = frame_kinds(options)
     kinds.collects = True
@@ -263,18 +267,15 @@ def _spooled_frame(
     return dataset.train
 
 
-_EVAL_SET_HINT = "give (X, y), or the test split of the data set that is trained on"
-
-
 def held_out_rows(columns: Columns, data: TrainingData, given: Any, task: str) -> AbstractSource:
-    """``eval_set`` as a source: rows prepared like the rows of ``data``, with codes of the same classes.
+    """Return ``eval_set`` as a source, prepared like the training rows and with codes of the same classes.
 
     Parameters
     ----------
-    columns : of what is fitted to, with their scaling and precision
-    data : what it is fitted to, as it was given
-    given : a pair of arrays or a frame and labels, a list of one such pair, or a split of the data set that
-        is trained on; rows alone will do where labels are not looked at
+    columns : columns of the training rows with their scaling and precision
+    data : the training rows as they were given
+    given : pair of rows and labels, a list of one such pair, or a split of the training data set; rows alone
+        if labels are ignored
 
     Raises
     ------
@@ -290,15 +291,13 @@ def held_out_rows(columns: Columns, data: TrainingData, given: Any, task: str) -
         own = data.source
         if not isinstance(own, Split) or own.dataset.fingerprint != given.dataset.fingerprint:
             raise InputError(
-                f"{given.dataset.path} is not the data set that is trained on",
-                where=_EVAL_SET,
-                hint=_EVAL_SET_HINT,
+                f"{given.dataset.path} is not the training data set", where=_EVAL_SET, hint=_EVAL_SET_HINT
             )
         return given
     if task == "none" and not isinstance(given, tuple):
         given = (given, None)
     if not isinstance(given, tuple) or len(given) != 2 or isinstance(given[0], Dataset):
-        raise InputError(f"a {type(given).__name__}", where=_EVAL_SET, hint=_EVAL_SET_HINT)
+        raise InputError(f"is a {type(given).__name__}", where=_EVAL_SET, hint=_EVAL_SET_HINT)
     X, y = given
     if is_dask(X, y):
         raise InputError("Dask arrays are not in memory", where=_EVAL_SET, hint="compute them first")
@@ -317,16 +316,16 @@ def held_out_rows(columns: Columns, data: TrainingData, given: Any, task: str) -
 
 
 def codes_of_labels(classes: NDArray[Any], labels: NDArray[Any], where: str) -> NDArray[np.int32]:
-    """The places of labels among classes; :class:`InputError` for one that is none of them."""
+    """Return the position of each label among the classes; :class:`InputError` for an unknown label."""
     places = {label: code for code, label in enumerate(plain_labels(classes))}
     given = plain_labels(labels)
     found = [places.get(label, -1) for label in given]
     if -1 in found:
         label = given[found.index(-1)]
         raise InputError(
-            f"label {label!r} of row {found.index(-1)} is none of the training rows'",
+            f"label {label!r} of row {found.index(-1)} is unknown to the model",
             where=where,
-            hint=f"they have {list(places)[:12]}",
+            hint=f"its labels are {list(places)[:12]}",
         )
     return np.array(found, dtype=np.int32)
 
@@ -334,5 +333,5 @@ def codes_of_labels(classes: NDArray[Any], labels: NDArray[Any], where: str) -> 
 def _numbers(targets: NDArray[Any]) -> NDArray[np.float64]:
     numbers = targets.astype(np.float64)
     if not np.isfinite(numbers).all():
-        raise InputError("Input y contains NaN or infinity", where=_EVAL_SET, hint="leave such rows out")
+        raise InputError("Input y contains NaN or infinity", where=_EVAL_SET, hint="remove such rows")
     return numbers

@@ -1,4 +1,4 @@
-"""Scalings, and maps of the columns, that are learned in front of a model before the first pass."""
+"""Scalings and maps of the columns, learned before the first pass and applied in front of a model."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from distkern.runs.sources import ScaledSource
 from distkern.solvers.base import Problem
 from distkern.solvers.sample import sample_of, sampling
 
-#: from which on time matters more than the last digits
+#: rows from which on single precision is the default
 _MANY_ROWS = 4000
 
 
@@ -36,10 +36,10 @@ class Rescaled:
 
     Attributes
     ----------
-    data : whose source scales, where that was wanted
-    found : "scale", the kind that was chosen, if one was
+    data : training data, whose source scales if scaling was chosen
+    found : "scale", the chosen kind, if one was chosen
     notes : what was done, if anything
-    spreads : of the columns as they were given, where a pass has looked at them
+    spreads : spreads of the columns as given, if a pass has computed them
     """
 
     data: TrainingData
@@ -48,7 +48,7 @@ class Rescaled:
     spreads: Spreads | None = None
 
     def held_out(self, source: AbstractSource) -> AbstractSource:
-        """A split of the same data set, scaled as the training rows are; other rows are already."""
+        """Return a split of the same data set, scaled as the training rows; other rows are scaled already."""
         own = self.data.source
         if isinstance(own, ScaledSource) and isinstance(source, Split):
             return ScaledSource(source, own.scaling, own.dtype)
@@ -56,19 +56,18 @@ class Rescaled:
 
 
 def rescaled(data: TrainingData, wanted: str, dtype: str, executor: AbstractExecutor) -> Rescaled:
-    """Training data with its columns scaled as ``wanted``: "auto", "none" or a kind, by one pass, and then in
-    the precision ``dtype``: "auto", "float32" or "float64".
+    """Scale the columns of training data by one pass, and cast them to a precision.
 
-    "auto" leaves data sets that were scaled when they were sharded as they are, and others whose columns have
-    about the same unit, see :meth:`~distkern.data.spreads.Spreads.chosen`. The precision that it
-    takes is that of :func:`precision_of`, unless
-    :meth:`~distkern.data.spreads.Spreads.suit_single` says no.
+    ``wanted`` is "auto", "none" or a kind of scaling; ``dtype`` is "auto", "float32" or "float64". Scaling
+    "auto" leaves data sets that are stored scaled, and columns of similar units, unchanged, see
+    :meth:`~distkern.data.spreads.Spreads.chosen`. Precision "auto" is that of :func:`precision_of`, unless
+    :meth:`~distkern.data.spreads.Spreads.suit_single` rejects it.
 
     Raises
     ------
     InputError
-        If a kind is wanted of rows that are scaled already, or one that sparse rows cannot have; or numbers
-        are too large for the precision that is wanted.
+        If the rows are already scaled or sparse rows cannot have the scaling, or numbers are too large for
+        the precision.
     """
     source, scales = data.source, bool(spreading(data, wanted))
     precision = precision_of(source, dtype)
@@ -100,34 +99,34 @@ def rescaled(data: TrainingData, wanted: str, dtype: str, executor: AbstractExec
 
 
 def precision_of(source: AbstractSource, wanted: str) -> np.dtype[Any]:
-    """What rows are trained in; "auto": their own, but single precision from 4,000 of them on."""
+    """Return the precision of training; "auto": that of the rows, or single precision from 4,000 rows on."""
     if wanted != AUTO:
         return np.dtype(wanted)
     return source.dtype if source.n_rows < _MANY_ROWS else np.dtype(np.float32)
 
 
 def check_stored(wanted: str, dtype: np.dtype[Any], of: str) -> None:
-    """Refuse another precision than the one that rows are stored in."""
+    """Refuse a precision other than that of the stored rows."""
     if wanted not in (AUTO, dtype.name):
         raise InputError(
-            f"is {wanted!r}, and rows of {of} are stored as {dtype.name}", where="dtype", hint="leave it out"
+            f"is {wanted!r}, but rows of {of} are stored as {dtype.name}", where="dtype", hint="leave it out"
         )
 
 
 def spreading(data: TrainingData, wanted: str) -> list[Outline]:
-    """The pass that :func:`rescaled` makes, if it makes one; raises as that does."""
+    """Return the pass of :func:`rescaled`, if it makes one; raises as that does."""
     stored = None if data.scaling is None or data.scaling.kind == "none" else data.scaling.kind
     if wanted == "none" or (wanted == AUTO and stored is not None):
         return []
     if stored is not None:
         raise InputError(
-            f"is {wanted!r}, and the rows are stored scaled ({stored})",
+            f"is {wanted!r}, but the rows are stored scaled ({stored})",
             where="scale",
             hint="leave it out, or shard the data with --scale none",
         )
     if data.source.is_sparse and wanted not in (AUTO, *SPARSE_KINDS):
         raise InputError(
-            f"is {wanted!r}, which would turn the zeros of sparse rows into numbers",
+            f"is {wanted!r}, which would make the zeros of sparse rows nonzero",
             where="scale",
             hint="use 'maxabs' or 'none'",
         )
@@ -135,7 +134,7 @@ def spreading(data: TrainingData, wanted: str) -> list[Outline]:
 
 
 def as_planned(data: TrainingData, wanted: str) -> Callable[[AbstractSource], AbstractSource]:
-    """How a run may read a split of the data, for its plan."""
+    """Return how a run may read a split of the data, for a plan."""
     scales = bool(spreading(data, wanted))
     return lambda source: ScaledSource(source, Scaling()) if scales else source
 
@@ -150,26 +149,26 @@ def _spreads_of(block: Block, _: None) -> Spreads:
     return Spreads.of(block.features, block.weights)
 
 
-#: rows that a map is learned from, and rounds of its metric
+#: rows from which a map is learned, and rounds of its metric
 _MAP_ROWS, _ROUNDS = 2000, 2
-#: of fewer rows the first map is taken
+#: with fewer rows the first map is used
 _FEW = 60
 
 
 def map_choices(scale: str, metric: str | None, source: AbstractSource) -> tuple[MapChoice, ...]:
-    """The maps that are wanted, to choose from: metrics, or transforms that no scaling is.
+    """Return the maps to choose from: metrics, or transforms that are not scalings.
 
     Raises
     ------
     InputError
-        If rows are sparse, whose zeros would become numbers, or the scaling is none that goes with a metric.
+        If rows are sparse, or the scaling does not go with a metric.
     """
     if metric is None and scale not in ("normal", "ranks"):
         return ()
     if source.is_sparse:
         name = "scale" if metric is None else "metric"
         raise InputError(
-            "maps of columns would turn the zeros of sparse rows into numbers",
+            "maps of columns would make the zeros of sparse rows nonzero",
             where=name,
             hint=f"leave {name} out, or give dense rows",
         )
@@ -182,7 +181,7 @@ def map_choices(scale: str, metric: str | None, source: AbstractSource) -> tuple
         transforms = [scale]
     if not set(transforms) <= set(TRANSFORMS):
         raise InputError(
-            f"is {scale!r}, and metrics are learned of standardised columns, their normal quantiles or ranks",
+            f"is {scale!r}, but metrics are learned on standardised columns, normal quantiles or ranks",
             where="scale",
             hint="set it to standard, normal, ranks or none, or leave it out",
         )
@@ -197,9 +196,9 @@ class Mapped:
 
     Attributes
     ----------
-    source : whose rows are mapped whenever they are read
-    map : of the rows, if there is one
-    found : what was chosen for hyperparameters that are "auto", by name
+    source : source whose rows are mapped as they are read
+    map : the map, or None
+    found : values chosen for "auto" hyperparameters, by name
     """
 
     source: AbstractSource
@@ -207,23 +206,23 @@ class Mapped:
     found: Mapping[str, Any] = field(default_factory=dict)
 
     def held_out(self, source: AbstractSource) -> AbstractSource:
-        """Other rows, which were scaled as the training rows were, mapped as they are."""
+        """Return other rows, scaled as the training rows, with the same map."""
         return source if self.map is None else ScaledSource(source, self.map)
 
 
 def mapped(
     data: TrainingData, choices: Sequence[MapChoice], problem: Problem, executor: AbstractExecutor
 ) -> Mapped:
-    """Training data with a map in front, learned from 2,000 rows of them in one pass.
+    """Learn a map from 2,000 rows of the training data in one pass, and put it in front of the data.
 
-    Among several choices the one taken is the map of the ladder's best machine over centres on a third of
-    these rows, or the first that cannot be told from it.
+    Among several choices it takes the map of the ladder's best machine over centres on a third of these rows,
+    or the first map that is not significantly worse.
     """
     if not choices:
         return Mapped(data.source)
     rows: Block = Driver({"train": data.source}, executor).measure(_sampling(problem))
     rows = rows.take(order_of_keys(row_keys(np.asarray(rows.features)), None, problem.seed))
-    # a map takes unweighted rows, so weights become repetitions
+    # a map needs unweighted rows, so weights become repetitions
     places = np.arange(rows.n_rows)[as_rows(rows.weights, _MAP_ROWS)]
     some, found = replace(rows.take(places), weights=None), {}
     choice = choices[0]
@@ -235,7 +234,7 @@ def mapped(
 
 
 def _chosen(choices: Sequence[MapChoice], rows: Block, problem: Problem) -> MapChoice:
-    """The best map by rows that are held out of these, which are in random order."""
+    """Return the best map by rows held out of these, which are in random order."""
     from distkern.choose.ladder import best_map
     from distkern.choose.machines import SampleRows
 
@@ -250,15 +249,15 @@ def _chosen(choices: Sequence[MapChoice], rows: Block, problem: Problem) -> MapC
 
 
 def learned_map(choice: MapChoice, some: Block, problem: Problem) -> RowMap:
-    """From rows in random order."""
-    # without targets there is no metric, and nothing to pull rows apart
+    """Return the map learned from rows in random order."""
+    # without targets there is no metric to learn
     given = np.zeros(some.n_rows) if some.targets is None else np.asarray(some.targets)
     targets = pulled_targets(given, len(problem.class_shares))
     return RowMap.fit(choice, np.asarray(some.features), targets)
 
 
 def mapping(choices: Sequence[MapChoice], problem: Problem) -> list[Outline]:
-    """The pass that :func:`mapped` makes, if it makes one, with what is learned from its result."""
+    """Return the pass of :func:`mapped`, if it makes one, with the cost of learning the map."""
     return [Outline(_sampling(problem, choices))] if choices else []
 
 

@@ -1,4 +1,4 @@
-"""Predictions of a whole data set, or of files as they are, written as they come."""
+"""Predictions of a whole data set, or of files, written as they are computed."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ from distkern.runs.sources import BlockSource
 def applied_in_order(
     blocks: Iterable[Block], function: Callable[[Any], Any], executor: AbstractExecutor
 ) -> Iterator[Any]:
-    """``function`` of the features of blocks that are made as they are needed, in order, a few at a time."""
+    """Yield ``function`` of the features of each block, in order, a few blocks at a time."""
     shared = Shared(function)
     calls = (Call(apply_to_block, (shared,), BlockSource(block), (0,)) for block in blocks)
     for timed in executor.ordered(calls, executor.machine.n_workers + 1):
@@ -58,11 +58,18 @@ def predict_to(
     memory_limit: int | None = None,
     listeners: Sequence[Listener] = (),
 ) -> int:
-    """Write the predictions of all rows of a split, shard by shard, to ``.zarr``, ``.csv`` or ``.npy``, the
-    first two with each row's number in its source.
+    """Write the predictions of all rows of a split, shard by shard, to ``.zarr``, ``.csv`` or ``.npy``.
 
-    Returns the number of rows. ``output``: "label" (of a regressor, its predictions), "decision" values or,
-    of a model that has them, "probability".
+    The first two formats also store each row's number in its source.
+
+    Parameters
+    ----------
+    output : "label" (for regressors, the predictions), "decision" or, for models with probabilities,
+        "probability"
+
+    Returns
+    -------
+    n_rows : number of predicted rows
     """
     labels, columns, dtype = _predicted(model, output)
 
@@ -97,7 +104,7 @@ def predict_to(
 def _answering(
     model: FittedModel, source: Split, output: str, store: Store | None, found: RoutedAnswers | None
 ) -> Each:
-    """The pass that predicts each block, and writes its predictions."""
+    """Return the pass that predicts each block and writes its predictions."""
     starts = accumulate(source.block_rows[:-1], initial=0)
     numbers = range(source.n_blocks)
     items = [
@@ -117,7 +124,7 @@ def _answering(
 def _predict_block(
     item: tuple[int, int, ShardReader], blocks: Iterator[Block], function: Callable[[Any], NDArray[Any]]
 ) -> tuple[int, NDArray[Any], NDArray[np.int64]]:
-    """Number of the first row of a block, predictions and row numbers of its rows."""
+    """Return the number of a block's first row, and the predictions and row numbers of its rows."""
     start, _, reader = item
     return start, function(next(blocks).features), reader.source_rows()
 
@@ -127,7 +134,7 @@ def _answer_block(
     _: Iterator[Block],
     operand: tuple[Applied, Callable[[Floats], NDArray[Any]]],
 ) -> tuple[int, NDArray[Any], NDArray[np.int64]]:
-    """What :func:`_predict_block` returns, made of what the places said."""
+    """Return the result of :func:`_predict_block` from the answers of the places."""
     number, (start, n_rows, reader) = item
     model, answer = operand
     found = answer(model.combined(number, n_rows, None))
@@ -135,7 +142,7 @@ def _answer_block(
 
 
 def files_for(model: FittedModel, sources: Iterable[Location], **how: Any) -> FileRows:
-    """Files as rows of ``model``; ``how`` they are read is explained at :class:`FileRows`."""
+    """Return files as rows of ``model``; see :class:`FileRows` for ``how`` they are read."""
     return FileRows(list(sources), model.columns.like(model.task, model.classes), **how)
 
 
@@ -150,8 +157,10 @@ def predict_files_to(
     memory_limit: int | None = None,
     listeners: Sequence[Listener] = (),
 ) -> int:
-    """Write the predictions of rows of files, in their order, as :func:`predict_to` does; with the texts of
-    the column ``rows.id``, if they have it."""
+    """Write the predictions of rows of files, in their order, as :func:`predict_to` does.
+
+    The strings of the column ``rows.id`` are written too, if the files have it.
+    """
     labels, columns, dtype = _predicted(model, output)
     read = iter(rows)
     first = next(read)
@@ -160,7 +169,7 @@ def predict_files_to(
     if isinstance(basis, AbstractPlacedBasis):
         first, *others = dense_blocks([first])
         read = chain(others, read)
-    # the rows of a file are not known before it has been read, but what is read at a time is
+    # the number of rows is unknown before the files are read, but not the size of a block
     like = BlockSource(Block(first.features))
 
     def routing(machine: Machine) -> Routing | None:
@@ -202,7 +211,7 @@ def predict_files_to(
 
 
 def _reported(blocks: Iterable[FileBlock], files: FileRows, events: EventLog) -> Iterator[FileBlock]:
-    """The blocks, reported to listeners as a pass whose tasks are thousandths of the files."""
+    """Yield the blocks, reported to listeners as a pass with a task for each thousandth of the files."""
     about: dict[str, Any] = {"name": "predict files", "stage": 0}
     events.emit("pass_started", **about, tasks=1000, rows=0, bytes=0, unit="rows")
     started, rows, n_bytes = time.perf_counter(), 0, 0
@@ -229,7 +238,7 @@ def _reported(blocks: Iterable[FileBlock], files: FileRows, events: EventLog) ->
 def _as_they_are(
     given: Iterable[FileBlock], function: Callable[[Any], NDArray[Any]], executor: AbstractExecutor
 ) -> Iterator[tuple[NDArray[Any], NDArray[Any] | None]]:
-    """Predictions and ids of blocks, each predicted by itself."""
+    """Yield predictions and ids of blocks, each predicted on its own."""
     ids: deque[NDArray[Any] | None] = deque()
 
     def blocks() -> Iterator[Block]:
@@ -244,7 +253,7 @@ def _as_they_are(
 def _in_order(
     model: FittedModel, source: AbstractSource, output: str, found: RoutedAnswers
 ) -> Stream[NDArray[Any]]:
-    """The pass that says what the places said, block after block."""
+    """Return the pass that yields the answers of the places, block by block."""
     rows, applied = max(source.block_rows), Applied.of(model, source.dtype, None, found)
     cost = _cost(model, Extent.of(source), source.row_numbers, output, found)
     cost = replace(cost, result_bytes=cost.result_bytes // rows)
@@ -260,7 +269,7 @@ def _answer(block: Block, operand: tuple[Applied, Callable[[Floats], NDArray[Any
 def _cost(
     model: FittedModel, extent: Extent, row_numbers: int, output: str, found: RoutedAnswers | None = None
 ) -> Cost:
-    """Cost of predicting a block; Arrow and the chunks that are read fit what every driver is given."""
+    """Return the cost of predicting a block; Arrow and the chunks read fit the driver's base memory."""
     _, columns, _ = _predicted(model, output)
     rows, row_bytes = max(extent.block_rows), 16 * len(columns or [""])
     if found is None:
@@ -275,7 +284,7 @@ def _cost(
 def _predicted(
     model: FittedModel, output: str
 ) -> tuple[NDArray[Any] | None, list[str] | None, np.dtype[Any]]:
-    """The classes if predictions are labels, names of their columns if there are several, and their dtype."""
+    """Return the classes if predictions are labels, the column names if there are several, and the dtype."""
     number = np.dtype(np.float64)
     n_outputs = model.coefficients.shape[1]
     if model.task == "none":
@@ -283,7 +292,7 @@ def _predicted(
     if model.task == "regression":
         return None, None if n_outputs == 1 else [str(column) for column in range(n_outputs)], number
     classes = model.classes
-    assert classes is not None, "it is a classifier"
+    assert classes is not None
     if output == "label":
         return classes, None, classes.dtype
     several = len(classes) > 2 or output == "probability"

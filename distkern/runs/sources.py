@@ -1,4 +1,4 @@
-"""Sources of rows: arrays in this process, several sources joined, and sources that scale what they read."""
+"""Sources of rows: arrays in this process, joined sources, and sources that scale rows as they are read."""
 
 from __future__ import annotations
 
@@ -17,18 +17,18 @@ from distkern.core.sparse import Rows, SparseRows, count_nonzero
 from distkern.core.types import AbstractGroup, AbstractSource, ArrayGroup, Block, GroupOpener, Indices, Reader
 from distkern.data.spreads import TILE_BYTES
 
-#: bytes of a block in single precision, and of a number in it
+#: bytes of a block and of a number in single precision
 _BLOCK_BYTES, _SINGLE = 4 * 2**20, 4
-#: least rows of a block
+#: fewest rows of a block
 _LEAST_ROWS = 1024
 
 
 class ArraySource(AbstractSource):
-    """Rows of arrays in this process, in blocks that threads can share out.
+    """Rows of arrays in this process, in blocks that threads can share.
 
-    More than one block of rows is put in random order first, as a data set's rows are when it is sharded,
-    for a block of sorted rows may hold one class only. The order is an index of 8 bytes a row, drawn from
-    the number of rows alone; a block's rows are gathered when it is read.
+    Rows of more than one block are read in random order, as a sharded data set stores them, because a block
+    of sorted rows may hold a single class. The order is an index of 8 bytes for each row and depends only on
+    the number of rows. A block's rows are gathered when it is read.
     """
 
     in_memory = True
@@ -48,7 +48,7 @@ class ArraySource(AbstractSource):
         self._row_numbers = self.n_features
         if isinstance(features, SparseRows):
             self._row_numbers = 2 + 2 * features.n_entries // max(n_rows, 1)
-        # the same rows in a block whatever the precision, which they may be cast to
+        # rows may be cast to another precision, so the size of a block does not depend on it
         size = int(np.clip(_BLOCK_BYTES // (self._row_numbers * _SINGLE), _LEAST_ROWS, 65_536))
         self._starts = list(range(0, n_rows, size))
         self.block_rows = tuple(min(size, n_rows - start) for start in self._starts)
@@ -70,7 +70,7 @@ class ArraySource(AbstractSource):
         return _GatheredRows(self._block, self._rows((index,)), index)
 
     def _rows(self, blocks: tuple[int, ...]) -> NDArray[np.intp] | slice:
-        """Where the rows of consecutive blocks are."""
+        """Return the positions of the rows of consecutive blocks."""
         start, rows = self._starts[blocks[0]], sum(self.block_rows[block] for block in blocks)
         part = slice(start, start + rows)
         return part if self._order is None else self._order[part]
@@ -81,14 +81,14 @@ class ArraySource(AbstractSource):
             blocks = self.groups[index]
             rows = tuple(self.block_rows[block] for block in blocks)
             found = ArrayGroup(self._block, self._rows(blocks), rows, blocks[0])
-            # kept, because so is the transposed copy of its sparse rows
+            # kept with the transposed copy of its sparse rows
             self._groups[index] = found
         return OpenGroup(found)
 
 
 @dataclass(frozen=True)
 class _GatheredRows:
-    """Gathers some rows of an array when it is called, or when it goes to another process."""
+    """Gathers rows of an array when it is called or sent to another process."""
 
     whole: Block
     rows: NDArray[np.intp] | slice
@@ -103,7 +103,7 @@ class _GatheredRows:
 
 @dataclass(frozen=True)
 class OpenGroup:
-    """Gives the group itself, which has nothing to be opened."""
+    """Returns a group that needs no opening."""
 
     group: ArrayGroup
 
@@ -112,13 +112,13 @@ class OpenGroup:
 
 
 class JoinedRows(AbstractSource):
-    """The blocks of several sources, one after the other, each as a picklable function makes it.
+    """The blocks of several sources, one source after the other, each changed by a picklable function.
 
     Parameters
     ----------
-    parts : of as many features once the functions have made them
-    functions : of a block, one for each part
-    n_features, dtype : of what the functions give
+    parts : sources; their functions return blocks with the same number of features
+    functions : function of a block for each part
+    n_features, dtype : of the returned blocks
     """
 
     def __init__(
@@ -134,9 +134,9 @@ class JoinedRows(AbstractSource):
         self.n_features, self.dtype, self.is_sparse = n_features, dtype, parts[0].is_sparse
         self.fingerprint = "+".join(part.fingerprint for part in parts)
         self.has_groups = all(part.has_groups for part in parts)
-        # solvers take blocks in random order, so that it is enough if each part is shuffled
+        # solvers draw blocks in random order, so shuffled parts suffice
         self.is_shuffled = all(part.is_shuffled for part in parts)
-        # a block as it is read, beside what is made of it
+        # the block as read, in addition to the returned one
         self.reader_bytes = max(part.reader_bytes + max(part.block_rows) * part.row_bytes for part in parts)
         self._name = uuid4().hex
 
@@ -156,7 +156,7 @@ class JoinedRows(AbstractSource):
 
 @dataclass(frozen=True, slots=True)
 class _Made:
-    """Reads a block; two of the same source and block are equal."""
+    """Reads a block; readers of the same source and block are equal."""
 
     source: str
     index: int
@@ -176,7 +176,7 @@ class _Constant:
 
 
 class BlockSource(AbstractSource):
-    """A source of one block, which travels with whoever reads it."""
+    """A source of one block, which travels with its readers."""
 
     def __init__(self, block: Block) -> None:
         features = block.features
@@ -198,12 +198,12 @@ class BlockSource(AbstractSource):
         return _Constant(self._block)
 
 
-#: what scaling a block takes beside it: a tile in float64, and what is computed of it
+#: tiles in float64 that scaling a block needs
 _SCALING_TILES = 4
 
 
 class RowScaling(Protocol):
-    """What brings rows to another form, with a name that tells it from others."""
+    """Transforms rows; its name distinguishes it from other transformations."""
 
     @property
     def kind(self) -> str: ...
@@ -214,8 +214,9 @@ class RowScaling(Protocol):
 
 
 class ScaledSource(AbstractSource):
-    """The rows of another source, scaled in float64 whenever they are read, and then of ``dtype``: its own,
-    unless one is given."""
+    """The rows of another source, scaled in float64 as they are read, then cast to ``dtype`` or their own
+    precision.
+    """
 
     def __init__(
         self, source: AbstractSource, scaling: RowScaling, dtype: np.dtype[Any] | None = None
@@ -230,7 +231,7 @@ class ScaledSource(AbstractSource):
         if self.dtype != source.dtype:
             self.reader_bytes += max(source.block_rows) * source.row_bytes
         self.kept_as = source.kept_as
-        # scaled in the same way, the blocks of equal parts are the same
+        # equal parts with the same scaling have equal blocks
         self._name = f"{self.kept_as}-{scaling.kind}-{self.dtype}" if self.kept_as else uuid4().hex
 
     @property
@@ -239,7 +240,7 @@ class ScaledSource(AbstractSource):
 
     @property
     def n_nonzero(self) -> int | None:
-        # a shift makes numbers of zeros
+        # a shift changes zeros
         return self.source.n_nonzero if self.is_sparse or self.scaling.kind == "none" else None
 
     def reader(self, index: int) -> ScaledReader:
@@ -258,7 +259,7 @@ class ScaledSource(AbstractSource):
 
 @dataclass(frozen=True)
 class ScaledReader:
-    """Reads a block and scales it; two of the same source and block are equal."""
+    """Reads and scales a block; readers of the same source and block are equal."""
 
     source: str
     index: int
@@ -308,5 +309,5 @@ class ScaledGroup(AbstractGroup):
 
 
 def scaled_block(scaling: RowScaling, dtype: np.dtype[Any], block: Block) -> Block:
-    """The rows of a block, scaled, and then of ``dtype``."""
+    """Return a block with scaled rows of ``dtype``."""
     return replace(block, features=scaling.apply_rows(block.features, dtype))

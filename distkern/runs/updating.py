@@ -39,8 +39,8 @@ from distkern.runs.recipe import Posed, Recipe
 from distkern.runs.sources import JoinedRows, ScaledSource
 from distkern.solvers.base import AbstractSolver, Problem, cannot_go_on
 
-#: updates that a model tells of, at most
-_MOST_TOLD = 100
+#: most updates recorded in a model
+_MOST_RECORDED = 100
 
 
 @dataclass(frozen=True)
@@ -127,7 +127,7 @@ class UpdateRecipe(Recipe):
             after = errors_of(updated, update_run, executor)
         facts = {"rows": update_run.new.n_rows, "before": before, "after": after, **drift.facts}
         number = 1 + (model.updates[-1]["number"] if model.updates else 0)
-        told = (*model.updates[1 - _MOST_TOLD :], {"number": number, **facts})
+        told = (*model.updates[1 - _MOST_RECORDED :], {"number": number, **facts})
         return replace(updated, updates=told)
 
 

@@ -27,5 +27,7 @@ def test_the_method_keeps_signature_and_docstring():
 
 def test_what_cannot_go_on_says_so():
     model = dk.NewtonClassifier(loss="logistic", features="linear")
-    with pytest.raises(AttributeError, match="no partial_fit, because updates of newton read the old rows again"):
+    with pytest.raises(
+        AttributeError, match="no partial_fit, because updates of newton read the old rows again"
+    ):
         model.partial_fit(X, Y)

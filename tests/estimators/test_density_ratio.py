@@ -104,7 +104,7 @@ def test_what_is_refused():
     with pytest.raises(InputError, match=r"rows of shape \(1,\) and of shape \(2,\)"):
         ratio().fit(P, samples(60, 2)[0])
     model = ratio(stages=1).fit(P, Q)
-    with pytest.raises(InputError, match="label 7 is none of the training rows'"):
+    with pytest.raises(InputError, match="label 7 is unknown to the model"):
         model.kl_divergence(P, np.full(60, 7))
     with pytest.raises(InputError, match="one of the samples has no rows"):
         model.permutation_test(P, np.ones(60, dtype=int))

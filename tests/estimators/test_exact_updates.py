@@ -247,7 +247,7 @@ def test_what_cannot_be_is_refused_with_what_to_do(tmp_path):
     third = data_set(tmp_path / "third", X[NEW], labels[NEW] + (np.arange(100) == 7) * 2)
     with pytest.raises(InputError, match=r"has rows of class [23], which the model does not know"):
         model.update(third)
-    with pytest.raises(InputError, match="label 2 of row 7 is none of the training rows'"):
+    with pytest.raises(InputError, match="label 2 of row 7 is unknown to the model"):
         model.update(X[NEW], np.where(np.arange(100) == 7, 2, 0))
     with pytest.raises(InputError, match="has learned from these rows already"):
         model.update(old)

@@ -162,7 +162,7 @@ def test_a_data_set_that_was_scaled_is_not_scaled_again(tmp_path):
     model = small(NewtonClassifier).fit(scaled.train)
     assert model.scaling_ == scaled.scaling
     assert PASS not in [step.name for step in plan(small(NewtonClassifier), scaled.train).passes]
-    with pytest.raises(InputError, match=r"^scale: is 'standard', and the rows are stored scaled \(minmax\)"):
+    with pytest.raises(InputError, match=r"^scale: is 'standard', but the rows are stored scaled \(minmax\)"):
         small(NewtonClassifier, scale="standard").fit(scaled.train)
 
 
