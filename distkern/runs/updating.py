@@ -45,18 +45,18 @@ _MOST_RECORDED = 100
 
 @dataclass(frozen=True)
 class UpdateRecipe(Recipe):
-    """How a model learns from more rows: its settings, scaling, map and weights stay what they are.
+    """How a model learns from more rows: its settings, scaling, map and weights do not change.
 
     Attributes
     ----------
-    model : that the update begins from
+    model : model before the update
     """
 
     model: FittedModel | None = None
 
     @property
     def draws_any_row(self) -> bool:
-        # cells find the places of rows wherever they are
+        # cells locate rows in any order
         return super().draws_any_row or self.name.startswith("cells")
 
     def data_of(self, split: Split) -> TrainingData:
@@ -64,7 +64,7 @@ class UpdateRecipe(Recipe):
 
     @property
     def rows(self) -> UpdateRun:
-        """What the update learns from."""
+        """The rows of the update."""
         assert self.update_run is not None, "update_recipe gives it"
         return self.update_run
 
@@ -86,7 +86,7 @@ class UpdateRecipe(Recipe):
         weights = model.class_weights
         mean = update_run.mean_of(data.mean_weight(weights))
         shares = update_run.shares_of(data.class_totals) if self.task == "classification" else None
-        # new rows may be of one class alone, which says nothing of the model
+        # new rows of a single class do not represent the class shares
         return self.posed(data, weights, shares, mean, has_test=has_test, tells_shares=False)
 
     def continued(self, solver: AbstractSolver[Any], problem: Problem) -> tuple[AbstractSolver[Any], Problem]:
@@ -99,14 +99,14 @@ class UpdateRecipe(Recipe):
         return super().identity(data, posed) | {"model": self.rows.fingerprint}
 
     def update(self, test: Split | None, place: RunPlace) -> FittedModel:
-        """The updated model; ``test`` is measured after every stage."""
+        """Return the updated model; ``test`` is measured after every stage."""
         update_run, model, executor = self.rows, self._model, place.executor
         with ExitStack() as stack:
             stack.enter_context(blas.single_threaded())
             events = EventLog(place.listeners)
             data = shuffled(self, update_run.data, executor, stack, events)
             posed = self.pose(data, has_test=test is not None)
-            note = f"update: {update_run.new.n_rows:,} new rows, {update_run.n_rows:,} with those before"
+            note = f"update: {update_run.new.n_rows:,} new rows, {update_run.n_rows:,} rows in total"
             notes = (*posed.problem.notes, note)
             posed = replace(posed, problem=replace(posed.problem, dtype=data.source.dtype, notes=notes))
             sources = {"train": mapped_source(model, data.source)}
@@ -132,20 +132,20 @@ class UpdateRecipe(Recipe):
 
 
 def update_recipe(model: FittedModel, splits: Sequence[Split]) -> tuple[UpdateRecipe, tuple[Split, ...]]:
-    """How a fitted model is updated with the rows of some splits, and which of them are new.
+    """Return the recipe of an update with the rows of some splits, and the splits that are new to the model.
 
-    Which are new follows from what the model has learned from. Old ones are read again where that is what the
-    algorithm asks for, before the new ones.
+    The model knows which splits it has learned from. Old splits are read again before the new ones if the
+    algorithm needs them.
 
     Raises
     ------
     InputError
-        If the model cannot be updated, with these rows or at all.
+        If the model cannot be updated at all, or not with these rows.
     """
     further = further_of(model)
     chosen = chosen_splits(further, splits)
     known = {split.fingerprint for split in chosen.old}
-    # rows of arrays are of no data set
+    # rows of arrays belong to no data set
     missing = [one for one in further.sources if one not in known]
     new = [UpdateRows.of_split(model, split) for split in chosen.new]
     old: list[UpdateRows] = []
@@ -159,7 +159,9 @@ def update_recipe(model: FittedModel, splits: Sequence[Split]) -> tuple[UpdateRe
 
 
 def needs_old(model: FittedModel, further: SavedForUpdate) -> bool:
-    """Whether an update reads the old rows again; :class:`InputError` if there is no update."""
+    """Return whether an update reads the old rows again; :class:`InputError` if the algorithm has no
+    updates.
+    """
     rule = model.solver_of(model.settings, model.risk_of(model.settings)).updates
     if rule.refusal:
         raise cannot_go_on(model.name, rule.refusal)
@@ -168,8 +170,8 @@ def needs_old(model: FittedModel, further: SavedForUpdate) -> bool:
 
 def _missing(model: FittedModel, further: SavedForUpdate, where: str, how: str) -> InputError:
     return InputError(
-        f"an update of {model.name} reads the old rows again, and some of the {further.n_rows:,} that it was "
-        "trained on are missing",
+        f"an update of {model.name} reads the old rows again, and some of its {further.n_rows:,} training "
+        "rows are missing",
         where=where,
         hint=f"add them: {how}",
     )
@@ -184,29 +186,29 @@ def _recipe(
     prints: tuple[str, ...],
     splits: tuple[Split, ...] = (),
 ) -> UpdateRecipe:
-    """How a model is updated with rows."""
+    """Return the recipe of an update."""
     weights = model.mean_weight, model.class_weights, model.class_shares
     data = update_data(model, [*old, *new])
     fresh = data.source if not old else update_data(model, new).source
     update_run = UpdateRun(further, data, fresh, splits, n_earlier, prints, *weights, fingerprint_of(model))
-    # the updated machine is another one than was judged
+    # the held-out score belongs to the previous machine
     chosen = None if model.chosen is None else replace(model.chosen, held_out=None)
     own = model.name, model.columns.estimator, model.task, type(model), model.settings, model.params
     return UpdateRecipe(*own, chosen, model=model, update_run=update_run)
 
 
 def mapped_source(model: FittedModel, source: AbstractSource) -> AbstractSource:
-    """Rows of the model's features as its solver sees them."""
+    """Return rows of the model's features as its solver sees them."""
     return source if model.map is None else ScaledSource(source, model.map)
 
 
 def as_own(model: FittedModel, split: Split) -> AbstractSource:
-    """A split of another data set, with the features and class codes of a model."""
+    """Return a split of another data set with the features and class codes of a model."""
     return update_data(model, [UpdateRows.of_split(model, split)]).source
 
 
 def errors_of(model: FittedModel, update_run: UpdateRun, executor: AbstractExecutor) -> dict[str, float]:
-    """Errors of a model on the new rows of an update: shares of wrong labels, or root mean squared ones."""
+    """Return the error of a model on the new rows of an update: error rate or RMSE."""
     found = [evaluate_split(model, split, executor).figures for split in update_run.splits]
     if not found:
         found = [_figures_on(model, update_run.new)]
@@ -219,7 +221,7 @@ def errors_of(model: FittedModel, update_run: UpdateRun, executor: AbstractExecu
 
 
 def _figures_on(model: FittedModel, rows: AbstractSource) -> dict[str, float]:
-    """The error or RMSE, and the number of rows, on prepared rows in memory."""
+    """Return the error rate or RMSE, and the number of rows, on prepared rows in memory."""
     is_real = model.task == "regression"
     predict = model.predictor(None, "decision" if is_real else "label", rows.dtype)
     lost = 0.0
@@ -236,7 +238,7 @@ def _figures_on(model: FittedModel, rows: AbstractSource) -> dict[str, float]:
 
 
 def update_recipe_of(model: FittedModel, X: Any, y: Any, sample_weight: Any, old: Any) -> UpdateRecipe:
-    """How a model is updated with rows as ``update`` takes them; raises as it does."""
+    """Return the recipe of an update with rows as ``update`` takes them; raises as it does."""
     if isinstance(X, Split | Dataset):
         given = [] if old is None else old if isinstance(old, list) else [old]
         return update_recipe(model, [one.train if isinstance(one, Dataset) else one for one in (*given, X)])[
@@ -251,9 +253,9 @@ def update_recipe_of(model: FittedModel, X: Any, y: Any, sample_weight: Any, old
         weight = float(sum(part.totals.sum() for part in earlier))
         if not math.isclose(weight, further.weight, rel_tol=1e-6):
             raise InputError(
-                f"{weight:,.10g} rows or their weight, and the model has learned from {further.weight:,.10g}",
+                f"the old rows have weight {weight:,.10g}, but the training rows had {further.weight:,.10g}",
                 where="old",
-                hint="give all of them, and only those",
+                hint="give exactly the rows of the training",
             )
     elif needs:
         raise _missing(model, further, "old", "update(X, y, old=(X_old, y_old))")
@@ -262,7 +264,7 @@ def update_recipe_of(model: FittedModel, X: Any, y: Any, sample_weight: Any, old
 
 
 def _rows_of_arrays(model: FittedModel, X: Any, y: Any = None, sample_weight: Any = None) -> UpdateRows:
-    """Arrays in memory as rows that the model knows."""
+    """Return arrays in memory as rows that the model knows."""
     refuse_lazy(X)
     known = rows_for(model.columns, X)
     if isinstance(known.rows, AbstractSource):
@@ -288,13 +290,13 @@ _WHERE = "--data"
 
 @dataclass(frozen=True)
 class UpdateRows:
-    """Rows that a model is to learn from, as a source that it may not know, and how they become its own.
+    """Rows for an update, and how they are brought to the model's columns.
 
     Attributes
     ----------
-    source : of the rows
-    made : picklable function of a block of it that gives one with the model's features and class codes
-    totals, largest : sum and largest of the weights of each of the model's classes, or of all rows
+    source : source of the rows
+    made : picklable function from a block of it to one with the model's features and class codes
+    totals, largest : sum and largest of the weights for each of the model's classes, or for all rows
     """
 
     source: AbstractSource
@@ -304,12 +306,12 @@ class UpdateRows:
 
     @classmethod
     def of_split(cls, model: FittedModel, split: Split) -> UpdateRows:
-        """A split of a data set.
+        """Return the rows of a split of a data set.
 
         Raises
         ------
         InputError
-            If it has other columns, is for another task, or has labels that the model does not know.
+            If it has other columns or another task, or labels that the model does not know.
         """
         check_task(split.dataset, model.task)
         codes = _codes(model, split)
@@ -328,7 +330,7 @@ class UpdateRows:
 
     @classmethod
     def of_arrays(cls, data: TrainingData, classes: NDArray[Any]) -> UpdateRows:
-        """Arrays whose rows are the model's features already, with codes of its classes as labels."""
+        """Return arrays whose rows have the model's features, with codes of its classes as labels."""
         if not len(classes):
             return cls(data.source, _as_it_is, data.class_totals, data.class_largest)
         totals, largest = np.zeros((2, len(classes)))
@@ -338,7 +340,9 @@ class UpdateRows:
 
 
 def _codes(model: FittedModel, split: Split) -> NDArray[np.int32] | None:
-    """The model's code of each of a data set's classes, -1 for one that has no rows; None without classes."""
+    """Return the model's code for each class of a data set, -1 for a class without rows; None without
+    classes.
+    """
     labels = split.dataset.classes
     if model.task != "classification" or labels is None:
         return None
@@ -349,7 +353,7 @@ def _codes(model: FittedModel, split: Split) -> NDArray[np.int32] | None:
             raise InputError(
                 f"has rows of class {label!r}, which the model does not know",
                 where=str(split.dataset.path),
-                hint=f"leave them out (its classes are {known[:12]}), or train on the old and the new rows",
+                hint=f"remove them (its classes are {known[:12]}), or train on the old and the new rows",
             )
     return np.array(
         [known.index(label) if label in known else -1 for label in plain_labels(labels)], np.int32
@@ -359,7 +363,7 @@ def _codes(model: FittedModel, split: Split) -> NDArray[np.int32] | None:
 def made_block(
     preparation: Preparation | None, dtype: np.dtype[Any], codes: NDArray[np.int32] | None, block: Block
 ) -> Block:
-    """A block as a model knows its rows."""
+    """Return a block with the model's features and class codes."""
     features = block.features
     if preparation is not None:
         features = preparation.apply_rows(features, dtype)
@@ -375,18 +379,18 @@ def _as_it_is(block: Block) -> Block:
 
 @dataclass(frozen=True)
 class UpdateRun:
-    """The settings of a fit that begins from a fitted model.
+    """The data of a fit that starts from a fitted model.
 
     Attributes
     ----------
-    further : what the model keeps
-    data : the rows to read, with the model's codes
-    new : those of them that are new
-    splits : of data sets, if they are of some
-    n_earlier : rows that it has learned from and that are not among them
-    sources : fingerprints of all that it will have learned from
-    mean_weight, class_weights, class_shares : the model's
-    fingerprint : of the model, see :func:`~distkern.runs.persistence.fingerprint_of`
+    further : what the model stores for updates
+    data : rows to read, with the model's codes
+    new : the new ones among them
+    splits : their splits, if they belong to data sets
+    n_earlier : number of earlier training rows that are not read again
+    sources : fingerprints of all training rows after the update
+    mean_weight, class_weights, class_shares : those of the model
+    fingerprint : see :func:`~distkern.runs.persistence.fingerprint_of`
     """
 
     further: SavedForUpdate
@@ -402,23 +406,24 @@ class UpdateRun:
 
     @property
     def weight(self) -> float:
-        """Sum of the weights of all rows that the model will have learned from."""
+        """Sum of the weights of all training rows after the update."""
         earlier = self.further.weight if self.n_earlier else 0.0
         return earlier + float(self.data.class_totals.sum())
 
     @property
     def n_rows(self) -> int:
-        """Rows that the model will have learned from."""
+        """Number of training rows after the update."""
         return self.n_earlier + self.data.source.n_rows
 
     def mean_of(self, mean_weight: float) -> float:
-        """Mean weight of the earlier rows and of the rows that are read, whose mean is given."""
+        """Return the mean weight of the earlier rows and the rows to read, whose mean is given."""
         n_rows = self.data.source.n_rows
         return (mean_weight * n_rows + self.mean_weight * self.n_earlier) / (n_rows + self.n_earlier)
 
     def shares_of(self, totals: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Likewise the shares of classes, by weight, of the weights of each class that are read; equal rows
-        may be one, so that their number says nothing."""
+        """Return the shares of the classes by weight, from the weights of the rows to read and the earlier
+        shares.
+        """
         known = totals
         if self.class_shares is not None and self.n_earlier:
             known = totals + self.class_shares * self.further.weight
@@ -427,29 +432,29 @@ class UpdateRun:
 
 
 def further_of(model: FittedModel) -> SavedForUpdate:
-    """What a fitted model keeps for updates.
+    """Return what a fitted model stores for updates.
 
     Raises
     ------
     InputError
-        If it keeps nothing.
+        If it stores nothing.
     """
     if model.further is None:
         raise InputError(
-            "the model keeps nothing to go on from",
+            "the model stores nothing for updates",
             where="update",
-            hint="train it again: what an earlier distkern has written cannot be updated",
+            hint="train it again: models of earlier versions cannot be updated",
         )
     return model.further.loaded()
 
 
 @dataclass(frozen=True)
 class UpdateSplits:
-    """The data sets of an update, by what the model knows of them.
+    """The splits of an update.
 
     Attributes
     ----------
-    old, new : those that it has learned from already, in its order, and those that it has not
+    old, new : splits that the model has learned from, in its order, and new ones
     """
 
     old: tuple[Split, ...]
@@ -457,17 +462,17 @@ class UpdateSplits:
 
 
 def chosen_splits(further: SavedForUpdate, splits: Sequence[Split]) -> UpdateSplits:
-    """Which splits are new.
+    """Divide splits into old and new ones.
 
     Raises
     ------
     InputError
-        If none is, or one comes twice.
+        If none is new, or one is given twice.
     """
     prints = [split.fingerprint for split in splits]
     for number, split in enumerate(splits):
         if split.fingerprint in prints[:number]:
-            raise InputError("comes twice", where=f"{_WHERE} {split.dataset.path}", hint="give it once")
+            raise InputError("is given twice", where=f"{_WHERE} {split.dataset.path}", hint="give it once")
     new = tuple(split for split in splits if split.fingerprint not in further.sources)
     if not new:
         raise InputError(
@@ -478,7 +483,7 @@ def chosen_splits(further: SavedForUpdate, splits: Sequence[Split]) -> UpdateSpl
 
 
 def update_data(model: FittedModel, parts: Sequence[UpdateRows]) -> TrainingData:
-    """Rows of several sources as training data of a model, in their order."""
+    """Return rows of several sources as training data of a model, in their order."""
     sources = [part.source for part in parts]
     if len({source.is_sparse for source in sources}) > 1:
         raise InputError(

@@ -400,7 +400,7 @@ def test_without_targets_there_is_nothing_to_compare_by(tmp_path):
     features, _ = problem(200)
     made = write_dataset([(features, None)], tmp_path / "d.zarr", task="none", scale="none")
     alone = TuningCandidate(0, {}, algorithms()["dsg_novelty"](random_state=0))
-    with pytest.raises(InputError, match="without targets there is nothing to compare"):
+    with pytest.raises(InputError, match="candidates cannot be compared without targets"):
         Search([alone], made.train).run(HERE)
 
 

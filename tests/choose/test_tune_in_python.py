@@ -69,7 +69,7 @@ def test_distributions_of_scipy_and_optuna():
     assert all(1e-6 <= one["nu"] <= 1 and 5 <= one["n_landmarks"] < 9 for one in drawn)
     assert {type(one["nu"]) for one in drawn} == {float}
     assert {one["n_landmarks"] for one in drawn} == {5, 6, 7, 8}
-    with pytest.raises(InputError, match="nu: is a range or distribution, and a grid has values"):
+    with pytest.raises(InputError, match="nu: is a range or distribution, but a grid needs values"):
         dk.tune(model(), X, Y, {"nu": space["nu"]}, method="grid")
     optuna = pytest.importorskip("optuna.distributions")
     assert values_of("nu", optuna.CategoricalDistribution(["a", "b"])) == ["a", "b"]
@@ -99,7 +99,7 @@ def test_mistakes_are_refused(arguments, message):
     [
         ({"memory_limit": 2}, "'2' is 2 bytes, as it has no unit; write for instance 2GiB"),
         ({"memory_limit": "lots"}, "'lots' is not a size"),
-        ({"scoring": "auc", "metric": "auc"}, "scoring: is given beside metric"),
+        ({"scoring": "auc", "metric": "auc"}, "scoring: is given together with metric"),
         ({"scoring": len}, "scoring: is a builtin.*; give the name"),
         ({"scoring": "roc_ac"}, "did you mean 'roc_auc'?"),
     ],

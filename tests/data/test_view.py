@@ -115,5 +115,5 @@ def test_frames_with_categories(tmp_path):
     np.testing.assert_array_equal(data.train[:], other.train[:])
     with pytest.raises(InputError, match="did you mean 'weight'"):
         dk.write_dataset(frame, None, tmp_path / "f.zarr", drop=["weigth"])
-    with pytest.raises(InputError, match="arrays have no columns by name"):
+    with pytest.raises(InputError, match="arrays have no column names"):
         made(tmp_path, drop=["a"])

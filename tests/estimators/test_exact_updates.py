@@ -123,9 +123,9 @@ def test_a_matrix_of_many_functions_is_not_kept(monkeypatch):
     monkeypatch.setattr("distkern.solvers.newton_sums.MOST_KEPT", 8)
     X, y, _ = some_rows()
     model = dk.NewtonRegressor(n_landmarks=16, random_state=0).fit(X[OLD], y[OLD])
-    with pytest.raises(InputError, match=r"some of the 300 that it was trained on are missing.*old"):
+    with pytest.raises(InputError, match=r"some of its 300 training rows are missing.*old"):
         model.update(X[NEW], y[NEW])
-    with pytest.raises(InputError, match="40 rows or their weight, and the model has learned from 300"):
+    with pytest.raises(InputError, match="the old rows have weight 40, but the training rows had 300"):
         model.update(X[NEW], y[NEW], old=(X[:40], y[:40]))
     before = model.predict(X)
     model.update(X[NEW], y[NEW], old=(X[OLD], y[OLD]))
@@ -251,7 +251,7 @@ def test_what_cannot_be_is_refused_with_what_to_do(tmp_path):
         model.update(X[NEW], np.where(np.arange(100) == 7, 2, 0))
     with pytest.raises(InputError, match="has learned from these rows already"):
         model.update(old)
-    with pytest.raises(InputError, match="comes twice"):
+    with pytest.raises(InputError, match="is given twice"):
         begun(model, [third.train, third.train])
     other = data_set(tmp_path / "other", X[NEW, :2], labels[NEW])
     with pytest.raises(InputError, match="2 features where the model has 3"):
