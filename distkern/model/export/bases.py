@@ -1,4 +1,4 @@
-"""Scalings, maps and bases as graphs: phi(x) @ coefficients."""
+"""Scalings, maps and bases as ONNX graphs: phi(x) @ coefficients."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from distkern.model.export.kernels import block_values, kernel_values, refusal
 
 
 def combined(basis: AbstractBasis, rows: Value, coefficients: Array) -> Value:
-    """Phi coef (n, n_outputs) of rows, as ``basis.combine``; coefficients are (size, n_outputs).
+    """Return Phi coef (n, n_outputs) of rows, as ``basis.combine``; coefficients are (size, n_outputs).
 
     Raises
     ------
@@ -51,12 +51,12 @@ def combined(basis: AbstractBasis, rows: Value, coefficients: Array) -> Value:
             parts.append(values @ coefficients[basis.columns_of(number)])
         return sum(parts[1:], start=parts[0])
     if isinstance(basis, AbstractPlacedBasis):
-        raise refusal("machines in cells have no formula in ONNX, as each cell has a machine of its own")
+        raise refusal("machines in cells have no formula in ONNX, because each cell has its own machine")
     raise refusal(f"functions of kind {type(basis).__name__} have no formula in ONNX")
 
 
 def scaled(rows: Value, scaling: Scaling | None) -> Value:
-    """Rows as :meth:`Scaling.apply` makes them."""
+    """Return rows after :meth:`Scaling.apply`."""
     if scaling is None or scaling.kind == "none":
         return rows
     if scaling.kind == "unit":
@@ -68,7 +68,7 @@ def scaled(rows: Value, scaling: Scaling | None) -> Value:
 
 
 def mapped(rows: Value, row_map: RowMap | None) -> Value:
-    """Rows as :meth:`RowMap.apply` makes them."""
+    """Return rows after :meth:`RowMap.apply`."""
     if row_map is None:
         return rows
     values = _transformed(rows, row_map.transform)
@@ -88,7 +88,7 @@ def _transformed(rows: Value, transform: Transform) -> Value:
 
 
 def _shares(rows: Value, quantiles: Array) -> Value:
-    """Shares of numbers (n, d) between the quantiles (d, K) of their columns, as ``np.interp`` gives them."""
+    """Return shares of numbers (n, d) between the quantiles (d, K) of their columns, as ``np.interp``."""
     graph, (n_columns, n_levels) = rows.graph, quantiles.shape
     reached = rows.with_axis(2).apply("GreaterOrEqual", quantiles[None]).cast("DOUBLE").reduced("Sum", 2)
     panel = (reached - 1.0).at_least(0.0).at_most(float(n_levels - 2)).cast("INT64")
@@ -99,14 +99,14 @@ def _shares(rows: Value, quantiles: Array) -> Value:
     width = high - low
     is_wide = width.apply("Greater", 0.0)
     within: Value = ((rows - low) / width.where(is_wide, 1.0)).at_least(0.0).at_most(1.0)
-    # between equal quantiles all of the share is reached, below the first nothing
+    # equal quantiles give the full share, numbers below the first give none
     within = within.where(is_wide, 1.0)
     share: Value = (panel.cast("DOUBLE") + within) / float(n_levels - 1)
     return share.where(reached.apply("Greater", 0.0), 0.0)
 
 
 def normal_quantile(shares: Value) -> Value:
-    """The normal distribution's quantiles of shares in [0.001, 0.999] (Wichura 1988, AS 241)."""
+    """Return normal quantiles of shares in [0.001, 0.999] (Wichura 1988, AS 241)."""
     q = shares - 0.5
     in_middle = 0.180625 - q * q
     middle = q * _ratio(CENTRE, in_middle)
@@ -118,7 +118,7 @@ def normal_quantile(shares: Value) -> Value:
 
 
 def _ratio(coefficients: tuple[tuple[float, float], ...], x: Value) -> Value:
-    """The quotient of two polynomials, by Horner's rule."""
+    """Return the quotient of two polynomials by Horner's rule."""
     parts: list[Value] = []
     for powers in zip(*coefficients, strict=True):
         total = x * 0.0 + powers[0]

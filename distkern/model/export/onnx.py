@@ -21,7 +21,7 @@ from distkern.model.export.graph import IR_VERSION, OPSET, Graph, Value, onnx_li
 from distkern.model.export.kernels import refusal
 from distkern.model.value import FittedModel
 
-#: protobuf holds no larger message
+#: limit of a protobuf message
 _MOST_BYTES = 2**31 - 2**20
 
 
@@ -29,33 +29,33 @@ _MOST_BYTES = 2**31 - 2**20
 def export(model: Any, path: Location) -> None:
     """Write a fitted model as an ONNX file, for serving without Python or without this package.
 
-    The file holds scaling, transforms and metric of the columns, kernel or random features, and what makes
-    labels and probabilities. It computes in double precision and agrees with ``predict``,
-    ``predict_proba`` and ``decision_function`` within 1e-5 (labels where no class is that near to another).
+    The file holds scaling, transforms and metric of the columns, the kernel or random features, and the
+    formulas of labels and probabilities. It computes in double precision and agrees with ``predict``,
+    ``predict_proba`` and ``decision_function`` within 1e-5 (labels can differ if two classes are that close).
 
     ======= ================================== ========================================================
-    name    shape                              what
+    name    shape                              content
     ======= ================================== ========================================================
     X       (n_rows, n_features) float32       input: the columns of ``fit`` in their order and units
-    label   (n_rows,)                          of classifiers; dates are texts
-    probabilities (n_rows, n_classes) float32  of classifiers that have ``predict_proba``
-    decision (n_rows,) or (n_rows, n_classes) float32  of classifiers
-    prediction (n_rows,) or (n_rows, n_quantiles) float32  of regressors
+    label   (n_rows,)                          classifiers; dates are strings
+    probabilities (n_rows, n_classes) float32  classifiers with ``predict_proba``
+    decision (n_rows,) or (n_rows, n_classes) float32  classifiers
+    prediction (n_rows,) or (n_rows, n_quantiles) float32  regressors
     ======= ================================== ========================================================
 
     Parameters
     ----------
     model : estimator
-        Fitted: a linear machine, or one over landmarks, Nystroem features or random features.
+        A fitted linear model, or a model over landmarks, Nystroem features or random features.
     path : str or path-like
-        File to write, as ``"model.onnx"``.
+        File to write, such as ``"model.onnx"``.
 
     Raises
     ------
     InputError
         If the package ``onnx`` is missing (``pip install 'distkern[onnx]'``), or the model has no formula in
         ONNX: machines in cells, models of encoded columns (texts, categories, dates), novelty detectors,
-        density ratios, random features of the polynomial kernel; the message names the reason.
+        density ratios, random features of the polynomial kernel. The message names the reason.
 
     Examples
     --------
@@ -117,7 +117,7 @@ def _of_classes(model: FittedModel, classes: NDArray[Any], decision: Value) -> A
     if model.n_outputs == 1:
         found["decision"] = (decision.without_axis(1), "FLOAT", [])
     elif len(classes) == 2:
-        # two classes that compete: the second's lead
+        # two competing classes: the second minus the first
         lead = decision.columns([1]) - decision.columns([0])
         found["decision"] = (lead.without_axis(1), "FLOAT", [])
     else:
@@ -132,25 +132,30 @@ def _of_numbers(model: FittedModel, decision: Value) -> Answers:
 
 
 def _checked(estimator: Any) -> FittedModel:
-    """The model of an estimator; refuses what is no fitted one, and what has no formula."""
+    """Return the model of a fitted estimator; refuse other objects, and models without a formula."""
     name = type(estimator).__name__
     if not hasattr(estimator, "hyperparameters") or not hasattr(type(estimator), "task"):
-        raise InputError(f"a {name} is no model of distkern", where="model", hint="give a fitted estimator")
+        raise InputError(
+            f"a {name} is not a distkern estimator", where="model", hint="give a fitted estimator"
+        )
     if estimator.task == "none" or name == "DSGDensityRatio":
-        raise refusal(f"{name} says other things of rows than labels, probabilities or numbers")
+        raise refusal(f"{name} does not predict labels, probabilities or numbers")
     check_is_fitted(estimator)
     model: FittedModel = estimator.model_
     table = model.columns.table
     if table is not None and not table.is_mere:
         encoded = [column.name for column in table.columns if not column.is_itself]
         shown = ", ".join(map(repr, encoded[:3])) + (", ..." if len(encoded) > 3 else "")
-        raise refusal(f"the model encodes columns of a table ({shown}), which has no formula in ONNX")
+        raise refusal(
+            f"the model encodes columns of a table ({shown}), and the encoding has no formula in ONNX"
+        )
     return model
 
 
 def probabilities(loss: AbstractLoss, decision: Value, weights: NDArray[np.float64] | None) -> Value:
-    """(n, n_classes) of decision values (n, n_outputs), as ``predict_proba``; ``weights`` of the classes are
-    taken out, see :func:`~distkern.model.prediction.unweighted`.
+    """Return probabilities (n, n_classes) of decision values (n, n_outputs), as ``predict_proba``.
+
+    ``weights`` of the classes are removed, see :func:`~distkern.model.prediction.unweighted`.
 
     Raises
     ------
@@ -174,7 +179,7 @@ def _of_logistic(decision: Value) -> Value:
     if n_outputs == 1:
         return graph.concatenated([1.0 - chances, chances])
     totals = chances.reduced("Sum", 1, keep=True)
-    # far from every class, every class is as likely
+    # far from every class, all classes are equally likely
     is_some = totals.apply("Greater", 0.0)
     return (chances / totals.where(is_some, 1.0)).where(is_some, 1.0 / n_outputs)
 
@@ -184,7 +189,7 @@ def _normalized(shares: Value) -> Value:
 
 
 def codes(decision: Value, chances: Value | None, cut: float | NDArray[np.float64] | None) -> Value:
-    """Codes (n,) of the predicted classes, as :func:`~distkern.model.prediction.codes_of` finds them."""
+    """Return codes (n,) of the predicted classes, as :func:`~distkern.model.prediction.codes_of`."""
     if cut is not None and chances is not None:
         if isinstance(cut, np.ndarray):
             return (chances * cut).apply("ArgMax", axis=1, keepdims=0)
@@ -195,7 +200,7 @@ def codes(decision: Value, chances: Value | None, cut: float | NDArray[np.float6
 
 
 def labels(found: Value, classes: NDArray[Any]) -> tuple[Value, str]:
-    """The labels (n,) of codes, and their type in ONNX; dates become texts."""
+    """Return the labels (n,) of codes, and their ONNX type; dates become strings."""
     graph = found.graph
     if classes.dtype.kind == "b":
         return graph.op("Gather", graph.constant(classes.astype(bool)), found), "BOOL"
@@ -208,7 +213,7 @@ def labels(found: Value, classes: NDArray[Any]) -> tuple[Value, str]:
 
 
 def in_order(quantiles: Value, levels: tuple[float, ...]) -> Value:
-    """Predicted quantiles (n, n_levels), sorted in each row as their levels are."""
+    """Return predicted quantiles (n, n_levels), sorted in each row as their levels are."""
     graph = quantiles.graph
     ascending = graph.sorted_rows(quantiles, len(levels))
     return ascending.columns(np.argsort(np.argsort(levels, kind="stable"), kind="stable"))

@@ -190,7 +190,7 @@ def test_a_loaded_model_is_exported(tmp_path):
             ),
             r"encodes columns of a table \('k'\)",
         ),
-        (lambda: object(), "a object is no model of distkern"),
+        (lambda: object(), "a object is not a distkern estimator"),
     ],
 )
 def test_others_are_refused_by_name(make, reason, tmp_path):
