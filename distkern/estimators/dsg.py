@@ -47,7 +47,6 @@ class RowBatch:
 
     @property
     def class_shares(self) -> tuple[float, ...]:
-        """Share of each class in the total weight."""
         if self.classes is None:
             return ()
         totals = np.bincount(self.targets, self.weights, minlength=len(self.classes))
@@ -88,7 +87,6 @@ class AbstractBatchLearner(AbstractEstimator):
         return RowBatch(known, rows, targets, weights)
 
     def _continue(self, batch: RowBatch) -> Self:
-        """Run the steps over one more batch."""
         from distkern.engine.drive import Driver
         from distkern.engine.executors import open_executor
         from distkern.runs.sources import ArraySource

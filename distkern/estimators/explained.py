@@ -91,7 +91,6 @@ def _rows_of(model: FittedModel, X: Any, y: Any, n_rows: int, seed: int) -> Labe
 
 
 def _places(wanted: Sequence[str | int], columns: list[InputColumn]) -> tuple[int, ...]:
-    """Return the positions of columns given by name or position."""
     names = [column.name for column in columns]
     places = []
     for each in wanted:

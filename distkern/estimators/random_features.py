@@ -55,7 +55,6 @@ class FittedFeatures:
     seed: int = fitted("seed of all draws")
 
     def basis(self, dtype: Any = np.float32) -> RandomFeatureBasis:
-        """Return the features, computing in ``dtype``."""
         own = self.columns.width, self.n_features, self.seed, self.sampler, dtype
         return RandomFeatureBasis(self.kernel, *own)
 

@@ -74,7 +74,6 @@ class FoldedSample:
 
     @property
     def n_learned(self) -> int:
-        """Number of rows in one training part."""
         return int((self.folds != 0).sum())
 
     @property

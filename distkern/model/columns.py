@@ -57,12 +57,10 @@ class Columns:
 
     @cached_property
     def width(self) -> int:
-        """Number of features in a row."""
         return int(self.n_features_in) if self.table is None else self.table.n_features
 
     @property
     def names(self) -> tuple[str, ...] | None:
-        """Names of the columns, or None."""
         return None if self.feature_names_in is None else tuple(self.feature_names_in)
 
     def preparation(self, dataset: Dataset) -> Preparation | None:

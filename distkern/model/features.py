@@ -89,7 +89,6 @@ class FeatureModel(GammaModel):
 
     @cached_property
     def features(self) -> AbstractFeatures:
-        """The features of the rows."""
         return self.features_of(self.settings)
 
     @property
@@ -161,7 +160,6 @@ class ExplicitModel(FeatureModel):
 
 
 def _n_constant(solver: Any) -> int:
-    """Return the number of constant functions of the solver."""
     if solver.before is not None and "center" not in solver.before.solver_state:
         return int(not solver.features.spans_constant)
     return int(solver.n_constant)

@@ -50,19 +50,16 @@ class SavedForUpdate:
 
     @property
     def arrays(self) -> dict[str, NDArray[Any]]:
-        """The arrays for a model's folder."""
         own = {f"{OWN}{name}": np.asarray(value) for name, value in self.solver_state.items()}
         return {**own, f"{FURTHER}low": self.low, f"{FURTHER}high": self.high}
 
     @property
     def facts(self) -> dict[str, Any]:
-        """The facts for ``model.json``."""
         names = [f"{FURTHER}low", f"{FURTHER}high", *(f"{OWN}{name}" for name in self.solver_state)]
         facts = {"n_rows": self.n_rows, "weight": self.weight, "sources": list(self.sources), "arrays": names}
         return {**facts, "began": self.began} if self.began else facts
 
     def loaded(self) -> SavedForUpdate:
-        """Return the object itself, which is in memory."""
         return self
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -85,7 +86,6 @@ class Settings:
         return cls(given, solver, open_, tuple(searched), maps_rows)
 
     def finding(self, found: Mapping[str, Any]) -> Settings:
-        """Return settings with further decided values."""
         return replace(self, found={**self.found, **found})
 
     def value(self, name: str) -> Any:
@@ -101,14 +101,12 @@ class Settings:
         return {name: one for name, one in values.items() if one is not None or known[name].can_be_none}
 
     def seed(self) -> int:
-        """Return the seed given by ``random_state``, or draw one."""
         random_state = self.given.get("random_state")
         if isinstance(random_state, (int, np.integer)):
             return int(random_state)
         return int(check_random_state(random_state).randint(2**31))
 
     def loss(self) -> AbstractLoss:
-        """Return the loss with its constants."""
         kind = find_loss(self.value("loss"))
         return kind(**self.values_of(kind))
 
@@ -202,12 +200,12 @@ class SavedAs:
     params: Mapping[str, Any]
     chosen: ChosenBy | None
 
-    @property
+    @cached_property
     def saved_name(self) -> str:
         """Name of the algorithm in files: the estimator that chose it, if one did."""
         return self.name if self.chosen is None else self.chosen.name
 
-    @property
+    @cached_property
     def saved_params(self) -> Mapping[str, Any]:
         """Hyperparameters in files."""
         return self.params if self.chosen is None else self.chosen.params

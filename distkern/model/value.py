@@ -157,7 +157,6 @@ class FittedModel(SavedAs, ABC):
 
     @classmethod
     def loss_of(cls, settings: Settings) -> AbstractLoss:
-        """Return the loss with its constants."""
         return settings.loss()
 
     @classmethod
@@ -209,7 +208,6 @@ class FittedModel(SavedAs, ABC):
 
     @property
     def width(self) -> int:
-        """Number of features in a row."""
         return self.columns.width
 
     @property
@@ -219,12 +217,10 @@ class FittedModel(SavedAs, ABC):
 
     @cached_property
     def loss(self) -> AbstractLoss:
-        """The loss with its constants."""
         return self.loss_of(self.settings)
 
     @property
     def n_outputs(self) -> int:
-        """Number of outputs."""
         return int(self.coefficients.shape[1])
 
     @property
@@ -284,7 +280,6 @@ class FittedModel(SavedAs, ABC):
 
     @property
     def penalty_weight(self) -> float:
-        """The value of nu."""
         return float(self.settings.value("nu"))
 
     def squared_norm(self) -> float:
@@ -352,7 +347,6 @@ class FittedModel(SavedAs, ABC):
         return float(self.class_shares[1])
 
     def with_threshold(self, threshold: float | str | None) -> Self:
-        """Return the same model with another threshold."""
         if self.chosen is not None:
             chosen = replace(self.chosen, params={**self.chosen.params, "threshold": threshold})
             return replace(self, chosen=chosen)

@@ -51,7 +51,6 @@ class Applied:
 
     @classmethod
     def to(cls, split: Split, model: FittedModel, found: RoutedAnswers | None = None) -> Applied:
-        """Return a model applied to a split."""
         return cls.of(model, split.dtype, model.columns.preparation(split.dataset), found)
 
     @classmethod
@@ -62,7 +61,6 @@ class Applied:
         preparation: Preparation | None,
         found: RoutedAnswers | None,
     ) -> Applied:
-        """Return a model applied to rows."""
         basis = model.applied_basis(dtype)
         own = model.coefficients, model.constants, model.risk.losses
         return cls(basis, *own, preparation, found)

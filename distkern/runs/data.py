@@ -58,7 +58,6 @@ class TrainingData:
         class_weights: NDArray[np.float64] | None = None,
         **more: Any,
     ) -> Problem:
-        """Return the problem of training on these rows."""
         source, largest = self.source, self.class_largest * self._factors(class_weights)
         return Problem(
             source.block_rows,

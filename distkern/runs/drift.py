@@ -40,12 +40,10 @@ class Drift:
 
     @property
     def is_known(self) -> bool:
-        """Whether the previous ranges are known."""
         return len(self.known_low) > 0
 
     @property
     def shares(self) -> Array:
-        """Share of the rows outside the range, (n_features,)."""
         return self.outside / self.n_rows
 
     @property
@@ -91,7 +89,6 @@ class _Sums:
 
     @staticmethod
     def add(first: _Sums, second: _Sums) -> _Sums:
-        """Return the sums over the rows of both."""
         return _Sums(
             first.n_rows + second.n_rows,
             first.outside + second.outside,

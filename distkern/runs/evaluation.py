@@ -60,7 +60,6 @@ class Outliers:
 
     @staticmethod
     def add(first: Outliers, second: Outliers) -> Outliers:
-        """Return the sums over the rows of both."""
         return Outliers(
             first.n_rows + second.n_rows,
             first.n_outliers + second.n_outliers,
@@ -112,7 +111,6 @@ class EvaluationSums:
 
     @staticmethod
     def add(first: EvaluationSums, second: EvaluationSums) -> EvaluationSums:
-        """Return the sums over the rows of both."""
         calibration = None
         if first.calibration is not None and second.calibration is not None:
             calibration = Calibration.add(first.calibration, second.calibration)

@@ -412,7 +412,6 @@ class GivenRows:
 
     @property
     def is_lazy(self) -> bool:
-        """Whether the rows are computed later."""
         return isinstance(self.rows, AbstractSource) or is_dask(self.rows)
 
     def map_to_frame(self, function: Callable[[Rows], Any], names: Sequence[str]) -> Any:

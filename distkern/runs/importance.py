@@ -71,7 +71,6 @@ class ExplanationEffort:
     columns: tuple[int, ...] | None = None
 
     def n_drawn(self, source: AbstractSource) -> int:
-        """Return the number of rows to draw from a source."""
         return max(1, min(self.n_rows, source.n_rows, _MOST_BYTES // source.row_bytes))
 
 
@@ -126,7 +125,6 @@ class _Sample:
     scored: Callable[[NDArray[Any], NDArray[Any]], float]
 
     def loss(self, features: Rows) -> float:
-        """Return the mean loss with other features."""
         assert self.rows.targets is not None
         return self.scored(self.predict(features), self.rows.targets)
 
@@ -259,7 +257,6 @@ def explained(
 
 
 def _said(model: FittedModel) -> str:
-    """Return the name of the averaged quantity."""
     if model.task == "regression":
         target = model.columns.target_name
         return f"predicted {target}" if target else "prediction"
@@ -397,7 +394,6 @@ class _Pinball:
 
 
 def _chosen(model: FittedModel, features: Rows, given: LabelledRows, how: ExplanationEffort) -> list[int]:
-    """Return the positions of the columns to permute."""
     columns = given.columns
     if how.columns is not None:
         return list(how.columns)

@@ -76,7 +76,6 @@ class GivenTraining:
         return self.test is not None
 
     def of_target(self, name: str) -> GivenTraining:
-        """Return the same rows with another name of the target."""
         return replace(self, columns=replace(self.columns, target_name=name))
 
     def test_rows(self, columns: Columns) -> AbstractSource:

@@ -70,7 +70,6 @@ class Calibration:
 
     @staticmethod
     def add(first: Calibration, second: Calibration) -> Calibration:
-        """Return the sums over the rows of both."""
         return Calibration(
             *(getattr(first, field.name) + getattr(second, field.name) for field in fields(Calibration))
         )
@@ -254,7 +253,6 @@ class RankedScores:
         return np.frombuffer(self._file.read(24 * count), dtype=np.float64).reshape(count, 3).T
 
     def close(self) -> None:
-        """Remove the file."""
         if self._file is not None:
             self._file.close()
 

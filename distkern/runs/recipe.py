@@ -95,7 +95,6 @@ class Recipe(SavedAs):
         self.solver  # noqa: B018
 
     def seeded(self) -> Recipe:
-        """Return the recipe with a seed, drawn if none was given."""
         return self.with_value("random_state", self.settings.seed())
 
     def chosen_for(self, data: TrainingData, *, has_test: bool) -> Recipe:
@@ -107,7 +106,6 @@ class Recipe(SavedAs):
         return 0
 
     def memory_hint(self, solver: AbstractSolver[Any]) -> str:
-        """Return advice on how the model can use less memory."""
         hint = self.kind.memory_hint(self.settings, solver)
         if self.chosen is None:
             return hint
@@ -127,11 +125,9 @@ class Recipe(SavedAs):
 
     @property
     def reads_columns(self) -> bool:
-        """Whether single columns are read."""
         return self.draws_any_row and self.kind.features_of(self.settings).reads_columns
 
     def data_of(self, split: Split) -> TrainingData:
-        """Return a split of a data set as training data."""
         if self.reads_columns and not split.has_columns:
             raise no_columns(split.dataset.path)
         return from_split(split, self.task)
@@ -215,7 +211,6 @@ class Recipe(SavedAs):
         return solver, problem
 
     def class_weights(self, data: TrainingData) -> NDArray[np.float64] | None:
-        """Return the weight of each class, (n_classes,), or None."""
         return class_weights_of(self.settings.given.get("class_weight"), data)
 
     def searched(self, posed: Posed) -> AbstractSolver[Any]:

@@ -67,7 +67,6 @@ class PointGrid:
 
     @classmethod
     def add(cls, one: Self, other: Self) -> Self:
-        """Return the grid of the points of both grids."""
         if not one.counts.size or not other.counts.size:
             return one if one.counts.size else other
         exponents, first, shape = [], [], []

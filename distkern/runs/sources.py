@@ -83,7 +83,7 @@ class ArraySource(AbstractSource):
             found = ArrayGroup(self._block, self._rows(blocks), rows, blocks[0])
             # kept with the transposed copy of its sparse rows
             self._groups[index] = found
-        return OpenGroup(found)
+        return partial(_itself, found)
 
 
 @dataclass(frozen=True)
@@ -101,14 +101,8 @@ class _GatheredRows:
         return _GatheredRows, (self(), slice(None), self.index)
 
 
-@dataclass(frozen=True)
-class OpenGroup:
-    """Returns a group that needs no opening."""
-
-    group: ArrayGroup
-
-    def __call__(self) -> ArrayGroup:
-        return self.group
+def _itself(value: Any) -> Any:
+    return value
 
 
 class JoinedRows(AbstractSource):
@@ -151,12 +145,12 @@ class JoinedRows(AbstractSource):
 
     def reader(self, index: int) -> Reader:
         number, own = self._places[index]
-        return _Made(self._name, index, self._parts[number].reader(own), self._functions[number])
+        return _MappedReader(self._name, index, self._parts[number].reader(own), self._functions[number])
 
 
 @dataclass(frozen=True, slots=True)
-class _Made:
-    """Reads a block; readers of the same source and block are equal."""
+class _MappedReader:
+    """Reads a block and applies a function; readers of the same source and block are equal."""
 
     source: str
     index: int
@@ -165,14 +159,6 @@ class _Made:
 
     def __call__(self) -> Block:
         return replace(self.function(self.read()), index=self.index)
-
-
-@dataclass(frozen=True)
-class _Constant:
-    block: Block
-
-    def __call__(self) -> Block:
-        return self.block
 
 
 class BlockSource(AbstractSource):
@@ -195,7 +181,7 @@ class BlockSource(AbstractSource):
         return 2 + -(-2 * features.n_entries // max(self._block.n_rows, 1))
 
     def reader(self, index: int) -> Reader:
-        return _Constant(self._block)
+        return partial(_itself, self._block)
 
 
 #: tiles in float64 that scaling a block needs
@@ -224,6 +210,7 @@ class ScaledSource(AbstractSource):
         self.source, self.scaling = source, scaling
         self.block_rows, self.n_features = source.block_rows, source.n_features
         self.dtype = source.dtype if dtype is None else dtype
+        self._scaled = partial(scaled_block, scaling, self.dtype)
         self.fingerprint, self.is_sparse = source.fingerprint, source.is_sparse
         self.is_shuffled, self.is_graph = source.is_shuffled, source.is_graph
         self.has_groups = source.has_groups
@@ -243,44 +230,20 @@ class ScaledSource(AbstractSource):
         # a shift changes zeros
         return self.source.n_nonzero if self.is_sparse or self.scaling.kind == "none" else None
 
-    def reader(self, index: int) -> ScaledReader:
-        return ScaledReader(self._name, index, self.source.reader(index), self.scaling, self.dtype)
+    def reader(self, index: int) -> Reader:
+        return _MappedReader(self._name, index, self.source.reader(index), self._scaled)
 
     def graph(self, index: int) -> tuple[dict[Any, Any], Any]:
         from distkern.engine.dask.graph import followed
 
-        return followed(
-            *self.source.graph(index), partial(scaled_block, self.scaling, self.dtype), self._name
-        )
+        return followed(*self.source.graph(index), self._scaled, self._name)
 
     def group(self, index: int) -> GroupOpener:
-        return ScaledOpener(self.source.group(index), self.scaling, self.dtype)
+        return partial(_scaled_group, self.source.group(index), self.scaling, self.dtype)
 
 
-@dataclass(frozen=True)
-class ScaledReader:
-    """Reads and scales a block; readers of the same source and block are equal."""
-
-    source: str
-    index: int
-    reader: Reader = field(compare=False)
-    scaling: RowScaling = field(compare=False)
-    dtype: np.dtype[Any] = field(compare=False)
-
-    def __call__(self) -> Block:
-        return scaled_block(self.scaling, self.dtype, self.reader())
-
-
-@dataclass(frozen=True)
-class ScaledOpener:
-    """Opens a :class:`ScaledGroup` in any process."""
-
-    opener: GroupOpener
-    scaling: RowScaling
-    dtype: np.dtype[Any]
-
-    def __call__(self) -> ScaledGroup:
-        return ScaledGroup(self.opener(), self.scaling, self.dtype)
+def _scaled_group(opener: GroupOpener, scaling: RowScaling, dtype: np.dtype[Any]) -> ScaledGroup:
+    return ScaledGroup(opener(), scaling, dtype)
 
 
 class ScaledGroup(AbstractGroup):

@@ -64,7 +64,6 @@ class UpdateRecipe(Recipe):
 
     @property
     def rows(self) -> UpdateRun:
-        """The rows of the update."""
         assert self.update_run is not None, "update_recipe gives it"
         return self.update_run
 
@@ -186,7 +185,6 @@ def _recipe(
     prints: tuple[str, ...],
     splits: tuple[Split, ...] = (),
 ) -> UpdateRecipe:
-    """Return the recipe of an update."""
     weights = model.mean_weight, model.class_weights, model.class_shares
     data = update_data(model, [*old, *new])
     fresh = data.source if not old else update_data(model, new).source

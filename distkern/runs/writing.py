@@ -192,7 +192,6 @@ def _slices(X: Any, *beside: Any) -> Iterator[tuple[Any, ...]]:
 
 
 def _block(rows: tuple[Any, ...]) -> Block:
-    """Return rows with targets, weights and groups as a block."""
     features, targets, weights, groups = rows
     keys = None if groups is None else keys_of_groups(groups, len(targets))
     return Block(features, targets, weights if weights is None else weights_of_rows(weights), 0, keys)

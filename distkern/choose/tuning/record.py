@@ -181,7 +181,6 @@ class SearchFolder:
         return len(self._files())
 
     def checkpoints(self, task: Task) -> Place | None:
-        """Return the folder of a running trial's checkpoints."""
         return None if self.place is None else self.place / "running" / task.name / "checkpoints"
 
     def clear(self, task: Task | None = None) -> None:

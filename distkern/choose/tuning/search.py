@@ -220,7 +220,6 @@ class Search:
 
     @property
     def n_trials(self) -> int:
-        """Number of trials of all rungs in all folds."""
         return sum(rung.n_candidates for rung in self.rungs) * self.n_folds
 
     @property

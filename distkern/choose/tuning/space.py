@@ -73,7 +73,6 @@ class Range:
         return min(math.floor(self._at(share, self.high + 1)), self.high)
 
     def grid(self) -> list[float]:
-        """Return the points without repetition."""
         assert self.points is not None
         places = (self._at(share, self.high) for share in np.linspace(0, 1, self.points).tolist())
         return list(dict.fromkeys(round(place) if self.is_whole else place for place in places))
@@ -94,7 +93,6 @@ class Distribution:
     points: None = None
 
     def rvs(self, random_state: Any = None) -> Any:
-        """Draw a value as a plain Python object."""
         value = self.given.rvs(random_state=random_state)
         value = value.item() if hasattr(value, "item") else value
         return float(f"{value:.{_DIGITS}g}") if isinstance(value, float) else value
@@ -196,14 +194,13 @@ class SearchTable:
 
     @property
     def way(self) -> str:
-        """The method, that of what is asked for where none is named."""
+        """The given method, or the one that suits the given values."""
         if self.method is not None or not self.params:
             return self.method or "halving"
         return "random" if any(_is_open(values) for values in self.space.values()) else "grid"
 
     @property
     def space(self) -> dict[str, Sequence[Any] | Drawable]:
-        """The requested values of each hyperparameter."""
         return {name: values_of(name, values) for name, values in self.params.items()}
 
     @classmethod

@@ -67,7 +67,6 @@ class Value:
     __rmul__ = __mul__
 
     def apply(self, operator: str, *others: Operand, **attributes: Any) -> Value:
-        """Apply an ONNX operator to this value and others."""
         return self.graph.op(operator, self, *others, **attributes)
 
     def exp(self) -> Value:
@@ -92,19 +91,15 @@ class Value:
         return self.graph.op(f"Reduce{how}", self, self.graph.whole([axis]), keepdims=int(keep))
 
     def with_axis(self, axis: int) -> Value:
-        """Insert an axis of length 1."""
         return self.graph.op("Unsqueeze", self, self.graph.whole([axis]))
 
     def without_axis(self, axis: int) -> Value:
-        """Remove an axis of length 1."""
         return self.graph.op("Squeeze", self, self.graph.whole([axis]))
 
     def columns(self, numbers: Sequence[int] | NDArray[Any]) -> Value:
-        """Return some columns of a matrix."""
         return self.graph.op("Gather", self, self.graph.whole(numbers), axis=1)
 
     def cast(self, kind: str) -> Value:
-        """Cast the elements to "DOUBLE", "FLOAT", "INT64", ..."""
         return self.graph.op("Cast", self, to=getattr(onnx_library().TensorProto, kind))
 
     def where(self, condition: Value, other: Operand) -> Value:
@@ -123,7 +118,6 @@ class Graph:
         self.constants: list[Any] = []
 
     def op(self, operator: str, *operands: Operand, **attributes: Any) -> Value:
-        """Add an ONNX operator and return its result."""
         names = [self._named(one).name for one in operands]
         result = f"v{len(self.nodes)}"
         self.nodes.append(self._helper.make_node(operator, names, [result], **attributes))
@@ -138,15 +132,12 @@ class Graph:
         return Value(self, name)
 
     def whole(self, numbers: Any) -> Value:
-        """Add an array of integers."""
         return self.constant(np.asarray(numbers, dtype=np.int64))
 
     def concatenated(self, values: Sequence[Value], axis: int = 1) -> Value:
-        """Concatenate values along an axis."""
         return values[0] if len(values) == 1 else self.op("Concat", *values, axis=axis)
 
     def sorted_rows(self, values: Value, n_columns: int) -> Value:
-        """Sort each row of a matrix in ascending order."""
         names = [values.name, self.whole([n_columns]).name]
         results = [f"v{len(self.nodes)}", f"v{len(self.nodes)}_places"]
         how = {"axis": 1, "largest": 0, "sorted": 1}

@@ -81,7 +81,6 @@ def _squared_distances(rows: Value, landmarks: Array) -> Value:
 
 
 def _over_columns(how: str, rows: Value, landmarks: Array, term: Callable[[Value, Array], Value]) -> Value:
-    """Combine the terms of all columns by sum ("Sum") or product ("Prod")."""
     return term(rows.with_axis(1), landmarks[None]).reduced(how, 2)
 
 
