@@ -160,11 +160,21 @@ def _with_table(text: str, title: str, table: Mapping[str, tuple[str, str]]) -> 
         written = docstring_type(of_type) if title == "Attributes" else of_type
         lines.append(f"{name} : {written}")
         lines += textwrap.wrap(
-            meaning, _WIDTH, initial_indent="    ", subsequent_indent="    ", break_long_words=False
+            _sentence(meaning),
+            _WIDTH,
+            initial_indent="    ",
+            subsequent_indent="    ",
+            break_long_words=False,
         )
     before, mark, examples = text.partition(_EXAMPLES)
     listed = "\n".join(lines)
     return f"{before.rstrip()}\n\n{title}\n{'-' * len(title)}\n{listed}\n{mark}{examples}"
+
+
+def _sentence(help: str) -> str:
+    """Return a help text with a capital letter, unless it begins with a symbol, and a full stop."""
+    capital = re.sub(r"^[a-z]{2,}(?= )", lambda word: word[0].capitalize(), help)
+    return capital if capital.endswith((".", "?")) else f"{capital}."
 
 
 def shown(model: Any, names: Iterable[str]) -> list[str]:

@@ -414,6 +414,11 @@ class GivenRows:
     def is_lazy(self) -> bool:
         return isinstance(self.rows, AbstractSource) or is_dask(self.rows)
 
+    def prepared(self, dtype: DTypeLike | None) -> Any:
+        """Return the rows after their preparation, in ``dtype`` (None: float32)."""
+        prepare = (self.preparation or Preparation()).apply_rows
+        return self.map(partial(prepare, out_dtype=dtype or np.float32), None)
+
     def map_to_frame(self, function: Callable[[Rows], Any], names: Sequence[str]) -> Any:
         """Apply ``function`` to lazy rows and return a lazy Dask frame with the index of their frame."""
         if is_dask(self.rows) and hasattr(self.rows, "columns"):

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
-from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -20,7 +19,6 @@ from distkern.core.python_words import warn
 from distkern.core.sparse import Rows, SparseRows, converted
 from distkern.core.targets import keys_of_groups, plain_targets, refuse_one_group, refuse_unknown
 from distkern.core.types import AbstractSource
-from distkern.data.preparation import Preparation
 from distkern.engine.dask.arrays import DaskArraySource, has_missing, is_dask, partitions
 from distkern.model.columns import Columns
 from distkern.runs.given import (
@@ -79,8 +77,48 @@ class GivenTraining:
         return replace(self, columns=replace(self.columns, target_name=name))
 
     def test_rows(self, columns: Columns) -> AbstractSource:
-        """Return the rows to evaluate, for columns with known scaling and precision."""
-        return held_out_rows(columns, self.data, self.test, self.task)
+        """Return ``test`` as a source, prepared like the training rows and with codes of the same classes.
+
+        Parameters
+        ----------
+        columns : columns of the training rows with their scaling and precision
+
+        Raises
+        ------
+        InputError or ValueError
+            If it is neither rows with labels nor a split of the training data set, or has other columns or
+            labels.
+        """
+        from distkern.data.dataset import Dataset, Split
+        from distkern.runs.sources import ArraySource
+
+        given = self.test
+        if isinstance(given, list) and len(given) == 1:
+            given = given[0]
+        if isinstance(given, Split):
+            own = self.data.source
+            if not isinstance(own, Split) or own.dataset.fingerprint != given.dataset.fingerprint:
+                raise InputError(
+                    f"{given.dataset.path} is not the training data set", where=_EVAL_SET, hint=_EVAL_SET_HINT
+                )
+            return given
+        if self.task == "none" and not isinstance(given, tuple):
+            given = (given, None)
+        if not isinstance(given, tuple) or len(given) != 2 or isinstance(given[0], Dataset):
+            raise InputError(f"is a {type(given).__name__}", where=_EVAL_SET, hint=_EVAL_SET_HINT)
+        X, y = given
+        if is_dask(X, y):
+            raise InputError("Dask arrays are not in memory", where=_EVAL_SET, hint="compute them first")
+        rows: Rows = rows_for(columns, X).prepared(columns.dtype)
+        targets = None
+        if self.task != "none":
+            targets = column_or_1d(plain_targets(y, _EVAL_SET), warn=True)
+            check_consistent_length(rows, targets)
+            if self.task == "classification":
+                targets = codes_of_labels(self.data.classes, targets, _EVAL_SET)
+            else:
+                targets = _numbers(targets)
+        return ArraySource(converted(rows, sparse=self.data.source.is_sparse), targets, None)
 
 
 def split_to_learn(recipe: Recipe, split: Split, test: Any = None) -> GivenTraining:
@@ -264,54 +302,6 @@ def _spooled_frame(
     for sentence in (*kinds.told, *told_columns(reports, left_out=True)):
         warn(sentence)
     return dataset.train
-
-
-def held_out_rows(columns: Columns, data: TrainingData, given: Any, task: str) -> AbstractSource:
-    """Return ``eval_set`` as a source, prepared like the training rows and with codes of the same classes.
-
-    Parameters
-    ----------
-    columns : columns of the training rows with their scaling and precision
-    data : the training rows as they were given
-    given : pair of rows and labels, a list of one such pair, or a split of the training data set; rows alone
-        if labels are ignored
-
-    Raises
-    ------
-    InputError or ValueError
-        If it is none of these, or has other columns or labels.
-    """
-    from distkern.data.dataset import Dataset, Split
-    from distkern.runs.sources import ArraySource
-
-    if isinstance(given, list) and len(given) == 1:
-        given = given[0]
-    if isinstance(given, Split):
-        own = data.source
-        if not isinstance(own, Split) or own.dataset.fingerprint != given.dataset.fingerprint:
-            raise InputError(
-                f"{given.dataset.path} is not the training data set", where=_EVAL_SET, hint=_EVAL_SET_HINT
-            )
-        return given
-    if task == "none" and not isinstance(given, tuple):
-        given = (given, None)
-    if not isinstance(given, tuple) or len(given) != 2 or isinstance(given[0], Dataset):
-        raise InputError(f"is a {type(given).__name__}", where=_EVAL_SET, hint=_EVAL_SET_HINT)
-    X, y = given
-    if is_dask(X, y):
-        raise InputError("Dask arrays are not in memory", where=_EVAL_SET, hint="compute them first")
-    known = rows_for(columns, X)
-    prepare = (known.preparation or Preparation()).apply_rows
-    rows: Rows = known.map(partial(prepare, out_dtype=columns.dtype or np.float32), None)
-    targets = None
-    if task != "none":
-        targets = column_or_1d(plain_targets(y, _EVAL_SET), warn=True)
-        check_consistent_length(rows, targets)
-        if task == "classification":
-            targets = codes_of_labels(data.classes, targets, _EVAL_SET)
-        else:
-            targets = _numbers(targets)
-    return ArraySource(converted(rows, sparse=data.source.is_sparse), targets, None)
 
 
 def codes_of_labels(classes: NDArray[Any], labels: NDArray[Any], where: str) -> NDArray[np.int32]:

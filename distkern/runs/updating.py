@@ -267,9 +267,7 @@ def _rows_of_arrays(model: FittedModel, X: Any, y: Any = None, sample_weight: An
     known = rows_for(model.columns, X)
     if isinstance(known.rows, AbstractSource):
         raise InputError(f"a {type(X).__name__}", where="X", hint="give arrays or frames in memory")
-    prepare = (known.preparation or Preparation()).apply_rows
-    dtype = model.columns.dtype or np.float32
-    features: Features = known.map(partial(prepare, out_dtype=dtype), None)
+    features: Features = known.prepared(model.columns.dtype)
     targets = column_or_1d(plain_targets(y), warn=True)
     check_consistent_length(features, targets)
     weights = None

@@ -65,7 +65,7 @@ def test_scores_have_the_names_of_scikit_learn_too(scoring, metric):
 def test_distributions_of_scipy_and_optuna():
     space = {"nu": scipy.stats.loguniform(1e-6, 1.0), "n_landmarks": scipy.stats.randint(5, 9)}
     drawn = settings_of(SearchTable(params=space).space, "random", 50, 0)
-    assert SearchTable(params=space).way == "random"
+    assert SearchTable(params=space).chosen_method == "random"
     assert all(1e-6 <= one["nu"] <= 1 and 5 <= one["n_landmarks"] < 9 for one in drawn)
     assert {type(one["nu"]) for one in drawn} == {float}
     assert {one["n_landmarks"] for one in drawn} == {5, 6, 7, 8}

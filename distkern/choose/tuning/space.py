@@ -193,7 +193,7 @@ class SearchTable:
             values_of(name, values)
 
     @property
-    def way(self) -> str:
+    def chosen_method(self) -> str:
         """The given method, or the one that suits the given values."""
         if self.method is not None or not self.params:
             return self.method or "halving"

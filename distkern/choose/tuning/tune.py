@@ -167,7 +167,7 @@ def tune(
     if seed is not None and not isinstance(seed, int | np.integer):
         raise InputError(f"is a {type(seed).__name__}", where="random_state", hint="give a whole number")
     base = clone(estimator).set_params(random_state=int(seed or 0))
-    own, method = parameters is None, asked.way
+    own, method = parameters is None, asked.chosen_method
     with ExitStack() as stack:
         split = _split_of(base.task, data, y, sample_weight, groups, stack)
         if own:
