@@ -78,14 +78,14 @@ def fitting_in_memory(solver: Newton, problem: Problem) -> Newton:
         is_large = solver.expected_size(problem) - solver.n_constant > _MOST_OF_MATRICES
         return replace(solver, hessian="products") if is_large else solver
     extent = Extent(problem.block_rows, problem.row_bytes)
-    ways = (solver, replace(solver, hessian="products"))
+    solvers = (solver, replace(solver, hessian="products"))
     taken = [0, 0]
     for kind in ("synchronous", "distributed"):
-        for number, way in enumerate(ways):
-            outlines = way.outline(problem)
+        for number, candidate in enumerate(solvers):
+            outlines = candidate.outline(problem)
             made = max(outline.step.cost.driver_bytes for outline in outlines)
             taken[number] = max(made, bytes_alone(outlines, extent, kind, limit))
             if taken[number] <= limit:
-                return way
+                return candidate
     # the run is refused with the memory of the smaller one
-    return ways[taken[1] < taken[0]]
+    return solvers[taken[1] < taken[0]]

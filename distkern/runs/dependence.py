@@ -123,6 +123,6 @@ def averages(
     """
     means = []
     for features in grid.features:
-        said = predict(with_values(rows, grid.places, features))
-        means.append(said.reshape(len(said), -1).mean(axis=0, dtype=np.float64)[-n_outputs:])
+        predicted = predict(with_values(rows, grid.places, features))
+        means.append(predicted.reshape(len(predicted), -1).mean(axis=0, dtype=np.float64)[-n_outputs:])
     return tuple(map(tuple, np.array(means).T.tolist()))

@@ -329,21 +329,21 @@ def explained(X: Any, *, is_fit: bool = False) -> Iterator[None]:
     try:
         yield
     except ValueError as error:
-        said, word = str(error), None
-        if "inhomogeneous shape" in said and (place := _first_uneven(X)) is not None:
+        message, word = str(error), None
+        if "inhomogeneous shape" in message and (place := _first_uneven(X)) is not None:
             what = f"row {place} has length {len(X[place])}, and row 0 has {len(X[0])}"
             raise InputError(what, where="X", hint="give rows of one length") from None
-        if said.startswith("Complex data not supported"):
+        if message.startswith("Complex data not supported"):
             hint = "give X.real and X.imag as columns, or abs(X)"
             raise InputError("Complex data not supported", where="X", hint=hint) from None
-        if said.startswith("could not convert string to float"):
+        if message.startswith("could not convert string to float"):
             word = _first_word(X)
         if word is not None:
             hint = "give pandas.DataFrame(X), whose texts become categories, dates or numbers"
             if not is_fit:
                 hint = "give numbers, as the model was fitted to, or fit to pandas.DataFrame(X)"
             raise InputError(f"{word!r} is not a number", where="X", hint=hint) from None
-        if not said.startswith("Input X contains NaN"):
+        if not message.startswith("Input X contains NaN"):
             raise
         what, hint = (
             "Input X contains NaN, and the model was fitted to rows without missing values",

@@ -250,13 +250,13 @@ def explained(
         copies=_copies(rows, columns, is_real=model.task == "regression"),
         curves=curves,
         outputs=outputs_of(model),
-        quantity=_said(model),
+        quantity=_quantity(model),
         n_averaged=n_averaged,
         n_columns=int(model.columns.n_features_in),
     )
 
 
-def _said(model: FittedModel) -> str:
+def _quantity(model: FittedModel) -> str:
     if model.task == "regression":
         target = model.columns.target_name
         return f"predicted {target}" if target else "prediction"
@@ -275,7 +275,10 @@ def _curves(
     rows = features[np.unique(np.linspace(0, n_rows - 1, min(how.n_averaged, n_rows)).astype(np.intp))]
     found = (ColumnGrid.of(column, features, given.scaling, how.n_values) for column in columns)
     n_curves = how.n_curves if how.columns is None else len(columns)
-    output, n_outputs = "probability" if _said(model) == "probability" else "decision", len(outputs_of(model))
+    output, n_outputs = (
+        "probability" if _quantity(model) == "probability" else "decision",
+        len(outputs_of(model)),
+    )
     predict = model.predictor(given.preparation, output, features.dtype)
     curves = (
         Dependence(grid.column, grid.values, averages(grid, rows, predict, n_outputs), grid.kind, grid.rug)

@@ -139,8 +139,8 @@ class RankingFigures:
     def share(self) -> NDArray[np.float64]:
         """Share of all rows with a score of at least t, (n,)."""
         negatives, positives = self.totals
-        said = negatives * self.false_positives + positives * self.recall
-        return said / (negatives + positives)
+        reached = negatives * self.false_positives + positives * self.recall
+        return reached / (negatives + positives)
 
 
 class RankedScores:

@@ -126,8 +126,8 @@ class UpdateRecipe(Recipe):
             after = errors_of(updated, update_run, executor)
         facts = {"rows": update_run.new.n_rows, "before": before, "after": after, **drift.facts}
         number = 1 + (model.updates[-1]["number"] if model.updates else 0)
-        told = (*model.updates[1 - _MOST_RECORDED :], {"number": number, **facts})
-        return replace(updated, updates=told)
+        recorded = (*model.updates[1 - _MOST_RECORDED :], {"number": number, **facts})
+        return replace(updated, updates=recorded)
 
 
 def update_recipe(model: FittedModel, splits: Sequence[Split]) -> tuple[UpdateRecipe, tuple[Split, ...]]:

@@ -176,14 +176,14 @@ def _task_of(y: Any) -> Task:
     return "regression" if has_fractions else "classification"
 
 
-def _slices(X: Any, *beside: Any) -> Iterator[tuple[Any, ...]]:
+def _slices(X: Any, *others: Any) -> Iterator[tuple[Any, ...]]:
     n_rows = X.shape[0] if hasattr(X, "shape") else len(X)
-    for name, values in zip(("y", "sample_weight", "groups"), beside, strict=True):
+    for name, values in zip(("y", "sample_weight", "groups"), others, strict=True):
         if values is not None and len(values) != n_rows:
             what = f"X has {n_rows} rows and {name} has {len(values)}"
             raise InputError(what, where=name, hint="give one value for each row")
     # frames and series are cut by position
-    columns = [None if values is None else plain_targets(values) for values in beside]
+    columns = [None if values is None else plain_targets(values) for values in others]
     rows = X.tocsr() if hasattr(X, "tocsr") else X if is_frame(X) else np.asarray(X)
     for start in range(0, n_rows, _MOST_ROWS):
         part = slice(start, start + _MOST_ROWS)

@@ -143,9 +143,9 @@ class SearchFolder:
     def _read(self, file: Place) -> Trial:
         content, _ = _TRIAL.load(file)
         trial = _TRIAL.read(Trial, content, str(file))
-        whose = f"trial {trial.task.name}" if trial.task.name != file.stem else "a trial of another search"
+        found = f"trial {trial.task.name}" if trial.task.name != file.stem else "a trial of another search"
         if trial.task.name != file.stem or content.get("search") != self._search:
-            raise CorruptDataError(f"is {whose}", where=str(file), hint=_TRIAL.again)
+            raise CorruptDataError(f"is {found}", where=str(file), hint=_TRIAL.again)
         return trial
 
     def keep(self, trial: Trial, *, stays: bool = True) -> None:

@@ -219,8 +219,8 @@ class TrialRunner:
             place = RunPlace(executor, listeners, checkpoints, resume=True)
             model = run(recipe, split_to_learn(recipe, learned), place)
             steps = partial(evaluation_passes, model, held_out, compared=search.metric.name)
-            beside = _beside_kept(machine, learned)
-            executor.machine = check_limit(steps, Extent.of(held_out), self._where.memory_limit)(beside)
+            reduced = _without_kept(machine, learned)
+            executor.machine = check_limit(steps, Extent.of(held_out), self._where.memory_limit)(reduced)
             measured = evaluate_split(model, held_out, executor, listeners, search.metric.name)
         except (DivergenceError, MemoryBudgetError) as error:
             if isinstance(error, MemoryBudgetError) and not (search.own_space and candidate.number):
@@ -257,7 +257,7 @@ class TrialRunner:
         return stop
 
 
-def _beside_kept(machine: Machine, learned: SplitPart) -> Machine:
+def _without_kept(machine: Machine, learned: SplitPart) -> Machine:
     """Return the machine without the memory in which processes keep blocks for later candidates."""
     kept = Extent.of(learned, learned.kept_as).kept_bytes(machine)
     limit = machine.memory_limit
