@@ -246,7 +246,7 @@ class AbstractClassifier(ClassifierMixin, Explainable, AbstractEstimator):  # ty
         hint = f": set loss={' or '.join(map(repr, likelihoods))}" if likelihoods else ""
         if "probability" in self.hyperparameters:
             hint = ": set probability=True"
-        raise AttributeError(f"loss {loss.name!r} has no probabilities{hint}")
+        raise AttributeError(f"loss {loss.name!r} gives no probabilities{hint}")
 
     @available_if(lambda estimator: estimator._has_probabilities())
     def predict_proba(self, X: Any) -> Any:
