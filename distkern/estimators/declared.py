@@ -213,9 +213,7 @@ class _Available:
 
 
 def available_if(check: Callable[[Any], object]) -> Callable[[Method], Method]:
-    """Decorate a method that some objects lack: ``check`` of the object raises :class:`AttributeError` with
-    the reason.
-    """
+    """Decorate a method that some objects lack: ``check`` raises :class:`AttributeError` with the reason."""
 
     def decorate(method: Method) -> Method:
         found: Any = _Available(method, check)

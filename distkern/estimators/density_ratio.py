@@ -27,9 +27,7 @@ from distkern.solvers.hyperparameters import RANDOM_STATE, SCALE
 
 
 def are_samples(X: Any, y: Any) -> bool:
-    """Return whether ``y`` holds rows like ``X`` rather than labels; two single-column arguments are
-    samples.
-    """
+    """Return whether ``y`` holds rows like ``X``, not labels; two single columns are samples."""
     if isinstance(y, Dataset | Split):
         return True
     shape = getattr(y, "shape", None)

@@ -183,9 +183,7 @@ class AbstractEstimator(HyperparameterMixin, BaseEstimator):  # type: ignore[mis
         return self
 
     def named(self, split: Split) -> AbstractEstimator:
-        """Return the estimator that ``tune`` tunes for a split: this one, or the one it chooses for the
-        rows.
-        """
+        """Return the estimator that ``tune`` tunes for a split: this one, or its choice for the rows."""
         return self
 
     @in_python
@@ -257,9 +255,7 @@ class AbstractEstimator(HyperparameterMixin, BaseEstimator):  # type: ignore[mis
 
     @property
     def model_(self) -> FittedModel:
-        """The fitted model as a value whose fields are the other attributes; functions of ``distkern.runs``
-        take it.
-        """
+        """The fitted model as a value with the other attributes as fields, for ``distkern.runs``."""
         if self._model is None:
             raise AttributeError("the estimator is not fitted")
         return self._fitted()
@@ -292,17 +288,13 @@ class AbstractEstimator(HyperparameterMixin, BaseEstimator):  # type: ignore[mis
 
     @property
     def intercept_(self) -> Any:
-        """Constant of f, (n_outputs,), or a float for regressors with one output; in linear models it belongs
-        to ``coef_``.
-        """
+        """Constant of f, (n_outputs,), or a float for regressors with one output; belongs to ``coef_``."""
         model = self._fitted()
         constants = self._linear(model)[1] if hasattr(self, "coef_") else _lead(model, model.constants)
         return float(constants[0]) if _is_flat(model) else constants
 
     def _linear(self, model: FittedModel) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """Return weights (n_features, n_outputs) and constants (n_outputs,) of the columns in their own
-        units.
-        """
+        """Return weights (n_features, n_outputs) and constants (n_outputs,) of columns in their own units."""
         if not model.is_linear:
             raise AttributeError(f"this {type(self).__name__} is not linear in the columns of X: no coef_")
         columns = () if model.columns.table is None else model.columns.table.columns

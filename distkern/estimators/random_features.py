@@ -167,9 +167,7 @@ class RandomFeatures(
         return self
 
     def _sample(self, X: Any) -> tuple[Rows, Columns]:
-        """Return rows to check and to derive gamma from (all rows in memory, some of other sources) and their
-        columns.
-        """
+        """Return columns, and rows to check and derive gamma from: all in memory, or some of a source."""
         name = type(self).__name__
         if isinstance(X, Dataset):
             X = X.train

@@ -87,9 +87,7 @@ class FoldedSample:
         return len(several) == len(sides) and all(several)
 
     def parts(self) -> Iterator[tuple[NDArray[np.intp], NDArray[np.intp]]]:
-        """Yield training rows and held-out rows, a fifth of the sample; several pairs if there are few
-        rows.
-        """
+        """Yield training rows and a held-out fifth of the sample; several pairs if there are few rows."""
         for fold in range(min(_FOLDS, math.ceil(_FOLDS * _ENOUGH_HELD_OUT / self.rows.n_rows))):
             yield np.flatnonzero(self.folds != fold), np.flatnonzero(self.folds == fold)
 
@@ -178,9 +176,7 @@ def _n_anchors(n_near: int) -> int:
 
 
 def neighbourhood_bytes(source: AbstractSource, n_near: int) -> int:
-    """Return the memory of :func:`neighbourhoods` (rows as read and joined); 0 if all rows fit in one
-    cell.
-    """
+    """Return the memory of :func:`neighbourhoods`, as read and joined; 0 if all rows fit in one cell."""
     row_bytes = source.row_numbers * source.dtype.itemsize
     held = min(_MOST_BYTES, _n_anchors(n_near) * n_near * row_bytes)
     return 3 * held if source.n_rows > n_near else 0

@@ -120,8 +120,8 @@ class CellModel(FittedModel):
 
     @property
     def metric_importances(self) -> NDArray[np.float64] | None:
-        """Weight of each feature in the learned metric, with sum 1, see ``metric_importances_``; None without
-        a metric.
+        """Weight of each feature in the learned metric, see ``metric_importances_``; None without a
+        metric.
         """
         return self.places.map.importance() if self.places.map.has_metric else None
 

@@ -48,9 +48,7 @@ def deviations_of_rows(
     preparation: Preparation | None,
     features: Any,
 ) -> NDArray[np.float64]:
-    """Compute |phi(x)' D| of each row, (n_rows,), for D (size, size); see :func:`predict_rows` for the
-    rest.
-    """
+    """Compute |phi(x)' D| of each row, (n_rows,), for D (size, size); otherwise as :func:`predict_rows`."""
     basis, rows = _prepared(bases, n_features, preparation, features)
     found, narrow = np.empty(rows.shape[0]), spread.astype(basis.dtype)
     with blas.single_threaded():

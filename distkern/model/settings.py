@@ -89,9 +89,7 @@ class Settings:
         return replace(self, found={**self.found, **found})
 
     def value(self, name: str) -> Any:
-        """Return a hyperparameter's value; for one that depends on the rows, the decided value or its
-        substitute.
-        """
+        """Return a hyperparameter's value; if the rows decide it, the decided value or its substitute."""
         return self.found.get(name, self.left_open[name]) if name in self.left_open else self.given[name]
 
     def values_of(self, part: type) -> dict[str, Any]:
@@ -192,9 +190,7 @@ class ChosenBy:
 
 
 class SavedAs:
-    """Name and hyperparameters under which an algorithm is saved, also if it was chosen by another
-    estimator.
-    """
+    """Name and hyperparameters under which an algorithm is saved, even if another estimator chose it."""
 
     name: str
     params: Mapping[str, Any]

@@ -316,9 +316,7 @@ class FittedModel(SavedAs, ABC):
 
     @cached_property
     def chances(self) -> Callable[[Floats], NDArray[np.float64]] | None:
-        """Function from decision values (n_rows, n_outputs) to unweighted probabilities; None without
-        probabilities.
-        """
+        """Function from decision values (n_rows, n_outputs) to unweighted probabilities, or None."""
         own, weights = self.raw_chances(), self.class_weights
         return own if own is None or weights is None else partial(unweighted, own, weights)
 

@@ -21,9 +21,7 @@ def algorithms() -> Mapping[str, type[Any]]:
 
 
 def estimator(class_name: str) -> type[Any] | None:
-    """Return the public estimator class of that name, or None; a file with a similar name is imported
-    first.
-    """
+    """Return the public estimator class of that name, or None; files with similar names come first."""
     return _family(by_class=True).get(class_name)
 
 

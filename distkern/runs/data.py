@@ -45,9 +45,7 @@ class TrainingData:
     scaling: Scaling | None = None
 
     def mean_weight(self, class_weights: NDArray[np.float64] | None = None) -> float:
-        """Return the mean weight of a row's loss: the row's weight times that of its class, 1 if not
-        given.
-        """
+        """Return the mean weight of a row's loss: the row's weight times its class's, 1 if not given."""
         return float(self.class_totals @ self._factors(class_weights)) / self.source.n_rows
 
     def problem(
@@ -252,9 +250,7 @@ def _merge_described(first: _Described, second: _Described) -> _Described:
 
 
 def describing(task: str) -> Reduce[Any]:
-    """Return the pass that finds labels and weights of Dask arrays and refuses numbers that are not
-    finite.
-    """
+    """Return the pass that finds labels and weights of Dask arrays and refuses non-finite numbers."""
     return Reduce("describe", _describe, _merge_described, task)
 
 

@@ -55,9 +55,7 @@ class Drift:
 
     @property
     def facts(self) -> dict[str, Any]:
-        """What a model stores: the ten columns with the largest shares, and the number of columns with
-        any.
-        """
+        """What a model stores: the ten columns with the largest shares, and how many have any."""
         if not self.is_known:
             return {"drift": None}
         keys = ("column", "outside", "low", "high", "new_low", "new_high")

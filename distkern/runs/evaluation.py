@@ -152,9 +152,7 @@ class Evaluation:
 
 @dataclass(frozen=True)
 class _Counted:
-    """Counts of a block; for two classes the scores of its rows and whether each is of class 1; compared
-    losses.
-    """
+    """Counts of a block; for two classes also scores and which rows are of class 1; compared losses."""
 
     counts: EvaluationSums
     scores: Floats
@@ -273,9 +271,7 @@ def evaluate_split(
 
 
 def _chances_at(scores: NDArray[np.float64], model: Any) -> NDArray[np.float64] | None:
-    """Return probabilities of class 1 at decision values (n,), or None if the decision value does not
-    determine them.
-    """
+    """Return probabilities of class 1 at decision values (n,), or None if they depend on more."""
     chances = model.chances
     if chances is None or model.n_outputs != 1:
         return None

@@ -321,9 +321,7 @@ def refuse_foreign(folder: Place, hint: str, *, hidden: bool = False) -> None:
 
 
 def refuse_others_model(folder: Place) -> None:
-    """Raise :class:`InputError` for a file, and for a folder with a ``model.json`` or ``arrays`` of something
-    else.
-    """
+    """Raise :class:`InputError` for a file, and for a foreign ``model.json`` or ``arrays`` in a folder."""
     if folder.is_file():
         raise InputError("is a file", where=str(folder), hint="give a folder")
     for name in ("model.json", "arrays"):

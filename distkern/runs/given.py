@@ -97,9 +97,7 @@ def described(
 
 
 def undescribed(X: Any) -> tuple[Any, ShardOptions | None]:
-    """Return rows to learn from, without a frame's non-feature columns, and the roles of its columns, if
-    given.
-    """
+    """Return rows to learn from without non-feature columns, and the roles of the columns, if given."""
     if isinstance(X, DescribedFrame):
         return _without(X.frame, X.options.left_out), X.options
     return in_frame(X, None), None
@@ -150,9 +148,7 @@ def as_rows(columns: Columns, X: Any) -> Any:
 
 
 def in_frame(X: Any, names: Any) -> Any:
-    """Return records as a frame, with columns in the order of ``names`` if those match; other rows
-    unchanged.
-    """
+    """Return records as a frame, its columns in the order of ``names`` if those match; others unchanged."""
     # some SciPy sparse matrices are mappings
     if isinstance(X, Mapping) and not hasattr(X, "tocsr"):
         raise InputError("is a dict, not rows", where="X", hint="give a list of records: [X]")
@@ -245,9 +241,7 @@ def named(X: Any) -> Any:
 
 
 def column_check(name: str, columns: Columns | None = None) -> Any:
-    """Return an estimator on which scikit-learn's checks compare columns and which has the given class
-    name.
-    """
+    """Return an estimator of the given class name whose columns scikit-learn's checks compare."""
     check = _check_of(name)()
     if columns is not None:
         check.n_features_in_ = columns.n_features_in
@@ -470,9 +464,7 @@ def rows_for(columns: Columns, X: Any) -> GivenRows:
 
 
 def _encoded(columns: Columns, table: Table, X: Any) -> Any:
-    """Return scaled features (n, d) float32 of a frame or of an array of its columns; lazy for Dask
-    collections.
-    """
+    """Return scaled features (n, d) float32 of a frame or array of columns; lazy for Dask collections."""
     from distkern.data.frames import encode_frame
 
     encode = partial(encode_frame, table, columns.scaling or Scaling())

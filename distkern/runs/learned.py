@@ -223,9 +223,7 @@ def training_rows(
 def validated(
     check: Any, task: str, X: Any, y: Any, sample_weight: Any, *, reset: bool = True
 ) -> tuple[Rows, NDArray[Any], NDArray[np.float64] | None]:
-    """Return rows, targets and weights of arrays after scikit-learn's checks; without a task the targets are
-    zeros.
-    """
+    """Return rows, targets (zeros without a task) and weights of arrays after scikit-learn's checks."""
     how: dict[str, Any] = {"dtype": _PRECISIONS, "order": "C", "accept_sparse": "csr", "reset": reset}
     with explained(X, is_fit=True):
         if task == "none":
@@ -242,9 +240,7 @@ def validated(
 def _learned_frame(
     X: Any, y: Any, sample_weight: Any, groups: Any, task: str, options: ShardOptions | None
 ) -> tuple[NDArray[Any], FittedFrame]:
-    """Return targets and an encoded frame in memory, encoded as ``distkern shard`` does; ``groups`` are
-    keys.
-    """
+    """Return targets and a frame in memory, encoded as ``distkern shard`` does; ``groups`` are keys."""
     from distkern.data.frames import fit_frame
 
     if task == "none":

@@ -46,9 +46,7 @@ def opened_executor(
 def check_limit(
     steps: Callable[[Machine], Sequence[Pass]], extent: Extent, given: int | None
 ) -> Callable[[Machine], Machine]:
-    """Return a check that refuses a machine with too low a memory limit for the passes; see
-    :func:`fitted`.
-    """
+    """Return a check that refuses a machine whose limit is too low for the passes; see :func:`fitted`."""
 
     def check(machine: Machine) -> Machine:
         wanted = [Outline(step) for step in steps(machine)]

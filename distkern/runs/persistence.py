@@ -230,7 +230,7 @@ def read_description(folder: Place) -> dict[str, Any]:
 
 
 def read_fingerprint(folder: Place) -> str:
-    """Return the fingerprint of ``model.json``, which differs between models and runs; raises as
+    """Return the fingerprint of ``model.json``, different for each run; raises as
     :func:`read_description`.
     """
     return _opened(folder)[1]

@@ -23,9 +23,7 @@ N_BINS = 20
 
 
 def row_squares(probabilities: NDArray[np.float64], codes: NDArray[np.integer]) -> NDArray[np.float64]:
-    """Return sum_c (p(c) - [y_i = c])^2 of each row, (n_rows,), and half of it for two classes (Brier
-    1950).
-    """
+    """Return sum_c (p(c) - [y_i = c])^2 of each row, (n_rows,); half of it for two classes (Brier 1950)."""
     own = probabilities[np.arange(len(codes)), codes]
     squares: NDArray[np.float64] = np.square(probabilities).sum(axis=1) + 1.0 - 2.0 * own
     return squares / 2.0 if probabilities.shape[1] == 2 else squares
@@ -176,9 +174,7 @@ class RankedScores:
                 self._write_run()
 
     def ranking(self) -> RankingFigures | None:
-        """Return the curves and their areas; None unless there are rows of both classes and all scores are
-        numbers.
-        """
+        """Return the curves and their areas; None without rows of both classes, or for scores of NaN."""
         if not self._numbers or not self._totals.all():
             return None
         below, area, average, last = np.zeros(2), 0.0, 0.0, np.full((2, 1), -1.0)

@@ -137,7 +137,7 @@ class Recipe(SavedAs):
         return map_choices(self.settings.row_scale(), self.settings.row_metric(), data.source)
 
     def own_scale(self, data: TrainingData) -> str:
-        """Return the scaling of columns without a map, which scales by itself."""
+        """Return the scaling of the columns in front of the model; "none" if a map scales them."""
         return "none" if self.map_choices(data) else self.settings.row_scale()
 
     def preparing(self, data: TrainingData, problem: Problem) -> list[Outline]:
@@ -187,9 +187,7 @@ class Recipe(SavedAs):
         has_test: bool,
         tells_shares: bool = True,
     ) -> Posed:
-        """Return the problem with these weights; ``tells_shares``: whether the rows represent the class
-        shares.
-        """
+        """Return the problem with these weights; ``tells_shares``: whether the rows show the class shares."""
         n_classes = len(data.classes) or 2
         if self.task == "classification" and class_shares is not None:
             shares = tuple(class_shares.tolist()) if tells_shares else ()

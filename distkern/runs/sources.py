@@ -200,9 +200,7 @@ class RowScaling(Protocol):
 
 
 class ScaledSource(AbstractSource):
-    """The rows of another source, scaled in float64 as they are read, then cast to ``dtype`` or their own
-    precision.
-    """
+    """The rows of another source, scaled in float64 as they are read, in ``dtype`` or their own precision."""
 
     def __init__(
         self, source: AbstractSource, scaling: RowScaling, dtype: np.dtype[Any] | None = None

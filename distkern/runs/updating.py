@@ -158,9 +158,7 @@ def update_recipe(model: FittedModel, splits: Sequence[Split]) -> tuple[UpdateRe
 
 
 def needs_old(model: FittedModel, further: SavedForUpdate) -> bool:
-    """Return whether an update reads the old rows again; :class:`InputError` if the algorithm has no
-    updates.
-    """
+    """Return whether an update reads the old rows again; :class:`InputError` if there are no updates."""
     rule = model.solver_of(model.settings, model.risk_of(model.settings)).updates
     if rule.refusal:
         raise cannot_go_on(model.name, rule.refusal)
@@ -336,9 +334,7 @@ class UpdateRows:
 
 
 def _codes(model: FittedModel, split: Split) -> NDArray[np.int32] | None:
-    """Return the model's code for each class of a data set, -1 for a class without rows; None without
-    classes.
-    """
+    """Return the model's code for each class of a data set, -1 for one without rows; None without classes."""
     labels = split.dataset.classes
     if model.task != "classification" or labels is None:
         return None
@@ -417,9 +413,7 @@ class UpdateRun:
         return (mean_weight * n_rows + self.mean_weight * self.n_earlier) / (n_rows + self.n_earlier)
 
     def shares_of(self, totals: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Return the shares of the classes by weight, from the weights of the rows to read and the earlier
-        shares.
-        """
+        """Return class shares by weight, from the weights of the rows to read and the earlier shares."""
         known = totals
         if self.class_shares is not None and self.n_earlier:
             known = totals + self.class_shares * self.further.weight

@@ -173,9 +173,7 @@ class SearchFolder:
         return [file for file in (self.place / "trials").iterdir() if file.name[:1] != "."]
 
     def n_kept(self) -> int:
-        """Return the number of kept trials, counted by files because an interruption may follow right after
-        writing one.
-        """
+        """Return the number of kept trials by their files: an interruption may follow right after writing."""
         if self.place is None:
             return len(self._found)
         return len(self._files())

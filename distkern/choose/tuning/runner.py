@@ -42,8 +42,8 @@ _POLL_SECONDS = 0.2
 
 @dataclass(frozen=True)
 class Where:
-    """Where a search runs, see :func:`distkern.engine.executors.open_executor`; ``jobs`` trials run at a
-    time.
+    """Where a search runs, as in :func:`distkern.engine.executors.open_executor`, with ``jobs`` trials at
+    once.
     """
 
     scheduler: str | None = None
@@ -245,9 +245,7 @@ class TrialRunner:
         return trial, True
 
     def _stop_listener(self) -> Listener:
-        """Return a listener that stops a fit in the thread that drives it; other threads report progress
-        too.
-        """
+        """Return a listener that stops a fit in its own thread; other threads report progress too."""
         thread = threading.get_ident()
 
         def stop(event: Event) -> None:
@@ -267,9 +265,7 @@ def _without_kept(machine: Machine, learned: SplitPart) -> Machine:
 def counted_sides(
     split: Split, sides: Sides, executor: AbstractExecutor, listeners: tuple[Listener, ...] = ()
 ) -> NDArray[np.int64]:
-    """Return the number of rows of each block by side and class, (n_blocks, n_sides, n_classes), from one
-    pass.
-    """
+    """Count the rows of each block by side and class, (n_blocks, n_sides, n_classes), in one pass."""
     n_classes = n_classes_of(split)
     # a task joins the results of its blocks
     cost = Cost(STIRRED_BYTES).holding(

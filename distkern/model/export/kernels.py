@@ -148,8 +148,8 @@ def _arc_cosine(kernel: inner_product.ArcCosine, rows: Value, landmarks: Array) 
 
 
 def _arccos(cosine: Value) -> Value:
-    """Compute the arc cosine in double precision: runtimes have it in single precision, and one Newton step
-    refines it.
+    """Compute the arc cosine in double precision: that of runtimes is single, and a Newton step refines
+    it.
     """
     angle = cosine.cast("FLOAT").apply("Acos").cast("DOUBLE")
     sine = angle.apply("Sin")
