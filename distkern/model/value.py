@@ -16,8 +16,7 @@ It may give:
     features_of, memory_hint      its features; how to use less memory
     weight, penalty, squared_norm    its objective
     raw_chances, answer, predictor    probabilities, and its answers from decision values
-    facts, arrays, read, check    contents of its files in addition to the fields of
-    :mod:`distkern.model.fields`
+    facts, arrays, read, check    contents of its files besides :mod:`distkern.model.fields`
     folders, stored_fields, save_parts    what tasks store for it
     own_coefficients              coefficients with which an update starts
     is_linear                     whether the basis functions are the columns of the rows

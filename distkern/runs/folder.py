@@ -8,6 +8,7 @@ import shutil
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from functools import partial
+from operator import methodcaller
 from pathlib import Path
 from typing import Any
 
@@ -226,32 +227,26 @@ def _is_arrays(folder: Place) -> bool:
     return True
 
 
-def _is_metrics(file: Place) -> bool:
-    if not file.is_file():
-        return False
+def _start(file: Place, n_bytes: int) -> bytes | None:
+    """Return the first bytes of a file, or None if they cannot be read."""
     try:
-        first, _, _ = read_range(file, 0, 2**16).partition(b"\n")
-        return not first or b'"stage"' in first
+        return read_range(file, 0, n_bytes) if file.is_file() else None
     except OSError:
-        return False
+        return None
+
+
+def _is_metrics(file: Place) -> bool:
+    start = _start(file, 2**16)
+    return start is not None and (start[:1] in (b"", b"\n") or b'"stage"' in start.partition(b"\n")[0])
 
 
 def _is_report(file: Place) -> bool:
-    if not file.is_file():
-        return False
-    try:
-        return read_range(file, 0, len(PAGE_BEGINS)) == PAGE_BEGINS.encode()
-    except OSError:
-        return False
+    return _start(file, len(PAGE_BEGINS)) == PAGE_BEGINS.encode()
 
 
 def _all_named(folder: Place, names: re.Pattern[str]) -> bool:
     found = folder.iterdir() if folder.is_dir() else [folder]
     return all(entry.name[:1] == "." or names.fullmatch(entry.name) for entry in found)
-
-
-def _is_checkpoints(folder: Place) -> bool:
-    return _all_named(folder, _STAGE)
 
 
 def _is_parts(folder: Place) -> bool:
@@ -270,19 +265,15 @@ def _is_cancellation(file: Place) -> bool:
     return file.is_file() and not file.read_bytes()
 
 
-def _is_file(file: Place) -> bool:
-    return file.is_file()
-
-
 #: file of a run, without those of its model -> check that distinguishes it from other files
 OF_A_RUN: Mapping[str, Callable[[Place], bool]] = {
-    "checkpoints": _is_checkpoints,
+    "checkpoints": partial(_all_named, names=_STAGE),
     "metrics.jsonl": _is_metrics,
     "arrays": _is_arrays,
     "model.json": is_model,
     "report.html": _is_report,
-    "job.json": _is_file,
-    "log.jsonl": _is_file,
+    "job.json": methodcaller("is_file"),
+    "log.jsonl": methodcaller("is_file"),
     "cancel": _is_cancellation,
     "tune": _is_search,
     **dict.fromkeys(PASSING, _is_parts),

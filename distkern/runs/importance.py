@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from itertools import islice
 from typing import TYPE_CHECKING, Any
 
@@ -346,7 +347,7 @@ def _sample(model: FittedModel, given: LabelledRows, rows: Block) -> tuple[_Samp
     if model.task == "regression":
         output, levels = "decision", model.levels
         scored, loss = (
-            (_Pinball(levels), "pinball loss")
+            (partial(_pinball, levels), "pinball loss")
             if levels
             else (_squares, "squared error relative to the variance")
         )
@@ -358,7 +359,7 @@ def _sample(model: FittedModel, given: LabelledRows, rows: Block) -> tuple[_Samp
         has_chances = model.chances is not None
         own = model.loss
         output, loss = ("probability", "log loss") if has_chances else ("decision", f"{own.name} loss")
-        scored = _log_loss if has_chances else _OwnLoss(model.risk)
+        scored = _log_loss if has_chances else partial(_own_loss, model.risk)
         if not rows.n_rows:
             return None, "no row has a class of the model"
     predict = model.predictor(given.preparation, output, rows.features.dtype)
@@ -375,25 +376,16 @@ def _squares(values: NDArray[Any], targets: NDArray[Any]) -> float:
     return float(np.square(values - targets).mean() / targets.var())
 
 
-@dataclass(frozen=True)
-class _OwnLoss:
-    """The model's own loss, which varies even if all predicted labels are equal."""
-
-    risk: Any
-
-    def __call__(self, values: NDArray[Any], codes: NDArray[Any]) -> float:
-        predictions = values.reshape(len(codes), -1)
-        targets = self.risk.targets(Block(predictions, codes))
-        return float(self.risk.values(predictions, targets, None).mean())
+def _own_loss(risk: Any, values: NDArray[Any], codes: NDArray[Any]) -> float:
+    """Return the model's own loss, which varies even if all predicted labels are equal."""
+    predictions = values.reshape(len(codes), -1)
+    targets = risk.targets(Block(predictions, codes))
+    return float(risk.values(predictions, targets, None).mean())
 
 
-@dataclass(frozen=True)
-class _Pinball:
-    levels: tuple[float, ...]
-
-    def __call__(self, values: NDArray[Any], targets: NDArray[Any]) -> float:
-        levels, over = np.array(self.levels), targets[:, None] - values.reshape(len(targets), -1)
-        return float(np.maximum(levels * over, (levels - 1) * over).mean())
+def _pinball(levels: tuple[float, ...], values: NDArray[Any], targets: NDArray[Any]) -> float:
+    quantiles, over = np.array(levels), targets[:, None] - values.reshape(len(targets), -1)
+    return float(np.maximum(quantiles * over, (quantiles - 1) * over).mean())
 
 
 def _chosen(model: FittedModel, features: Rows, given: LabelledRows, how: ExplanationEffort) -> list[int]:

@@ -73,9 +73,6 @@ class GivenTraining:
     def has_test(self) -> bool:
         return self.test is not None
 
-    def of_target(self, name: str) -> GivenTraining:
-        return replace(self, columns=replace(self.columns, target_name=name))
-
     def test_rows(self, columns: Columns) -> AbstractSource:
         """Return ``test`` as a source, prepared like the training rows and with codes of the same classes.
 
@@ -178,7 +175,9 @@ def training_rows(
             )
         check_stored(wanted, X.dtype, "data sets and mixed Dask frames")
         given = split_to_learn(recipe, X, test)
-        return given if name is None else given.of_target(name), opened()
+        if name is not None:
+            given = replace(given, columns=replace(given.columns, target_name=name))
+        return given, opened()
     if not mixed and is_dask(X, y, sample_weight, groups):
         if y is None and task != "none":
             raise InputError("y is missing", where="fit", hint="give labels with Dask arrays")

@@ -43,7 +43,7 @@ from distkern.solvers.base import AbstractSolver, Problem, cannot_go_on
 _MOST_RECORDED = 100
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class UpdateRecipe(Recipe):
     """How a model learns from more rows: its settings, scaling, map and weights do not change.
 
@@ -52,7 +52,7 @@ class UpdateRecipe(Recipe):
     model : model before the update
     """
 
-    model: FittedModel | None = None
+    model: FittedModel
 
     @property
     def draws_any_row(self) -> bool:
@@ -67,21 +67,16 @@ class UpdateRecipe(Recipe):
         assert self.update_run is not None, "update_recipe gives it"
         return self.update_run
 
-    @property
-    def _model(self) -> FittedModel:
-        assert self.model is not None, "update_recipe gives it"
-        return self.model
-
     def preparing(self, data: TrainingData, problem: Problem) -> list[Outline]:
         return []
 
     def as_read(self, data: TrainingData, split: Split) -> AbstractSource:
         if split.name == "train":
-            return mapped_source(self._model, data.source)
-        return mapped_source(self._model, as_own(self._model, split))
+            return mapped_source(self.model, data.source)
+        return mapped_source(self.model, as_own(self.model, split))
 
     def pose(self, data: TrainingData, *, has_test: bool) -> Posed:
-        update_run, model = self.rows, self._model
+        update_run, model = self.rows, self.model
         weights = model.class_weights
         mean = update_run.mean_of(data.mean_weight(weights))
         shares = update_run.shares_of(data.class_totals) if self.task == "classification" else None
@@ -89,7 +84,7 @@ class UpdateRecipe(Recipe):
         return self.posed(data, weights, shares, mean, has_test=has_test, tells_shares=False)
 
     def continued(self, solver: AbstractSolver[Any], problem: Problem) -> tuple[AbstractSolver[Any], Problem]:
-        return self._model.continued(solver, problem, self.rows)
+        return self.model.continued(solver, problem, self.rows)
 
     def searched(self, posed: Posed) -> AbstractSolver[Any]:
         return posed.solver
@@ -99,7 +94,7 @@ class UpdateRecipe(Recipe):
 
     def update(self, test: Split | None, place: RunPlace) -> FittedModel:
         """Return the updated model; ``test`` is measured after every stage."""
-        update_run, model, executor = self.rows, self._model, place.executor
+        update_run, model, executor = self.rows, self.model, place.executor
         with ExitStack() as stack:
             stack.enter_context(blas.single_threaded())
             events = EventLog(place.listeners)
