@@ -143,7 +143,7 @@ def as_rows(columns: Columns, X: Any) -> Any:
         known |= {*own}
     there = [name for name in there if name not in known]
     if target in there:
-        warn(f"column {target!r} is the target and is ignored by predictions")
+        warn(f"column {target!r} is the target and is not used for predictions")
     return _without(X, there)
 
 

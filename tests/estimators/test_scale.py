@@ -110,7 +110,7 @@ def test_sparse_rows_keep_their_zeros(kind):
     dense = small(kind, scale="maxabs").fit(X * UNITS, y)
     assert model.score(csr_matrix(X * UNITS), y) == pytest.approx(dense.score(X * UNITS, y), abs=0.02)
     assert model.score(csr_matrix(X * UNITS), y) > 0.85
-    with pytest.raises(InputError, match=r"^scale: is 'standard', which would turn the zeros"):
+    with pytest.raises(InputError, match=r"^scale: is 'standard', which would make the zeros"):
         small(kind, scale="standard").fit(csr_matrix(X), y)
 
 

@@ -182,8 +182,8 @@ def test_a_loaded_model_is_exported(tmp_path):
     ("make", "reason"),
     [
         (lambda: dk.CellClassifier(search=None).fit(X, TWO), "machines in cells have no formula"),
-        (lambda: dk.DSGNoveltyDetector().fit(X), "DSGNoveltyDetector says other things"),
-        (lambda: dk.DSGDensityRatio(stages=1).fit(X, TWO), "DSGDensityRatio says other things"),
+        (lambda: dk.DSGNoveltyDetector().fit(X), "DSGNoveltyDetector does not predict labels"),
+        (lambda: dk.DSGDensityRatio(stages=1).fit(X, TWO), "DSGDensityRatio does not predict labels"),
         (
             lambda: dk.NewtonClassifier().fit(
                 pandas.DataFrame({"k": np.array([*"abc"])[Y], "x": X[:, 0]}), TWO
