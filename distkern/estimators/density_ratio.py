@@ -82,7 +82,7 @@ def joined_splits(P: Split, Q: Split) -> TrainingData:
     same = same and first.feature_names == second.feature_names
     if not (same and are_alike(first.table, second.table)):
         raise InputError(
-            f"has different columns than {first.path}",
+            f"has different columns from {first.path}",
             where=str(second.path),
             hint="shard files with the same columns",
         )

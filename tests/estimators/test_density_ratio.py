@@ -99,7 +99,7 @@ def test_permutations_tell_samples_apart_only_where_they_differ():
 
 def test_what_is_refused():
     P, Q = samples(60)
-    with pytest.raises(InputError, match="the rows are of 3 labels"):
+    with pytest.raises(InputError, match="the rows have 3 labels"):
         ratio().fit(P, np.arange(60) % 3)
     with pytest.raises(InputError, match=r"rows of shape \(1,\) and of shape \(2,\)"):
         ratio().fit(P, samples(60, 2)[0])
