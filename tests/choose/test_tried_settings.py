@@ -66,7 +66,7 @@ def test_what_cannot_be_tried_is_refused(space, method, n_drawn, message):
     [
         ((2.0, 1.0), "low < high"),
         ((0.0, float("inf")), "low < high"),
-        ((0.0, 1.0, True), "above 0"),
+        ((0.0, 1.0, True), "give low > 0"),
         ((0.0, 1.0, False, 1), "at least 2"),
     ],
 )
