@@ -62,9 +62,9 @@ def test_what_comes_while_a_model_is_updated_stays(folder, monkeypatch, capsys):
         (folder / "m" / "notes.txt").write_text("mine")
         return own(*given)
 
-    own = updating.begun
+    own = updating.update_recipe
     with monkeypatch.context() as patched:
-        patched.setattr(updating, "begun", begun)
+        patched.setattr(updating, "update_recipe", begun)
         assert main(["update", "m", "--data", "new.zarr"]) == 2
     assert "('notes.txt')" in capsys.readouterr().err
     (folder / "m" / "notes.txt").rename("notes.txt")
