@@ -243,8 +243,8 @@ def test_one_of_two_updates_at_a_time_is_refused(folder, monkeypatch, capsys):
             ended[0] = main(["update", "m", "--data", "all.zarr"])
         return own(*given)
 
-    own = updating.begun
-    monkeypatch.setattr(updating, "begun", begun)
+    own = updating.update_recipe
+    monkeypatch.setattr(updating, "update_recipe", begun)
     assert main(["update", "m", "--data", "new.zarr"]) == 0
     assert ended == [2]
     assert "is writing to this folder" in capsys.readouterr().err
