@@ -21,8 +21,7 @@ from distkern.estimators.cells import CellRecipe
 from distkern.estimators.estimator import AbstractEstimator
 from distkern.estimators.loading import estimator_of
 from distkern.maths.maps.mapping import MapChoice
-from distkern.model.settings import Settings
-from distkern.model.value import ChosenBy
+from distkern.model.settings import ChosenBy, Settings
 from distkern.passes import Extent
 from distkern.runs.algorithms import algorithm
 from distkern.runs.data import TrainingData

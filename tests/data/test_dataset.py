@@ -13,7 +13,7 @@ from cluster_processes import lines_of
 from distkern.core.errors import CorruptDataError, InputError
 from distkern.data.dataset import open_dataset
 from distkern.data.ingest import write_dataset
-from distkern.runs.arrays import ArraySource
+from distkern.runs.sources import ArraySource
 
 #: files of a shard, by whether it is sparse
 FILES = {

@@ -20,11 +20,12 @@ from distkern.data.ingest import write_dataset
 from distkern.engine import executors
 from distkern.engine.checkpoint import CheckpointFolder
 from distkern.engine.drive import Interrupted
+from distkern.estimators.arena import Arena
 from distkern.estimators.auto import ChoosingRecipe
 from distkern.estimators.sample import FoldedSample, drawn_shares
-from distkern.runs.arrays import ArraySource
 from distkern.runs.data import from_arrays
-from runs import posed_problem
+from distkern.runs.sources import ArraySource
+from runs import plan, posed_problem, train
 
 
 def rows(n_rows=200, n_columns=3):
@@ -199,6 +200,17 @@ def test_settings_of_the_choice_are_overridden_by_name():
         KernelClassifier(settings={"max_cell_rows": 64}, random_state=0).fit(X, y)
     with pytest.raises(InputError, match="n_landmarks"):
         KernelClassifier(settings={"n_landmarks": -1}, random_state=0).fit(X, y)
+
+
+@pytest.mark.parametrize("kind", [KernelClassifier, CellClassifier])
+def test_a_plan_keeps_what_was_chosen_for_its_run(kind, tmp_path, monkeypatch):
+    data = write_dataset([curved(300)], tmp_path / "d.zarr", scale="none")
+    planned = plan(kind(random_state=0), data.train)
+    monkeypatch.setattr(Arena, "of", None)
+    model = train(planned.recipe, data.train, scheduler="synchronous")
+    assert model.score(data.train) > 0.6
+    with pytest.raises(TypeError):
+        kind(random_state=0).fit(data.train)
 
 
 def test_wide_sparse_rows_get_a_linear_machine():

@@ -18,7 +18,7 @@ from distkern.maths.features.linear import Linear
 from distkern.maths.features.random import Random
 from distkern.maths.kernels import find_kernel
 from distkern.maths.losses import find_loss
-from distkern.model.newton import that_fits
+from distkern.model.newton import fitting_in_memory
 from distkern.solvers import newton_products
 from distkern.solvers.base import Problem
 from distkern.solvers.newton import Newton
@@ -257,7 +257,7 @@ def test_more_features_never_go_back_to_matrices(outputs, limit):
         subject = Newton(
             Risk(find_loss("logistic")(), outputs), Random(RBF, size), memory_limit=limit * 2**20
         )
-        return that_fits(subject, problem).takes_products
+        return fitting_in_memory(subject, problem).takes_products
 
     sizes = [100, *range(1900, 2600, 50), 6000, 30_000]
     found = [takes_products(size) for size in sizes]
