@@ -15,7 +15,7 @@ def install(client: Any) -> str:
     """Serve the page on the scheduler of a connected client; return its URL.
 
     The scheduler needs Bokeh, as its own dashboard does, but not distkern: the page's modules are sent by
-    value. One page serves all runs of a scheduler, so installing it again changes nothing.
+    value. One page serves all runs of a scheduler; installing it again changes nothing.
     """
     from distkern.show.live.preload import install_page
 
@@ -23,9 +23,7 @@ def install(client: Any) -> str:
 
 
 def forwarder(client: Any, run: Mapping[str, Any]) -> Listener:
-    """Return a listener that sends a run's events to the page; see
-    :class:`distkern.show.live.forward.Forwarder`.
-    """
+    """Return a listener that sends a run's events to the page."""
     from distkern.show.live.forward import Forwarder
 
     return Forwarder(client, run)

@@ -1,4 +1,4 @@
-"""A training run of the command line: train with progress, then write the report."""
+"""Facts of runs, updates and data sets as texts, for reports and the terminal."""
 
 from __future__ import annotations
 
@@ -6,171 +6,17 @@ import os
 import platform
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
-from functools import partial
 from typing import TYPE_CHECKING, Any
 
-import click
-
-from distkern.cli import options
-from distkern.core.errors import InputError, MemoryBudgetError
 from distkern.core.names import label_texts
 from distkern.data.store.places import place_of
 
 if TYPE_CHECKING:
     from distkern.cli.job import Job
-    from distkern.data.dataset import Dataset, Split
-    from distkern.engine.events import Listener
-    from distkern.engine.executors import AbstractExecutor
+    from distkern.data.dataset import Dataset
     from distkern.model.value import FittedModel
     from distkern.runs.evaluation import Evaluation
-    from distkern.runs.recipe import Recipe
     from distkern.show.page import Section
-
-
-def run_job(
-    job: Job,
-    dataset: Dataset,
-    *,
-    listeners: Sequence[Listener],
-    resume: bool = False,
-    dashboard: bool | None = None,
-    on_cluster: bool = False,
-    evaluations: dict[str, Evaluation] | None = None,
-    compared: str | None = None,
-    recipe: Recipe | None = None,
-) -> tuple[FittedModel, list[dict[str, Any]]]:
-    """Train the job on ``dataset``, save the model under ``job.out`` and write its report there.
-
-    Parameters
-    ----------
-    on_cluster : this process is a task of the job's scheduler, and passes use the client there
-    evaluations : filled with the evaluation of the test rows
-    compared : a further figure to compute in it
-    recipe : of what is made instead of the job's own model
-
-    Returns
-    -------
-    The model and the lines of its ``metrics.jsonl``.
-
-    Raises
-    ------
-    InputError
-        If the job names no folder for the model, or asks for a dashboard where none is possible.
-    """
-    from distkern.cli.job import make_estimator
-    from distkern.runs.run import train
-    from distkern.show.clock import Clock
-    from distkern.show.metrics import read
-    from distkern.show.passes import PassRecorder
-    from distkern.show.report import write_report
-
-    evaluations = {} if evaluations is None else evaluations
-    folder = job.model_folder
-    served = has_dashboard(job, dashboard)
-    recipe = make_estimator(job).recipe() if recipe is None else recipe
-    recorder = PassRecorder()
-    clock = Clock(options.began())
-    heard: tuple[Listener, ...] = (*listeners, recorder, clock)
-    shown = served or (dashboard is not False and "://" in job.scheduler)
-    fitted = train(
-        recipe,
-        dataset.train,
-        test=dataset.test,
-        scheduler=None if on_cluster else job.scheduler,
-        workers=job.workers,
-        memory_limit=job.memory_limit,
-        out=job.out,
-        resume=resume,
-        listeners=heard,
-        dashboard=served,
-        opened=partial(_show_page, job) if shown else None,
-        trained=partial(_measure, dataset.train if dataset.test is None else dataset.test, heard),
-        finished=None
-        if dataset.test is None
-        else partial(evaluate_test_rows, dataset.test, heard, evaluations, compared),
-    )
-    history = read(folder / "metrics.jsonl")
-    # a run that found its model finished has made no passes, and knows less than a report that is there
-    if recorder.totals or not (folder / "report.html").exists():
-        seconds = clock.seconds
-        facts = run_facts(job, dataset, fitted, history, evaluations, seconds=seconds)
-        parts = worth_sections(fitted, history, evaluations)
-        write_report(folder / "report.html", facts, history, recorder.totals, parts)
-    return fitted, history
-
-
-def _measure(
-    split: Split, listeners: tuple[Listener, ...], model: FittedModel, executor: AbstractExecutor
-) -> FittedModel:
-    """The model with the permutation importances on rows of the split."""
-    from distkern.runs.importance import measured_importances
-
-    return replace(model, importances=measured_importances(model, split, executor, listeners))
-
-
-def evaluate_test_rows(
-    split: Split,
-    listeners: tuple[Listener, ...],
-    evaluations: dict[str, Evaluation],
-    compared: str | None,
-    fitted: FittedModel,
-    executor: AbstractExecutor,
-) -> None:
-    """Evaluate the model on the test rows for the report, if memory allows."""
-    from distkern.passes import Extent
-    from distkern.runs.evaluation import evaluate_split, evaluation_passes
-    from distkern.runs.limits import check_limit
-
-    try:
-        passes = partial(evaluation_passes, fitted, split, compared=compared)
-        check_limit(passes, Extent.of(split), None)(executor.machine)
-    except MemoryBudgetError as error:
-        click.echo(f"note: the report has no evaluation on the test rows: {error}", err=True)
-        return
-    evaluations["test"] = evaluate_split(fitted, split, executor, listeners, compared)
-
-
-def train_described(description: dict[str, Any], listeners: Sequence[Listener], resume: bool) -> None:
-    """Train a :class:`~distkern.cli.job.Job` from its fields; a job's driver runs this on a worker.
-
-    If the model exists, only missing files beside it are written. The first listener hears events first.
-    """
-    from distkern.cli.job import Job, prepare
-
-    job = Job(**description)
-    _, dataset = prepare(job)
-    run_job(job, dataset, listeners=listeners, resume=resume, on_cluster=True)
-
-
-def has_dashboard(job: Job, dashboard: bool | None) -> bool:
-    """Whether a local cluster gets a dashboard; refused where none is possible."""
-    if dashboard and job.scheduler in ("synchronous", "threads", "processes"):
-        raise InputError(
-            f"scheduler {job.scheduler!r} has no dashboard", where="--dashboard", hint="use --scheduler local"
-        )
-    return job.scheduler == "local" if dashboard is None else dashboard
-
-
-def _show_page(job: Job, executor: AbstractExecutor) -> list[Listener]:
-    """Show the run on the page /distkern of the scheduler's dashboard, if there is one."""
-    from distkern.show.live import forwarder, install
-
-    if executor.client is None:
-        return []
-    try:
-        executor.dashboard = install(executor.client)
-    except Exception as error:
-        # a run is worth more than its page
-        click.echo(f"note: this run has no live page ({type(error).__name__}: {error})", err=True)
-        return []
-    facts = {
-        "algorithm": job.algorithm,
-        "data": str(job.data),
-        "out": str(job.out),
-        "memory_limit": executor.machine.memory_limit,
-    }
-    return [forwarder(executor.client, facts)]
 
 
 def run_facts(
@@ -182,12 +28,12 @@ def run_facts(
     ended: float | None = None,
     seconds: float | None = None,
 ) -> dict[str, Any]:
-    """Facts of a run for its report; fewer without its data set.
+    """Return the facts of a run for its report; fewer without its data set.
 
     Parameters
     ----------
-    ended : time of the end in seconds since 1970, for a run of another machine
-    seconds : time of the whole command, which the history lacks
+    ended : end of a run on another machine, in seconds since 1970
+    seconds : time of the whole command
     """
     from distkern.cli.evaluation_page import headline
     from distkern.core.text import error_name, in_bytes, in_error, in_number, in_time
@@ -241,14 +87,14 @@ def run_facts(
 
 
 def target_of(fitted: Any) -> str:
-    """The name of a real target, for errors in its unit; empty for classes."""
+    """Return the name of a real target, for errors in its unit; empty for classes."""
     return (fitted.columns.target_name or "target") if fitted.task == "regression" else ""
 
 
 def worth_sections(
     fitted: Any, history: Sequence[Mapping[str, Any]], evaluations: Mapping[str, Evaluation]
 ) -> list[Section]:
-    """What a trained model is worth: beside the linear machine and the base rate, then plots."""
+    """Return the comparison of a model with the linear machine and the base rate, then plots."""
     import numpy as np
 
     from distkern.cli.evaluation_page import evaluation_sections, worth
@@ -265,7 +111,7 @@ def worth_sections(
 
 
 def update_facts(update: Mapping[str, Any]) -> dict[str, str]:
-    """Facts of an update as text: its rows, the error on them before and after, the drift."""
+    """Return the facts of an update: its rows, the error on them before and after, the drift."""
     from distkern.core.text import in_percent
     from distkern.show.style import short_number
 
@@ -275,12 +121,12 @@ def update_facts(update: Mapping[str, Any]) -> dict[str, str]:
         facts[f"{name} on them"] = f"{text(before)} before, {text(update['after'][name])} after"
     drift = update["drift"]
     if drift is None:
-        facts["drift"] = "unknown: the training did not record the ranges of the columns"
+        facts["drift"] = "unknown: the model does not hold the ranges of its columns"
     else:
-        told = [f"{one['column']} {in_percent(one['outside'])}" for one in drift["most"]]
+        shares = [f"{one['column']} {in_percent(one['outside'])}" for one in drift["most"]]
         n_columns = f"{drift['columns']:,} column{'s' * (drift['columns'] != 1)}"
         facts["drift"] = f"numbers outside the range of the earlier rows in {n_columns}"
-        facts["drift"] += f": {', '.join(told)}" if told else ""
+        facts["drift"] += f": {', '.join(shares)}" if shares else ""
         away = [one["column"] for one in drift["most"] if one["outside"] > 0.5]
         if away:
             facts["warning"] = (
@@ -291,7 +137,7 @@ def update_facts(update: Mapping[str, Any]) -> dict[str, str]:
 
 
 def memory_line(history: list[dict[str, Any]], limit: int | None) -> str:
-    """Peak memory over all tries of a run: the largest worker with its limit, and the driver."""
+    """Return a line on the peak memory of a run: the largest worker with its limit, and the driver."""
     from distkern.core.text import in_bytes
 
     driver = f"driver {in_bytes(max(metrics['driver_peak_rss_bytes'] for metrics in history))}"
@@ -303,7 +149,7 @@ def memory_line(history: list[dict[str, Any]], limit: int | None) -> str:
 
 
 def hyperparameters(params: Mapping[str, Any]) -> dict[str, str]:
-    """Hyperparameters as text, by name."""
+    """Return hyperparameters as text, by name."""
     return {
         name: f"{value:g}" if isinstance(value, float) else str(value)
         for name, value in sorted(params.items())
@@ -311,7 +157,7 @@ def hyperparameters(params: Mapping[str, Any]) -> dict[str, str]:
 
 
 def data_facts(dataset: Dataset) -> dict[str, str]:
-    """Facts of a data set as text: task, sizes, classes, scaling, fingerprint."""
+    """Return the facts of a data set: task, sizes, classes, scaling, fingerprint."""
     from distkern.core.text import in_bytes
 
     facts = {"path": str(dataset.path), "task": str(dataset.task)}
@@ -330,7 +176,7 @@ def data_facts(dataset: Dataset) -> dict[str, str]:
     if dataset.target_name is not None:
         facts["target"] = dataset.target_name
     if dataset.group_name is not None:
-        facts["groups"] = f"rows of one {dataset.group_name!r} are held out together"
+        facts["groups"] = f"rows with the same {dataset.group_name!r} are held out together"
     if dataset.is_sparse:
         per_row = dataset.train.n_entries / dataset.n_rows
         facts["stored"] = f"sparse, {per_row:,.1f} numbers a row ({per_row / dataset.n_features:.2%})"
@@ -342,5 +188,5 @@ def data_facts(dataset: Dataset) -> dict[str, str]:
 
 
 def shorten(labels: list[Any], most: int = 12) -> list[Any]:
-    """The first labels and the last one."""
+    """Return the first labels and the last one."""
     return labels if len(labels) <= most else [*labels[: most - 2], "...", labels[-1]]
