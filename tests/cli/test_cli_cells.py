@@ -86,7 +86,7 @@ def test_a_resumed_run_says_what_was_chosen_before(tmp_path, capsys, monkeypatch
     with monkeypatch.context() as patched:
         patched.setattr(cells, "CellsState", interrupted)
         assert main([*train, str(tmp_path / "m")]) == 130
-    assert "no checkpoint had been written yet" in capsys.readouterr().err
+    assert "there is no checkpoint yet" in capsys.readouterr().err
     with monkeypatch.context() as patched:
         patched.setattr(cells.Cells, "_solve", interrupted)
         assert main([*train, str(tmp_path / "m")]) == 130

@@ -112,8 +112,10 @@ def test_which_worker_does_not_see_the_data(tmp_path):
     answers = {"tcp://a:1": here, "tcp://b:1": "FileNotFoundError"}
     with pytest.raises(InputError) as caught, explain_errors(Answers(answers)):
         raise missing
-    assert str(caught.value).startswith(f"{file}: worker tcp://b:1 does not see this file as it is here")
-    assert "need not be made again" in str(caught.value)
+    assert str(caught.value).startswith(
+        f"{file}: worker tcp://b:1 sees other content in this file than this host"
+    )
+    assert "the data set itself is intact" in str(caught.value)
     # damaged for everybody: the advice stays
     with pytest.raises(CorruptDataError, match="make it again"), explain_errors(Answers({"tcp://a:1": here})):
         raise missing
@@ -281,8 +283,8 @@ def test_data_that_a_worker_does_not_see(data, tmp_path, job):
     assert run.returncode == 2, run.stderr
     [line] = run.stderr.splitlines()[-1:]
     assert "worker tcp://127.0.0.1:" in line
-    assert "does not see this file as it is here" in line
-    assert "need not be made again" in line
+    assert "sees other content in this file than this host" in line
+    assert "the data set itself is intact" in line
 
 
 @contextmanager
