@@ -34,10 +34,18 @@ _CHOSEN_ROWS, _CHOSEN_BYTES, _PREDICTED_ROWS = 8_192, 64 * 2**20, 8_192
 @click.option(
     "--rows",
     type=click.IntRange(min=1000),
+    metavar="N",
     help="Training rows to generate.  [default: more than fit in the memory of all workers together]",
 )
 @options.memory_limit(help="Memory of one worker.  [default: 256MiB, with --data 512MiB]")
-@click.option("--workers", type=click.IntRange(min=1), default=2, show_default=True, help="Worker processes.")
+@click.option(
+    "--workers",
+    type=click.IntRange(min=1),
+    metavar="N",
+    default=2,
+    show_default=True,
+    help="Worker processes.",
+)
 @click.option(
     "--out",
     default="distkern-demo",
@@ -48,7 +56,12 @@ _CHOSEN_ROWS, _CHOSEN_BYTES, _PREDICTED_ROWS = 8_192, 64 * 2**20, 8_192
 @click.option("--data", metavar="FILE", help="Train on this file of yours instead of digits.")
 @click.option("--target", metavar="COLUMN", help="With --data: the column with the labels.")
 @click.option(
-    "--seed", type=click.IntRange(0, 2**32 - 1), default=0, show_default=True, help="Seed of all choices."
+    "--seed",
+    type=click.IntRange(0, 2**32 - 1),
+    metavar="N",
+    default=0,
+    show_default=True,
+    help="Seed of all choices.",
 )
 @click.option("--overwrite", is_flag=True, help="Replace the data set and the model in DIR.")
 def demo(
@@ -76,58 +89,39 @@ def demo(
         raise InputError("does not go with --data", where="--rows", hint="leave one of them out")
     if data is None and target is not None:
         raise InputError("needs --data", where="--target", hint="add --data FILE")
-    folder = Path(out)
+    from distkern.cli.job import Job
+    from distkern.cli.train import driving, run_job
+    from distkern.runs.run import evaluate
+    from distkern.show.terminal import Terminal
+
+    folder, started = Path(out), time.monotonic()
+    name = "digits" if data is None else data.rstrip("/").rpartition("/")[2].partition(".")[0] or "data"
+    job = Job(
+        algorithm="csvrg",
+        data=str(folder / f"{name}.zarr"),
+        out=str(folder / "model"),
+        seed=seed,
+        scheduler="local",
+        workers=workers,
+        memory_limit=memory_limit or (_LIMIT if data is None else _LIMIT_OF_OTHERS),
+        params=_DIGITS if data is None else {},
+    )
     resume = _prepare(folder / "model", overwrite)
     try:
-        limit = memory_limit or (_LIMIT if data is None else _LIMIT_OF_OTHERS)
-        lines = _run(folder, rows, limit, workers, data, target, seed, overwrite, resume)
+        with Terminal() as terminal:
+            dataset = _dataset(job, rows, data, target, overwrite, terminal)
+            with driving(job.model_folder, resume) as guards:
+                model, history = run_job(job, dataset, listeners=(*guards, terminal), resume=resume)
+            source = dataset.train if dataset.test is None else dataset.test
+            measured = evaluate(model, source, scheduler="threads", workers=workers)
+            choice = _choice(dataset, job, terminal)
     except KeyboardInterrupt as interrupt:
         again = "run the same command again to continue"
         if overwrite:
             again += " (without --overwrite)"
         raise KeyboardInterrupt(f"interrupted: {again}") from interrupt
-    for line in lines:
+    for line in summary(job, dataset, measured, history, choice, time.monotonic() - started):
         click.echo(line)
-
-
-def _run(
-    folder: Path,
-    rows: int | None,
-    memory_limit: int,
-    workers: int,
-    data: str | None,
-    target: str | None,
-    seed: int,
-    overwrite: bool,
-    resume: bool,
-) -> list[str]:
-    from distkern.cli.job import Job
-    from distkern.cli.train import driving, run_job
-    from distkern.show.terminal import Terminal
-
-    started = time.monotonic()
-    path = folder / ("digits.zarr" if data is None else f"{_stem(data)}.zarr")
-    with Terminal() as terminal:
-        if data is None:
-            wanted = rows if rows is not None else _rows_beyond(workers * memory_limit)
-            dataset = _digits(path, wanted, seed, overwrite, terminal)
-        else:
-            dataset = _shard_file(path, data, target, seed, overwrite, terminal)
-        job = Job(
-            algorithm="csvrg",
-            data=str(path),
-            out=str(folder / "model"),
-            seed=seed,
-            scheduler="local",
-            workers=workers,
-            memory_limit=memory_limit,
-            params=_DIGITS if data is None else {},
-        )
-        with driving(job.model_folder, resume) as guards:
-            model, history = run_job(job, dataset, listeners=(*guards, terminal), resume=resume)
-        measured = _evaluate(model, dataset, job)
-        choice = _choice(dataset, job, terminal)
-    return summary(job, dataset, measured, history, choice, time.monotonic() - started)
 
 
 def summary(
@@ -216,83 +210,42 @@ def _prepare(model: Path, overwrite: bool) -> bool:
     return unfinished
 
 
-def _evaluate(model: Any, dataset: Dataset, job: Any) -> dict[str, Any]:
-    from distkern.runs.run import evaluate
-
-    source = dataset.test if dataset.test is not None else dataset.train
-    measured: dict[str, Any] = evaluate(model, source, scheduler="threads", workers=job.workers)
-    return measured
-
-
 def _rows_beyond(n_bytes: int) -> int:
-    """Return the next multiple of 100,000 rows whose size exceeds ``n_bytes`` by at least 5 %."""
+    """Return the next multiple of 100,000 rows that exceeds ``n_bytes`` by at least 5 %."""
     return math.ceil(1.05 * n_bytes / _ROW_BYTES / 100_000) * 100_000
 
 
-def _digits(path: Path, rows: int, seed: int, overwrite: bool, terminal: Terminal) -> Dataset:
+def _dataset(
+    job: Any, rows: int | None, file: str | None, target: str | None, overwrite: bool, terminal: Terminal
+) -> Dataset:
+    """Return the data set of an earlier run, or a new one of digits or of a file."""
+    from distkern.data.dataset import open_dataset
     from distkern.data.digits import VirtualDigits
-    from distkern.data.ingest import write_dataset
+    from distkern.data.ingest import shard, write_dataset
 
-    kept = _reuse(path, overwrite, terminal)
-    if kept is not None:
-        if kept.n_rows != rows:
+    path = Path(job.data)
+    if file is None and rows is None:
+        rows = _rows_beyond(job.workers * job.memory_limit)
+    if path.exists() and not overwrite:
+        dataset = open_dataset(path)
+        terminal.line(f"using the data set {path} of an earlier run; --overwrite replaces it")
+        if rows is not None and dataset.n_rows != rows:
             raise InputError(
-                f"holds {kept.n_rows:,} rows, not {rows:,}",
+                f"holds {dataset.n_rows:,} rows, not {rows:,}",
                 where=str(path),
                 hint="add --overwrite, or give another --out",
             )
-        return kept
-    digits = VirtualDigits(seed=seed)
+        return dataset
     path.parent.mkdir(parents=True, exist_ok=True)
-    terminal.line(f"generating {rows:,} virtual digits in {path}")
-    dataset = write_dataset(
-        digits.chunks(rows),
-        path,
-        test_chunks=digits.chunks(max(1000, int(_TEST_SHARE * rows)), "test"),
-        scale="none",
-        rows_per_shard=_ROWS_PER_SHARD,
-        seed=seed,
-        overwrite=overwrite,
-        progress=progress_on(terminal, rows),
-    )
+    how: dict[str, Any] = {"seed": job.seed, "overwrite": overwrite, "progress": progress_on(terminal, rows)}
+    if rows is None:
+        terminal.line(f"sharding {file} to {path}, with a tenth of its rows as test rows")
+        dataset = shard([str(file)], path, test_fraction=0.1, target=target, scale="minmax", **how)
+    else:
+        terminal.line(f"generating {rows:,} virtual digits in {path}")
+        digits = VirtualDigits(seed=job.seed)
+        test = digits.chunks(max(1000, int(_TEST_SHARE * rows)), "test")
+        how |= {"test_chunks": test, "scale": "none", "rows_per_shard": _ROWS_PER_SHARD}
+        dataset = write_dataset(digits.chunks(rows), path, **how)
     terminal.clear()
     return dataset
-
-
-def _shard_file(
-    path: Path, file: str, target: str | None, seed: int, overwrite: bool, terminal: Terminal
-) -> Dataset:
-    from distkern.data.ingest import shard
-
-    kept = _reuse(path, overwrite, terminal)
-    if kept is not None:
-        return kept
-    path.parent.mkdir(parents=True, exist_ok=True)
-    terminal.line(f"sharding {file} to {path}, with a tenth of its rows as test rows")
-    dataset = shard(
-        [file],
-        path,
-        test_fraction=0.1,
-        target=target,
-        scale="minmax",
-        seed=seed,
-        overwrite=overwrite,
-        progress=progress_on(terminal),
-    )
-    terminal.clear()
-    return dataset
-
-
-def _reuse(path: Path, overwrite: bool, terminal: Terminal) -> Dataset | None:
-    if overwrite or not path.exists():
-        return None
-    from distkern.data.dataset import open_dataset
-
-    dataset = open_dataset(path)
-    terminal.line(f"using the data set {path} of an earlier run; --overwrite replaces it")
-    return dataset
-
-
-def _stem(file: str) -> str:
-    name = file.rstrip("/").rpartition("/")[2]
-    return name.partition(".")[0] or "data"

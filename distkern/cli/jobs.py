@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import time
 from collections.abc import Callable, Mapping
-from contextlib import AbstractContextManager
+from contextlib import AbstractContextManager, nullcontext
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -51,11 +51,13 @@ scheduler_option = options.together(
 
 
 def connected(address: str | None) -> AbstractContextManager[JobScheduler | None]:
-    """Connect to a scheduler; None without an address."""
-    from distkern.engine.dask.jobs import job_scheduler
-
+    """Connect to the scheduler at an address; None without one."""
     options.use_certificates(address)
-    return job_scheduler(address)
+    if address is None:
+        return nullcontext()
+    from distkern.engine.dask.jobs import JobScheduler
+
+    return JobScheduler(address, workers=False)
 
 
 def find(identifier: str, runs_folder: Place, scheduler: JobScheduler | None = None) -> JobFolder:

@@ -323,7 +323,9 @@ scheduling = together(
         help="synchronous, threads, processes, local (worker processes here), tcp://HOST:PORT or "
         "tls://HOST:PORT.  [default: local; threads for few rows, except in tune]",
     ),
-    click.option("--workers", type=click.IntRange(min=1), help="Number of threads or processes here."),
+    click.option(
+        "--workers", type=click.IntRange(min=1), metavar="N", help="Number of threads or processes here."
+    ),
     memory_limit(),
     certificates,
 )
@@ -375,7 +377,10 @@ job = together(
         "--set", "settings", multiple=True, metavar="NAME=VALUE", help="Set a hyperparameter; repeatable."
     ),
     click.option(
-        "--seed", type=click.IntRange(0, 2**32 - 1), help="Seed of every random choice.  [default: 0]"
+        "--seed",
+        type=click.IntRange(0, 2**32 - 1),
+        metavar="N",
+        help="Seed of every random choice.  [default: 0]",
     ),
     scheduling,
 )

@@ -76,7 +76,7 @@ def plan(
 
 
 def _show(planned: Any) -> None:
-    from distkern.cli.tables import console, table
+    from distkern.cli.tables import console, picked, table
     from distkern.core.text import in_bytes
 
     rows = [
@@ -91,16 +91,19 @@ def _show(planned: Any) -> None:
         )
         for step in planned.passes
     ]
-    console().print(
-        table(("pass", "times", "tasks", "read", "worker", "driver", "work done by"), rows, text=(0, 6))
-    )
+    header = ("pass", "times", "tasks", "read", "worker", "driver", "work done by")
+    shown, text = header, (0, 6)
+    if planned.machine.in_process:
+        # without workers, one process does all the work
+        shown, text = ("pass", "times", "tasks", "read", "driver"), (0,)
+    console().print(table(shown, picked(header, rows, shown), text=text))
     total = sum(step.times * step.bytes_read for step in planned.passes)
     limit = "no limit given" if planned.memory_limit is None else f"limit {in_bytes(planned.memory_limit)}"
-    click.echo(f"reads {in_bytes(total)} in all")
+    click.echo(f"reads {in_bytes(total)} in total")
     if planned.machine.in_process:
-        click.echo(f"peak memory: {in_bytes(planned.driver_bytes)} of this process ({limit})")
+        click.echo(f"peak memory: {in_bytes(planned.driver_bytes)} in this process ({limit})")
     else:
-        click.echo(f"peak memory: {in_bytes(planned.worker_bytes)} a worker ({limit})")
-        click.echo(f"             {in_bytes(planned.driver_bytes)} the driver")
+        click.echo(f"peak memory: {in_bytes(planned.worker_bytes)} per worker ({limit})")
+        click.echo(f"             {in_bytes(planned.driver_bytes)} in the driver")
     if planned.savings:
         click.echo(f"to fit the limit, {', '.join(planned.savings)}; the model stays the same")

@@ -36,7 +36,7 @@ _MOST_CLASSES = 20
 
 @click.command(cls=options.taking_several("--test"))
 @click.argument("src", nargs=-1, required=True)
-@click.option("--out", type=options.PLACE, help="Folder or URL of the new data set, D.zarr.")
+@click.option("--out", type=options.PLACE, metavar="D.zarr", help="Folder or URL of the new data set.")
 @click.option(
     "--test",
     multiple=True,
@@ -46,6 +46,7 @@ _MOST_CLASSES = 20
 @click.option(
     "--test-fraction",
     type=click.FloatRange(0, 1, min_open=True, max_open=True),
+    metavar="SHARE",
     help="Draw this share of the rows as test rows instead.",
 )
 @click.option(
@@ -143,6 +144,7 @@ _MOST_CLASSES = 20
 @click.option(
     "--rows-per-shard",
     type=click.IntRange(min=1),
+    metavar="N",
     help="Rows of a shard.  [default: 16 MiB of features, less if the data are small]",
 )
 @click.option(
@@ -152,7 +154,12 @@ _MOST_CLASSES = 20
     help="Store training rows in random order. Without it every training run shuffles them first.",
 )
 @click.option(
-    "--seed", type=click.IntRange(min=0), default=0, show_default=True, help="Seed of shuffle and test rows."
+    "--seed",
+    type=click.IntRange(min=0),
+    metavar="N",
+    default=0,
+    show_default=True,
+    help="Seed of shuffle and test rows.",
 )
 @options.file_kinds
 @click.option(

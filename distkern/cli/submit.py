@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 @click.option(
     "--retries",
     type=click.IntRange(min=0),
+    metavar="N",
     default=3,
     show_default=True,
     help="Times that the cluster restarts a failed driver.",

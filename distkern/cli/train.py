@@ -226,14 +226,17 @@ def has_dashboard(job: Job, dashboard: bool | None) -> bool:
 
 def _show_page(job: Job, executor: AbstractExecutor) -> list[Listener]:
     """Show the run on the page /distkern of the scheduler's dashboard, if there is one."""
-    from distkern.show.live import forwarder, install
+    from distkern.show.live.forward import Forwarder
 
     if executor.client is None:
         return []
     try:
+        # needs Bokeh
+        from distkern.show.live.preload import install
+
         executor.dashboard = install(executor.client)
     except Exception as error:
-        # a run is worth more than its page
+        # a run does not fail for its page
         click.echo(f"note: this run has no live page ({type(error).__name__}: {error})", err=True)
         return []
     facts = {
@@ -242,7 +245,7 @@ def _show_page(job: Job, executor: AbstractExecutor) -> list[Listener]:
         "out": str(job.out),
         "memory_limit": executor.machine.memory_limit,
     }
-    return [forwarder(executor.client, facts)]
+    return [Forwarder(executor.client, facts)]
 
 
 @contextmanager

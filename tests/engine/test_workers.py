@@ -198,7 +198,7 @@ def nearly_all(limit):
 
 @pytest.mark.slow
 def test_what_is_within_its_limit_ends_no_worker():
-    executor = cluster.start_local(workers=1, memory_limit=300 * 2**20, dashboard=False)
+    executor = cluster.ClusterExecutor.open(workers=1, memory_limit=300 * 2**20, dashboard=False)
     try:
         took = [executor.client.submit(nearly_all, 300 * 2**20, pure=False).result() for _ in range(2)]
     finally:

@@ -257,7 +257,7 @@ def test_tasks_without_rows_are_counted_and_those_that_were_done_before_do_not_h
 
 def test_something_is_said_where_nothing_else_is(monkeypatch):
     monkeypatch.setattr(terminal_module, "_INTERVALS", ((0.05, 0.1), (0.0, 0.02)))
-    monkeypatch.setattr(terminal_module, "_LOOK", 0.005)
+    monkeypatch.setattr(terminal_module, "_CHECK", 0.005)
     stream = io.StringIO()
     with Terminal(stream) as terminal:
         wait_for(lambda: "starting, 0.0 s so far\n" in stream.getvalue())

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from distributed import Client, Event, Status, get_worker, secede
@@ -164,19 +164,3 @@ def _published(name: str) -> str:
 
 def _stop_name(name: str, submission: int) -> str:
     return f"distkern-stop-{name}-{submission}"
-
-
-@contextlib.contextmanager
-def job_scheduler(address: str | None) -> Iterator[JobScheduler | None]:
-    """Connect to the scheduler at ``address``; None without an address.
-
-    Raises
-    ------
-    InputError
-        If no scheduler answers there.
-    """
-    if address is None:
-        yield None
-        return
-    with JobScheduler(address, workers=False) as scheduler:
-        yield scheduler

@@ -7,17 +7,10 @@ import sys
 from distkern.core.registry import Family
 from distkern.passes.execution import AbstractExecutor
 
-__all__ = ["EXECUTORS", "AbstractExecutor", "available_cores", "open_executor"]
+__all__ = ["EXECUTORS", "AbstractExecutor", "open_executor"]
 
 #: names of schedulers for :func:`open_executor`, besides addresses
 EXECUTORS = Family(__name__, AbstractExecutor)  # type: ignore[type-abstract]
-
-
-def available_cores() -> int:
-    """Return the number of cores that this process may use."""
-    from distkern.engine.executors import local
-
-    return local.available_cores()
 
 
 def open_executor(

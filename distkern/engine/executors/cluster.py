@@ -105,8 +105,47 @@ class ClusterExecutor(AbstractExecutor):
         self._within = (on_worker, versions())
 
     @classmethod
-    def open(cls, *, workers: int | None, memory_limit: int | None, dashboard: bool) -> AbstractExecutor:
-        return start_local(workers=workers, memory_limit=memory_limit, dashboard=dashboard)
+    def open(cls, *, workers: int | None, memory_limit: int | None, dashboard: bool) -> ClusterExecutor:
+        """Start worker processes with nannies on this host, on loopback only.
+
+        Raises
+        ------
+        ClusterError
+            If a worker process dies at every start, or does not start in time.
+        InputError
+            If the limits on address space or open files are too low.
+        """
+        n_workers = workers or available_cores()
+        require_address_space(_DRIVER_THREADS)
+        require_files(_DRIVER_FILES + n_workers * _FILES_PER_WORKER)
+        try:
+            with dask.config.set(_CLUSTER_CONFIG):
+                cluster = LocalCluster(
+                    n_workers=n_workers,
+                    threads_per_worker=1,
+                    processes=True,
+                    worker_class=_PatientNanny,
+                    host="127.0.0.1",
+                    memory_limit=memory_limit or 0,
+                    dashboard_address="127.0.0.1:0",
+                    # without a dashboard, workers load no Bokeh, which takes half a second
+                    worker_dashboard_address="127.0.0.1:0" if dashboard else None,
+                    scheduler_kwargs={"dashboard": dashboard},
+                    silence_logs=50,
+                    death_timeout=_START_SECONDS,
+                )
+                client = Client(cluster, set_as_default=False)
+        except (RuntimeError, DaskTimeoutError) as error:
+            likely = exceeded_limit(error) or "most likely out of memory: use fewer --workers"
+            raise ClusterError(
+                f"a local worker process did not start in {_STARTS} tries "
+                f"({error.__cause__ or error}); {likely}"
+            ) from error
+        executor = cls(
+            client, owned=True, memory_limit=memory_limit, limit_share=1.0, has_dashboard=dashboard
+        )
+        executor.dashboard = client.dashboard_link if dashboard else None
+        return executor
 
     @property
     def client(self) -> Client:
@@ -306,48 +345,6 @@ class _PatientNanny(Nanny):  # type: ignore[misc]
             result = await super().instantiate()
             starts += 1
         return result
-
-
-def start_local(*, workers: int | None, memory_limit: int | None, dashboard: bool) -> ClusterExecutor:
-    """Start worker processes with nannies on this host, on loopback only.
-
-    Raises
-    ------
-    ClusterError
-        If a worker process dies at every start, or does not start in time.
-    InputError
-        If the limits on address space or open files are too low.
-    """
-    n_workers = workers or available_cores()
-    require_address_space(_DRIVER_THREADS)
-    require_files(_DRIVER_FILES + n_workers * _FILES_PER_WORKER)
-    try:
-        with dask.config.set(_CLUSTER_CONFIG):
-            cluster = LocalCluster(
-                n_workers=n_workers,
-                threads_per_worker=1,
-                processes=True,
-                worker_class=_PatientNanny,
-                host="127.0.0.1",
-                memory_limit=memory_limit or 0,
-                dashboard_address="127.0.0.1:0",
-                # without a dashboard, workers load no Bokeh, which takes half a second
-                worker_dashboard_address="127.0.0.1:0" if dashboard else None,
-                scheduler_kwargs={"dashboard": dashboard},
-                silence_logs=50,
-                death_timeout=_START_SECONDS,
-            )
-            client = Client(cluster, set_as_default=False)
-    except (RuntimeError, DaskTimeoutError) as error:
-        likely = exceeded_limit(error) or "most likely out of memory: use fewer --workers"
-        raise ClusterError(
-            f"a local worker process did not start in {_STARTS} tries ({error.__cause__ or error}); {likely}"
-        ) from error
-    executor = ClusterExecutor(
-        client, owned=True, memory_limit=memory_limit, limit_share=1.0, has_dashboard=dashboard
-    )
-    executor.dashboard = client.dashboard_link if dashboard else None
-    return executor
 
 
 def connect(address: str, *, workers: bool = True, memory_limit: int | None = None) -> ClusterExecutor:

@@ -141,8 +141,11 @@ TRAVELLING = (
 )
 
 
-def install_page(client: Any) -> str:
-    """Register the plugin on the client's scheduler if it is missing; return the URL of the page."""
+def install(client: Any) -> str:
+    """Serve the page on the scheduler of a connected client, unless it is there already; return its URL.
+
+    The scheduler needs Bokeh, as its own dashboard does, but not distkern: modules are sent by value.
+    """
     with _by_value():
         client.register_plugin(DashboardPlugin(), name=NAME)
     link = str(client.dashboard_link or "")
