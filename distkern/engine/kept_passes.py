@@ -124,10 +124,10 @@ class _Digest(pickle.Pickler):
             # an object's identity on workers, not part of its value
             return str, ("",)
         if is_dataclass(value) and not isinstance(value, type):
-            content = [getattr(value, part.name) for part in fields(value)]
+            parts = [getattr(value, part.name) for part in fields(value)]
             # checkpoints turn numpy scalars into Python's numbers
-            content = [one.item() if isinstance(one, np.generic) else one for one in content]
-            return tuple, ([_name(type(value)), *content],)
+            parts = [one.item() if isinstance(one, np.generic) else one for one in parts]
+            return tuple, ([_name(type(value)), *parts],)
         return NotImplemented
 
 

@@ -60,17 +60,8 @@ def send(data, out, cluster, *flags):
     """Submit a job; while a scheduler and its workers come up, that takes more than one try."""
     deadline = time.monotonic() + 120
     while True:
-        run = distkern(
-            "submit",
-            "--data",
-            str(data),
-            "--out",
-            str(out),
-            "--scheduler",
-            cluster.address,
-            *SETTINGS,
-            *flags,
-        )
+        job = ("--data", str(data), "--out", str(out), "--scheduler", cluster.address)
+        run = distkern("submit", *job, *SETTINGS, *flags)
         if run.returncode == 0:
             return
         assert "scheduler" in run.stderr, run.stderr
