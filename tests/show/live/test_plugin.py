@@ -7,6 +7,7 @@ import urllib.request
 
 import pytest
 from distributed import Client
+from runs_of_dashboard import started
 
 from distkern.engine.drive import Driver
 from distkern.engine.events import EventLog
@@ -67,16 +68,7 @@ def test_a_client_that_leaves_has_stopped_its_run(client):
     install(client)
     with Client(client.cluster, set_as_default=False) as other:
         listener = Forwarder(other, {"id": "left"})
-        EventLog([listener]).emit(
-            "run_started",
-            algorithm="toy",
-            n_rows=1,
-            n_features=1,
-            stages=1,
-            workers=1,
-            dashboard=None,
-            resumed_from=None,
-        )
+        EventLog([listener]).emit("run_started", **started()["fields"])
         assert plugin(client).histories.runs["left"].state == "running"
     wait_for(lambda: plugin(client).histories.runs["left"].state == "stopped")
 
