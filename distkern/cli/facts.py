@@ -59,7 +59,7 @@ def run_facts(
         "peak memory of a worker": in_bytes(worker) if worker else "-",
         "driver's memory": in_bytes(driver),
     }
-    limit = "none" if job.memory_limit is None else f"{in_bytes(job.memory_limit)} a worker"
+    limit = "none" if job.memory_limit is None else f"{in_bytes(job.memory_limit)} per worker"
     rows = "" if dataset is None else f"{dataset.n_rows:,} rows x {dataset.n_features:,} features, "
     here = {
         "processor": f"{platform.machine()}, {os.cpu_count()} cores",
@@ -179,7 +179,7 @@ def data_facts(dataset: Dataset) -> dict[str, str]:
         facts["groups"] = f"rows with the same {dataset.group_name!r} are held out together"
     if dataset.is_sparse:
         per_row = dataset.train.n_entries / dataset.n_rows
-        facts["stored"] = f"sparse, {per_row:,.1f} numbers a row ({per_row / dataset.n_features:.2%})"
+        facts["stored"] = f"sparse, {per_row:,.1f} numbers per row ({per_row / dataset.n_features:.2%})"
     if dataset.classes is not None:
         facts["classes"] = ", ".join(shorten(label_texts(dataset.classes)))
     facts["scaling"] = str(dataset.scaling.kind)

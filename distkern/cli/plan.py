@@ -92,11 +92,10 @@ def _show(planned: Any) -> None:
         for step in planned.passes
     ]
     header = ("pass", "times", "tasks", "read", "worker", "driver", "work done by")
-    shown, text = header, (0, 6)
-    if planned.machine.in_process:
-        # without workers, one process does all the work
-        shown, text = ("pass", "times", "tasks", "read", "driver"), (0,)
-    console().print(table(shown, picked(header, rows, shown), text=text))
+    # without workers, one process does all the work
+    without = ("worker", "work done by") if planned.machine.in_process else ()
+    shown = [name for name in header if name not in without]
+    console().print(table(shown, picked(header, rows, shown), text=(0, 6)))
     total = sum(step.times * step.bytes_read for step in planned.passes)
     limit = "no limit given" if planned.memory_limit is None else f"limit {in_bytes(planned.memory_limit)}"
     click.echo(f"reads {in_bytes(total)} in total")

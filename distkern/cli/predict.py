@@ -23,7 +23,7 @@ _ENDINGS = (".zarr", ".csv", ".npy")
 @click.option(
     "--id",
     metavar="COLUMN",
-    help="Write this column of the files beside the predictions.  [default: the training data's --id]",
+    help="Keep this column of the files with the predictions.  [default: the training data's --id]",
 )
 @click.option(
     "--target",

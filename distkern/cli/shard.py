@@ -90,7 +90,7 @@ _MOST_CLASSES = 20
 @click.option(
     "--id",
     metavar="COLUMN",
-    help="For tables: column that identifies the rows, written beside later predictions. Not a feature.",
+    help="For tables: column that identifies the rows, kept with later predictions. Not a feature.",
 )
 @click.option(
     "--na",

@@ -57,8 +57,8 @@ def plots(run: RunHistory | None, over: str, quantity: str) -> dict[str, Plot]:
         "error": Plot(of_errors, x, count, curves(_ERRORS, 1 if squared else 100)),
         "other": Plot(words[:1].upper() + words[1:], x, Axis(), curves({quantity: "figure"})),
         "memory": Plot("Peak memory", x, size, [] if run is None else _memory_curves(run, key)),
-        "rows": Plot("Rows a second", seconds, count, _rates(run, 0)),
-        "bytes": Plot("Bytes a second", seconds, size, _rates(run, 1)),
+        "rows": Plot("Rows per second", seconds, count, _rates(run, 0)),
+        "bytes": Plot("Bytes per second", seconds, size, _rates(run, 1)),
     }
 
 
@@ -91,7 +91,7 @@ def _rates(run: RunHistory | None, quantity: int) -> list[Curve]:
     """Return rows (0) or bytes (1) per second over the time of the run."""
     if run is None:
         return []
-    label = ("rows a second", "bytes a second")[quantity]
+    label = ("rows per second", "bytes per second")[quantity]
     return [Curve(label, *run.rates.rates(quantity), replace(STYLES["figure"], marker=""))]
 
 
