@@ -338,14 +338,25 @@ class AbstractEstimator(HyperparameterMixin, BaseEstimator):  # type: ignore[mis
         given = rows_for(model.columns, X)
         return given.map(model.predictor(given.preparation, output, given.dtype), n_columns, dtype)
 
-    def save(self, path: Location) -> None:
+    @in_python
+    def save(self, path: Location, *, overwrite: bool = False) -> None:
         """Write a model folder that :func:`distkern.load_model` reads.
 
-        A model that is already there stays until the new one is complete.
+        An existing model is replaced only once the new one is complete.
+
+        Parameters
+        ----------
+        path : folder or URL
+        overwrite : also replace a model with the metrics and report of a run, which are then removed
+
+        Raises
+        ------
+        InputError
+            If the folder holds files that are not a model's, or a run and not ``overwrite``.
         """
         from distkern.runs.folder import save_over
 
-        save_over(self._fitted(), place_of(path))
+        save_over(self._fitted(), place_of(path), overwrite=overwrite)
 
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()

@@ -73,13 +73,19 @@ def check_folder(folder: Place, resume: bool) -> None:
         )
 
 
-def save_over(model: FittedModel, folder: Place) -> None:
+def save_over(model: FittedModel, folder: Place, *, overwrite: bool = False) -> None:
     """Write a model; an existing one stays until the new one is complete.
 
-    The folder of a local disk that holds only a run is replaced as a whole: the old report is removed, and
-    files of a job or search stay. Elsewhere the new model is added to the existing files.
+    A model that was saved is replaced; one with files of a run only with ``overwrite``, which removes the old
+    report and keeps the files of a job or search. A folder with files that are not a model's is refused.
     """
     place = resolved(folder)
+    if place.is_dir():
+        refuse_foreign(place, "save the model to another folder")
+        if not overwrite and (names := _of_the_run(place)):
+            what = "holds a finished model" if is_model(place / "model.json") else "holds an unfinished run"
+            hint = "save the model to another folder, or give --overwrite"
+            raise InputError(f"{what} ({', '.join(names)})", where=str(folder), hint=hint)
     is_beside = not isinstance(place, Path) or not is_model(place / "model.json")
     if is_beside or foreign_in(place, hidden=True):
         save_model(model, place)
@@ -89,6 +95,12 @@ def save_over(model: FittedModel, folder: Place) -> None:
         save_model(model, staged.path)
         take_along(place, staged.path)
         staged.commit(partial(refuse_foreign, hint="save the model to another folder", hidden=True))
+
+
+def _of_the_run(folder: Place) -> list[str]:
+    """Return the files of a run in a folder besides those of its saved model."""
+    saved = {"model.json", "arrays"}
+    return [name for name in OF_A_RUN if name not in saved and (folder / name).exists()]
 
 
 def check_resumption(recipe: Recipe, source: Split, folder: Place, *, test: Split | None) -> None:

@@ -89,7 +89,12 @@ def test_files_of_a_job_and_of_a_search_stay(folder, rows):
     assert main(["update", "m", "--data", "new.zarr"]) == 0
     assert load_model("m").updates_[-1]["rows"] == 100
     assert {name: (folder / "m" / name).read_text() for name in kept} == kept
-    NewtonRegressor(features="linear", random_state=0).fit(*rows).save("m")
+    model = NewtonRegressor(features="linear", random_state=0).fit(*rows)
+    before = content(folder)
+    with pytest.raises(InputError, match=r"m: holds a finished model \(.*job\.json.*give overwrite=True"):
+        model.save("m")
+    assert content(folder) == before
+    model.save("m", overwrite=True)
     assert load_model("m").updates_ == ()
     assert {name: (folder / "m" / name).read_text() for name in kept} == kept
 
@@ -100,13 +105,32 @@ def test_a_model_is_not_saved_over_a_description_of_something_else(folder, rows)
         theirs = folder / "web"
         theirs.mkdir(exist_ok=True)
         (theirs / "model.json").write_text(text)
-        with pytest.raises(InputError, match=r"web: holds something else under the name 'model\.json'; give"):
-            model.save("web")
+        with pytest.raises(InputError, match=r"web: holds files that are not a model's \('model\.json'\)"):
+            model.save("web", overwrite=True)
         assert content(theirs) == {"model.json": text.encode()}
-    # beside other things, a model is written as ever
+    # nor among the files of a user, with or without a model
     (folder / "m" / "notes.txt").write_text("mine")
-    model.save("m")
-    assert (folder / "m" / "notes.txt").read_text() == "mine"
+    Path("texts").mkdir()
+    Path("texts/a.txt").write_text("mine")
+    before = content(folder)
+    for place in ("m", "texts"):
+        with pytest.raises(InputError, match=r"not a model's .*; save the model to another folder"):
+            model.save(place, overwrite=True)
+    assert content(folder) == before
+    # a folder that holds a saved model alone is replaced
+    model.save("n")
+    model.save("n")
+
+
+def test_a_run_is_not_saved_over(folder, rows):
+    assert main(["train", "--data", "new.zarr", "--out", "r", "--algorithm", "newton", "--scheduler",
+                 "synchronous"]) == 0
+    model, before = load_model("m"), content(folder / "r")
+    with pytest.raises(InputError, match=r"r: holds a finished model \(metrics\.jsonl, report\.html\)"):
+        model.save("r")
+    assert content(folder / "r") == before
+    model.save("r", overwrite=True)
+    assert not (folder / "r" / "report.html").exists()
 
 
 def test_links_stay_links(folder, rows):
@@ -115,7 +139,7 @@ def test_links_stay_links(folder, rows):
     assert main(["update", "current", "--data", "new.zarr"]) == 0
     assert Path("current").is_symlink()
     assert load_model("v1").updates_[-1]["rows"] == 100
-    NewtonRegressor(features="linear", random_state=0).fit(*rows).save("current")
+    NewtonRegressor(features="linear", random_state=0).fit(*rows).save("current", overwrite=True)
     Path("today.zarr").symlink_to("new.zarr")
     write_dataset([rows], "today.zarr", task="regression", overwrite=True)
     assert Path("current").is_symlink()

@@ -260,7 +260,7 @@ def test_an_update_does_not_replace_another_model_than_it_began_from(folder, how
 
     def checked(place):
         # the new model is whole, and about to take its place
-        load_model("other").save("m")
+        load_model("other").save("m", overwrite=True)
         return check_model(place)
 
     def written(*given):

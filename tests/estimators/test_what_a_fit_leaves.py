@@ -74,7 +74,7 @@ def test_a_folder_keeps_its_model_until_another_is_whole(tmp_path, monkeypatch):
     np.testing.assert_array_equal(again.decision_function(X), model.decision_function(X))
     again.update(X, y)
     (tmp_path / "arrays").mkdir()
-    with pytest.raises(InputError, match="holds something else under the name 'arrays'"):
+    with pytest.raises(InputError, match=r"holds files that are not a model's \('arrays' and 2 more"):
         model.save(tmp_path)
 
 
