@@ -80,6 +80,8 @@ def predict(
         raise InputError(
             "is for classes", where="--threshold", hint="leave it out, or --proba and --decision"
         )
+    if proba and fitted.task != "classification":
+        raise InputError("is for classifiers", where="--proba", hint="leave it out")
     if proba and not hasattr(fitted, "predict_proba"):
         setting = "--set loss=logistic"
         if "probability" in fitted.hyperparameters:

@@ -162,8 +162,9 @@ def _array(name: str, values: Any) -> Any:
         levels = pa.array([written(level) for level in values.cat.categories], pa.string())
         return pa.DictionaryArray.from_arrays(pa.array(codes, mask=codes < 0), levels)
     if getattr(values.dtype, "tz", None) is not None:
-        # the same instants without a zone, as pandas warns when Arrow reads columns with one
-        values = values.dt.tz_convert(None)
+        # pandas warns when Arrow reads columns with a zone
+        plain = _array(name, values.dt.tz_convert(None))
+        return plain.cast(pa.timestamp(plain.type.unit, str(values.dtype.tz)))
     try:
         if hasattr(getattr(values, "array", None), "__arrow_array__"):
             # columns backed by Arrow convert directly, faster than through the Series

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, fields
 from typing import Any, Literal, TypeAlias, get_args
 
 from distkern.core.errors import InputError, unknown_name
+from distkern.core.names import written
 from distkern.data.columns._reading import OPTIONS, Remedies
 from distkern.data.formats._kinds import TableKinds
 from distkern.data.formats.base import FileForm
@@ -86,6 +87,8 @@ class ShardOptions(FileForm):
 
     def __post_init__(self) -> None:
         super().__post_init__()
+        if self.positive is not None:
+            object.__setattr__(self, "positive", written(self.positive))
         # accept lists, and sort the words of sets
         for name in ("drop", "keep_na", "text"):
             object.__setattr__(self, name, tuple(getattr(self, name)))

@@ -16,6 +16,7 @@ from distkern.core.sparse import Rows, SparseRows, converted
 from distkern.core.types import Floats
 from distkern.data.columns import COLUMNS, AbstractColumn
 from distkern.data.columns.base import DROP, DroppedColumn
+from distkern.data.columns.date import DateColumn
 from distkern.data.store.description import described
 
 if TYPE_CHECKING:
@@ -116,6 +117,7 @@ class Table(_StoredTable):
             na=self.na,
             keep_na=self.keep_na,
             rules={column.name: column.rule for column in self.columns},
+            zones={column.name: column.zone for column in self.columns if isinstance(column, DateColumn)},
             decimal=self.decimal,
             unused=[column.name for column in self.columns if isinstance(column, DroppedColumn)],
         )

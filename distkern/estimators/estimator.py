@@ -31,7 +31,7 @@ from distkern.estimators.declared import HyperparameterMixin
 from distkern.model.settings import Settings
 from distkern.model.value import FittedModel
 from distkern.runs.given import described, rows_for
-from distkern.solvers.hyperparameters import DTYPE
+from distkern.solvers.hyperparameters import DTYPE, THRESHOLD
 
 if TYPE_CHECKING:
     from distkern.data.dataset import Split
@@ -250,7 +250,7 @@ class AbstractEstimator(HyperparameterMixin, BaseEstimator):  # type: ignore[mis
         wanted = getattr(self, "threshold", None)
         if self._model.saved_params.get("threshold") != wanted:
             # set after the fit
-            self._model = self._model.with_threshold(wanted)
+            self._model = self._model.with_threshold(THRESHOLD.clean("threshold", wanted))
         return self._model
 
     @property

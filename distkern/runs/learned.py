@@ -247,6 +247,8 @@ def _learned_frame(
         y = np.zeros(len(X))
     elif y is None:
         raise InputError("y is missing", where="fit", hint="give labels with frames")
+    if not len(X):
+        raise InputError("has no rows", where="X", hint="give rows to learn from")
     targets = np.asarray(_check_y(y, y_numeric=task == "regression"))
     check_consistent_length(X, targets)
     frame = fit_frame(X, targets, task, groups, sample_weight, options)

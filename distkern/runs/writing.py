@@ -34,7 +34,7 @@ def write_dataset(
     groups: Any = None,
     task: Task | None = None,
     test_fraction: float | None = None,
-    positive: str | None = None,
+    positive: Any = None,
     scale: ScalingKind | None = None,
     rows_per_shard: int | None = None,
     shuffle: bool = True,

@@ -187,7 +187,7 @@ def test_wrong_uses(model, tmp_path, capsys, monkeypatch):
     table().to_csv(tmp_path / "new.csv", index=False)
     file, data = str(tmp_path / "new.csv"), str(model.parent / "d.zarr")
     for arguments, words in (
-        ([file, "--id", "nam", "--out", "p.csv"], "no column 'nam' to be kept as id; did you mean 'name'"),
+        ([file, "--id", "nam", "--out", "p.csv"], "no column 'nam' (--id); did you mean 'name'"),
         ([file, "--id", "name", "--out", str(tmp_path / "p.npy")], "no place for ids"),
         ([file, "--data", data, "--out", "p.csv"], "--data: files and a data set at once"),
         (["--out", "p.csv"], "--data: nothing to predict"),

@@ -145,6 +145,11 @@ def tune(
     >>> found.settings, found.value > 0.95
     ({'nu': 0.01}, True)
     """
+    if isinstance(estimator, type):
+        raise InputError("is a class", where="estimator", hint=f"give an instance: {estimator.__name__}()")
+    if not hasattr(estimator, "hyperparameters"):
+        what = f"{type(estimator).__name__} is not an estimator of distkern"
+        raise InputError(what, where="estimator", hint="give one, such as distkern.KernelClassifier()")
     if isinstance(data, Dataset | Split) and isinstance(y, Mapping) and parameters is None:
         y, parameters = None, y
     if metric is not None and scoring is not None:

@@ -163,6 +163,7 @@ class Reading:
     is_given : the user has given the kind
     is_target : the column holds the target
     rule : notation of the values: unit of numbers ("%", a currency), or the order of day and month in dates
+    zone : time zone of dates in typed columns, "" if they have none; None: unknown
     levels : code of each category, in order of appearance or as in the model
     is_of_integers : the categories are numbers, and integers among them are written without fraction
     with_zeros : some numbers have insignificant leading zeros
@@ -177,6 +178,7 @@ class Reading:
     is_given: bool = False
     is_target: bool = False
     rule: str = ""
+    zone: str | None = None
     levels: dict[str, int] = field(default_factory=dict)
     is_of_integers: bool | None = None
     with_zeros: bool = False

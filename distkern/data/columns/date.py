@@ -58,6 +58,7 @@ class DateColumn(AbstractMeasure):
     hours : some training row has a time of day
     span : first and last date of the training rows in seconds since 1970; others are clipped, see
         :func:`within`
+    zone : time zone of a typed column of the training rows, "" without one; None: they were texts
     """
 
     kind: ClassVar[str] = "date"
@@ -72,6 +73,7 @@ class DateColumn(AbstractMeasure):
     unseen: ClassVar[str] = "a date outside the range of the training rows, clipped to it"
 
     hours: bool = False
+    zone: str | None = None
 
     @classmethod
     def claims(cls, words: ColumnWords) -> str | None:
@@ -107,6 +109,10 @@ class DateColumn(AbstractMeasure):
                 where=place(row),
                 hint="correct it, or leave it empty if it is missing",
             )
+        zone = getattr(of, "tz", None) or ""
+        if reading.zone is not None and bool(zone) != bool(reading.zone):
+            raise _of_two_clocks(zone, reading, place(0))
+        reading.zone = zone if reading.zone is None else reading.zone
         whole = values.cast(pa.timestamp("us", getattr(of, "tz", None)), safe=False).cast(pa.int64())
         seconds: Array = compute.divide(whole.cast(pa.float64(), safe=False), 1e6).to_numpy(
             zero_copy_only=False
@@ -121,7 +127,13 @@ class DateColumn(AbstractMeasure):
     @classmethod
     def fit(cls, facts: NumberFacts, how: Fitting) -> Self:
         # the extremes include the latest hour
-        return replace(super().fit(facts, how), hours=bool(np.mod(facts.extremes, DAY).any()))
+        hours = bool(np.mod(facts.extremes, DAY).any())
+        return replace(super().fit(facts, how), hours=hours, zone=how.reading.zone)
+
+    @property
+    def signature(self) -> Any:
+        # files of texts and typed ones are encoded alike
+        return replace(self, zone=None)
 
     @property
     def features(self) -> tuple[str, ...]:
@@ -151,6 +163,17 @@ class DateColumn(AbstractMeasure):
     def shown(self, value: float, digits: int) -> float | str:
         moment = str(np.datetime64(round(value), "s"))
         return moment[:16].replace("T", " ") if self.hours else moment[:10]
+
+
+def _of_two_clocks(zone: str, reading: Reading, where: str) -> InputError:
+    """Return the error for dates with a time zone among dates without one, or the converse."""
+    earlier = "in the training data" if reading.notation.is_fixed else "in earlier rows"
+    if zone:
+        what, hint = f"has time zone {zone} and had none {earlier}", "use .dt.tz_localize(None)"
+    else:
+        what = f"had time zone {reading.zone} {earlier} and has none"
+        hint = f"use .dt.tz_localize({reading.zone!r})"
+    return InputError(what, where=where, hint=hint)
 
 
 def within(values: Array, first: float, last: float, period: float) -> Array:

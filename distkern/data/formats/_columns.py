@@ -120,8 +120,8 @@ def choose_columns(
             options.kinds.names_of[wanted] = names[position]
         return position
 
-    weight = position_of(options.weight, "to hold weights")
-    group = position_of(options.group, "to hold groups")
+    weight = position_of(options.weight, "--weight")
+    group = position_of(options.group, "--group")
     for role, taken, others in (("weight", weight, {target}), ("group", group, {target, weight})):
         if taken is not None and taken in others:
             other = "target" if taken == target else "weight"
@@ -130,13 +130,13 @@ def choose_columns(
                 where=where,
                 hint=f"give --{other} COLUMN",
             )
-    id_ = position_of(options.id, "to be kept as id")
+    id_ = position_of(options.id, "--id")
     wanted = (options.features if has_header else None) or ()
     known = frozenset(wanted)
     aside: set[int | None] = {target, weight, group, *nothing}
     if id_ is not None and names[id_] not in known:
         aside.add(id_)
-    aside |= {position_of(name, "to leave out") for name in options.drop}
+    aside |= {position_of(name, "--drop, --id") for name in options.drop}
     # if a known column is missing, an unknown one may be it under another name
     if options.unknown is not None and known and known <= there:
         unknown = [at for at, name in enumerate(names) if name not in known and at not in aside]
@@ -149,7 +149,7 @@ def choose_columns(
         aside |= ignored
     for name in () if options.kinds is None or options.features is not None else options.kinds.keep_na:
         if name not in names and not options.may_lack:
-            raise _no_column(names, name, "with texts to keep", where)
+            raise _no_column(names, name, "--keep-na", where)
     features = tuple(position for position in range(len(names)) if position not in aside)
     if wanted:
         order = order_by_name([names[at] for at in features], wanted, where=where, owner="the training data")
@@ -176,7 +176,7 @@ def _target(
 ) -> int | None:
     if options.target is not None:
         try:
-            return _position(names, options.target, "to be the target", where, n_own)
+            return _position(names, options.target, "--target", where, n_own)
         except InputError as error:
             if not options.may_lack:
                 raise
@@ -198,7 +198,7 @@ def _position(names: Sequence[str], wanted: str, role: str, where: str, n_own: i
         raise _no_column(names, wanted, role, where) from None
     if not -n_own <= position < n_own:
         raise InputError(
-            f"there is no column number {position} {role}",
+            f"no column number {position} ({role})",
             where=where,
             hint=f"columns count from 0 to {n_own - 1}; or give the name",
         )
@@ -209,7 +209,7 @@ def _no_column(names: Sequence[str], wanted: str, role: str, where: str) -> Inpu
     close = difflib.get_close_matches(wanted, names, n=1)
     shown = ", ".join(map(repr, names[:_MOST_SHOWN])) + (", ..." if len(names) > _MOST_SHOWN else "")
     hint = _other_delimiter(names) or (f"did you mean {close[0]!r}?" if close else f"the columns are {shown}")
-    return InputError(f"there is no column {wanted!r} {role}", where=where, hint=hint)
+    return InputError(f"no column {wanted!r} ({role})", where=where, hint=hint)
 
 
 def _other_delimiter(names: Sequence[str]) -> str | None:

@@ -202,6 +202,8 @@ def _before_header(
     if header.fields[0].startswith("#") and options.comment is None:
         return "give --comment '#' if lines that begin with it are comments"
     wanted = options.target if options.features is None else options.features[0]
+    if wanted in header.fields and not header.is_named:
+        return "leave --no-header out if the first line holds the column names"
     for row, line in zip(rows[:_FIRST_LINES], lines, strict=False):
         if wanted in [field.strip() for field in row]:
             return f"give --skip-lines {line - 1} if line {line} is the header"

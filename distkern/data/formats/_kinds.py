@@ -80,7 +80,7 @@ class TableKinds(Refusals):
     na : texts for a missing value, also of the target, in addition to :data:`MISSING` (labels:
         :data:`MISSING_LABELS`), or instead of them if the empty text is included
     keep_na : columns in which these texts, except the empty one, are ordinary values
-    rules : notation of columns, see :attr:`Reading.rule`
+    rules, zones : notation and time zones of columns, see :class:`Reading`
     decimal : decimal mark of files that do not show it
     day_first : whether 3/4/2024 is in April, in columns that do not show it
     unused : columns without features, which are not read
@@ -110,6 +110,7 @@ class TableKinds(Refusals):
         na: Sequence[str] | None = None,
         keep_na: Iterable[str] = (),
         rules: Mapping[str, str] | None = None,
+        zones: Mapping[str, str | None] | None = None,
         decimal: str | None = None,
         day_first: bool | None = None,
         unused: Iterable[str] = (),
@@ -129,7 +130,7 @@ class TableKinds(Refusals):
             name: COLUMNS.find(kind) for name, kind in (kinds or {}).items()
         }
         self._given = frozenset(self.kinds)
-        self._rules, self._levels = rules or {}, levels or {}
+        self._rules, self._zones, self._levels = rules or {}, zones or {}, levels or {}
         self._readings: dict[str, Reading] = {}
         self.order = None if order is None else tuple(order)
         self._is_named = is_named
@@ -141,9 +142,9 @@ class TableKinds(Refusals):
             levels = {level: code for code, level in enumerate(self._levels.get(key, ()))}
             is_given, is_target = key in self._given, key == self.target
             keeps = key in self.keep_na
-            rule = self._rules.get(key, "")
+            rule, zone = self._rules.get(key, ""), self._zones.get(key)
             self._readings[key] = Reading(
-                key, self.notation, self.na_of(key), keeps, is_given, is_target, rule, levels
+                key, self.notation, self.na_of(key), keeps, is_given, is_target, rule, zone, levels
             )
         return self._readings[key]
 

@@ -82,6 +82,8 @@ def kernel_matrix(
             where="kernel_matrix",
             hint="pass two-dimensional arrays with the same number of columns",
         )
+    if kernel == "linear":
+        raise InputError("unknown kernel 'linear'", hint="use 'dot_product'")
     found = find_kernel(kernel).from_parameters(**parameters)
     found.check_domain(left)
     if Y is not None:
