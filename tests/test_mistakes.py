@@ -6,15 +6,20 @@ from pathlib import Path
 import numpy as np
 import pandas
 import pytest
+from scipy.sparse import csr_matrix
+from sklearn.linear_model import LogisticRegression
 
 import distkern
-from distkern import KernelClassifier, NewtonClassifier, NewtonRegressor
+from distkern import KernelClassifier, NewtonClassifier, NewtonRegressor, load_model, tune, write_dataset
 from distkern.cli.main import main
 from distkern.core.errors import InputError
 
 X = np.random.default_rng(0).normal(size=(60, 2))
 Y = np.arange(60) % 2
 FRAME = pandas.DataFrame({"age": X[:, 0].round(2), "state": np.array(list("abc"))[np.arange(60) % 3]})
+NUMBERS = pandas.DataFrame(X, columns=["a", "b"])
+DATES = NUMBERS.assign(t=pandas.date_range("2024-01-01", periods=60, freq="7h"))
+ZONED = DATES["t"].dt.tz_localize("Asia/Tokyo")
 
 
 @pytest.fixture(scope="module")
@@ -38,6 +43,7 @@ def made(tmp_path_factory):
         assert main(["shard", str(folder / f"{name}.csv"), "--out", str(folder / f"{data}.zarr")]) == 0
     train = ["train", "--data", str(folder / "d.zarr"), "--out", str(folder / "m"), *here]
     assert main([*train, "--set", "loss=squared_hinge"]) == 0
+    NewtonRegressor(features="linear").fit(X, X[:, 0]).save(folder / "r")
     return folder
 
 
@@ -94,6 +100,9 @@ def made(tmp_path_factory):
         ("predict m lacks.csv --out p.csv", ["lacks.csv", "'age' is missing"]),
         ("predict m words.csv --out p.csv", ["words.csv, row 1 (line 2), column 'age'", "'old'"]),
         ("predict m good.csv --proba --out p.csv", ["--proba", "--decision", "loss=logistic"]),
+        ("predict r good.csv --proba --out p.csv", ["--proba: is for classifiers; leave it out"]),
+        ("shard good.csv --like m --no-header --out x.zarr", ["leave --no-header out"]),
+        ("shard good.csv --id nope --out x.zarr", ["no column 'nope' (--drop, --id)"]),
         ("predict m good.csv --id custmer --out p.csv", ["'custmer'", "the columns are 'age'"]),
         (
             "evaluate m --data o.zarr --split train",
@@ -170,6 +179,28 @@ def with_nan():
             lambda: fitted(FRAME).predict(FRAME.assign(age="old")),
             ["X, row 1 (index 0), column 'age'", "'old'"],
         ),
+        (
+            lambda: fitted(DATES.assign(t=ZONED)).predict(DATES),
+            ["'t'", "had time zone Asia/Tokyo in the", "tz_loc"],
+        ),
+        (lambda: fitted(DATES).predict(DATES.assign(t=ZONED)), ["'t'", "has time zone", "tz_localize(None)"]),
+        (lambda: tune(LogisticRegression(), X, Y), ["LogisticRegression is not an estimator of distkern"]),
+        (lambda: tune(NewtonClassifier, X, Y), ["give an instance: NewtonClassifier()"]),
+        (lambda: NewtonClassifier().fit(FRAME.iloc[:0], Y[:0]), ["X: has no rows"]),
+        (lambda: fitted(csr_matrix(with_nan())), ["contains NaN", "set the missing entries"]),
+        (lambda: distkern.kernel_matrix(X, kernel="linear"), ["'linear'", "use 'dot_product'"]),
+        (lambda: fitted().set_params(threshold=2).predict(X), ["threshold: is 2", "None"]),
+        (lambda: fitted(np.where(X[3, 1] == X, np.inf, X)), ["infinity (row 4 (index 3), column 1)"]),
+        (lambda: NewtonRegressor().fit(X, [1.0, np.inf, *Y[2:]]), ["y, row 2 (index 1)", "infinity"]),
+        (lambda: fitted().predict(X[0]), ["got 1D array", "X.reshape(1, -1) for one row"]),
+        (lambda: fitted(NUMBERS).predict(NUMBERS.iloc[0]), ["is a Series", "X.iloc[[0]]"]),
+        (lambda: NewtonClassifier().fit(FRAME, "age"), ["y: is the text 'age'", "y=X['age']"]),
+        (lambda: NewtonClassifier().fit(FRAME, Y, groups="age"), ["groups: is the text", "groups=X['age']"]),
+        (lambda: NewtonClassifier().fit(X, Y, sample_weight="w"), ["sample_weight: is the text 'w'"]),
+        (lambda: fitted(NUMBERS.set_axis(["a", "a"], axis=1)), ["two columns are named 'a'"]),
+        (lambda: fitted(np.array([[10**400, 1]] * 60, dtype=object)), ["too large for float64"]),
+        (lambda: KernelClassifier(algorithm="csvrg").fit(X, Y), ["own estimator, CSVRGClassifier"]),
+        (lambda: KernelClassifier(search="none").fit(X, Y), ["use one of: full, quick or None"]),
         (lambda: distkern.open_dataset("good.csv"), ["good.csv", "distkern shard good.csv"]),
         (lambda: distkern.load_model("d.zarr"), ["d.zarr", "not a model"]),
     ],
@@ -211,3 +242,18 @@ def test_a_quantity_that_is_taken_for_classes(folder, capsys):
 def test_hyperparameters_of_other_libraries_are_guessed(theirs, ours):
     with pytest.raises(TypeError, match=f"'{theirs}'; did you mean '{ours}'" if ours else "use one of"):
         NewtonClassifier(**{theirs: 1})
+
+
+def test_what_only_looks_like_a_mistake(tmp_path):
+    with pytest.warns(UserWarning, match="column 'target' equals y; leave it out"):
+        NewtonClassifier(features="linear").fit(NUMBERS.assign(target=Y), Y)
+    data = write_dataset(X, Y, tmp_path / "d.zarr", positive=1)
+    assert data.classes.tolist() == ["not 1", "1"]
+    assert KernelClassifier(memory_limit="1MB", algorithm="newton").fit(X, Y).score(X, Y) > 0
+    # one instant in two zones is one instant
+    model = fitted(DATES.assign(t=ZONED))
+    model.save(tmp_path / "m")
+    in_utc = DATES.assign(t=ZONED.dt.tz_convert("UTC"))
+    np.testing.assert_array_equal(load_model(tmp_path / "m").predict(in_utc), model.predict(in_utc))
+    with pytest.raises(InputError, match="Asia/Tokyo"):
+        load_model(tmp_path / "m").predict(DATES)

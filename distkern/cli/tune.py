@@ -128,19 +128,21 @@ def _show(job: Job, search: Search, ranked: list[Ranked], last: dict[str, Any], 
     names = [name for name in header if name not in ("trials", "stages", "ended")]
     cells = picked(list(header), rows, names)
     names, cells = fitting(names, cells, ("work", "rows", "time", "worse by"))
-    if is_narrow(names, cells):
-        console().print(table(names, cells))
+    if is_narrow([*names, "*"], [[*row, "*"] for row in cells]):
+        marked = [[*row, "" if place else "*"] for place, row in enumerate(cells)]
+        console().print(table([*names, ""], marked))
     else:
         # too many hyperparameters for one table
         searched = names[: names.index(metric)]
         figures = [name for name in header if name in (metric, "worse by", "rows", "time")]
         for some in (figures, searched):
-            numbered = [[str(place), *row] for place, row in enumerate(picked(list(header), rows, some), 1)]
+            several = enumerate(picked(list(header), rows, some), 1)
+            numbered = [[f"{place}{'*' * (place == 1)}", *row] for place, row in several]
             for part in by_parts("", some, numbered):
                 console().print(part)
     if len(ranked) > _MOST_ROWS:
         click.echo(f"the best {_MOST_ROWS} of {len(ranked)}; the page has all")
-    click.echo(wrapped(tuning.chosen_words(search, ranked)))
+    click.echo(wrapped(f"* {tuning.chosen_words(search, ranked)}"))
     if chance := tuning.within_chance(ranked):
         click.echo(wrapped(chance))
     for text in tuning.at_an_end(ranked):

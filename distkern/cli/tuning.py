@@ -108,7 +108,9 @@ def within_chance(ranked: Sequence[Ranked]) -> str:
     near = sum(one.is_near for one in ranked)
     if near < 2:
         return ""
-    return f"{near} candidates are within 2 standard errors on the same rows: a cheap one is chosen"
+    by_work = min(ranked, key=lambda one: one.work if one.is_near else math.inf).work
+    which = "the cheapest was" if ranked[0].work <= 1.5 * by_work else "the default settings were"
+    return f"{near} candidates are within 2 standard errors of the best; {which} chosen"
 
 
 def at_an_end(ranked: Sequence[Ranked]) -> list[str]:

@@ -47,6 +47,13 @@ _SYNONYMS: dict[str, tuple[str, ...]] = {
 _OTHER_WAYS = {
     ("kernel", "linear"): "set features='linear' with newton, svrg, sdca, rbcd or sbmd, or use pegasos",
     ("kernel", "precomputed"): "give the rows and the name of a kernel: no matrix of all rows is ever built",
+    **{
+        ("algorithm", word): f"it has its own estimator, {start}Classifier"
+        for word, start in {
+            **{word: word.upper() for word in ("csvrg", "avm", "simba", "norma", "sdca", "sbmd", "rbcd")},
+            "pegasos": "Pegasos",
+        }.items()
+    },
 }
 
 

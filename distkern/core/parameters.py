@@ -31,7 +31,7 @@ _UNITS |= {
     for ending, base in (("ib", 1024), ("i", 1024), ("b", 1000), ("", 1000))
 }
 #: fewer bytes without a unit are probably a mistake
-_LEAST = 2**20
+_LEAST = 10**6
 _SIZE = re.compile(r"\s*(\d+(?:\.\d*)?|\.\d+)\s*([a-zA-Z]*)\s*")
 
 
@@ -312,7 +312,10 @@ class Parameter:
             if any(isinstance(kind, Words) and kind.names_another(value) for kind in self.kinds):
                 hint = f"use one of: {', '.join([*self.words, *others])}"
                 raise InputError(f"{value!r} is a {name} that cannot be used here", where=name, hint=hint)
-            raise InputError(error.what, where=name, hint=other_way(name, value) or error.hint)
+            hint = str(error.hint)
+            if self.can_be_none and hint.startswith("use one of"):
+                hint += " or none"
+            raise InputError(error.what, where=name, hint=other_way(name, value) or hint)
         raise InputError(f"is {value!r}", where=name, hint=f"use {self.description}")
 
 
@@ -350,7 +353,7 @@ def parse_bytes(text: str) -> int:
     """Parse a number of bytes such as ``"512MiB"``, ``"1.5 GB"`` or ``"1048576"``.
 
     Raises :class:`InputError` if it is not a positive number with a known unit, or has no unit and is below 1
-    MiB.
+    MB.
     """
     match = _SIZE.fullmatch(text)
     unit = match[2].lower() if match else None

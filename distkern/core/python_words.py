@@ -74,6 +74,8 @@ def in_python_words(text: str) -> str:
     "give a list of values, or {'low': 0.1, 'high': 10.0, 'log': True}"
     >>> in_python_words("--text notes uses its words, --categorical notes=target keeps it as categories")
     "text=['notes'] uses its words, categorical={'notes': 'target'} keeps it as categories"
+    >>> in_python_words("use a number > 0 or none")
+    'use a number > 0 or None'
     """
     parts = _COMMANDS.split(text)
     return "".join(part if part.startswith("`") else _translated(part) for part in parts)
@@ -86,7 +88,8 @@ def _translated(text: str) -> str:
     text = _CATEGORIES.sub(lambda found: f"categorical={{{found[1]!r}: {found[2]!r}}}", text)
     text = _COLUMN.sub(lambda found: f"{found[1]}={[found[2]] if found[1] != 'id' else found[2]!r}", text)
     text = _FLAG.sub(lambda found: _FLAGS[found[1]], text)
-    return _OTHER.sub(lambda found: _name(found[1]), text)
+    text = _OTHER.sub(lambda found: _name(found[1]), text)
+    return text.removesuffix(" or none") + " or None" * text.endswith(" or none")
 
 
 def _dict(table: str) -> str:

@@ -37,7 +37,7 @@ from distkern.maths.losses import find_loss
 from distkern.model.features import ExplicitModel
 from distkern.model.settings import Settings
 from distkern.model.value import FittedModel
-from distkern.runs.given import refuse_lazy
+from distkern.runs.refusals import refuse_lazy
 from distkern.solvers.base import AbstractSolver
 from distkern.solvers.hyperparameters import CLASS_WEIGHT, METRIC, RANDOM_STATE, SCALE, THRESHOLD, loss_for
 

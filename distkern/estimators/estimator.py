@@ -242,6 +242,7 @@ class AbstractEstimator(HyperparameterMixin, BaseEstimator):  # type: ignore[mis
 
     # -- the model
 
+    @in_python
     def _fitted(self) -> FittedModel:
         """Return the model with the current threshold; raise scikit-learn's error before ``fit``."""
         if self._model is None:

@@ -8,15 +8,13 @@ by name, and :func:`described` adds what ``fit`` is told about the columns of a 
 from __future__ import annotations
 
 import difflib
-import os
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache, partial
 from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
-from numpy.typing import DTypeLike, NDArray
+from numpy.typing import DTypeLike
 from scipy.sparse import issparse
 from sklearn.base import BaseEstimator
 from sklearn.utils import Tags
@@ -30,6 +28,7 @@ from distkern.data.preparation import Preparation
 from distkern.data.scaling import Scaling
 from distkern.engine.dask.arrays import as_frame, is_dask, map_frame, map_numbers, map_rows, map_source
 from distkern.model.columns import Columns
+from distkern.runs.refusals import explained, names_of, refuse_path
 
 if TYPE_CHECKING:
     from distkern.data.dataset import Dataset, Split
@@ -70,7 +69,7 @@ def described(
     given = [name for name, value in roles.items() if value is not None and len(value)]
     if not given:
         return X
-    names = _names_of(X)
+    names = names_of(X)
     if names is None:
         raise InputError(
             "only frames have columns by name",
@@ -110,7 +109,7 @@ def target_name(X: Any, y: Any) -> str | None:
         name = str(y.columns[0])
     if not isinstance(name, str) or not name or is_dask(y):
         return None
-    return None if name in (_names_of(X) or ()) else name
+    return None if name in (names_of(X) or ()) else name
 
 
 # -- rows as users have them
@@ -136,7 +135,7 @@ def as_rows(columns: Columns, X: Any) -> Any:
     unused = {target, *(() if table is None else table.ignored)} - {None}
     if not unused or own is None:
         return X
-    names = _names_of(X)
+    names = names_of(X)
     there = [] if names is None else [name for name in names if name in unused]
     known = set() if table is None else set(table.names)
     if table is None or table.is_numeric:
@@ -160,13 +159,6 @@ def in_frame(X: Any, names: Any) -> Any:
     if names is not None and {*frame.columns} == {*names}:
         return frame[list(names)]
     return frame
-
-
-def _names_of(X: Any) -> list[str] | None:
-    """Return the column names of a frame of pandas, Polars, Arrow or Dask, or None."""
-    if type(X).__module__.startswith("distkern") or not hasattr(X, "columns"):
-        return None
-    return list(X.column_names) if hasattr(X, "column_names") else list(X.columns)
 
 
 def _without(X: Any, names: Sequence[str]) -> Any:
@@ -280,98 +272,6 @@ def is_mixed(X: Any) -> bool:
     from distkern.data.frames import has_other_than_numbers
 
     return has_other_than_numbers(X)
-
-
-# -- refusals
-
-
-_LONGEST = 40
-
-
-def refuse_path(X: Any) -> None:
-    """Refuse a path, and a lazy query of Polars, as rows."""
-    if type(X).__name__ == "LazyFrame":
-        raise InputError("is a LazyFrame, which holds no rows yet", where="X", hint="give X.collect()")
-    if isinstance(X, str | os.PathLike):
-        path = os.fspath(X)
-        hint = f"give distkern.open_dataset({path!r})"
-        if not os.path.isdir(path):
-            hint = f"give its rows, for instance pandas.read_csv({path!r}), or shard it with `distkern shard`"
-        raise InputError(f"{path!r} is a path, not rows", where="X", hint=hint)
-
-
-def refuse_lazy(X: Any) -> None:
-    """Refuse Dask collections, which are not in memory."""
-    if is_dask(X):
-        raise InputError(f"is a {type(X).__name__}", where="X", hint="give arrays or frames in memory")
-
-
-def refuse_labels(y: NDArray[Any]) -> None:
-    """Refuse non-numeric targets (n,) of a regression."""
-    word = _first_word(y) if y.dtype.kind in "OSU" else None
-    if word is not None:
-        hint = "give numbers, or use a classifier for labels"
-        raise InputError(f"the target {word!r} is not a number", where="y", hint=hint)
-
-
-@contextmanager
-def explained(X: Any, *, is_fit: bool = False) -> Iterator[None]:
-    """Turn scikit-learn's errors about rows into messages with a remedy.
-
-    This covers NaN and texts in arrays, which tables may hold, rows of several lengths, and complex numbers.
-    """
-    try:
-        yield
-    except ValueError as error:
-        message, word = str(error), None
-        if "inhomogeneous shape" in message and (place := _first_uneven(X)) is not None:
-            what = f"row {place} has length {len(X[place])}, and row 0 has {len(X[0])}"
-            raise InputError(what, where="X", hint="give rows of one length") from None
-        if message.startswith("Complex data not supported"):
-            hint = "give X.real and X.imag as columns, or abs(X)"
-            raise InputError("Complex data not supported", where="X", hint=hint) from None
-        if message.startswith("could not convert string to float"):
-            word = _first_word(X)
-        if word is not None:
-            hint = "give pandas.DataFrame(X), whose texts become categories, dates or numbers"
-            if not is_fit:
-                hint = "give numbers, as the model was fitted to, or fit to pandas.DataFrame(X)"
-            raise InputError(f"{word!r} is not a number", where="X", hint=hint) from None
-        if not message.startswith("Input X contains NaN"):
-            raise
-        what, hint = (
-            "Input X contains NaN, and the model was fitted to rows without missing values",
-            "impute them, or fit to a frame with missing values, which become their column's mean",
-        )
-        if is_fit:
-            what = "Input X contains NaN, and missing values are imputed for frames only"
-            hint = (
-                "give pandas.DataFrame(X), whose missing values become the mean of their column, or fit to "
-                "distkern.write_dataset(pandas.DataFrame(X), y, path, impute='median')"
-            )
-        raise InputError(what, where="fit" if is_fit else "X", hint=hint) from None
-
-
-def _first_uneven(rows: Any) -> int | None:
-    """Return the first row whose length differs from that of row 0, or None."""
-    try:
-        lengths = [len(row) for row in rows]
-    except TypeError:
-        return None
-    return next((place for place, length in enumerate(lengths) if length != lengths[0]), None)
-
-
-def _first_word(values: Any) -> str | None:
-    """Return the first text in an array that is not a number, or None."""
-    if hasattr(values, "tocsr"):
-        return None
-    for value in np.asarray(values, dtype=object).ravel():
-        if isinstance(value, str):
-            try:
-                float(value)
-            except ValueError:
-                return str(value)[:_LONGEST]
-    return None
 
 
 # -- rows for a fitted model

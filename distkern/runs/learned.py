@@ -25,14 +25,12 @@ from distkern.runs.given import (
     column_check,
     columns_of,
     columns_of_dataset,
-    explained,
     is_mixed,
-    refuse_labels,
-    refuse_path,
     rows_for,
     target_name,
     undescribed,
 )
+from distkern.runs.refusals import explained, refuse_labels, refuse_names, refuse_path, warn_of_target
 
 if TYPE_CHECKING:
     from distkern.data.dataset import Split
@@ -155,6 +153,7 @@ def training_rows(
 
     X, options = undescribed(X)
     refuse_path(X)
+    refuse_names(X, y=y, sample_weight=sample_weight, groups=groups)
     if isinstance(X, Dataset):
         X = X.train
     task, wanted = recipe.task, recipe.settings.value("dtype")
@@ -204,6 +203,11 @@ def training_rows(
             refuse_labels(y)
         else:
             refuse_unknown(y)
+        if y.dtype.kind == "f" and np.isinf(y).any():
+            row = int(np.argwhere(np.isinf(y))[0, 0])
+            what, where = "Input y contains infinity", f"y, row {row + 1} (index {row})"
+            raise InputError(what, where=where, hint="correct it, or leave the row out")
+        warn_of_target(X, y)
     rows, frame = X, None
     if mixed:
         y, frame = _learned_frame(X, y, sample_weight, groups, task, options)

@@ -12,7 +12,7 @@ from distkern import CSVRGClassifier, NewtonClassifier, NewtonRegressor, Pegasos
 from distkern.choose.tuning import runner
 from distkern.choose.tuning.record import SearchFolder, Task, Trial, TuningCandidate
 from distkern.choose.tuning.runner import Watcher, Where
-from distkern.choose.tuning.search import Search
+from distkern.choose.tuning.search import Ranked, Search
 from distkern.core.errors import CorruptDataError, DistkernError, DivergenceError, InputError
 from distkern.core.scores import log_losses
 from distkern.data.ingest import write_dataset
@@ -408,3 +408,28 @@ def test_trials_are_named_by_candidate_rung_and_fold():
     trial = Trial(3, 1, 0, 100, 20, 1.0)
     assert trial.task == Task(3, 1, 0)
     assert trial.task.name == "0003-1-0"
+
+
+def test_defaults_that_are_better_than_cheap_settings_are_chosen(data):
+    """Cheap settings within chance of the best are chosen, but not when the defaults are better."""
+    losses = np.random.default_rng(0).normal(0.5, 0.4, 128)
+    # the best, one that is a little worse, and a cheap one between chance and that
+    results = {0: (losses + 0.001, 4.0), 1: (losses, 4.0), 2: (losses[::-1] + 0.01, 1.0)}
+
+    def ranked(number, setting):
+        own, work = results[number]
+        trial = Trial(number, 0, 0, 10, 5, 1.0, own.mean(), losses=tuple(own))
+        return Ranked(number, setting, own.mean(), work, 0, 10, 1.0, (trial,))
+
+    def chosen(*settings, own_space=False):
+        search = Search(candidates(settings), data.train, own_space=own_space)
+        in_order = [ranked(number, settings[number]) for number in (1, 0, 2)]
+        return search._chosen_first(in_order)[0].number
+
+    other, default = {"nu": 0.1}, {"nu": "auto"}
+    assert chosen(other, other, other) == 2
+    assert chosen(other, default, other) == 1
+    assert chosen(default, other, other) == 0
+    assert chosen(other, other, other, own_space=True) == 0
+    # the cheap ones are the defaults
+    assert chosen(other, other, default) == 2

@@ -123,8 +123,22 @@ def test_a_model_is_not_saved_over_a_description_of_something_else(folder, rows)
 
 
 def test_a_run_is_not_saved_over(folder, rows):
-    assert main(["train", "--data", "new.zarr", "--out", "r", "--algorithm", "newton", "--scheduler",
-                 "synchronous"]) == 0
+    assert (
+        main(
+            [
+                "train",
+                "--data",
+                "new.zarr",
+                "--out",
+                "r",
+                "--algorithm",
+                "newton",
+                "--scheduler",
+                "synchronous",
+            ]
+        )
+        == 0
+    )
     model, before = load_model("m"), content(folder / "r")
     with pytest.raises(InputError, match=r"r: holds a finished model \(metrics\.jsonl, report\.html\)"):
         model.save("r")

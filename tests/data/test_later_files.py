@@ -107,7 +107,7 @@ def test_numbers_that_stand_for_a_missing_value(tmp_path, kind):
     data = made(tmp_path, path, na=["-999"], keep_na=["k"], task="regression")
     assert feature(data, "x").tolist() == [1] * 40
     assert set(feature(data, "k")) == {-999, 2}
-    with pytest.raises(InputError, match=r"no column '1' with texts to keep"):
+    with pytest.raises(InputError, match=r"no column '1' \(--keep-na\)"):
         made(tmp_path, path, keep_na=["1"], task="regression")
 
 

@@ -145,7 +145,7 @@ def test_the_name_of_a_group_may_be_a_word_for_nothing(tmp_path, frame, ending):
 @pytest.mark.parametrize(
     ("how", "message"),
     [
-        ({"group": "customers"}, "no column 'customers' (--group); did you mean 'customer'?"),
+        ({"group": "customers"}, "no column 'customers' \\(--group\\); did you mean 'customer'?"),
         ({"group": "y"}, "column 'y' cannot be both target and group; give --target COLUMN"),
         ({"group": "a", "weight": "a"}, "column 'a' cannot be both weight and group"),
     ],

@@ -395,7 +395,7 @@ def test_a_sparse_table_of_numbers_stays_sparse(tmp_path):
             "no column 'd' of categories; did you mean",
         ),
         ("x,c,y\n1,a,0\n2,b,1\n", {"categorical": {"c": "hash"}}, "unknown encoding of categories 'hash'"),
-        ("x,c,y\n1,a,0\n2,b,1\n", {"drop": ["d"]}, "no column 'd' (--drop, --id)"),
+        ("x,c,y\n1,a,0\n2,b,1\n", {"drop": ["d"]}, r"no column 'd' \(--drop, --id\)"),
         ("x,c,y\n1,a,0\n2,b,1\n", {"sparse": True}, "--sparse: tables with non-numeric columns"),
         ("x,c,y\n1,a,0\n2,b,1\n", {"task": "none", "categorical": {"c": "target"}}, "no target"),
         ("x,c,y\n1,a,0\ninf,b,1\n", {}, r"row 2 \(line 3\), column 'x': the value is infinite"),

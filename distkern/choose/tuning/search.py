@@ -254,7 +254,8 @@ class Search:
 
         The chosen candidate has the best value among those of the last rung whose work is at most 1.5 times
         the least work of the near-best ones. A candidate is near-best if its losses on the held-out rows do
-        not differ significantly from the best, see :func:`~distkern.choose.choice.is_near`.
+        not differ significantly from the best, see :func:`~distkern.choose.choice.is_near`. Default settings
+        of the last rung with a better value than the chosen ones replace them.
 
         Raises
         ------
@@ -289,8 +290,15 @@ class Search:
             sorted(found.values(), key=lambda one: (-one.rung, self.metric.rank(one.value), one.number))
         )
 
-    @staticmethod
-    def _chosen_first(ranked: list[Ranked]) -> list[Ranked]:
+    def _is_default(self, number: int) -> bool:
+        """Whether a candidate has the estimator's own settings, or default values alone."""
+        candidate = self.candidates[number]
+        known = candidate.estimator.hyperparameters
+        return (self.own_space and not number) or all(
+            value == known[name].default for name, value in candidate.settings.items()
+        )
+
+    def _chosen_first(self, ranked: list[Ranked]) -> list[Ranked]:
         best = ranked[0]
         for place, one in enumerate(ranked):
             if one.rung == best.rung and len(one.losses) == len(best.losses) > 0:
@@ -298,7 +306,11 @@ class Search:
                 ranked[place] = replace(one, apart=apart, is_near=is_near(one, best))
         # differences between similar models are more certain, so a better value need not be near
         near = [one for one in ranked if one.is_near] or ranked[:1]
-        chosen = cheapest([one for one in ranked if one.rung == best.rung], near)
+        last = [one for one in ranked if one.rung == best.rung]
+        chosen = cheapest(last, near)
+        # a search never makes worse what is there without it
+        better = last[: last.index(chosen)]
+        chosen = next((one for one in better if self._is_default(one.number)), chosen)
         return [chosen, *(one for one in ranked if one is not chosen)]
 
     def _ranked(self, number: int, trials: tuple[Trial, ...], before: Ranked | None) -> Ranked:
