@@ -25,18 +25,44 @@ def runs(folder: Place, as_json: bool) -> None:
 
     The best comes first: by the held-out score that chose the settings if all models have one, else by the
     error on test rows. More tables list the hyperparameters that differ, with the values chosen for "auto".
-    Keep runs on different data sets in different folders: their errors do not compare.
+    Each target has its own tables. Keep runs on different data sets in different folders: their errors cannot
+    be compared.
 
     \b
     Example:
       distkern runs models
     """
-    found = _found(folder)
-    by_score = all(run["score"] is not None for run in found if run["ended"])
-    found.sort(key=partial(_rank, by_score=by_score))
+    from distkern.core.text import error_name
+
+    groups = _by_target(_found(folder))
+    by_score = [all(run["score"] is not None for run in group if run["ended"]) for group in groups]
+    for group, by in zip(groups, by_score, strict=True):
+        group.sort(key=partial(_rank, by_score=by))
     if as_json:
-        click.echo(json.dumps(found))
+        click.echo(json.dumps([run for group in groups for run in group]))
         return
+    for group, by in zip(groups, by_score, strict=True):
+        if len(groups) > 1:
+            target = next((run["target"] for run in group if run["target"]), "unknown")
+            click.echo(f"target: {target} ({error_name(group[0])})")
+        _show(group, by)
+
+
+def _by_target(found: list[dict[str, Any]]) -> list[list[dict[str, Any]]]:
+    """Return the runs of each task, target and classes; unfinished ones stay with the first of their task."""
+    from distkern.core.text import error_name
+
+    groups: dict[Any, list[dict[str, Any]]] = {}
+    for run in sorted(found, key=lambda run: (run["algorithm"] is None, run["run"])):
+        key = (error_name(run), run["target"], str(run["classes"]))
+        if run["algorithm"] is None:
+            key = next((one for one in groups if one[0] == key[0]), key)
+        groups.setdefault(key, []).append(run)
+    return [*groups.values()]
+
+
+def _show(found: list[dict[str, Any]], by_score: bool) -> None:
+    """Print the runs of one target, the best first."""
     from distkern.cli.tables import by_parts, console, fitting, shortened, table, wrapped
     from distkern.core.text import error_name, in_bytes, in_error, in_number, in_percent, in_time
 
@@ -60,7 +86,7 @@ def runs(folder: Place, as_json: bool) -> None:
     base = next((run["base"] for run in found if run["base"]), None)
     if base is not None:
         score = f"{base['log_loss']:.4g}" if any(run["score"] is not None for run in found) else "-"
-        rows.append(["base rate", "-", score, in_percent(base["error"]), "-", "-", "-", "-"])
+        rows.append(["base rate", "-", score, "-", in_percent(base["error"]), "-", "-", "-"])
     unscored = () if any(run["score"] is not None for run in found) else ("held-out",)
     kept, cells = fitting(header, rows, ("peak", "time", "ended"), unscored)
     text = [place for place, name in enumerate(kept) if name in ("run", "algorithm", "ended")]
@@ -78,10 +104,11 @@ def runs(folder: Place, as_json: bool) -> None:
 
 def _algorithm(run: dict[str, Any]) -> str:
     """Return the algorithm; for "auto" the chosen one."""
-    chosen = run["hyperparameters"].get("algorithm")
-    if run["algorithm"] == "auto" and chosen not in (None, "auto"):
-        return f"{chosen} (auto)"
-    return run["algorithm"] or "-"
+    chosen, name = (
+        run["hyperparameters"].get("algorithm"),
+        (run["algorithm"] or "-").removesuffix("_regressor"),
+    )
+    return f"{chosen} (auto)" if name == "auto" and chosen not in (None, "auto") else name
 
 
 def _word(value: Any) -> str:
@@ -111,6 +138,8 @@ def _found(folder: Place) -> list[dict[str, Any]]:
                 "run": path.name,
                 "algorithm": known.get("algorithm"),
                 "ended": known.get("ended"),
+                "target": known.get("target_name"),
+                "classes": (known.get("classes") or {}).get("values"),
                 **{figure: last[figure] for figure in _FIGURES if figure in last},
                 "peak_bytes": max(peaks),
                 "score": _score(known),
@@ -143,7 +172,7 @@ def _score(known: dict[str, Any]) -> float | None:
 
 
 def _base(known: dict[str, Any]) -> dict[str, float] | None:
-    """Return error and log loss of predicting the shares of the classes as probabilities."""
+    """Return the training error and log loss of predicting the training shares as probabilities."""
     shares = known.get("class_shares")
     if not shares:
         return None

@@ -1,6 +1,7 @@
 """``distkern algorithms``, ``distkern runs``, and the help of an algorithm."""
 
 import json
+import shutil
 import subprocess
 import sys
 
@@ -146,12 +147,28 @@ def test_runs_are_ranked_by_the_score_that_chose_and_the_base_rate_is_a_row(fold
     assert [words[0] for words in lines[2:5]] == ["better", "worse", "base"]
     assert lines[2][1:4] == [facts["chosen"]["name"], "(auto)", "0.2"]
     share = max(facts["class_shares"])
-    assert f"{100 * (1 - share):.2f}" in lines[4]
+    # the share is one of training rows
+    assert lines[4][:7] == ["base", "rate", "-", lines[4][3], "-", f"{100 * (1 - share):.2f}", "%"]
     assert "log loss on held-out training rows; ranked by it" in " ".join(text.split())
     assert main(["runs", str(models), "--json"]) == 0
     found = json.loads(capsys.readouterr().out)
     assert [run["score"] for run in found] == sorted(scores.values())
     assert found[0]["base"]["error"] == pytest.approx(1 - share)
+
+
+def test_each_target_of_a_folder_has_its_own_table(folder, capsys):
+    for name in ("signs/good", "signs/bad", "numbers/wide"):
+        shutil.copytree(folder / name, folder / "mixed" / name.partition("/")[2])
+    capsys.readouterr()
+    assert main(["runs", str(folder / "mixed")]) == 0
+    of_numbers, of_signs = capsys.readouterr().out.split("target: ")[1:]
+    if "rmse" not in of_numbers:
+        of_numbers, of_signs = of_signs, of_numbers
+    words = [line.split()[:2] for line in of_numbers.splitlines()]
+    assert ["wide", "newton"] in words
+    assert not any(one[:1] in (["good"], ["bad"], ["base"]) for one in words)
+    assert "test error" in of_signs
+    assert "%" not in of_numbers
 
 
 def test_a_column_for_each_hyperparameter_however_many_there_are(capsys):
