@@ -11,8 +11,10 @@ from sklearn.linear_model import LogisticRegression
 
 import distkern
 from distkern import KernelClassifier, NewtonClassifier, NewtonRegressor, load_model, tune, write_dataset
+from distkern.cli.evaluate import figure_rows
 from distkern.cli.main import main
 from distkern.core.errors import InputError
+from distkern.runs.evaluation import Evaluation
 
 X = np.random.default_rng(0).normal(size=(60, 2))
 Y = np.arange(60) % 2
@@ -257,3 +259,24 @@ def test_what_only_looks_like_a_mistake(tmp_path):
     np.testing.assert_array_equal(load_model(tmp_path / "m").predict(in_utc), model.predict(in_utc))
     with pytest.raises(InputError, match="Asia/Tokyo"):
         load_model(tmp_path / "m").predict(DATES)
+
+
+def test_shard_names_the_target_and_a_rare_first_class(folder, capsys):
+    rows = [f"{at},{'stayed' if at % 25 else 'churned'}" for at in range(200)]
+    Path("churn.csv").write_text("\n".join(["a,state", *rows, ""]), encoding="utf-8")
+
+    def printed(*options):
+        assert main(["shard", "churn.csv", "--out", "churn.zarr", "--overwrite", *options]) == 0
+        return capsys.readouterr().out
+
+    assert "target: state (the last column; --target COLUMN for another)" in printed()
+    assert "target:" not in printed("--target", "state")
+    assert "'churned' has 4 % of the rows and is the first class; --positive churned makes" in printed()
+    assert "first class" not in printed("--positive", "churned")
+    assert "first class" not in printed("--positive", "stayed")
+
+
+def test_average_precision_names_its_class():
+    figures = {"n": 3, "seconds": 0.1, "average_precision": 0.5}
+    measured = {"test": Evaluation(figures, labels=("churned", "stayed"), predicted=("churned", "stayed"))}
+    assert ["average precision of stayed", "0.5"] in figure_rows(measured)

@@ -188,7 +188,7 @@ def figure_rows(measured: Mapping[str, Evaluation]) -> list[list[str]]:
     rows = [["rows", *(f"{split['n']:,}" for split in figures)]]
     for names, text in ((_SHARES, in_percent), (_NUMBERS, in_number)):
         rows += [
-            [_NAMES.get(name, name), *(text(split.get(name)) for split in figures)]
+            [_named(name, measured), *(text(split.get(name)) for split in figures)]
             for name in names
             if any(name in split for split in figures)
         ]
@@ -197,6 +197,15 @@ def figure_rows(measured: Mapping[str, Evaluation]) -> list[list[str]]:
         for level in figures[0].get("below", ())
     ]
     return [*rows, ["time", *(in_time(split["seconds"]) for split in figures)]]
+
+
+def _named(figure: str, measured: Mapping[str, Evaluation]) -> str:
+    """Return the name of a figure, with the class that it is about."""
+    from distkern.cli.tables import shortened
+
+    labels = next(iter(measured.values())).predicted
+    about = f" of {shortened(str(labels[1]))}" if figure == "average_precision" and len(labels) == 2 else ""
+    return f"{_NAMES.get(figure, figure)}{about}"
 
 
 def find_split(model: str, data: str, split: str) -> Split:

@@ -251,6 +251,8 @@ def shard(
     facts = _facts(dataset, seconds) | {"table": [*map(asdict, reports)], "notices": notices}
     if facts["class_rows"] and not as_json:
         _print_classes(facts["class_rows"], len(facts["classes"]))
+    if how["target"] is None and like is None and dataset.target_name is not None and not as_json:
+        click.echo(f"target: {dataset.target_name} (the last column; --target COLUMN for another)")
     options.tell(as_json, facts, _closing_line(dataset, out, seconds, notices, like))
 
 
@@ -361,6 +363,7 @@ def _facts(dataset: Dataset, seconds: float) -> dict[str, Any]:
     facts: dict[str, Any] = {
         "path": str(dataset.path),
         "task": dataset.task,
+        "target": dataset.target_name,
         "n_features": dataset.n_features,
         "sparse": dataset.is_sparse,
     }

@@ -55,7 +55,7 @@ _VALUE = re.compile(
     r"regression|balanced|\d[\w.]*)(?!\w)"
 )
 #: an option followed by a column name, as opposed to a word of the sentence
-_COLUMN = re.compile(r"--(drop|text|id) '?([^\s'(),;]+)'?(?= uses| makes| leaves| keeps|[),;]|$)")
+_COLUMN = re.compile(r"--(drop|text|id|positive) '?([^\s'(),;]+)'?(?= uses| makes| leaves| keeps|[),;]|$)")
 _CATEGORIES = re.compile(r"--categorical ([^\s=]+)=(onehot|target|drop)")
 _FLAG = re.compile(rf"--({'|'.join(map(re.escape, sorted(_FLAGS, key=len, reverse=True)))})(?![\w-])")
 _OTHER = re.compile(r"--([a-z]+(?:-[a-z]+)*)")
@@ -86,7 +86,9 @@ def _translated(text: str) -> str:
     text = _SETTING.sub(lambda found: f"{found[1]}={_literal(found[2])}", text)
     text = _VALUE.sub(lambda found: f"{_name(found[1])}={_VALUES[found[1]](found[2])}", text)
     text = _CATEGORIES.sub(lambda found: f"categorical={{{found[1]!r}: {found[2]!r}}}", text)
-    text = _COLUMN.sub(lambda found: f"{found[1]}={[found[2]] if found[1] != 'id' else found[2]!r}", text)
+    text = _COLUMN.sub(
+        lambda found: f"{found[1]}={[found[2]] if found[1] in ('drop', 'text') else found[2]!r}", text
+    )
     text = _FLAG.sub(lambda found: _FLAGS[found[1]], text)
     text = _OTHER.sub(lambda found: _name(found[1]), text)
     return text.removesuffix(" or none") + " or None" * text.endswith(" or none")

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import difflib
 import re
+import shlex
 import unicodedata
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -38,6 +39,8 @@ _INTEGER, _LEADING_ZERO = re.compile(r"[+-]?[0-9]+"), re.compile(r"[+-]?0[0-9]")
 #: marks around a label that carry little meaning
 _MARKS = ".,;:'\"` "
 
+#: share of the rows below which a class is rare
+_RARE = 0.1
 _REGRESSION = "give --task regression, or --target COLUMN if the labels are in another column"
 
 
@@ -338,6 +341,17 @@ def quantity_note(labels: Sequence[Any]) -> str:
         return ""
     many = f"the target has {len(labels):,} different integers, which are treated as classes"
     return f"{many}; give --task regression if it is a quantity"
+
+
+def rare_first_note(labels: Sequence[Any], counts: Sequence[int]) -> str:
+    """Return a note if the first of two classes is rare and so probably the one of interest, else ""."""
+    if len(labels) != 2 or not 0 < counts[0] < _RARE * sum(counts):
+        return ""
+    label, share = written(labels[0]), f"{100 * counts[0] / sum(counts):.2g} %"
+    about = "makes thresholds and precision about it"
+    return (
+        f"{label!r} has {share} of the rows and is the first class; --positive {shlex.quote(label)} {about}"
+    )
 
 
 def lookalike_notes(labels: Sequence[Any], counts: Sequence[int]) -> list[str]:

@@ -23,7 +23,8 @@ def folder(tmp_path, monkeypatch):
 
 def test_the_closing_line_says_what_to_type_next(folder, capsys):
     assert main(["shard", "part1.csv", "--out", "d.zarr", "--test-fraction", "0.1"]) == 0
-    *classes, line, following = capsys.readouterr().out.splitlines()
+    *classes, target, line, following = capsys.readouterr().out.splitlines()
+    assert target == "target: kind (the last column; --target COLUMN for another)"
     assert [line.split() for line in classes if line.strip(" ─")] == [
         ["class", "train", "rows", "test", "rows"],
         ["a", "17", "3"],
