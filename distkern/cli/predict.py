@@ -32,6 +32,9 @@ _ENDINGS = (".zarr", ".csv", ".npy")
     "target, if present]",
 )
 @options.file_kinds
+@click.option(
+    "--overwrite", is_flag=True, help="Replace existing predictions once the new ones are complete."
+)
 @click.option("--decision", is_flag=True, help="Write decision values instead of classes.")
 @click.option("--proba", is_flag=True, help="Write probabilities, for models that have them.")
 @options.threshold
@@ -45,6 +48,7 @@ def predict(
     split: str | None,
     decision: bool,
     proba: bool,
+    overwrite: bool,
     threshold: float | str | None,
     as_json: bool,
     **where: Any,
@@ -94,6 +98,7 @@ def predict(
             hint=f"use --decision, or train with {setting}",
         )
     output = "decision" if decision else "probability" if proba else "label"
+    wanted: dict[str, Any] = {"output": output, "overwrite": overwrite}
     notes: list[str]
     if data is not None:
         source = find_split(model, data, split or "test")
@@ -101,12 +106,12 @@ def predict(
         notes = [unknown_note(unknown)] if unknown else []
         where = options.where_to_run(source.n_rows * source.row_bytes, **where)
         with Terminal() as terminal:
-            n_rows = predict_to(fitted.model_, source, out, output=output, **where, listeners=[terminal])
+            n_rows = predict_to(fitted.model_, source, out, **wanted, **where, listeners=[terminal])
     else:
         rows = files_for(fitted.model_, files, **how)
         where = options.where_to_run(rows.meter.n_bytes, **where)
         with Terminal() as terminal:
-            n_rows = predict_files_to(fitted.model_, rows, out, output=output, **where, listeners=[terminal])
+            n_rows = predict_files_to(fitted.model_, rows, out, **wanted, **where, listeners=[terminal])
         notes = [
             f"{file} has no column names: columns are read in the order of training"
             for file in rows.by_position

@@ -20,9 +20,9 @@ from numpy.typing import NDArray
 
 from distkern.core.errors import InputError
 from distkern.core.names import label_texts, plain_labels
-from distkern.data.store.atomic import StagedFolder, already_there, explain_errors, staged_folder
+from distkern.data.store.atomic import StagedFolder, explain_errors, staged_folder
 from distkern.data.store.parts import SharedFolder
-from distkern.data.store.places import Place
+from distkern.data.store.places import Place, read_file
 
 _TEXT_CHUNK = 2**20
 #: rows to convert to text at a time, as Python's numbers take ten times the memory of an array's
@@ -39,7 +39,13 @@ class Predictions(SharedFolder):
 
     A task's result is the number of its first row, predictions (n,) or (n, n_outputs), and the numbers or ids
     (n,) of the rows, or None; its record is n.
+
+    Attributes
+    ----------
+    overwrite : :meth:`commit` replaces existing predictions
     """
+
+    overwrite = False
 
     def __init__(self, staged: StagedFolder) -> None:
         super().__init__(staged.path)
@@ -73,6 +79,7 @@ def open_predictions(
     *,
     n_rows: int | None = None,
     id: str | None = None,
+    overwrite: bool = False,
 ) -> Iterator[Predictions]:
     """Open a new ``.zarr``, ``.csv`` (with a header) or ``.npy`` for predictions.
 
@@ -86,9 +93,14 @@ def open_predictions(
         and dates are stored as positions in this list, in .npy texts are no longer than these
     n_rows : rows of all blocks; None for rows in order whose number is unknown
     id : for such rows: column name of their ids; not for .npy files
+    overwrite : replace an existing file, or .zarr of predictions, once the new one is complete
     """
     if path.exists():
-        raise already_there(path)
+        if not overwrite:
+            raise InputError(
+                "already exists", where=str(path), hint="give --overwrite, choose another place or remove it"
+            )
+        _refuse_others(path)
     if path.suffix == ".npy" and id is not None:
         raise InputError(
             "a .npy file has no place for ids", where=str(path), hint="end the name in .csv or .zarr"
@@ -100,17 +112,32 @@ def open_predictions(
             hint="end the name in .zarr, .csv or .npy",
         )
     inner = () if columns is None else (len(columns),)
+    store: Predictions
     with staged_folder(path) as staged, explain_errors(path):
         if path.suffix == ".zarr":
-            yield _Zarr(staged, inner, dtype, rows_per_chunk, classes, n_rows, id)
+            store = _Zarr(staged, inner, dtype, rows_per_chunk, classes, n_rows, id)
         elif path.suffix == ".npy":
             if classes is not None and dtype.kind == "O":
                 dtype = np.asarray(classes.tolist()).dtype
-            yield _Npy(staged, inner, dtype, n_rows)
+            store = _Npy(staged, inner, dtype, n_rows)
         else:
             key = id if n_rows is None else "row"
             first_line = ([] if key is None else [key]) + (columns or ["prediction"])
-            yield _Csv(staged, first_line, are_labels=classes is not None)
+            store = _Csv(staged, first_line, are_labels=classes is not None)
+        store.overwrite = overwrite
+        yield store
+
+
+def _refuse_others(path: Place) -> None:
+    """Raise :class:`InputError` if a place to be replaced is a folder without predictions."""
+    is_file = path.is_file() and path.suffix in (".csv", ".npy")
+    try:
+        text = b"" if is_file else read_file(path / "zarr.json")
+    except OSError:
+        text = b""
+    if not is_file and b'"distkern-predictions"' not in text:
+        hint = "choose another place or remove it"
+        raise InputError("holds other things than predictions", where=str(path), hint=hint)
 
 
 def only_label(path: Place, classes: NDArray[Any]) -> str | None:
@@ -205,7 +232,10 @@ class _Zarr(Predictions):
         for array in (self._predictions, *self._keys) if self._in_order else ():
             array.finish()
         self.remove_mark()
-        self._staged.commit_new()
+        if self.overwrite:
+            self._staged.commit(_refuse_others)
+        else:
+            self._staged.commit_new()
 
 
 class _Npy(Predictions):
@@ -239,7 +269,7 @@ class _Npy(Predictions):
     def commit(self) -> None:
         with open(self._file, "r+b") as file:
             self._write_header(file)
-        self._staged.publish(self._file.name)
+        self._staged.publish(self._file.name, overwrite=self.overwrite)
 
 
 class _Csv(Predictions):
@@ -275,7 +305,7 @@ class _Csv(Predictions):
                 with open(part, "rb") as file:
                     shutil.copyfileobj(file, whole)
                 part.unlink()
-        self._staged.publish(name)
+        self._staged.publish(name, overwrite=self.overwrite)
 
 
 def _write_lines(file: IO[bytes], rows: list[list[Any]]) -> None:

@@ -53,6 +53,7 @@ def predict_to(
     out: Location,
     *,
     output: str = "label",
+    overwrite: bool = False,
     scheduler: str | None = None,
     workers: int | None = None,
     memory_limit: int | None = None,
@@ -66,6 +67,7 @@ def predict_to(
     ----------
     output : "label" (for regressors, the predictions), "decision" or, for models with probabilities,
         "probability"
+    overwrite : replace existing predictions once the new ones are complete
 
     Returns
     -------
@@ -85,7 +87,13 @@ def predict_to(
     check = check_limit(steps, Extent.of(source), memory_limit)
     with (
         open_predictions(
-            place_of(out), columns, dtype, max(source.block_rows), labels, n_rows=source.n_rows
+            place_of(out),
+            columns,
+            dtype,
+            max(source.block_rows),
+            labels,
+            n_rows=source.n_rows,
+            overwrite=overwrite,
         ) as store,
         opened_executor(scheduler, workers, memory_limit, check) as executor,
         ExitStack() as stack,
@@ -152,6 +160,7 @@ def predict_files_to(
     out: Location,
     *,
     output: str = "label",
+    overwrite: bool = False,
     scheduler: str | None = None,
     workers: int | None = None,
     memory_limit: int | None = None,
@@ -188,7 +197,9 @@ def predict_files_to(
     check, done = check_limit(steps, Extent.of(like), memory_limit), 0
     with (
         opened_executor(scheduler, workers, memory_limit, check) as executor,
-        open_predictions(place_of(out), columns, dtype, _MOST_ROWS_PER_CHUNK, labels, id=id_) as store,
+        open_predictions(
+            place_of(out), columns, dtype, _MOST_ROWS_PER_CHUNK, labels, id=id_, overwrite=overwrite
+        ) as store,
         ExitStack() as stack,
     ):
         stack.enter_context(blas.single_threaded())

@@ -293,3 +293,28 @@ def test_it_is_said_when_one_class_takes_every_row(tmp_path, monkeypatch, capsys
         given = ["--out", f"p{threshold}.csv", "--threshold", threshold, *HERE]
         assert main(["predict", "m", "new.csv", *given]) == 0
         assert (said in capsys.readouterr().err) == told
+
+
+def files_of(place):
+    return [file for file in sorted([place, *place.rglob("*")]) if file.is_file()]
+
+
+@pytest.mark.parametrize("ending", [".csv", ".npy", ".zarr"])
+def test_predictions_are_overwritten_on_request_and_nothing_else_is(model, tmp_path, capsys, ending):
+    table(50, seed=1).to_csv(tmp_path / "new.csv", index=False)
+    out, file = tmp_path / f"p{ending}", str(tmp_path / "new.csv")
+    predict = ["predict", str(model), file, "--out", str(out), *HERE]
+    assert main([*predict, "--decision"]) == 0
+    assert main(predict) == 2
+    assert "already exists; give --overwrite" in capsys.readouterr().err
+    assert main([*predict, "--overwrite"]) == 0
+    again = tmp_path / f"again{ending}"
+    assert main([*predict[:-3], str(again), *HERE]) == 0
+    old, new = ([file.read_bytes() for file in files_of(one)] for one in (out, again))
+    assert old == new
+    theirs = tmp_path / f"theirs{ending}"
+    theirs.mkdir()
+    (theirs / "zarr.json").write_text("{}")
+    assert main([*predict[:-3], str(theirs), *HERE, "--overwrite"]) == 2
+    assert "holds other things than predictions" in capsys.readouterr().err
+    assert (theirs / "zarr.json").read_text() == "{}"

@@ -131,9 +131,15 @@ class StagedFolder:
             raise already_there(self.target) from None
         _fsync(self._final.parent)
 
-    def publish(self, name: str) -> None:
-        """Move only the file ``name`` of this folder to its place; as :meth:`commit_new`."""
+    def publish(self, name: str, *, overwrite: bool = False) -> None:
+        """Move only the file ``name`` of this folder to its place; without ``overwrite`` as
+        :meth:`commit_new`.
+        """
         _fsync(self.path / name)
+        if overwrite:
+            os.replace(self.path / name, self._final)
+            _fsync(self._final.parent)
+            return
         try:
             os.link(self.path / name, self._final)
         except FileExistsError:
@@ -226,8 +232,8 @@ class StagedUpload(StagedFolder):
             raise already_there(self._place)
         self.commit()
 
-    def publish(self, name: str) -> None:
-        if self._place.exists():
+    def publish(self, name: str, *, overwrite: bool = False) -> None:
+        if not overwrite and self._place.exists():
             raise already_there(self._place)
         put_file(self.path / name, self._place)
 
