@@ -45,7 +45,7 @@ def made(tmp_path_factory):
         assert main(["shard", str(folder / f"{name}.csv"), "--out", str(folder / f"{data}.zarr")]) == 0
     train = ["train", "--data", str(folder / "d.zarr"), "--out", str(folder / "m"), *here]
     assert main([*train, "--set", "loss=squared_hinge"]) == 0
-    NewtonRegressor(features="linear").fit(X, X[:, 0]).save(folder / "r")
+    NewtonRegressor(features="linear").fit(NUMBERS, X.sum(axis=1)).save(folder / "r")
     return folder
 
 
@@ -71,7 +71,7 @@ def made(tmp_path_factory):
         ("shard good.csv --test-fraction 20 --out x.zarr", ["--test-fraction", "0<x<1"]),
         ("shard good.csv --out d.zarr", ["d.zarr", "already exists", "--overwrite"]),
         ("trian --data d.zarr --out new", ["'trian'", "did you mean 'train'?"]),
-        ("train --data good.csv --out new", ["good.csv", "distkern shard good.csv --out good.zarr"]),
+        ("train --data good.csv --out new", ["`distkern shard good.csv --out good.zarr` (--target"]),
         ("train --data d.zar --out new", ["d.zar", "there is no data set", "`distkern shard`"]),
         ("train --data d.zarr", ["--out", "add --out M"]),
         ("train --data d.zarr --out new --n_jobs 2", ["--n_jobs", "--workers"]),
@@ -80,6 +80,9 @@ def made(tmp_path_factory):
         ("predict m good.csv --out p.csv --scheduler tcp://h:1 --workers 2", ["--workers", "dask worker"]),
         ("train --data d.zarr --out new --memory-limit lots", ["'lots'", "512MiB"]),
         ("train --data d.zarr --out new --set gamma", ["'gamma'", "name=value"]),
+        ("train --data d.zarr --out new --set nu", ["'nu' is not name=value; write --set nu=VALUE"]),
+        ("train --data d.zarr --out new --workers 1.5", ["'1.5' is not a whole number"]),
+        ("jobs --runs nosuch", ["--runs", "nosuch", "no such folder"]),
         ("train --data d.zarr --out new --scheduler 127.0.0.1:8786", ["--scheduler", "tcp://HOST:PORT"]),
         ("train --data d.zarr --out new --memory-limit 2", ["'2' is 2 bytes", "2GiB"]),
         ("train --data d.zarr --out new --target income", ["distkern shard FILE --target ... --out D.zarr"]),
@@ -203,6 +206,15 @@ def with_nan():
         (lambda: fitted(np.array([[10**400, 1]] * 60, dtype=object)), ["too large for float64"]),
         (lambda: KernelClassifier(algorithm="csvrg").fit(X, Y), ["own estimator, CSVRGClassifier"]),
         (lambda: KernelClassifier(search="none").fit(X, Y), ["use one of: full, quick or None"]),
+        (
+            lambda: fitted(FRAME).predict(NUMBERS.add_prefix("x")),
+            ["'age', 'state' are missing", "another table"],
+        ),
+        (lambda: tune(NewtonClassifier(), X, Y, [1]), ["parameters: has type list", "give a dict"]),
+        (lambda: write_dataset("x.zarr", X, Y), ["another order", "write_dataset(X, y, path)"]),
+        (lambda: write_dataset(X, "x.zarr", Y), ["another order", "write_dataset(X, y, path)"]),
+        (lambda: distkern.export(fitted(), "nosuch/m.onnx"), ["there is no folder nosuch"]),
+        (lambda: distkern.export(fitted(), "d.zarr"), ["d.zarr", "is a folder"]),
         (lambda: distkern.open_dataset("good.csv"), ["good.csv", "distkern shard good.csv"]),
         (lambda: distkern.load_model("d.zarr"), ["d.zarr", "not a model"]),
     ],

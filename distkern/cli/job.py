@@ -100,7 +100,10 @@ def parse_settings(settings: Sequence[str]) -> dict[str, Any]:
         name, equals, text = setting.partition("=")
         name = name.strip()
         if not equals or not name.isidentifier():
-            raise InputError(f"{setting!r} is not name=value", where="--set", hint="write --set gamma=4.0")
+            named = name if name.isidentifier() else "gamma"
+            raise InputError(
+                f"{setting!r} is not name=value", where="--set", hint=f"write --set {named}=VALUE"
+            )
         if name in values:
             raise InputError(f"{name!r} is set twice", where="--set", hint="keep one")
         values[name] = _toml_value(text.strip())

@@ -173,6 +173,8 @@ def jobs(runs: Place, scheduler: str | None, as_json: bool) -> None:
     from distkern.core.text import in_time
     from distkern.jobs.folder import JobFolder, JobIndex
 
+    if scheduler is None and runs is not None and not runs.exists():
+        raise InputError("no such folder", where=f"--runs {runs}", hint="give the folder of the jobs")
     index, found = JobIndex(runs), {}
     for name in index.names():
         try:

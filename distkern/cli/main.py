@@ -143,6 +143,9 @@ def explain(error: BaseException) -> tuple[int, str]:
         return WRONG_INPUT, _line(_no_option(error))
     if isinstance(error, click.UsageError):
         path, text = error.ctx.command_path if error.ctx else "distkern", error.format_message().rstrip(".")
+        text = text.replace("a valid integer range", "a whole number").replace(
+            "a valid float range", "a number"
+        )
         if "unexpected extra" in text and "=" in text:
             return WRONG_INPUT, _line(f"{text}; write --set before each NAME=VALUE")
         return WRONG_INPUT, _line(f"{text}; see `{path} --help`")

@@ -41,7 +41,7 @@ _MOST_CLASSES = 20
     "--test",
     multiple=True,
     metavar="SRC...",
-    help="Files with the test rows: all words up to the next option, so name the training SRC first.",
+    help="Files with the test rows. Takes everything up to the next option, so name the training SRC first.",
 )
 @click.option(
     "--test-fraction",

@@ -57,7 +57,7 @@ def submit(
     """Start a training job on a cluster and return at once.
 
     Takes the options of `distkern train`; --scheduler is required. The driver runs on the cluster too, so
-    this machine may disconnect. A job with a table [search] searches like `distkern tune` and trains the
+    you may disconnect. A job with a table [search] searches like `distkern tune` and trains the
     best. This machine and all workers must share the data set and the model's folder, on a common file system
     or as URLs of a store. Prints the job's id last.
 

@@ -37,7 +37,7 @@ Result = TypeVar("Result")
     default=0,
     metavar="N",
     help="When a tcp:// or tls:// scheduler fails: connect again and continue, up to N times. Its workers "
-    "end with it; something must restart both.",
+    "end with it: both must be restarted.",
 )
 @options.as_json
 def train(

@@ -30,8 +30,8 @@ _ELSEWHERE = "move them away, or give --out M2"
     multiple=True,
     required=True,
     metavar="D.zarr...",
-    help="Data sets with the new rows and, for algorithms that need them, the old rows: all words up to the "
-    "next option, in any order.",
+    help="Data sets with the new rows and, for algorithms that need them, the old rows, in any order. "
+    "Takes everything up to the next option.",
 )
 @click.option("--out", metavar="M2", help="Folder or URL of the updated model.  [default: replace M]")
 @click.option("--resume", is_flag=True, help="Continue a stopped update from its last checkpoint.")

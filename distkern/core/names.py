@@ -36,7 +36,12 @@ def order_by_name(
     missing = [name for name in wanted if name not in position]
     unknown = [name for name in names if name not in known]
     if missing or (unknown and not may_have_others) or len(position) < len(names):
-        raise _mismatch(missing, unknown, where, owner)
+        error = _mismatch(missing, unknown, where, owner)
+        if unknown and len(missing) == len(wanted):
+            raise InputError(
+                error.what, where=where, hint="this is another table, unless all columns were renamed"
+            )
+        raise error
     return np.array([position[name] for name in wanted], dtype=np.intp)
 
 

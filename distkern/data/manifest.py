@@ -200,7 +200,10 @@ def _absent(folder: Place) -> InputError:
 
 def not_sharded(file: Place, like: str | None = None) -> InputError:
     """Return the error for a file in place of a data set; ``like``: the model that needs it."""
-    return InputError("is a file, not a data set", where=str(file), hint=f"run `{shard_command(file, like)}`")
+    hint = f"run `{shard_command(file, like)}`"
+    if like is None:
+        hint += " (--target COLUMN names the target)"
+    return InputError("is a file, not a data set", where=str(file), hint=hint)
 
 
 def shard_command(file: Place, like: str | None = None) -> str:

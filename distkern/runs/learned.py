@@ -100,7 +100,7 @@ class GivenTraining:
         if self.task == "none" and not isinstance(given, tuple):
             given = (given, None)
         if not isinstance(given, tuple) or len(given) != 2 or isinstance(given[0], Dataset):
-            raise InputError(f"is a {type(given).__name__}", where=_EVAL_SET, hint=_EVAL_SET_HINT)
+            raise InputError(f"has type {type(given).__name__}", where=_EVAL_SET, hint=_EVAL_SET_HINT)
         X, y = given
         if is_dask(X, y):
             raise InputError("Dask arrays are not in memory", where=_EVAL_SET, hint="compute them first")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
@@ -18,7 +19,7 @@ from distkern.data.dataset import Dataset
 from distkern.data.frames import frame_chunks, frame_kinds, is_frame
 from distkern.data.options import Impute, ShardOptions, Task
 from distkern.data.scaling import ScalingKind
-from distkern.data.store.places import Location
+from distkern.data.store.places import Location, URLPlace
 from distkern.engine.dask.arrays import is_dask, partitions
 
 _MOST_ROWS = 65_536
@@ -70,7 +71,7 @@ def write_dataset(
         None: regression if ``y`` holds fractions, or is lazy and holds floats; otherwise classification.
     test_fraction : float, default=None
         Share of the rows, drawn at random, for the split ``test``.
-    positive : str, default=None
+    positive : label, default=None
         This label against all others.
     scale : {"none", "minmax", "maxabs", "standard", "unit", "ball"}, default=None
         Scaling of the features, fitted on the training rows and applied to every later prediction. None:
@@ -120,6 +121,9 @@ def write_dataset(
     >>> write_dataset(X, y, "data.zarr", test_fraction=0.2).train.shape
     (80, 3)
     """
+    if isinstance(X, str | os.PathLike) or not isinstance(path, str | os.PathLike | URLPlace):
+        hint = "give write_dataset(X, y, path)"
+        raise InputError("the arguments are in another order", where="write_dataset", hint=hint)
     options = ShardOptions(
         impute=impute,
         categorical=categorical or {},

@@ -64,7 +64,8 @@ def choice_sections(history: Sequence[Metrics]) -> list[Html]:
     ]
     chosen = next((place for place, one in enumerate(compared) if one.chosen), None)
     losses = note(
-        "Losses on different rows do not compare; the last two candidates were trained on most rows.", "quiet"
+        "Losses on different rows cannot be compared; the last two candidates were trained on most rows.",
+        "quiet",
     )
     return [heading("Chosen model"), *notes, table(header, tried, "numbers named", chosen=chosen), losses]
 

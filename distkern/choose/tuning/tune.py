@@ -163,6 +163,9 @@ def tune(
         )
     check_whole("jobs", jobs, 1)
     limit = None if memory_limit is None else Bytes().clean(memory_limit)
+    if parameters is not None and not isinstance(parameters, Mapping):
+        what, hint = f"has type {type(parameters).__name__}", 'give a dict, as {"nu": [1e-2, 1e-6]}'
+        raise InputError(what, where="parameters", hint=hint)
     asked = SearchTable(method, candidates, validation, metric, factor, dict(parameters or {}))
     known = {name for name in estimator.hyperparameters if name != "random_state"}
     for name in parameters or ():

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -69,6 +70,10 @@ def export(model: Any, path: Location) -> None:
     >>> bool((label == model.predict(X[:3])).all())
     True
     """
+    place = place_of(path)
+    if isinstance(place, Path) and (place.is_dir() or not place.parent.is_dir()):
+        what = "is a folder" if place.is_dir() else f"there is no folder {place.parent}"
+        raise InputError(what, where=str(place), hint='give a file in an existing folder, as "model.onnx"')
     helper, types = onnx_library().helper, onnx_library().TensorProto
     fitted, kind = _checked(model), type(model).__name__
     coefficients = np.asarray(fitted.coefficients, dtype=np.float64)
@@ -100,7 +105,7 @@ def export(model: Any, path: Location) -> None:
     if made.ByteSize() > _MOST_BYTES:
         raise refusal(f"the file would have {made.ByteSize():,} bytes, and ONNX files have at most 2 GiB")
     onnx_library().checker.check_model(made)
-    write_bytes_atomic(place_of(path), made.SerializeToString())
+    write_bytes_atomic(place, made.SerializeToString())
 
 
 Answers = dict[str, tuple[Value, str, list[int]]]
